@@ -1,0 +1,103 @@
+# Tandem: a terminal chat program with its own inference engine.   `make help` explains the targets.
+#
+# Every .c file below engine/, ui/, src/ and tests/ is found by its place; nothing has to be listed here.
+#   engine/*/X_avx2.c, X_avx512.c ...  are compiled for that instruction set (see ISA below)
+#   tests/**/test_X.c                  is one test program, linked with the engine, ui/ and src/ (less main.c)
+#   tests/**/fuzz_X.c                  is one fuzz target (make fuzz)
+#   tests/**/test_X.sh                 is one end-to-end test, run with TANDEM=the program
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CFLAGS  ?= -O2 -g
+V       ?= 0
+CCACHE  := $(shell command -v ccache 2>/dev/null)
+
+ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
+# Sanitizers and compilers get a build folder each, so that switching does not rebuild the world.
+B := build$(if $(SANITIZER),/$(SANITIZER))$(if $(filter-out x86_64,$(ARCH)),/$(ARCH))
+
+VERSION := 0.1.0
+
+# -ffp-contract=off: a fused multiply-add is written out where it is meant (exactness, engine/kernel/README.md).
+ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
+	-ffp-contract=off -fno-math-errno -fvisibility=hidden -pthread -MMD -MP -D_GNU_SOURCE -DTANDEM_VERSION='"$(VERSION)"' \
+	-DTANDEM_DATADIR='"$(PREFIX)/share/tandem"' -I. $(if $(WERROR),-Werror) \
+	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(filter undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
+	$(CFLAGS)
+PKGS_ENGINE := json-c libutf8proc
+PKGS_UI     := ncursesw md4c readline
+PKG_CONFIG  ?= $(if $(filter-out x86_64,$(ARCH)),$(shell $(CC) -dumpmachine)-pkg-config,pkg-config)
+PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
+ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenblas -lm -pthread
+UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
+
+ISA_avx2   := -mavx2 -mfma -mf16c
+ISA_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512bf16 -mfma -mf16c
+ISA_dotprod := -march=armv8.2-a+dotprod
+ISA_i8mm   := -march=armv8.2-a+dotprod+i8mm
+
+find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
+X86_ONLY  := %_avx2.c %_avx512.c
+ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
+OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
+ENGINE_C  := $(filter-out $(OTHER),$(call find,engine,*.c))
+UI_C      := $(call find,ui,*.c)
+SRC_C     := $(call find,src,*.c)
+TEST_C    := $(call find,tests,test_*.c)
+FUZZ_C    := $(call find,tests,fuzz_*.c)
+TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C),$(call find,tests,*.c))
+
+obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
+TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps deps-cross run test test-long unit fuzz bench bench-smoke install uninstall clean lint
+.SECONDARY:
+
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@)
+
+all: $(B)/tandem
+
+$(B)/libtandem.a: $(call obj,$(ENGINE_C))
+	$(call say,AR)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(B)/libui.a: $(call obj,$(UI_C))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(B)/libsrc.a: $(call obj,$(filter-out src/main.c,$(SRC_C)))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(B)/libtest.a: $(call obj,$(TESTLIB_C))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
+
+$(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS) $(TEST_LIBS_$(notdir $*))
+
+# The file's last _word picks its instruction set.
+isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) $(call isa,$<) $(PKG_CFLAGS) -c -o $@ $<
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@echo '  variables: SANITIZER=address|undefined|thread  V=1  WERROR=1  CC=clang  CFLAGS=...  PREFIX=  DESTDIR='
+
+unit: $(TESTS) $(B)/tandem ## build and run the tests (T=name runs those whose path contains name)
+	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
+
+test: unit ## everything that CI runs, with a short form of every long test
+
+clean: ## remove what was built
+	rm -rf build
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

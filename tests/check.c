@@ -1,0 +1,69 @@
+#include "tests/check.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int check_failures;
+const char *check_skipped;
+
+static char tmp_dir[64];
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static void remove_tmp(void)
+{
+    if (tmp_dir[0]) nftw(tmp_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *check_tmp(void)
+{
+    if (!tmp_dir[0]) {
+        snprintf(tmp_dir, sizeof tmp_dir, "/tmp/tandem-test-XXXXXX");
+        if (!mkdtemp(tmp_dir)) abort();
+        atexit(remove_tmp);
+    }
+    return tmp_dir;
+}
+
+const char *check_shared(const char *path)
+{
+    static char full[1024];
+    const char *root = getenv("TANDEM_SHARED");
+    snprintf(full, sizeof full, "%s/%s", root ? root : "../shared", path);
+    if (access(full, R_OK) == 0) return full;
+    check_skipped = "needs ../shared";
+    return NULL;
+}
+
+const char *check_data(const char *path)
+{
+    static char full[1024];
+    snprintf(full, sizeof full, "tests/%s", path);
+    return full;
+}
+
+int check_main(int argc, char **argv, const struct check_test *tests, int n)
+{
+    int failed = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 0; i < n; i++) {
+        if (argc > 1 && !strstr(tests[i].name, argv[1])) continue;
+        check_failures = 0;
+        check_skipped = NULL;
+        tests[i].run();
+        if (check_failures) {
+            failed++;
+            printf("not ok %s\n", tests[i].name);
+        } else if (check_skipped) {
+            printf("skip %s: %s\n", tests[i].name, check_skipped);
+        } else {
+            printf("ok %s\n", tests[i].name);
+        }
+    }
+    return failed ? 1 : 0;
+}
