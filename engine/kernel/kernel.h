@@ -1,0 +1,133 @@
+/* Kernel sets: the arithmetic of the forward pass behind one table, one file family per instruction set.
+ *
+ * Exactness (what every set promises, tests/kernel): an output element is a function of its inputs alone. It does
+ * not depend on how many tokens stand in the panel, on the rows or tokens asked for in one call, on the thread, or
+ * on the alignment of pointers; each is accumulated in one fixed order. `reference` widens weights to float32 and
+ * keeps everything else float32. Every other set uses the arithmetic of the weight type (int8 products per block,
+ * bfloat16 products) and equals `scalar`: integers exactly, float sums to 1e-5 of the sum of absolute products.
+ *
+ * Threads: a table is constant. Functions touch only what they are given; callers give disjoint outputs.
+ * Nothing here allocates except matrix_new, which is for load time.
+ */
+#ifndef TANDEM_KERNEL_KERNEL_H
+#define TANDEM_KERNEL_KERNEL_H
+
+#include "engine/model/type.h"
+#include "engine/tandem.h"
+
+/* ---- Weights --------------------------------------------------------------------------------------------------
+ * matrix: weights [rows][cols] in the set's packed layout (engine/kernel/README.md). Immutable once packed. */
+struct kernels;
+
+struct matrix {
+    const struct kernels *kernels;
+    enum type type;       /* as stored in the file (or after --quant) */
+    uint32_t rows, cols;
+    void *data;           /* packed; 64-byte aligned */
+    size_t bytes;         /* of data: what one pass over the matrix reads */
+};
+
+/* Rows that are packed together: matrix_pack takes rows from a multiple of this. */
+enum { MATRIX_TILE = 64 };
+
+tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
+                      tdm_error *err);
+void matrix_free(struct matrix *m);
+/* Packs rows [row0, row0+n) given in the file's row format (type_row_bytes apart). row0 is a multiple of
+ * MATRIX_TILE; n too, except at the end of the matrix. Disjoint panels may be packed by several threads. */
+void matrix_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n);
+
+/* ---- Activations ----------------------------------------------------------------------------------------------
+ * panel: the activations [tokens][cols] of one dispatch in the form that the micro-kernels of a weight type take,
+ * made once and read by all workers. Memory is the caller's. */
+enum panel_kind { PANEL_F32, PANEL_BF16, PANEL_INT8, PANEL_KINDS };
+
+struct panel {
+    enum panel_kind kind;
+    uint32_t tokens, cols;
+    void *data; /* panel_bytes(kind, tokens, cols), 64-byte aligned */
+};
+
+/* ---- Keys and values ------------------------------------------------------------------------------------------
+ * A page holds KV_PAGE positions. For each full-attention layer and KV head it has one block of keys and one of
+ * values; how a block is laid out is the set's business (kv_block_bytes, kv_store, kv_load). */
+enum { KV_PAGE = 32 };
+enum kv_type { KV_F32, KV_F16, KV_Q8_0 };
+
+/* The DeltaNet state of one head, S[key dim][value dim], is stored as slabs of DELTA_SLAB value columns:
+ * slab s is a contiguous [key dim][width] array, width = min(DELTA_SLAB, value dim). */
+enum { DELTA_SLAB = 32 };
+
+struct attend {             /* one block (page) of keys and values against some query rows */
+    enum kv_type type;
+    uint32_t head_dim;
+    uint32_t rows;          /* query rows: heads of the group times tokens */
+    const float *q;         /* [rows][head_dim], already scaled by 1/sqrt(head_dim) */
+    const uint8_t *visible; /* [rows] positions of this block that the row sees: the first 0..KV_PAGE */
+    const void *keys, *values;
+    float *max, *sum;       /* [rows] out: largest score, sum of exp(score - max); visible 0: -inf and 0 */
+    float *acc;             /* [rows][head_dim] out: sum of exp(score - max) * value */
+};
+
+struct kernels {
+    const char *name; /* reference, scalar, avx2, avx512, neon */
+
+    /* Weights and activations. */
+    enum panel_kind (*panel_of)(enum type type);
+    size_t (*panel_bytes)(enum panel_kind kind, uint32_t tokens, uint32_t cols);
+    size_t (*packed_bytes)(enum type type, uint32_t rows, uint32_t cols);
+    void (*pack)(struct matrix *m, const void *raw, uint32_t row0, uint32_t n);
+    /* The weights of one row, widened (embedding look-up). */
+    void (*unpack_row)(const struct matrix *m, uint32_t row, float *out);
+    /* Fills tokens [t0, t1) of the panel from x[token][cols], ldx floats apart (x points at token 0). */
+    void (*panel_fill)(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1);
+    /* out[t][r] (=, or += with add) sum over c of W[r][c] x[t][c], for r in [r0, r1), t in [t0, t1); out points at
+     * token 0, row 0, tokens ldo floats apart. r0 is a multiple of MATRIX_TILE, r1 too or the end. */
+    void (*matmul)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
+                   float *out, size_t ldo, bool add);
+
+    /* Elementwise, one implementation of exp, tails included. n is any length. */
+    void (*rms_norm)(float *out, const float *x, const float *multiplier, uint32_t n, float eps);
+    void (*l2_norm)(float *out, const float *x, uint32_t n, float eps, float scale); /* x / sqrt(sum x^2 + eps) * scale */
+    void (*norm_gate)(float *out, const float *x, const float *multiplier, const float *z, uint32_t n, float eps);
+                                                                    /* rms_norm(x) * multiplier * silu(z) */
+    void (*silu_mul)(float *out, const float *gate, const float *up, uint32_t n);        /* silu(gate) * up */
+    void (*sigmoid_mul)(float *out, const float *x, const float *gate, uint32_t n);      /* x * sigmoid(gate) */
+    /* Half rotation of the first `dims` elements: pairs (i, i + dims/2) with cos[i], sin[i]. In place. */
+    void (*rope)(float *x, const float *cosine, const float *sine, uint32_t dims);
+    /* decay[h] = exp(rate[h] * softplus(a[h] + dt_bias[h])), rate = -exp(A_log); beta[h] = sigmoid(b[h]). */
+    void (*delta_gates)(float *decay, float *beta, const float *a, const float *b, const float *rate,
+                        const float *dt_bias, uint32_t heads);
+
+    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c] = silu(sum_j w[c][j] in[t-taps+1+j][c]);
+     * inputs before token 0 come from state[taps-1][channels], which holds the last ones afterwards. */
+    void (*conv_silu)(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,
+                      uint32_t channels, uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens);
+    /* The gated delta rule on one slab, token by token: with S [key_dim][width], for each token
+     *   S *= decay; d = beta * (v - S^T k); S += k d^T; out = S^T q        (Gated DeltaNet, arXiv:2412.06464, eq. 10)
+     * q, k: [tokens][key_dim] ldq floats apart; v, out: [tokens][width] ldv / ldo apart; decay, beta: ldg apart. */
+    void (*delta_slab)(float *s, uint32_t key_dim, uint32_t width, const float *q, const float *k, size_t ldq,
+                       const float *v, size_t ldv, const float *decay, const float *beta, size_t ldg, float *out,
+                       size_t ldo, uint32_t tokens);
+
+    /* Keys and values. */
+    size_t (*kv_block_bytes)(enum kv_type type, uint32_t head_dim); /* keys of KV_PAGE positions, one head; values the same */
+    void (*kv_store)(enum kv_type type, uint32_t head_dim, void *keys, void *values, uint32_t position,
+                     const float *k, const float *v); /* position in the block */
+    void (*kv_load)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, uint32_t position,
+                    float *k, float *v);
+    void (*attend)(const struct attend *a);
+    /* Merges block b into a, a being the earlier one: rows of (max, sum, acc) as attend makes them. */
+    void (*attend_merge)(float *max_a, float *sum_a, float *acc_a, const float *max_b, const float *sum_b,
+                         const float *acc_b, uint32_t rows, uint32_t head_dim);
+    /* out = acc / sum, for one row. */
+    void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
+};
+
+/* The set with this name ("reference", "scalar", "avx2", "avx512", "neon"), or with NULL the best that this CPU
+ * runs. TDM_E_ARG with the list of names for an unknown one, TDM_E_UNSUPPORTED where the CPU lacks what it needs. */
+tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
+/* The sets that this CPU runs, best last; returns how many. */
+int kernels_available(const struct kernels **out, int room);
+
+#endif
