@@ -1,0 +1,74 @@
+/* The shape of a model, from its file alone, validated: whoever holds a struct config may size arrays by it.
+ *
+ * Qwen3.5 text models: `layers` blocks of either gated full attention or Gated DeltaNet ("linear") attention, each
+ * followed by a SwiGLU feed-forward network; RMS norms before both and at the end.
+ */
+#ifndef TANDEM_MODEL_CONFIG_H
+#define TANDEM_MODEL_CONFIG_H
+
+#include "engine/tandem.h"
+
+struct gguf;
+struct json_object;
+
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_STOPS = 16, CONFIG_MAX_HEAD = 256 };
+
+struct config {
+    char architecture[32]; /* "qwen35" */
+    char name[128];        /* the model's own name, or "" ; no control characters */
+
+    uint32_t hidden;       /* width of the residual stream */
+    uint32_t layers;       /* blocks; MTP blocks not counted */
+    uint32_t intermediate; /* width of the feed-forward network */
+    uint32_t vocab;        /* rows of the embeddings and of the LM head */
+    uint32_t context_length; /* positions that the model was made for */
+    bool tied;             /* the LM head is the embedding matrix */
+    float rms_eps;
+
+    /* Full attention: q_proj yields, per head, head_dim query values and then head_dim gate values. */
+    uint32_t heads, kv_heads; /* kv_heads divides heads */
+    uint32_t head_dim;        /* 16..256, even */
+    uint32_t rope_dims;       /* rotated elements at the start of each head, even, <= head_dim */
+    float rope_theta;
+
+    /* Gated DeltaNet. Channels of in_proj_qkv and of the convolution: q, k (key_heads x key_dim each), then v. */
+    uint32_t lin_key_heads, lin_value_heads; /* lin_key_heads divides lin_value_heads */
+    uint32_t lin_key_dim, lin_value_dim;     /* 16..256, even */
+    uint32_t conv_kernel;                    /* taps, 2..8 */
+    /* Which key head serves value head h: h % lin_key_heads when tiled (GGUF stores them so), otherwise
+     * h / (lin_value_heads / lin_key_heads). config_key_head answers it. */
+    bool value_heads_tiled;
+
+    bool full_attention[CONFIG_MAX_LAYERS]; /* the kind of each layer */
+
+    int32_t stops[CONFIG_MAX_STOPS]; /* ids that end a reply; the first is the end of a turn */
+    uint32_t stop_count;
+
+    uint32_t mtp_layers; /* blocks for multi-token prediction in the file (recognised, not used) */
+};
+
+static inline uint32_t config_key_head(const struct config *c, uint32_t value_head)
+{
+    return c->value_heads_tiled ? value_head % c->lin_key_heads
+                                : value_head / (c->lin_value_heads / c->lin_key_heads);
+}
+
+/* Channels of the convolution: rows of in_proj_qkv. */
+static inline uint32_t config_conv_channels(const struct config *c)
+{
+    return 2 * c->lin_key_heads * c->lin_key_dim + c->lin_value_heads * c->lin_value_dim;
+}
+
+/* Fills c from GGUF metadata (keys `qwen35.*`), or from config.json (flat, or nested under text_config). `file` is
+ * for error lines. Neither sets vocab from tensors: config_from_json takes vocab_size, config_from_gguf leaves it 0
+ * for the caller. `tied` comes from the tensors, too. */
+tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, tdm_error *err);
+tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
+
+/* The ranges and divisibilities above; c->vocab is set by now. */
+tdm_status config_validate(const struct config *c, const char *file, tdm_error *err);
+
+/* Adds a stop id once; ids outside the vocabulary are refused by config_validate. */
+void config_add_stop(struct config *c, int64_t id);
+
+#endif

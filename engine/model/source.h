@@ -1,0 +1,142 @@
+/* A source: a model's parts, whatever the file format. The one view that the rest of the engine has of model files.
+ *
+ * Made from a GGUF file (single or split), a Hugging Face directory, or a name `synthetic:SIZE[:TYPE]`. It holds the
+ * configuration, the tensors by role, what the tokenizer needs, and the sampling defaults.
+ *
+ * A tensor lies in a mapped file (tensor.data is set), or is made on demand: generated (synthetic models) or quantised
+ * while loading (options.quant). source_rows serves both. Nothing holds a converted tensor as a whole.
+ *
+ * Threads: after source_open everything but source_close may be called from several threads at once;
+ * source_release of a tensor only when no thread reads that tensor. A file that is shortened by someone else while it
+ * is mapped ends the process (SIGBUS), as with every mapped file.
+ */
+#ifndef TANDEM_MODEL_SOURCE_H
+#define TANDEM_MODEL_SOURCE_H
+
+#include "engine/model/config.h"
+#include "engine/model/type.h"
+#include "engine/tandem.h"
+
+enum role {
+    /* once */
+    ROLE_EMBED,      /* [vocab][hidden] */
+    ROLE_LM_HEAD,    /* [vocab][hidden]; the embeddings themselves when tied */
+    ROLE_FINAL_NORM, /* hidden */
+    /* in every layer */
+    ROLE_INPUT_NORM, /* hidden */
+    ROLE_POST_NORM,  /* hidden: before the feed-forward network */
+    ROLE_GATE,       /* [intermediate][hidden] */
+    ROLE_UP,         /* [intermediate][hidden] */
+    ROLE_DOWN,       /* [hidden][intermediate] */
+    /* full attention */
+    ROLE_Q,      /* [heads * 2 * head_dim][hidden]: per head the query, then the output gate */
+    ROLE_K,      /* [kv_heads * head_dim][hidden] */
+    ROLE_V,      /* [kv_heads * head_dim][hidden] */
+    ROLE_O,      /* [hidden][heads * head_dim] */
+    ROLE_Q_NORM, /* head_dim */
+    ROLE_K_NORM, /* head_dim */
+    /* Gated DeltaNet ("linear" attention) */
+    ROLE_LIN_QKV,     /* [conv channels][hidden]: all q heads, all k heads, all v heads */
+    ROLE_LIN_Z,       /* [value_heads * value_dim][hidden]: the output gate */
+    ROLE_LIN_A,       /* [value_heads][hidden]: decay */
+    ROLE_LIN_B,       /* [value_heads][hidden]: beta */
+    ROLE_LIN_CONV,    /* [conv channels][conv_kernel] */
+    ROLE_LIN_A_LOG,   /* value_heads */
+    ROLE_LIN_DT_BIAS, /* value_heads */
+    ROLE_LIN_NORM,    /* value_dim */
+    ROLE_LIN_OUT,     /* [hidden][value_heads * value_dim] */
+    ROLE_COUNT
+};
+
+struct tensor {
+    const char *name;   /* in the file; generated tensors: in the checkpoint. Untrusted bytes: print with care */
+    enum role role;
+    uint32_t layer;     /* 0 for roles that exist once */
+    enum type type;     /* of the rows that source_rows yields */
+    uint64_t rows, cols; /* a vector has 1 row */
+    uint64_t row_bytes; /* type_row_bytes(type, cols) */
+    uint64_t bytes;     /* rows * row_bytes */
+    const void *data;   /* the rows, in the mapped file; NULL when they are made on demand */
+};
+
+struct span {
+    const char *bytes; /* not terminated */
+    size_t length;
+};
+
+/* What the tokenizer is made from: the lists of a GGUF file, or the path of a tokenizer.json. */
+struct source_text {
+    const char *tokenizer_json; /* path; NULL when the lists below hold the tokenizer */
+    uint32_t token_count, merge_count;
+    const struct span *tokens;  /* by id, in the byte-level alphabet */
+    const int32_t *types;       /* by id: 1 normal, 3 control, 4 user-defined, 5 unused, ... ; NULL: all normal */
+    const struct span *merges;  /* "left right", by rank */
+    struct span pre;            /* name of the splitting rule, e.g. "qwen35", "qwen2" */
+    struct span chat_template;  /* empty: none */
+};
+
+/* Sampling defaults that the model's files give; NAN or -1 where they say nothing. */
+struct source_sampling {
+    float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
+    int32_t top_k;
+};
+
+/* Tensors that were recognised and are not used. */
+struct source_skipped {
+    uint32_t mtp, vision, other;
+    uint64_t mtp_bytes, vision_bytes, other_bytes;
+};
+
+struct source_options {
+    enum type quant;      /* F32, F16 and BF16 matrices become this type on loading; TYPE_COUNT: as they are */
+    const char *builtin;  /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */
+};
+
+enum source_format { SOURCE_GGUF, SOURCE_HF, SOURCE_SYNTHETIC };
+
+struct source;
+
+/* Opens `path`: a GGUF file (any part of a split one), a directory, or `synthetic:...`. options may be NULL. Reads
+ * headers and small vectors only. */
+tdm_status source_open(struct source **out, const char *path, const struct source_options *options, tdm_error *err);
+void source_close(struct source *s);
+
+const struct config *source_config(const struct source *s);
+const struct source_text *source_text(const struct source *s);
+const struct source_sampling *source_sampling(const struct source *s);
+const struct source_skipped *source_skipped(const struct source *s);
+enum source_format source_format(const struct source *s);
+/* The path or name that it was opened by; a split file's first part. */
+const char *source_path(const struct source *s);
+uint64_t source_file_bytes(const struct source *s);     /* of all weight files; 0 for synthetic models */
+uint64_t source_parameter_count(const struct source *s); /* of the tensors used; a tied matrix counts once */
+/* Identifies the weights, whatever the file's name: a hash of the configuration and of each tensor's name, type, shape
+ * and samples of its data. Equal files have equal fingerprints, also after a copy. */
+uint64_t source_fingerprint(const struct source *s);
+
+/* The tensors in use, in file order; a tied LM head does not appear. Returns how many. */
+size_t source_tensors(const struct source *s, const struct tensor *const **list);
+
+/* The tensor with this role. layer is 0 for roles that exist once. NULL when this layer's kind has no such tensor;
+ * otherwise it is always there, with the shape above. */
+const struct tensor *source_tensor(const struct source *s, enum role role, uint32_t layer);
+
+/* Rows [row, row+n) in the tensor's type: a pointer into the map, or to scratch, which holds at least
+ * n * row_bytes and is filled. */
+const void *source_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch);
+
+/* Small vectors in the form that the forward pass takes, as float32, n values (rows * cols of the tensor):
+ *   norms          the multiplier (1 + w for Hugging Face checkpoints; linear_attn.norm is stored so)
+ *   LIN_A_LOG      -exp(A_log), the rate of decay
+ *   LIN_CONV       [channels][kernel]
+ *   LIN_DT_BIAS    as stored */
+void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n);
+
+/* The tensor's pages in memory are given back; reading it again is allowed and reads the file again. */
+void source_release(const struct source *s, const struct tensor *t);
+
+const char *role_name(enum role role);
+/* Is it a matrix that the kernels multiply with (as opposed to a small vector)? */
+bool role_is_matrix(enum role role);
+
+#endif
