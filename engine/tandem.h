@@ -48,4 +48,405 @@ TDM_API void tdm_set_bug_hook(void (*hook)(const char *line));
 /* A token id. Ids are rows of the embedding matrix. */
 typedef int32_t tdm_id;
 
+/* ---- Models --------------------------------------------------------------------------------------------------
+ * tdm_model: configuration, tokenizer, template and packed weights. Immutable, shared by any number of machines,
+ * chats and threads; it must outlive them. */
+
+typedef struct tdm_model tdm_model;
+
+/* Called now and then while something long runs; a non-zero return cancels it (TDM_E_CANCELLED). */
+typedef int (*tdm_progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
+
+typedef struct {
+    const char *path;        /* a GGUF file, a Hugging Face directory or name, `synthetic:0.8b[:type]` */
+    const char *builtin;     /* the built-in model's GGUF (tokenizer of the synthetic ones; NULL: none) */
+    const char *const *hubs; /* folders of Hugging Face hub caches to look names up in, NULL-terminated; or NULL */
+    const char *kernels;     /* reference, scalar, avx2, avx512, neon; NULL: the best for this CPU */
+    const char *quant;       /* q8_0 or q4_0: quantise matrices while loading; NULL: as stored */
+    const char *lm_head;     /* q8_0, q6_k; NULL or as-is: as stored */
+    int threads;             /* cores used for packing; 0: every allowed one */
+    bool text_only;          /* no weights: tokenizer, template and information alone */
+    tdm_progress progress;   /* may be NULL */
+    void *progress_ctx;
+} tdm_model_options;
+
+TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *options, tdm_error *err);
+TDM_API void tdm_model_close(tdm_model *m);
+
+typedef struct {
+    float temperature;       /* 0: greedy, ties to the lowest id */
+    int top_k;               /* 0: off */
+    float top_p, min_p;      /* 1 and 0: off */
+    float presence_penalty, frequency_penalty, repeat_penalty; /* 0, 0, 1: off */
+    uint64_t seed;
+} tdm_sampling;
+
+/* Facts for `info`; strings live as long as the model. */
+typedef struct {
+    const char *name, *path, *format, *architecture, *kernels;
+    const char *weight_types;    /* "Q6_K 84%, F32 16%" by bytes */
+    uint64_t parameters, file_bytes, packed_bytes, bytes_per_token, flops_per_token;
+    int layers, full_layers, hidden, intermediate, heads, kv_heads, head_dim;
+    int lin_key_heads, lin_value_heads, lin_key_dim, lin_value_dim, conv_kernel;
+    int vocabulary;              /* rows of the LM head */
+    int tokens;                  /* ids that the tokenizer knows */
+    int trained_context;
+    bool tied, synthetic, can_think;
+    const char *template_name;   /* "qwen3.5", "built-in", "none (qwen3.5 form)" */
+    bool template_replaced;      /* the file's own template is not known: the Qwen3.5 form is used instead */
+    const char *skipped;         /* "15 MTP tensors" or "" */
+    tdm_sampling sampling;       /* defaults: the file's own, else the published ones for the size */
+    bool sampling_from_file;
+    uint64_t fingerprint;
+} tdm_model_info;
+
+TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out);
+
+/* Writes a GGUF file with the matrices in `type` (q8_0, q4_0, bf16, f16). */
+TDM_API tdm_status tdm_convert(const char *in, const char *out, const char *type, tdm_progress progress, void *ctx,
+                               tdm_error *err);
+
+/* ---- Text ---------------------------------------------------------------------------------------------------- */
+
+/* A growable array of ids; free with tdm_ids_free. Zero-initialise before first use. */
+typedef struct {
+    tdm_id *ids;
+    size_t n, room;
+} tdm_ids;
+
+TDM_API void tdm_ids_free(tdm_ids *ids);
+
+/* Appends the ids of a text. `added`: text that looks like an added token becomes that token. */
+TDM_API tdm_status tdm_tokenize(const tdm_model *m, const char *text, size_t length, bool added, tdm_ids *out,
+                                tdm_error *err);
+/* The same from a bare tokenizer.json. */
+TDM_API tdm_status tdm_tokenizer_open(tdm_model **out, const char *tokenizer_json, tdm_error *err);
+/* Text of ids, special tokens included; *text is malloc'ed and zero-terminated. */
+TDM_API tdm_status tdm_detokenize(const tdm_model *m, const tdm_id *ids, size_t n, char **text, size_t *length,
+                                  tdm_error *err);
+
+typedef enum { TDM_SYSTEM, TDM_USER, TDM_ASSISTANT } tdm_role;
+
+typedef struct {
+    tdm_role role;
+    const char *text;
+    size_t length;
+    const char *thinking; /* assistant only; may be NULL */
+    size_t thinking_length;
+} tdm_message;
+
+/* The prompt that the model's template makes of messages, as ids and/or as text (either may be NULL).
+ * m NULL: the Qwen3.5 form, text only. TDM_E_REFUSED when the template refuses them. */
+TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n, bool think,
+                              bool generation_prompt, tdm_ids *ids, char **text, tdm_error *err);
+
+/* ---- Machine and units -----------------------------------------------------------------------------------------
+ * tdm_machine: one pinned worker thread per allowed core, and two units made of them. Unit 0 prefills, unit 1
+ * decodes. Functions are safe from any thread except the units' own jobs. */
+
+typedef struct tdm_machine tdm_machine;
+
+enum { TDM_PREFILL_UNIT = 0, TDM_DECODE_UNIT = 1, TDM_UNITS = 2 };
+
+typedef struct {
+    int threads;              /* cores used in all; 0: every allowed one */
+    const char *prefill_unit; /* "cpu:2-3"; NULL: by topology */
+    const char *decode_unit;
+    const char *prefill_kind; /* "native" or "blas"; NULL: native */
+    const char *decode_kind;
+    bool no_lending;
+} tdm_machine_options;
+
+TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *options, tdm_error *err);
+TDM_API void tdm_machine_close(tdm_machine *m);
+TDM_API void tdm_machine_set_lending(tdm_machine *m, bool on);
+TDM_API int tdm_machine_cores(const tdm_machine *m);
+
+typedef enum {
+    TDM_SPAN_HISTORY, TDM_SPAN_DRAFT, TDM_SPAN_SUFFIX, TDM_SPAN_PROMPT, TDM_SPAN_DECODE,
+    TDM_SPAN_HANDOVER, TDM_SPAN_CHECKPOINT, TDM_SPAN_RESTORE, TDM_SPAN_LENT, TDM_SPAN_KINDS
+} tdm_span_kind;
+
+typedef struct {
+    int64_t start_ns, end_ns; /* end 0: still running */
+    tdm_span_kind kind;
+    uint32_t tokens;
+    uint64_t bytes;           /* weights, keys and values and states moved */
+} tdm_span;
+
+typedef struct {
+    const char *name;         /* "cpu:1" */
+    const char *kind;         /* native, blas */
+    int cores;
+    struct { uint64_t spans, tokens, ns, bytes; } total[TDM_SPAN_KINDS]; /* since the machine was opened */
+} tdm_unit_info;
+
+TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out);
+/* Copies the spans that end after since_ns, oldest first, at most `room` (the newest are kept); returns how many. */
+TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room);
+
+typedef enum { TDM_KV_F32, TDM_KV_F16, TDM_KV_Q8_0 } tdm_kv;
+
+/* ---- Sessions: one timeline of tokens on one unit, driven by the caller ----------------------------------------
+ * For `run`-like programs, evaluation and measuring; a conversation with type-ahead prefill is a tdm_chat. */
+
+typedef struct tdm_session tdm_session;
+
+typedef struct {
+    int unit;             /* TDM_PREFILL_UNIT or TDM_DECODE_UNIT */
+    tdm_kv kv;
+    int context;          /* most tokens */
+    int dispatch;         /* tokens per forward pass; 0: 32 */
+} tdm_session_options;
+
+TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_machine *machine,
+                                    const tdm_session_options *options, tdm_error *err);
+TDM_API void tdm_session_close(tdm_session *s);
+/* Evaluates tokens after those already there. Logits rows [vocabulary] of all n positions go to all_logits when it
+ * isn't NULL; the last position's are kept for tdm_session_logits when want_last is set. On TDM_E_CONTEXT nothing
+ * was evaluated. */
+TDM_API tdm_status tdm_session_eval(tdm_session *s, const tdm_id *ids, size_t n, bool want_last, float *all_logits,
+                                    tdm_error *err);
+TDM_API const float *tdm_session_logits(const tdm_session *s);
+/* Draws a token from the kept logits; index is the token's number in its reply (the random number depends on
+ * seed, turn, attempt and index alone). */
+TDM_API tdm_id tdm_session_sample(tdm_session *s, const tdm_sampling *sampling, uint32_t turn, uint32_t attempt,
+                                  uint32_t index);
+TDM_API size_t tdm_session_length(const tdm_session *s);
+TDM_API void tdm_session_clear(tdm_session *s);
+/* The state as bytes (the bridge between units; a file of the same encoding resumes a session). */
+TDM_API tdm_status tdm_session_save(tdm_session *s, void **bytes, size_t *n, tdm_error *err);
+TDM_API tdm_status tdm_session_load(tdm_session *s, const void *bytes, size_t n, tdm_error *err);
+/* Fills the state with made-up keys, values and recurrent states of `length` tokens (measuring only). */
+TDM_API tdm_status tdm_session_fill(tdm_session *s, size_t length, uint64_t seed, tdm_error *err);
+/* An in-memory hand-over of s's state to dst (same model): shares pages, moves or copies the rest. */
+TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_error *err);
+
+/* ---- Chats: a conversation on two units ------------------------------------------------------------------------
+ * The conversation is a tree of messages; the path from the root to the current leaf is what the model sees. The
+ * chat has threads of its own (the machine's workers). Every tdm_chat_ function may be called from one thread, the
+ * front end's; none waits for a forward pass unless it says so. What happens is told by events: wait on the
+ * descriptor (readable while events are there), then take them all. */
+
+typedef struct tdm_chat tdm_chat;
+
+typedef enum { TDM_SPEC_OFF, TDM_SPEC_HISTORY, TDM_SPEC_DRAFT, TDM_SPEC_FULL } tdm_speculation;
+typedef enum {
+    TDM_PIPE_SINGLE, TDM_PIPE_SLOTS, TDM_PIPE_SEQUENTIAL_SOLO, TDM_PIPE_SEQUENTIAL, TDM_PIPE_BATCH_SOLO,
+    TDM_PIPE_BATCH, TDM_PIPE_TANDEM, TDM_PIPELINES
+} tdm_pipeline;
+typedef enum { TDM_FULL_STOP, TDM_FULL_DROP_OLDEST } tdm_on_full;
+
+/* "off", "history"... and "single", "slots"...; -1 when there is no such name. */
+TDM_API int tdm_speculation_find(const char *name);
+TDM_API const char *tdm_speculation_name(tdm_speculation s);
+TDM_API int tdm_pipeline_find(const char *name);
+TDM_API const char *tdm_pipeline_name(tdm_pipeline p);
+
+typedef struct {
+    tdm_pipeline pipeline;
+    tdm_speculation speculation;
+    int dispatch;                /* tokens per forward pass; default 32 */
+    int pause_ms;                /* -1: twice the suffix's time, at most 150 ms */
+    int context;                 /* 0: as much as the model and half the free memory allow, at most 32768 */
+    tdm_kv kv, prefill_kv;
+    const tdm_model *prefill_model; /* the same model in another weight type for the prefill unit; NULL: same */
+    uint64_t checkpoint_bytes;   /* 0: an eighth of the free memory */
+    tdm_on_full on_full;
+    tdm_sampling sampling;
+    bool think;
+    int max_tokens;              /* of a reply; 0: until the end token or the context */
+    bool ignore_eos;
+    const char *const *stops;    /* NULL-terminated; or NULL */
+    double pace_tps;             /* 0: off; holds the decoder at token boundaries, the first token is never delayed */
+} tdm_chat_options;
+
+TDM_API void tdm_chat_defaults(tdm_chat_options *options, const tdm_model *m);
+TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine *machine,
+                                 const tdm_chat_options *options, tdm_error *err);
+TDM_API void tdm_chat_close(tdm_chat *c);
+
+/* Changes options of a running chat; takes effect at the next dispatch or token, the pipeline and the models at
+ * the next turn. The context and key/value types can't change (TDM_E_ARG). */
+TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err);
+TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out);
+
+/* The text in the input, after every change. held: it may be a command, so it is not to be prefilled. */
+TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err);
+
+/* Sends a message (it becomes the draft's end; the draft is emptied). enter_ns: when the key was read. While a
+ * reply is being decoded the message is queued: sent when the reply ends; text sent while one is queued is joined
+ * to it with a newline. TDM_E_CONTEXT when it can't fit. */
+TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err);
+/* Ends the reply where it stands and sends what is queued. */
+TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns);
+/* Takes the queued message back: its text, malloc'ed, or NULL when nothing is queued. */
+TDM_API char *tdm_chat_unqueue(tdm_chat *c);
+
+TDM_API void tdm_chat_stop(tdm_chat *c);                                   /* ends the reply, keeps what came */
+TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err);        /* goes on with a stopped or cut-off reply */
+TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err); /* same place, new sample */
+TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err);            /* one turn back; it stays as a branch */
+TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err);
+/* Puts the conversation to just before the user message `node`, so that the next send makes a sibling of it. The
+ * follower targets that place at once. node 0 leaves editing. */
+TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err);
+/* Makes `node` (and the newest path below it) current. */
+TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err);
+TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t length, tdm_error *err);
+TDM_API void tdm_chat_clear(tdm_chat *c);                                  /* a new, empty conversation */
+
+typedef enum {
+    TDM_END,        /* the model's end token */
+    TDM_LENGTH,     /* max_tokens */
+    TDM_STOP_STRING,
+    TDM_CONTEXT,    /* the context is full */
+    TDM_STOPPED,    /* by tdm_chat_stop or send_now */
+    TDM_FAILED,     /* a unit failed; the text so far is kept */
+    TDM_UNFINISHED, /* still being decoded, or the program died in it */
+} tdm_finish;
+
+typedef enum { TDM_COLD, TDM_WARM, TDM_QUEUED, TDM_CUT, TDM_HEAD_START } tdm_turn_kind;
+
+typedef struct {
+    tdm_turn_kind kind;
+    bool paced;
+    int64_t enter_ns;               /* start of the clock, see design: TTFT */
+    int64_t first_id_ns;            /* first token id is there: the engine's share ends */
+    int64_t first_answer_ns;        /* first token after thinking */
+    int64_t end_ns;
+    uint32_t prompt_tokens;         /* the whole prompt */
+    uint32_t turn_tokens;           /* the user's turn with the suffix */
+    uint32_t before_enter, after_enter; /* tokens of the prompt evaluated before and after Enter, since the last turn */
+    uint32_t turn_before_enter;     /* of turn_tokens */
+    uint32_t wasted;                /* evaluated, not in the prompt sent */
+    uint32_t suffix_evaluations;
+    uint32_t reply_tokens, thinking_tokens;
+    double decode_tps;              /* tokens after the first, per second */
+    uint32_t lag_max;               /* most tokens that the follower was behind while decoding */
+    double handover_ms;             /* in memory, or save + read + restore through the bridge */
+    double save_ms, read_ms, restore_ms;
+    uint64_t ids_hash, logits_hash; /* FNV-1a of prompt and reply ids; of all logits sampled from */
+} tdm_turn_stats;
+
+/* A node of the conversation. Nodes are numbered from 1 in the order of their making; 0 is the root. */
+typedef struct {
+    int node, parent;
+    tdm_role role;
+    char *text, *thinking;          /* malloc'ed copies; thinking may be NULL */
+    size_t length, thinking_length;
+    tdm_finish finish;              /* assistant */
+    int branch, branches;           /* 1-based place among its siblings */
+    bool current;                   /* on the current path */
+    int64_t time_s;                 /* wall clock, seconds since 1970 */
+    tdm_turn_stats stats;           /* assistant; all zero when loaded from a file */
+} tdm_node;
+
+TDM_API int tdm_chat_nodes(const tdm_chat *c);                             /* how many; ids are 1..n */
+TDM_API int tdm_chat_path(const tdm_chat *c, int *nodes, int room);        /* the current path; returns its length */
+TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int node, tdm_node *out, tdm_error *err);
+TDM_API void tdm_node_free(tdm_node *node);
+/* Replaces the conversation by a saved one: nodes in order, each parent before its children, `leaf` the end of the
+ * current path. */
+TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
+                                 int leaf, tdm_error *err);
+/* The prefilled state beside a saved conversation. Saving waits for the running dispatch; loading refuses a file
+ * of another model, weight type, key/value type or kernel set (TDM_E_FORMAT), which costs only a prefill. */
+TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err);
+TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err);
+
+typedef enum {
+    TDM_EV_NONE,
+    TDM_EV_TURN,      /* a user message joined the conversation: node; its reply follows */
+    TDM_EV_REPLY,     /* a reply begins: node */
+    TDM_EV_TEXT,      /* text of node: UTF-8, whole characters; thinking says which part */
+    TDM_EV_END,       /* the reply ended: node, finish, stats */
+    TDM_EV_QUEUED,    /* a message was queued or joined */
+    TDM_EV_UNQUEUED,  /* it was sent or taken back */
+    TDM_EV_PATH,      /* the current path changed (undo, redo, select, load, clear) */
+    TDM_EV_NOTICE,    /* one line worth telling: text */
+    TDM_EV_ERROR,     /* something failed, the chat goes on: text */
+    TDM_EV_COLD,      /* the answer to tdm_chat_cold: cold */
+} tdm_event_kind;
+
+typedef struct {
+    tdm_pipeline pipeline;
+    double warm_ms, warm_engine_ms; /* of the turn that is compared */
+    double cold_ms;
+    uint32_t warm_tokens, cold_tokens; /* evaluated after Enter */
+    bool same_first_token;
+} tdm_cold;
+
+typedef struct {
+    tdm_event_kind kind;
+    int node;
+    const char *text;       /* valid until the next call */
+    size_t length;
+    bool thinking;
+    tdm_id id;              /* TDM_EV_TEXT: last token of this text; -1: none */
+    tdm_finish finish;
+    tdm_turn_stats stats;
+    tdm_cold cold;
+} tdm_event;
+
+TDM_API int tdm_chat_fd(const tdm_chat *c);
+TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out);
+/* Waits until nothing decodes, nothing is queued and the follower has nothing to do, or timeout_ms passed (-1:
+ * for ever). */
+TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms);
+
+/* Asks the last user message once more from an empty state, to its first token, on a scratch state; the answer
+ * comes as TDM_EV_COLD. */
+TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err);
+
+typedef enum {
+    TDM_MARK_OFF, TDM_MARK_AFTER_REPLY, TDM_MARK_FOLLOWING, TDM_MARK_TO_READ, TDM_MARK_READY, TDM_MARK_QUEUED,
+    TDM_MARK_TOO_LONG
+} tdm_mark;
+
+typedef enum { TDM_IDLE, TDM_READING, TDM_THINKING, TDM_ANSWERING } tdm_phase;
+
+typedef struct {
+    tdm_phase phase;
+    uint32_t reading_done, reading_total; /* TDM_READING: tokens of the prompt that are still needed, since Enter */
+    bool queued;
+    tdm_mark mark;
+    size_t draft_read_bytes;    /* of the draft given last: how far it is evaluated */
+    uint32_t draft_tokens;
+    uint32_t target, read;      /* tokens of the follower's target; of these in its state */
+    uint32_t behind;            /* target - read */
+    uint32_t ahead;             /* evaluated since the last turn's Enter */
+    uint32_t wasted;
+    uint32_t checkpoints;
+    uint64_t checkpoint_bytes, checkpoint_budget;
+    uint32_t context_used, context_size;
+    double decode_tps, prefill_tps; /* over the last second or so */
+    double speed_kept;          /* decode speed while prefill works over decode speed alone; 0: not known yet */
+    double handover_ms;         /* the last one */
+    uint64_t weight_bytes, state_bytes;
+} tdm_chat_status;
+
+TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out);
+
+/* ---- Sensors ---------------------------------------------------------------------------------------------------
+ * Read at most once a second, only while somebody looks. */
+
+typedef struct {
+    bool valid;
+    double value;
+    char name[48];      /* "package-0", "core temperature" */
+    char unit[8];       /* W, C, MHz */
+    char reason[96];    /* why not valid */
+    char remedy[128];   /* the command that makes it readable; or "" */
+} tdm_sensor;
+
+typedef struct tdm_sensors tdm_sensors;
+TDM_API tdm_sensors *tdm_sensors_open(void);
+TDM_API void tdm_sensors_close(tdm_sensors *s);
+TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room);
+
+/* ---- The CPU ---------------------------------------------------------------------------------------------------
+ * Lines of text for `info --cpu`: what was found and what was chosen. *text is malloc'ed. */
+TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err);
+
 #endif
