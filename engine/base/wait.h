@@ -1,0 +1,38 @@
+/* Waiting for a word to change: spin briefly, then sleep. The one primitive below workers and teams.
+ *
+ * A wait word is an _Atomic uint32_t whose value stands in bits 31..1; bit 0 says that somebody sleeps on it, so
+ * that the one who changes it knows from the same atomic operation whether a system call is due, and never looks at
+ * the word's surroundings afterwards (they may be gone). Values therefore advance in steps of WAIT_STEP.
+ *
+ * The spin lasts about as long as a wake-up costs (WAIT_SPIN_NS): long enough that phases of a forward pass never
+ * sleep, short enough that an idle or oversubscribed machine does not burn.
+ */
+#ifndef TANDEM_BASE_WAIT_H
+#define TANDEM_BASE_WAIT_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WAIT_STEP = 2, WAIT_ASLEEP = 1, WAIT_SPIN_NS = 50000 };
+
+#define WAIT_FOREVER INT64_MAX
+
+/* The value of a word without the sleeper's bit. Orders like an acquire load. */
+static inline uint32_t wait_value(_Atomic uint32_t *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire) & ~(uint32_t)WAIT_ASLEEP;
+}
+
+/* Returns true as soon as the word's value differs from `seen`, or false at deadline_ns of clock_ns(). What the
+ * changer wrote before its change is visible. */
+bool wait_change(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns);
+
+/* Sets the word to value (a multiple of WAIT_STEP) and wakes all who sleep on it; a release operation. */
+void wait_set(_Atomic uint32_t *word, uint32_t value);
+
+/* Subtracts one step and wakes the sleepers when the value gets to zero. After it the word may be gone. */
+void wait_count_down(_Atomic uint32_t *word);
+
+#endif
