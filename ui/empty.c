@@ -1,1 +1,0 @@
-typedef int ui_empty;

@@ -1,0 +1,85 @@
+#include "ui/layout.h"
+
+enum { RULE_ROWS = 1, STATUS_ROWS = 1, STRIP_ROWS = 4, LINE_ROWS = 1 };
+
+static int at_most(int a, int b) { return a < b ? a : b; }
+static int at_least(int a, int b) { return a > b ? a : b; }
+
+/* Whether a form leaves room for the transcript beside an input of the given rows. */
+static bool fits(enum view_form form, int rows, int cols, int input)
+{
+    int left = rows - RULE_ROWS - STATUS_ROWS - input;
+    switch (form) {
+    case VIEW_FORM_LINE: return cols >= 40 && left - LINE_ROWS >= LAYOUT_TRANSCRIPT_ROWS;
+    case VIEW_FORM_STRIP: return cols >= 40 && left - STRIP_ROWS >= LAYOUT_TRANSCRIPT_ROWS;
+    case VIEW_FORM_PANEL: return cols >= LAYOUT_PANEL_COLS + 1 + 40 && left >= LAYOUT_TRANSCRIPT_ROWS;
+    case VIEW_FORM_FULL: return cols >= LAYOUT_PANEL_COLS && rows >= 10;
+    default: return true;
+    }
+}
+
+static enum view_form choose(enum view_form wish, int rows, int cols, int input)
+{
+    if (wish != VIEW_FORM_AUTO && fits(wish, rows, cols, input)) return wish;
+    if (cols >= 112 && rows >= 30 && fits(VIEW_FORM_PANEL, rows, cols, input)) return VIEW_FORM_PANEL;
+    if (rows >= 22 && fits(VIEW_FORM_STRIP, rows, cols, input)) return VIEW_FORM_STRIP;
+    if (rows >= 14 && fits(VIEW_FORM_LINE, rows, cols, input)) return VIEW_FORM_LINE;
+    return VIEW_FORM_OFF;
+}
+
+int layout_input_cols(int rows, int cols, enum view_form form)
+{
+    cols = at_most(cols, LAYOUT_MAX_COLS);
+    return choose(form, rows, cols, 1) == VIEW_FORM_PANEL ? cols - LAYOUT_PANEL_COLS - 1 : cols;
+}
+
+enum view_form layout_next_form(int rows, int cols, enum view_form drawn)
+{
+    for (int i = 1; i <= 5; i++) {
+        enum view_form form = (enum view_form)(VIEW_FORM_OFF + (drawn - VIEW_FORM_OFF + i) % 5);
+        if (fits(form, rows, cols, 1)) return form;
+    }
+    return VIEW_FORM_OFF;
+}
+
+struct layout layout_compute(const struct layout_request *request)
+{
+    struct layout l = {0};
+    int rows = at_most(request->rows, LAYOUT_MAX_ROWS), cols = at_most(request->cols, LAYOUT_MAX_COLS);
+    if (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS) {
+        l.too_small = true;
+        l.form = VIEW_FORM_OFF;
+        return l;
+    }
+    int input = at_most(at_least(request->input_rows, 1), at_least(rows / 3, 1));
+    l.form = choose(request->form, rows, cols, input);
+    if (l.form == VIEW_FORM_FULL) {
+        l.monitor = (struct rect){0, 0, rows, cols};
+        return l;
+    }
+    int left_cols = cols;
+    if (l.form == VIEW_FORM_PANEL) {
+        left_cols = cols - LAYOUT_PANEL_COLS - 1;
+        l.monitor = (struct rect){0, left_cols + 1, rows - STATUS_ROWS, LAYOUT_PANEL_COLS};
+        l.separator = (struct rect){0, left_cols, rows - STATUS_ROWS, 1};
+    }
+    int bottom = rows - STATUS_ROWS;
+    l.status = (struct rect){bottom, 0, STATUS_ROWS, cols};
+    bottom -= input;
+    l.input = (struct rect){bottom, 0, input, left_cols};
+    bottom -= RULE_ROWS;
+    l.rule = (struct rect){bottom, 0, RULE_ROWS, left_cols};
+    int strip = l.form == VIEW_FORM_STRIP ? STRIP_ROWS : l.form == VIEW_FORM_LINE ? LINE_ROWS : 0;
+    if (strip) {
+        bottom -= strip;
+        l.monitor = (struct rect){bottom, 0, strip, cols};
+    }
+    /* The strip's rule carries the sentence; the other forms give it a row, the small screens only when it matters. */
+    bool sentence = l.form == VIEW_FORM_PANEL || (request->sentence && l.form != VIEW_FORM_STRIP);
+    int notices = at_least(request->notice_rows, 0) + sentence;
+    notices = at_most(notices, at_least(bottom - 1, 0) / 2);
+    bottom -= notices;
+    l.notices = (struct rect){bottom, 0, notices, left_cols};
+    l.transcript = (struct rect){0, 0, bottom, left_cols};
+    return l;
+}

@@ -1,0 +1,52 @@
+/* Where everything goes: a pure function from the size of the terminal to rectangles.
+ *
+ * The forms of the monitor and their thresholds are those of screens.md, section 3. Ten rows of transcript come before
+ * any row of the monitor; a choice of the user that does not fit falls back to the automatic form. The rectangles never
+ * overlap and lie inside the screen; absent parts are empty.
+ */
+#ifndef TANDEM_UI_LAYOUT_H
+#define TANDEM_UI_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "ui/rect.h"
+#include "ui/view.h"
+
+enum {
+    LAYOUT_MIN_ROWS = 5,
+    LAYOUT_MIN_COLS = 20,
+    LAYOUT_MAX_ROWS = 120, /* beyond, the screen stays this large at the top left */
+    LAYOUT_MAX_COLS = 400,
+    LAYOUT_PANEL_COLS = 47,
+    LAYOUT_TRANSCRIPT_ROWS = 10,
+};
+
+struct layout_request {
+    int rows, cols;
+    int input_rows;       /* rows that the wrapped draft would like, at layout_input_cols() columns */
+    int notice_rows;      /* rows of notices above the input */
+    bool sentence;        /* the state's sentence is needed even where no form of the monitor shows it */
+    enum view_form form;  /* the user's choice */
+};
+
+struct layout {
+    bool too_small;
+    enum view_form form;  /* the form that is drawn, never AUTO */
+    struct rect transcript;
+    struct rect monitor;
+    struct rect separator; /* the column between transcript and panel */
+    struct rect notices;   /* the sentence, where the form has no place of its own, is the last of these rows */
+    struct rect rule;      /* above the input: key hints and the draft's mark */
+    struct rect input;
+    struct rect status;
+};
+
+struct layout layout_compute(const struct layout_request *request);
+
+/* Columns that the input will have, to wrap the draft before its rows are known. */
+int layout_input_cols(int rows, int cols, enum view_form form);
+
+/* The form after `form` on Ctrl-X m: off, line, strip, panel, full and round, passing over those that don't fit. */
+enum view_form layout_next_form(int rows, int cols, enum view_form drawn);
+
+#endif

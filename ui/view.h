@@ -1,0 +1,336 @@
+/* What the screen shows, as plain data: the contract between the program and the drawing code.
+ *
+ * The program fills a `struct view` before each frame and hands it to screen_draw(). Drawing never samples, waits or
+ * keeps a pointer of the view past the call: what it needs later (wrapped lines, the picture of the lanes) it copies.
+ * Strings are UTF-8, untrusted, and shown harmlessly whatever they hold; NULL stands for 'not there'. Times are
+ * nanoseconds of one clock (CLOCK_MONOTONIC, or a pinned one in tests), `now_ns` included.
+ *
+ * Nothing here knows the engine: this header includes neither its types nor a terminal's.
+ */
+#ifndef TANDEM_UI_VIEW_H
+#define TANDEM_UI_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Figures -------------------------------------------------------------------------------------------------- */
+
+/* A figure that may be absent. Without one, `why` says the reason (shown as 'n/a: reason'). */
+struct view_figure {
+    double value;
+    bool valid;
+    const char *why;
+};
+
+/* What the time to the first token counts (screens.md, section 5). */
+enum view_ttft_kind {
+    VIEW_TTFT_NONE,
+    VIEW_TTFT_COLD,
+    VIEW_TTFT_WARM,
+    VIEW_TTFT_QUEUED,
+    VIEW_TTFT_CUT,
+    VIEW_TTFT_HEAD_START,
+};
+
+/* ---- The conversation ----------------------------------------------------------------------------------------- */
+
+enum view_role {
+    VIEW_USER,
+    VIEW_ASSISTANT,
+    VIEW_NOTE, /* what a command printed: markdown, part of the screen, not of the conversation */
+};
+
+enum view_turn_state {
+    VIEW_TURN_DONE,
+    VIEW_TURN_QUEUED,    /* a user's message that waits for the reply to end */
+    VIEW_TURN_THINKING,  /* `thinking` grows */
+    VIEW_TURN_ANSWERING, /* `text` grows */
+    VIEW_TURN_STOPPED,   /* by the user; /continue goes on */
+    VIEW_TURN_LENGTH,    /* at the length limit; /continue goes on */
+    VIEW_TURN_FAILED,    /* `why` says it */
+};
+
+struct view_turn_stats {
+    bool valid;
+    enum view_ttft_kind kind;
+    double ttft_ms;       /* Enter to the first glyph */
+    double engine_ms;     /* the engine's share; card form only */
+    bool paced;           /* the speed was held down by /pace */
+    int in, read_before;  /* tokens of the user's turn with the suffix; of these, read before Enter */
+    int out;
+    double tok_s;
+    double seconds;
+    double think_ttft_ms; /* first thinking character, where the turn thought; else 0 */
+};
+
+/* One message. While it streams, `text` and `thinking` only grow: a change of anything that was there (an edit,
+ * another branch) raises `revision`, so that the transcript renders the turn afresh. */
+struct view_turn {
+    uint64_t id; /* unique and lasting, never 0: it keeps the place of the view and of the selection */
+    uint32_t revision;
+    enum view_role role;
+    enum view_turn_state state;
+    int number; /* as /edit N counts; 0 for notes */
+    const char *text;
+    size_t text_len;
+    const char *thinking;
+    size_t thinking_len;
+    int thought_tokens;
+    double thought_s;
+    int64_t start_ns; /* when its first text came; the rule of 5 lines a second counts from here */
+    struct view_turn_stats stats;
+    int branch, branches; /* shown as 2/3 when branches > 1 */
+    const char *why;      /* VIEW_TURN_FAILED */
+};
+
+/* ---- The draft ------------------------------------------------------------------------------------------------ */
+
+enum view_mark {
+    VIEW_MARK_NONE,
+    VIEW_MARK_AFTER_REPLY,
+    VIEW_MARK_FOLLOWING,
+    VIEW_MARK_TO_READ, /* `to_read` tokens */
+    VIEW_MARK_READY,
+    VIEW_MARK_QUEUED,
+    VIEW_MARK_TOO_LONG,
+    VIEW_MARK_OFF,
+};
+
+struct view_draft {
+    const char *text;
+    size_t len;
+    size_t cursor;             /* byte offset of the insertion point */
+    size_t read_bytes;         /* the prefill unit has evaluated the draft up to here; drawn back to a word's end */
+    size_t mark_from, mark_to; /* readline's active region or the match of Ctrl-R; empty when equal */
+    enum view_mark mark;
+    int to_read;
+    int editing;        /* the rule says 'editing turn N'; 0 for none */
+    const char *prompt; /* "> " when NULL; Ctrl-R and the argument prompt replace it */
+    const char *mode;   /* vi: "vi command" ..., shown in the rule */
+    const char *queued; /* the queued message, shown in one row above the rule */
+    bool streaming;     /* a reply is being written: Enter queues, Ctrl-C stops */
+};
+
+/* ---- State (screens.md, section 4) ---------------------------------------------------------------------------- */
+
+enum view_state {
+    VIEW_NO_MODEL,
+    VIEW_LOADING, /* done_bytes of total_bytes */
+    VIEW_PACKING, /* the same */
+    VIEW_FAILED,  /* `detail` is the one line */
+    VIEW_IDLE,
+    VIEW_READING, /* done_tokens of total_tokens, seconds_left */
+    VIEW_THINKING,
+    VIEW_ANSWERING,
+    VIEW_STOPPED,
+    VIEW_LENGTH,
+    VIEW_QUEUED,
+    VIEW_CONTEXT, /* nearly full; the program shows it once */
+    VIEW_FULL,
+    VIEW_STATES,
+};
+
+/* Conditions that last beside the state; each has a sentence that stays until it ends. */
+enum {
+    VIEW_WARN_ONE_CORE = 1 << 0,
+    VIEW_WARN_UNIT_FAILED = 1 << 1, /* `detail`: what goes on without it */
+    VIEW_WARN_NO_CHECKPOINTS = 1 << 2,
+    VIEW_WARN_NOT_SAVED = 1 << 3, /* `detail`: why */
+    VIEW_WARN_NO_THINKING = 1 << 4,
+    VIEW_WARN_SYNTHETIC = 1 << 5,
+    VIEW_WARN_DRAFT_TOO_LONG = 1 << 6, /* draft_tokens, room_tokens */
+    VIEW_WARNINGS = 7,
+};
+
+struct view_status {
+    enum view_state state;
+    unsigned warnings;
+    const char *detail;
+    uint64_t done_bytes, total_bytes;
+    int done_tokens, total_tokens;
+    double seconds_left;
+    int draft_tokens, room_tokens;
+    enum view_ttft_kind ttft_kind;
+    double ttft_ms;
+    int read_after_enter;    /* tokens that the last turn read after Enter */
+    bool answered;           /* the first glyph came within the last seconds: the sentence says 'Answered after' */
+    double tok_s;            /* of the running or last reply; 0 for none */
+    double pace;             /* tokens a second of /pace; 0 when off */
+    int ctx_used, ctx_size;
+    const char *speculation; /* off, history, draft, full */
+    const char *pipeline;    /* shown unless "tandem" */
+    const char *model;       /* short: "0.8b q8_0" */
+    const char *session;
+    bool private_session;
+};
+
+/* ---- Monitor -------------------------------------------------------------------------------------------------- */
+
+enum view_kind {
+    VIEW_K_HISTORY,
+    VIEW_K_DRAFT,
+    VIEW_K_SUFFIX,
+    VIEW_K_PROMPT,
+    VIEW_K_DECODE,
+    VIEW_K_HANDOVER,
+    VIEW_K_CHECKPOINT,
+    VIEW_K_RESTORE,
+    VIEW_K_LENT,
+    VIEW_KINDS,
+};
+
+struct view_span {
+    int64_t start_ns, end_ns; /* end_ns of a span that still runs: now_ns */
+    enum view_kind kind;
+    int tokens;
+    uint64_t bytes;
+};
+
+struct view_unit {
+    const char *name;              /* "cpu:1" */
+    const char *kind;              /* "native", "blas" */
+    const char *failed;            /* why the unit is out of service; NULL while it works */
+    const struct view_span *spans; /* oldest first */
+    size_t n_spans;
+    double busy, lent, idle; /* percent of the last 20 s */
+    struct view_figure tok_s, gb_s, gflop_s;
+    struct view_figure gb_share, gflop_share; /* percent of the measured ceilings; absent until /units measure */
+    struct view_figure kept;                  /* decode speed kept while prefill works, percent */
+    const uint8_t *history;                   /* busy percent, one a second, newest last */
+    size_t n_history;
+};
+
+struct view_follower {
+    int target, read, behind; /* tokens */
+    int ahead;                /* read beyond what has been sent */
+    int wasted;
+    int phase_read, phase_total; /* of the reply or draft that is followed now: 'read 128 of its 155' */
+    struct view_figure handover_ms;
+    int checkpoints;
+    uint64_t checkpoint_bytes, checkpoint_budget;
+};
+
+struct view_enter {
+    int64_t time_ns;
+    double ttft_ms; /* negative while the first glyph is awaited */
+};
+
+struct view_monitor_turn {
+    int number;
+    enum view_ttft_kind kind;
+    double ttft_ms;
+};
+
+struct view_median {
+    double ms;
+    int n;
+};
+
+enum view_form { VIEW_FORM_AUTO, VIEW_FORM_OFF, VIEW_FORM_LINE, VIEW_FORM_STRIP, VIEW_FORM_PANEL, VIEW_FORM_FULL };
+
+struct view_monitor {
+    enum view_form form; /* the user's choice */
+    struct view_unit prefill, decode;
+    struct view_follower follower;
+    const struct view_enter *enters; /* oldest first */
+    size_t n_enters;
+    const struct view_monitor_turn *turns; /* oldest first */
+    size_t n_turns;
+    struct view_median warm, cold;
+    double weights_gib, states_gib, free_gib;
+    struct view_figure power_w, temperature_c, energy_j; /* of both units together; energy: per token */
+    const char *power_remedy; /* a line that says what to do where power is absent */
+    bool turn_view;           /* the last turn, turn_start_ns to turn_end_ns, instead of the live window */
+    int64_t turn_start_ns, turn_end_ns;
+    double live_s;   /* length of the live window; 0 for 20 s */
+    bool hold;       /* the picture stands still */
+    bool legend;     /* explain the letters (the first three turns) */
+    unsigned hidden; /* full form: bit n hides panel n + 1 */
+    int pid;
+};
+
+/* ---- Popups --------------------------------------------------------------------------------------------------- */
+
+enum view_popup_kind {
+    VIEW_POPUP_NONE,
+    VIEW_POPUP_MENU,       /* keys after Ctrl-X: key and text of each item */
+    VIEW_POPUP_COMPLETION, /* text, and detail at its right */
+    VIEW_POPUP_LIST,       /* sessions and other choices: text, detail */
+    VIEW_POPUP_PAGER,      /* help: text of each line, key as a heading column; `selected` is the first line shown */
+    VIEW_POPUP_QUESTION,   /* title asks; items are the answers, key chooses */
+    VIEW_POPUP_PROMPT,     /* one line of input under a title: search */
+};
+
+struct view_item {
+    const char *key, *text, *detail;
+};
+
+struct view_popup {
+    enum view_popup_kind kind;
+    const char *title;
+    const struct view_item *items;
+    size_t n_items;
+    size_t selected; /* SIZE_MAX for none */
+    const char *input;
+    size_t input_len, input_cursor;
+    const char *footer; /* keys, one line */
+};
+
+/* ---- The rest ------------------------------------------------------------------------------------------------- */
+
+enum view_notice_level { VIEW_NOTICE_INFO, VIEW_NOTICE_WARN, VIEW_NOTICE_ERROR };
+
+struct view_notice {
+    enum view_notice_level level;
+    const char *text;
+};
+
+struct view_session {
+    const char *name, *date, *model;
+    int turns;
+};
+
+/* What an empty conversation shows: the six lines of a first run, or the last sessions. */
+struct view_card {
+    bool show;
+    bool first_run;
+    const char *model;    /* "the built-in 51M demo model" */
+    const char *good_for; /* "good for trying the keys, not for answers" */
+    int tip;              /* Tab on the empty draft goes through the three tips: 0 none, 1..3 the marked one */
+    const struct view_session *sessions; /* the last three */
+    size_t n_sessions;
+};
+
+enum view_theme { VIEW_THEME_DARK, VIEW_THEME_LIGHT, VIEW_THEME_MONO };
+enum view_stats_form { VIEW_STATS_LINE, VIEW_STATS_OFF, VIEW_STATS_CARD };
+enum view_follow { VIEW_FOLLOW_AUTO, VIEW_FOLLOW_TOP, VIEW_FOLLOW_STREAM };
+enum view_draft_marks { VIEW_DRAFT_FULL, VIEW_DRAFT_MARK, VIEW_DRAFT_OFF };
+
+struct view_options {
+    bool ascii;
+    bool no_motion; /* lanes and figures once a second, text by line */
+    enum view_theme theme;
+    int colours; /* 256, 8 or 0 */
+    enum view_draft_marks draft_marks;
+    enum view_stats_form stats;
+    enum view_follow follow;
+};
+
+struct view {
+    int64_t now_ns;
+    struct view_options options;
+    const struct view_turn *turns;
+    size_t n_turns;
+    struct view_draft draft;
+    struct view_status status;
+    struct view_monitor monitor;
+    struct view_popup popup;
+    struct view_card card;
+    const struct view_notice *notices;
+    size_t n_notices;
+    bool browse;        /* the transcript has the keys */
+    const char *search; /* highlighted words of the conversation; NULL for none */
+};
+
+#endif

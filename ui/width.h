@@ -1,0 +1,41 @@
+/* Characters as terminals show them: text is cut into glyphs of known width.
+ *
+ * A glyph is what one cell of a canvas holds: a base character with at most four combining marks (curses has room for
+ * five code points). What terminals draw in different widths gets a simpler form whose width is known: emoji joined by
+ * U+200D become their first emoji, flags two letters, keycaps their digit, variation selectors and skin tones are
+ * dropped. Text is untrusted, so nothing of it can steer a terminal: control characters become the pictures U+2400..,
+ * direction overrides U+2426, bytes that are no UTF-8 U+FFFD. A tab is returned as it is: only its caller knows the
+ * column.
+ */
+#ifndef TANDEM_UI_WIDTH_H
+#define TANDEM_UI_WIDTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WIDTH_POINTS = 5, WIDTH_TAB = 8 };
+
+struct width_glyph {
+    uint32_t point[WIDTH_POINTS];
+    uint8_t n;     /* code points; 0: nothing is shown (zero-width characters on their own) */
+    uint8_t width; /* columns: 0, 1 or 2; a tab has n = 1, point[0] = '\t', width 0 */
+};
+
+/* Takes the next glyph of text[0..len), len > 0, and returns the bytes that it stands for (at least 1). A newline is
+ * returned like a tab: n = 1, width 0. */
+size_t width_next(const char *text, size_t len, struct width_glyph *glyph);
+
+/* Replaces a glyph by ASCII of the same width where there is a likeness ('e' for an accented e, '-' for a dash), else
+ * by '?'. */
+void width_ascii(struct width_glyph *glyph);
+
+/* Columns of a text without tabs or newlines. */
+int width_text(const char *text, size_t len);
+
+/* Bytes of the longest prefix of whole glyphs that fits into cols columns. */
+size_t width_fit(const char *text, size_t len, int cols);
+
+/* Writes one code point as UTF-8 and returns its bytes, 1 to 4; 0 for what is no character. */
+int width_put(uint32_t point, char out[4]);
+
+#endif
