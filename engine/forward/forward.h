@@ -1,0 +1,71 @@
+/* The forward pass: tokens in, longer states and logits out.
+ *
+ * One call evaluates a list of runs, each some tokens of one state: prefill is one run of 32, decode one run of 1,
+ * batched decode N runs of 1. All tokens share the matrix products; attention, convolution and the delta rule go run
+ * by run. The whole pass is one function that all members of the team run, in phases with barriers between.
+ *
+ * Exactness: states and logits have the same bits whatever the runs of a call, the split of a text into calls, and
+ * the number of threads. Attention takes the positions in blocks of KV_PAGE; blocks are merged in ascending order
+ * within groups of FORWARD_GROUP blocks, and the groups in ascending order. Both are aligned to absolute positions.
+ *
+ * The model (Hugging Face transformers, Qwen3_5; Gated Delta Networks, arXiv:2412.06464), x the residual stream:
+ *   full attention   q, gate = q_proj(n) per head; k, v; q and k: RMS norm per head, then RoPE on the first elements;
+ *                    x += o_proj(softmax(q k^T / sqrt(head_dim)) v * sigmoid(gate)), n = norm(x)
+ *   Gated DeltaNet   q, k, v = silu(conv(in_proj_qkv(n))); q, k: L2 norm per head, q / sqrt(key_dim);
+ *                    the gated delta rule per value head (struct kernels, delta_slab);
+ *                    x += out_proj(norm(out) * silu(in_proj_z(n)))
+ *   feed-forward     x += down(silu(gate(n)) * up(n))
+ */
+#ifndef TANDEM_FORWARD_FORWARD_H
+#define TANDEM_FORWARD_FORWARD_H
+
+#include "engine/forward/weights.h"
+#include "engine/state/state.h"
+
+#include <stdatomic.h>
+
+enum { FORWARD_GROUP = 8 };
+
+enum forward_logits {
+    LOGITS_NONE, /* the state's logits become invalid */
+    LOGITS_LAST, /* the state keeps those of the last token */
+    LOGITS_ALL,  /* those of every token go to `all`, too */
+};
+
+struct forward_run {
+    struct state *state;
+    const tdm_id *tokens;
+    uint32_t n;   /* at least 1 */
+    uint32_t pad; /* rows computed after the n tokens that leave the state alone (fixed slots); only in a single run */
+    enum forward_logits logits;
+    float *all; /* [n][vocab] for LOGITS_ALL */
+};
+
+struct forward_options {
+    const atomic_bool *cancel; /* looked at before each layer; NULL: never */
+    float *hidden;             /* [layers + 1][hidden] of the first run's last token: embedding, output of each layer but
+                                  the last, final norm; for comparison with other implementations. NULL: not wanted */
+};
+
+/* Scratch memory of one forward pass at a time, allocated and touched once. */
+struct workspace;
+
+/* For passes of at most max_tokens tokens (padding included) in at most max_runs runs, teams of at most max_members
+ * and states of at most `context` tokens. The weights must outlive it. */
+tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32_t max_tokens, uint32_t max_runs,
+                         uint32_t max_members, uint32_t context, tdm_error *err);
+void workspace_free(struct workspace *ws); /* NULL is allowed */
+size_t workspace_bytes(const struct workspace *ws);
+uint32_t workspace_tokens(const struct workspace *ws);
+
+/* Appends each run's tokens to its state. The states are of the weights' kernel set and shape, distinct, and not
+ * broken; options may be NULL; *bytes (may be NULL) is the memory that the pass reads and writes: weights, keys and
+ * values, recurrent states.
+ *   TDM_E_CONTEXT    a state has no room: nothing was changed
+ *   TDM_E_ARG        a token id outside the vocabulary, or more tokens or runs than the workspace takes: the same
+ *   TDM_E_NOMEM      no page for a state: the same
+ *   TDM_E_CANCELLED  where a layer had begun, the states of all runs are `broken`: restore them from forks */
+tdm_status forward(struct team *team, const struct weights *w, struct workspace *ws, const struct forward_run *runs,
+                   uint32_t n_runs, const struct forward_options *options, uint64_t *bytes, tdm_error *err);
+
+#endif

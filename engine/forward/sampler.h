@@ -1,0 +1,40 @@
+/* The sampler: from the logits of a position to the next token.
+ *
+ * In this order: repetition penalty (tokens of prompt and reply: a positive logit is divided, a negative one
+ * multiplied by it, Keskar et al. 2019), frequency and presence penalty (tokens of the reply: logit -= frequency *
+ * count + presence), temperature, top-k, top-p (the smallest set of the most probable tokens that reaches p), min-p
+ * (at least min-p times the best one's probability). Temperature 0 takes the best one, ties to the lowest id, after the penalties.
+ *
+ * Deterministic: the random number is a hash of seed, turn, attempt and index (sampler_random), candidates are ordered
+ * by logit and then by id, sums are taken in that order in double precision. Ids from `limit` on (rows of the LM head
+ * that the tokenizer lacks), infinite and NaN logits are never drawn.
+ *
+ * Memory is allocated in sampler_new only. Threads: one at a time per sampler.
+ */
+#ifndef TANDEM_FORWARD_SAMPLER_H
+#define TANDEM_FORWARD_SAMPLER_H
+
+#include "engine/tandem.h"
+
+struct sampler;
+
+/* limit: ids that may be drawn, at most the logits' length. */
+tdm_status sampler_new(struct sampler **out, uint32_t limit, tdm_error *err);
+void sampler_free(struct sampler *s); /* NULL is allowed */
+
+/* Values out of range are TDM_E_ARG with the name, the range and what was found. */
+tdm_status sampler_check(const tdm_sampling *sampling, tdm_error *err);
+
+/* Forgets the tokens seen and starts a reply after this prompt (only the repetition penalty looks at it). */
+void sampler_start(struct sampler *s, const tdm_id *prompt, size_t n);
+/* Counts a token of the reply. */
+void sampler_accept(struct sampler *s, tdm_id id);
+
+/* Draws the index-th token of the reply; -1 when no logit is finite. The token is not accepted yet. */
+tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
+                    uint32_t attempt, uint32_t index);
+
+/* A number in [0, 1) that depends on its arguments alone. */
+double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t index);
+
+#endif

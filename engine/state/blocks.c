@@ -1,0 +1,108 @@
+#include "engine/state/blocks.h"
+
+#include "engine/base/error.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20, CHUNK_BYTES = 8 << 20 };
+
+/* The head of a mapping; blocks follow at the next multiple of 64. */
+struct blocks_chunk {
+    struct blocks_chunk *next;
+    size_t bytes;
+} __attribute__((aligned(64)));
+
+void blocks_open(struct blocks *b, size_t block_bytes)
+{
+    memset(b, 0, sizeof *b);
+    must(block_bytes % 64 == 0 && block_bytes > 0);
+    b->block_bytes = block_bytes;
+    b->chunk = block_bytes >= CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / block_bytes);
+    pthread_mutex_init(&b->lock, NULL);
+}
+
+void blocks_close(struct blocks *b)
+{
+    must(b->ready == b->total);
+    for (struct blocks_chunk *c = b->chunks, *next; c; c = next) {
+        next = c->next;
+        munmap(c, c->bytes);
+    }
+    pthread_mutex_destroy(&b->lock);
+}
+
+/* A mapping on a huge-page boundary, so that the whole of it can be made of huge pages. */
+static void *map_aligned(size_t bytes)
+{
+    char *p = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = -(uintptr_t)p & (HUGE_PAGE - 1);
+    if (before) munmap(p, before);
+    munmap(p + before + bytes, HUGE_PAGE - before);
+    p += before;
+    madvise(p, bytes, MADV_HUGEPAGE); /* only advice: small pages serve as well */
+    return p;
+}
+
+/* Maps and touches one chunk. The slow part runs without the lock, so that others can take what is ready. */
+static bool grow(struct blocks *b)
+{
+    size_t wanted = sizeof(struct blocks_chunk) + (size_t)b->chunk * b->block_bytes;
+    size_t bytes = (wanted + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    if (bytes < wanted) return false;
+    struct blocks_chunk *c = map_aligned(bytes);
+    if (!c) return false;
+    memset(c, 0, bytes);
+    c->bytes = bytes;
+    /* What the rounding to huge pages left over is used, too. */
+    uint32_t count = (uint32_t)((bytes - sizeof *c) / b->block_bytes);
+    char *block = (char *)(c + 1);
+    pthread_mutex_lock(&b->lock);
+    c->next = b->chunks;
+    b->chunks = c;
+    b->bytes += bytes;
+    b->total += count;
+    b->ready += count;
+    for (uint32_t i = count; i-- > 0;) {
+        void **first = (void **)(block + (size_t)i * b->block_bytes);
+        *first = b->free;
+        b->free = first;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return true;
+}
+
+void *blocks_take(struct blocks *b)
+{
+    for (;;) {
+        pthread_mutex_lock(&b->lock);
+        void **block = b->free;
+        if (block) {
+            b->free = *block;
+            b->ready--;
+        }
+        pthread_mutex_unlock(&b->lock);
+        if (block || !grow(b)) return block;
+    }
+}
+
+void blocks_put(struct blocks *b, void *block)
+{
+    pthread_mutex_lock(&b->lock);
+    *(void **)block = b->free;
+    b->free = block;
+    b->ready++;
+    pthread_mutex_unlock(&b->lock);
+}
+
+bool blocks_warm(struct blocks *b, uint32_t count)
+{
+    for (;;) {
+        pthread_mutex_lock(&b->lock);
+        bool enough = b->ready >= count;
+        pthread_mutex_unlock(&b->lock);
+        if (enough) return true;
+        if (!grow(b)) return false;
+    }
+}

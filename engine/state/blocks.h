@@ -1,0 +1,30 @@
+/* Recycled blocks of one size, cut from large mappings that are touched when made and advised to be huge pages.
+ * Memory goes back to the system with blocks_close only. Threads: blocks_close last, the rest from any thread. */
+#ifndef TANDEM_STATE_BLOCKS_H
+#define TANDEM_STATE_BLOCKS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct blocks {
+    size_t block_bytes; /* a multiple of 64 */
+    uint32_t chunk;     /* blocks that are mapped together */
+    pthread_mutex_t lock; /* guards what follows */
+    void *free;           /* a list through the blocks' first word */
+    void *chunks;         /* of struct blocks_chunk */
+    uint32_t total, ready;
+    uint64_t bytes;
+};
+
+void blocks_open(struct blocks *b, size_t block_bytes);
+/* Every block has been put back. */
+void blocks_close(struct blocks *b);
+/* A block aligned to 64 bytes, contents undefined; NULL: no memory. */
+void *blocks_take(struct blocks *b);
+void blocks_put(struct blocks *b, void *block);
+/* Grows until `count` blocks lie ready; false: no memory. */
+bool blocks_warm(struct blocks *b, uint32_t count);
+
+#endif

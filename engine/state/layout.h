@@ -1,0 +1,19 @@
+/* Where the parts of a state lie in its buffer (pool.c measures them, state.c uses them). Offsets in bytes, multiples
+ * of 64. */
+#ifndef TANDEM_STATE_LAYOUT_H
+#define TANDEM_STATE_LAYOUT_H
+
+#include "engine/state/blocks.h"
+#include "engine/state/pool.h"
+
+struct pool {
+    struct state_shape shape;
+    const struct kernels *kernels;
+    enum kv_type kv;
+    uint32_t context;
+    size_t block_bytes; /* keys (or values) of one head in one page, rounded up to 64 */
+    size_t tokens, pages, recurrent, conv, logits; /* offsets in a buffer */
+    struct blocks page_blocks, buffer_blocks;
+};
+
+#endif

@@ -1,0 +1,175 @@
+#include "engine/state/pool.h"
+
+#include "engine/base/error.h"
+#include "engine/base/size.h"
+#include "engine/state/layout.h"
+#include "engine/state/state.h"
+
+#include <stdlib.h>
+
+struct state_shape state_shape_of(const struct config *c)
+{
+    struct state_shape s = {
+        .kv_heads = c->kv_heads,
+        .head_dim = c->head_dim,
+        .key_heads = c->lin_key_heads,
+        .value_heads = c->lin_value_heads,
+        .key_dim = c->lin_key_dim,
+        .value_dim = c->lin_value_dim,
+        .conv_channels = config_conv_channels(c),
+        .conv_taps = c->conv_kernel,
+        .vocab = c->vocab,
+        .value_heads_tiled = c->value_heads_tiled,
+    };
+    for (uint32_t i = 0; i < c->layers; i++) {
+        if (c->full_attention[i])
+            s.attention_layers++;
+        else
+            s.linear_layers++;
+    }
+    return s;
+}
+
+bool state_shape_equal(const struct state_shape *a, const struct state_shape *b)
+{
+    return a->attention_layers == b->attention_layers && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
+           a->linear_layers == b->linear_layers && a->key_heads == b->key_heads && a->value_heads == b->value_heads &&
+           a->key_dim == b->key_dim && a->value_dim == b->value_dim && a->conv_channels == b->conv_channels &&
+           a->conv_taps == b->conv_taps && a->vocab == b->vocab;
+}
+
+/* Reserves count elements at the next multiple of 64; false when a size overflows. */
+static bool reserve(uint64_t *end, size_t *offset, uint64_t count, uint64_t element)
+{
+    uint64_t bytes, sum;
+    if (!size_mul(count, element, &bytes) || !size_add(*end, bytes, &sum) || !size_add(sum, 63, &sum)) return false;
+    *offset = *end;
+    *end = sum & ~(uint64_t)63;
+    return true;
+}
+
+tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels,
+                    enum kv_type kv, uint32_t context, tdm_error *err)
+{
+    *out = NULL;
+    if (context < 1 || context > INT32_MAX - KV_PAGE)
+        return error_set(err, TDM_E_ARG, "context %u: expected 1 to %d tokens", context, INT32_MAX - KV_PAGE);
+    struct pool *p = calloc(1, sizeof *p);
+    if (!p) return error_set(err, TDM_E_NOMEM, "no memory for the pool of states");
+    p->shape = *shape;
+    p->kernels = kernels;
+    p->kv = kv;
+    p->context = context;
+
+    uint64_t end = 0;
+    size_t head;
+    bool fits = reserve(&end, &head, 1, sizeof(struct state)) &&
+                reserve(&end, &p->tokens, context, sizeof(tdm_id)) &&
+                reserve(&end, &p->pages, (context + KV_PAGE - 1) / KV_PAGE, sizeof(struct page *)) &&
+                reserve(&end, &p->recurrent, state_recurrent_floats(shape), sizeof(float)) &&
+                reserve(&end, &p->conv, state_conv_floats(shape), sizeof(float)) &&
+                reserve(&end, &p->logits, shape->vocab, sizeof(float)) && end < (uint64_t)1 << 40;
+    p->block_bytes = (kernels->kv_block_bytes(kv, shape->head_dim) + 63) & ~(size_t)63;
+    size_t page_bytes = sizeof(struct page) + (size_t)2 * shape->attention_layers * shape->kv_heads * p->block_bytes;
+    if (!fits || page_bytes >= (uint64_t)1 << 32) {
+        free(p);
+        return error_set(err, TDM_E_NOMEM, "a state of %u tokens takes more memory than can be had", context);
+    }
+    blocks_open(&p->page_blocks, page_bytes);
+    blocks_open(&p->buffer_blocks, end);
+    *out = p;
+    return TDM_OK;
+}
+
+void pool_free(struct pool *p)
+{
+    if (!p) return;
+    blocks_close(&p->page_blocks);
+    blocks_close(&p->buffer_blocks);
+    free(p);
+}
+
+const struct state_shape *pool_shape(const struct pool *p)
+{
+    return &p->shape;
+}
+
+const struct kernels *pool_kernels(const struct pool *p)
+{
+    return p->kernels;
+}
+
+enum kv_type pool_kv(const struct pool *p)
+{
+    return p->kv;
+}
+
+uint32_t pool_context(const struct pool *p)
+{
+    return p->context;
+}
+
+size_t pool_page_bytes(const struct pool *p)
+{
+    return p->page_blocks.block_bytes;
+}
+
+size_t pool_buffer_bytes(const struct pool *p)
+{
+    return p->buffer_blocks.block_bytes;
+}
+
+tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err)
+{
+    if (blocks_warm(&p->page_blocks, pages) && blocks_warm(&p->buffer_blocks, buffers)) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "no memory for %u pages of keys and values and %u states", pages, buffers);
+}
+
+struct pool_stats pool_stats(struct pool *p)
+{
+    struct pool_stats s;
+    pthread_mutex_lock(&p->page_blocks.lock);
+    s.pages = p->page_blocks.total;
+    s.free_pages = p->page_blocks.ready;
+    s.bytes = p->page_blocks.bytes;
+    pthread_mutex_unlock(&p->page_blocks.lock);
+    pthread_mutex_lock(&p->buffer_blocks.lock);
+    s.buffers = p->buffer_blocks.total;
+    s.free_buffers = p->buffer_blocks.ready;
+    s.bytes += p->buffer_blocks.bytes;
+    pthread_mutex_unlock(&p->buffer_blocks.lock);
+    return s;
+}
+
+struct page *pool_take_page(struct pool *p)
+{
+    struct page *page = blocks_take(&p->page_blocks);
+    if (page) atomic_init(&page->references, 1);
+    return page;
+}
+
+void page_hold(struct page *page)
+{
+    atomic_fetch_add_explicit(&page->references, 1, memory_order_relaxed);
+}
+
+bool page_is_shared(const struct page *page)
+{
+    return atomic_load_explicit(&page->references, memory_order_acquire) > 1;
+}
+
+void pool_drop_page(struct pool *p, struct page *page)
+{
+    /* Release: what this holder did with the page comes before its next use. Acquire: after all others' uses. */
+    if (atomic_fetch_sub_explicit(&page->references, 1, memory_order_acq_rel) == 1) blocks_put(&p->page_blocks, page);
+}
+
+void *pool_keys(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head)
+{
+    return (unsigned char *)page->data + ((size_t)layer * p->shape.kv_heads + kv_head) * 2 * p->block_bytes;
+}
+
+void *pool_values(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head)
+{
+    return (unsigned char *)pool_keys(p, page, layer, kv_head) + p->block_bytes;
+}

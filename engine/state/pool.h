@@ -1,0 +1,89 @@
+/* The memory of states: pages of keys and values, and buffers for everything else that a state holds.
+ *
+ * A pool serves the states of one model shape, kernel set, key/value type and context. Its blocks are recycled and
+ * were touched when they joined the pool, so that a dispatch, a fork or a hand-over never meets fresh memory as long
+ * as pool_warm was called in time; a pool that runs dry grows, which costs page faults but is no error.
+ *
+ *   page    KV_PAGE positions: for every full-attention layer and KV head a block of keys and a block of values
+ *           (struct kernels, kv_block_bytes). Reference-counted. A full page is *sealed*: nobody writes to it again
+ *           and every thread may read it without a lock. The partial page belongs to one state.
+ *   buffer  the rest of a state at fixed offsets: struct state, token ids, page pointers, recurrent states,
+ *           convolution states, logits.
+ *
+ * Threads: every function is safe from any thread, except pool_free, which must come last.
+ */
+#ifndef TANDEM_STATE_POOL_H
+#define TANDEM_STATE_POOL_H
+
+#include "engine/kernel/kernel.h"
+#include "engine/model/config.h"
+#include "engine/tandem.h"
+
+#include <stdatomic.h>
+
+/* What sizes a state: taken from the configuration, so that states know nothing of models. */
+struct state_shape {
+    uint32_t attention_layers, kv_heads, head_dim;
+    uint32_t linear_layers, key_heads, value_heads, key_dim, value_dim;
+    uint32_t conv_channels, conv_taps;
+    uint32_t vocab;         /* logits of a position */
+    bool value_heads_tiled; /* config.h; state files use the order of the original checkpoints */
+};
+
+struct state_shape state_shape_of(const struct config *c);
+/* Do states of a fit a model of b? The order of value heads may differ. */
+bool state_shape_equal(const struct state_shape *a, const struct state_shape *b);
+
+/* Slabs of a head's recurrent state, and the columns of one (the last may be narrower). */
+static inline uint32_t state_shape_slabs(const struct state_shape *s)
+{
+    return (s->value_dim + DELTA_SLAB - 1) / DELTA_SLAB;
+}
+
+static inline uint32_t state_shape_width(const struct state_shape *s, uint32_t slab)
+{
+    uint32_t left = s->value_dim - slab * DELTA_SLAB;
+    return left < DELTA_SLAB ? left : DELTA_SLAB;
+}
+
+struct page {
+    _Atomic uint32_t references;
+    unsigned char data[] __attribute__((aligned(64)));
+};
+
+struct pool;
+
+/* Makes an empty pool; context is the most tokens that a state holds. The kernels must outlive it. */
+tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels,
+                    enum kv_type kv, uint32_t context, tdm_error *err);
+/* All states of the pool are freed by now. NULL is allowed. */
+void pool_free(struct pool *p);
+
+const struct state_shape *pool_shape(const struct pool *p);
+const struct kernels *pool_kernels(const struct pool *p);
+enum kv_type pool_kv(const struct pool *p);
+uint32_t pool_context(const struct pool *p);
+size_t pool_page_bytes(const struct pool *p);
+size_t pool_buffer_bytes(const struct pool *p);
+
+/* Grows the pool until at least so many pages and buffers lie ready, touched; call it when there is time. */
+tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);
+
+struct pool_stats {
+    uint32_t pages, free_pages, buffers, free_buffers;
+    uint64_t bytes; /* of memory taken from the system */
+};
+struct pool_stats pool_stats(struct pool *p);
+
+/* A page with one reference, contents undefined; NULL: no memory. */
+struct page *pool_take_page(struct pool *p);
+void page_hold(struct page *page); /* one reference more */
+bool page_is_shared(const struct page *page);
+/* Drops a reference; the last one gives the page back. */
+void pool_drop_page(struct pool *p, struct page *page);
+
+/* Where a page keeps the block of keys, and of values, of a head of the i-th full-attention layer. */
+void *pool_keys(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head);
+void *pool_values(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head);
+
+#endif

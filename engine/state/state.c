@@ -1,0 +1,241 @@
+#include "engine/state/state.h"
+
+#include "engine/base/error.h"
+#include "engine/state/layout.h"
+
+#include <string.h>
+
+static uint32_t page_count(uint32_t tokens)
+{
+    return (tokens + KV_PAGE - 1) / KV_PAGE;
+}
+
+size_t state_recurrent_floats(const struct state_shape *shape)
+{
+    return (size_t)shape->linear_layers * shape->value_heads * shape->key_dim * shape->value_dim;
+}
+
+size_t state_conv_floats(const struct state_shape *shape)
+{
+    return (size_t)shape->linear_layers * (shape->conv_taps - 1) * shape->conv_channels;
+}
+
+/* A state without tokens and pages; recurrent and convolution states undefined. */
+static struct state *state_blank(struct pool *pool)
+{
+    char *buffer = blocks_take(&pool->buffer_blocks);
+    if (!buffer) return NULL;
+    struct state *s = (struct state *)buffer;
+    *s = (struct state){
+        .pool = pool,
+        .tokens = (tdm_id *)(buffer + pool->tokens),
+        .pages = (struct page **)(buffer + pool->pages),
+        .recurrent = (float *)(buffer + pool->recurrent),
+        .conv = (float *)(buffer + pool->conv),
+        .logits = (float *)(buffer + pool->logits),
+    };
+    memset(s->pages, 0, page_count(pool->context) * sizeof *s->pages);
+    return s;
+}
+
+/* Pages are set without gaps, so the first empty place ends them: a dispatch that failed may have left one more than
+ * length needs. */
+static void drop_pages(struct state *s, uint32_t from)
+{
+    uint32_t room = page_count(s->pool->context);
+    for (uint32_t i = from; i < room && s->pages[i]; i++) {
+        pool_drop_page(s->pool, s->pages[i]);
+        s->pages[i] = NULL;
+    }
+}
+
+tdm_status state_new(struct state **out, struct pool *pool, tdm_error *err)
+{
+    *out = state_blank(pool);
+    if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", pool_buffer_bytes(pool));
+    state_clear(*out);
+    return TDM_OK;
+}
+
+void state_free(struct state *s)
+{
+    if (!s) return;
+    drop_pages(s, 0);
+    blocks_put(&s->pool->buffer_blocks, s);
+}
+
+void state_clear(struct state *s)
+{
+    drop_pages(s, 0);
+    s->length = 0;
+    s->logits_valid = s->broken = false;
+    memset(s->recurrent, 0, state_recurrent_floats(&s->pool->shape) * sizeof(float));
+    memset(s->conv, 0, state_conv_floats(&s->pool->shape) * sizeof(float));
+}
+
+/* All but the pages. */
+static void copy_contents(struct state *dst, const struct state *src)
+{
+    const struct state_shape *shape = &src->pool->shape;
+    dst->length = src->length;
+    dst->logits_valid = src->logits_valid;
+    dst->broken = false;
+    memcpy(dst->tokens, src->tokens, src->length * sizeof(tdm_id));
+    memcpy(dst->recurrent, src->recurrent, state_recurrent_floats(shape) * sizeof(float));
+    memcpy(dst->conv, src->conv, state_conv_floats(shape) * sizeof(float));
+    if (src->logits_valid) memcpy(dst->logits, src->logits, shape->vocab * sizeof(float));
+}
+
+tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
+{
+    struct state *fork = state_blank(s->pool);
+    *out = NULL;
+    if (!fork) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", pool_buffer_bytes(s->pool));
+    tdm_status status = state_copy(fork, s, err);
+    if (status) {
+        state_free(fork);
+        return status;
+    }
+    *out = fork;
+    return TDM_OK;
+}
+
+tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err)
+{
+    must(dst->pool == src->pool && !src->broken);
+    if (dst == src) return TDM_OK;
+    uint32_t sealed = src->length / KV_PAGE;
+    bool partial = src->length % KV_PAGE != 0;
+
+    /* The partial page is taken before anything changes. The one that dst owns at that place serves again. */
+    struct page *own = NULL;
+    if (partial) {
+        if (dst->pages[sealed] && !page_is_shared(dst->pages[sealed])) {
+            own = dst->pages[sealed];
+            page_hold(own);
+        } else {
+            own = pool_take_page(dst->pool);
+        }
+        if (!own) return error_set(err, TDM_E_NOMEM, "no memory for a page of %zu bytes", pool_page_bytes(dst->pool));
+    }
+    for (uint32_t i = 0; i < sealed; i++) {
+        if (dst->pages[i] == src->pages[i]) continue;
+        page_hold(src->pages[i]);
+        if (dst->pages[i]) pool_drop_page(dst->pool, dst->pages[i]);
+        dst->pages[i] = src->pages[i];
+    }
+    drop_pages(dst, sealed);
+    if (partial) {
+        memcpy(own->data, src->pages[sealed]->data, pool_page_bytes(dst->pool) - sizeof *own);
+        dst->pages[sealed] = own;
+    }
+    copy_contents(dst, src);
+    return TDM_OK;
+}
+
+tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err)
+{
+    uint32_t context = s->pool->context;
+    if (n > context - s->length)
+        return error_set(err, TDM_E_CONTEXT, "the context of %u tokens is full: %u are there, %u more wanted", context,
+                         s->length, n);
+    for (uint32_t i = s->length / KV_PAGE; i < page_count(s->length + n); i++) {
+        if (!s->pages[i]) s->pages[i] = pool_take_page(s->pool);
+        if (!s->pages[i])
+            return error_set(err, TDM_E_NOMEM, "no memory for a page of %zu bytes", pool_page_bytes(s->pool));
+    }
+    return TDM_OK;
+}
+
+uint32_t state_common_prefix(const struct state *s, const tdm_id *ids, uint32_t n)
+{
+    uint32_t most = s->length < n ? s->length : n, i = 0;
+    while (i < most && s->tokens[i] == ids[i]) i++;
+    return i;
+}
+
+bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n)
+{
+    return s->length <= n && !memcmp(s->tokens, ids, s->length * sizeof(tdm_id));
+}
+
+static bool keys_values_equal(const struct state *a, const struct state *b)
+{
+    const struct state_shape *shape = &a->pool->shape;
+    const struct kernels *kernels = a->pool->kernels;
+    float ka[CONFIG_MAX_HEAD], va[CONFIG_MAX_HEAD], kb[CONFIG_MAX_HEAD], vb[CONFIG_MAX_HEAD];
+    size_t bytes = shape->head_dim * sizeof(float);
+    for (uint32_t position = 0; position < a->length; position++) {
+        const struct page *pa = a->pages[position / KV_PAGE], *pb = b->pages[position / KV_PAGE];
+        for (uint32_t i = 0; pa != pb && i < shape->attention_layers * shape->kv_heads; i++) {
+            uint32_t layer = i / shape->kv_heads, head = i % shape->kv_heads;
+            kernels->kv_load(a->pool->kv, shape->head_dim, pool_keys(a->pool, pa, layer, head),
+                             pool_values(a->pool, pa, layer, head), position % KV_PAGE, ka, va);
+            kernels->kv_load(b->pool->kv, shape->head_dim, pool_keys(b->pool, pb, layer, head),
+                             pool_values(b->pool, pb, layer, head), position % KV_PAGE, kb, vb);
+            if (memcmp(ka, kb, bytes) || memcmp(va, vb, bytes)) return false;
+        }
+    }
+    return true;
+}
+
+bool state_equal(const struct state *a, const struct state *b)
+{
+    const struct state_shape *shape = &a->pool->shape;
+    must(a->pool->kernels == b->pool->kernels && state_shape_equal(shape, &b->pool->shape));
+    return a->length == b->length && !memcmp(a->tokens, b->tokens, a->length * sizeof(tdm_id)) &&
+           !memcmp(a->recurrent, b->recurrent, state_recurrent_floats(shape) * sizeof(float)) &&
+           !memcmp(a->conv, b->conv, state_conv_floats(shape) * sizeof(float)) &&
+           (!a->logits_valid || !b->logits_valid || !memcmp(a->logits, b->logits, shape->vocab * sizeof(float))) &&
+           keys_values_equal(a, b);
+}
+
+size_t state_own_bytes(const struct state *s)
+{
+    return pool_buffer_bytes(s->pool) + (s->length % KV_PAGE ? pool_page_bytes(s->pool) : 0);
+}
+
+float *state_slab(const struct state *s, uint32_t layer, uint32_t value_head, uint32_t slab)
+{
+    const struct state_shape *shape = &s->pool->shape;
+    size_t head = ((size_t)layer * shape->value_heads + value_head) * shape->key_dim * shape->value_dim;
+    return s->recurrent + head + (size_t)slab * shape->key_dim * DELTA_SLAB;
+}
+
+float *state_conv(const struct state *s, uint32_t layer)
+{
+    const struct state_shape *shape = &s->pool->shape;
+    return s->conv + (size_t)layer * (shape->conv_taps - 1) * shape->conv_channels;
+}
+
+/* splitmix64's step and finaliser (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+static float next_float(uint64_t *seed)
+{
+    uint64_t z = *seed += 0x9E3779B97F4A7C15;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+    z = (z ^ z >> 27) * 0x94D049BB133111EB;
+    return (float)((z ^ z >> 31) >> 40) * 0x1p-24f - 0.5f;
+}
+
+tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err)
+{
+    const struct state_shape *shape = &s->pool->shape;
+    state_clear(s);
+    tdm_status status = state_make_room(s, length, err);
+    if (status) return status;
+    float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
+    for (uint32_t position = 0; position < length; position++) {
+        s->tokens[position] = (tdm_id)(((uint64_t)position * 2654435761u + seed) % shape->vocab);
+        for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads; i++) {
+            for (uint32_t d = 0; d < shape->head_dim; d++) k[d] = next_float(&seed), v[d] = next_float(&seed);
+            const struct page *page = s->pages[position / KV_PAGE];
+            uint32_t layer = i / shape->kv_heads, head = i % shape->kv_heads;
+            s->pool->kernels->kv_store(s->pool->kv, shape->head_dim, pool_keys(s->pool, page, layer, head),
+                                       pool_values(s->pool, page, layer, head), position % KV_PAGE, k, v);
+        }
+    }
+    for (size_t i = 0; i < state_recurrent_floats(shape); i++) s->recurrent[i] = 0.1f * next_float(&seed);
+    for (size_t i = 0; i < state_conv_floats(shape); i++) s->conv[i] = next_float(&seed);
+    s->length = length;
+    return TDM_OK;
+}

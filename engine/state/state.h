@@ -1,0 +1,69 @@
+/* States: everything that a sequence of tokens leaves behind in the model (design.md, section 3).
+ *
+ * The tokens; the keys and values of the full-attention layers in pages; the recurrent and convolution states of the
+ * DeltaNet layers; the logits of the last token, where computed. forward() appends to a state; nothing shortens one:
+ * recurrent states cannot be truncated, so going back means restoring a fork.
+ *
+ * Invariants: pages[0 .. ceil(length / KV_PAGE)) are set; all but a partial last one are sealed and may be shared with
+ * other states; the partial one has one reference. A page shared by two states at index i implies that pages 0..i-1
+ * are shared as well. After a cancelled forward() `broken` is set: the state may then only be cleared, copied over or
+ * freed.
+ *
+ * Threads: one thread at a time per state; a fork may be used by another thread than its origin.
+ * Copies go through memory of the pool, which has been touched before.
+ */
+#ifndef TANDEM_STATE_STATE_H
+#define TANDEM_STATE_STATE_H
+
+#include "engine/state/pool.h"
+
+struct state {
+    struct pool *pool;
+    uint32_t length;   /* tokens evaluated */
+    bool logits_valid; /* logits are those of the last token */
+    bool broken;
+    tdm_id *tokens;      /* [context] */
+    struct page **pages; /* [ceil(context / KV_PAGE)] */
+    float *recurrent;    /* [linear layer][value head][slab][key dim][slab width] */
+    float *conv;         /* [linear layer][taps-1][channels], oldest input first */
+    float *logits;       /* [vocab] */
+};
+
+/* An empty state, recurrent and convolution states zero. */
+tdm_status state_new(struct state **out, struct pool *pool, tdm_error *err);
+void state_free(struct state *s); /* NULL is allowed */
+void state_clear(struct state *s);
+
+/* A new state equal to s, of the same pool: sealed pages shared, the rest copied. */
+tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err);
+/* Makes dst equal to src (same pool) in the buffers that dst has. On failure dst is unchanged. */
+tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err);
+
+/* Sets pages for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM); length stays as it is. */
+tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err);
+
+/* How many of the first tokens agree with ids[0..n). */
+uint32_t state_common_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
+/* Is the whole of s a prefix of ids[0..n)? */
+bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
+
+/* Bit for bit the same tokens, keys, values, recurrent and convolution states, and logits where both have them. The
+ * pools may differ, their shapes and kernel sets may not. */
+bool state_equal(const struct state *a, const struct state *b);
+
+/* Memory that belongs to this state alone: its buffer and its partial page. Sealed pages: pool_page_bytes each. */
+size_t state_own_bytes(const struct state *s);
+
+/* The slab [key dim][width] of a head of the i-th linear layer; the taps-1 last inputs [taps-1][channels] of one. */
+float *state_slab(const struct state *s, uint32_t layer, uint32_t value_head, uint32_t slab);
+float *state_conv(const struct state *s, uint32_t layer);
+
+/* Makes s (cleared first) the state of `length` made-up tokens with keys, values and recurrent states drawn from the
+ * seed: for measuring what a long context costs, nothing else. */
+tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err);
+
+/* Floats in all recurrent and in all convolution states. */
+size_t state_recurrent_floats(const struct state_shape *shape);
+size_t state_conv_floats(const struct state_shape *shape);
+
+#endif
