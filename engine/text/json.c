@@ -1,0 +1,263 @@
+#include "engine/text/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#define DEPTH_MAX 64
+
+void json_open(struct json *j, const char *name, const char *bytes, size_t n, tdm_error *err)
+{
+    *j = (struct json){.name = name, .begin = bytes, .at = bytes, .end = bytes + n, .err = err};
+}
+
+void json_close(struct json *j)
+{
+    free(j->decoded);
+    j->decoded = NULL;
+}
+
+static void fail(struct json *j, tdm_status status, const char *expected)
+{
+    if (j->status) return;
+    size_t offset = (size_t)(j->at - j->begin);
+    if (j->at == j->end)
+        j->status = error_set(j->err, status, "%s: byte %zu: expected %s, found the end of the file", j->name, offset,
+                              expected);
+    else
+        j->status = error_set(j->err, status, "%s: byte %zu: expected %s, found '%c'", j->name, offset, expected,
+                              *j->at >= 0x20 && *j->at < 0x7F ? *j->at : '?');
+    j->at = j->end;
+}
+
+void json_fail(struct json *j, const char *expected)
+{
+    fail(j, TDM_E_FORMAT, expected);
+}
+
+static void skip_space(struct json *j)
+{
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t')) j->at++;
+}
+
+char json_peek(struct json *j)
+{
+    skip_space(j);
+    return j->at < j->end ? *j->at : 0;
+}
+
+static bool expect(struct json *j, char c, const char *what)
+{
+    if (json_peek(j) != c || j->at == j->end) {
+        json_fail(j, what);
+        return false;
+    }
+    j->at++;
+    return true;
+}
+
+static void enter(struct json *j, char bracket, const char *what)
+{
+    if (!expect(j, bracket, what)) return;
+    if (j->depth == DEPTH_MAX - 1) {
+        json_fail(j, "less nesting");
+        return;
+    }
+    j->started &= ~(1ull << ++j->depth);
+}
+
+/* Steps over the comma before another entry; false at the closing bracket. */
+static bool another(struct json *j, char bracket, const char *what)
+{
+    if (j->status) return false;
+    if (json_peek(j) == bracket) {
+        j->at++;
+        j->depth--;
+        return false;
+    }
+    uint64_t bit = 1ull << j->depth;
+    if (j->started & bit && !expect(j, ',', what)) return false;
+    j->started |= bit;
+    return true;
+}
+
+void json_object(struct json *j)
+{
+    enter(j, '{', "an object");
+}
+
+bool json_member(struct json *j, struct span *key)
+{
+    if (!another(j, '}', "',' or '}'")) return false;
+    *key = json_string(j);
+    return !j->status && expect(j, ':', "':'");
+}
+
+void json_array(struct json *j)
+{
+    enter(j, '[', "an array");
+}
+
+bool json_element(struct json *j)
+{
+    return another(j, ']', "',' or ']'");
+}
+
+static bool four_digits(struct json *j, uint32_t *code)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = j->at < j->end ? *j->at : 0;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0) {
+            json_fail(j, "four hexadecimal digits");
+            return false;
+        }
+        value = value << 4 | (uint32_t)digit;
+        j->at++;
+    }
+    *code = value;
+    return true;
+}
+
+/* One escape after its backslash. A surrogate without its other half becomes U+FFFD. */
+static char *escape(struct json *j, char *to)
+{
+    static const char from[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
+    char c = j->at < j->end ? *j->at : 0;
+    const char *simple = c ? strchr(from, c) : NULL;
+    if (simple) {
+        j->at++;
+        *to++ = meaning[simple - from];
+        return to;
+    }
+    if (c != 'u') {
+        json_fail(j, "an escape");
+        return to;
+    }
+    j->at++;
+    uint32_t code, low;
+    if (!four_digits(j, &code)) return to;
+    if (code >= 0xD800 && code < 0xDC00 && j->end - j->at >= 2 && j->at[0] == '\\' && j->at[1] == 'u') {
+        const char *again = j->at;
+        j->at += 2;
+        if (!four_digits(j, &low)) return to;
+        if (low >= 0xDC00 && low < 0xE000)
+            code = 0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00));
+        else
+            j->at = again;
+    }
+    if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;
+    return to + utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)to);
+}
+
+struct span json_string(struct json *j)
+{
+    struct span empty = {"", 0};
+    if (j->status || !expect(j, '"', "a string")) return empty;
+    const char *begin = j->at;
+    while (j->at < j->end && *j->at != '"' && *j->at != '\\' && (unsigned char)*j->at >= 0x20) j->at++;
+    if (j->at < j->end && *j->at == '"') return (struct span){begin, (size_t)(j->at++ - begin)};
+
+    if (!j->decoded && !(j->decoded = malloc((size_t)(j->end - j->begin)))) {
+        j->status = error_set(j->err, TDM_E_NOMEM, "%s: no memory for its strings", j->name);
+        j->at = j->end;
+        return empty;
+    }
+    char *start = j->decoded + j->decoded_used, *to = start;
+    memcpy(to, begin, (size_t)(j->at - begin));
+    to += j->at - begin;
+    while (!j->status) {
+        if (j->at == j->end || (unsigned char)*j->at < 0x20) {
+            json_fail(j, "the end of a string");
+            return empty;
+        }
+        char c = *j->at++;
+        if (c == '"') break;
+        if (c == '\\')
+            to = escape(j, to);
+        else
+            *to++ = c;
+    }
+    if (j->status) return empty;
+    j->decoded_used += (size_t)(to - start);
+    return (struct span){start, (size_t)(to - start)};
+}
+
+int64_t json_integer(struct json *j)
+{
+    bool negative = json_peek(j) == '-';
+    if (negative) j->at++;
+    const char *begin = j->at;
+    int64_t value = 0;
+    for (; j->at < j->end && *j->at >= '0' && *j->at <= '9' && j->at - begin < 18; j->at++) value = value * 10 + *j->at - '0';
+    char next = j->at < j->end ? *j->at : 0;
+    if (j->at == begin || (next >= '0' && next <= '9') || next == '.' || next == 'e' || next == 'E') {
+        json_fail(j, "an integer");
+        return 0;
+    }
+    return negative ? -value : value;
+}
+
+static bool word(struct json *j, const char *text)
+{
+    size_t n = strlen(text);
+    json_peek(j);
+    if ((size_t)(j->end - j->at) < n || memcmp(j->at, text, n)) return false;
+    j->at += n;
+    return true;
+}
+
+bool json_boolean(struct json *j)
+{
+    if (word(j, "true")) return true;
+    if (!word(j, "false")) json_fail(j, "true or false");
+    return false;
+}
+
+bool json_null(struct json *j)
+{
+    return word(j, "null");
+}
+
+static void skip_number(struct json *j)
+{
+    const char *begin = j->at;
+    while (j->at < j->end && *j->at && strchr("+-.0123456789eE", *j->at)) j->at++;
+    if (j->at == begin) json_fail(j, "a value");
+}
+
+/* Steps over one value without recursion: containers are entered and left until the depth is as before. */
+void json_skip(struct json *j)
+{
+    int depth = j->depth;
+    uint64_t objects = 0; /* bit d: the container at depth d is an object */
+    do {
+        struct span key;
+        if (j->depth > depth) {
+            bool more = objects >> j->depth & 1 ? json_member(j, &key) : json_element(j);
+            if (!more) continue;
+        }
+        char c = json_peek(j);
+        if (c == '{') {
+            json_object(j);
+            objects |= 1ull << j->depth;
+        } else if (c == '[') {
+            json_array(j);
+            objects &= ~(1ull << j->depth);
+        } else if (c == '"') {
+            json_string(j);
+        } else if (!word(j, "true") && !word(j, "false") && !word(j, "null")) {
+            skip_number(j);
+        }
+    } while (!j->status && j->depth > depth);
+}
+
+void json_finish(struct json *j)
+{
+    if (j->status) return;
+    if (json_peek(j) || j->at != j->end) json_fail(j, "the end of the file");
+}

@@ -1,0 +1,367 @@
+/* tokenizer.json to the parts of a tokenizer. Only byte-level BPE is taken; whatever would change the ids and is not
+ * supported is refused rather than ignored. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/text/added.h"
+#include "engine/text/json.h"
+#include "engine/text/tokenizer.h"
+
+#define FILE_MAX (256u << 20)
+#define ID_MAX (1 << 20)
+
+struct entry {
+    struct span text;
+    tdm_id id;
+    int32_t type;
+    uint8_t flags;
+};
+
+/* A growing array. */
+struct list {
+    void *items;
+    size_t count, room;
+};
+
+struct document {
+    struct json json;
+    struct list entries; /* struct entry: the vocabulary and the added tokens */
+    struct list merges;  /* struct span */
+    char *joined;        /* merges given as pairs, written with a blank: never longer than their source */
+    size_t joined_used;
+    struct span pre;
+    bool nfc, ignore_merges, byte_level;
+};
+
+static void *list_add(struct document *d, struct list *list, size_t item)
+{
+    if (list->count == list->room) {
+        size_t room = list->room ? list->room * 2 : 1024;
+        void *larger = realloc(list->items, room * item);
+        if (!larger) {
+            if (!d->json.status)
+                d->json.status = error_set(d->json.err, TDM_E_NOMEM, "%s: no memory for its lists", d->json.name);
+            return NULL;
+        }
+        list->items = larger;
+        list->room = room;
+    }
+    return (char *)list->items + item * list->count++;
+}
+
+static void refuse(struct document *d, const char *what, struct span found)
+{
+    if (d->json.status) return;
+    d->json.status = error_set(d->json.err, TDM_E_UNSUPPORTED, "%s: %s \"%.*s\"", d->json.name, what,
+                               (int)(found.length < 200 ? found.length : 200), found.bytes);
+}
+
+static tdm_id read_id(struct json *j)
+{
+    int64_t id = json_integer(j);
+    if (!j->status && (id < 0 || id >= ID_MAX))
+        j->status = error_set(j->err, TDM_E_FORMAT, "%s: expected ids from 0 to %d, found %lld", j->name, ID_MAX - 1,
+                              (long long)id);
+    return j->status ? 0 : (tdm_id)id;
+}
+
+static void read_vocabulary(struct document *d)
+{
+    struct json *j = &d->json;
+    struct span text;
+    json_object(j);
+    while (json_member(j, &text)) {
+        tdm_id id = read_id(j);
+        struct entry *entry = list_add(d, &d->entries, sizeof *entry);
+        if (!entry) return;
+        *entry = (struct entry){text, id, TOKENIZER_NORMAL, 0};
+    }
+}
+
+static struct span join(struct document *d, struct span left, struct span right)
+{
+    char *to = d->joined + d->joined_used;
+    size_t n = left.length + 1 + right.length;
+    memcpy(to, left.bytes, left.length);
+    to[left.length] = ' ';
+    memcpy(to + left.length + 1, right.bytes, right.length);
+    d->joined_used += n;
+    return (struct span){to, n};
+}
+
+static void read_merges(struct document *d)
+{
+    struct json *j = &d->json;
+    json_array(j);
+    while (json_element(j)) {
+        struct span merge;
+        if (json_peek(j) == '[') {
+            struct span part[2] = {{"", 0}, {"", 0}};
+            int n = 0;
+            json_array(j);
+            while (json_element(j)) {
+                struct span text = json_string(j);
+                if (n < 2) part[n] = text;
+                n++;
+            }
+            if (n != 2) json_fail(j, "a merge of two parts");
+            if (j->status) return;
+            if (!d->joined && !(d->joined = malloc((size_t)(j->end - j->begin)))) {
+                j->status = error_set(j->err, TDM_E_NOMEM, "%s: no memory for its merges", j->name);
+                return;
+            }
+            merge = join(d, part[0], part[1]);
+        } else {
+            merge = json_string(j);
+        }
+        struct span *slot = list_add(d, &d->merges, sizeof *slot);
+        if (!slot) return;
+        *slot = merge;
+    }
+}
+
+static void expect_empty(struct document *d, const char *what)
+{
+    if (json_null(&d->json)) return;
+    struct span text = json_string(&d->json);
+    if (text.length) refuse(d, what, text);
+}
+
+static void expect_false(struct document *d, const char *what)
+{
+    if (!json_null(&d->json) && json_boolean(&d->json)) refuse(d, what, (struct span){"true", 4});
+}
+
+static void read_model(struct document *d)
+{
+    struct json *j = &d->json;
+    struct span key;
+    json_object(j);
+    while (json_member(j, &key)) {
+        if (span_is(key, "type")) {
+            struct span type = json_string(j);
+            if (!span_is(type, "BPE")) refuse(d, "model.type: expected \"BPE\", found", type);
+        } else if (span_is(key, "vocab")) {
+            read_vocabulary(d);
+        } else if (span_is(key, "merges")) {
+            read_merges(d);
+        } else if (span_is(key, "ignore_merges")) {
+            d->ignore_merges = !json_null(j) && json_boolean(j);
+        } else if (span_is(key, "byte_fallback")) {
+            expect_false(d, "model.byte_fallback: expected false, found");
+        } else if (span_is(key, "continuing_subword_prefix")) {
+            expect_empty(d, "model.continuing_subword_prefix: expected none, found");
+        } else if (span_is(key, "end_of_word_suffix")) {
+            expect_empty(d, "model.end_of_word_suffix: expected none, found");
+        } else {
+            json_skip(j);
+        }
+    }
+}
+
+static void read_added(struct document *d)
+{
+    struct json *j = &d->json;
+    json_array(j);
+    while (json_element(j)) {
+        struct entry entry = {.type = TOKENIZER_USER_DEFINED, .id = -1};
+        struct span key;
+        json_object(j);
+        while (json_member(j, &key)) {
+            uint8_t flag = 0;
+            if (span_is(key, "single_word")) flag = ADDED_SINGLE_WORD;
+            if (span_is(key, "lstrip")) flag = ADDED_LSTRIP;
+            if (span_is(key, "rstrip")) flag = ADDED_RSTRIP;
+            if (span_is(key, "normalized")) flag = ADDED_NORMALIZED;
+            if (flag)
+                entry.flags |= json_boolean(j) ? flag : 0;
+            else if (span_is(key, "id"))
+                entry.id = read_id(j);
+            else if (span_is(key, "content"))
+                entry.text = json_string(j);
+            else if (span_is(key, "special"))
+                entry.type = json_boolean(j) ? TOKENIZER_CONTROL : TOKENIZER_USER_DEFINED;
+            else
+                json_skip(j);
+        }
+        if (entry.id < 0 || !entry.text.bytes) json_fail(j, "an added token with id and content");
+        struct entry *slot = j->status ? NULL : list_add(d, &d->entries, sizeof *slot);
+        if (!slot) return;
+        *slot = entry;
+    }
+}
+
+static void read_normalizer(struct document *d)
+{
+    struct json *j = &d->json;
+    struct span key;
+    d->nfc = false;
+    if (json_null(j)) return;
+    json_object(j);
+    while (json_member(j, &key)) {
+        if (!span_is(key, "type")) {
+            json_skip(j);
+            continue;
+        }
+        struct span type = json_string(j);
+        if (!span_is(type, "NFC")) refuse(d, "normalizer: expected \"NFC\", found", type);
+        d->nfc = true;
+    }
+}
+
+/* A Split by a regular expression and a ByteLevel that splits no further; a Sequence holds both. */
+static void read_pre_tokenizer(struct document *d)
+{
+    struct json *j = &d->json;
+    struct span key, inner;
+    json_object(j);
+    while (json_member(j, &key)) {
+        if (span_is(key, "type")) {
+            struct span type = json_string(j);
+            if (span_is(type, "ByteLevel"))
+                d->byte_level = true;
+            else if (!span_is(type, "Split") && !span_is(type, "Sequence"))
+                refuse(d, "pre_tokenizer: expected Split and ByteLevel, found", type);
+        } else if (span_is(key, "pretokenizers")) {
+            if (j->depth > 2) json_fail(j, "one sequence of pre-tokenizers");
+            json_array(j);
+            while (json_element(j)) read_pre_tokenizer(d);
+        } else if (span_is(key, "pattern")) {
+            json_object(j);
+            while (json_member(j, &inner)) {
+                struct span text = json_string(j);
+                if (!span_is(inner, "Regex")) refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", inner);
+                if (d->pre.bytes) refuse(d, "pre_tokenizer: expected one pattern, found also", text);
+                d->pre = text;
+            }
+        } else if (span_is(key, "behavior")) {
+            struct span behavior = json_string(j);
+            if (!span_is(behavior, "Isolated")) refuse(d, "pre_tokenizer: expected \"Isolated\", found", behavior);
+        } else if (span_is(key, "invert")) {
+            expect_false(d, "pre_tokenizer.invert: expected false, found");
+        } else if (span_is(key, "add_prefix_space")) {
+            expect_false(d, "pre_tokenizer.add_prefix_space: expected false, found");
+        } else if (span_is(key, "use_regex")) {
+            expect_false(d, "pre_tokenizer.use_regex: expected false, found");
+        } else {
+            json_skip(j);
+        }
+    }
+}
+
+static void read_document(struct document *d)
+{
+    struct json *j = &d->json;
+    struct span key;
+    json_object(j);
+    while (json_member(j, &key)) {
+        if (span_is(key, "model"))
+            read_model(d);
+        else if (span_is(key, "added_tokens"))
+            read_added(d);
+        else if (span_is(key, "normalizer"))
+            read_normalizer(d);
+        else if (span_is(key, "pre_tokenizer"))
+            read_pre_tokenizer(d);
+        else
+            json_skip(j);
+    }
+    json_finish(j);
+}
+
+/* Puts the entries in order of their ids. An added token may repeat one of the vocabulary with the same text. */
+static tdm_status build(struct tokenizer **out, struct document *d, tdm_error *err)
+{
+    const struct entry *entries = d->entries.items;
+    size_t count = 0;
+    for (size_t i = 0; i < d->entries.count; i++)
+        if ((size_t)entries[i].id >= count) count = (size_t)entries[i].id + 1;
+    if (!count || !d->pre.bytes || !d->byte_level)
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: expected a vocabulary and a pre_tokenizer of Split and ByteLevel, found %s", d->json.name,
+                         !count ? "no token" : !d->pre.bytes ? "no pattern to split by" : "no ByteLevel");
+    struct span *tokens = calloc(count, sizeof *tokens);
+    int32_t *types = calloc(count, sizeof *types);
+    uint8_t *flags = calloc(count, 1);
+    tdm_status status = TDM_OK;
+    if (!tokens || !types || !flags)
+        status = error_set(err, TDM_E_NOMEM, "%s: no memory for %zu tokens", d->json.name, count);
+    for (size_t i = 0; i < d->entries.count && !status; i++) {
+        const struct entry *entry = &entries[i];
+        struct span *slot = &tokens[entry->id];
+        if (slot->bytes && (entry->type == TOKENIZER_NORMAL) == (types[entry->id] == TOKENIZER_NORMAL)) {
+            status = error_set(err, TDM_E_FORMAT, "%s: two tokens have the id %d", d->json.name, (int)entry->id);
+        } else if (slot->bytes && (slot->length != entry->text.length ||
+                                   memcmp(slot->bytes, entry->text.bytes, entry->text.length))) {
+            status = error_set(err, TDM_E_FORMAT, "%s: added token %d: expected \"%.*s\" as in the vocabulary, found \"%.*s\"",
+                               d->json.name, (int)entry->id, (int)(slot->length < 60 ? slot->length : 60), slot->bytes,
+                               (int)(entry->text.length < 60 ? entry->text.length : 60), entry->text.bytes);
+        } else if (!slot->bytes || entry->type != TOKENIZER_NORMAL) {
+            *slot = entry->text;
+            types[entry->id] = entry->type;
+            flags[entry->id] = entry->flags;
+        }
+    }
+    if (!status)
+        status = tokenizer_load_parts(out,
+                                      &(struct tokenizer_parts){
+                                          .name = d->json.name,
+                                          .tokens = tokens,
+                                          .token_count = count,
+                                          .types = types,
+                                          .added_flags = flags,
+                                          .merges = d->merges.items,
+                                          .merge_count = d->merges.count,
+                                          .pre = d->pre,
+                                          .keep_form = !d->nfc,
+                                          .ignore_merges = d->ignore_merges,
+                                      },
+                                      err);
+    free(tokens);
+    free(types);
+    free(flags);
+    return status;
+}
+
+tdm_status tokenizer_load_json_memory(struct tokenizer **out, const char *name, const char *bytes, size_t n,
+                                      tdm_error *err)
+{
+    *out = NULL;
+    struct document d = {0};
+    json_open(&d.json, name, bytes, n, err);
+    read_document(&d);
+    tdm_status status = d.json.status;
+    if (!status) status = build(out, &d, err);
+    json_close(&d.json);
+    free(d.entries.items);
+    free(d.merges.items);
+    free(d.joined);
+    return status;
+}
+
+tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err)
+{
+    *out = NULL;
+    FILE *file = fopen(path, "rb");
+    struct stat st;
+    if (!file || fstat(fileno(file), &st)) {
+        tdm_status status = error_errno(err, TDM_E_IO, "%s", path);
+        if (file) fclose(file);
+        return status;
+    }
+    tdm_status status = TDM_OK;
+    char *bytes = NULL;
+    size_t n = 0;
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+        status = error_set(err, TDM_E_FORMAT, "%s: expected a file of at most %u MiB", path, FILE_MAX >> 20);
+    else if (!(bytes = malloc((size_t)st.st_size + 1)))
+        status = error_set(err, TDM_E_NOMEM, "%s: no memory for %lld bytes", path, (long long)st.st_size);
+    else if ((n = fread(bytes, 1, (size_t)st.st_size, file)) < (size_t)st.st_size && ferror(file))
+        status = error_errno(err, TDM_E_IO, "%s", path);
+    fclose(file);
+    if (!status) status = tokenizer_load_json_memory(out, path, bytes, n, err);
+    free(bytes);
+    return status;
+}

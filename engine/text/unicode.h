@@ -1,0 +1,52 @@
+/* Code points of UTF-8 text and the few facts about them that tokenizing needs.
+ *
+ * The facts come from utf8proc and are laid out once per process in a table of one byte per code point; reading
+ * it needs no lock. Invalid UTF-8 is not an error here: each byte that belongs to no well-formed sequence counts
+ * as one character of no class, so that byte-level tokens can still carry it. */
+#ifndef TANDEM_TEXT_UNICODE_H
+#define TANDEM_TEXT_UNICODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    UNICODE_LETTER = 1,  /* \p{L} */
+    UNICODE_MARK = 2,    /* \p{M} */
+    UNICODE_NUMBER = 4,  /* \p{N} */
+    UNICODE_SPACE = 8,   /* \s: the property White_Space */
+    UNICODE_BREAK = 16,  /* carriage return, line feed */
+    UNICODE_UNSAFE = 32, /* NFC may change it, reorder it or join it to the character before */
+    UNICODE_WORD = 64,   /* \w, for added tokens that must stand alone */
+    UNICODE_STRIP = 128, /* removed at the ends by Python's str.strip(): White_Space and U+001C to U+001F */
+};
+
+/* One byte of the flags above for each code point below 0x110000. */
+const uint8_t *unicode_classes(void);
+
+/* Decodes the character at text[0..n), n > 0. Returns its length in bytes; *code is -1 for an invalid byte. */
+size_t unicode_decode(const char *text, size_t n, int32_t *code);
+
+/* The start of the character that ends at text + n, n > 0, as an offset. */
+size_t unicode_before(const char *text, size_t n);
+
+/* The length of the tail of text that is the beginning of a well-formed sequence still lacking bytes: 0 to 3. */
+size_t unicode_incomplete(const char *text, size_t n);
+
+/* Flags of the character at text[0..n), n > 0, and its length. */
+static inline uint8_t unicode_class(const uint8_t *classes, const char *text, size_t n, size_t *length)
+{
+    unsigned char byte = (unsigned char)text[0];
+    if (byte < 0x80) {
+        *length = 1;
+        return classes[byte];
+    }
+    int32_t code;
+    *length = unicode_decode(text, n, &code);
+    return code < 0 ? 0 : classes[code];
+}
+
+/* Narrows [*begin, *end) of text as Python's str.strip() does. */
+void unicode_strip(const char *text, size_t *begin, size_t *end);
+
+#endif
