@@ -14,7 +14,9 @@ CCACHE  := $(shell command -v ccache 2>/dev/null)
 
 ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
 # Sanitizers and compilers get a build folder each, so that switching does not rebuild the world.
-B := build$(if $(SANITIZER),/$(SANITIZER))$(if $(filter-out x86_64,$(ARCH)),/$(ARCH))
+comma := ,
+B := build$(if $(SANITIZER),/$(subst $(comma),-,$(SANITIZER)))$(if $(findstring clang,$(notdir $(CC))),/clang)$(if \
+	$(filter-out $(shell uname -m),$(ARCH)),/$(ARCH))
 
 VERSION := 0.1.0
 
@@ -22,11 +24,11 @@ VERSION := 0.1.0
 ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
 	-ffp-contract=off -fno-math-errno -fvisibility=hidden -pthread -MMD -MP -D_GNU_SOURCE -DTANDEM_VERSION='"$(VERSION)"' \
 	-DTANDEM_DATADIR='"$(PREFIX)/share/tandem"' -I. $(if $(WERROR),-Werror) \
-	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(filter undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
+	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
 PKGS_ENGINE := json-c libutf8proc
 PKGS_UI     := ncursesw md4c readline
-PKG_CONFIG  ?= $(if $(filter-out x86_64,$(ARCH)),$(shell $(CC) -dumpmachine)-pkg-config,pkg-config)
+PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(shell $(CC) -dumpmachine)/pkgconfig) pkg-config
 PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenblas -lm -pthread
 UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
@@ -51,7 +53,7 @@ obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps deps-cross run test test-long unit fuzz bench bench-smoke install uninstall clean lint
+.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -88,16 +90,84 @@ $(B)/obj/%.o: %.c
 	$(call say,CC)
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) $(call isa,$<) $(PKG_CFLAGS) -c -o $@ $<
 
+# ---- Generated from the table of options -------------------------------------------------------------------------
+
+$(B)/tandem.1: $(B)/tandem
+	$(Q)$(B)/tandem --man >$@
+$(B)/tandem.bash: $(B)/tandem
+	$(Q)$(B)/tandem --completion-bash >$@
+$(B)/_tandem: $(B)/tandem
+	$(Q)$(B)/tandem --completion-zsh >$@
+
+# ---- Fuzz targets: tests/DIR/fuzz_X.c with its corpus in tests/DIR/corpus/X --------------------------------------
+
+FUZZERS := $(patsubst %.c,$(B)/%,$(FUZZ_C))
+$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
+
+# ---- What make is asked for --------------------------------------------------------------------------------------
+
+DEBIAN    := gcc make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
+	libopenblas-dev libvterm-dev xz-utils
+FEDORA    := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
+	openblas-devel libvterm-devel xz
+ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm xz
+HOMEBREW  := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm xz
+CROSS     := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,libc6-dev $(filter lib%,$(DEBIAN)))
+
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 	@echo '  variables: SANITIZER=address|undefined|thread  V=1  WERROR=1  CC=clang  CFLAGS=...  PREFIX=  DESTDIR='
 
+deps: ## install the libraries that are missing (apt-get; elsewhere print their names)
+	@tests/deps '$(DEBIAN)' '$(FEDORA)' '$(ARCH_LINUX)' '$(HOMEBREW)'
+
+deps-cross: ## install the arm64 compiler, its libraries and qemu-user
+	@tests/deps --cross '$(CROSS)'
+
+run: all ## a conversation with the built-in model
+	@$(B)/tandem
+
 unit: $(TESTS) $(B)/tandem ## build and run the tests (T=name runs those whose path contains name)
 	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
 
-test: unit ## everything that CI runs, with a short form of every long test
+test-programs: $(TESTS) $(B)/tandem
+
+test: ## everything that CI runs, with a short form of every long test
+	@$(MAKE) --no-print-directory WERROR=1 all
+	@tests/all
+
+test-long: ## the full form of the long tests
+	@TANDEM_LONG=1 tests/all
+
+fuzz: ## run every fuzz target (FUZZ_RUNS=N each, default a million; T=name picks)
+	@tests/fuzz $(T)
+
+fuzz-programs: $(FUZZERS)
+
+bench: all ## every measurement (tandem bench)
+	$(B)/tandem bench
+
+bench-smoke: all ## every measurement, two minutes in all
+	$(B)/tandem bench --quick
+
+install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## program, model with its card, man page, completions (PREFIX, DESTDIR)
+	install -Dm755 $(B)/tandem $(DESTDIR)$(PREFIX)/bin/tandem
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/*.md
+	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
+	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
+	install -Dm644 $(B)/_tandem $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
+	install -Dm644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/tandem/LICENSE
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/tandem $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
+	rm -rf $(DESTDIR)$(PREFIX)/share/tandem $(DESTDIR)$(PREFIX)/share/doc/tandem
 
 clean: ## remove what was built
 	rm -rf build
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,257 @@
+/* The options and commands of the program: one table of each. The parser, --help, the man page, the completions, the
+ * configuration file and `/set` all read these tables, so that they can't disagree.
+ *
+ * A value comes from the first of: command line, configuration file, model file (sampling), built-in default. */
+#ifndef TANDEM_SRC_OPTIONS_H
+#define TANDEM_SRC_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "engine/tandem.h"
+
+/* ---- Commands: X(ID, name, arguments, one line of help, text of --help and the man page) ----------------------- */
+
+#define COMMAND_LIST(X)                                                                                               \
+    X(CHAT, "chat", "", "a conversation in the terminal (the default)",                                               \
+      "Starts a conversation. It is saved after every turn (see --private) and can be continued with --resume. "      \
+      "Commands begin with a slash; /help lists them.")                                                               \
+    X(RUN, "run", "[PROMPT] [-]", "one answer on standard output",                                                    \
+      "Writes the answer to PROMPT as it is decoded. Standard input is read when there is no PROMPT, or when - is "   \
+      "given: its text then follows PROMPT. With --json every line is an object: {\"event\":\"token\"} with id and "  \
+      "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context or "          \
+      "interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. With --script a "             \
+      "conversation is played instead, one object a turn.")                                                           \
+    X(EVAL, "eval", "", "logits or perplexity of a text",                                                             \
+      "Evaluates token ids (--ids, --ids-file) or a text (--text-file). --logits writes a safetensors file with one " \
+      "float32 tensor 'logits' of [positions, vocabulary]; --perplexity prints one line.")                            \
+    X(TOKENIZE, "tokenize", "[TEXT]", "token ids of a text, or text of ids",                                          \
+      "Prints the token ids of TEXT, or of standard input, on one line. Text that looks like an added token becomes " \
+      "that token. --decode reads ids, in either of the forms printed, and writes their text. -m also takes a bare "  \
+      "tokenizer.json.")                                                                                              \
+    X(RENDER, "render", "", "the prompt that the chat template makes",                                                \
+      "Prints the prompt of the messages in a JSON file: an array of {\"role\", \"content\"}, or an object with it "  \
+      "as \"messages\". Without -m the Qwen3.5 form.")                                                                \
+    X(INFO, "info", "", "what a model file holds",                                                                    \
+      "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
+      "and chosen for it.")                                                                                           \
+    X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \
+      "Reads a model in any form that -m takes and writes a GGUF file with its matrices in the type asked for.")      \
+    X(CONFIG, "config", "", "every option's value and where it comes from",                                           \
+      "Lists the options that the configuration file may set, with value and origin: default, model file, "           \
+      "configuration file or command line.")
+
+typedef enum {
+#define X(id, ...) COMMAND_##id,
+    COMMAND_LIST(X)
+#undef X
+    COMMAND_COUNT
+} command_id;
+
+typedef struct {
+    const char *name, *arguments, *summary, *text;
+} command_info;
+
+extern const command_info command_table[COMMAND_COUNT];
+
+/* ---- Options --------------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    KIND_FLAG,     /* no argument; =on and =off are understood */
+    KIND_INT,      /* a whole number in [low, high] */
+    KIND_AUTO,     /* the same, or the word auto */
+    KIND_SEED,     /* 0 .. 2^64-1 */
+    KIND_REAL,     /* a finite number in [low, high] */
+    KIND_SIZE,     /* bytes with K, M, G, T */
+    KIND_CHOICE,   /* one of the words in `argument`, separated by | */
+    KIND_TEXT,
+    KIND_FILE,     /* a text that is completed as a file name */
+    KIND_LIST,     /* a text; may be given several times */
+    KIND_MAYBE,    /* a text that may be left out */
+} option_kind;
+
+typedef enum { SECTION_MODEL, SECTION_REPLY, SECTION_SAMPLING, SECTION_UNITS, SECTION_CHAT, SECTION_OUTPUT,
+               SECTION_COUNT } option_section;
+extern const char *const option_section_names[SECTION_COUNT];
+
+enum {
+    KEEP = 1,       /* may stand in the configuration file */
+    LIVE = 2,       /* /set changes it in a running chat */
+    FROM_MODEL = 4, /* the model file may set its default */
+};
+
+#define FOR(c) (1u << COMMAND_##c)
+#define FOR_TALK (FOR(CHAT) | FOR(RUN))
+#define FOR_WORK (FOR_TALK | FOR(EVAL))
+#define FOR_MODEL (FOR_WORK | FOR(TOKENIZE) | FOR(RENDER) | FOR(INFO))
+
+/* X(ID, name, letter, kind, argument, low, high, default, section, flags, commands, help) */
+#define OPTION_LIST(X)                                                                                                \
+    X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in model", MODEL, KEEP, FOR_MODEL,                         \
+      "GGUF file, Hugging Face directory, name in the local Hugging Face cache (Qwen/Qwen3.5-0.8B), or "              \
+      "synthetic:0.8b[:type]")                                                                                        \
+    X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                 \
+      "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \
+    X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                     \
+      "cores used in all; auto: every allowed one")                                                                   \
+    X(KV, "kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "f16", MODEL, KEEP, FOR_WORK, "type of the keys and values")         \
+    X(KERNELS, "kernels", 0, CHOICE, "reference|scalar|avx2|avx512|neon", 0, 0, "the best for this processor", MODEL, \
+      KEEP, FOR_WORK | FOR(INFO), "arithmetic; reference: plain float32")                                             \
+    X(QUANT, "quant", 0, CHOICE, "q8_0|q4_0", 0, 0, "as stored", MODEL, KEEP, FOR_WORK | FOR(INFO),                   \
+      "quantise the matrices while loading")                                                                          \
+    X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP, FOR_WORK | FOR(INFO),             \
+      "type of the last matrix, the one that makes the logits")                                                       \
+    X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                      \
+    X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends", REPLY, KEEP | LIVE, FOR_TALK,      \
+      "most tokens of a reply")                                                                                       \
+    X(STOP, "stop", 0, LIST, "TEXT", 0, 0, "none", REPLY, 0, FOR_TALK,                                                \
+      "end the reply before this text; may be given several times")                                                   \
+    X(IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, 0, 0, "off", REPLY, LIVE, FOR_TALK,                                    \
+      "go on past the model's end token")                                                                             \
+    X(THINK, "think", 0, FLAG, NULL, 0, 0, "off", REPLY, KEEP | LIVE, FOR_TALK | FOR(RENDER),                         \
+      "let the model think first, where it can")                                                                      \
+    X(ON_FULL, "on-full", 0, CHOICE, "stop|drop-oldest", 0, 0, "stop", REPLY, KEEP | LIVE, FOR(CHAT),                 \
+      "what to do when the context is full")                                                                          \
+    X(TEMP, "temp", 0, REAL, "X", 0, 100, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,                \
+      "temperature; 0: always the most likely token")                                                                 \
+    X(TOP_K, "top-k", 0, INT, "N", 0, 1048576, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,           \
+      "draw among the N most likely tokens; 0: off")                                                                  \
+    X(TOP_P, "top-p", 0, REAL, "X", 0, 1, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,                \
+      "draw among the most likely tokens that together reach X; 1: off")                                              \
+    X(MIN_P, "min-p", 0, REAL, "X", 0, 1, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,                \
+      "leave out tokens less likely than X times the likeliest; 0: off")                                              \
+    X(PRESENCE_PENALTY, "presence-penalty", 0, REAL, "X", -10, 10, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, \
+      FOR_TALK, "taken off the logit of every token that came already; 0: off")                                       \
+    X(FREQUENCY_PENALTY, "frequency-penalty", 0, REAL, "X", -10, 10, "the model's", SAMPLING,                         \
+      KEEP | LIVE | FROM_MODEL, FOR_TALK, "the same for each time that it came; 0: off")                              \
+    X(REPEAT_PENALTY, "repeat-penalty", 0, REAL, "X", 0.01, 10, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL,    \
+      FOR_TALK, "divides the logits of tokens that came already; 1: off")                                             \
+    X(SEED, "seed", 0, SEED, "N", 0, 0, "random", SAMPLING, KEEP | LIVE, FOR_TALK,                                    \
+      "same seed, same text, whatever the number of cores")                                                           \
+    X(PIPELINE, "pipeline", 0, CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,       \
+      "tandem", UNITS, KEEP | LIVE, FOR_TALK, "how prefill and decode are shared between the units")                  \
+    X(SPECULATION, "speculation", 0, CHOICE, "off|history|draft|full", 0, 0, "full", UNITS, KEEP | LIVE, FOR_TALK,    \
+      "what is prefilled before Enter")                                                                               \
+    X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32", UNITS, KEEP | LIVE, FOR_WORK, "tokens of one forward pass")    \
+    X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
+      "how long no key must come before the whole prompt is prefilled; auto: twice the time of its end, at most 150") \
+    X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_WORK,                   \
+      "cores of the prefill unit")                                                                                    \
+    X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_WORK,                     \
+      "cores of the decode unit")                                                                                     \
+    X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_WORK,                  \
+      "kind of the prefill unit")                                                                                     \
+    X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_WORK,                    \
+      "kind of the decode unit")                                                                                      \
+    X(NO_LENDING, "no-lending", 0, FLAG, NULL, 0, 0, "off", UNITS, KEEP | LIVE, FOR_WORK,                             \
+      "idle units keep their cores")                                                                                  \
+    X(PREFILL_MODEL, "prefill-model", 0, FILE, "MODEL", 0, 0, "the same", UNITS, KEEP, FOR_TALK,                      \
+      "the same model in another type for the prefill unit")                                                          \
+    X(PREFILL_KV, "prefill-kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "as --kv", UNITS, KEEP, FOR_TALK,                    \
+      "type of the prefill unit's keys and values")                                                                   \
+    X(CHECKPOINT_MEMORY, "checkpoint-memory", 0, SIZE, "SIZE", 0, 0, "an eighth of the free memory", UNITS, KEEP,     \
+      FOR_TALK, "most memory for checkpoints (K, M, G)")                                                              \
+    X(PACE, "pace", 0, REAL, "X", 0, 100000, "0", UNITS, KEEP | LIVE, FOR_TALK,                                       \
+      "hold the decoder to X tokens a second; 0: off")                                                                \
+    X(PLAIN, "plain", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                                              \
+      "line by line: for screen readers, pipes and simple terminals")                                                 \
+    X(RESUME, "resume", 0, MAYBE, "NAME", 0, 0, "a new session", CHAT, 0, FOR(CHAT),                                  \
+      "continue a saved session; without NAME the latest")                                                            \
+    X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
+    X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
+      "most disk space for the prefilled states of saved sessions")                                                   \
+    X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP, FOR(CHAT), "colours")                   \
+    X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "draw with ASCII characters alone")          \
+    X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
+      "print the conversation on leaving")                                                                            \
+    X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \
+    X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL),          \
+      "write JSON")                                                                                                   \
+    X(VERBOSE, "verbose", 'v', FLAG, NULL, 0, 0, "off", OUTPUT, KEEP, FOR_WORK, "one line of figures at the end")     \
+    X(TRACE, "trace", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR_TALK,                                             \
+      "write what the units did as a Chrome trace (opens in Perfetto)")                                               \
+    X(IDS, "ids", 0, TEXT, "N,N,...", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "token ids")                                \
+    X(IDS_FILE, "ids-file", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL),                                      \
+      "token ids separated by commas or white space")                                                                 \
+    X(TEXT_FILE, "text-file", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "a text, tokenised like 'tokenize'") \
+    X(LOGITS, "logits", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "write the logits to a safetensors file") \
+    X(LAST, "last", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(EVAL), "keep the last row only")                       \
+    X(PERPLEXITY, "perplexity", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(EVAL), "print 'perplexity X tokens N'")    \
+    X(DECODE, "decode", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(TOKENIZE), "from ids to text")                     \
+    X(MESSAGES, "messages", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(RENDER), "JSON file of the messages")       \
+    X(NO_GENERATION_PROMPT, "no-generation-prompt", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RENDER),               \
+      "leave out the words that open a reply")                                                                        \
+    X(AS_IDS, "ids", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RENDER), "print token ids")                           \
+    X(CPU, "cpu", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(INFO), "the processor, not the model")                   \
+    X(TYPE, "type", 0, CHOICE, "q8_0|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
+
+typedef enum {
+#define X(id, ...) OPTION_##id,
+    OPTION_LIST(X)
+#undef X
+    OPTION_COUNT
+} option_id;
+
+typedef struct {
+    const char *name;
+    char letter;
+    option_kind kind;
+    const char *argument;
+    double low, high;
+    const char *initial; /* the default in words */
+    option_section section;
+    int flags;
+    unsigned commands;
+    const char *help;
+} option;
+
+extern const option option_table[OPTION_COUNT];
+
+/* Whether the option belongs to the command (`config` takes all that may stand in the file). */
+bool option_belongs(option_id id, command_id command);
+/* The command's option of that name, or OPTION_COUNT. */
+option_id option_find(command_id command, const char *name);
+/* "0 to 1", "off, history, draft, full": the values that are allowed, in words. */
+void option_range(option_id id, char *out, size_t room);
+
+/* ---- Values ---------------------------------------------------------------------------------------------------- */
+
+typedef enum { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE } option_origin;
+
+typedef struct {
+    option_origin origin;
+    char *text;          /* as given; NULL: not given (or KIND_MAYBE without its text) */
+    bool automatic;      /* KIND_AUTO: the word auto */
+    int64_t number;      /* KIND_FLAG, KIND_INT, KIND_AUTO; KIND_CHOICE: which word */
+    uint64_t whole;      /* KIND_SEED, KIND_SIZE */
+    double real;
+    char **list;         /* KIND_LIST: n texts and a NULL */
+    int n;
+} option_value;
+
+typedef struct {
+    command_id command;
+    option_value values[OPTION_COUNT];
+    char **arguments; /* those that aren't options; pointers into argv */
+    int n_arguments;
+    bool help, version;
+} options;
+
+/* Takes a value apart; on failure fills err with a line that says what is allowed. The value is unchanged then. */
+bool option_set(options *o, option_id id, const char *text, option_origin origin, tdm_error *err);
+
+/* Reads the command line (argv[0] is the program's name). On failure one line in err: a wrong use, exit status 2. */
+bool options_parse(options *o, int argc, char **argv, tdm_error *err);
+/* Reads the configuration file for what the command line left open. An absent file is no failure. */
+bool options_read_file(options *o, const char *path, tdm_error *err);
+void options_free(options *o);
+
+bool options_given(const options *o, option_id id);
+bool options_flag(const options *o, option_id id);
+const char *options_text(const options *o, option_id id);                      /* NULL when not given */
+int64_t options_int(const options *o, option_id id, int64_t fallback);         /* fallback: not given, or auto */
+double options_real(const options *o, option_id id, double fallback);
+uint64_t options_whole(const options *o, option_id id, uint64_t fallback);
+
+#endif

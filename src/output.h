@@ -1,0 +1,30 @@
+/* Standard output of a command. Every failed write (closed pipe, full disk) is remembered: the command ends with one
+ * line and status 1. On a terminal control characters are shown as `^X`, never sent raw (the texts of models and files
+ * are untrusted); a pipe or a file gets the exact bytes. One thread. */
+#ifndef TANDEM_SRC_OUTPUT_H
+#define TANDEM_SRC_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool output_is_terminal(void);
+/* Untrusted text; UTF-8 sequences may be split over calls. */
+void output_text(const char *text, size_t n);
+/* The program's own words. */
+void output_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void output_flush(void);
+/* False once a write has failed: what follows would be lost. */
+bool output_good(void);
+/* Flushes and closes; on failure prints one line on stderr and returns 1, else 0. */
+int output_end(void);
+
+/* Copies text so that a terminal can't be harmed: newline and tab stay, C0, C1 and DEL become ^X, invalid UTF-8 and
+ * direction overrides U+FFFD. `out` has room for 3 bytes per byte (less at most 3 that are held back); `held` carries
+ * an incomplete sequence from call to call and begins zeroed. Returns the length. */
+typedef struct {
+    unsigned char bytes[4];
+    int n;
+} output_held;
+size_t output_harmless(output_held *held, const char *text, size_t n, char *out);
+
+#endif
