@@ -65,6 +65,9 @@ static inline uint32_t config_conv_channels(const struct config *c)
 tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, tdm_error *err);
 tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
 
+/* Adds the eos_token_id of generation_config.json, in front of those of config.json. */
+tdm_status config_stops_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
+
 /* The ranges and divisibilities above; c->vocab is set by now. */
 tdm_status config_validate(const struct config *c, const char *file, tdm_error *err);
 

@@ -14,39 +14,10 @@
 #define TANDEM_MODEL_SOURCE_H
 
 #include "engine/model/config.h"
+#include "engine/model/gguf.h"
+#include "engine/model/role.h"
 #include "engine/model/type.h"
 #include "engine/tandem.h"
-
-enum role {
-    /* once */
-    ROLE_EMBED,      /* [vocab][hidden] */
-    ROLE_LM_HEAD,    /* [vocab][hidden]; the embeddings themselves when tied */
-    ROLE_FINAL_NORM, /* hidden */
-    /* in every layer */
-    ROLE_INPUT_NORM, /* hidden */
-    ROLE_POST_NORM,  /* hidden: before the feed-forward network */
-    ROLE_GATE,       /* [intermediate][hidden] */
-    ROLE_UP,         /* [intermediate][hidden] */
-    ROLE_DOWN,       /* [hidden][intermediate] */
-    /* full attention */
-    ROLE_Q,      /* [heads * 2 * head_dim][hidden]: per head the query, then the output gate */
-    ROLE_K,      /* [kv_heads * head_dim][hidden] */
-    ROLE_V,      /* [kv_heads * head_dim][hidden] */
-    ROLE_O,      /* [hidden][heads * head_dim] */
-    ROLE_Q_NORM, /* head_dim */
-    ROLE_K_NORM, /* head_dim */
-    /* Gated DeltaNet ("linear" attention) */
-    ROLE_LIN_QKV,     /* [conv channels][hidden]: all q heads, all k heads, all v heads */
-    ROLE_LIN_Z,       /* [value_heads * value_dim][hidden]: the output gate */
-    ROLE_LIN_A,       /* [value_heads][hidden]: decay */
-    ROLE_LIN_B,       /* [value_heads][hidden]: beta */
-    ROLE_LIN_CONV,    /* [conv channels][conv_kernel] */
-    ROLE_LIN_A_LOG,   /* value_heads */
-    ROLE_LIN_DT_BIAS, /* value_heads */
-    ROLE_LIN_NORM,    /* value_dim */
-    ROLE_LIN_OUT,     /* [hidden][value_heads * value_dim] */
-    ROLE_COUNT
-};
 
 struct tensor {
     const char *name;   /* in the file; generated tensors: in the checkpoint. Untrusted bytes: print with care */
@@ -57,11 +28,6 @@ struct tensor {
     uint64_t row_bytes; /* type_row_bytes(type, cols) */
     uint64_t bytes;     /* rows * row_bytes */
     const void *data;   /* the rows, in the mapped file; NULL when they are made on demand */
-};
-
-struct span {
-    const char *bytes; /* not terminated */
-    size_t length;
 };
 
 /* What the tokenizer is made from: the lists of a GGUF file, or the path of a tokenizer.json. */
@@ -88,7 +54,7 @@ struct source_skipped {
 };
 
 struct source_options {
-    enum type quant;      /* F32, F16 and BF16 matrices become this type on loading; TYPE_COUNT: as they are */
+    enum type quant;      /* F32, F16 and BF16 matrices become this type on loading; TYPE_F32: none does */
     const char *builtin;  /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */
 };
 
@@ -105,6 +71,8 @@ const struct config *source_config(const struct source *s);
 const struct source_text *source_text(const struct source *s);
 const struct source_sampling *source_sampling(const struct source *s);
 const struct source_skipped *source_skipped(const struct source *s);
+/* The opened GGUF file, when the source is one. */
+const struct gguf *source_gguf(const struct source *s);
 enum source_format source_format(const struct source *s);
 /* The path or name that it was opened by; a split file's first part. */
 const char *source_path(const struct source *s);
@@ -134,9 +102,5 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
 
 /* The tensor's pages in memory are given back; reading it again is allowed and reads the file again. */
 void source_release(const struct source *s, const struct tensor *t);
-
-const char *role_name(enum role role);
-/* Is it a matrix that the kernels multiply with (as opposed to a small vector)? */
-bool role_is_matrix(enum role role);
 
 #endif

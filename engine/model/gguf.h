@@ -1,0 +1,105 @@
+/* GGUF files, versions 2 and 3, little-endian: reading (memory-mapped, single or split) and writing.
+ *
+ * Layout (the public specification, ggml-org/ggml docs/gguf.md): magic, version, tensor count, metadata count; the
+ * metadata (key, type, value); per tensor its name, dimensions (fastest first), type and offset; padding to
+ * `general.alignment` (32 unless given); tensor data. Parts of a split file (NAME-00001-of-0000N.gguf) are GGUF files of
+ * their own; the first has the metadata.
+ *
+ * Everything in a file is untrusted. After gguf_open every key, string, array and tensor lies within its map, no key and
+ * no tensor name occurs twice, and every tensor's offset is aligned. Memory used is a small multiple of the header's.
+ * All pointers live until gguf_close. Threads: reading is safe from any number of threads.
+ */
+#ifndef TANDEM_MODEL_GGUF_H
+#define TANDEM_MODEL_GGUF_H
+
+#include "engine/model/type.h"
+#include "engine/tandem.h"
+
+struct span {
+    const char *bytes; /* not terminated; may hold any byte */
+    size_t length;
+};
+
+enum gguf_value {
+    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY,
+    GGUF_U64, GGUF_I64, GGUF_F64,
+    GGUF_VALUES
+};
+
+struct gguf_key {
+    struct span name;
+    enum gguf_value type;    /* of the value; of the elements when it is an array */
+    bool array;
+    uint64_t count;          /* elements; 1 when it is no array */
+    const uint8_t *data;     /* the values as in the file; strings: u64 length, bytes, one after the other */
+    uint64_t bytes;          /* of data */
+};
+
+enum { GGUF_MAX_DIMS = 4 };
+
+struct gguf_tensor {
+    struct span name;
+    uint32_t dims;
+    uint64_t shape[GGUF_MAX_DIMS]; /* fastest first; 1 beyond dims */
+    enum type type;
+    const uint8_t *data;
+    uint64_t bytes;
+};
+
+struct gguf;
+
+/* Opens a file; when it is a part of a split file, the first part and all others. */
+tdm_status gguf_open(struct gguf **out, const char *path, tdm_error *err);
+/* The same for bytes in memory (not copied); `name` is for error lines. No split files. */
+tdm_status gguf_open_memory(struct gguf **out, const void *data, uint64_t size, const char *name, tdm_error *err);
+void gguf_close(struct gguf *g);
+
+const char *gguf_path(const struct gguf *g); /* of the first part */
+uint64_t gguf_file_bytes(const struct gguf *g);
+size_t gguf_keys(const struct gguf *g, const struct gguf_key **list);       /* in file order */
+size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list); /* in file order */
+
+const struct gguf_key *gguf_find(const struct gguf *g, const char *key);
+
+/* Typed look-ups. An absent key leaves *out alone and is TDM_OK (found tells); a value of another kind or out of range
+ * is TDM_E_FORMAT. Integers of any width are taken; floats from F32 and F64. */
+tdm_status gguf_get_u64(const struct gguf *g, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
+                        tdm_error *err);
+tdm_status gguf_get_float(const struct gguf *g, const char *key, float *out, bool *found, tdm_error *err);
+tdm_status gguf_get_string(const struct gguf *g, const char *key, struct span *out, bool *found, tdm_error *err);
+/* Array of strings: *out is malloc'ed (NULL when there are none), the bytes lie in the map. */
+tdm_status gguf_get_strings(const struct gguf *g, const char *key, struct span **out, uint64_t *count, bool *found,
+                            tdm_error *err);
+/* Array of integers of at most 32 bits; *out is malloc'ed. */
+tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, uint64_t *count, bool *found,
+                         tdm_error *err);
+
+static inline bool span_is(struct span s, const char *text)
+{
+    return s.length == __builtin_strlen(text) && !__builtin_memcmp(s.bytes, text, s.length);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------
+ * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
+ * the order declared. The header is version 3, alignment 32. Errors stick and come out of start, data and finish. */
+struct file_writer; /* engine/model/write.h */
+struct gguf_writer;
+
+struct gguf_writer *gguf_writer_new(void); /* NULL: no memory */
+void gguf_writer_free(struct gguf_writer *w);
+void gguf_add_u32(struct gguf_writer *w, const char *key, uint32_t value);
+void gguf_add_i32(struct gguf_writer *w, const char *key, int32_t value);
+void gguf_add_f32(struct gguf_writer *w, const char *key, float value);
+void gguf_add_bool(struct gguf_writer *w, const char *key, bool value);
+void gguf_add_string(struct gguf_writer *w, const char *key, struct span value);
+void gguf_add_strings(struct gguf_writer *w, const char *key, const struct span *values, uint64_t count);
+void gguf_add_i32s(struct gguf_writer *w, const char *key, const int32_t *values, uint64_t count);
+void gguf_add_key(struct gguf_writer *w, const struct gguf_key *key); /* a copy of one that was read */
+void gguf_add_tensor(struct gguf_writer *w, struct span name, uint32_t dims, const uint64_t *shape, enum type type);
+tdm_status gguf_write_start(struct gguf_writer *w, struct file_writer *file, tdm_error *err);
+/* Some whole or partial tensor data; padding between tensors is the writer's business. */
+tdm_status gguf_write_data(struct gguf_writer *w, const void *data, uint64_t bytes, tdm_error *err);
+/* All declared data must have been written. Does not commit the file. */
+tdm_status gguf_write_finish(struct gguf_writer *w, tdm_error *err);
+
+#endif

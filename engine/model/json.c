@@ -1,0 +1,144 @@
+#include "engine/model/json.h"
+
+#include <json-c/json_tokener.h>
+#include <json-c/json_util.h>
+#include <math.h>
+
+#include "engine/base/error.h"
+#include "engine/model/map.h"
+
+enum { MAX_DEPTH = 32 };
+
+tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err)
+{
+    *out = NULL;
+    if (length == 0) return error_set(err, TDM_E_FORMAT, "%s: expected JSON, found an empty file", file);
+    if (length > JSON_TOKENIZER_LIMIT)
+        return error_set(err, TDM_E_FORMAT, "%s: expected JSON of at most %d bytes, found %llu", file,
+                         JSON_TOKENIZER_LIMIT, (unsigned long long)length);
+    struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
+    if (!tokener) return error_set(err, TDM_E_NOMEM, "%s: out of memory", file);
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    struct json_object *o = json_tokener_parse_ex(tokener, text, (int)length);
+    enum json_tokener_error e = json_tokener_get_error(tokener);
+    size_t end = json_tokener_get_parse_end(tokener);
+    tdm_status status = TDM_OK;
+    if (e == json_tokener_continue)
+        status = error_set(err, TDM_E_FORMAT, "%s: offset %llu: expected more JSON, found the end", file,
+                           (unsigned long long)length);
+    else if (e != json_tokener_success)
+        status = error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected JSON, found: %s", file, end,
+                           json_tokener_error_desc(e));
+    else if (!json_object_is_type(o, json_type_object))
+        status = error_set(err, TDM_E_FORMAT, "%s: expected a JSON object, found another value", file);
+    for (; !status && end < length; end++) {
+        char c = ((const char *)text)[end];
+        if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
+            status = error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected the end of the JSON, found more", file, end);
+    }
+    json_tokener_free(tokener);
+    if (status)
+        json_object_put(o);
+    else
+        *out = o;
+    return status;
+}
+
+tdm_status json_read(struct json_object **out, const char *path, uint64_t limit, tdm_error *err)
+{
+    *out = NULL;
+    struct map map;
+    tdm_status status = map_open(&map, path, err);
+    if (status) return status;
+    if (map.size > limit)
+        status = error_set(err, TDM_E_FORMAT, "%s: expected at most %llu bytes, found %llu", path,
+                           (unsigned long long)limit, (unsigned long long)map.size);
+    else
+        status = json_parse(out, map.data, map.size, path, err);
+    map_close(&map);
+    return status;
+}
+
+/* The value when there is one that is not null; its type is checked by the caller. */
+static struct json_object *look_up(struct json_object *o, const char *key, bool *found)
+{
+    struct json_object *v = NULL;
+    bool there = json_object_object_get_ex(o, key, &v) && v;
+    if (found) *found = there;
+    return v;
+}
+
+static tdm_status wrong(struct json_object *v, const char *key, const char *expected, const char *file, tdm_error *err)
+{
+    return error_set(err, TDM_E_FORMAT, "%s: field %s: expected %s, found %s", file, key, expected,
+                     json_type_to_name(json_object_get_type(v)));
+}
+
+tdm_status json_get_u64(struct json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
+                        const char *file, tdm_error *err)
+{
+    struct json_object *v = look_up(o, key, found);
+    if (!v) return TDM_OK;
+    if (!json_object_is_type(v, json_type_int)) return wrong(v, key, "an integer", file, err);
+    int64_t i = json_object_get_int64(v);
+    if (i < 0 || (uint64_t)i < low || (uint64_t)i > high)
+        return error_set(err, TDM_E_FORMAT, "%s: field %s: expected %llu to %llu, found %lld", file, key,
+                         (unsigned long long)low, (unsigned long long)high, (long long)i);
+    *out = (uint64_t)i;
+    return TDM_OK;
+}
+
+tdm_status json_get_double(struct json_object *o, const char *key, double *out, bool *found, const char *file,
+                           tdm_error *err)
+{
+    struct json_object *v = look_up(o, key, found);
+    if (!v) return TDM_OK;
+    if (!json_object_is_type(v, json_type_double) && !json_object_is_type(v, json_type_int))
+        return wrong(v, key, "a number", file, err);
+    double d = json_object_get_double(v);
+    if (!isfinite(d) || fabs(d) > 3.4e38)
+        return error_set(err, TDM_E_FORMAT, "%s: field %s: expected a finite number", file, key);
+    *out = d;
+    return TDM_OK;
+}
+
+tdm_status json_get_bool(struct json_object *o, const char *key, bool *out, bool *found, const char *file,
+                         tdm_error *err)
+{
+    struct json_object *v = look_up(o, key, found);
+    if (!v) return TDM_OK;
+    if (!json_object_is_type(v, json_type_boolean)) return wrong(v, key, "true or false", file, err);
+    *out = json_object_get_boolean(v);
+    return TDM_OK;
+}
+
+tdm_status json_get_string(struct json_object *o, const char *key, const char **out, size_t *length, bool *found,
+                           const char *file, tdm_error *err)
+{
+    struct json_object *v = look_up(o, key, found);
+    if (!v) return TDM_OK;
+    if (!json_object_is_type(v, json_type_string)) return wrong(v, key, "a string", file, err);
+    *out = json_object_get_string(v);
+    if (length) *length = (size_t)json_object_get_string_len(v);
+    return TDM_OK;
+}
+
+tdm_status json_get_object(struct json_object *o, const char *key, struct json_object **out, bool *found,
+                           const char *file, tdm_error *err)
+{
+    struct json_object *v = look_up(o, key, found);
+    if (!v) return TDM_OK;
+    if (!json_object_is_type(v, json_type_object)) return wrong(v, key, "an object", file, err);
+    *out = v;
+    return TDM_OK;
+}
+
+tdm_status json_get_array(struct json_object *o, const char *key, struct json_object **out, bool *found,
+                          const char *file, tdm_error *err)
+{
+    struct json_object *v = look_up(o, key, found);
+    if (!v) return TDM_OK;
+    if (!json_object_is_type(v, json_type_array)) return wrong(v, key, "an array", file, err);
+    *out = v;
+    return TDM_OK;
+}

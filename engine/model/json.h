@@ -1,0 +1,32 @@
+/* JSON files of model directories: reading within a size limit, and strict look-ups with one-line errors. On json-c,
+ * whose objects these are; free with json_object_put. A look-up of an absent key, or of one that is null, leaves *out
+ * alone and is TDM_OK; `found` (may be NULL) tells. `file` is for error lines. */
+#ifndef TANDEM_MODEL_JSON_H
+#define TANDEM_MODEL_JSON_H
+
+#include <json-c/json_object.h>
+#include <json-c/json_object_iterator.h>
+
+#include "engine/tandem.h"
+
+/* json-c needs up to some 50 bytes of memory for a byte of text, so this also bounds memory. */
+enum { JSON_LIMIT = 16 << 20, JSON_TOKENIZER_LIMIT = 64 << 20 };
+
+tdm_status json_read(struct json_object **out, const char *path, uint64_t limit, tdm_error *err);
+tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err);
+
+tdm_status json_get_u64(struct json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
+                        const char *file, tdm_error *err);
+tdm_status json_get_double(struct json_object *o, const char *key, double *out, bool *found, const char *file,
+                           tdm_error *err);
+tdm_status json_get_bool(struct json_object *o, const char *key, bool *out, bool *found, const char *file,
+                         tdm_error *err);
+/* The string or object lives as long as o. */
+tdm_status json_get_string(struct json_object *o, const char *key, const char **out, size_t *length, bool *found,
+                           const char *file, tdm_error *err);
+tdm_status json_get_object(struct json_object *o, const char *key, struct json_object **out, bool *found,
+                           const char *file, tdm_error *err);
+tdm_status json_get_array(struct json_object *o, const char *key, struct json_object **out, bool *found,
+                          const char *file, tdm_error *err);
+
+#endif

@@ -1,0 +1,47 @@
+#include "engine/model/map.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+
+tdm_status map_open(struct map *m, const char *path, tdm_error *err)
+{
+    *m = (struct map){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* without it, opening a FIFO would wait for a writer */
+    if (fd < 0) return error_errno(err, TDM_E_IO, "%s: cannot open", path);
+    struct stat st;
+    tdm_status status = TDM_OK;
+    if (fstat(fd, &st)) {
+        status = error_errno(err, TDM_E_IO, "%s: cannot stat", path);
+    } else if (!S_ISREG(st.st_mode)) {
+        status = error_set(err, TDM_E_IO, "%s: not a regular file", path);
+    } else if (st.st_size > 0) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) {
+            status = error_errno(err, TDM_E_IO, "%s: cannot map %lld bytes", path, (long long)st.st_size);
+        } else {
+            m->data = p;
+            m->size = (uint64_t)st.st_size;
+        }
+    }
+    close(fd);
+    return status;
+}
+
+void map_close(struct map *m)
+{
+    if (m->data) munmap((void *)(uintptr_t)m->data, m->size);
+    *m = (struct map){0};
+}
+
+void map_release(const void *data, uint64_t bytes)
+{
+    if (!bytes) return;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)data & ~(page - 1);
+    uintptr_t end = ((uintptr_t)data + bytes + page - 1) & ~(page - 1);
+    madvise((void *)begin, end - begin, MADV_DONTNEED);
+}

@@ -1,0 +1,191 @@
+/* type_narrow: from float32 to the types that models are converted to and synthetic models are made of. The loops have
+ * constant lengths and no branches, so that compilers vectorise them: a synthetic model makes 1e9 elements at start. */
+#include <float.h>
+
+#include "engine/base/error.h"
+#include "engine/model/half.h"
+#include "engine/model/type.h"
+
+/* To the nearest integer, halves away from zero, as roundf. |x| < 2^31. x - trunc(x) is exact. */
+static inline int32_t round_away(float x)
+{
+    int32_t whole = (int32_t)x;
+    float rest = x - (float)whole;
+    return whole + (rest >= 0.5f) - (rest <= -0.5f);
+}
+
+static inline int32_t clamp(int32_t x, int32_t low, int32_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static inline float inverse(float d)
+{
+    /* Below FLT_MIN the inverse would be infinite; the float16 scale is 0 there. */
+    return d > FLT_MIN || d < -FLT_MIN ? 1.0f / d : 0.0f;
+}
+
+static void put_u16(uint8_t *p, uint16_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+}
+
+/* A scale as float16, held finite: weights beyond its range saturate. */
+static inline uint16_t scale_narrow(float d)
+{
+    return f16_narrow(d > 65504 ? 65504 : d < -65504 ? -65504 : d);
+}
+
+static inline void finite_only(const float *in, float *x, int n)
+{
+    for (int i = 0; i < n; i++) x[i] = in[i] >= -FLT_MAX && in[i] <= FLT_MAX ? in[i] : 0.0f;
+}
+
+/* The largest magnitude of 32 values: of the bits, since they order as integers, and integer maxima vectorise. */
+static inline float magnitude(const float *x, int n)
+{
+    uint32_t most = 0;
+    for (int i = 0; i < n; i++) {
+        uint32_t bits = bits_of_float(x[i]) & 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    return float_of_bits(most);
+}
+
+/* The first value whose magnitude is the largest. */
+static inline float extreme(const float *x, int n)
+{
+    float most = magnitude(x, n);
+    for (int i = 0; i < n; i++)
+        if (x[i] == most || x[i] == -most) return x[i];
+    return 0.0f;
+}
+
+/* d = max |x| / 127, q = round(x / d) */
+static void narrow_q8_0(const float *in, uint8_t *p)
+{
+    float x[32];
+    finite_only(in, x, 32);
+    float d = magnitude(x, 32) / 127, id = inverse(d);
+    put_u16(p, scale_narrow(d));
+    for (int i = 0; i < 32; i++) p[2 + i] = (uint8_t)(int8_t)round_away(x[i] * id);
+}
+
+/* d = x / -8 for the x of largest magnitude, q = min(15, floor(x / d + 8.5)) */
+static void narrow_q4_0(const float *in, uint8_t *p)
+{
+    float x[32];
+    uint8_t q[32];
+    finite_only(in, x, 32);
+    float d = extreme(x, 32) / -8, id = inverse(d);
+    put_u16(p, scale_narrow(d));
+    for (int i = 0; i < 32; i++) q[i] = (uint8_t)clamp((int32_t)(x[i] * id + 8.5f), 0, 15);
+    for (int i = 0; i < 16; i++) p[2 + i] = (uint8_t)(q[i] | q[i + 16] << 4);
+}
+
+/* Sub-blocks of 32: scale = range / 15, min = -(smallest, at most 0), both in 63rds of the block's largest. */
+static void narrow_q4_k(const float *in, uint8_t *p)
+{
+    float x[256], scales[8], mins[8], most_scale = 0, most_min = 0;
+    finite_only(in, x, 256);
+    for (int j = 0; j < 8; j++) {
+        float low = 0, high = 0;
+        for (int i = 0; i < 32; i++) {
+            low = x[32 * j + i] < low ? x[32 * j + i] : low;
+            high = x[32 * j + i] > high ? x[32 * j + i] : high;
+        }
+        scales[j] = high / 15 - low / 15; /* the difference itself could overflow */
+        mins[j] = -low;
+        most_scale = scales[j] > most_scale ? scales[j] : most_scale;
+        most_min = mins[j] > most_min ? mins[j] : most_min;
+    }
+    uint16_t d = scale_narrow(most_scale / 63), dmin = scale_narrow(most_min / 63);
+    float inverse_scale = inverse(most_scale / 63), inverse_min = inverse(most_min / 63);
+    put_u16(p, d);
+    put_u16(p + 2, dmin);
+    uint8_t *s = p + 4;
+    memset(s, 0, 12);
+    for (int j = 0; j < 8; j++) {
+        int scale = clamp(round_away(scales[j] * inverse_scale), 0, 63);
+        int min = clamp(round_away(mins[j] * inverse_min), 0, 63);
+        if (j < 4) {
+            s[j] |= (uint8_t)scale;
+            s[j + 4] |= (uint8_t)min;
+        } else {
+            s[j + 4] |= (uint8_t)((scale & 15) | (min & 15) << 4);
+            s[j - 4] |= (uint8_t)(scale >> 4 << 6);
+            s[j] |= (uint8_t)(min >> 4 << 6);
+        }
+        float a = inverse(f16_widen(d) * scale), b = f16_widen(dmin) * min;
+        uint8_t *q = p + 16 + j / 2 * 32;
+        for (int i = 0; i < 32; i++) {
+            float v = (x[32 * j + i] + b) * a;
+            v = v < 0 ? 0 : v > 15 ? 15 : v;
+            uint8_t nibble = (uint8_t)(int32_t)(v + 0.5f);
+            q[i] = j % 2 ? (uint8_t)(q[i] | nibble << 4) : nibble;
+        }
+    }
+}
+
+/* Sub-blocks of 16: scale = x / -32 for the x of largest magnitude; d makes the largest scale -128. */
+static void narrow_q6_k(const float *in, uint8_t *p)
+{
+    float x[256], scales[16];
+    uint8_t q[256];
+    finite_only(in, x, 256);
+    for (int j = 0; j < 16; j++) scales[j] = extreme(x + 16 * j, 16) / -32;
+    float most = extreme(scales, 16) / -128;
+    uint16_t d = scale_narrow(most);
+    float inverse_scale = inverse(most);
+    put_u16(p + 208, d);
+    for (int j = 0; j < 16; j++) {
+        int scale = clamp(round_away(scales[j] * inverse_scale), -128, 127);
+        p[192 + j] = (uint8_t)(int8_t)scale;
+        float a = inverse(f16_widen(d) * scale);
+        for (int i = 0; i < 16; i++) {
+            float v = x[16 * j + i] * a + 32;
+            v = v < 0 ? 0 : v > 63 ? 63 : v;
+            q[16 * j + i] = (uint8_t)(int32_t)(v + 0.5f);
+        }
+    }
+    for (int half = 0; half < 2; half++) {
+        const uint8_t *e = q + 128 * half;
+        for (int i = 0; i < 64; i++) p[64 * half + i] = (uint8_t)((e[i] & 15) | (e[i + 64] & 15) << 4);
+        for (int i = 0; i < 32; i++)
+            p[128 + 32 * half + i] =
+                (uint8_t)(e[i] >> 4 | (e[i + 32] >> 4) << 2 | (e[i + 64] >> 4) << 4 | (e[i + 96] >> 4) << 6);
+    }
+}
+
+void type_narrow(enum type type, const float *in, void *row, size_t n)
+{
+    uint8_t *p = row;
+    const struct type_info *info = type_info(type);
+    must(info->narrows && n % info->block == 0);
+    switch (type) {
+    case TYPE_F32:
+        memcpy(row, in, n * sizeof *in);
+        break;
+    case TYPE_F16:
+        for (size_t i = 0; i < n; i++) put_u16(p + 2 * i, f16_narrow(in[i]));
+        break;
+    case TYPE_BF16:
+        for (size_t i = 0; i < n; i++) put_u16(p + 2 * i, bf16_narrow(in[i]));
+        break;
+    case TYPE_Q8_0:
+        for (size_t i = 0; i < n; i += 32, p += info->block_bytes) narrow_q8_0(in + i, p);
+        break;
+    case TYPE_Q4_0:
+        for (size_t i = 0; i < n; i += 32, p += info->block_bytes) narrow_q4_0(in + i, p);
+        break;
+    case TYPE_Q4_K:
+        for (size_t i = 0; i < n; i += 256, p += info->block_bytes) narrow_q4_k(in + i, p);
+        break;
+    case TYPE_Q6_K:
+        for (size_t i = 0; i < n; i += 256, p += info->block_bytes) narrow_q6_k(in + i, p);
+        break;
+    default:
+        bug("type_narrow: no such type");
+    }
+}

@@ -1,0 +1,170 @@
+#include "engine/model/role.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum scope { ONCE, EVERY, FULL, LINEAR };
+
+static const struct role_info {
+    const char *name, *gguf, *hf; /* in a layer: after "blk.N." and "layers.N." */
+    enum scope scope;
+    bool matrix;
+} roles[ROLE_COUNT] = {
+    [ROLE_EMBED] = {"embed", "token_embd.weight", "embed_tokens.weight", ONCE, true},
+    [ROLE_LM_HEAD] = {"lm_head", "output.weight", "lm_head.weight", ONCE, true},
+    [ROLE_FINAL_NORM] = {"final_norm", "output_norm.weight", "norm.weight", ONCE, false},
+    [ROLE_INPUT_NORM] = {"input_norm", "attn_norm.weight", "input_layernorm.weight", EVERY, false},
+    [ROLE_POST_NORM] = {"post_norm", "post_attention_norm.weight", "post_attention_layernorm.weight", EVERY, false},
+    [ROLE_GATE] = {"gate", "ffn_gate.weight", "mlp.gate_proj.weight", EVERY, true},
+    [ROLE_UP] = {"up", "ffn_up.weight", "mlp.up_proj.weight", EVERY, true},
+    [ROLE_DOWN] = {"down", "ffn_down.weight", "mlp.down_proj.weight", EVERY, true},
+    [ROLE_Q] = {"q", "attn_q.weight", "self_attn.q_proj.weight", FULL, true},
+    [ROLE_K] = {"k", "attn_k.weight", "self_attn.k_proj.weight", FULL, true},
+    [ROLE_V] = {"v", "attn_v.weight", "self_attn.v_proj.weight", FULL, true},
+    [ROLE_O] = {"o", "attn_output.weight", "self_attn.o_proj.weight", FULL, true},
+    [ROLE_Q_NORM] = {"q_norm", "attn_q_norm.weight", "self_attn.q_norm.weight", FULL, false},
+    [ROLE_K_NORM] = {"k_norm", "attn_k_norm.weight", "self_attn.k_norm.weight", FULL, false},
+    [ROLE_LIN_QKV] = {"lin_qkv", "attn_qkv.weight", "linear_attn.in_proj_qkv.weight", LINEAR, true},
+    [ROLE_LIN_Z] = {"lin_z", "attn_gate.weight", "linear_attn.in_proj_z.weight", LINEAR, true},
+    [ROLE_LIN_A] = {"lin_a", "ssm_alpha.weight", "linear_attn.in_proj_a.weight", LINEAR, true},
+    [ROLE_LIN_B] = {"lin_b", "ssm_beta.weight", "linear_attn.in_proj_b.weight", LINEAR, true},
+    [ROLE_LIN_CONV] = {"lin_conv", "ssm_conv1d.weight", "linear_attn.conv1d.weight", LINEAR, false},
+    [ROLE_LIN_A_LOG] = {"lin_a_log", "ssm_a", "linear_attn.A_log", LINEAR, false},
+    [ROLE_LIN_DT_BIAS] = {"lin_dt_bias", "ssm_dt.bias", "linear_attn.dt_bias", LINEAR, false},
+    [ROLE_LIN_NORM] = {"lin_norm", "ssm_norm.weight", "linear_attn.norm.weight", LINEAR, false},
+    [ROLE_LIN_OUT] = {"lin_out", "ssm_out.weight", "linear_attn.out_proj.weight", LINEAR, true},
+};
+
+const char *role_name(enum role role)
+{
+    return roles[role].name;
+}
+
+bool role_is_matrix(enum role role)
+{
+    return roles[role].matrix;
+}
+
+bool role_is_global(enum role role)
+{
+    return roles[role].scope == ONCE;
+}
+
+bool role_exists(const struct config *c, enum role role, uint32_t layer)
+{
+    if (role == ROLE_LM_HEAD && c->tied) return false;
+    switch (roles[role].scope) {
+    case ONCE: return layer == 0;
+    case EVERY: return layer < c->layers;
+    case FULL: return layer < c->layers && c->full_attention[layer];
+    case LINEAR: return layer < c->layers && !c->full_attention[layer];
+    }
+    return false;
+}
+
+void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t *cols)
+{
+    uint64_t value = (uint64_t)c->lin_value_heads * c->lin_value_dim, attention = (uint64_t)c->heads * c->head_dim;
+    *rows = 1;
+    *cols = c->hidden;
+    switch (role) {
+    case ROLE_EMBED: case ROLE_LM_HEAD: *rows = c->vocab; break;
+    case ROLE_FINAL_NORM: case ROLE_INPUT_NORM: case ROLE_POST_NORM: break;
+    case ROLE_GATE: case ROLE_UP: *rows = c->intermediate; break;
+    case ROLE_DOWN: *rows = c->hidden, *cols = c->intermediate; break;
+    case ROLE_Q: *rows = 2 * attention; break;
+    case ROLE_K: case ROLE_V: *rows = (uint64_t)c->kv_heads * c->head_dim; break;
+    case ROLE_O: *rows = c->hidden, *cols = attention; break;
+    case ROLE_Q_NORM: case ROLE_K_NORM: *cols = c->head_dim; break;
+    case ROLE_LIN_QKV: *rows = config_conv_channels(c); break;
+    case ROLE_LIN_Z: *rows = value; break;
+    case ROLE_LIN_A: case ROLE_LIN_B: *rows = c->lin_value_heads; break;
+    case ROLE_LIN_CONV: *rows = config_conv_channels(c), *cols = c->conv_kernel; break;
+    case ROLE_LIN_A_LOG: case ROLE_LIN_DT_BIAS: *cols = c->lin_value_heads; break;
+    case ROLE_LIN_NORM: *cols = c->lin_value_dim; break;
+    case ROLE_LIN_OUT: *rows = c->hidden, *cols = value; break;
+    case ROLE_COUNT: break;
+    }
+}
+
+void role_gguf_name(char *out, size_t size, enum role role, uint32_t layer)
+{
+    if (role_is_global(role))
+        snprintf(out, size, "%s", roles[role].gguf);
+    else
+        snprintf(out, size, "blk.%u.%s", layer, roles[role].gguf);
+}
+
+void role_hf_name(char *out, size_t size, enum role role, uint32_t layer)
+{
+    if (role == ROLE_LM_HEAD)
+        snprintf(out, size, "%s", roles[role].hf);
+    else if (role_is_global(role))
+        snprintf(out, size, "model.%s", roles[role].hf);
+    else
+        snprintf(out, size, "model.layers.%u.%s", layer, roles[role].hf);
+}
+
+static bool skip(struct span *s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (s->length < n || memcmp(s->bytes, prefix, n)) return false;
+    s->bytes += n;
+    s->length -= n;
+    return true;
+}
+
+/* A decimal number without leading zeros, and the dot after it. */
+static bool skip_number(struct span *s, uint32_t *number)
+{
+    uint32_t v = 0;
+    size_t n = 0;
+    while (n < s->length && n < 6 && s->bytes[n] >= '0' && s->bytes[n] <= '9')
+        v = v * 10 + (uint32_t)(s->bytes[n++] - '0');
+    if (n == 0 || n == s->length || s->bytes[n] != '.' || (n > 1 && s->bytes[0] == '0')) return false;
+    *number = v;
+    s->bytes += n + 1;
+    s->length -= n + 1;
+    return true;
+}
+
+/* The role with this name among those that are there once, or in this layer. */
+static enum role_kind find(const struct config *c, struct span name, bool hf, bool global, uint32_t layer, enum role *role)
+{
+    for (int r = 0; r < ROLE_COUNT; r++) {
+        if (role_is_global((enum role)r) != global || !span_is(name, hf ? roles[r].hf : roles[r].gguf)) continue;
+        *role = (enum role)r;
+        if (r == ROLE_LM_HEAD && c->tied) return ROLE_HARMLESS; /* a copy of the embeddings */
+        return role_exists(c, (enum role)r, layer) ? ROLE_KNOWN : ROLE_UNKNOWN;
+    }
+    return ROLE_UNKNOWN;
+}
+
+enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer)
+{
+    *layer = 0;
+    if (!skip(&name, "blk.")) {
+        if (span_is(name, "rope_freqs.weight")) return ROLE_HARMLESS;
+        if (skip(&name, "v.") || skip(&name, "mm.")) return ROLE_VISION;
+        return find(c, name, false, true, 0, role);
+    }
+    if (!skip_number(&name, layer)) return ROLE_UNKNOWN;
+    if (*layer >= c->layers) return *layer < c->layers + c->mtp_layers ? ROLE_MTP : ROLE_UNKNOWN;
+    return find(c, name, false, false, *layer, role);
+}
+
+enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer)
+{
+    static const char inverse[] = "rotary_emb.inv_freq";
+    size_t n = sizeof inverse - 1;
+    *layer = 0;
+    if (name.length >= n && !memcmp(name.bytes + name.length - n, inverse, n)) return ROLE_HARMLESS;
+    if (skip(&name, "mtp.")) return ROLE_MTP;
+    skip(&name, "model.");
+    if (skip(&name, "visual.") || skip(&name, "vision_tower.")) return ROLE_VISION;
+    if (skip(&name, "mtp.")) return ROLE_MTP;
+    if (skip(&name, "language_model.")) skip(&name, "model.");
+    if (!skip(&name, "layers.")) return find(c, name, true, true, 0, role);
+    if (!skip_number(&name, layer)) return ROLE_UNKNOWN;
+    return find(c, name, true, false, *layer, role);
+}

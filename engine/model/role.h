@@ -1,0 +1,61 @@
+/* The tensors that a model is made of: what each is for, its shape, and its name in either file format. */
+#ifndef TANDEM_MODEL_ROLE_H
+#define TANDEM_MODEL_ROLE_H
+
+#include "engine/model/config.h"
+#include "engine/model/gguf.h"
+
+enum role {
+    /* once */
+    ROLE_EMBED,      /* [vocab][hidden] */
+    ROLE_LM_HEAD,    /* [vocab][hidden]; the embeddings themselves when tied */
+    ROLE_FINAL_NORM, /* hidden */
+    /* in every layer */
+    ROLE_INPUT_NORM, /* hidden */
+    ROLE_POST_NORM,  /* hidden: before the feed-forward network */
+    ROLE_GATE,       /* [intermediate][hidden] */
+    ROLE_UP,         /* [intermediate][hidden] */
+    ROLE_DOWN,       /* [hidden][intermediate] */
+    /* full attention */
+    ROLE_Q,      /* [heads * 2 * head_dim][hidden]: per head the query, then the output gate */
+    ROLE_K,      /* [kv_heads * head_dim][hidden] */
+    ROLE_V,      /* [kv_heads * head_dim][hidden] */
+    ROLE_O,      /* [hidden][heads * head_dim] */
+    ROLE_Q_NORM, /* head_dim */
+    ROLE_K_NORM, /* head_dim */
+    /* Gated DeltaNet ("linear" attention) */
+    ROLE_LIN_QKV,     /* [conv channels][hidden]: all q heads, all k heads, all v heads */
+    ROLE_LIN_Z,       /* [value_heads * value_dim][hidden]: the output gate */
+    ROLE_LIN_A,       /* [value_heads][hidden]: decay */
+    ROLE_LIN_B,       /* [value_heads][hidden]: beta */
+    ROLE_LIN_CONV,    /* [conv channels][conv_kernel] */
+    ROLE_LIN_A_LOG,   /* value_heads */
+    ROLE_LIN_DT_BIAS, /* value_heads */
+    ROLE_LIN_NORM,    /* value_dim */
+    ROLE_LIN_OUT,     /* [hidden][value_heads * value_dim] */
+    ROLE_COUNT
+};
+
+const char *role_name(enum role role);
+/* Is it a matrix that the kernels multiply with (as opposed to a small vector)? */
+bool role_is_matrix(enum role role);
+/* Is it there once for the model, and not in every layer? */
+bool role_is_global(enum role role);
+/* Does a model of this shape have it (in this layer)? A tied model has no LM head of its own. */
+bool role_exists(const struct config *c, enum role role, uint32_t layer);
+/* The shape that the configuration asks for; a vector has 1 row. */
+void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t *cols);
+
+/* The tensor's name in a GGUF file, or in a checkpoint ("model.layers.0...", without "language_model."). */
+void role_gguf_name(char *out, size_t size, enum role role, uint32_t layer);
+void role_hf_name(char *out, size_t size, enum role role, uint32_t layer);
+
+/* What a name in a file stands for. */
+enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
+
+/* ROLE_KNOWN sets role and layer. Names of layers beyond c->layers are MTP blocks where the file has such. ROLE_HARMLESS:
+ * a tensor that changes nothing. */
+enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
+enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
+
+#endif

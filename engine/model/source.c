@@ -1,0 +1,315 @@
+#include "engine/model/source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/base/error.h"
+#include "engine/model/map.h"
+#include "engine/model/safetensors.h"
+#include "engine/model/source_private.h"
+
+/* Elements converted at a time: every type's block divides it, and it fits on any stack. */
+enum { CHUNK = TYPE_MAX_BLOCK };
+
+tdm_status source_reserve(struct source *s, size_t room, tdm_error *err)
+{
+    s->items = calloc(room + 1, sizeof *s->items);
+    s->list = malloc((room + 1) * sizeof *s->list);
+    s->by_role = calloc((size_t)s->config.layers * ROLE_COUNT, sizeof *s->by_role);
+    s->room = room;
+    return s->items && s->list && s->by_role ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
+}
+
+tdm_status source_add(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes, struct recipe recipe,
+                      tdm_error *err)
+{
+    uint64_t rows, cols;
+    const struct item **slot = &s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
+    role_shape(&s->config, t.role, &rows, &cols);
+    if (t.rows != rows || t.cols != cols)
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s (%s): expected %llu x %llu, found %llu x %llu", s->path, t.name,
+                         role_name(t.role), (unsigned long long)rows, (unsigned long long)cols,
+                         (unsigned long long)t.rows, (unsigned long long)t.cols);
+    if (*slot)
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for %s", s->path, t.name, t.layer,
+                         role_name(t.role));
+    must(s->count < s->room);
+    t.type = stored;
+    if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && stored <= TYPE_BF16 &&
+        type_row_bytes(s->options.quant, cols))
+        t.type = s->options.quant;
+    t.row_bytes = type_row_bytes(t.type, cols);
+    if (!t.row_bytes)
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected rows of a multiple of %u elements (%s), found %llu",
+                         s->path, t.name, type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)cols);
+    t.bytes = rows * t.row_bytes;
+    t.data = t.type == stored ? bytes : NULL;
+    s->items[s->count] = (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe};
+    s->list[s->count] = &s->items[s->count].t;
+    *slot = &s->items[s->count++];
+    s->parameters += rows * cols;
+    return TDM_OK;
+}
+
+void source_skip(struct source *s, enum role_kind kind, uint64_t bytes)
+{
+    struct source_skipped *k = &s->skipped;
+    uint32_t *count = kind == ROLE_MTP ? &k->mtp : kind == ROLE_VISION ? &k->vision : &k->other;
+    uint64_t *total = kind == ROLE_MTP ? &k->mtp_bytes : kind == ROLE_VISION ? &k->vision_bytes : &k->other_bytes;
+    (*count)++;
+    *total += bytes;
+}
+
+tdm_status source_check_sampling(const struct source *s, const char *file, tdm_error *err)
+{
+    const struct source_sampling *d = &s->sampling;
+    const struct {
+        const char *name;
+        float value, low, high;
+    } checks[] = {
+        {"temperature", d->temperature, 0, 100},
+        {"top_p", d->top_p, 0, 1},
+        {"min_p", d->min_p, 0, 1},
+        {"repetition penalty", d->repeat_penalty, 0, 100},
+        {"presence penalty", d->presence_penalty, -100, 100},
+        {"frequency penalty", d->frequency_penalty, -100, 100},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!isnan(checks[i].value) && !(checks[i].value >= checks[i].low && checks[i].value <= checks[i].high))
+            return error_set(err, TDM_E_FORMAT, "%s: sampling default %s: expected %g to %g, found %g", file,
+                             checks[i].name, (double)checks[i].low, (double)checks[i].high, (double)checks[i].value);
+    return TDM_OK;
+}
+
+static tdm_status check_complete(const struct source *s, tdm_error *err)
+{
+    char gguf[96], hf[96];
+    for (uint32_t layer = 0; layer < s->config.layers; layer++)
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            if (!role_exists(&s->config, (enum role)role, layer)) continue;
+            if (s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role]) continue;
+            role_gguf_name(gguf, sizeof gguf, (enum role)role, layer);
+            role_hf_name(hf, sizeof hf, (enum role)role, layer);
+            return error_set(err, TDM_E_FORMAT, "%s: tensor %s is missing", s->path, s->format == SOURCE_GGUF ? gguf : hf);
+        }
+    return TDM_OK;
+}
+
+/* ---- Fingerprint ------------------------------------------------------------------------------------------------- */
+
+static void hash_bytes(uint64_t *h, const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    for (size_t i = 0; i < n; i++) *h = (*h ^ p[i]) * 0x100000001b3;
+}
+
+static void hash_number(uint64_t *h, uint64_t v)
+{
+    hash_bytes(h, &v, sizeof v);
+}
+
+static uint64_t fingerprint(const struct source *s)
+{
+    enum { SAMPLE = 64, SAMPLES = 3 };
+    const struct config *c = &s->config;
+    uint64_t h = 0xcbf29ce484222325;
+    const uint32_t shape[] = {
+        c->hidden, c->layers, c->intermediate, c->vocab, c->tied, c->heads, c->kv_heads, c->head_dim, c->rope_dims,
+        c->lin_key_heads, c->lin_value_heads, c->lin_key_dim, c->lin_value_dim, c->conv_kernel, c->value_heads_tiled,
+    };
+    hash_bytes(&h, shape, sizeof shape);
+    hash_bytes(&h, &c->rms_eps, sizeof c->rms_eps);
+    hash_bytes(&h, &c->rope_theta, sizeof c->rope_theta);
+    hash_bytes(&h, c->full_attention, c->layers);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct item *item = &s->items[i];
+        hash_bytes(&h, item->t.name, strlen(item->t.name));
+        hash_number(&h, item->t.type);
+        hash_number(&h, item->stored);
+        hash_number(&h, item->t.rows);
+        hash_number(&h, item->t.cols);
+        if (!item->bytes) continue;
+        uint64_t bytes = item->t.rows * type_row_bytes(item->stored, item->t.cols);
+        uint64_t n = bytes < SAMPLE ? bytes : SAMPLE;
+        for (uint64_t k = 0; k < SAMPLES; k++) hash_bytes(&h, item->bytes + (bytes - n) / (SAMPLES - 1) * k, n);
+    }
+    return h;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+tdm_status source_open(struct source **out, const char *path, const struct source_options *options, tdm_error *err)
+{
+    *out = NULL;
+    struct source *s = calloc(1, sizeof *s);
+    if (s) s->path = strdup(path);
+    if (!s || !s->path) {
+        free(s);
+        return error_set(err, TDM_E_NOMEM, "%s: out of memory", path);
+    }
+    if (options) s->options = *options;
+    s->sampling = (struct source_sampling){NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    struct stat st;
+    tdm_status status;
+    if (!type_info(s->options.quant)->narrows)
+        status = error_set(err, TDM_E_ARG, "%s is not a type to quantise to", type_info(s->options.quant)->name);
+    else if (!strncmp(path, "synthetic:", 10))
+        status = source_open_synthetic(s, path, err);
+    else if (stat(path, &st))
+        status = error_errno(err, TDM_E_NOT_FOUND, "%s", path);
+    else
+        status = S_ISDIR(st.st_mode) ? source_open_hf(s, path, err) : source_open_gguf(s, path, err);
+    if (!status) status = check_complete(s, err);
+    if (status) {
+        source_close(s);
+        return status;
+    }
+    s->fingerprint = fingerprint(s);
+    *out = s;
+    return TDM_OK;
+}
+
+void source_close(struct source *s)
+{
+    if (!s) return;
+    gguf_close(s->gguf);
+    for (size_t i = 0; i < s->shard_count; i++) safetensors_close(s->shards[i]);
+    free(s->shards);
+    free(s->tokens);
+    free(s->merges);
+    free(s->types);
+    free(s->names);
+    free(s->tokenizer_json);
+    free(s->chat_template);
+    free(s->items);
+    free(s->list);
+    free(s->by_role);
+    free(s->path);
+    free(s);
+}
+
+/* ---- Looking ----------------------------------------------------------------------------------------------------- */
+
+const struct config *source_config(const struct source *s)
+{
+    return &s->config;
+}
+
+const struct source_text *source_text(const struct source *s)
+{
+    return &s->text;
+}
+
+const struct source_sampling *source_sampling(const struct source *s)
+{
+    return &s->sampling;
+}
+
+const struct source_skipped *source_skipped(const struct source *s)
+{
+    return &s->skipped;
+}
+
+enum source_format source_format(const struct source *s)
+{
+    return s->format;
+}
+
+const char *source_path(const struct source *s)
+{
+    return s->format == SOURCE_GGUF ? gguf_path(s->gguf) : s->path;
+}
+
+uint64_t source_file_bytes(const struct source *s)
+{
+    return s->file_bytes;
+}
+
+uint64_t source_parameter_count(const struct source *s)
+{
+    return s->parameters;
+}
+
+uint64_t source_fingerprint(const struct source *s)
+{
+    return s->fingerprint;
+}
+
+const struct gguf *source_gguf(const struct source *s)
+{
+    return s->format == SOURCE_GGUF ? s->gguf : NULL;
+}
+
+size_t source_tensors(const struct source *s, const struct tensor *const **list)
+{
+    *list = s->list;
+    return s->count;
+}
+
+const struct tensor *source_tensor(const struct source *s, enum role role, uint32_t layer)
+{
+    if (role == ROLE_LM_HEAD && s->config.tied) role = ROLE_EMBED;
+    if (!role_exists(&s->config, role, layer)) return NULL;
+    return &s->by_role[(size_t)layer * ROLE_COUNT + role]->t;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+
+/* Elements [first, first + n) of a row as float32; first is a multiple of CHUNK. */
+static void row_floats(const struct item *item, uint64_t row, uint64_t first, float *out, size_t n)
+{
+    if (!item->bytes) {
+        synthetic_fill(&item->recipe, row * item->t.cols + first, out, n);
+        return;
+    }
+    const uint8_t *p = item->bytes + row * type_row_bytes(item->stored, item->t.cols);
+    type_widen(item->stored, p + type_row_bytes(item->stored, first), out, n);
+}
+
+const void *source_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch)
+{
+    const struct item *item = (const struct item *)t;
+    (void)s;
+    must(row <= t->rows && n <= t->rows - row);
+    if (t->data) return (const uint8_t *)t->data + row * t->row_bytes;
+    uint8_t *p = scratch;
+    for (uint64_t r = row; r < row + n; r++, p += t->row_bytes) {
+        float values[CHUNK];
+        for (uint64_t c = 0; c < t->cols; c += CHUNK) {
+            size_t count = t->cols - c < CHUNK ? (size_t)(t->cols - c) : CHUNK;
+            row_floats(item, r, c, values, count);
+            type_narrow(t->type, values, p + type_row_bytes(t->type, c), count);
+        }
+    }
+    return scratch;
+}
+
+void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n)
+{
+    const struct tensor *t = source_tensor(s, role, layer);
+    must(t && n == t->rows * t->cols && !role_is_matrix(role));
+    const struct item *item = (const struct item *)t;
+    for (uint64_t row = 0; row < t->rows; row++)
+        for (uint64_t c = 0; c < t->cols; c += CHUNK)
+            row_floats(item, row, c, out + row * t->cols + c, t->cols - c < CHUNK ? (size_t)(t->cols - c) : CHUNK);
+    if (s->canonical) return;
+    switch (role) {
+    case ROLE_FINAL_NORM: case ROLE_INPUT_NORM: case ROLE_POST_NORM: case ROLE_Q_NORM: case ROLE_K_NORM:
+        for (size_t i = 0; i < n; i++) out[i] = 1 + out[i];
+        break;
+    case ROLE_LIN_A_LOG:
+        for (size_t i = 0; i < n; i++) out[i] = -expf(out[i]);
+        break;
+    default:
+        break;
+    }
+}
+
+void source_release(const struct source *s, const struct tensor *t)
+{
+    const struct item *item = (const struct item *)t;
+    (void)s;
+    if (item->bytes) map_release(item->bytes, t->rows * type_row_bytes(item->stored, t->cols));
+}

@@ -1,0 +1,158 @@
+#include "engine/model/synthetic.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/model/half.h"
+#include "engine/model/source_private.h"
+
+uint64_t synthetic_hash(const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (; *name; name++) h = (h ^ (uint8_t)*name) * 0x100000001b3;
+    return h;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
+struct recipe synthetic_recipe(const char *name, uint64_t cols)
+{
+    struct recipe r = {.hash = synthetic_hash(name), .kind = RECIPE_LINEAR, .base = 0, .scale = 1, .divisor = 1};
+    if (ends_with(name, "linear_attn.norm.weight"))
+        r.base = 1, r.scale = 0.1f;
+    else if (ends_with(name, "norm.weight"))
+        r.scale = 0.1f;
+    else if (ends_with(name, "A_log"))
+        r.kind = RECIPE_LOG;
+    else if (ends_with(name, "dt_bias"))
+        r.base = -2;
+    else if (ends_with(name, "conv1d.weight"))
+        r.scale = 0.4f;
+    else if (ends_with(name, "embed_tokens.weight") || ends_with(name, "lm_head.weight"))
+        r.scale = 0.04f;
+    else
+        r.divisor = sqrtf((float)cols);
+    return r;
+}
+
+/* u of elements [first, first + n). */
+static void uniform(uint64_t hash, uint64_t first, float *out, size_t n)
+{
+    const uint64_t step = 0x9E3779B97F4A7C15;
+    uint64_t start = (first + 1) * step + hash;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t z = start + i * step;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+        z = (z ^ z >> 27) * 0x94D049BB133111EB;
+        z ^= z >> 31;
+        out[i] = (float)(int32_t)(z >> 40) * 0x1p-24f;
+    }
+}
+
+void synthetic_fill(const struct recipe *r, uint64_t first, float *out, size_t n)
+{
+    uniform(r->hash, first, out, n);
+    if (r->kind == RECIPE_LOG) {
+        for (size_t i = 0; i < n; i++) out[i] = bf16_widen(bf16_narrow(logf(0.01f + 15.99f * out[i])));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float v = (r->base + r->scale * ((out[i] - 0.5f) * 3.4641016f)) / r->divisor;
+        /* Finite, so that rounding to bfloat16 needs no case for NaN. */
+        uint32_t bits = bits_of_float(v);
+        out[i] = float_of_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
+    }
+}
+
+/* ---- The models -------------------------------------------------------------------------------------------------- */
+
+static const struct size {
+    const char *name;
+    uint32_t hidden, layers, intermediate, heads, kv_heads, lin_value_heads;
+    bool tied;
+} sizes[] = {
+    {"0.8b", 1024, 24, 3584, 8, 2, 16, true},
+    {"2b", 2048, 24, 6144, 8, 2, 16, true},
+    {"4b", 2560, 32, 9216, 16, 4, 32, true},
+    {"9b", 4096, 32, 12288, 16, 4, 32, false},
+};
+
+static tdm_status parse_name(const char *name, const struct size **size, enum type *type, tdm_error *err)
+{
+    const char *p = strchr(name, ':') + 1, *colon = strchrnul(p, ':');
+    *size = NULL;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (strlen(sizes[i].name) == (size_t)(colon - p) && !strncasecmp(sizes[i].name, p, (size_t)(colon - p)))
+            *size = &sizes[i];
+    *type = *colon ? type_from_name(colon + 1) : TYPE_BF16;
+    if (!*size || *type == TYPE_COUNT || !type_info(*type)->narrows)
+        return error_set(err, TDM_E_ARG, "%.80s: expected synthetic:SIZE[:TYPE] with SIZE 0.8b, 2b, 4b or 9b and TYPE f32, "
+                         "bf16, f16, q8_0, q4_0, q4_k or q6_k", name);
+    return TDM_OK;
+}
+
+static void set_config(struct config *c, const struct size *size, const char *name)
+{
+    *c = (struct config){
+        .architecture = "qwen35", .hidden = size->hidden, .layers = size->layers, .intermediate = size->intermediate,
+        .vocab = 248320, .context_length = 262144, .tied = size->tied, .rms_eps = 1e-6f, .heads = size->heads,
+        .kv_heads = size->kv_heads, .head_dim = 256, .rope_dims = 64, .rope_theta = 1e7f, .lin_key_heads = 16,
+        .lin_value_heads = size->lin_value_heads, .lin_key_dim = 128, .lin_value_dim = 128, .conv_kernel = 4,
+    };
+    snprintf(c->name, sizeof c->name, "%s", name);
+    for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3;
+}
+
+static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name, tdm_error *err)
+{
+    struct tensor t = {.name = name, .role = role, .layer = layer};
+    role_shape(&s->config, role, &t.rows, &t.cols);
+    enum type stored = type;
+    if (!role_is_matrix(role))
+        stored = type == TYPE_F32 ? TYPE_F32 : TYPE_BF16;
+    else if (type == TYPE_Q4_K && (role == ROLE_EMBED || role == ROLE_LM_HEAD))
+        stored = TYPE_Q6_K;
+    return source_add(s, t, stored, NULL, synthetic_recipe(name, t.cols), err);
+}
+
+tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *err)
+{
+    enum { NAME_ROOM = 80 };
+    const struct size *size;
+    enum type type;
+    struct config builtin;
+    tdm_status status = parse_name(name, &size, &type, err);
+    if (status) return status;
+    s->format = SOURCE_SYNTHETIC;
+    if (!s->options.builtin)
+        return error_set(err, TDM_E_NOT_FOUND, "%.80s: synthetic models use the built-in model's tokenizer, and that model "
+                         "is missing", name);
+    status = gguf_open(&s->gguf, s->options.builtin, err);
+    if (!status) status = config_from_gguf(&builtin, s->gguf, err);
+    if (!status) status = source_take_text(s, s->gguf, err);
+    if (status) return status;
+    set_config(&s->config, size, name);
+    for (uint32_t i = 0; i < builtin.stop_count; i++) config_add_stop(&s->config, builtin.stops[i]);
+
+    size_t room = (size_t)ROLE_COUNT * s->config.layers;
+    status = source_reserve(s, room, err);
+    if (status) return status;
+    s->names = malloc(room * NAME_ROOM);
+    if (!s->names) return error_set(err, TDM_E_NOMEM, "%.80s: out of memory", name);
+    for (uint32_t layer = 0; layer < s->config.layers; layer++) {
+        for (int role = 0; !status && role < ROLE_COUNT; role++) {
+            if (!role_exists(&s->config, (enum role)role, layer)) continue;
+            char *p = s->names + s->count * NAME_ROOM;
+            role_hf_name(p, NAME_ROOM, (enum role)role, layer);
+            status = add_tensor(s, (enum role)role, layer, type, p, err);
+        }
+    }
+    return status;
+}
