@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKER_CPUS = 4096 }; /* bits of an affinity mask: more than any Linux configuration has */
-
 struct worker {
     _Alignas(64) _Atomic uint32_t ticket; /* a wait word: changes with each post */
     worker_fn *fn;                        /* of the newest post; written before ticket changes */
@@ -57,25 +55,23 @@ static void *worker_main(void *arg)
 tdm_status worker_open(struct worker **out, int cpu, const char *name, tdm_error *err)
 {
     *out = NULL;
-    if (cpu < -1 || cpu >= WORKER_CPUS)
-        return error_set(err, TDM_E_ARG, "CPU %d: expected 0 to %d", cpu, WORKER_CPUS - 1);
+    if (cpu < -1 || cpu >= CPU_SETSIZE)
+        return error_set(err, TDM_E_ARG, "CPU %d: expected 0 to %d", cpu, CPU_SETSIZE - 1);
     struct worker *w = aligned_alloc(64, sizeof *w);
-    cpu_set_t *mask = CPU_ALLOC(WORKER_CPUS);
     pthread_attr_t attr;
-    if (!w || !mask || pthread_attr_init(&attr)) {
+    if (!w || pthread_attr_init(&attr)) {
         free(w);
-        if (mask) CPU_FREE(mask);
         return error_set(err, TDM_E_NOMEM, "no memory for a worker thread");
     }
     memset(w, 0, sizeof *w);
     w->alarm_ns = WAIT_FOREVER;
     w->cpu = cpu;
     if (cpu >= 0) {
-        CPU_ZERO_S(CPU_ALLOC_SIZE(WORKER_CPUS), mask);
-        CPU_SET_S(cpu, CPU_ALLOC_SIZE(WORKER_CPUS), mask);
-        pthread_attr_setaffinity_np(&attr, CPU_ALLOC_SIZE(WORKER_CPUS), mask);
+        cpu_set_t mask;
+        CPU_ZERO(&mask);
+        CPU_SET(cpu, &mask);
+        pthread_attr_setaffinity_np(&attr, sizeof mask, &mask);
     }
-    CPU_FREE(mask);
     /* Signals are the business of the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);

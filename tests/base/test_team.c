@@ -154,9 +154,12 @@ TEST(members_are_pinned)
         int swap = cpus[0];
         cpus[0] = cpus[1], cpus[1] = swap;
     }
-    cpus[1] = 4095;
+    cpus[1] = 1023;
     CHECK_INT(TDM_E_ARG, team_open(&t, 2, cpus, &err));
-    CHECK_STR("CPU 4095: not one that this process may use", err.text);
+    CHECK_STR("CPU 1023: not one that this process may use", err.text);
+    cpus[1] = 1024;
+    CHECK_INT(TDM_E_ARG, team_open(&t, 2, cpus, &err));
+    CHECK_STR("CPU 1024: expected 0 to 1023", err.text);
     CHECK_INT(TDM_E_ARG, team_open(&t, 0, NULL, &err));
 }
 

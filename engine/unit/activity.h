@@ -1,0 +1,77 @@
+/* Activity: what a unit did and does, as spans in a ring, with totals. The monitor, the trace file, the benchmarks
+ * and the tests that count tokens all read this.
+ *
+ * Writers take no lock, don't wait for readers and never allocate: a span costs some ten atomic operations. Any thread
+ * may add spans; most come from the unit's driver. Readers copy without holding anybody up; a span that was
+ * overwritten before it was read is counted as lost. Totals never lose anything. */
+#ifndef TANDEM_UNIT_ACTIVITY_H
+#define TANDEM_UNIT_ACTIVITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum span_kind {
+    SPAN_HISTORY,    /* prefill of past turns and of the reply being decoded */
+    SPAN_DRAFT,      /* prefill of what is being typed */
+    SPAN_SUFFIX,     /* prefill of the end of the message with the generation suffix */
+    SPAN_PROMPT,     /* prefill after Enter, in pipelines that do not follow */
+    SPAN_DECODE,     /* one token of a reply */
+    SPAN_HANDOVER,   /* a state moves to the decode unit and its first token is sampled */
+    SPAN_CHECKPOINT, /* a state is copied to be kept */
+    SPAN_RESTORE,    /* a kept state is taken up again */
+    SPAN_LENT,       /* the unit's cores work for another unit */
+    SPAN_KINDS,
+    SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benches of kernels) */
+};
+
+struct span {
+    int64_t start_ns, end_ns; /* of clock_ns(); end_ns is 0 while the span is open */
+    enum span_kind kind;
+    uint32_t tokens;          /* evaluated or decoded in it */
+    uint64_t bytes;           /* read from memory for it: weights, keys and values, states; copied ones for copies */
+};
+
+struct activity_totals {
+    uint64_t spans, tokens, ns, bytes;
+};
+
+struct activity;
+
+/* The number of spans kept; a unit's ring has this many. */
+enum { ACTIVITY_SPANS = 8192 };
+
+/* NULL without memory. */
+struct activity *activity_new(void);
+void activity_free(struct activity *a);
+
+/* "history", "draft" ... as in the trace file; "none" for SPAN_NONE. */
+const char *span_kind_name(enum span_kind kind);
+
+/* ---- Writing ------------------------------------------------------------------------------------------------- */
+
+/* Records a finished span. SPAN_NONE is ignored. */
+void activity_add(struct activity *a, const struct span *s);
+
+/* Shows a span that has begun, until activity_end replaces it by the finished one, which may differ in everything.
+ * One SPAN_LENT and one of the other kinds may be open at a time; each pair of calls comes from one thread at a
+ * time. SPAN_NONE is ignored; an end without a begin only adds. */
+void activity_begin(struct activity *a, const struct span *s);
+void activity_end(struct activity *a, const struct span *s);
+
+/* ---- Reading, from any thread -------------------------------------------------------------------------------- */
+
+/* The number of spans ever added: the position behind the newest. */
+uint64_t activity_head(const struct activity *a);
+
+/* Copies finished spans from position *at on, in order of their ends, at most n; moves *at behind the last copied
+ * and adds to *lost (may be NULL) those that were overwritten. To see the newest n, start at activity_head() - n. */
+size_t activity_read(const struct activity *a, uint64_t *at, struct span *out, size_t n, uint64_t *lost);
+
+/* Copies the open spans (0 to 2); returns how many. */
+size_t activity_open_spans(const struct activity *a, struct span out[2]);
+
+/* Finished spans of one kind since the start. The figures belong together once the writers rest. */
+struct activity_totals activity_total(const struct activity *a, enum span_kind kind);
+
+#endif

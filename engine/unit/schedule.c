@@ -1,0 +1,230 @@
+#include "engine/unit/schedule.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool has_work(const struct unit *u, int64_t now)
+{
+    return u->calls || (u->next && !u->paused && (u->want || u->ask_at <= now));
+}
+
+static bool owns(const struct unit *u, const struct core *c)
+{
+    for (int i = 0; i < u->cores; i++)
+        if (u->core[i] == c) return true;
+    return false;
+}
+
+/* ---- Lending ------------------------------------------------------------------------------------------------- */
+
+void schedule_end_lent(struct unit *u)
+{
+    if (!u->lent_to) return;
+    struct span s = {.start_ns = u->lent_ns, .end_ns = clock_ns(), .kind = SPAN_LENT};
+    activity_end(u->activity, &s);
+    u->lent_to = NULL;
+}
+
+static void begin_lent(struct unit *u, struct unit *to, int64_t now)
+{
+    if (u->lent_to == to) return;
+    schedule_end_lent(u);
+    struct span s = {.start_ns = now, .kind = SPAN_LENT};
+    activity_begin(u->activity, &s);
+    u->lent_to = to;
+    u->lent_ns = now;
+}
+
+static void use(struct unit *u, struct core *c)
+{
+    u->used[u->team.count] = c;
+    u->members[u->team.count++].worker = c->worker;
+    c->user = u;
+}
+
+/* Is the core free, and not needed by a unit other than u that drives on it? */
+static bool is_available(const struct core *c, const struct unit *u, int64_t now)
+{
+    if (c->driving || c->user) return false;
+    for (int i = 0; i < c->machine->units; i++) {
+        const struct unit *v = c->machine->unit[i];
+        if (v != u && v->core[0] == c && has_work(v, now)) return false;
+    }
+    return true;
+}
+
+/* Sets up the team of u's next job. */
+static void gather(struct unit *u, int64_t now)
+{
+    struct machine *m = u->machine;
+    team_init(&u->team, u->members, 1);
+    u->borrowed = 0;
+    u->used[0] = u->core[0];
+    u->members[0].worker = NULL;
+    for (int i = 1; i < u->cores; i++)
+        if (is_available(u->core[i], u, now)) use(u, u->core[i]);
+    int own = u->team.count;
+    for (int k = 0; k < m->units; k++) {
+        struct unit *v = m->unit[k];
+        if (v == u) continue;
+        int before = u->team.count;
+        /* A unit that is asking its source keeps its cores: a decoder would lose them between two tokens. */
+        if (m->lending && !v->working && !v->asking && !has_work(v, now))
+            for (int i = 0; i < v->cores; i++)
+                if (!owns(u, v->core[i]) && is_available(v->core[i], u, now)) use(u, v->core[i]);
+        if (u->team.count > before)
+            begin_lent(v, u, now);
+        else if (v->lent_to == u)
+            schedule_end_lent(v);
+    }
+    u->borrowed = u->team.count - own;
+}
+
+/* Gives the team's cores back, and has those drive whose units have got something to do. */
+static void release(struct unit *u)
+{
+    struct machine *m = u->machine;
+    for (int i = 1; i < u->team.count; i++) u->used[i]->user = NULL;
+    u->team.count = u->borrowed = 0;
+    for (int k = 0; k < m->units; k++)
+        if (m->unit[k] != u) schedule_kick(m->unit[k]);
+}
+
+/* ---- Driving ------------------------------------------------------------------------------------------------- */
+
+static void run_job(struct unit *u, const struct work *work)
+{
+    struct machine *m = u->machine;
+    int64_t now = clock_ns();
+    schedule_end_lent(u);
+    gather(u, now);
+    u->working = true;
+    pthread_mutex_unlock(&m->lock);
+
+    struct span span = {.start_ns = now, .kind = work->kind, .tokens = work->tokens, .bytes = work->bytes};
+    activity_begin(u->activity, &span);
+    work->fn(work->ctx, &u->team, &span);
+    span.end_ns = clock_ns();
+    activity_end(u->activity, &span);
+
+    pthread_mutex_lock(&m->lock);
+    u->working = false;
+    release(u);
+}
+
+/* Runs a waiting call, or asks the source and runs what it names. */
+static void step(struct unit *u)
+{
+    struct machine *m = u->machine;
+    struct call *call = u->calls;
+    if (call) {
+        u->calls = call->next;
+        run_job(u, &call->work);
+        call->done = true; /* its memory is the caller's again when the lock is released */
+    } else {
+        struct work work = {0};
+        u->want = false;
+        u->ask_at = UNIT_IDLE;
+        u->asking = true;
+        pthread_mutex_unlock(&m->lock);
+        int64_t answer = u->next(u->ctx, clock_ns(), &work);
+        pthread_mutex_lock(&m->lock);
+        if (answer == UNIT_WORK) {
+            must(work.fn);
+            run_job(u, &work);
+            u->want = true;
+        } else {
+            u->ask_at = answer;
+        }
+        u->asking = false;
+    }
+    pthread_cond_broadcast(&m->changed);
+}
+
+/* The unit to look after next among those that this core drives, in turn; NULL if none has anything to do. */
+static struct unit *next_unit(struct core *c)
+{
+    struct machine *m = c->machine;
+    int64_t now = clock_ns();
+    int from = 0;
+    for (int i = 0; i < m->units; i++)
+        if (m->unit[i] == c->last) from = i + 1;
+    for (int i = 0; i < m->units; i++) {
+        struct unit *u = m->unit[(from + i) % m->units];
+        if (u->core[0] == c && has_work(u, now)) return u;
+    }
+    return NULL;
+}
+
+static void schedule_drive(void *ctx);
+
+/* The time has come at which a source wanted to be asked again. */
+static void schedule_alarm(void *ctx)
+{
+    struct core *c = ctx;
+    struct machine *m = c->machine;
+    pthread_mutex_lock(&m->lock);
+    /* Not free: the post that is under way, or the borrower's release, sees to it. */
+    bool is_free = !c->driving && !c->user;
+    if (is_free) c->driving = true;
+    pthread_mutex_unlock(&m->lock);
+    if (is_free) schedule_drive(c);
+}
+
+/* Looks after the units whose driver this core is until they have nothing to do. c->driving is set. */
+static void schedule_drive(void *ctx)
+{
+    struct core *c = ctx;
+    struct machine *m = c->machine;
+    pthread_mutex_lock(&m->lock);
+    for (struct unit *u; (u = next_unit(c));) {
+        c->last = u;
+        step(u);
+    }
+    int64_t alarm = UNIT_IDLE;
+    for (int i = 0; i < m->units; i++) {
+        struct unit *u = m->unit[i];
+        if (u->core[0] == c && u->next && !u->paused && u->ask_at < alarm) alarm = u->ask_at;
+        if (u->lent_to && u->lent_to->core[0] == c) schedule_end_lent(u); /* this core's units have gone idle */
+    }
+    worker_alarm(c->worker, alarm, schedule_alarm, c);
+    c->driving = false;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+}
+
+void schedule_kick(struct unit *u)
+{
+    struct core *c = u->core[0];
+    if (c->driving || c->user || !has_work(u, clock_ns())) return;
+    c->driving = true;
+    worker_post(c->worker, schedule_drive, c);
+}
+
+tdm_status schedule_core(struct core **out, struct machine *m, int cpu, tdm_error *err)
+{
+    for (int i = 0; i < m->cores; i++) {
+        if (m->core[i]->cpu != cpu) continue;
+        *out = m->core[i];
+        return TDM_OK;
+    }
+    if (m->cores == CORES_MAX) return error_set(err, TDM_E_ARG, "more than %d cores", CORES_MAX);
+    struct core *c = calloc(1, sizeof *c);
+    if (!c) return error_set(err, TDM_E_NOMEM, "no memory for CPU %d", cpu);
+    c->machine = m;
+    c->cpu = cpu;
+    char name[32];
+    snprintf(name, sizeof name, "core-%d", cpu);
+    tdm_status status = worker_open(&c->worker, cpu, name, err);
+    if (status) {
+        free(c);
+        return status;
+    }
+    m->core[m->cores++] = c;
+    *out = c;
+    return TDM_OK;
+}

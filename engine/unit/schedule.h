@@ -1,0 +1,77 @@
+/* Private to engine/unit: who uses which core when. One lock per machine guards everything here; it is held for
+ * bookkeeping only, never while a source or a job runs.
+ *
+ * A core is free, driving (its worker is in schedule_drive or is about to be: only the thread that set `driving` may
+ * post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may post to it).
+ * Invariant: whenever the lock is released, the driver's core of a unit that has something to do is not free. */
+#ifndef TANDEM_UNIT_SCHEDULE_H
+#define TANDEM_UNIT_SCHEDULE_H
+
+#include "engine/unit/unit.h"
+
+#include <pthread.h>
+
+enum { MACHINE_UNITS = 16 };
+
+struct core {
+    struct worker *worker;
+    struct machine *machine;
+    int cpu;
+    bool driving;
+    struct unit *user;
+    struct unit *last; /* the unit that it drove last: shared drivers take turns */
+};
+
+struct machine {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a job or a call has ended, a core has come free */
+    bool lending;
+    int cores, units;
+    struct core *core[CORES_MAX];
+    struct unit *unit[MACHINE_UNITS];
+};
+
+/* A unit_call that waits, on its caller's stack. */
+struct call {
+    struct work work;
+    bool done;
+    struct call *next;
+};
+
+struct unit {
+    struct machine *machine;
+    char name[32];
+    enum unit_kind kind;
+    struct activity *activity;
+
+    int cores;
+    struct core *core[CORES_MAX]; /* core[0] is the driver's */
+
+    unit_next_fn *next;
+    void *ctx;
+    bool want;      /* the source is to be asked */
+    int64_t ask_at; /* and at this time in any case */
+    int paused;
+    bool asking;    /* the source or one of its jobs runs */
+    struct call *calls;
+
+    bool working;          /* a job runs, of the source or a call */
+    struct team team;      /* of the running job */
+    int borrowed;
+    struct core *used[CORES_MAX]; /* used[i] is member i's core */
+    struct member members[CORES_MAX];
+
+    struct unit *lent_to; /* whose jobs have this unit's cores; NULL: none. Outlasts a single job, so that */
+    int64_t lent_ns;      /* a reply is one span of lending and not one a token */
+};
+
+/* All with the machine's lock held. */
+
+/* Has u's driver look after it if there is something to do and the core is free. */
+void schedule_kick(struct unit *u);
+/* Ends the open span of lending of u. */
+void schedule_end_lent(struct unit *u);
+/* The core of a CPU, with a new worker if there is none yet. */
+tdm_status schedule_core(struct core **out, struct machine *m, int cpu, tdm_error *err);
+
+#endif
