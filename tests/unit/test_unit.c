@@ -154,6 +154,7 @@ struct source {
     _Atomic int left, begun, ended, asked;
     _Atomic int team; /* of the newest job */
     _Atomic bool hold;
+    _Atomic int holding; /* counts while a job is held */
     int cpu;
     struct source *other; /* woken at the end of each job, with one more job to give */
     _Atomic int64_t again_ns; /* when idle: ask again after this time; 0: when woken */
@@ -174,7 +175,9 @@ static void source_job(void *ctx, struct team *team, struct span *span)
     atomic_fetch_add(&s->begun, 1);
     do {
         team_run(team, source_member, NULL);
-        if (atomic_load(&s->hold)) sched_yield();
+        if (!atomic_load(&s->hold)) break;
+        atomic_fetch_add(&s->holding, 1);
+        sched_yield();
     } while (atomic_load(&s->hold));
     if (s->other) {
         atomic_fetch_add(&s->other->left, 1);
@@ -201,20 +204,25 @@ static void wait_for(_Atomic int *value, int at_least)
     while (atomic_load(value) < at_least) sched_yield();
 }
 
+/* Returns with a job of this busy source held that has both cores. */
+static void hold_both_cores(struct source *s)
+{
+    for (;;) {
+        atomic_store(&s->hold, true);
+        wait_for(&s->holding, atomic_load(&s->holding) + 1);
+        if (atomic_load(&s->team) == 2) return;
+        atomic_store(&s->hold, false); /* the other unit was asking as this job began */
+        pause_ms(1);
+    }
+}
+
 TEST(a_lent_core_is_back_at_the_next_boundary)
 {
     struct pair p = pair_open(cpus[0], cpus[1]);
-    struct source prefill = {.unit = p.prefill, .left = 1000000, .hold = true}, decode = {.unit = p.decode, .hold = true};
+    struct source prefill = {.unit = p.prefill, .left = 1000000}, decode = {.unit = p.decode, .hold = true};
     unit_set_source(p.decode, source_next, &decode);
-    wait_for(&decode.asked, 1);
     unit_set_source(p.prefill, source_next, &prefill);
-    wait_for(&prefill.begun, 1);
-    /* The decode unit may still have been asking as the first job began. */
-    while (atomic_load(&prefill.team) != 2) {
-        atomic_store(&prefill.hold, false);
-        pause_ms(1);
-        atomic_store(&prefill.hold, true);
-    }
+    hold_both_cores(&prefill);
     struct unit_now now;
     unit_now(p.decode, &now);
     CHECK_INT(1, now.lent);
@@ -341,18 +349,10 @@ TEST(a_source_is_asked_at_its_time)
 TEST(the_time_passes_while_the_core_is_lent)
 {
     struct pair p = pair_open(cpus[0], cpus[1]);
-    struct source decode = {.unit = p.decode, .again_ns = 3000000}, prefill = {.unit = p.prefill, .left = 1, .hold = true};
+    struct source decode = {.unit = p.decode, .again_ns = 3000000}, prefill = {.unit = p.prefill, .left = 1000000};
     unit_set_source(p.decode, source_next, &decode);
-    while (atomic_load(&prefill.team) != 2) { /* begin a job while the other unit waits for its time */
-        atomic_store(&prefill.hold, true);
-        unit_set_source(p.prefill, source_next, &prefill);
-        int begun = atomic_load(&prefill.begun);
-        wait_for(&prefill.begun, begun ? begun : 1);
-        if (atomic_load(&prefill.team) == 2) break;
-        atomic_store(&prefill.hold, false);
-        unit_set_source(p.prefill, NULL, NULL);
-        atomic_store(&prefill.left, 1);
-    }
+    unit_set_source(p.prefill, source_next, &prefill);
+    hold_both_cores(&prefill);
     int asked = atomic_load(&decode.asked);
     pause_ms(10);
     CHECK_INT(asked, atomic_load(&decode.asked)); /* lent: its time waits for the boundary */
