@@ -319,8 +319,8 @@ static bool all_space(const struct tokenizer *t, const char *text, size_t begin,
     return begin == end;
 }
 
-tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t *length,
-                                   tdm_error *err)
+tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit,
+                                   size_t *length, tdm_error *err)
 {
     *length = 0;
     n -= unicode_incomplete(text, n);
@@ -336,7 +336,7 @@ tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, 
         end = split_next(t->rule, t->classes, nfc.text, nfc.length, begin);
         bool exact;
         size_t source_end = nfc_source(&nfc, end, &cursor, &exact);
-        if (end == nfc.length || source_end > open) break;
+        if (end == nfc.length || source_end > open || source_end > limit) break;
         if (exact && !all_space(t, nfc.text, begin, end)) settled = source_end;
     }
     *length = settled;

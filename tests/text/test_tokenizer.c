@@ -259,7 +259,7 @@ static void check_stable(const struct tokenizer *t, const char *text, size_t n)
     for (size_t cut = 0; cut <= n; cut++) {
         size_t stable = 0;
         tdm_error err;
-        CHECK(!tokenizer_stable_prefix(t, text, cut, &stable, &err));
+        CHECK(!tokenizer_stable_prefix(t, text, cut, cut, &stable, &err));
         CHECK(stable <= cut && stable >= last);
         last = stable;
         struct ids part = encode(t, text, stable, 0);
@@ -322,7 +322,8 @@ TEST(stable_prefix_grows)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t stable = 99;
-        CHECK(!tokenizer_stable_prefix(golden_small(), cases[i].text, strlen(cases[i].text), &stable, NULL));
+        CHECK(!tokenizer_stable_prefix(golden_small(), cases[i].text, strlen(cases[i].text),
+                                       strlen(cases[i].text), &stable, NULL));
         if (stable != cases[i].stable)
             CHECK_FAIL("\"%s\": expected %zu, found %zu", cases[i].text, cases[i].stable, stable);
     }

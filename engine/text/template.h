@@ -1,0 +1,71 @@
+/* The chat template of the Qwen3.5 family, written out: messages to the text of a prompt, and to its ids.
+ *
+ * Form (Qwen3.5): every message is `<|im_start|>ROLE\nTEXT<|im_end|>\n`, TEXT without the white space at its ends (as
+ * Python's str.strip() removes it). An assistant message after the last user message keeps its thinking, as
+ * `<think>\nTHINKING\n</think>\n\n` before TEXT; earlier ones lose it. Where a message gives no thinking
+ * (tdm_message.thinking NULL) and its text holds `</think>`, what comes before that is the thinking. The prompt of a reply
+ * ends with `<|im_start|>assistant\n` and `<think>\n`, thinking on, or `<think>\n\n</think>\n\n`, off. Refused, as by the
+ * original: no messages, no user message (one that is only a `<tool_response>` does not count), a system message that is
+ * not the first.
+ *
+ * The built-in model's template differs: it refuses nothing, knows no thinking (TEXT is left as it is, and the block of
+ * an assistant message after the last user message is empty), and every prompt ends with the empty block.
+ *
+ * Ids: what the template writes as `<|im_start|>`, `<|im_end|>`, `<think>`, `</think>` is those tokens, or ordinary text
+ * where the vocabulary has no such token. Everything between two tokens is tokenised as one string in which nothing is
+ * an added token: a message can't forge a turn. So a message's ids do not depend on the text of others, and may be
+ * kept: only whether it comes after the last user message counts.
+ *
+ * Threads: pure functions.
+ */
+#ifndef TANDEM_TEXT_TEMPLATE_H
+#define TANDEM_TEXT_TEMPLATE_H
+
+#include "engine/text/tokenizer.h"
+
+enum template_kind { TEMPLATE_QWEN35, TEMPLATE_BUILTIN };
+
+struct template_form {
+    enum template_kind kind;
+    bool can_think;
+    bool substituted; /* the model has a template of its own that is not this one: the user should be told */
+};
+
+/* What to render for a model with this template; empty: it has none, and the Qwen3.5 form is used. */
+struct template_form template_recognise(struct span text);
+
+struct template_options {
+    struct template_form form;
+    bool think;      /* TDM_E_REFUSED where the form can't */
+    bool generation; /* ends with the opening of the reply */
+    bool open;       /* the last message (user or assistant) is still growing; not with generation. It is rendered up to
+                        its stable part (tokenizer_stable_prefix) and not closed; an assistant's text is the answer
+                        alone. All assistant messages, it included, are rendered as before a user message to come. */
+};
+
+/* Where a message is in the rendered text. Ends of ids are in the rendered text too. */
+struct template_place {
+    size_t start;      /* of its <|im_start|> */
+    size_t begin, end; /* of what is rendered of its text ... */
+    size_t source;     /* ... which is text[source .. source + end - begin) of the message */
+};
+
+/* The prompt as text, malloc'ed and zero-terminated, for forms that are not open. places: [n] or NULL. */
+tdm_status template_render(const struct template_options *options, const tdm_message *messages, size_t n, char **text,
+                           size_t *length, struct template_place *places, tdm_error *err);
+
+/* Appends the prompt's ids, from message `first` on (0: all; n: only what generation adds); ends count bytes of the whole
+ * rendered text. first > 0 is TDM_E_UNSUPPORTED where <|im_start|> is no token. places: [n] or NULL. */
+tdm_status template_encode(const struct tokenizer *t, const struct template_options *options,
+                           const tdm_message *messages, size_t n, size_t first, struct ids *out,
+                           struct template_place *places, tdm_error *err);
+
+/* How many of the ids end at or before a byte: those of place->end are the prompt less the suffix that closes the message
+ * and opens the reply. */
+size_t template_count(const struct ids *ids, size_t end);
+
+/* How many bytes of a message's text ids that end at `end` have read, the white space before it included: from 0 to
+ * the end of what is rendered. */
+size_t template_read(const struct template_place *place, size_t end);
+
+#endif
