@@ -99,8 +99,9 @@ struct kernels {
     void (*delta_gates)(float *decay, float *beta, const float *a, const float *b, const float *rate,
                         const float *dt_bias, uint32_t heads);
 
-    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c] = silu(sum_j w[c][j] in[t-taps+1+j][c]);
-     * inputs before token 0 come from state[taps-1][channels], which holds the last ones afterwards. */
+    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c] = silu(sum_j w[j][c] in[t-taps+1+j][c]) with
+     * w[taps][channels] (transposed from the file's [channels][taps]); inputs before token 0 come from
+     * state[taps-1][channels], which holds the last ones afterwards. out must not overlap in. */
     void (*conv_silu)(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,
                       uint32_t channels, uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens);
     /* The gated delta rule on one slab, token by token: with S [key_dim][width], for each token

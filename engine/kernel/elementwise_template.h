@@ -1,0 +1,146 @@
+/* Norms, activations, rotation, gates, convolution: part of a kernel set (set_template.h).
+ * Every function does the same to an element wherever it stands; tails are masked, never done another way. */
+
+/* exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by a polynomial of degree 7 (that of the Cephes
+ * library). Below -87.3, where 2^n would be subnormal, 0; above 88.3 the value at 88.3. */
+static ALWAYS_INLINE vf vf_exp(vf x)
+{
+    vf y = vf_max(vf_min(x, vf_set(88.3f)), vf_set(-87.3f));
+    vi n = vf_round(vf_mul(y, vf_set(1.44269504f)));
+    vf whole = vf_from_int(n);
+    vf r = vf_fma(whole, vf_set(-0.693359375f), y); /* ln 2 in two parts, the first short so that n times it is exact */
+    r = vf_fma(whole, vf_set(2.12194440e-4f), r);
+    vf p = vf_set(1.9875691500e-4f);
+    p = vf_fma(p, r, vf_set(1.3981999507e-3f));
+    p = vf_fma(p, r, vf_set(8.3334519073e-3f));
+    p = vf_fma(p, r, vf_set(4.1665795894e-2f));
+    p = vf_fma(p, r, vf_set(1.6666665459e-1f));
+    p = vf_fma(p, r, vf_set(5.0000001201e-1f));
+    p = vf_add(vf_fma(p, vf_mul(r, r), r), vf_set(1));
+    p = vf_mul(p, vf_of_bits(vi_shift_left(vi_add(n, vi_set(127)), 23)));
+    return vf_below(x, vf_set(-87.3f), vf_set(0), p);
+}
+
+static ALWAYS_INLINE vf vf_sigmoid(vf x)
+{
+    return vf_div(vf_set(1), vf_add(vf_set(1), vf_exp(vf_sub(vf_set(0), x))));
+}
+
+static ALWAYS_INLINE vf vf_silu(vf x)
+{
+    return vf_mul(x, vf_sigmoid(x));
+}
+
+/* log(1 + exp(x)) = max(x, 0) + log(1 + y), y = exp(-|x|) in (0, 1]. With y above sqrt(2) - 1 the logarithm is
+ * ln 2 + log(1 + f), f = (y - 1) / 2, else f = y; log(1 + f) by a polynomial (Cephes again). */
+static ALWAYS_INLINE vf vf_softplus(vf x)
+{
+    vf y = vf_exp(vf_sub(vf_set(0), vf_abs(x))), limit = vf_set(0.41421356f);
+    vf f = vf_below(y, limit, y, vf_mul(vf_sub(y, vf_set(1)), vf_set(0.5f)));
+    vf rest = vf_below(y, limit, vf_set(0), vf_set(0.69314718f));
+    vf p = vf_set(7.0376836292e-2f);
+    p = vf_fma(p, f, vf_set(-1.1514610310e-1f));
+    p = vf_fma(p, f, vf_set(1.1676998740e-1f));
+    p = vf_fma(p, f, vf_set(-1.2420140846e-1f));
+    p = vf_fma(p, f, vf_set(1.4249322787e-1f));
+    p = vf_fma(p, f, vf_set(-1.6668057665e-1f));
+    p = vf_fma(p, f, vf_set(2.0000714765e-1f));
+    p = vf_fma(p, f, vf_set(-2.4999993993e-1f));
+    p = vf_fma(p, f, vf_set(3.3333331174e-1f));
+    vf f2 = vf_mul(f, f);
+    p = vf_mul(vf_mul(p, f), f2);
+    p = vf_add(vf_fma(f2, vf_set(-0.5f), p), f);
+    return vf_add(vf_max(x, vf_set(0)), vf_add(p, rest));
+}
+
+/* Four partial sums of LANES lanes each, joined pairwise: the order depends on n alone. */
+static ALWAYS_INLINE float sum_of_products(const float *a, const float *b, uint32_t n)
+{
+    vf s0 = vf_set(0), s1 = s0, s2 = s0, s3 = s0;
+    uint32_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        s0 = vf_fma(vf_load(a + i), vf_load(b + i), s0);
+        s1 = vf_fma(vf_load(a + i + LANES), vf_load(b + i + LANES), s1);
+        s2 = vf_fma(vf_load(a + i + 2 * LANES), vf_load(b + i + 2 * LANES), s2);
+        s3 = vf_fma(vf_load(a + i + 3 * LANES), vf_load(b + i + 3 * LANES), s3);
+    }
+    for (; i < n; i += LANES) s0 = vf_fma(vf_load_n(a + i, n - i), vf_load_n(b + i, n - i), s0);
+    return vf_sum(vf_add(vf_add(s0, s1), vf_add(s2, s3)));
+}
+
+static void set_rms_norm(float *out, const float *x, const float *multiplier, uint32_t n, float eps)
+{
+    vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
+    for (uint32_t i = 0; i < n; i += LANES)
+        vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, n - i), scale), vf_load_n(multiplier + i, n - i)), n - i);
+}
+
+static void set_l2_norm(float *out, const float *x, uint32_t n, float eps, float factor)
+{
+    vf scale = vf_set(factor / sqrtf(sum_of_products(x, x, n) + eps));
+    for (uint32_t i = 0; i < n; i += LANES) vf_store_n(out + i, vf_mul(vf_load_n(x + i, n - i), scale), n - i);
+}
+
+static void set_norm_gate(float *out, const float *x, const float *multiplier, const float *z, uint32_t n, float eps)
+{
+    vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
+    for (uint32_t i = 0; i < n; i += LANES) {
+        vf y = vf_mul(vf_mul(vf_load_n(x + i, n - i), scale), vf_load_n(multiplier + i, n - i));
+        vf_store_n(out + i, vf_mul(y, vf_silu(vf_load_n(z + i, n - i))), n - i);
+    }
+}
+
+static void set_silu_mul(float *out, const float *gate, const float *up, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i += LANES)
+        vf_store_n(out + i, vf_mul(vf_silu(vf_load_n(gate + i, n - i)), vf_load_n(up + i, n - i)), n - i);
+}
+
+static void set_sigmoid_mul(float *out, const float *x, const float *gate, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i += LANES)
+        vf_store_n(out + i, vf_mul(vf_load_n(x + i, n - i), vf_sigmoid(vf_load_n(gate + i, n - i))), n - i);
+}
+
+static void set_rope(float *x, const float *cosine, const float *sine, uint32_t dims)
+{
+    uint32_t half = dims / 2;
+    for (uint32_t i = 0; i < half; i += LANES) {
+        vf a = vf_load_n(x + i, half - i), b = vf_load_n(x + half + i, half - i);
+        vf c = vf_load_n(cosine + i, half - i), s = vf_load_n(sine + i, half - i);
+        vf_store_n(x + i, vf_sub(vf_mul(a, c), vf_mul(b, s)), half - i);
+        vf_store_n(x + half + i, vf_add(vf_mul(b, c), vf_mul(a, s)), half - i);
+    }
+}
+
+static void set_delta_gates(float *decay, float *beta, const float *a, const float *b, const float *rate,
+                            const float *dt_bias, uint32_t heads)
+{
+    for (uint32_t i = 0; i < heads; i += LANES) {
+        uint32_t n = heads - i;
+        vf step = vf_softplus(vf_add(vf_load_n(a + i, n), vf_load_n(dt_bias + i, n)));
+        vf_store_n(decay + i, vf_exp(vf_mul(vf_load_n(rate + i, n), step)), n);
+        vf_store_n(beta + i, vf_sigmoid(vf_load_n(b + i, n)), n);
+    }
+}
+
+static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,
+                          uint32_t channels, uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens)
+{
+    for (uint32_t t = 0; t < tokens; t++)
+        for (uint32_t c = c0; c < c1; c += LANES) {
+            vf sum = vf_set(0);
+            for (uint32_t j = 0; j < taps; j++) { /* input t - taps + 1 + j */
+                uint32_t at = t + j + 1;
+                const float *x = at >= taps ? in + (at - taps) * ldi : state + (size_t)(at - 1) * channels;
+                sum = vf_fma(vf_load_n(w + (size_t)j * channels + c, c1 - c), vf_load_n(x + c, c1 - c), sum);
+            }
+            vf_store_n(out + t * ldo + c, vf_silu(sum), c1 - c);
+        }
+    /* Row i of the state becomes input tokens - (taps - 1) + i; rows are read before they are written. */
+    for (uint32_t i = 0; i + 1 < taps; i++) {
+        uint32_t at = tokens + i + 1;
+        const float *x = at >= taps ? in + (at - taps) * ldi : state + (size_t)(at - 1) * channels;
+        memcpy(state + (size_t)i * channels + c0, x + c0, (c1 - c0) * sizeof *state);
+    }
+}

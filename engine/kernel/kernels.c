@@ -1,0 +1,106 @@
+#include "engine/kernel/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#if defined __x86_64__
+#include <cpuid.h>
+#endif
+
+#include "engine/base/error.h"
+#include "engine/base/size.h"
+#include "engine/kernel/layout.h"
+#include "engine/kernel/sets.h"
+
+/* ---- What this CPU runs ---------------------------------------------------------------------------------------- */
+
+/* __builtin_cpu_supports asks cpuid and, for the vector registers, whether the system saves them (xgetbv). */
+#if defined __x86_64__
+static bool has_avx2(void)
+{
+    unsigned a, b, c = 0, d;
+    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C; /* not every compiler's builtin knows its name */
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+}
+#endif
+
+int kernels_available(const struct kernels **out, int room)
+{
+    const struct kernels *sets[8];
+    int n = 0;
+    sets[n++] = &kernels_reference;
+    sets[n++] = &kernels_scalar;
+#if defined __x86_64__
+    (void)has_avx2;
+    (void)has_avx512;
+#endif
+    for (int i = 0; i < n && i < room; i++) out[i] = sets[i];
+    return n < room ? n : room;
+}
+
+tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err)
+{
+    static const char *const names[] = {"reference", "scalar", "avx2", "avx512", "neon"};
+    const struct kernels *sets[8];
+    int n = kernels_available(sets, 8);
+    if (!name) {
+        *out = sets[n - 1];
+        return TDM_OK;
+    }
+    for (int i = 0; i < n; i++)
+        if (!strcmp(sets[i]->name, name)) {
+            *out = sets[i];
+            return TDM_OK;
+        }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name))
+            return error_set(err, TDM_E_UNSUPPORTED, "kernels %s: this CPU cannot run them; the best that it runs are %s",
+                             name, sets[n - 1]->name);
+    return error_set(err, TDM_E_ARG, "kernels: expected reference, scalar, avx2, avx512 or neon, found \"%s\"", name);
+}
+
+/* ---- Matrices -------------------------------------------------------------------------------------------------- */
+
+/* Weights are read from end to end for every token: large pages spare the address translation. */
+enum { LARGE_PAGE = 2 << 20 };
+
+tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
+                      tdm_error *err)
+{
+    const struct type_info *info = type_info(type);
+    uint64_t cells;
+    if (!rows || !cols || cols % info->block)
+        return error_set(err, TDM_E_FORMAT, "matrix %u x %u of %s: expected columns in blocks of %u", rows, cols,
+                         info->name, info->block);
+    if (!size_mul((uint64_t)rows + MATRIX_TILE, (uint64_t)cols + 1, &cells) || cells > (uint64_t)1 << 44)
+        return error_set(err, TDM_E_FORMAT, "matrix %u x %u: too large", rows, cols);
+    size_t bytes = k->packed_bytes(type, rows, cols), align = bytes >= LARGE_PAGE ? LARGE_PAGE : 64;
+    void *data;
+
+    if (posix_memalign(&data, align, (bytes + 63) / 64 * 64))
+        return error_set(err, TDM_E_NOMEM, "matrix %u x %u of %s: no memory for %zu bytes", rows, cols, info->name, bytes);
+#ifdef MADV_HUGEPAGE
+    if (align == LARGE_PAGE) madvise(data, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* a wish: may fail */
+#endif
+    *m = (struct matrix){.kernels = k, .type = type, .rows = rows, .cols = cols, .data = data, .bytes = bytes};
+    return TDM_OK;
+}
+
+void matrix_free(struct matrix *m)
+{
+    free(m->data);
+    memset(m, 0, sizeof *m);
+}
+
+void matrix_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n)
+{
+    must(row0 % MATRIX_TILE == 0 && row0 <= m->rows && n <= m->rows - row0);
+    m->kernels->pack(m, raw, row0, n);
+}

@@ -1,0 +1,68 @@
+/* The packed layout of weights: one for every kernel set (README.md has the pictures).
+ *
+ * Rows are taken 32 at a time (a tile; missing rows of the last one are zero), columns up to 256 at a time (a group).
+ * A tile's groups follow each other, so a matrix is one stream for whoever walks rows [r0, r1).
+ *
+ *   float types   F32, F16: [column][32 rows]; BF16: [column pair][32 rows][2], an odd last column padded with zero.
+ *   other types   per group: the quants of rows 0-15, those of rows 16-31, then the scales of both halves.
+ *
+ * The quants of one half and 32 columns are a block of bits; "step" s of it is the 64 bytes [16 rows][columns 4s..4s+3],
+ * the operand of a dot product of four bytes a lane. Types of fewer bits keep them in planes of 64-byte vectors:
+ *
+ *   nibbles (4 vectors)   vector v: step v in the low bits, step v+4 in the high ones
+ *   pairs   (2 vectors)   vector v: step v+2i in bits 2i, 2i+1
+ *   singles (1 vector)    step i in bit i
+ *
+ * and a block is: 8 bits raw (weight + 128); 6 = nibbles + pairs; 5 = nibbles + singles; 4; 3 = pairs + singles; 2.
+ * The scales of a half with n blocks: f16 d[n][16] and for types with minima f16 m[n][16]; or, for types with two
+ * levels of scales, bytes s[n * 32/sub][16], bytes m likewise, f16 d[16], f16 dmin[16]  (Q2_K: s and m share bytes).
+ */
+#ifndef TANDEM_KERNEL_LAYOUT_H
+#define TANDEM_KERNEL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/model/type.h"
+
+enum { TILE_ROWS = 32, HALF_ROWS = 16, GROUP_COLS = 256, BLOCK_COLS = 32, STEP_BYTES = 64, BLOCK_STEPS = 8 };
+
+enum scale_form {
+    SCALE_NONE,       /* float types */
+    SCALE_F16,        /* d per block */
+    SCALE_F16_MIN,    /* d and m per block: w = d q + m */
+    SCALE_SIGNED,     /* d per group, int8 s per sub-block: w = d s (q - offset) */
+    SCALE_PACKED_MIN, /* d, dmin per group, s and m in the nibbles of a byte per sub-block: w = d s q - dmin m */
+    SCALE_BYTE_MIN,   /* the same with a byte each */
+};
+
+struct layout {
+    uint8_t bits;          /* of a quant; 0 for float types */
+    uint8_t sub;           /* columns that share a scale: 16 or 32 */
+    uint8_t offset;        /* q stands for q - offset (the IQ4 types map q by a table instead) */
+    bool table;
+    enum scale_form form;
+    uint16_t block_bytes;  /* quants of one half and one block */
+};
+
+extern const struct layout layouts[TYPE_COUNT];
+extern const int8_t layout_iq4_values[16];
+
+static inline bool layout_has_minima(const struct layout *l)
+{
+    return l->form == SCALE_F16_MIN || l->form == SCALE_PACKED_MIN || l->form == SCALE_BYTE_MIN;
+}
+
+/* Bytes of the scales of one half with n blocks, of one group with n blocks, of one tile, of a matrix. */
+size_t layout_scale_bytes(const struct layout *l, uint32_t blocks);
+size_t layout_group_bytes(const struct layout *l, uint32_t blocks);
+size_t layout_tile_bytes(enum type type, uint32_t cols);
+size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols);
+
+/* Packs n rows (type_row_bytes apart) that start at a multiple of TILE_ROWS into data; see kernel.h, matrix_pack. */
+void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n);
+/* The exact weights of one row. */
+void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, float *out);
+
+#endif

@@ -1,0 +1,130 @@
+/* A kernel set from a vector layer. A file set_X.c includes vector_X.h, then this, and defines its table with
+ * KERNEL_SET(name). What a set does in its own way it says before including this:
+ *   SET_REFERENCE   weights of every type are widened to float32
+ *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_avx512.h); otherwise by widening */
+#ifndef TANDEM_KERNEL_SET_TEMPLATE_H
+#define TANDEM_KERNEL_SET_TEMPLATE_H
+
+#include "engine/kernel/kernel.h"
+#include "engine/kernel/layout.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+#include "engine/kernel/expand_template.h"
+#include "engine/kernel/int8_template.h"
+#include "engine/kernel/float_template.h"
+#include "engine/kernel/elementwise_template.h"
+#include "engine/kernel/delta_template.h"
+#include "engine/kernel/attend_template.h"
+
+static enum panel_kind set_panel_of(enum type type)
+{
+#ifdef SET_REFERENCE
+    (void)type;
+    return PANEL_F32;
+#else
+    return type == TYPE_BF16 ? PANEL_BF16 : layouts[type].bits ? PANEL_INT8 : PANEL_F32;
+#endif
+}
+
+static size_t set_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t cols)
+{
+    if (kind == PANEL_INT8) return ((size_t)cols + ACT_COLS - 1) / ACT_COLS * tokens * sizeof(struct act);
+#ifdef SET_BF16
+    if (kind == PANEL_BF16) return bf16_stride(cols) * 2 * tokens;
+#endif
+    return float_stride(cols) * sizeof(float) * tokens;
+}
+
+static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
+{
+    if (p->kind == PANEL_INT8) int8_fill(p, x, ldx, t0, t1);
+#ifdef SET_BF16
+    else if (p->kind == PANEL_BF16) bf16_fill(p, x, ldx, t0, t1);
+#endif
+    else float_fill(p, x, ldx, t0, t1, p->kind == PANEL_BF16);
+}
+
+static size_t set_packed_bytes(enum type type, uint32_t rows, uint32_t cols)
+{
+    return layout_bytes(type, rows, cols);
+}
+
+static void set_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n)
+{
+    layout_pack(m->type, m->cols, m->data, raw, row0, n);
+}
+
+static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
+{
+    layout_unpack_row(m->type, m->cols, m->data, row, out);
+}
+
+/* Tokens whose sums of a tile are kept at hand while its columns are walked once. */
+enum { STRIP_TOKENS = 128 };
+
+static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
+                       float *out, size_t ldo, bool add)
+{
+    float acc[STRIP_TOKENS * TILE_ROWS] __attribute__((aligned(64)));
+    for (uint32_t t = t0; t < t1; t += STRIP_TOKENS) {
+        uint32_t tokens = t1 - t < STRIP_TOKENS ? t1 - t : STRIP_TOKENS;
+        for (uint32_t r = r0; r < r1; r += TILE_ROWS) {
+            if (p->kind == PANEL_INT8) int8_tile_product(m, p, r / TILE_ROWS, t, tokens, acc);
+#ifdef SET_REFERENCE
+            else if (layouts[m->type].bits) float_quants_product(m, p, r / TILE_ROWS, t, tokens, acc);
+#endif
+#ifdef SET_BF16
+            else if (p->kind == PANEL_BF16) bf16_tile_product(m, p, r / TILE_ROWS, t, tokens, acc);
+#endif
+            else float_tile_product(m, p, r / TILE_ROWS, t, tokens, acc);
+            uint32_t n = r1 - r < TILE_ROWS ? r1 - r : TILE_ROWS;
+            for (uint32_t i = 0; i < tokens; i++) {
+                float *row = out + (t + i) * ldo + r;
+                const float *sum = acc + i * TILE_ROWS;
+                for (uint32_t j = 0; j < n; j += LANES) {
+                    vf y = vf_load(sum + j);
+                    vf_store_n(row + j, add ? vf_add(vf_load_n(row + j, n - j), y) : y, n - j);
+                }
+            }
+        }
+    }
+}
+
+#define KERNEL_SET(identifier, set_name)                                                                                \
+    const struct kernels identifier = {                                                                                 \
+        .name = set_name,                                                                                               \
+        .panel_of = set_panel_of,                                                                                       \
+        .panel_bytes = set_panel_bytes,                                                                                 \
+        .packed_bytes = set_packed_bytes,                                                                               \
+        .pack = set_pack,                                                                                               \
+        .unpack_row = set_unpack_row,                                                                                   \
+        .panel_fill = set_panel_fill,                                                                                   \
+        .matmul = set_matmul,                                                                                           \
+        .rms_norm = set_rms_norm,                                                                                       \
+        .l2_norm = set_l2_norm,                                                                                         \
+        .norm_gate = set_norm_gate,                                                                                     \
+        .silu_mul = set_silu_mul,                                                                                       \
+        .sigmoid_mul = set_sigmoid_mul,                                                                                 \
+        .rope = set_rope,                                                                                               \
+        .delta_gates = set_delta_gates,                                                                                 \
+        .conv_silu = set_conv_silu,                                                                                     \
+        .delta_slab = set_delta_slab,                                                                                   \
+        .kv_block_bytes = set_kv_block_bytes,                                                                           \
+        .kv_store = set_kv_store,                                                                                       \
+        .kv_load = set_kv_load,                                                                                         \
+        .attend = set_attend,                                                                                           \
+        .attend_merge = set_attend_merge,                                                                               \
+        .attend_finish = set_attend_finish,                                                                             \
+    }
+
+#endif

@@ -1,0 +1,85 @@
+/* The vector layer with one lane, in plain C: what a kernel set's templates are written in (README.md, 'Vectors').
+ * Every other vector_*.h defines the same names for its instruction set. vf: floats, vi: int32, vb: 4 bytes a lane,
+ * vx: what a dot product takes from the activations. */
+#ifndef TANDEM_KERNEL_VECTOR_SCALAR_H
+#define TANDEM_KERNEL_VECTOR_SCALAR_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "engine/kernel/layout.h"
+#include "engine/model/half.h"
+
+enum { LANES = 1 };
+enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
+enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
+
+typedef float vf;
+typedef int32_t vi;
+typedef uint32_t vb;
+typedef uint32_t vx;
+
+static inline vf vf_set(float x) { return x; }
+static inline vf vf_load(const float *p) { return *p; }
+static inline vf vf_load_n(const float *p, uint32_t n) { return n ? *p : 0; }
+static inline void vf_store(float *p, vf x) { *p = x; }
+static inline void vf_store_n(float *p, vf x, uint32_t n) { if (n) *p = x; }
+static inline vf vf_load_f16(const uint16_t *p) { return f16_widen(*p); }
+static inline vf vf_load_bf16(const uint16_t *p) { return bf16_widen(*p); }
+static inline void vf_store_f16(uint16_t *p, vf x) { *p = f16_narrow(x); }
+static inline vf vf_add(vf a, vf b) { return a + b; }
+static inline vf vf_sub(vf a, vf b) { return a - b; }
+static inline vf vf_mul(vf a, vf b) { return a * b; }
+static inline vf vf_div(vf a, vf b) { return a / b; }
+static inline vf vf_min(vf a, vf b) { return a < b ? a : b; }
+static inline vf vf_max(vf a, vf b) { return a > b ? a : b; }
+static inline vf vf_abs(vf a) { return fabsf(a); }
+static inline vf vf_fma(vf a, vf b, vf c) { return a * b + c; } /* two roundings: without the instruction, one is slow */
+static inline vf vf_below(vf a, vf b, vf x, vf y) { return a < b ? x : y; } /* a < b ? x : y */
+static inline float vf_sum(vf x) { return x; }
+static inline float vf_largest(vf x) { return x; }
+static inline vf vf_from_int(vi x) { return (float)x; }
+static inline vi vf_round(vf x) { return (int32_t)__builtin_lrintf(x); } /* nearest, ties to even */
+static inline vf vf_of_bits(vi x) { return float_of_bits((uint32_t)x); }
+static inline vi vf_bits(vf x) { return (int32_t)bits_of_float(x); }
+static inline void vf_store_int8(int8_t *p, vf x) { *p = (int8_t)__builtin_lrintf(x); } /* |x| <= 127 */
+
+static inline vi vi_set(int32_t x) { return x; }
+static inline vi vi_add(vi a, vi b) { return a + b; }
+static inline vi vi_sub(vi a, vi b) { return a - b; }
+static inline vi vi_and(vi a, vi b) { return a & b; }
+static inline vi vi_shift_left(vi a, int n) { return (int32_t)((uint32_t)a << n); }
+static inline vi vi_shift_right(vi a, int n) { return (int32_t)((uint32_t)a >> n); }
+static inline int32_t vi_sum(vi x) { return x; }
+static inline vi vi_load_int8(const int8_t *p) { return *p; }
+static inline vi vi_load_uint8(const uint8_t *p) { return *p; }
+
+static inline vb vb_load(const uint8_t *p)
+{
+    vb x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+static inline vx vx_load(const int8_t *p)
+{
+    vx x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+/* acc + the sum of four products of unsigned w and signed x */
+static inline vi vi_dot(vi acc, vb w, vx x)
+{
+    for (int i = 0; i < 32; i += 8) acc += (int32_t)(w >> i & 255) * (int8_t)(x >> i & 255);
+    return acc;
+}
+
+/* 64 bytes: out[i] = table[q[i]], q < 16 */
+static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
+{
+    for (int i = 0; i < STEP_BYTES; i++) out[i] = table[q[i]];
+}
+
+static inline void prefetch(const void *p) { __builtin_prefetch(p); }
+
+#endif

@@ -1,0 +1,197 @@
+/* Weights: packing, unpacking and products, for every kernel set that this CPU runs and every weight type. */
+#include "engine/kernel/kernel.h"
+
+#include "engine/model/half.h"
+#include "tests/check.h"
+#include "tests/kernel/sample.h"
+
+static const struct kernels *sets[8];
+static int set_count;
+
+static void pack(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols, const void *raw)
+{
+    tdm_error err;
+    if (matrix_new(m, k, type, rows, cols, &err)) {
+        CHECK_FAIL("%s", err.text);
+        exit(1);
+    }
+    /* In panels, as a loader does it. */
+    for (uint32_t r = 0; r < rows; r += MATRIX_TILE)
+        matrix_pack(m, (const uint8_t *)raw + r * type_row_bytes(type, cols), r,
+                    rows - r < MATRIX_TILE ? rows - r : MATRIX_TILE);
+}
+
+static struct panel fill(const struct kernels *k, enum type type, const float *x, size_t ldx, uint32_t tokens, uint32_t cols)
+{
+    struct panel p = {.kind = k->panel_of(type), .tokens = tokens, .cols = cols};
+    size_t bytes = (k->panel_bytes(p.kind, tokens, cols) + 63) / 64 * 64;
+    if (posix_memalign(&p.data, 64, bytes)) abort();
+    memset(p.data, 0xee, bytes);
+    k->panel_fill(&p, x, ldx, 0, tokens);
+    return p;
+}
+
+static uint32_t cols_of(enum type type, int i)
+{
+    uint32_t block = type_info(type)->block;
+    static const uint32_t any[] = {1, 31, 257, 160}, blocks[] = {32, 96, 288, 160}, supers[] = {256, 512, 768, 256};
+    return (block == 1 ? any : block == 32 ? blocks : supers)[i];
+}
+
+/* What the arithmetic of a type makes of the activations: the values that enter the products. */
+static void model(const struct kernels *k, enum type type, const float *x, uint32_t n, double *out)
+{
+    enum panel_kind kind = k->panel_of(type);
+    for (uint32_t c = 0; c < n; c += 128) {
+        uint32_t left = n - c < 128 ? n - c : 128;
+        float top = 0;
+        for (uint32_t i = 0; i < left; i++) top = fmaxf(top, fabsf(x[c + i]));
+        for (uint32_t i = 0; i < left; i++)
+            out[c + i] = kind == PANEL_INT8   ? (double)(top / 127) * (top > 0 ? (double)lrintf(x[c + i] * (127 / top)) : 0)
+                         : kind == PANEL_BF16 ? (double)bf16_widen(bf16_narrow(x[c + i]))
+                                              : (double)x[c + i];
+    }
+}
+
+TEST(a_row_comes_back_as_it_was)
+{
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++)
+            for (int i = 0; i < 4; i++) {
+                uint32_t rows = 67, cols = cols_of(type, i);
+                float want[768], got[768];
+                uint8_t *raw = sample_rows(type, rows, cols);
+                struct matrix m;
+                pack(&m, sets[s], type, rows, cols, raw);
+                for (uint32_t r = 0; r < rows; r++) {
+                    type_widen(type, raw + r * type_row_bytes(type, cols), want, cols);
+                    sets[s]->unpack_row(&m, r, got);
+                    for (uint32_t c = 0; c < cols; c++)
+                        if (want[c] != got[c]) {
+                            CHECK_FAIL("%s %s row %u column %u of %u: expected %g, found %g", sets[s]->name,
+                                       type_info(type)->name, r, c, cols, want[c], got[c]);
+                            break;
+                        }
+                }
+                matrix_free(&m);
+                free(raw);
+            }
+}
+
+/* Every product against sums in double of what the type's arithmetic says; to 1e-5 of the sum of absolute products. */
+TEST(products_are_those_of_the_type)
+{
+    enum { TOKENS = 7 };
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++)
+            for (int i = 0; i < 4; i++) {
+                const struct kernels *k = sets[s];
+                uint32_t rows = i == 3 ? 16 : 67, cols = cols_of(type, i);
+                uint8_t *raw = sample_rows(type, rows, cols);
+                float *x = malloc(TOKENS * cols * sizeof *x), *out = calloc(TOKENS * rows, sizeof *out), w[768];
+                double y[768];
+                struct matrix m;
+                sample_floats(x, TOKENS * cols);
+                memset(x + cols, 0, cols * sizeof *x); /* a token of zeros */
+                pack(&m, k, type, rows, cols, raw);
+                struct panel p = fill(k, type, x, cols, TOKENS, cols);
+                k->matmul(&m, &p, 0, rows, 0, TOKENS, out, rows, false);
+                for (uint32_t t = 0; t < TOKENS; t++) {
+                    model(k, type, x + t * cols, cols, y);
+                    for (uint32_t r = 0; r < rows; r++) {
+                        double sum = 0, size = 0;
+                        type_widen(type, raw + r * type_row_bytes(type, cols), w, cols);
+                        for (uint32_t c = 0; c < cols; c++) sum += (double)w[c] * y[c], size += fabs((double)w[c] * y[c]);
+                        if (!(fabs(sum - (double)out[t * rows + r]) <= 1e-5 * size))
+                            CHECK_FAIL("%s %s, %u columns, row %u, token %u: expected %g, found %g", k->name,
+                                       type_info(type)->name, cols, r, t, sum, (double)out[t * rows + r]);
+                    }
+                }
+                matrix_free(&m);
+                free(p.data);
+                free(raw);
+                free(x);
+                free(out);
+            }
+}
+
+/* The promise of design.md, section 4: a token's outputs have the same bits alone and among others, whatever rows and
+ * tokens a call asks for, wherever its pointers stand. */
+TEST(products_do_not_depend_on_company)
+{
+    enum { MOST = 67, ROWS = 135 };
+    static const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 23, 24, 25, 31, 32, 33, 64, 67};
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++) {
+            const struct kernels *k = sets[s];
+            uint32_t cols = cols_of(type, 2), ldx = cols + 3, ldo = ROWS + 5;
+            uint8_t *raw = sample_rows(type, ROWS, cols);
+            float *x = sample_unaligned(MOST * ldx, 1), *alone = malloc(MOST * ROWS * sizeof *alone);
+            float *out = sample_unaligned(MOST * ldo, 3);
+            struct matrix m;
+            sample_floats(x, MOST * ldx);
+            pack(&m, k, type, ROWS, cols, raw);
+            for (uint32_t t = 0; t < MOST; t++) {
+                struct panel p = fill(k, type, x + t * ldx, ldx, 1, cols);
+                k->matmul(&m, &p, 0, ROWS, 0, 1, alone + t * ROWS, ROWS, false);
+                free(p.data);
+            }
+            for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                uint32_t n = counts[i], cut = i % 2 ? 64 : ROWS, mid = n / 3;
+                struct panel p = fill(k, type, x, ldx, n, cols);
+                for (size_t j = 0; j < MOST * ldo; j++) out[j] = 1;
+                k->matmul(&m, &p, 0, cut, 0, mid, out, ldo, false);
+                k->matmul(&m, &p, 0, cut, mid, n, out, ldo, false);
+                if (cut < ROWS) k->matmul(&m, &p, cut, ROWS, 0, n, out, ldo, false);
+                for (uint32_t t = 0; t < n; t++) {
+                    if (memcmp(out + t * ldo, alone + t * ROWS, ROWS * sizeof *out))
+                        CHECK_FAIL("%s %s: token %u of %u differs from itself alone", k->name, type_info(type)->name, t, n);
+                    for (uint32_t j = ROWS; j < ldo; j++) CHECK(out[t * ldo + j] == 1);
+                }
+                k->matmul(&m, &p, 0, ROWS, 0, n, out, ldo, true); /* adding: the same sum on top, twice it */
+                for (uint32_t t = 0; t < n; t++)
+                    for (uint32_t r = 0; r < ROWS; r++) CHECK(out[t * ldo + r] == 2 * alone[t * ROWS + r]);
+                free(p.data);
+            }
+            matrix_free(&m);
+            free(raw);
+            free(alone);
+            sample_free(x, 1);
+            sample_free(out, 3);
+        }
+}
+
+TEST(a_packed_matrix_is_no_larger_than_promised)
+{
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++) {
+            size_t file = 4096 * type_row_bytes(type, 1024), packed = sets[s]->packed_bytes(type, 4096, 1024);
+            CHECK((double)packed <= 1.06 * (double)file);
+        }
+}
+
+TEST(sets_are_found_by_name)
+{
+    const struct kernels *k = NULL;
+    tdm_error err;
+    CHECK_INT(TDM_OK, kernels_find(&k, NULL, &err));
+    CHECK(k == sets[set_count - 1]);
+    CHECK_INT(TDM_OK, kernels_find(&k, "scalar", &err));
+    CHECK_STR("scalar", k->name);
+    CHECK_INT(TDM_E_ARG, kernels_find(&k, "sse9", &err));
+#if defined __x86_64__
+    CHECK_INT(TDM_E_UNSUPPORTED, kernels_find(&k, "neon", &err));
+#endif
+    struct matrix m;
+    CHECK_INT(TDM_E_FORMAT, matrix_new(&m, k, TYPE_Q8_0, 4, 33, &err));
+    CHECK_INT(TDM_E_FORMAT, matrix_new(&m, k, TYPE_F32, 0xffffffff, 0xffffffff, &err));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct check_test tests[] = {
+        T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
+        T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name)};
+    set_count = kernels_available(sets, 8);
+    return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
