@@ -12,13 +12,9 @@
 #ifndef TANDEM_MODEL_GGUF_H
 #define TANDEM_MODEL_GGUF_H
 
+#include "engine/base/span.h"
 #include "engine/model/type.h"
 #include "engine/tandem.h"
-
-struct span {
-    const char *bytes; /* not terminated; may hold any byte */
-    size_t length;
-};
 
 enum gguf_value {
     GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY,

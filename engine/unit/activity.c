@@ -34,7 +34,7 @@ const char *span_kind_name(enum span_kind kind)
     return kind <= SPAN_NONE ? names[kind] : "none";
 }
 
-static void slot_write(struct slot *s, const struct span *span)
+static void slot_write(struct slot *s, const struct activity_span *span)
 {
     atomic_store_explicit(&s->start_ns, span->start_ns, memory_order_release);
     atomic_store_explicit(&s->end_ns, span->end_ns, memory_order_release);
@@ -42,7 +42,7 @@ static void slot_write(struct slot *s, const struct span *span)
     atomic_store_explicit(&s->bytes, span->bytes, memory_order_release);
 }
 
-static void slot_read(const struct slot *s, struct span *span)
+static void slot_read(const struct slot *s, struct activity_span *span)
 {
     span->start_ns = atomic_load_explicit(&s->start_ns, memory_order_acquire);
     span->end_ns = atomic_load_explicit(&s->end_ns, memory_order_acquire);
@@ -57,7 +57,7 @@ static uint64_t slot_stage(const struct slot *s)
     return atomic_load_explicit(&s->stage, memory_order_acquire);
 }
 
-static void open_set(struct activity *a, enum span_kind kind, const struct span *span)
+static void open_set(struct activity *a, enum span_kind kind, const struct activity_span *span)
 {
     struct slot *s = &a->open[kind == SPAN_LENT ? OPEN_LENT : OPEN_JOB];
     uint64_t stage = slot_stage(s);
@@ -71,7 +71,7 @@ struct activity *activity_new(void)
     struct activity *a = aligned_alloc(64, sizeof *a);
     if (!a) return NULL;
     memset(a, 0, sizeof *a);
-    const struct span none = {.kind = SPAN_NONE};
+    const struct activity_span none = {.kind = SPAN_NONE};
     open_set(a, SPAN_NONE, &none);
     open_set(a, SPAN_LENT, &none);
     return a;
@@ -82,7 +82,7 @@ void activity_free(struct activity *a)
     free(a);
 }
 
-void activity_add(struct activity *a, const struct span *span)
+void activity_add(struct activity *a, const struct activity_span *span)
 {
     if (span->kind >= SPAN_KINDS) return;
     struct totals *t = &a->totals[span->kind];
@@ -101,17 +101,17 @@ void activity_add(struct activity *a, const struct span *span)
     atomic_store_explicit(&s->stage, stage + 2, memory_order_release);
 }
 
-void activity_begin(struct activity *a, const struct span *span)
+void activity_begin(struct activity *a, const struct activity_span *span)
 {
     if (span->kind >= SPAN_KINDS) return;
-    struct span open = *span;
+    struct activity_span open = *span;
     open.end_ns = 0;
     open_set(a, span->kind, &open);
 }
 
-void activity_end(struct activity *a, const struct span *span)
+void activity_end(struct activity *a, const struct activity_span *span)
 {
-    const struct span none = {.kind = SPAN_NONE};
+    const struct activity_span none = {.kind = SPAN_NONE};
     activity_add(a, span);
     open_set(a, span->kind, &none);
 }
@@ -121,7 +121,7 @@ uint64_t activity_head(const struct activity *a)
     return atomic_load_explicit(&a->head, memory_order_acquire);
 }
 
-size_t activity_read(const struct activity *a, uint64_t *at, struct span *out, size_t n, uint64_t *lost)
+size_t activity_read(const struct activity *a, uint64_t *at, struct activity_span *out, size_t n, uint64_t *lost)
 {
     size_t copied = 0;
     uint64_t head = activity_head(a), missed = 0;
@@ -144,7 +144,7 @@ size_t activity_read(const struct activity *a, uint64_t *at, struct span *out, s
     return copied;
 }
 
-size_t activity_open_spans(const struct activity *a, struct span out[2])
+size_t activity_open_spans(const struct activity *a, struct activity_span out[2])
 {
     size_t n = 0;
     for (int k = 0; k < OPEN_KINDS; k++) {

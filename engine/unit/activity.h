@@ -25,7 +25,7 @@ enum span_kind {
     SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benches of kernels) */
 };
 
-struct span {
+struct activity_span {
     int64_t start_ns, end_ns; /* of clock_ns(); end_ns is 0 while the span is open */
     enum span_kind kind;
     uint32_t tokens;          /* evaluated or decoded in it */
@@ -51,13 +51,13 @@ const char *span_kind_name(enum span_kind kind);
 /* ---- Writing ------------------------------------------------------------------------------------------------- */
 
 /* Records a finished span. SPAN_NONE is ignored. */
-void activity_add(struct activity *a, const struct span *s);
+void activity_add(struct activity *a, const struct activity_span *s);
 
 /* Shows a span that has begun, until activity_end replaces it by the finished one, which may differ in everything.
  * One SPAN_LENT and one of the other kinds may be open at a time; each pair of calls comes from one thread at a
  * time. SPAN_NONE is ignored; an end without a begin only adds. */
-void activity_begin(struct activity *a, const struct span *s);
-void activity_end(struct activity *a, const struct span *s);
+void activity_begin(struct activity *a, const struct activity_span *s);
+void activity_end(struct activity *a, const struct activity_span *s);
 
 /* ---- Reading, from any thread -------------------------------------------------------------------------------- */
 
@@ -66,10 +66,10 @@ uint64_t activity_head(const struct activity *a);
 
 /* Copies finished spans from position *at on, in order of their ends, at most n; moves *at behind the last copied
  * and adds to *lost (may be NULL) those that were overwritten. To see the newest n, start at activity_head() - n. */
-size_t activity_read(const struct activity *a, uint64_t *at, struct span *out, size_t n, uint64_t *lost);
+size_t activity_read(const struct activity *a, uint64_t *at, struct activity_span *out, size_t n, uint64_t *lost);
 
 /* Copies the open spans (0 to 2); returns how many. */
-size_t activity_open_spans(const struct activity *a, struct span out[2]);
+size_t activity_open_spans(const struct activity *a, struct activity_span out[2]);
 
 /* Finished spans of one kind since the start. The figures belong together once the writers rest. */
 struct activity_totals activity_total(const struct activity *a, enum span_kind kind);

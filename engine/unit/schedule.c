@@ -24,7 +24,7 @@ static bool owns(const struct unit *u, const struct core *c)
 void schedule_end_lent(struct unit *u)
 {
     if (!u->lent_to) return;
-    struct span s = {.start_ns = u->lent_ns, .end_ns = clock_ns(), .kind = SPAN_LENT};
+    struct activity_span s = {.start_ns = u->lent_ns, .end_ns = clock_ns(), .kind = SPAN_LENT};
     activity_end(u->activity, &s);
     u->lent_to = NULL;
 }
@@ -33,7 +33,7 @@ static void begin_lent(struct unit *u, struct unit *to, int64_t now)
 {
     if (u->lent_to == to) return;
     schedule_end_lent(u);
-    struct span s = {.start_ns = now, .kind = SPAN_LENT};
+    struct activity_span s = {.start_ns = now, .kind = SPAN_LENT};
     activity_begin(u->activity, &s);
     u->lent_to = to;
     u->lent_ns = now;
@@ -105,7 +105,7 @@ static void run_job(struct unit *u, const struct work *work)
     u->working = true;
     pthread_mutex_unlock(&m->lock);
 
-    struct span span = {.start_ns = now, .kind = work->kind, .tokens = work->tokens, .bytes = work->bytes};
+    struct activity_span span = {.start_ns = now, .kind = work->kind, .tokens = work->tokens, .bytes = work->bytes};
     activity_begin(u->activity, &span);
     work->fn(work->ctx, &u->team, &span);
     span.end_ns = clock_ns();

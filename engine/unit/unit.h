@@ -38,7 +38,7 @@ struct unit;
  * tokens and bytes in *span before it returns (a dispatch that was cancelled). fn runs on the driver's thread and
  * calls team_run as often as it likes; the team is valid until it returns and its size differs from job to job. */
 struct work {
-    void (*fn)(void *ctx, struct team *team, struct span *span);
+    void (*fn)(void *ctx, struct team *team, struct activity_span *span);
     void *ctx;
     enum span_kind kind; /* SPAN_NONE: not recorded */
     uint32_t tokens;

@@ -64,7 +64,7 @@ static void record_cpu(void *ctx, struct member *m)
     ((struct ran *)ctx)->cpu[m->index] = sched_getcpu();
 }
 
-static void record(void *ctx, struct team *team, struct span *span)
+static void record(void *ctx, struct team *team, struct activity_span *span)
 {
     struct ran *r = ctx;
     r->jobs++;
@@ -166,7 +166,7 @@ static void source_member(void *ctx, struct member *m)
     member_barrier(m);
 }
 
-static void source_job(void *ctx, struct team *team, struct span *span)
+static void source_job(void *ctx, struct team *team, struct activity_span *span)
 {
     (void)span;
     struct source *s = ctx;
@@ -231,7 +231,7 @@ TEST(a_lent_core_is_back_at_the_next_boundary)
     CHECK(now.working);
     CHECK_INT(2, now.team);
     CHECK_INT(1, now.borrowed);
-    struct span open[2];
+    struct activity_span open[2];
     REQUIRE(activity_open_spans(unit_activity(p.decode), open) == 1);
     CHECK_INT(SPAN_LENT, open[0].kind);
     REQUIRE(activity_open_spans(unit_activity(p.prefill), open) == 1);
@@ -431,7 +431,7 @@ static void claim_all(void *ctx, struct member *m)
     }
 }
 
-static void claims_job(void *ctx, struct team *team, struct span *span)
+static void claims_job(void *ctx, struct team *team, struct activity_span *span)
 {
     (void)span;
     team_run(team, claim_all, ctx);
@@ -490,7 +490,7 @@ TEST(stress)
 
 /* ---- Rules --------------------------------------------------------------------------------------------------- */
 
-static void call_within(void *ctx, struct team *team, struct span *span)
+static void call_within(void *ctx, struct team *team, struct activity_span *span)
 {
     (void)team;
     (void)span;
