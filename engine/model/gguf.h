@@ -70,11 +70,6 @@ tdm_status gguf_get_strings(const struct gguf *g, const char *key, struct span *
 tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, uint64_t *count, bool *found,
                          tdm_error *err);
 
-static inline bool span_is(struct span s, const char *text)
-{
-    return s.length == __builtin_strlen(text) && !__builtin_memcmp(s.bytes, text, s.length);
-}
-
 /* ---- Writing --------------------------------------------------------------------------------------------------
  * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
  * the order declared. The header is version 3, alignment 32. Errors stick and come out of start, data and finish. */
