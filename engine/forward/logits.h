@@ -4,8 +4,9 @@
 
 #include "engine/tandem.h"
 
-/* Continues a 64-bit FNV-1a style hash over the bits of n floats, one step a float: equal sequences of logits have
- * equal hashes. Start with LOGITS_HASH_START. */
+/* Continues a 64-bit hash by a row of logits: equal sequences of rows have equal hashes. FNV-1a over the words of four
+ * interleaved streams, which are then hashed in turn (one stream would take a multiplication's latency a word). Start
+ * with LOGITS_HASH_START. */
 #define LOGITS_HASH_START 0xcbf29ce484222325u
 uint64_t logits_hash(uint64_t hash, const float *logits, size_t n);
 

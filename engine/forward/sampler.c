@@ -242,14 +242,16 @@ static tdm_id draw(const struct sampler *s, uint32_t n, double random)
     return s->top[n - 1].id; /* the product rounded up to the sum */
 }
 
-/* Candidates for top-p without top-k are ordered in growing steps: mostly a few dozen reach p. */
-static uint32_t best_that_reach(struct sampler *s, const float *logits, const tdm_sampling *sampling, float max)
+/* The best candidates whose weights reach `share` of all weights, without ordering a whole vocabulary: mostly a few
+ * dozen do, so ever more are taken until it is so. *total is the weight of all. */
+static uint32_t best_that_reach(struct sampler *s, const float *logits, float max, double temperature, double share,
+                                double *total)
 {
     uint32_t all = at_least(s, logits, -INFINITY);
-    double total = weigh(s, all, max, sampling->temperature);
+    *total = weigh(s, all, max, temperature);
     for (uint32_t k = 64;; k = k < s->limit / 8 ? k * 8 : s->limit) {
         uint32_t n = best(s, logits, k);
-        if (n == all || weigh(s, n, max, sampling->temperature) >= sampling->top_p * total) return n;
+        if (weigh(s, n, max, temperature) >= share * *total || n == all) return n;
     }
 }
 
@@ -261,19 +263,13 @@ tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float
     struct candidate first = s->top[0];
     if (sampling->temperature <= 0 || sampling->top_k == 1) return first.id;
 
-    double temperature = sampling->temperature;
-    bool top_k = sampling->top_k > 0 && (uint32_t)sampling->top_k < s->limit;
+    double temperature = sampling->temperature, total;
     uint32_t n;
-    double total; /* of what top-p takes its share */
-    if (top_k) {
+    if (sampling->top_k > 0 && (uint32_t)sampling->top_k < s->limit) {
         n = best(s, logits, (uint32_t)sampling->top_k);
         total = weigh(s, n, first.logit, temperature);
     } else if (sampling->top_p < 1) {
-        at_least(s, logits, -INFINITY);
-        n = at_least(s, logits, -INFINITY);
-        total = weigh(s, n, first.logit, temperature);
-        n = best_that_reach(s, logits, sampling, first.logit);
-        weigh(s, n, first.logit, temperature);
+        n = best_that_reach(s, logits, first.logit, temperature, sampling->top_p, &total);
     } else {
         n = at_least(s, logits, -INFINITY);
         total = weigh(s, n, first.logit, temperature);
@@ -282,11 +278,10 @@ tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float
         double sum = 0;
         uint32_t kept = 0;
         while (kept < n && sum < sampling->top_p * total) sum += s->weight[kept++];
-        n = kept ? kept : 1;
+        n = kept;
     }
     if (sampling->min_p > 0) {
-        /* The best one's weight is 1. */
-        uint32_t kept = 0;
+        uint32_t kept = 0; /* the best one's weight is 1 */
         for (uint32_t i = 0; i < n; i++) {
             if (s->weight[i] < sampling->min_p) continue;
             s->weight[kept] = s->weight[i];

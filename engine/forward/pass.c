@@ -1,0 +1,72 @@
+#include "engine/forward/pass.h"
+
+uint32_t pass_matrix_tiles(const struct matrix *m)
+{
+    return (m->rows + MATRIX_TILE - 1) / MATRIX_TILE;
+}
+
+uint32_t pass_chunk(const struct member *m, uint32_t tiles)
+{
+    /* Several chunks a member, so that a slower one can take fewer; at most 8 tiles, so that the last ones to finish
+     * don't wait long. */
+    uint32_t chunk = tiles / ((uint32_t)m->count * 8);
+    return chunk < 1 ? 1 : chunk > 8 ? 8 : chunk;
+}
+
+const struct panels *pass_panels(struct pass *p, struct member *m, const float *x, size_t ldx, const uint32_t *index,
+                                 uint32_t rows, const float *multiplier, const struct matrix *const *matrices, int n)
+{
+    struct workspace *ws = p->ws;
+    struct member_scratch *own = &ws->members[m->index];
+    /* The members' views of the shared panels point to the same data: nobody writes what another reads. */
+    struct panels *panels = rows > 1 ? &own->shared : &own->panels;
+    uint32_t cols = matrices[0]->cols;
+    struct panel *wanted[PANEL_KINDS];
+    int kinds = 0;
+    for (int i = 0; i < n; i++) {
+        struct panel *panel = &panels->kind[p->kernels->panel_of(matrices[i]->type)];
+        bool there = false;
+        for (int j = 0; j < kinds; j++) there |= wanted[j] == panel;
+        if (there) continue;
+        panel->tokens = rows;
+        panel->cols = cols;
+        wanted[kinds++] = panel;
+    }
+
+    uint32_t begin = 0, end = 1;
+    bool more = rows == 1 || member_claim(m, rows, 1, &begin, &end);
+    while (more) {
+        const float *row = x + (index ? index[begin] : begin) * ldx;
+        if (multiplier) {
+            p->kernels->rms_norm(own->row, row, multiplier, cols, p->w->config.rms_eps);
+            row = own->row;
+        }
+        /* One row at a time, so the row's place does not count: ldx 0. */
+        for (int j = 0; j < kinds; j++) p->kernels->panel_fill(wanted[j], row, 0, begin, end);
+        more = rows > 1 && member_claim(m, rows, 1, &begin, &end);
+    }
+    if (rows > 1) member_barrier(m);
+    return panels;
+}
+
+void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
+                   int n)
+{
+    uint32_t tiles = 0, begin, end;
+    for (int i = 0; i < n; i++) tiles += pass_matrix_tiles(products[i].matrix);
+    uint32_t chunk = pass_chunk(m, tiles);
+    while (member_claim(m, tiles, chunk, &begin, &end)) {
+        uint32_t first = 0; /* of the product's tiles */
+        for (int i = 0; i < n && first < end; i++) {
+            const struct matrix *w = products[i].matrix;
+            uint32_t count = pass_matrix_tiles(w);
+            uint32_t from = begin > first ? begin - first : 0, to = end - first < count ? end - first : count;
+            first += count;
+            if (from >= to) continue;
+            const struct panel *panel = pass_panel(p, panels, w);
+            uint32_t r1 = to * MATRIX_TILE < w->rows ? to * MATRIX_TILE : w->rows;
+            p->kernels->matmul(w, panel, from * MATRIX_TILE, r1, 0, panel->tokens, products[i].out, products[i].ldo,
+                               products[i].add);
+        }
+    }
+}

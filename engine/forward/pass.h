@@ -1,0 +1,118 @@
+/* One forward pass as its members see it: what forward.c, attention.c and delta.c share.
+ *
+ * Every function here is called by all members in the same order. Activations are rows of float32, one a token; the
+ * rows of all runs follow each other. A function that ends with a barrier says so; between barriers members touch
+ * disjoint rows or columns. Nothing allocates.
+ */
+#ifndef TANDEM_FORWARD_PASS_H
+#define TANDEM_FORWARD_PASS_H
+
+#include "engine/forward/forward.h"
+
+/* Panels of one activation, one for each kind that its matrices take. */
+struct panels {
+    struct panel kind[PANEL_KINDS];
+};
+
+/* What belongs to one member, so that no two write to one cache line. */
+struct member_scratch {
+    struct panels panels; /* of a single row, filled by each member for itself: cheaper than a barrier */
+    struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
+    float *row;           /* [widest] one normalised row */
+    float *slab;          /* [key dim][DELTA_SLAB] copy for padded rows */
+    /* attention: partial results of TILE_ROWS query rows */
+    struct partial {
+        float *max, *sum, *acc; /* [rows], [rows], [rows][head_dim] */
+    } block, group, total;
+    uint8_t *visible; /* [rows] */
+};
+
+enum {
+    TILE_TOKENS = 8,  /* tokens of one attention unit */
+    SPLIT_TOKENS = 4, /* passes of at most so many tokens may split attention by groups of blocks */
+};
+
+/* Tokens of one run that one attention unit takes. */
+struct tile {
+    uint32_t run, row, tokens; /* row: of the first */
+    uint32_t groups;           /* groups of blocks that the last token sees */
+    uint32_t first_slot;       /* split: of its partial results, in rows */
+};
+
+struct workspace {
+    const struct weights *weights;
+    uint32_t max_tokens, max_runs, max_members, context;
+    unsigned char *memory;
+    size_t bytes;
+
+    float *x;         /* [tokens][hidden] the residual stream */
+    float *cosine, *sine; /* [tokens][rope_dims/2] */
+    struct member_scratch *members;
+
+    /* One layer's activations; the kinds of layers share the memory. */
+    float *qkv, *mixed, *z, *a, *b, *decay, *beta, *delta; /* DeltaNet: mixed: after the convolution */
+    float *pad_conv;                                       /* [taps-1][channels] copy for padded rows */
+    float *q_gate, *k, *v, *q, *attended;                  /* attention: q: [kv head][row][head of group][head_dim] */
+    float *gate, *up;                                      /* [tokens][intermediate] */
+
+    struct tile *tiles;      /* [tokens] */
+    struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
+    uint32_t *run_row;       /* [runs] first row of each run */
+    uint32_t *logit_rows;    /* [runs] rows whose logits go to their state */
+    float **logit_out;       /* [runs] and where */
+    double *frequency;       /* [rope_dims/2] of RoPE, in radians per position */
+};
+
+/* The pass that all members run. */
+struct pass {
+    const struct weights *w;
+    const struct kernels *kernels;
+    struct workspace *ws;
+    const struct forward_run *runs;
+    uint32_t n_runs;
+    uint32_t rows; /* tokens of all runs, padding included */
+    const struct forward_options *options;
+    uint32_t n_tiles;
+    bool split;            /* attention units are (tile, KV head, group) and not (tile, KV head) */
+    uint32_t split_units;
+    uint32_t n_logit_rows;
+    atomic_bool begun;     /* a layer has begun: states change from here on */
+    atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it */
+};
+
+/* A product whose rows the members share: out[t][r] (= or +=) sum W[r][c] x[t][c]. */
+struct product {
+    const struct matrix *matrix;
+    float *out; /* row 0 of the activations */
+    size_t ldo;
+    bool add;
+};
+
+/* Panels of `rows` rows x[index[i]] (index NULL: i), RMS-normalised with `multiplier` unless it is NULL, for the
+ * kinds that the matrices take. Returns the panels to use. Ends with a barrier when rows > 1. */
+const struct panels *pass_panels(struct pass *p, struct member *m, const float *x, size_t ldx, const uint32_t *index,
+                                 uint32_t rows, const float *multiplier, const struct matrix *const *matrices, int n);
+
+/* Products with the same panels; their rows are shared among members. One phase, no barrier. */
+void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
+                   int n);
+
+/* The panel of a matrix. */
+static inline const struct panel *pass_panel(const struct pass *p, const struct panels *panels, const struct matrix *m)
+{
+    return &panels->kind[p->kernels->panel_of(m->type)];
+}
+
+/* Tiles of rows of a matrix, and how many a member should take at once. */
+uint32_t pass_matrix_tiles(const struct matrix *m);
+uint32_t pass_chunk(const struct member *m, uint32_t tiles);
+
+/* The sublayers: x += attention(norm(x)), x += delta(norm(x)). `index` counts the layers of that kind. Both end with a
+ * barrier. */
+void pass_attention(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
+void pass_delta(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
+
+/* Divides the attention of the pass into tiles; by the driver, before the members start. */
+void pass_plan_attention(struct pass *p, uint32_t members);
+
+#endif

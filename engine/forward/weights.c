@@ -1,0 +1,270 @@
+#include "engine/forward/weights.h"
+
+#include "engine/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A slice is packed between two calls of the progress function. */
+enum { SLICE_BYTES = 32 << 20 };
+
+struct loader {
+    const struct source *source;
+    const struct kernels *kernels;
+    struct team *team;
+    struct weights_options options;
+    struct weights *weights;
+    unsigned char *raw;   /* per member: MATRIX_TILE rows as source_rows yields them */
+    float *wide;          /* per member: MATRIX_TILE rows as float32, for conversion */
+    unsigned char *narrow; /* per member: MATRIX_TILE rows converted */
+    size_t raw_stride, wide_stride, narrow_stride;
+    uint64_t done, total; /* bytes of tensors */
+};
+
+/* Rows [row0, row1) of one tensor into its matrix. */
+struct slice {
+    struct loader *loader;
+    const struct tensor *tensor;
+    struct matrix *matrix;
+    uint32_t row0, row1;
+};
+
+static void pack_member(void *ctx, struct member *m)
+{
+    struct slice *s = ctx;
+    struct loader *l = s->loader;
+    unsigned char *raw = l->raw + m->index * l->raw_stride;
+    float *wide = l->wide + m->index * l->wide_stride;
+    unsigned char *narrow = l->narrow + m->index * l->narrow_stride;
+    uint32_t begin, end;
+    while (member_claim(m, s->row1 - s->row0, MATRIX_TILE, &begin, &end)) {
+        uint32_t row = s->row0 + begin, n = end - begin;
+        const void *rows = source_rows(l->source, s->tensor, row, n, raw);
+        if (s->matrix->type != s->tensor->type) {
+            type_widen(s->tensor->type, rows, wide, (size_t)n * s->matrix->cols);
+            type_narrow(s->matrix->type, wide, narrow, (size_t)n * s->matrix->cols);
+            rows = narrow;
+        }
+        matrix_pack(s->matrix, rows, row, n);
+    }
+}
+
+static bool cancelled(struct loader *l, const char *what)
+{
+    return l->options.progress && l->options.progress(l->options.progress_ctx, what, l->done, l->total);
+}
+
+static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, enum type type,
+                       tdm_error *err)
+{
+    const struct tensor *t = source_tensor(l->source, role, layer);
+    must(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
+    if (type == TYPE_COUNT) type = t->type;
+    if (!type_row_bytes(type, t->cols))
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: rows of %llu elements, type %s takes multiples of %u",
+                         role_name(role), (unsigned long long)t->cols, type_info(type)->name, type_info(type)->block);
+    tdm_status status = matrix_new(m, l->kernels, type, (uint32_t)t->rows, (uint32_t)t->cols, err);
+    if (status) return status;
+    l->weights->bytes += m->bytes;
+    uint32_t step = (uint32_t)(SLICE_BYTES / t->row_bytes) / MATRIX_TILE * MATRIX_TILE;
+    if (step < MATRIX_TILE) step = MATRIX_TILE;
+    for (uint32_t row = 0; row < m->rows; row += step) {
+        uint32_t end = m->rows - row < step ? m->rows : row + step;
+        if (cancelled(l, "packing weights")) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+        struct slice slice = {l, t, m, row, end};
+        team_run(l->team, pack_member, &slice);
+        l->done += (end - row) * t->row_bytes;
+    }
+    source_release(l->source, t);
+    return TDM_OK;
+}
+
+static const struct {
+    enum role role;
+    size_t matrix; /* offset in struct layer_weights */
+    bool full, linear;
+} layer_matrices[] = {
+    {ROLE_Q, offsetof(struct layer_weights, q), true, false},
+    {ROLE_K, offsetof(struct layer_weights, k), true, false},
+    {ROLE_V, offsetof(struct layer_weights, v), true, false},
+    {ROLE_O, offsetof(struct layer_weights, o), true, false},
+    {ROLE_LIN_QKV, offsetof(struct layer_weights, lin_qkv), false, true},
+    {ROLE_LIN_Z, offsetof(struct layer_weights, lin_z), false, true},
+    {ROLE_LIN_A, offsetof(struct layer_weights, lin_a), false, true},
+    {ROLE_LIN_B, offsetof(struct layer_weights, lin_b), false, true},
+    {ROLE_LIN_OUT, offsetof(struct layer_weights, lin_out), false, true},
+    {ROLE_GATE, offsetof(struct layer_weights, gate), true, true},
+    {ROLE_UP, offsetof(struct layer_weights, up), true, true},
+    {ROLE_DOWN, offsetof(struct layer_weights, down), true, true},
+};
+
+static const struct {
+    enum role role;
+    size_t vector; /* offset in struct layer_weights */
+    bool full, linear;
+} layer_vectors[] = {
+    {ROLE_INPUT_NORM, offsetof(struct layer_weights, input_norm), true, true},
+    {ROLE_POST_NORM, offsetof(struct layer_weights, post_norm), true, true},
+    {ROLE_Q_NORM, offsetof(struct layer_weights, q_norm), true, false},
+    {ROLE_K_NORM, offsetof(struct layer_weights, k_norm), true, false},
+    {ROLE_LIN_CONV, offsetof(struct layer_weights, lin_conv), false, true},
+    {ROLE_LIN_A_LOG, offsetof(struct layer_weights, lin_rate), false, true},
+    {ROLE_LIN_DT_BIAS, offsetof(struct layer_weights, lin_dt_bias), false, true},
+    {ROLE_LIN_NORM, offsetof(struct layer_weights, lin_norm), false, true},
+};
+
+enum { LAYER_MATRICES = sizeof layer_matrices / sizeof *layer_matrices };
+enum { LAYER_VECTORS = sizeof layer_vectors / sizeof *layer_vectors };
+
+static bool exists(bool full_attention, bool full, bool linear)
+{
+    return full_attention ? full : linear;
+}
+
+int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES])
+{
+    int n = 0;
+    for (int i = 0; i < LAYER_MATRICES; i++)
+        if (exists(layer->full_attention, layer_matrices[i].full, layer_matrices[i].linear))
+            out[n++] = (const struct matrix *)((const char *)layer + layer_matrices[i].matrix);
+    return n;
+}
+
+static size_t vector_floats(const struct source *source, enum role role, uint32_t layer)
+{
+    const struct tensor *t = source_tensor(source, role, layer);
+    must(t);
+    return (size_t)(t->rows * t->cols);
+}
+
+/* Each vector starts on a cache line. */
+static size_t rounded(size_t floats)
+{
+    return (floats + 15) & ~(size_t)15;
+}
+
+static const float *read_vector(struct loader *l, enum role role, uint32_t layer, float **at)
+{
+    float *v = *at;
+    size_t n = vector_floats(l->source, role, layer);
+    source_vector(l->source, role, layer, v, n);
+    source_release(l->source, source_tensor(l->source, role, layer));
+    *at += rounded(n);
+    return v;
+}
+
+static tdm_status read_vectors(struct loader *l, tdm_error *err)
+{
+    struct weights *w = l->weights;
+    size_t floats = rounded(vector_floats(l->source, ROLE_FINAL_NORM, 0));
+    for (uint32_t i = 0; i < w->config.layers; i++)
+        for (int j = 0; j < LAYER_VECTORS; j++)
+            if (exists(w->config.full_attention[i], layer_vectors[j].full, layer_vectors[j].linear))
+                floats += rounded(vector_floats(l->source, layer_vectors[j].role, i));
+    w->vectors = aligned_alloc(64, floats * sizeof(float));
+    if (!w->vectors) return error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of weights", floats * sizeof(float));
+    w->bytes += floats * sizeof(float);
+
+    float *at = w->vectors;
+    w->final_norm = read_vector(l, ROLE_FINAL_NORM, 0, &at);
+    for (uint32_t i = 0; i < w->config.layers; i++) {
+        for (int j = 0; j < LAYER_VECTORS; j++) {
+            if (!exists(w->config.full_attention[i], layer_vectors[j].full, layer_vectors[j].linear)) continue;
+            const float *v = read_vector(l, layer_vectors[j].role, i, &at);
+            memcpy((char *)&w->layers[i] + layer_vectors[j].vector, &v, sizeof v);
+        }
+    }
+    return TDM_OK;
+}
+
+/* The embeddings and the LM head are the largest: packed first, their mapped pages are gone before most of the packed
+ * weights exist. */
+static tdm_status pack_all(struct loader *l, tdm_error *err)
+{
+    struct weights *w = l->weights;
+    bool tied = w->config.tied;
+    tdm_status status = pack(l, &w->embed, ROLE_EMBED, 0, tied ? l->options.lm_head : TYPE_COUNT, err);
+    w->lm_head = tied ? &w->embed : &w->own_head;
+    if (!status && !tied) status = pack(l, &w->own_head, ROLE_LM_HEAD, 0, l->options.lm_head, err);
+    if (!status) status = read_vectors(l, err);
+    for (uint32_t i = 0; i < w->config.layers && !status; i++) {
+        struct layer_weights *layer = &w->layers[i];
+        for (int j = 0; j < LAYER_MATRICES && !status; j++) {
+            if (!exists(layer->full_attention, layer_matrices[j].full, layer_matrices[j].linear)) continue;
+            struct matrix *m = (struct matrix *)((char *)layer + layer_matrices[j].matrix);
+            status = pack(l, m, layer_matrices[j].role, i, TYPE_COUNT, err);
+            w->layer_bytes += m->bytes;
+        }
+    }
+    return status;
+}
+
+/* Room for MATRIX_TILE rows of the widest tensors, for each member. */
+static tdm_status make_room(struct loader *l, tdm_error *err)
+{
+    const struct tensor *const *tensors;
+    size_t n = source_tensors(l->source, &tensors);
+    for (size_t i = 0; i < n; i++) {
+        const struct tensor *t = tensors[i];
+        if (!role_is_matrix(t->role)) continue;
+        l->total += t->bytes;
+        size_t raw = t->row_bytes * MATRIX_TILE;
+        if (!t->data && raw > l->raw_stride) l->raw_stride = raw;
+        bool head = t->role == ROLE_LM_HEAD || (t->role == ROLE_EMBED && l->weights->config.tied);
+        if (!head || l->options.lm_head == TYPE_COUNT) continue;
+        l->wide_stride = t->cols * MATRIX_TILE;
+        l->narrow_stride = type_row_bytes(l->options.lm_head, t->cols) * MATRIX_TILE;
+    }
+    l->raw_stride = (l->raw_stride + 63) / 64 * 64 + 64;
+    l->wide_stride = (l->wide_stride + 15) / 16 * 16 + 16;
+    l->narrow_stride = (l->narrow_stride + 63) / 64 * 64 + 64;
+    size_t members = (size_t)l->team->count;
+    l->raw = aligned_alloc(64, members * l->raw_stride);
+    l->wide = aligned_alloc(64, members * l->wide_stride * sizeof(float));
+    l->narrow = aligned_alloc(64, members * l->narrow_stride);
+    if (!l->raw || !l->wide || !l->narrow) return error_set(err, TDM_E_NOMEM, "no memory for packing weights");
+    return TDM_OK;
+}
+
+tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
+                       struct team *team, const struct weights_options *options, tdm_error *err)
+{
+    *out = NULL;
+    struct weights *w = calloc(1, sizeof *w);
+    if (!w) return error_set(err, TDM_E_NOMEM, "no memory for weights");
+    w->config = *source_config(source);
+    w->kernels = kernels;
+    w->layers = calloc(w->config.layers, sizeof *w->layers);
+    if (!w->layers) {
+        weights_free(w);
+        return error_set(err, TDM_E_NOMEM, "no memory for %u layers", w->config.layers);
+    }
+    for (uint32_t i = 0; i < w->config.layers; i++) w->layers[i].full_attention = w->config.full_attention[i];
+
+    struct loader l = {.source = source, .kernels = kernels, .team = team, .weights = w};
+    l.options = options ? *options : (struct weights_options){.lm_head = TYPE_COUNT};
+    tdm_status status = make_room(&l, err);
+    if (!status) status = pack_all(&l, err);
+    free(l.raw);
+    free(l.wide);
+    free(l.narrow);
+    if (status) {
+        weights_free(w);
+        return status;
+    }
+    *out = w;
+    return TDM_OK;
+}
+
+void weights_free(struct weights *w)
+{
+    if (!w) return;
+    matrix_free(&w->embed);
+    matrix_free(&w->own_head);
+    for (uint32_t i = 0; w->layers && i < w->config.layers; i++)
+        for (int j = 0; j < LAYER_MATRICES; j++)
+            matrix_free((struct matrix *)((char *)&w->layers[i] + layer_matrices[j].matrix));
+    free(w->layers);
+    free(w->vectors);
+    free(w);
+}

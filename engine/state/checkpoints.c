@@ -1,0 +1,193 @@
+#include "engine/state/checkpoints.h"
+
+#include "engine/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct checkpoint {
+    struct state *state;
+    enum checkpoint_kind kind;
+    bool pinned;
+    uint64_t used; /* the clock when it was added or last found */
+};
+
+struct checkpoints {
+    struct checkpoint *list; /* in no particular order */
+    uint32_t n, room;
+    uint64_t budget, clock, added, dropped;
+};
+
+/* How much dearer than a dispatch boundary the loss of a kind is. A turn's end serves undo, edit and branches; the
+ * other two serve every key that is typed. */
+static const double weights[] = {
+    [CHECKPOINT_DISPATCH] = 1, [CHECKPOINT_TURN] = 4, [CHECKPOINT_DRAFT] = 8, [CHECKPOINT_SUFFIX] = 8};
+
+tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for checkpoints");
+    (*out)->budget = budget;
+    return TDM_OK;
+}
+
+static void drop(struct checkpoints *c, uint32_t i)
+{
+    state_free(c->list[i].state);
+    c->list[i] = c->list[--c->n];
+    c->dropped++;
+}
+
+void checkpoints_clear(struct checkpoints *c)
+{
+    while (c->n) drop(c, c->n - 1);
+}
+
+void checkpoints_free(struct checkpoints *c)
+{
+    if (!c) return;
+    checkpoints_clear(c);
+    free(c->list);
+    free(c);
+}
+
+/* Sealed pages that two states share: a shared page implies that those before it are shared, so bisect. */
+static uint32_t shared_pages(const struct state *a, const struct state *b)
+{
+    uint32_t low = 0, high = (a->length < b->length ? a->length : b->length) / KV_PAGE;
+    while (low < high) {
+        uint32_t middle = (low + high + 1) / 2;
+        if (a->pages[middle - 1] == b->pages[middle - 1])
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* What s adds to the first n checkpoints: its own memory and the sealed pages that none of them has. */
+static uint64_t added_bytes(const struct checkpoints *c, uint32_t n, const struct state *s)
+{
+    uint32_t shared = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t pages = shared_pages(c->list[i].state, s);
+        if (pages > shared) shared = pages;
+    }
+    return state_own_bytes(s) + (uint64_t)(s->length / KV_PAGE - shared) * pool_page_bytes(s->pool);
+}
+
+static uint64_t total_bytes(const struct checkpoints *c)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < c->n; i++) bytes += added_bytes(c, i, c->list[i].state);
+    return bytes;
+}
+
+/* What the loss of a checkpoint would cost, by the measure of checkpoints.h. */
+static double value(const struct checkpoints *c, const struct checkpoint *point)
+{
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct state *s = c->list[i].state;
+        if (s->length > before && s->length < point->state->length &&
+            state_is_prefix(s, point->state->tokens, point->state->length))
+            before = s->length;
+    }
+    return weights[point->kind] * (double)(point->state->length - before) / (double)(1 + c->clock - point->used);
+}
+
+/* Drops checkpoints until `more` bytes fit; false when only pinned ones are left. */
+static bool make_room(struct checkpoints *c, const struct state *s)
+{
+    while (total_bytes(c) + added_bytes(c, c->n, s) > c->budget) {
+        uint32_t worst = c->n;
+        double least = 0;
+        for (uint32_t i = 0; i < c->n; i++) {
+            if (c->list[i].pinned) continue;
+            double v = value(c, &c->list[i]);
+            if (worst < c->n && v >= least) continue;
+            worst = i;
+            least = v;
+        }
+        if (worst == c->n) return false;
+        drop(c, worst);
+    }
+    return true;
+}
+
+void checkpoints_set_budget(struct checkpoints *c, uint64_t budget)
+{
+    c->budget = budget;
+}
+
+static struct checkpoint *find_exactly(struct checkpoints *c, const tdm_id *ids, uint32_t n)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->list[i].state->length == n && state_is_prefix(c->list[i].state, ids, n)) return &c->list[i];
+    return NULL;
+}
+
+tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum checkpoint_kind kind, bool *kept,
+                           tdm_error *err)
+{
+    if (kept) *kept = true;
+    c->clock++;
+    c->added++;
+    struct checkpoint *same = find_exactly(c, s->tokens, s->length);
+    if (same) {
+        if (weights[kind] > weights[same->kind]) same->kind = kind;
+        same->used = c->clock;
+        if (same->state->logits_valid || !s->logits_valid) return TDM_OK;
+        return state_copy(same->state, s, err);
+    }
+    if (c->n == c->room) {
+        uint32_t room = c->room ? 2 * c->room : 16;
+        struct checkpoint *list = realloc(c->list, room * sizeof *list);
+        if (!list) return error_set(err, TDM_E_NOMEM, "no memory for %u checkpoints", room);
+        c->list = list;
+        c->room = room;
+    }
+    if (!make_room(c, s)) {
+        if (kept) *kept = false;
+        return TDM_OK;
+    }
+    struct state *fork;
+    tdm_status status = state_fork(&fork, s, err);
+    if (status) return status;
+    c->list[c->n++] = (struct checkpoint){.state = fork, .kind = kind, .used = c->clock};
+    return TDM_OK;
+}
+
+const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, uint32_t n)
+{
+    struct checkpoint *longest = NULL;
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct checkpoint *point = &c->list[i];
+        if ((!longest || point->state->length > longest->state->length) && state_is_prefix(point->state, ids, n))
+            longest = point;
+    }
+    if (!longest) return NULL;
+    longest->used = c->clock;
+    return longest->state;
+}
+
+bool checkpoints_pin(struct checkpoints *c, const tdm_id *ids, uint32_t n, bool pinned)
+{
+    struct checkpoint *point = find_exactly(c, ids, n);
+    if (point) point->pinned = pinned;
+    return point != NULL;
+}
+
+void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_t n)
+{
+    for (uint32_t i = c->n; i-- > 0;)
+        if (!c->list[i].pinned && !state_is_prefix(c->list[i].state, ids, n)) drop(c, i);
+}
+
+struct checkpoints_stats checkpoints_stats(const struct checkpoints *c)
+{
+    struct checkpoints_stats s = {.count = c->n, .bytes = total_bytes(c), .budget = c->budget, .added = c->added,
+                                  .dropped = c->dropped};
+    for (uint32_t i = 0; i < c->n; i++) s.pinned += c->list[i].pinned;
+    return s;
+}
