@@ -153,6 +153,21 @@ static const float *read_vector(struct loader *l, enum role role, uint32_t layer
     return v;
 }
 
+/* The file's [channels][taps] becomes the kernels' [taps][channels]. */
+static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *err)
+{
+    const struct config *c = &l->weights->config;
+    uint32_t channels = config_conv_channels(c), taps = c->conv_kernel;
+    float *w = (float *)l->weights->layers[layer].lin_conv; /* still being made */
+    float *copy = malloc((size_t)channels * taps * sizeof *copy);
+    if (!copy) return error_set(err, TDM_E_NOMEM, "no memory for %u channels of a convolution", channels);
+    memcpy(copy, w, (size_t)channels * taps * sizeof *copy);
+    for (uint32_t i = 0; i < channels; i++)
+        for (uint32_t j = 0; j < taps; j++) w[(size_t)j * channels + i] = copy[(size_t)i * taps + j];
+    free(copy);
+    return TDM_OK;
+}
+
 static tdm_status read_vectors(struct loader *l, tdm_error *err)
 {
     struct weights *w = l->weights;
@@ -173,6 +188,8 @@ static tdm_status read_vectors(struct loader *l, tdm_error *err)
             const float *v = read_vector(l, layer_vectors[j].role, i, &at);
             memcpy((char *)&w->layers[i] + layer_vectors[j].vector, &v, sizeof v);
         }
+        tdm_status status = w->config.full_attention[i] ? TDM_OK : transpose_conv(l, i, err);
+        if (status) return status;
     }
     return TDM_OK;
 }

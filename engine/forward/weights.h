@@ -22,7 +22,7 @@ struct layer_weights {
     const float *q_norm, *k_norm; /* [head_dim] */
     /* Gated DeltaNet */
     struct matrix lin_qkv, lin_z, lin_a, lin_b, lin_out;
-    const float *lin_conv;     /* [channels][taps] */
+    const float *lin_conv;     /* [taps][channels] */
     const float *lin_rate;     /* [value heads] -exp(A_log) */
     const float *lin_dt_bias;  /* [value heads] */
     const float *lin_norm;     /* [value dim] */

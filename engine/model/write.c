@@ -49,6 +49,11 @@ tdm_status file_writer_new(struct file_writer **out, const char *path, tdm_error
     return TDM_OK;
 }
 
+void file_writer_private(struct file_writer *w)
+{
+    fchmod(w->fd, 0600);
+}
+
 static tdm_status put(struct file_writer *w, const uint8_t *data, uint64_t bytes, tdm_error *err)
 {
     while (bytes) {

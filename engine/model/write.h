@@ -7,6 +7,8 @@
 struct file_writer;
 
 tdm_status file_writer_new(struct file_writer **out, const char *path, tdm_error *err);
+/* Before the first write: only the owner may read the file. */
+void file_writer_private(struct file_writer *w);
 /* Buffered. An error (a full disk, say) is one line with the path and the bytes written so far. */
 tdm_status file_write(struct file_writer *w, const void *data, uint64_t bytes, tdm_error *err);
 uint64_t file_written(const struct file_writer *w);

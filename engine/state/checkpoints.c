@@ -65,6 +65,14 @@ static uint32_t shared_pages(const struct state *a, const struct state *b)
     return low;
 }
 
+/* Are the tokens of a the first ones of b? Those in shared pages need no look. */
+static bool is_prefix_of(const struct state *a, const struct state *b)
+{
+    if (a->length > b->length) return false;
+    uint32_t same = shared_pages(a, b) * KV_PAGE;
+    return !memcmp(a->tokens + same, b->tokens + same, (a->length - same) * sizeof(tdm_id));
+}
+
 /* What s adds to the first n checkpoints: its own memory and the sealed pages that none of them has. */
 static uint64_t added_bytes(const struct checkpoints *c, uint32_t n, const struct state *s)
 {
@@ -90,7 +98,7 @@ static double value(const struct checkpoints *c, const struct checkpoint *point)
     for (uint32_t i = 0; i < c->n; i++) {
         const struct state *s = c->list[i].state;
         if (s->length > before && s->length < point->state->length &&
-            state_is_prefix(s, point->state->tokens, point->state->length))
+            is_prefix_of(s, point->state))
             before = s->length;
     }
     return weights[point->kind] * (double)(point->state->length - before) / (double)(1 + c->clock - point->used);

@@ -6,7 +6,7 @@
  *            u32 each: key/value type (0 f32, 1 f16, 2 q8_0), tokens, attention layers, KV heads, head dim,
  *            linear layers, key heads, value heads, key dim, value dim, convolution channels, taps, vocabulary
  *   tokens   i32 [tokens]
- *   keys and values   per attention layer, KV head: keys, then values, per position head_dim elements:
+ *   keys and values   per attention layer, KV head, position: the key, then the value, head_dim elements each:
  *            f32; f16; or q8_0: per 32 elements (the last block of a row may be shorter) an f16 scale and i8 each
  *   recurrent         f32 [linear layer][value head][key dim][value dim]
  *   convolution       f32 [linear layer][taps-1][channels], oldest first
@@ -29,7 +29,8 @@
 tdm_status statefile_save(const char *path, const struct state *s, uint64_t fingerprint, tdm_error *err);
 
 /* Replaces the contents of s. TDM_E_FORMAT: damaged, another version, shape or fingerprint; TDM_E_CONTEXT: more tokens
- * than s holds; TDM_E_IO, TDM_E_NOMEM. After an error s is empty. */
+ * than s holds; TDM_E_NOT_FOUND,
+ * TDM_E_IO, TDM_E_NOMEM. After an error s is empty. */
 tdm_status statefile_load(const char *path, struct state *s, uint64_t fingerprint, tdm_error *err);
 
 /* The bridge. The buffer is kept and reused: zero-initialise it before first use, free it with state_bytes_free. */

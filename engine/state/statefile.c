@@ -1,0 +1,529 @@
+/* One encoder and one decoder over a stream that is a file or memory; see statefile.h for the layout.
+ *
+ * The checksum: the bytes, padded with zeros to a multiple of 32, are taken as little-endian 64-bit words in four
+ * streams (word i belongs to stream i mod 4); a stream's step is h = (h ^ word) * K, h ^= h >> 32; at last the four are
+ * hashed by the same step into one. A step is a bijection of h and of the word, so any change confined to one word
+ * changes the checksum. It guards against damage, not against malice: whatever it says, sizes and ids are checked. */
+#include "engine/state/statefile.h"
+
+#include "engine/base/error.h"
+#include "engine/model/half.h"
+#include "engine/model/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied as they lie in memory");
+
+enum { VERSION = 1, FLAG_LOGITS = 1, Q8_BLOCK = 32, STAGE = 1 << 16, CHECKSUM_BYTES = 8 };
+enum { SHAPE_FIELDS = 11, HEADER_BYTES = 8 + 4 + 4 + 8 + 8 + 4 * (2 + SHAPE_FIELDS) };
+
+/* ---- Checksum ------------------------------------------------------------------------------------------------- */
+
+struct checksum {
+    uint64_t stream[4];
+};
+
+static const struct checksum checksum_start = {{1, 2, 3, 4}};
+
+static uint64_t checksum_step(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9E3779B97F4A7C15;
+    return h ^ h >> 32;
+}
+
+/* bytes is a multiple of 32. */
+static void checksum_add(struct checksum *c, const uint8_t *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 32) {
+        uint64_t words[4];
+        memcpy(words, data + i, sizeof words);
+        for (int j = 0; j < 4; j++) c->stream[j] = checksum_step(c->stream[j], words[j]);
+    }
+}
+
+static uint64_t checksum_end(const struct checksum *c)
+{
+    uint64_t h = 0;
+    for (int j = 0; j < 4; j++) h = checksum_step(h, c->stream[j]);
+    return h;
+}
+
+/* Zeros behind `bytes` bytes up to a multiple of 32; returns that. */
+static size_t pad(uint8_t *stage, size_t bytes)
+{
+    size_t padded = (bytes + 31) & ~(size_t)31;
+    memset(stage + bytes, 0, padded - bytes);
+    return padded;
+}
+
+/* ---- Streams --------------------------------------------------------------------------------------------------- */
+
+/* Where the encoder writes: to a file, or to the end of a buffer. The first error sticks. */
+struct sink {
+    struct file_writer *file;
+    struct state_bytes *memory;
+    struct checksum checksum;
+    tdm_status status;
+    tdm_error *err;
+    size_t used;
+    uint8_t stage[STAGE];
+};
+
+static void sink_out(struct sink *s, const void *data, size_t bytes)
+{
+    if (s->status) return;
+    if (s->file) {
+        s->status = file_write(s->file, data, bytes, s->err);
+        return;
+    }
+    memcpy(s->memory->data + s->memory->size, data, bytes); /* room for all was made before */
+    s->memory->size += bytes;
+}
+
+static void sink_flush(struct sink *s)
+{
+    sink_out(s, s->stage, s->used);
+    checksum_add(&s->checksum, s->stage, pad(s->stage, s->used));
+    s->used = 0;
+}
+
+static void sink_put(struct sink *s, const void *data, size_t bytes)
+{
+    const uint8_t *p = data;
+    while (bytes) {
+        size_t n = STAGE - s->used < bytes ? STAGE - s->used : bytes;
+        memcpy(s->stage + s->used, p, n);
+        s->used += n;
+        p += n;
+        bytes -= n;
+        if (s->used == STAGE) sink_flush(s);
+    }
+}
+
+static void sink_u32(struct sink *s, uint32_t v)
+{
+    sink_put(s, &v, sizeof v);
+}
+
+static void sink_u64(struct sink *s, uint64_t v)
+{
+    sink_put(s, &v, sizeof v);
+}
+
+/* Where the decoder reads: a file, or memory. The first error sticks; zeros come after it. */
+struct feed {
+    int fd; /* -1: memory */
+    const uint8_t *memory;
+    const char *name; /* for error lines */
+    uint64_t size;    /* in all, checksum included */
+    uint64_t fetched; /* bytes that came into the stage so far */
+    struct checksum checksum;
+    tdm_status status;
+    tdm_error *err;
+    size_t used, filled;
+    uint8_t stage[STAGE];
+};
+
+static bool feed_raw(struct feed *f, void *out, size_t bytes)
+{
+    if (f->fd < 0) {
+        memcpy(out, f->memory + f->fetched, bytes);
+        f->fetched += bytes;
+        return true;
+    }
+    for (uint8_t *p = out; bytes;) {
+        ssize_t n = read(f->fd, p, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) f->status = error_errno(f->err, TDM_E_IO, "%s: cannot read", f->name);
+        if (n == 0)
+            f->status = error_set(f->err, TDM_E_FORMAT, "%s: shortened while reading, at byte %llu", f->name,
+                                  (unsigned long long)f->fetched);
+        if (n <= 0) return false;
+        p += n;
+        bytes -= (size_t)n;
+        f->fetched += (uint64_t)n;
+    }
+    return true;
+}
+
+static void feed_fill(struct feed *f)
+{
+    uint64_t left = f->size - CHECKSUM_BYTES - f->fetched;
+    f->used = 0;
+    f->filled = left < STAGE ? (size_t)left : STAGE;
+    if (!f->filled) f->status = error_set(f->err, TDM_E_FORMAT, "%s: ends too early", f->name);
+    if (f->status || !feed_raw(f, f->stage, f->filled)) return;
+    checksum_add(&f->checksum, f->stage, pad(f->stage, f->filled));
+}
+
+static void feed_take(struct feed *f, void *out, size_t bytes)
+{
+    for (uint8_t *p = out; bytes;) {
+        if (!f->status && f->used == f->filled) feed_fill(f);
+        if (f->status) {
+            memset(p, 0, bytes);
+            return;
+        }
+        size_t n = f->filled - f->used < bytes ? f->filled - f->used : bytes;
+        memcpy(p, f->stage + f->used, n);
+        f->used += n;
+        p += n;
+        bytes -= n;
+    }
+}
+
+static uint32_t feed_u32(struct feed *f)
+{
+    uint32_t v;
+    feed_take(f, &v, sizeof v);
+    return v;
+}
+
+static uint64_t feed_u64(struct feed *f)
+{
+    uint64_t v;
+    feed_take(f, &v, sizeof v);
+    return v;
+}
+
+/* ---- Rows of keys and values ----------------------------------------------------------------------------------- */
+
+static size_t row_bytes(enum kv_type type, uint32_t head_dim)
+{
+    uint32_t blocks = (head_dim + Q8_BLOCK - 1) / Q8_BLOCK;
+    return type == KV_F32 ? 4 * (size_t)head_dim : type == KV_F16 ? 2 * (size_t)head_dim : head_dim + 2 * (size_t)blocks;
+}
+
+enum { ROW_MAX_BYTES = 4 * CONFIG_MAX_HEAD };
+
+static void encode_row(enum kv_type type, uint32_t n, const float *x, uint8_t *out)
+{
+    if (type == KV_F32) memcpy(out, x, n * sizeof *x);
+    for (uint32_t i = 0; type == KV_F16 && i < n; i++) {
+        uint16_t half = f16_narrow(x[i]);
+        memcpy(out + 2 * i, &half, 2);
+    }
+    for (uint32_t b = 0; type == KV_Q8_0 && b < n; b += Q8_BLOCK) {
+        uint32_t block = n - b < Q8_BLOCK ? n - b : Q8_BLOCK;
+        float largest = 0;
+        for (uint32_t i = b; i < b + block; i++) largest = fmaxf(largest, fabsf(x[i]));
+        uint16_t scale = f16_narrow(largest / 127);
+        float inverse = f16_widen(scale) > 0 ? 1 / f16_widen(scale) : 0;
+        memcpy(out, &scale, 2);
+        for (uint32_t i = 0; i < block; i++)
+            out[2 + i] = (uint8_t)(int8_t)lrintf(fmaxf(-127, fminf(127, x[b + i] * inverse)));
+        out += 2 + block;
+    }
+}
+
+static void decode_row(enum kv_type type, uint32_t n, const uint8_t *in, float *x)
+{
+    if (type == KV_F32) memcpy(x, in, n * sizeof *x);
+    for (uint32_t i = 0; type == KV_F16 && i < n; i++) {
+        uint16_t half;
+        memcpy(&half, in + 2 * i, 2);
+        x[i] = f16_widen(half);
+    }
+    for (uint32_t b = 0; type == KV_Q8_0 && b < n; b += Q8_BLOCK) {
+        uint32_t block = n - b < Q8_BLOCK ? n - b : Q8_BLOCK;
+        uint16_t scale;
+        memcpy(&scale, in, 2);
+        for (uint32_t i = 0; i < block; i++) x[b + i] = (float)(int8_t)in[2 + i] * f16_widen(scale);
+        in += 2 + block;
+    }
+}
+
+/* ---- The order of value heads ---------------------------------------------------------------------------------- */
+
+/* Where this model keeps the value head that the original checkpoint numbers `head`. */
+static uint32_t own_head(const struct state_shape *s, uint32_t head)
+{
+    uint32_t served = s->value_heads / s->key_heads;
+    return s->value_heads_tiled ? head / served + head % served * s->key_heads : head;
+}
+
+/* Where it keeps the channel that the original numbers `channel`; runs of value_dim channels stay together. */
+static uint32_t own_channel(const struct state_shape *s, uint32_t channel)
+{
+    uint32_t first = 2 * s->key_heads * s->key_dim; /* of the values */
+    if (channel < first) return channel;
+    uint32_t head = (channel - first) / s->value_dim;
+    return first + own_head(s, head) * s->value_dim + (channel - first) % s->value_dim;
+}
+
+/* ---- Encoding -------------------------------------------------------------------------------------------------- */
+
+static uint64_t encoded_bytes(const struct state_shape *s, enum kv_type kv, uint32_t tokens, bool logits)
+{
+    return HEADER_BYTES + (uint64_t)tokens * sizeof(tdm_id) +
+           (uint64_t)2 * s->attention_layers * s->kv_heads * tokens * row_bytes(kv, s->head_dim) +
+           (state_recurrent_floats(s) + state_conv_floats(s) + (logits ? s->vocab : 0)) * (uint64_t)sizeof(float) +
+           CHECKSUM_BYTES;
+}
+
+static void shape_fields(const struct state_shape *s, uint32_t field[SHAPE_FIELDS])
+{
+    const uint32_t all[] = {s->attention_layers, s->kv_heads, s->head_dim, s->linear_layers, s->key_heads,
+                            s->value_heads, s->key_dim, s->value_dim, s->conv_channels, s->conv_taps, s->vocab};
+    _Static_assert(sizeof all / sizeof *all == SHAPE_FIELDS, "one for each field of the header");
+    memcpy(field, all, sizeof all);
+}
+
+static void encode(const struct state *s, uint64_t fingerprint, struct sink *out)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    const struct kernels *kernels = pool_kernels(s->pool);
+    enum kv_type kv = pool_kv(s->pool);
+    uint32_t field[SHAPE_FIELDS];
+    shape_fields(shape, field);
+    sink_put(out, "TDMSTATE", 8);
+    sink_u32(out, VERSION);
+    sink_u32(out, s->logits_valid ? FLAG_LOGITS : 0);
+    sink_u64(out, fingerprint);
+    sink_u64(out, encoded_bytes(shape, kv, s->length, s->logits_valid));
+    sink_u32(out, (uint32_t)kv);
+    sink_u32(out, s->length);
+    sink_put(out, field, sizeof field);
+    sink_put(out, s->tokens, s->length * sizeof *s->tokens);
+
+    size_t bytes = row_bytes(kv, shape->head_dim);
+    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads; i++) {
+        for (uint32_t position = 0; position < s->length; position++) {
+            const struct page *page = s->pages[position / KV_PAGE];
+            float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
+            uint8_t row[ROW_MAX_BYTES];
+            kernels->kv_load(kv, shape->head_dim, pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
+                             pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads), position % KV_PAGE, k,
+                             v);
+            encode_row(kv, shape->head_dim, k, row);
+            sink_put(out, row, bytes);
+            encode_row(kv, shape->head_dim, v, row);
+            sink_put(out, row, bytes);
+        }
+    }
+    for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads; i++) {
+        uint32_t layer = i / shape->value_heads, head = own_head(shape, i % shape->value_heads);
+        for (uint32_t d = 0; d < shape->key_dim; d++) {
+            for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
+                uint32_t width = state_shape_width(shape, slab);
+                sink_put(out, state_slab(s, layer, head, slab) + (size_t)d * width, width * sizeof(float));
+            }
+        }
+    }
+    for (uint32_t i = 0; i < shape->linear_layers * (shape->conv_taps - 1); i++) {
+        const float *row = s->conv + (size_t)i * shape->conv_channels;
+        uint32_t values = 2 * shape->key_heads * shape->key_dim;
+        sink_put(out, row, values * sizeof *row);
+        for (uint32_t c = values; c < shape->conv_channels; c += shape->value_dim)
+            sink_put(out, row + own_channel(shape, c), shape->value_dim * sizeof *row);
+    }
+    if (s->logits_valid) sink_put(out, s->logits, shape->vocab * sizeof *s->logits);
+    sink_flush(out);
+    uint64_t sum = checksum_end(&out->checksum);
+    sink_out(out, &sum, sizeof sum);
+}
+
+/* ---- Decoding -------------------------------------------------------------------------------------------------- */
+
+static void decode_header(struct feed *in, const struct state *s, uint64_t fingerprint, enum kv_type *kv,
+                          uint32_t *tokens, bool *logits)
+{
+    static const char *const names[] = {"attention layers", "KV heads", "head dim", "linear layers", "key heads",
+                                        "value heads", "key dim", "value dim", "convolution channels", "taps",
+                                        "vocabulary"};
+    const struct state_shape *shape = pool_shape(s->pool);
+    char magic[8];
+    feed_take(in, magic, sizeof magic);
+    uint32_t version = feed_u32(in), flags = feed_u32(in);
+    uint64_t print = feed_u64(in), size = feed_u64(in);
+    uint32_t type = feed_u32(in), n = feed_u32(in), field[SHAPE_FIELDS], expected[SHAPE_FIELDS];
+    feed_take(in, field, sizeof field);
+    if (in->status) return;
+    shape_fields(shape, expected);
+
+    tdm_error *err = in->err;
+    if (memcmp(magic, "TDMSTATE", 8))
+        in->status = error_set(err, TDM_E_FORMAT, "%s: no state file (it does not begin with TDMSTATE)", in->name);
+    else if (version != VERSION)
+        in->status = error_set(err, TDM_E_FORMAT, "%s: version %u, expected %d", in->name, version, VERSION);
+    else if (flags & ~(uint32_t)FLAG_LOGITS)
+        in->status = error_set(err, TDM_E_FORMAT, "%s: unknown flags 0x%x", in->name, flags);
+    else if (type > KV_Q8_0)
+        in->status = error_set(err, TDM_E_FORMAT, "%s: key/value type %u, expected 0 to 2", in->name, type);
+    else if (print != fingerprint)
+        in->status = error_set(err, TDM_E_FORMAT, "%s: made by another model or settings (fingerprint %016llx, "
+                               "expected %016llx)", in->name, (unsigned long long)print,
+                               (unsigned long long)fingerprint);
+    for (int i = 0; i < SHAPE_FIELDS && !in->status; i++)
+        if (field[i] != expected[i])
+            in->status = error_set(err, TDM_E_FORMAT, "%s: %u %s, expected %u", in->name, field[i], names[i],
+                                   expected[i]);
+    if (in->status) return;
+    uint64_t right = encoded_bytes(shape, (enum kv_type)type, n, flags & FLAG_LOGITS);
+    if (size != right || in->size != right)
+        in->status = error_set(err, TDM_E_FORMAT, "%s: %llu bytes, header says %llu, %u tokens take %llu", in->name,
+                               (unsigned long long)in->size, (unsigned long long)size, n, (unsigned long long)right);
+    *kv = (enum kv_type)type;
+    *tokens = n;
+    *logits = flags & FLAG_LOGITS;
+}
+
+static void decode_keys_values(struct feed *in, struct state *s, enum kv_type type, uint32_t tokens)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    size_t bytes = row_bytes(type, shape->head_dim);
+    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads && !in->status; i++) {
+        for (uint32_t position = 0; position < tokens; position++) {
+            const struct page *page = s->pages[position / KV_PAGE];
+            float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
+            uint8_t row[ROW_MAX_BYTES];
+            feed_take(in, row, bytes);
+            decode_row(type, shape->head_dim, row, k);
+            feed_take(in, row, bytes);
+            decode_row(type, shape->head_dim, row, v);
+            pool_kernels(s->pool)->kv_store(pool_kv(s->pool), shape->head_dim,
+                                            pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
+                                            pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
+                                            position % KV_PAGE, k, v);
+        }
+    }
+}
+
+static void decode_recurrent(struct feed *in, struct state *s)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads && !in->status; i++) {
+        uint32_t layer = i / shape->value_heads, head = own_head(shape, i % shape->value_heads);
+        for (uint32_t d = 0; d < shape->key_dim; d++) {
+            for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
+                uint32_t width = state_shape_width(shape, slab);
+                feed_take(in, state_slab(s, layer, head, slab) + (size_t)d * width, width * sizeof(float));
+            }
+        }
+    }
+    for (uint32_t i = 0; i < shape->linear_layers * (shape->conv_taps - 1); i++) {
+        float *row = s->conv + (size_t)i * shape->conv_channels;
+        uint32_t values = 2 * shape->key_heads * shape->key_dim;
+        feed_take(in, row, values * sizeof *row);
+        for (uint32_t c = values; c < shape->conv_channels; c += shape->value_dim)
+            feed_take(in, row + own_channel(shape, c), shape->value_dim * sizeof *row);
+    }
+}
+
+static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    enum kv_type type = KV_F32;
+    uint32_t tokens = 0;
+    bool logits = false;
+    state_clear(s);
+    if (in->size < HEADER_BYTES + CHECKSUM_BYTES)
+        return error_set(in->err, TDM_E_FORMAT, "%s: %llu bytes, too short for a state", in->name,
+                         (unsigned long long)in->size);
+    decode_header(in, s, fingerprint, &type, &tokens, &logits);
+    if (!in->status) in->status = state_make_room(s, tokens, in->err);
+    if (!in->status) feed_take(in, s->tokens, tokens * sizeof *s->tokens);
+    for (uint32_t i = 0; i < tokens && !in->status; i++)
+        if (s->tokens[i] < 0 || (uint32_t)s->tokens[i] >= shape->vocab)
+            in->status = error_set(in->err, TDM_E_FORMAT, "%s: token %u is %d, expected 0 to %u", in->name, i,
+                                   (int)s->tokens[i], shape->vocab - 1);
+    if (!in->status) decode_keys_values(in, s, type, tokens);
+    if (!in->status) decode_recurrent(in, s);
+    if (!in->status && logits) feed_take(in, s->logits, shape->vocab * sizeof *s->logits);
+    uint64_t sum = 0;
+    if (!in->status && feed_raw(in, &sum, sizeof sum) && sum != checksum_end(&in->checksum))
+        in->status = error_set(in->err, TDM_E_FORMAT, "%s: damaged (checksum %016llx, expected %016llx)", in->name,
+                               (unsigned long long)checksum_end(&in->checksum), (unsigned long long)sum);
+    if (in->status) {
+        state_clear(s);
+        return in->status;
+    }
+    s->length = tokens;
+    s->logits_valid = logits;
+    return TDM_OK;
+}
+
+/* ---- Files and memory ------------------------------------------------------------------------------------------ */
+
+tdm_status statefile_save(const char *path, const struct state *s, uint64_t fingerprint, tdm_error *err)
+{
+    must(!s->broken);
+    struct sink *out = malloc(sizeof *out);
+    if (!out) return error_set(err, TDM_E_NOMEM, "%s: no memory to write a state", path);
+    *out = (struct sink){.checksum = checksum_start, .err = err};
+    tdm_status status = file_writer_new(&out->file, path, err);
+    if (!status) {
+        file_writer_private(out->file);
+        encode(s, fingerprint, out);
+        status = out->status;
+        if (status)
+            file_writer_abort(out->file);
+        else
+            status = file_writer_commit(out->file, err);
+    }
+    free(out);
+    return status;
+}
+
+tdm_status statefile_load(const char *path, struct state *s, uint64_t fingerprint, tdm_error *err)
+{
+    state_clear(s);
+    struct feed *in = malloc(sizeof *in);
+    if (!in) return error_set(err, TDM_E_NOMEM, "%s: no memory to read a state", path);
+    *in = (struct feed){.fd = open(path, O_RDONLY | O_CLOEXEC), .name = path, .checksum = checksum_start, .err = err};
+    struct stat st;
+    tdm_status status;
+    if (in->fd < 0 || fstat(in->fd, &st)) {
+        status = error_errno(err, errno == ENOENT ? TDM_E_NOT_FOUND : TDM_E_IO, "%s: cannot open", path);
+    } else if (!S_ISREG(st.st_mode)) {
+        status = error_set(err, TDM_E_IO, "%s: no regular file", path);
+    } else {
+        in->size = (uint64_t)st.st_size;
+        status = decode(in, s, fingerprint);
+    }
+    if (in->fd >= 0) close(in->fd);
+    free(in);
+    return status;
+}
+
+void state_bytes_free(struct state_bytes *b)
+{
+    free(b->data);
+    *b = (struct state_bytes){0};
+}
+
+tdm_status state_save_memory(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err)
+{
+    must(!s->broken);
+    uint64_t bytes = encoded_bytes(pool_shape(s->pool), pool_kv(s->pool), s->length, s->logits_valid);
+    if (bytes > out->room) {
+        uint8_t *data = realloc(out->data, bytes);
+        if (!data) return error_set(err, TDM_E_NOMEM, "no memory for a state of %llu bytes", (unsigned long long)bytes);
+        out->data = data;
+        out->room = bytes;
+    }
+    struct sink *sink = malloc(sizeof *sink);
+    if (!sink) return error_set(err, TDM_E_NOMEM, "no memory to write a state");
+    *sink = (struct sink){.memory = out, .checksum = checksum_start, .err = err};
+    out->size = 0;
+    encode(s, fingerprint, sink);
+    free(sink);
+    return TDM_OK;
+}
+
+tdm_status state_load_memory(struct state *s, uint64_t fingerprint, const void *data, size_t size, tdm_error *err)
+{
+    state_clear(s);
+    struct feed *in = malloc(sizeof *in);
+    if (!in) return error_set(err, TDM_E_NOMEM, "no memory to read a state");
+    *in = (struct feed){.fd = -1, .memory = data, .name = "state", .size = size, .checksum = checksum_start, .err = err};
+    tdm_status status = decode(in, s, fingerprint);
+    free(in);
+    return status;
+}
