@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "engine/text/added.h"
-#include "engine/text/json.h"
+#include "engine/text/jsonscan.h"
 #include "engine/text/tokenizer.h"
 
 #define FILE_MAX (256u << 20)
@@ -26,7 +26,7 @@ struct list {
 };
 
 struct document {
-    struct json json;
+    struct jsonscan json;
     struct list entries; /* struct entry: the vocabulary and the added tokens */
     struct list merges;  /* struct span */
     char *joined;        /* merges given as pairs, written with a blank: never longer than their source */
@@ -58,9 +58,9 @@ static void refuse(struct document *d, const char *what, struct span found)
                                (int)(found.length < 200 ? found.length : 200), found.bytes);
 }
 
-static tdm_id read_id(struct json *j)
+static tdm_id read_id(struct jsonscan *j)
 {
-    int64_t id = json_integer(j);
+    int64_t id = jsonscan_integer(j);
     if (!j->status && (id < 0 || id >= ID_MAX))
         j->status = error_set(j->err, TDM_E_FORMAT, "%s: expected ids from 0 to %d, found %lld", j->name, ID_MAX - 1,
                               (long long)id);
@@ -69,10 +69,10 @@ static tdm_id read_id(struct json *j)
 
 static void read_vocabulary(struct document *d)
 {
-    struct json *j = &d->json;
+    struct jsonscan *j = &d->json;
     struct span text;
-    json_object(j);
-    while (json_member(j, &text)) {
+    jsonscan_object(j);
+    while (jsonscan_member(j, &text)) {
         tdm_id id = read_id(j);
         struct entry *entry = list_add(d, &d->entries, sizeof *entry);
         if (!entry) return;
@@ -93,20 +93,20 @@ static struct span join(struct document *d, struct span left, struct span right)
 
 static void read_merges(struct document *d)
 {
-    struct json *j = &d->json;
-    json_array(j);
-    while (json_element(j)) {
+    struct jsonscan *j = &d->json;
+    jsonscan_array(j);
+    while (jsonscan_element(j)) {
         struct span merge;
-        if (json_peek(j) == '[') {
+        if (jsonscan_peek(j) == '[') {
             struct span part[2] = {{"", 0}, {"", 0}};
             int n = 0;
-            json_array(j);
-            while (json_element(j)) {
-                struct span text = json_string(j);
+            jsonscan_array(j);
+            while (jsonscan_element(j)) {
+                struct span text = jsonscan_string(j);
                 if (n < 2) part[n] = text;
                 n++;
             }
-            if (n != 2) json_fail(j, "a merge of two parts");
+            if (n != 2) jsonscan_fail(j, "a merge of two parts");
             if (j->status) return;
             if (!d->joined && !(d->joined = malloc((size_t)(j->end - j->begin)))) {
                 j->status = error_set(j->err, TDM_E_NOMEM, "%s: no memory for its merges", j->name);
@@ -114,7 +114,7 @@ static void read_merges(struct document *d)
             }
             merge = join(d, part[0], part[1]);
         } else {
-            merge = json_string(j);
+            merge = jsonscan_string(j);
         }
         struct span *slot = list_add(d, &d->merges, sizeof *slot);
         if (!slot) return;
@@ -124,31 +124,31 @@ static void read_merges(struct document *d)
 
 static void expect_empty(struct document *d, const char *what)
 {
-    if (json_null(&d->json)) return;
-    struct span text = json_string(&d->json);
+    if (jsonscan_null(&d->json)) return;
+    struct span text = jsonscan_string(&d->json);
     if (text.length) refuse(d, what, text);
 }
 
 static void expect_false(struct document *d, const char *what)
 {
-    if (!json_null(&d->json) && json_boolean(&d->json)) refuse(d, what, (struct span){"true", 4});
+    if (!jsonscan_null(&d->json) && jsonscan_boolean(&d->json)) refuse(d, what, (struct span){"true", 4});
 }
 
 static void read_model(struct document *d)
 {
-    struct json *j = &d->json;
+    struct jsonscan *j = &d->json;
     struct span key;
-    json_object(j);
-    while (json_member(j, &key)) {
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
         if (span_is(key, "type")) {
-            struct span type = json_string(j);
+            struct span type = jsonscan_string(j);
             if (!span_is(type, "BPE")) refuse(d, "model.type: expected \"BPE\", found", type);
         } else if (span_is(key, "vocab")) {
             read_vocabulary(d);
         } else if (span_is(key, "merges")) {
             read_merges(d);
         } else if (span_is(key, "ignore_merges")) {
-            d->ignore_merges = !json_null(j) && json_boolean(j);
+            d->ignore_merges = !jsonscan_null(j) && jsonscan_boolean(j);
         } else if (span_is(key, "byte_fallback")) {
             expect_false(d, "model.byte_fallback: expected false, found");
         } else if (span_is(key, "continuing_subword_prefix")) {
@@ -156,37 +156,37 @@ static void read_model(struct document *d)
         } else if (span_is(key, "end_of_word_suffix")) {
             expect_empty(d, "model.end_of_word_suffix: expected none, found");
         } else {
-            json_skip(j);
+            jsonscan_skip(j);
         }
     }
 }
 
 static void read_added(struct document *d)
 {
-    struct json *j = &d->json;
-    json_array(j);
-    while (json_element(j)) {
+    struct jsonscan *j = &d->json;
+    jsonscan_array(j);
+    while (jsonscan_element(j)) {
         struct entry entry = {.type = TOKENIZER_USER_DEFINED, .id = -1};
         struct span key;
-        json_object(j);
-        while (json_member(j, &key)) {
+        jsonscan_object(j);
+        while (jsonscan_member(j, &key)) {
             uint8_t flag = 0;
             if (span_is(key, "single_word")) flag = ADDED_SINGLE_WORD;
             if (span_is(key, "lstrip")) flag = ADDED_LSTRIP;
             if (span_is(key, "rstrip")) flag = ADDED_RSTRIP;
             if (span_is(key, "normalized")) flag = ADDED_NORMALIZED;
             if (flag)
-                entry.flags |= json_boolean(j) ? flag : 0;
+                entry.flags |= jsonscan_boolean(j) ? flag : 0;
             else if (span_is(key, "id"))
                 entry.id = read_id(j);
             else if (span_is(key, "content"))
-                entry.text = json_string(j);
+                entry.text = jsonscan_string(j);
             else if (span_is(key, "special"))
-                entry.type = json_boolean(j) ? TOKENIZER_CONTROL : TOKENIZER_USER_DEFINED;
+                entry.type = jsonscan_boolean(j) ? TOKENIZER_CONTROL : TOKENIZER_USER_DEFINED;
             else
-                json_skip(j);
+                jsonscan_skip(j);
         }
-        if (entry.id < 0 || !entry.text.bytes) json_fail(j, "an added token with id and content");
+        if (entry.id < 0 || !entry.text.bytes) jsonscan_fail(j, "an added token with id and content");
         struct entry *slot = j->status ? NULL : list_add(d, &d->entries, sizeof *slot);
         if (!slot) return;
         *slot = entry;
@@ -195,17 +195,17 @@ static void read_added(struct document *d)
 
 static void read_normalizer(struct document *d)
 {
-    struct json *j = &d->json;
+    struct jsonscan *j = &d->json;
     struct span key;
     d->nfc = false;
-    if (json_null(j)) return;
-    json_object(j);
-    while (json_member(j, &key)) {
+    if (jsonscan_null(j)) return;
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
         if (!span_is(key, "type")) {
-            json_skip(j);
+            jsonscan_skip(j);
             continue;
         }
-        struct span type = json_string(j);
+        struct span type = jsonscan_string(j);
         if (!span_is(type, "NFC")) refuse(d, "normalizer: expected \"NFC\", found", type);
         d->nfc = true;
     }
@@ -214,30 +214,30 @@ static void read_normalizer(struct document *d)
 /* A Split by a regular expression and a ByteLevel that splits no further; a Sequence holds both. */
 static void read_pre_tokenizer(struct document *d)
 {
-    struct json *j = &d->json;
+    struct jsonscan *j = &d->json;
     struct span key, inner;
-    json_object(j);
-    while (json_member(j, &key)) {
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
         if (span_is(key, "type")) {
-            struct span type = json_string(j);
+            struct span type = jsonscan_string(j);
             if (span_is(type, "ByteLevel"))
                 d->byte_level = true;
             else if (!span_is(type, "Split") && !span_is(type, "Sequence"))
                 refuse(d, "pre_tokenizer: expected Split and ByteLevel, found", type);
         } else if (span_is(key, "pretokenizers")) {
-            if (j->depth > 2) json_fail(j, "one sequence of pre-tokenizers");
-            json_array(j);
-            while (json_element(j)) read_pre_tokenizer(d);
+            if (j->depth > 2) jsonscan_fail(j, "one sequence of pre-tokenizers");
+            jsonscan_array(j);
+            while (jsonscan_element(j)) read_pre_tokenizer(d);
         } else if (span_is(key, "pattern")) {
-            json_object(j);
-            while (json_member(j, &inner)) {
-                struct span text = json_string(j);
+            jsonscan_object(j);
+            while (jsonscan_member(j, &inner)) {
+                struct span text = jsonscan_string(j);
                 if (!span_is(inner, "Regex")) refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", inner);
                 if (d->pre.bytes) refuse(d, "pre_tokenizer: expected one pattern, found also", text);
                 d->pre = text;
             }
         } else if (span_is(key, "behavior")) {
-            struct span behavior = json_string(j);
+            struct span behavior = jsonscan_string(j);
             if (!span_is(behavior, "Isolated")) refuse(d, "pre_tokenizer: expected \"Isolated\", found", behavior);
         } else if (span_is(key, "invert")) {
             expect_false(d, "pre_tokenizer.invert: expected false, found");
@@ -246,17 +246,17 @@ static void read_pre_tokenizer(struct document *d)
         } else if (span_is(key, "use_regex")) {
             expect_false(d, "pre_tokenizer.use_regex: expected false, found");
         } else {
-            json_skip(j);
+            jsonscan_skip(j);
         }
     }
 }
 
 static void read_document(struct document *d)
 {
-    struct json *j = &d->json;
+    struct jsonscan *j = &d->json;
     struct span key;
-    json_object(j);
-    while (json_member(j, &key)) {
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
         if (span_is(key, "model"))
             read_model(d);
         else if (span_is(key, "added_tokens"))
@@ -266,9 +266,9 @@ static void read_document(struct document *d)
         else if (span_is(key, "pre_tokenizer"))
             read_pre_tokenizer(d);
         else
-            json_skip(j);
+            jsonscan_skip(j);
     }
-    json_finish(j);
+    jsonscan_finish(j);
 }
 
 /* Puts the entries in order of their ids. An added token may repeat one of the vocabulary with the same text. */
@@ -330,11 +330,11 @@ tdm_status tokenizer_load_json_memory(struct tokenizer **out, const char *name, 
 {
     *out = NULL;
     struct document d = {0};
-    json_open(&d.json, name, bytes, n, err);
+    jsonscan_open(&d.json, name, bytes, n, err);
     read_document(&d);
     tdm_status status = d.json.status;
     if (!status) status = build(out, &d, err);
-    json_close(&d.json);
+    jsonscan_close(&d.json);
     free(d.entries.items);
     free(d.merges.items);
     free(d.joined);

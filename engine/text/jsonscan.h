@@ -2,30 +2,30 @@
  *
  * The caller walks the document in order, saying what it expects:
  *
- *     json_object(&j);
- *     while (json_member(&j, &key)) {
+ *     jsonscan_object(&j);
+ *     while (jsonscan_member(&j, &key)) {
  *         if (span_is(key, "ids")) {
- *             json_array(&j);
- *             while (json_element(&j)) use(json_integer(&j));
+ *             jsonscan_array(&j);
+ *             while (jsonscan_element(&j)) use(jsonscan_integer(&j));
  *         } else {
- *             json_skip(&j);
+ *             jsonscan_skip(&j);
  *         }
  *     }
- *     json_finish(&j);
+ *     jsonscan_finish(&j);
  *
  * The first error sticks (in status and in the caller's tdm_error, with the byte offset): from then on members and
  * elements end and values read as 0 or empty, so that a walk needs one check, at its end. Nesting is limited to 64.
  * Input is untrusted. Strings point into the document, or, where they hold escapes, into memory of the cursor that
- * lives until json_close; neither is terminated. */
-#ifndef TANDEM_TEXT_JSON_H
-#define TANDEM_TEXT_JSON_H
+ * lives until jsonscan_close; neither is terminated. */
+#ifndef TANDEM_TEXT_JSONSCAN_H
+#define TANDEM_TEXT_JSONSCAN_H
 
 #include <stdint.h>
 
 #include "engine/base/error.h"
 #include "engine/base/span.h"
 
-struct json {
+struct jsonscan {
     const char *name, *begin, *at, *end;
     tdm_error *err;
     tdm_status status;
@@ -36,26 +36,26 @@ struct json {
 };
 
 /* name and bytes must outlive the cursor. */
-void json_open(struct json *j, const char *name, const char *bytes, size_t n, tdm_error *err);
-void json_close(struct json *j);
+void jsonscan_open(struct jsonscan *j, const char *name, const char *bytes, size_t n, tdm_error *err);
+void jsonscan_close(struct jsonscan *j);
 
 /* The first character of the next value: { [ " t f n - or a digit; 0 at the end. */
-char json_peek(struct json *j);
+char jsonscan_peek(struct jsonscan *j);
 
-void json_object(struct json *j);
-bool json_member(struct json *j, struct span *key);
-void json_array(struct json *j);
-bool json_element(struct json *j);
-struct span json_string(struct json *j);
-int64_t json_integer(struct json *j);
-bool json_boolean(struct json *j);
+void jsonscan_object(struct jsonscan *j);
+bool jsonscan_member(struct jsonscan *j, struct span *key);
+void jsonscan_array(struct jsonscan *j);
+bool jsonscan_element(struct jsonscan *j);
+struct span jsonscan_string(struct jsonscan *j);
+int64_t jsonscan_integer(struct jsonscan *j);
+bool jsonscan_boolean(struct jsonscan *j);
 /* Is the next value null? If so it is read. */
-bool json_null(struct json *j);
-void json_skip(struct json *j);
+bool jsonscan_null(struct jsonscan *j);
+void jsonscan_skip(struct jsonscan *j);
 /* Nothing but white space may follow. */
-void json_finish(struct json *j);
+void jsonscan_finish(struct jsonscan *j);
 
 /* Marks the document as wrong at the cursor. */
-void json_fail(struct json *j, const char *expected);
+void jsonscan_fail(struct jsonscan *j, const char *expected);
 
 #endif

@@ -1,4 +1,4 @@
-#include "engine/text/json.h"
+#include "engine/text/jsonscan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +6,18 @@
 
 #define DEPTH_MAX 64
 
-void json_open(struct json *j, const char *name, const char *bytes, size_t n, tdm_error *err)
+void jsonscan_open(struct jsonscan *j, const char *name, const char *bytes, size_t n, tdm_error *err)
 {
-    *j = (struct json){.name = name, .begin = bytes, .at = bytes, .end = bytes + n, .err = err};
+    *j = (struct jsonscan){.name = name, .begin = bytes, .at = bytes, .end = bytes + n, .err = err};
 }
 
-void json_close(struct json *j)
+void jsonscan_close(struct jsonscan *j)
 {
     free(j->decoded);
     j->decoded = NULL;
 }
 
-static void fail(struct json *j, tdm_status status, const char *expected)
+static void fail(struct jsonscan *j, tdm_status status, const char *expected)
 {
     if (j->status) return;
     size_t offset = (size_t)(j->at - j->begin);
@@ -30,47 +30,47 @@ static void fail(struct json *j, tdm_status status, const char *expected)
     j->at = j->end;
 }
 
-void json_fail(struct json *j, const char *expected)
+void jsonscan_fail(struct jsonscan *j, const char *expected)
 {
     fail(j, TDM_E_FORMAT, expected);
 }
 
-static void skip_space(struct json *j)
+static void skip_space(struct jsonscan *j)
 {
     while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t')) j->at++;
 }
 
-char json_peek(struct json *j)
+char jsonscan_peek(struct jsonscan *j)
 {
     skip_space(j);
     return j->at < j->end ? *j->at : 0;
 }
 
-static bool expect(struct json *j, char c, const char *what)
+static bool expect(struct jsonscan *j, char c, const char *what)
 {
-    if (json_peek(j) != c || j->at == j->end) {
-        json_fail(j, what);
+    if (jsonscan_peek(j) != c || j->at == j->end) {
+        jsonscan_fail(j, what);
         return false;
     }
     j->at++;
     return true;
 }
 
-static void enter(struct json *j, char bracket, const char *what)
+static void enter(struct jsonscan *j, char bracket, const char *what)
 {
     if (!expect(j, bracket, what)) return;
     if (j->depth == DEPTH_MAX - 1) {
-        json_fail(j, "less nesting");
+        jsonscan_fail(j, "less nesting");
         return;
     }
     j->started &= ~(1ull << ++j->depth);
 }
 
 /* Steps over the comma before another entry; false at the closing bracket. */
-static bool another(struct json *j, char bracket, const char *what)
+static bool another(struct jsonscan *j, char bracket, const char *what)
 {
     if (j->status) return false;
-    if (json_peek(j) == bracket) {
+    if (jsonscan_peek(j) == bracket) {
         j->at++;
         j->depth--;
         return false;
@@ -81,29 +81,29 @@ static bool another(struct json *j, char bracket, const char *what)
     return true;
 }
 
-void json_object(struct json *j)
+void jsonscan_object(struct jsonscan *j)
 {
     enter(j, '{', "an object");
 }
 
-bool json_member(struct json *j, struct span *key)
+bool jsonscan_member(struct jsonscan *j, struct span *key)
 {
     if (!another(j, '}', "',' or '}'")) return false;
-    *key = json_string(j);
+    *key = jsonscan_string(j);
     return !j->status && expect(j, ':', "':'");
 }
 
-void json_array(struct json *j)
+void jsonscan_array(struct jsonscan *j)
 {
     enter(j, '[', "an array");
 }
 
-bool json_element(struct json *j)
+bool jsonscan_element(struct jsonscan *j)
 {
     return another(j, ']', "',' or ']'");
 }
 
-static bool four_digits(struct json *j, uint32_t *code)
+static bool four_digits(struct jsonscan *j, uint32_t *code)
 {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++) {
@@ -113,7 +113,7 @@ static bool four_digits(struct json *j, uint32_t *code)
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                            : -1;
         if (digit < 0) {
-            json_fail(j, "four hexadecimal digits");
+            jsonscan_fail(j, "four hexadecimal digits");
             return false;
         }
         value = value << 4 | (uint32_t)digit;
@@ -124,7 +124,7 @@ static bool four_digits(struct json *j, uint32_t *code)
 }
 
 /* One escape after its backslash. A surrogate without its other half becomes U+FFFD. */
-static char *escape(struct json *j, char *to)
+static char *escape(struct jsonscan *j, char *to)
 {
     static const char from[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
     char c = j->at < j->end ? *j->at : 0;
@@ -135,7 +135,7 @@ static char *escape(struct json *j, char *to)
         return to;
     }
     if (c != 'u') {
-        json_fail(j, "an escape");
+        jsonscan_fail(j, "an escape");
         return to;
     }
     j->at++;
@@ -154,7 +154,7 @@ static char *escape(struct json *j, char *to)
     return to + utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)to);
 }
 
-struct span json_string(struct json *j)
+struct span jsonscan_string(struct jsonscan *j)
 {
     struct span empty = {"", 0};
     if (j->status || !expect(j, '"', "a string")) return empty;
@@ -172,7 +172,7 @@ struct span json_string(struct json *j)
     to += j->at - begin;
     while (!j->status) {
         if (j->at == j->end || (unsigned char)*j->at < 0x20) {
-            json_fail(j, "the end of a string");
+            jsonscan_fail(j, "the end of a string");
             return empty;
         }
         char c = *j->at++;
@@ -187,77 +187,77 @@ struct span json_string(struct json *j)
     return (struct span){start, (size_t)(to - start)};
 }
 
-int64_t json_integer(struct json *j)
+int64_t jsonscan_integer(struct jsonscan *j)
 {
-    bool negative = json_peek(j) == '-';
+    bool negative = jsonscan_peek(j) == '-';
     if (negative) j->at++;
     const char *begin = j->at;
     int64_t value = 0;
     for (; j->at < j->end && *j->at >= '0' && *j->at <= '9' && j->at - begin < 18; j->at++) value = value * 10 + *j->at - '0';
     char next = j->at < j->end ? *j->at : 0;
     if (j->at == begin || (next >= '0' && next <= '9') || next == '.' || next == 'e' || next == 'E') {
-        json_fail(j, "an integer");
+        jsonscan_fail(j, "an integer");
         return 0;
     }
     return negative ? -value : value;
 }
 
-static bool word(struct json *j, const char *text)
+static bool word(struct jsonscan *j, const char *text)
 {
     size_t n = strlen(text);
-    json_peek(j);
+    jsonscan_peek(j);
     if ((size_t)(j->end - j->at) < n || memcmp(j->at, text, n)) return false;
     j->at += n;
     return true;
 }
 
-bool json_boolean(struct json *j)
+bool jsonscan_boolean(struct jsonscan *j)
 {
     if (word(j, "true")) return true;
-    if (!word(j, "false")) json_fail(j, "true or false");
+    if (!word(j, "false")) jsonscan_fail(j, "true or false");
     return false;
 }
 
-bool json_null(struct json *j)
+bool jsonscan_null(struct jsonscan *j)
 {
     return word(j, "null");
 }
 
-static void skip_number(struct json *j)
+static void skip_number(struct jsonscan *j)
 {
     const char *begin = j->at;
     while (j->at < j->end && *j->at && strchr("+-.0123456789eE", *j->at)) j->at++;
-    if (j->at == begin) json_fail(j, "a value");
+    if (j->at == begin) jsonscan_fail(j, "a value");
 }
 
 /* Steps over one value without recursion: containers are entered and left until the depth is as before. */
-void json_skip(struct json *j)
+void jsonscan_skip(struct jsonscan *j)
 {
     int depth = j->depth;
     uint64_t objects = 0; /* bit d: the container at depth d is an object */
     do {
         struct span key;
         if (j->depth > depth) {
-            bool more = objects >> j->depth & 1 ? json_member(j, &key) : json_element(j);
+            bool more = objects >> j->depth & 1 ? jsonscan_member(j, &key) : jsonscan_element(j);
             if (!more) continue;
         }
-        char c = json_peek(j);
+        char c = jsonscan_peek(j);
         if (c == '{') {
-            json_object(j);
+            jsonscan_object(j);
             objects |= 1ull << j->depth;
         } else if (c == '[') {
-            json_array(j);
+            jsonscan_array(j);
             objects &= ~(1ull << j->depth);
         } else if (c == '"') {
-            json_string(j);
+            jsonscan_string(j);
         } else if (!word(j, "true") && !word(j, "false") && !word(j, "null")) {
             skip_number(j);
         }
     } while (!j->status && j->depth > depth);
 }
 
-void json_finish(struct json *j)
+void jsonscan_finish(struct jsonscan *j)
 {
     if (j->status) return;
-    if (json_peek(j) || j->at != j->end) json_fail(j, "the end of the file");
+    if (jsonscan_peek(j) || j->at != j->end) jsonscan_fail(j, "the end of the file");
 }
