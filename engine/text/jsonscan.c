@@ -193,7 +193,8 @@ int64_t jsonscan_integer(struct jsonscan *j)
     if (negative) j->at++;
     const char *begin = j->at;
     int64_t value = 0;
-    for (; j->at < j->end && *j->at >= '0' && *j->at <= '9' && j->at - begin < 18; j->at++) value = value * 10 + *j->at - '0';
+    for (; j->at < j->end && *j->at >= '0' && *j->at <= '9' && j->at - begin < 18; j->at++)
+        value = value * 10 + *j->at - '0';
     char next = j->at < j->end ? *j->at : 0;
     if (j->at == begin || (next >= '0' && next <= '9') || next == '.' || next == 'e' || next == 'E') {
         jsonscan_fail(j, "an integer");

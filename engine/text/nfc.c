@@ -12,9 +12,9 @@
 
 struct work {
     struct nfc *out;
-    size_t room;        /* of out->buffer */
+    size_t room; /* of out->buffer */
     size_t change_room;
-    int32_t *codes;     /* of one stretch, with as much again for sorting */
+    int32_t *codes; /* of one stretch, with as much again for sorting */
     size_t code_room;
 };
 

@@ -14,7 +14,7 @@ static const char *const marks[MARKS] = {"<|im_start|>", "<|im_end|>", "<think>"
 static const char *const role_names[] = {[TDM_SYSTEM] = "system", [TDM_USER] = "user", [TDM_ASSISTANT] = "assistant"};
 
 /* More than the template's own text around one message, and marks in it. */
-#define AROUND 128
+#define AROUND       128
 #define MARKS_AROUND 4
 
 struct mark {
@@ -131,7 +131,8 @@ static tdm_status find_query(const struct template_options *options, const tdm_m
             return error_set(err, TDM_E_REFUSED, "the chat template refuses: message %zu has an unknown role", i + 1);
         if (strict && i > 0 && messages[i].role == TDM_SYSTEM)
             return error_set(err, TDM_E_REFUSED,
-                             "the chat template refuses: message %zu is a system message, which must come first", i + 1);
+                             "the chat template refuses: message %zu is a system message, which must come first",
+                             i + 1);
     }
     if (options->open) {
         if (!n || messages[n - 1].role == TDM_SYSTEM || options->generation)
@@ -185,8 +186,7 @@ static tdm_status stable_part(const struct tokenizer *t, struct span *text, tdm_
     size_t n = text->length - unicode_incomplete(text->bytes, text->length), length = 0;
     struct span limit = strip((struct span){text->bytes, n});
     if (limit.length) n -= (size_t)(limit.bytes - text->bytes);
-    tdm_status status =
-        limit.length ? tokenizer_stable_prefix(t, limit.bytes, n, limit.length, &length, err) : TDM_OK;
+    tdm_status status = limit.length ? tokenizer_stable_prefix(t, limit.bytes, n, limit.length, &length, err) : TDM_OK;
     *text = (struct span){limit.bytes, length};
     return status;
 }
@@ -242,8 +242,8 @@ static tdm_status render(struct rendering *r, const struct tokenizer *t, const s
     uint64_t room = AROUND + 1, mark_room = 0;
     bool fits = size_mul(n + 1, MARKS_AROUND * sizeof *r->marks, &mark_room);
     for (size_t i = 0; i < n; i++)
-        fits = fits && size_add(room, messages[i].length, &room) && size_add(room, messages[i].thinking_length, &room) &&
-               size_add(room, AROUND, &room);
+        fits = fits && size_add(room, messages[i].length, &room) &&
+               size_add(room, messages[i].thinking_length, &room) && size_add(room, AROUND, &room);
     r->text = fits ? malloc(room) : NULL;
     r->marks = fits ? malloc(mark_room) : NULL;
     if (!r->text || !r->marks) {

@@ -3,18 +3,18 @@
  * Form (Qwen3.5): every message is `<|im_start|>ROLE\nTEXT<|im_end|>\n`, TEXT without the white space at its ends (as
  * Python's str.strip() removes it). An assistant message after the last user message keeps its thinking, as
  * `<think>\nTHINKING\n</think>\n\n` before TEXT; earlier ones lose it. Where a message gives no thinking
- * (tdm_message.thinking NULL) and its text holds `</think>`, what comes before that is the thinking. The prompt of a reply
- * ends with `<|im_start|>assistant\n` and `<think>\n`, thinking on, or `<think>\n\n</think>\n\n`, off. Refused, as by the
- * original: no messages, no user message (one that is only a `<tool_response>` does not count), a system message that is
- * not the first.
+ * (tdm_message.thinking NULL) and its text holds `</think>`, what comes before that is the thinking. The prompt of a
+ * reply ends with `<|im_start|>assistant\n` and `<think>\n`, thinking on, or `<think>\n\n</think>\n\n`, off. Refused,
+ * as by the original: no messages, no user message (one that is only a `<tool_response>` does not count), a system
+ * message that is not the first.
  *
  * The built-in model's template differs: it refuses nothing, knows no thinking (TEXT is left as it is, and the block of
  * an assistant message after the last user message is empty), and every prompt ends with the empty block.
  *
- * Ids: what the template writes as `<|im_start|>`, `<|im_end|>`, `<think>`, `</think>` is those tokens, or ordinary text
- * where the vocabulary has no such token. Everything between two tokens is tokenised as one string in which nothing is
- * an added token: a message can't forge a turn. So a message's ids do not depend on the text of others, and may be
- * kept: only whether it comes after the last user message counts.
+ * Ids: what the template writes as `<|im_start|>`, `<|im_end|>`, `<think>`, `</think>` is those tokens, or ordinary
+ * text where the vocabulary has no such token. Everything between two tokens is tokenised as one string in which
+ * nothing is an added token: a message can't forge a turn. So a message's ids do not depend on the text of others, and
+ * may be kept: only whether it comes after the last user message counts.
  *
  * Threads: pure functions.
  */
@@ -54,14 +54,14 @@ struct template_place {
 tdm_status template_render(const struct template_options *options, const tdm_message *messages, size_t n, char **text,
                            size_t *length, struct template_place *places, tdm_error *err);
 
-/* Appends the prompt's ids, from message `first` on (0: all; n: only what generation adds); ends count bytes of the whole
- * rendered text. first > 0 is TDM_E_UNSUPPORTED where <|im_start|> is no token. places: [n] or NULL. */
+/* Appends the prompt's ids, from message `first` on (0: all; n: only what generation adds); ends count bytes of the
+ * whole rendered text. first > 0 is TDM_E_UNSUPPORTED where <|im_start|> is no token. places: [n] or NULL. */
 tdm_status template_encode(const struct tokenizer *t, const struct template_options *options,
                            const tdm_message *messages, size_t n, size_t first, struct ids *out,
                            struct template_place *places, tdm_error *err);
 
-/* How many of the ids end at or before a byte: those of place->end are the prompt less the suffix that closes the message
- * and opens the reply. */
+/* How many of the ids end at or before a byte: those of place->end are the prompt less the suffix that closes the
+ * message and opens the reply. */
 size_t template_count(const struct ids *ids, size_t end);
 
 /* How many bytes of a message's text ids that end at `end` have read, the white space before it included: from 0 to

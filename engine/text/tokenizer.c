@@ -9,7 +9,7 @@
 #include "engine/text/split.h"
 #include "engine/text/unicode.h"
 
-#define IDS_MAX (1 << 20)
+#define IDS_MAX   (1 << 20)
 #define BYTES_MAX (1u << 30) /* of all tokens together: their offsets have 32 bits */
 
 struct tokenizer {
@@ -188,9 +188,8 @@ tdm_status tokenizer_load_parts(struct tokenizer **out, const struct tokenizer_p
     enum split_rule rule;
     if (!split_rule_of_regex(parts->pre.bytes, parts->pre.length, &rule) &&
         !split_rule_of_name(parts->pre.bytes, parts->pre.length, &rule))
-        return error_set(err, TDM_E_UNSUPPORTED,
-                         "%s: expected the splitting rule of qwen2 or qwen35, found \"%.*s\"", parts->name,
-                         (int)(parts->pre.length < 200 ? parts->pre.length : 200), parts->pre.bytes);
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: expected the splitting rule of qwen2 or qwen35, found \"%.*s\"",
+                         parts->name, (int)(parts->pre.length < 200 ? parts->pre.length : 200), parts->pre.bytes);
     if (parts->token_count > IDS_MAX)
         return error_set(err, TDM_E_FORMAT, "%s: expected at most %d tokens, found %zu", parts->name, IDS_MAX,
                          parts->token_count);
@@ -286,7 +285,8 @@ static tdm_status encode_stretch(struct encoding *e, const char *text, size_t n,
     }
     if (!status) status = encode_plain(e, nfc.text, at, nfc.length);
     size_t cursor = 0;
-    for (size_t i = first; i < e->out->count; i++) e->out->end[i] = base + nfc_source(&nfc, e->out->end[i], &cursor, NULL);
+    for (size_t i = first; i < e->out->count; i++)
+        e->out->end[i] = base + nfc_source(&nfc, e->out->end[i], &cursor, NULL);
     nfc_free(&nfc);
     return status;
 }
@@ -319,8 +319,8 @@ static bool all_space(const struct tokenizer *t, const char *text, size_t begin,
     return begin == end;
 }
 
-tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit,
-                                   size_t *length, tdm_error *err)
+tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit, size_t *length,
+                                   tdm_error *err)
 {
     *length = 0;
     n -= unicode_incomplete(text, n);

@@ -62,8 +62,8 @@ tdm_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t 
  * length on, with whatever is added to it, continues the ids exactly; so a caller may keep the ids of the stable
  * part and look at the rest only. Where the text may also end at `limit` <= n, if what follows is cut off, the stable
  * part ends there at the latest; else limit is n. */
-tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit,
-                                   size_t *length, tdm_error *err);
+tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit, size_t *length,
+                                   tdm_error *err);
 
 /* Ids are 0 .. tokenizer_count() - 1, holes included. */
 tdm_id tokenizer_count(const struct tokenizer *t);

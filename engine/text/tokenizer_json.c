@@ -10,7 +10,7 @@
 #include "engine/text/tokenizer.h"
 
 #define FILE_MAX (256u << 20)
-#define ID_MAX (1 << 20)
+#define ID_MAX   (1 << 20)
 
 struct entry {
     struct span text;
@@ -232,7 +232,8 @@ static void read_pre_tokenizer(struct document *d)
             jsonscan_object(j);
             while (jsonscan_member(j, &inner)) {
                 struct span text = jsonscan_string(j);
-                if (!span_is(inner, "Regex")) refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", inner);
+                if (!span_is(inner, "Regex"))
+                    refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", inner);
                 if (d->pre.bytes) refuse(d, "pre_tokenizer: expected one pattern, found also", text);
                 d->pre = text;
             }
@@ -281,7 +282,9 @@ static tdm_status build(struct tokenizer **out, struct document *d, tdm_error *e
     if (!count || !d->pre.bytes || !d->byte_level)
         return error_set(err, TDM_E_UNSUPPORTED,
                          "%s: expected a vocabulary and a pre_tokenizer of Split and ByteLevel, found %s", d->json.name,
-                         !count ? "no token" : !d->pre.bytes ? "no pattern to split by" : "no ByteLevel");
+                         !count          ? "no token"
+                         : !d->pre.bytes ? "no pattern to split by"
+                                         : "no ByteLevel");
     struct span *tokens = calloc(count, sizeof *tokens);
     int32_t *types = calloc(count, sizeof *types);
     uint8_t *flags = calloc(count, 1);
@@ -293,9 +296,10 @@ static tdm_status build(struct tokenizer **out, struct document *d, tdm_error *e
         struct span *slot = &tokens[entry->id];
         if (slot->bytes && (entry->type == TOKENIZER_NORMAL) == (types[entry->id] == TOKENIZER_NORMAL)) {
             status = error_set(err, TDM_E_FORMAT, "%s: two tokens have the id %d", d->json.name, (int)entry->id);
-        } else if (slot->bytes && (slot->length != entry->text.length ||
-                                   memcmp(slot->bytes, entry->text.bytes, entry->text.length))) {
-            status = error_set(err, TDM_E_FORMAT, "%s: added token %d: expected \"%.*s\" as in the vocabulary, found \"%.*s\"",
+        } else if (slot->bytes &&
+                   (slot->length != entry->text.length || memcmp(slot->bytes, entry->text.bytes, entry->text.length))) {
+            status = error_set(err, TDM_E_FORMAT,
+                               "%s: added token %d: expected \"%.*s\" as in the vocabulary, found \"%.*s\"",
                                d->json.name, (int)entry->id, (int)(slot->length < 60 ? slot->length : 60), slot->bytes,
                                (int)(entry->text.length < 60 ? entry->text.length : 60), entry->text.bytes);
         } else if (!slot->bytes || entry->type != TOKENIZER_NORMAL) {

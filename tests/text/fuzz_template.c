@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-#define MESSAGES 8
+#define MESSAGES             8
 #define must_hold(condition) ((condition) ? (void)0 : abort())
 
 static struct tokenizer *load(void)
@@ -57,7 +57,8 @@ static void check_ids(const struct tokenizer *t, const struct template_options *
     must_hold(!ids.count || ids.end[ids.count - 1] == length);
     for (size_t i = 0; i < n; i++) {
         must_hold(places[i].end - places[i].begin + places[i].source <= messages[i].length);
-        must_hold(!memcmp(text + places[i].begin, messages[i].text + places[i].source, places[i].end - places[i].begin));
+        must_hold(
+            !memcmp(text + places[i].begin, messages[i].text + places[i].source, places[i].end - places[i].begin));
         must_hold(template_read(&places[i], length) <= messages[i].length);
     }
     if (n && messages[n - 1].role == TDM_USER) {

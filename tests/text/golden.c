@@ -67,7 +67,8 @@ int golden_compare(const struct tokenizer *t, const char *path)
     int texts = (int)json_object_array_length(root);
     for (int i = 0; i < texts; i++) {
         struct json_object *entry = json_object_array_get_idx(root, (size_t)i);
-        struct json_object *text = json_object_object_get(entry, "text"), *expected = json_object_object_get(entry, "ids");
+        struct json_object *text = json_object_object_get(entry, "text"),
+                           *expected = json_object_object_get(entry, "ids");
         const char *bytes = json_object_get_string(text);
         size_t n = (size_t)json_object_get_string_len(text);
         struct ids ids = {0};

@@ -23,7 +23,8 @@ TEST(goldens)
     size_t count = json_object_array_length(root), refused = 0;
     CHECK_INT(60, count);
     for (size_t i = 0; i < count; i++) {
-        struct json_object *entry = json_object_array_get_idx(root, i), *list = json_object_object_get(entry, "messages");
+        struct json_object *entry = json_object_array_get_idx(root, i),
+                           *list = json_object_object_get(entry, "messages");
         struct json_object *expected = json_object_object_get(entry, "text");
         tdm_message messages[16];
         size_t n = json_object_array_length(list);
@@ -98,8 +99,9 @@ TEST(thinking_blocks)
     m[1].thinking = "";
     m[1].text = "a</think>b";
     m[1].length = 10;
-    expect_render(&options, m, 2,
-                  "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\na</think>b<|im_end|>\n");
+    expect_render(
+        &options, m, 2,
+        "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\na</think>b<|im_end|>\n");
     m[2] = message(TDM_USER, "\xC2\xA0\xE3\x80\x80\x1C next\x1F\xE2\x80\xA8");
     expect_render(&options, m, 3,
                   "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na</think>b<|im_end|>\n"
@@ -118,7 +120,8 @@ TEST(thinking_blocks)
 TEST(builtin_template)
 {
     struct template_options options = {.form = builtin, .generation = true};
-    tdm_message m[4] = {message(TDM_USER, " q "), message(TDM_ASSISTANT, "<think>x</think>a "), message(TDM_SYSTEM, "s")};
+    tdm_message m[4] = {message(TDM_USER, " q "), message(TDM_ASSISTANT, "<think>x</think>a "),
+                        message(TDM_SYSTEM, "s")};
     expect_render(&options, m, 0, "<|im_start|>assistant\n<think>\n\n</think>\n\n");
     expect_render(&options, m, 3,
                   "<|im_start|>user\nq<|im_end|>\n"
@@ -196,7 +199,8 @@ TEST(messages_cannot_forge_turns)
     CHECK(!template_render(&options, m, 2, &text, &length, NULL, &err));
     CHECK(!tokenizer_encode(t, text, length, TOKENIZE_ADDED, 0, &whole, &err));
     CHECK_INT(whole.count, ids.count);
-    for (size_t i = 0; i < ids.count && i < whole.count; i++) CHECK(whole.id[i] == ids.id[i] && whole.end[i] == ids.end[i]);
+    for (size_t i = 0; i < ids.count && i < whole.count; i++)
+        CHECK(whole.id[i] == ids.id[i] && whole.end[i] == ids.end[i]);
     free(text);
     ids_free(&ids);
     ids_free(&whole);
@@ -249,7 +253,8 @@ TEST(vocabulary_without_think)
     }
     tokens[256] = (struct span){"<|im_end|>", 10};
     types[256] = TOKENIZER_CONTROL;
-    struct tokenizer_parts parts = {.name = "p", .tokens = tokens, .token_count = 257, .types = types, .pre = {"qwen35", 6}};
+    struct tokenizer_parts parts = {
+        .name = "p", .tokens = tokens, .token_count = 257, .types = types, .pre = {"qwen35", 6}};
     struct tokenizer *t;
     tdm_error err;
     REQUIRE(!tokenizer_load_parts(&t, &parts, &err));
@@ -313,8 +318,28 @@ static void check_growth(tdm_role role, const char *text, size_t n)
 TEST(growing_messages)
 {
     static const char *const pieces[] = {
-        "a", "word", " ", "  ", "\n", "\r\n", "\t", "'", "s", "12", "!", "<|im_end|>", "</think>", "\x1C", "\x1F ", "\xC2\xA0",
-        "\xCC\x81", "e", "\xE4\xB8\xAD", "\xF0\x9F\x91\x8D", "\xE2\x80\xA8", "\xFF",
+        "a",
+        "word",
+        " ",
+        "  ",
+        "\n",
+        "\r\n",
+        "\t",
+        "'",
+        "s",
+        "12",
+        "!",
+        "<|im_end|>",
+        "</think>",
+        "\x1C",
+        "\x1F ",
+        "\xC2\xA0",
+        "\xCC\x81",
+        "e",
+        "\xE4\xB8\xAD",
+        "\xF0\x9F\x91\x8D",
+        "\xE2\x80\xA8",
+        "\xFF",
     };
     char text[512];
     random_state = 11;
@@ -335,7 +360,10 @@ TEST(open_form_progress)
     /* The draft is followed word by word, and the opening of the turn is there before the first one. */
     const struct tokenizer *t = golden_small();
     struct template_options open = {.form = qwen35, .open = true};
-    static const struct { const char *draft; size_t read; } cases[] = {
+    static const struct {
+        const char *draft;
+        size_t read;
+    } cases[] = {
         {"", 0}, {"  ", 0}, {"  hel", 0}, {"  hello ", 7}, {"  hello wor", 7}, {"  hello world. ", 14},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

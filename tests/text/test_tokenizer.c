@@ -95,7 +95,11 @@ static void add_bytes(struct vocabulary *v)
 static struct tokenizer_parts parts_of(const struct vocabulary *v)
 {
     return (struct tokenizer_parts){
-        .name = "parts", .tokens = v->tokens, .token_count = v->count, .types = v->types, .added_flags = v->flags,
+        .name = "parts",
+        .tokens = v->tokens,
+        .token_count = v->count,
+        .types = v->types,
+        .added_flags = v->flags,
         .pre = {"qwen35", 6},
     };
 }
@@ -111,15 +115,15 @@ static void expect_ids(const struct tokenizer *t, const char *text, const int *e
 TEST(parts_with_flags)
 {
     struct vocabulary v = {0};
-    add_bytes(&v);                                                    /* 0-255 */
-    add_token(&v, "ab", TOKENIZER_NORMAL, 0);                         /* 256 */
-    add_token(&v, "abc", TOKENIZER_NORMAL, 0);                        /* 257: no merge makes it */
-    add_token(&v, "bc", TOKENIZER_NORMAL, 0);                         /* 258 */
-    add_token(&v, "", TOKENIZER_UNUSED, 0);                           /* 259 */
-    add_token(&v, "<l>", TOKENIZER_CONTROL, ADDED_LSTRIP);            /* 260 */
-    add_token(&v, "<r>", TOKENIZER_CONTROL, ADDED_RSTRIP);            /* 261 */
-    add_token(&v, "word", TOKENIZER_USER_DEFINED, ADDED_SINGLE_WORD); /* 262 */
-    add_token(&v, "<r>>", TOKENIZER_CONTROL, 0);                      /* 263: the longest counts */
+    add_bytes(&v);                                                        /* 0-255 */
+    add_token(&v, "ab", TOKENIZER_NORMAL, 0);                             /* 256 */
+    add_token(&v, "abc", TOKENIZER_NORMAL, 0);                            /* 257: no merge makes it */
+    add_token(&v, "bc", TOKENIZER_NORMAL, 0);                             /* 258 */
+    add_token(&v, "", TOKENIZER_UNUSED, 0);                               /* 259 */
+    add_token(&v, "<l>", TOKENIZER_CONTROL, ADDED_LSTRIP);                /* 260 */
+    add_token(&v, "<r>", TOKENIZER_CONTROL, ADDED_RSTRIP);                /* 261 */
+    add_token(&v, "word", TOKENIZER_USER_DEFINED, ADDED_SINGLE_WORD);     /* 262 */
+    add_token(&v, "<r>>", TOKENIZER_CONTROL, 0);                          /* 263: the longest counts */
     add_token(&v, "\xC3\xA9!", TOKENIZER_USER_DEFINED, ADDED_NORMALIZED); /* 264: é! */
     struct span merges[] = {{"b c", 3}, {"a b", 3}};
     struct tokenizer_parts parts = parts_of(&v);
@@ -232,12 +236,69 @@ TEST(ends_count_the_original)
 /* ---- The stable part ----------------------------------------------------------------------------------------- */
 
 static const char *const pieces[] = {
-    "a", "b", "word", "The", " ", " ", "  ", "\t", "\n", "\r\n", "\r", "\n\n", "'", "'s", "'re", "'L", "L", "'\xC5\xBF",
-    "1", "23", ".", "!", "...", "=", "-", "\xCC\x81", "\xCC\xA3", "\xCC\x87", "\xCC\xB8", "\xCC\x88", "e\xCC\x81", "s\xCC\x87",
-    "\xE4\xB8\xAD\xE6\x96\x87", "\xE3\x81\x8B", "\xE3\x82\x99", "\xE1\x84\x92", "\xE1\x85\xA1", "\xE1\x86\xAB", "\xED\x95\x9C",
-    "\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9", "\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD", "\xE2\x80\x8D", "\xEF\xB8\x8F", "\xC2\xA0",
-    "\xE2\x80\x83", "\xE0\xA4\xB9\xE0\xA4\xBF", "\xE0\xA7\x87", "\xE0\xA6\xBE", "\xE0\xB8\xB2", "\xD9\x8E", "\xD9\x91", "\x01",
-    "\xFF", "\xC3", "\xA9", "\xE2\x84\xAB", "\xEF\xAC\x81", "<think>", "<|im_end|>", "\xCD\x84", "\xE2\x80\xA8", "d", "q",
+    "a",
+    "b",
+    "word",
+    "The",
+    " ",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    "'",
+    "'s",
+    "'re",
+    "'L",
+    "L",
+    "'\xC5\xBF",
+    "1",
+    "23",
+    ".",
+    "!",
+    "...",
+    "=",
+    "-",
+    "\xCC\x81",
+    "\xCC\xA3",
+    "\xCC\x87",
+    "\xCC\xB8",
+    "\xCC\x88",
+    "e\xCC\x81",
+    "s\xCC\x87",
+    "\xE4\xB8\xAD\xE6\x96\x87",
+    "\xE3\x81\x8B",
+    "\xE3\x82\x99",
+    "\xE1\x84\x92",
+    "\xE1\x85\xA1",
+    "\xE1\x86\xAB",
+    "\xED\x95\x9C",
+    "\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9",
+    "\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD",
+    "\xE2\x80\x8D",
+    "\xEF\xB8\x8F",
+    "\xC2\xA0",
+    "\xE2\x80\x83",
+    "\xE0\xA4\xB9\xE0\xA4\xBF",
+    "\xE0\xA7\x87",
+    "\xE0\xA6\xBE",
+    "\xE0\xB8\xB2",
+    "\xD9\x8E",
+    "\xD9\x91",
+    "\x01",
+    "\xFF",
+    "\xC3",
+    "\xA9",
+    "\xE2\x84\xAB",
+    "\xEF\xAC\x81",
+    "<think>",
+    "<|im_end|>",
+    "\xCD\x84",
+    "\xE2\x80\xA8",
+    "d",
+    "q",
 };
 
 static size_t random_text(char *text, int most)
@@ -316,14 +377,16 @@ TEST(stable_prefix_grows)
         const char *text;
         size_t stable;
     } cases[] = {
-        {"", 0}, {"hello", 0}, {"hello ", 5}, {"hello wor", 5}, {"hello world", 5}, {"hello world!", 11},
-        {"hello \n ", 5}, {"a  b c", 4}, {"don'", 3}, {"don't x", 5}, {"x\n\ny", 1}, {"1234", 3}, {"=\xCC\xB8", 0},
-        {"caf\xC3", 0}, {"a b\xE4\xB8", 1},
+        {"", 0},          {"hello", 0},       {"hello ", 5},
+        {"hello wor", 5}, {"hello world", 5}, {"hello world!", 11},
+        {"hello \n ", 5}, {"a  b c", 4},      {"don'", 3},
+        {"don't x", 5},   {"x\n\ny", 1},      {"1234", 3},
+        {"=\xCC\xB8", 0}, {"caf\xC3", 0},     {"a b\xE4\xB8", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t stable = 99;
-        CHECK(!tokenizer_stable_prefix(golden_small(), cases[i].text, strlen(cases[i].text),
-                                       strlen(cases[i].text), &stable, NULL));
+        CHECK(!tokenizer_stable_prefix(golden_small(), cases[i].text, strlen(cases[i].text), strlen(cases[i].text),
+                                       &stable, NULL));
         if (stable != cases[i].stable)
             CHECK_FAIL("\"%s\": expected %zu, found %zu", cases[i].text, cases[i].stable, stable);
     }
@@ -356,7 +419,9 @@ TEST(decoding_holds_back)
     expect_text((int[]){0xE4, 0xB8, 0xAD, 'x'}, 4, false, "\xE4\xB8\xADx");
     expect_text((int[]){0xE4, 0xB8, 'x'}, 3, false, "\xEF\xBF\xBDx");
     expect_text((int[]){0xE4, 0xB8}, 2, false, "\xEF\xBF\xBD");
-    expect_text((int[]){0xFF, 0xFE, 'a'}, 3, false, "\xEF\xBF\xBD\xEF\xBF\xBD" "a");
+    expect_text((int[]){0xFF, 0xFE, 'a'}, 3, false,
+                "\xEF\xBF\xBD\xEF\xBF\xBD"
+                "a");
     expect_text((int[]){0xF0, 0x9F, 0x91, 0xE4, 0xB8, 0xAD}, 6, false, "\xEF\xBF\xBD\xE4\xB8\xAD");
     expect_text((int[]){0xED, 0xA0, 0x80}, 3, false, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
     expect_text((int[]){0xC0, 0x80}, 2, false, "\xEF\xBF\xBD\xEF\xBF\xBD");
@@ -429,7 +494,8 @@ TEST(refused_files)
     expect_refused("{\"added_tokens\":[{\"content\":\"x\"}]}", "id and content");
     expect_refused("{\"model\":{\"vocab\":{\"a\":1}}} x", "the end of the file");
     expect_refused("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"x+\"}},"
-                   "\"post_processor\":{\"type\":\"ByteLevel\"}}", "no token");
+                   "\"post_processor\":{\"type\":\"ByteLevel\"}}",
+                   "no token");
     char deep[300];
     memset(deep, '[', sizeof deep);
     memcpy(deep, "{\"x\":", 5);
