@@ -2,6 +2,7 @@
 #include "engine/text/template.h"
 #include "tests/check.h"
 #include "tests/text/golden.h"
+#include "tests/text/vocabulary.h"
 
 static const struct template_form qwen35 = {TEMPLATE_QWEN35, true, false};
 static const struct template_form builtin = {TEMPLATE_BUILTIN, false, false};
@@ -240,21 +241,10 @@ TEST(messages_keep_their_ids)
 TEST(vocabulary_without_think)
 {
     /* Tokens that a vocabulary lacks are ordinary text, one string with what stands around them. */
-    struct span tokens[258];
-    int32_t types[258];
-    static char alphabet[256][3];
-    int next = 256;
-    for (int b = 0; b < 256; b++) {
-        int code = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174 ? b : next++;
-        int n = code < 0x80 ? snprintf(alphabet[b], 3, "%c", code)
-                            : snprintf(alphabet[b], 3, "%c%c", 0xC0 | code >> 6, 0x80 | (code & 63));
-        tokens[b] = (struct span){alphabet[b], (size_t)n};
-        types[b] = TOKENIZER_NORMAL;
-    }
-    tokens[256] = (struct span){"<|im_end|>", 10};
-    types[256] = TOKENIZER_CONTROL;
-    struct tokenizer_parts parts = {
-        .name = "p", .tokens = tokens, .token_count = 257, .types = types, .pre = {"qwen35", 6}};
+    struct vocabulary v = {0};
+    vocabulary_bytes(&v);
+    vocabulary_token(&v, "<|im_end|>", TOKENIZER_CONTROL, 0);
+    struct tokenizer_parts parts = vocabulary_parts(&v);
     struct tokenizer *t;
     tdm_error err;
     REQUIRE(!tokenizer_load_parts(&t, &parts, &err));
@@ -271,14 +261,6 @@ TEST(vocabulary_without_think)
 }
 
 /* ---- Growing messages ---------------------------------------------------------------------------------------- */
-
-static uint64_t random_state = 1;
-
-static uint32_t random_below(uint32_t n)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((random_state >> 33) * n >> 31);
-}
 
 /* For every beginning of a message the open form's ids begin the ids of the finished prompt. */
 static void check_growth(tdm_role role, const char *text, size_t n)
@@ -342,12 +324,12 @@ TEST(growing_messages)
         "\xFF",
     };
     char text[512];
-    random_state = 11;
+    vocabulary_seed(11);
     for (int i = 0; i < 1200 && check_failures < 5; i++) {
         size_t n = 0;
-        int count = 1 + (int)random_below(10);
+        int count = 1 + (int)vocabulary_random(10);
         for (int k = 0; k < count; k++) {
-            const char *piece = pieces[random_below(sizeof pieces / sizeof *pieces)];
+            const char *piece = pieces[vocabulary_random(sizeof pieces / sizeof *pieces)];
             memcpy(text + n, piece, strlen(piece));
             n += strlen(piece);
         }

@@ -1,18 +1,11 @@
 /* Loading, encoding and decoding against the goldens; ends of ids; the stable part of growing texts; bad files. */
-#include "engine/base/clock.h"
+#include "engine/model/gguf.h"
 #include "engine/text/added.h"
 #include "engine/text/detokenizer.h"
 #include "engine/text/tokenizer.h"
 #include "tests/check.h"
 #include "tests/text/golden.h"
-
-static uint64_t random_state = 1;
-
-static uint32_t random_below(uint32_t n)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((random_state >> 33) * n >> 31);
-}
+#include "tests/text/vocabulary.h"
 
 static struct ids encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags)
 {
@@ -39,6 +32,65 @@ TEST(large_vocabulary)
     tokenizer_free(t);
 }
 
+/* The same vocabularies out of GGUF files. */
+static struct tokenizer *load_gguf(const char *path)
+{
+    struct gguf *g;
+    tdm_error err;
+    if (gguf_open(&g, path, &err)) {
+        CHECK_FAIL("%s", err.text);
+        return NULL;
+    }
+    struct span *tokens = NULL, *merges = NULL, pre = {"", 0};
+    int32_t *types = NULL;
+    uint64_t token_count = 0, merge_count = 0, type_count = 0;
+    bool found;
+    CHECK(!gguf_get_strings(g, "tokenizer.ggml.tokens", &tokens, &token_count, &found, &err));
+    CHECK(!gguf_get_strings(g, "tokenizer.ggml.merges", &merges, &merge_count, &found, &err));
+    CHECK(!gguf_get_i32s(g, "tokenizer.ggml.token_type", &types, &type_count, &found, &err));
+    CHECK(!gguf_get_string(g, "tokenizer.ggml.pre", &pre, &found, &err));
+    CHECK_INT(token_count, type_count);
+    struct tokenizer_parts parts = {
+        .name = path,
+        .tokens = tokens,
+        .token_count = token_count,
+        .types = types,
+        .merges = merges,
+        .merge_count = merge_count,
+        .pre = pre,
+    };
+    struct tokenizer *t;
+    if (tokenizer_load_parts(&t, &parts, &err)) CHECK_FAIL("%s", err.text);
+    free(tokens);
+    free(merges);
+    free(types);
+    gguf_close(g);
+    return t;
+}
+
+TEST(vocabularies_of_gguf_files)
+{
+    struct tokenizer *t = load_gguf(check_data("goldens/gguf/tiny-a-bf16.gguf"));
+    REQUIRE(t);
+    CHECK_INT(68, golden_compare(t, check_data("goldens/tokenizer-small-golden.json")));
+    tokenizer_free(t);
+
+    const char *path = check_shared("model/hf/tokenizer.json");
+    if (!path) return;
+    struct tokenizer *hf;
+    REQUIRE(!tokenizer_load_json(&hf, path, NULL));
+    t = load_gguf("assets/tandem-demo-51m-q6_k.gguf");
+    REQUIRE(t);
+    CHECK_INT(tokenizer_count(hf), tokenizer_count(t));
+    for (tdm_id id = 0; id < tokenizer_count(hf); id++) {
+        struct span a = tokenizer_bytes(hf, id), b = tokenizer_bytes(t, id);
+        CHECK(a.length == b.length && !memcmp(a.bytes, b.bytes, a.length));
+        CHECK(tokenizer_is_special(hf, id) == tokenizer_is_special(t, id));
+    }
+    tokenizer_free(t);
+    tokenizer_free(hf);
+}
+
 TEST(added_tokens)
 {
     const struct tokenizer *t = golden_small();
@@ -62,48 +114,6 @@ TEST(added_tokens)
     ids_free(&without);
 }
 
-/* A vocabulary of the 256 bytes, some merges and added tokens, as GGUF metadata would give it. */
-struct vocabulary {
-    struct span tokens[400];
-    int32_t types[400];
-    uint8_t flags[400];
-    size_t count;
-    char alphabet[256][3];
-};
-
-static void add_token(struct vocabulary *v, const char *text, int32_t type, uint8_t flags)
-{
-    v->tokens[v->count] = (struct span){text, strlen(text)};
-    v->types[v->count] = type;
-    v->flags[v->count++] = flags;
-}
-
-static void add_bytes(struct vocabulary *v)
-{
-    int next = 256;
-    for (int b = 0; b < 256; b++) {
-        bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
-        int code = printable ? b : next++;
-        if (code < 0x80)
-            snprintf(v->alphabet[b], 3, "%c", code);
-        else
-            snprintf(v->alphabet[b], 3, "%c%c", 0xC0 | code >> 6, 0x80 | (code & 63));
-        add_token(v, v->alphabet[b], TOKENIZER_NORMAL, 0);
-    }
-}
-
-static struct tokenizer_parts parts_of(const struct vocabulary *v)
-{
-    return (struct tokenizer_parts){
-        .name = "parts",
-        .tokens = v->tokens,
-        .token_count = v->count,
-        .types = v->types,
-        .added_flags = v->flags,
-        .pre = {"qwen35", 6},
-    };
-}
-
 static void expect_ids(const struct tokenizer *t, const char *text, const int *expected, size_t n)
 {
     struct ids ids = encode(t, text, strlen(text), TOKENIZE_ADDED);
@@ -115,18 +125,18 @@ static void expect_ids(const struct tokenizer *t, const char *text, const int *e
 TEST(parts_with_flags)
 {
     struct vocabulary v = {0};
-    add_bytes(&v);                                                        /* 0-255 */
-    add_token(&v, "ab", TOKENIZER_NORMAL, 0);                             /* 256 */
-    add_token(&v, "abc", TOKENIZER_NORMAL, 0);                            /* 257: no merge makes it */
-    add_token(&v, "bc", TOKENIZER_NORMAL, 0);                             /* 258 */
-    add_token(&v, "", TOKENIZER_UNUSED, 0);                               /* 259 */
-    add_token(&v, "<l>", TOKENIZER_CONTROL, ADDED_LSTRIP);                /* 260 */
-    add_token(&v, "<r>", TOKENIZER_CONTROL, ADDED_RSTRIP);                /* 261 */
-    add_token(&v, "word", TOKENIZER_USER_DEFINED, ADDED_SINGLE_WORD);     /* 262 */
-    add_token(&v, "<r>>", TOKENIZER_CONTROL, 0);                          /* 263: the longest counts */
-    add_token(&v, "\xC3\xA9!", TOKENIZER_USER_DEFINED, ADDED_NORMALIZED); /* 264: é! */
+    vocabulary_bytes(&v);                                                        /* 0-255 */
+    vocabulary_token(&v, "ab", TOKENIZER_NORMAL, 0);                             /* 256 */
+    vocabulary_token(&v, "abc", TOKENIZER_NORMAL, 0);                            /* 257: no merge makes it */
+    vocabulary_token(&v, "bc", TOKENIZER_NORMAL, 0);                             /* 258 */
+    vocabulary_token(&v, "", TOKENIZER_UNUSED, 0);                               /* 259 */
+    vocabulary_token(&v, "<l>", TOKENIZER_CONTROL, ADDED_LSTRIP);                /* 260 */
+    vocabulary_token(&v, "<r>", TOKENIZER_CONTROL, ADDED_RSTRIP);                /* 261 */
+    vocabulary_token(&v, "word", TOKENIZER_USER_DEFINED, ADDED_SINGLE_WORD);     /* 262 */
+    vocabulary_token(&v, "<r>>", TOKENIZER_CONTROL, 0);                          /* 263: the longest counts */
+    vocabulary_token(&v, "\xC3\xA9!", TOKENIZER_USER_DEFINED, ADDED_NORMALIZED); /* 264: é! */
     struct span merges[] = {{"b c", 3}, {"a b", 3}};
-    struct tokenizer_parts parts = parts_of(&v);
+    struct tokenizer_parts parts = vocabulary_parts(&v);
     parts.merges = merges;
     parts.merge_count = 2;
     struct tokenizer *t;
@@ -162,10 +172,10 @@ TEST(rules_differ_on_marks)
 {
     /* qwen2 takes a mark for punctuation; "q" + U+0307 is two pre-tokens there, one in qwen35. */
     struct vocabulary v = {0};
-    add_bytes(&v);
-    add_token(&v, "q\xC3\x8C", TOKENIZER_NORMAL, 0); /* the bytes q 0xCC, in the alphabet */
+    vocabulary_bytes(&v);
+    vocabulary_token(&v, "q\xC3\x8C", TOKENIZER_NORMAL, 0); /* the bytes q 0xCC, in the alphabet */
     struct span merge = {"q \xC3\x8C", 4};
-    struct tokenizer_parts parts = parts_of(&v);
+    struct tokenizer_parts parts = vocabulary_parts(&v);
     parts.merges = &merge;
     parts.merge_count = 1;
     tdm_error err = {.text = ""};
@@ -184,26 +194,26 @@ TEST(rules_differ_on_marks)
 TEST(refused_parts)
 {
     struct vocabulary v = {0};
-    add_bytes(&v);
-    struct tokenizer_parts parts = parts_of(&v);
+    vocabulary_bytes(&v);
+    struct tokenizer_parts parts = vocabulary_parts(&v);
     struct tokenizer *t;
     tdm_error err;
     parts.pre = (struct span){"llama-bpe", 9};
     CHECK_INT(TDM_E_UNSUPPORTED, tokenizer_load_parts(&t, &parts, &err));
     CHECK(strstr(err.text, "llama-bpe") && !t);
-    parts = parts_of(&v);
+    parts = vocabulary_parts(&v);
     struct span merge = {"a b", 3};
     parts.merges = &merge;
     parts.merge_count = 1;
     CHECK_INT(TDM_E_FORMAT, tokenizer_load_parts(&t, &parts, &err));
     merge = (struct span){"ab", 2};
     CHECK_INT(TDM_E_FORMAT, tokenizer_load_parts(&t, &parts, &err));
-    parts = parts_of(&v);
+    parts = vocabulary_parts(&v);
     parts.token_count = 255;
     CHECK_INT(TDM_E_FORMAT, tokenizer_load_parts(&t, &parts, &err));
     CHECK(strstr(err.text, "0xff"));
-    add_token(&v, "a", TOKENIZER_NORMAL, 0);
-    parts = parts_of(&v);
+    vocabulary_token(&v, "a", TOKENIZER_NORMAL, 0);
+    parts = vocabulary_parts(&v);
     CHECK_INT(TDM_E_FORMAT, tokenizer_load_parts(&t, &parts, &err));
     CHECK(strstr(err.text, "same text"));
     parts.token_count = SIZE_MAX / 64;
@@ -304,9 +314,9 @@ static const char *const pieces[] = {
 static size_t random_text(char *text, int most)
 {
     size_t n = 0;
-    int count = 1 + (int)random_below((uint32_t)most);
+    int count = 1 + (int)vocabulary_random((uint32_t)most);
     for (int i = 0; i < count; i++) {
-        const char *piece = pieces[random_below(sizeof pieces / sizeof *pieces)];
+        const char *piece = pieces[vocabulary_random(sizeof pieces / sizeof *pieces)];
         memcpy(text + n, piece, strlen(piece));
         n += strlen(piece);
     }
@@ -345,24 +355,12 @@ static void check_stable(const struct tokenizer *t, const char *text, size_t n)
     ids_free(&whole);
 }
 
-static struct tokenizer *small_with_rule(const char *rule)
-{
-    struct vocabulary v = {0};
-    add_bytes(&v);
-    struct tokenizer_parts parts = parts_of(&v);
-    parts.pre = (struct span){rule, strlen(rule)};
-    struct tokenizer *t;
-    tdm_error err;
-    if (tokenizer_load_parts(&t, &parts, &err)) CHECK_FAIL("%s", err.text);
-    return t;
-}
-
 TEST(stable_prefixes)
 {
     const struct tokenizer *t = golden_small();
-    struct tokenizer *qwen2 = small_with_rule("qwen2");
+    struct tokenizer *qwen2 = vocabulary_plain("qwen2");
     char text[1024];
-    random_state = 7;
+    vocabulary_seed(7);
     for (int i = 0; i < 6000 && check_failures < 5; i++) {
         size_t n = random_text(text, 12);
         check_stable(t, text, n);
@@ -396,7 +394,7 @@ TEST(stable_prefix_grows)
 
 static void expect_text(const int *ids, size_t n, bool skip_special, const char *expected)
 {
-    struct tokenizer *t = small_with_rule("qwen35");
+    struct tokenizer *t = vocabulary_plain("qwen35");
     struct detokenizer d;
     detokenizer_init(&d, t, skip_special);
     char found[256];
@@ -458,11 +456,11 @@ TEST(damaged_files)
         CHECK(tokenizer_load_json_memory(&t, "cut", bytes, cut, &err) != TDM_OK);
         CHECK(!t && err.text[0]);
     }
-    random_state = 3;
+    vocabulary_seed(3);
     for (int i = 0; i < 400; i++) {
-        size_t at = random_below((uint32_t)n);
+        size_t at = vocabulary_random((uint32_t)n);
         char kept = bytes[at];
-        bytes[at] = (char)random_below(256);
+        bytes[at] = (char)vocabulary_random(256);
         if (!tokenizer_load_json_memory(&t, "flipped", bytes, n, &err)) tokenizer_free(t);
         bytes[at] = kept;
     }
@@ -520,6 +518,7 @@ TEST(long_words_take_linear_time)
     free(text);
 }
 
-TEST_MAIN(T(small_vocabulary), T(large_vocabulary), T(added_tokens), T(parts_with_flags), T(rules_differ_on_marks),
-          T(refused_parts), T(ends_count_the_original), T(stable_prefixes), T(stable_prefix_grows),
-          T(decoding_holds_back), T(damaged_files), T(refused_files), T(long_words_take_linear_time))
+TEST_MAIN(T(small_vocabulary), T(large_vocabulary), T(vocabularies_of_gguf_files), T(added_tokens), T(parts_with_flags),
+          T(rules_differ_on_marks), T(refused_parts), T(ends_count_the_original), T(stable_prefixes),
+          T(stable_prefix_grows), T(decoding_holds_back), T(damaged_files), T(refused_files),
+          T(long_words_take_linear_time))
