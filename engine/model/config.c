@@ -30,6 +30,12 @@ void config_add_stop(struct config *c, int64_t id)
     c->stops[c->stop_count++] = (int32_t)id;
 }
 
+/* The released models' split of the rotated pairs over the axes (32: 11, 11, 10). */
+static void default_sections(struct config *c)
+{
+    for (uint32_t i = 0; i < 3; i++) c->rope_sections[i] = (c->rope_dims / 2 + 2 - i) / 3;
+}
+
 /* Every `interval`-th layer is full attention. */
 static void set_interval(struct config *c, uint64_t interval)
 {
@@ -100,6 +106,23 @@ static tdm_status gguf_stops(struct config *c, const struct gguf *g, tdm_error *
     return status;
 }
 
+static tdm_status gguf_sections(struct config *c, const struct gguf *g, tdm_error *err)
+{
+    static const char key[] = "qwen35.rope.dimension_sections";
+    int32_t *sections = NULL;
+    uint64_t count = 0;
+    default_sections(c);
+    tdm_status status = gguf_get_i32s(g, key, &sections, &count, NULL, err);
+    for (uint64_t i = 0; !status && i < count; i++) {
+        if (i >= 4 || sections[i] < 0)
+            status = error_set(err, TDM_E_FORMAT, "%s: key %s: expected up to 4 sizes", gguf_path(g), key);
+        else
+            c->rope_sections[i] = (uint32_t)sections[i];
+    }
+    free(sections);
+    return status;
+}
+
 tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *err)
 {
     *c = (struct config){0};
@@ -159,6 +182,7 @@ tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *e
     if (!status && !span_is(s, "none"))
         status = error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.rope.scaling.type: %.*s is not supported", gguf_path(g),
                            (int)(s.length < 40 ? s.length : 40), s.bytes);
+    if (!status) status = gguf_sections(c, g, err);
     return status ? status : gguf_stops(c, g, err);
 }
 
@@ -251,7 +275,16 @@ static tdm_status json_rope(struct config *c, struct fields *f)
                          "found %g", f->file, part);
     c->rope_theta = (float)theta;
     c->rope_dims = (uint32_t)(c->head_dim * part);
-    return TDM_OK;
+    default_sections(c);
+    struct json_object *sections = NULL;
+    if (o) r.status = json_get_array(o, "mrope_section", &sections, NULL, r.file, r.err);
+    for (size_t i = 0; !r.status && sections && i < json_object_array_length(sections); i++) {
+        struct json_object *v = json_object_array_get_idx(sections, i);
+        if (i >= 4 || !json_object_is_type(v, json_type_int) || json_object_get_int(v) < 0)
+            return error_set(f->err, TDM_E_FORMAT, "%s: field mrope_section: expected up to 4 sizes", f->file);
+        c->rope_sections[i] = (uint32_t)json_object_get_int(v);
+    }
+    return r.status;
 }
 
 /* eos_token_id: an id or a list of ids. */

@@ -30,6 +30,7 @@ struct config {
     uint32_t head_dim;        /* 16..256, even */
     uint32_t rope_dims;       /* rotated elements at the start of each head, even, <= head_dim */
     float rope_theta;
+    uint32_t rope_sections[4]; /* pairs per axis of the multimodal RoPE; all axes are equal for text */
 
     /* Gated DeltaNet. Channels of in_proj_qkv and of the convolution: q, k (key_heads x key_dim each), then v. */
     uint32_t lin_key_heads, lin_value_heads; /* lin_key_heads divides lin_value_heads */

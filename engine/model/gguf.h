@@ -72,7 +72,7 @@ tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, u
 
 /* ---- Writing --------------------------------------------------------------------------------------------------
  * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
- * the order declared. The header is version 3, alignment 32. Errors stick and come out of start, data and finish. */
+ * the order declared. The header is version 3, alignment 32. Running out of memory while declaring comes out of start. */
 struct file_writer; /* engine/model/write.h */
 struct gguf_writer;
 
@@ -90,7 +90,7 @@ void gguf_add_tensor(struct gguf_writer *w, struct span name, uint32_t dims, con
 tdm_status gguf_write_start(struct gguf_writer *w, struct file_writer *file, tdm_error *err);
 /* Some whole or partial tensor data; padding between tensors is the writer's business. */
 tdm_status gguf_write_data(struct gguf_writer *w, const void *data, uint64_t bytes, tdm_error *err);
-/* All declared data must have been written. Does not commit the file. */
-tdm_status gguf_write_finish(struct gguf_writer *w, tdm_error *err);
+/* Has all declared data been written? The file is the caller's to commit. */
+bool gguf_write_done(const struct gguf_writer *w);
 
 #endif

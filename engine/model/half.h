@@ -46,15 +46,13 @@ static inline float f16_widen(uint16_t h)
 static inline uint16_t f16_narrow(float f)
 {
     uint32_t bits = bits_of_float(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-    uint32_t half;
-    if (magnitude > 0x7f800000)
-        half = 0x7e00;
-    else if (magnitude >= 0x477ff000) /* 65520 and more round to infinity */
-        half = 0x7c00;
-    else if (magnitude < 0x38800000) /* below 2^-14: adding 0.5 leaves multiples of 2^-24 in the low bits */
-        half = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000;
-    else
-        half = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    /* All four cases are computed and one is chosen, so that loops vectorise. Below 2^-14, adding 0.5 leaves multiples
+     * of 2^-24 in the low bits; 65520 and more round to infinity. */
+    uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000;
+    uint32_t half = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    half = magnitude < 0x38800000 ? small : half;
+    half = magnitude >= 0x477ff000 ? 0x7c00 : half;
+    half = magnitude > 0x7f800000 ? 0x7e00 : half;
     return (uint16_t)(sign | half);
 }
 

@@ -37,29 +37,57 @@ static inline uint16_t scale_narrow(float d)
     return f16_narrow(d > 65504 ? 65504 : d < -65504 ? -65504 : d);
 }
 
-static inline void finite_only(const float *in, float *x, int n)
+/* Floats as integers of the same order, which compare and clamp in vectors without a word about NaN. */
+static inline int32_t ordered(float f)
 {
-    for (int i = 0; i < n; i++) x[i] = in[i] >= -FLT_MAX && in[i] <= FLT_MAX ? in[i] : 0.0f;
+    int32_t bits = (int32_t)bits_of_float(f);
+    return bits ^ (bits >> 31 & 0x7fffffff);
 }
 
-/* The largest magnitude of 32 values: of the bits, since they order as integers, and integer maxima vectorise. */
-static inline float magnitude(const float *x, int n)
+static inline float of_ordered(int32_t key)
 {
-    uint32_t most = 0;
+    return float_of_bits((uint32_t)(key ^ (key >> 31 & 0x7fffffff)));
+}
+
+/* x with infinities and NaN replaced by 0. */
+static inline void finite_only(const float *in, float *x, int n)
+{
     for (int i = 0; i < n; i++) {
-        uint32_t bits = bits_of_float(x[i]) & 0x7fffffff;
-        most = bits > most ? bits : most;
+        uint32_t bits = bits_of_float(in[i]);
+        x[i] = float_of_bits((bits & 0x7f800000) == 0x7f800000 ? 0 : bits);
     }
-    return float_of_bits(most);
+}
+
+/* The smallest and largest of n values. */
+static inline void range(const float *x, int n, float *low, float *high)
+{
+    int32_t least = INT32_MAX, most = INT32_MIN;
+    for (int i = 0; i < n; i++) {
+        int32_t key = ordered(x[i]);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
+    *low = of_ordered(least);
+    *high = of_ordered(most);
 }
 
 /* The first value whose magnitude is the largest. */
 static inline float extreme(const float *x, int n)
 {
-    float most = magnitude(x, n);
-    for (int i = 0; i < n; i++)
-        if (x[i] == most || x[i] == -most) return x[i];
-    return 0.0f;
+    float low, high;
+    range(x, n, &low, &high);
+    if (-low != high) return -low > high ? low : high;
+    for (int i = 0; i < n - 1; i++)
+        if (x[i] == low || x[i] == high) return x[i];
+    return x[n - 1];
+}
+
+/* The nearest integer of v in [0, most], v + 0.5 being what is cut off. */
+static inline uint8_t level(float v, int32_t most)
+{
+    int32_t key = ordered(v + 0.5f), top = ordered((float)most);
+    key = key < 0 ? 0 : key > top ? top : key;
+    return (uint8_t)(int32_t)of_ordered(key);
 }
 
 /* d = max |x| / 127, q = round(x / d) */
@@ -67,7 +95,7 @@ static void narrow_q8_0(const float *in, uint8_t *p)
 {
     float x[32];
     finite_only(in, x, 32);
-    float d = magnitude(x, 32) / 127, id = inverse(d);
+    float most = extreme(x, 32), d = (most < 0 ? -most : most) / 127, id = inverse(d);
     put_u16(p, scale_narrow(d));
     for (int i = 0; i < 32; i++) p[2 + i] = (uint8_t)(int8_t)round_away(x[i] * id);
 }
@@ -88,13 +116,13 @@ static void narrow_q4_0(const float *in, uint8_t *p)
 static void narrow_q4_k(const float *in, uint8_t *p)
 {
     float x[256], scales[8], mins[8], most_scale = 0, most_min = 0;
+    uint8_t q[256];
     finite_only(in, x, 256);
     for (int j = 0; j < 8; j++) {
-        float low = 0, high = 0;
-        for (int i = 0; i < 32; i++) {
-            low = x[32 * j + i] < low ? x[32 * j + i] : low;
-            high = x[32 * j + i] > high ? x[32 * j + i] : high;
-        }
+        float low, high;
+        range(x + 32 * j, 32, &low, &high);
+        low = low < 0 ? low : 0;
+        high = high > 0 ? high : 0;
         scales[j] = high / 15 - low / 15; /* the difference itself could overflow */
         mins[j] = -low;
         most_scale = scales[j] > most_scale ? scales[j] : most_scale;
@@ -118,14 +146,10 @@ static void narrow_q4_k(const float *in, uint8_t *p)
             s[j] |= (uint8_t)(min >> 4 << 6);
         }
         float a = inverse(f16_widen(d) * scale), b = f16_widen(dmin) * min;
-        uint8_t *q = p + 16 + j / 2 * 32;
-        for (int i = 0; i < 32; i++) {
-            float v = (x[32 * j + i] + b) * a;
-            v = v < 0 ? 0 : v > 15 ? 15 : v;
-            uint8_t nibble = (uint8_t)(int32_t)(v + 0.5f);
-            q[i] = j % 2 ? (uint8_t)(q[i] | nibble << 4) : nibble;
-        }
+        for (int i = 0; i < 32; i++) q[32 * j + i] = level((x[32 * j + i] + b) * a, 15);
     }
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 32; i++) p[16 + 32 * j + i] = (uint8_t)(q[64 * j + i] | q[64 * j + 32 + i] << 4);
 }
 
 /* Sub-blocks of 16: scale = x / -32 for the x of largest magnitude; d makes the largest scale -128. */
@@ -143,11 +167,7 @@ static void narrow_q6_k(const float *in, uint8_t *p)
         int scale = clamp(round_away(scales[j] * inverse_scale), -128, 127);
         p[192 + j] = (uint8_t)(int8_t)scale;
         float a = inverse(f16_widen(d) * scale);
-        for (int i = 0; i < 16; i++) {
-            float v = x[16 * j + i] * a + 32;
-            v = v < 0 ? 0 : v > 63 ? 63 : v;
-            q[16 * j + i] = (uint8_t)(int32_t)(v + 0.5f);
-        }
+        for (int i = 0; i < 16; i++) q[16 * j + i] = level(x[16 * j + i] * a + 32, 63);
     }
     for (int half = 0; half < 2; half++) {
         const uint8_t *e = q + 128 * half;
@@ -157,6 +177,21 @@ static void narrow_q6_k(const float *in, uint8_t *p)
                 (uint8_t)(e[i] >> 4 | (e[i + 32] >> 4) << 2 | (e[i + 64] >> 4) << 4 | (e[i + 96] >> 4) << 6);
     }
 }
+
+/* The half types in groups of 32, tails apart: loops of constant length vectorise at -O2. */
+#define NARROW_HALVES(name, convert)                                                                                     \
+    static void name(const float *in, uint8_t *p, size_t n)                                                              \
+    {                                                                                                                    \
+        uint16_t h[32];                                                                                                  \
+        for (; n >= 32; n -= 32, in += 32, p += 64) {                                                                    \
+            for (int i = 0; i < 32; i++) h[i] = convert(in[i]);                                                          \
+            memcpy(p, h, sizeof h);                                                                                      \
+        }                                                                                                                \
+        for (size_t i = 0; i < n; i++) h[i] = convert(in[i]);                                                            \
+        memcpy(p, h, 2 * n);                                                                                             \
+    }
+NARROW_HALVES(narrow_f16, f16_narrow)
+NARROW_HALVES(narrow_bf16, bf16_narrow)
 
 void type_narrow(enum type type, const float *in, void *row, size_t n)
 {
@@ -168,10 +203,10 @@ void type_narrow(enum type type, const float *in, void *row, size_t n)
         memcpy(row, in, n * sizeof *in);
         break;
     case TYPE_F16:
-        for (size_t i = 0; i < n; i++) put_u16(p + 2 * i, f16_narrow(in[i]));
+        narrow_f16(in, p, n);
         break;
     case TYPE_BF16:
-        for (size_t i = 0; i < n; i++) put_u16(p + 2 * i, bf16_narrow(in[i]));
+        narrow_bf16(in, p, n);
         break;
     case TYPE_Q8_0:
         for (size_t i = 0; i < n; i += 32, p += info->block_bytes) narrow_q8_0(in + i, p);

@@ -1,0 +1,26 @@
+/* Converting a model to a GGUF file that other engines load.
+ *
+ * The layout is that of the public converters: matrices in the wanted type, where their rows are a multiple of its block
+ * (otherwise float16); norms, ssm_a, dt_bias and conv1d as float32; norms with their 1 added, ssm_a = -exp(A_log), value
+ * heads reordered so that head g uses key head g % key heads. MTP blocks and vision towers are left out. The file is
+ * there whole or not at all.
+ */
+#ifndef TANDEM_MODEL_CONVERT_H
+#define TANDEM_MODEL_CONVERT_H
+
+#include "engine/model/source.h"
+
+struct convert_options {
+    enum type type; /* Q8_0, Q4_0, BF16 or F16 */
+    /* Called now and then with bytes; non-zero cancels (TDM_E_CANCELLED). May be NULL. */
+    int (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+};
+
+tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,
+                           tdm_error *err);
+
+/* Adds the tokenizer's keys (tokenizer.ggml.*) from a directory's tokenizer.json and tokenizer_config.json. */
+tdm_status convert_tokenizer(struct gguf_writer *w, const struct source *s, tdm_error *err);
+
+#endif

@@ -1,0 +1,157 @@
+/* Synthetic models: elements against values computed outside this program from the formula, and the whole models. */
+#include "tests/check.h"
+
+#include "engine/model/half.h"
+#include "engine/model/source.h"
+#include "engine/model/synthetic.h"
+
+TEST(elements_follow_the_formula)
+{
+    enum { ELEMENTS = 5 };
+    static const uint64_t index[ELEMENTS] = {0, 1, 2, 3, 15};
+    static const struct {
+        const char *name;
+        uint64_t cols;
+        uint16_t bf16[ELEMENTS]; /* of the elements above */
+    } cases[] = {
+        {"model.embed_tokens.weight", 1024, {0xbc92, 0xbccc, 0x3af1, 0xbd0f, 0xbc32}},
+        {"model.layers.0.mlp.gate_proj.weight", 1024, {0xbd41, 0xbcd7, 0xbd50, 0x3d36, 0x3d54}},
+        {"model.layers.0.mlp.down_proj.weight", 3584, {0xbb7a, 0x3cd6, 0xbc94, 0x3c1b, 0xbbb2}},
+        {"model.layers.0.linear_attn.norm.weight", 128, {0x3f60, 0x3f88, 0x3f84, 0x3f64, 0x3f8f}},
+        {"model.norm.weight", 1024, {0xbe20, 0xbe00, 0xbd0b, 0x3d48, 0xbe21}},
+        {"model.layers.3.self_attn.q_norm.weight", 256, {0xbe14, 0x3d52, 0xbb47, 0xbe16, 0x3d63}},
+        {"model.layers.1.linear_attn.A_log", 16, {0x3e41, 0x3f9e, 0x3f8d, 0x3fee, 0x3fab}},
+        {"model.layers.1.linear_attn.dt_bias", 16, {0xc044, 0xbf1c, 0xbf9c, 0xc026, 0xbfbc}},
+        {"model.layers.1.linear_attn.conv1d.weight", 4, {0x3e8b, 0xbf2c, 0x3f06, 0x3f21, 0x3e24}},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct recipe r = synthetic_recipe(cases[k].name, cases[k].cols);
+        for (int i = 0; i < ELEMENTS; i++) {
+            float v;
+            synthetic_fill(&r, index[i], &v, 1);
+            if (v != bf16_widen(cases[k].bf16[i]))
+                CHECK_FAIL("%s[%d]: expected %04x, found %g", cases[k].name, (int)index[i], cases[k].bf16[i], (double)v);
+        }
+    }
+    struct recipe r = synthetic_recipe("model.embed_tokens.weight", 1024);
+    float v;
+    synthetic_fill(&r, 248319 * 1024 + 1023, &v, 1);
+    CHECK_NEAR(bf16_widen(0x3d8a), v, 0);
+}
+
+TEST(filling_does_not_depend_on_the_start)
+{
+    struct recipe r = synthetic_recipe("model.layers.0.mlp.up_proj.weight", 3584);
+    float all[700], part[700];
+    synthetic_fill(&r, 1000, all, 700);
+    for (uint64_t at = 0; at < 700; at += 53) {
+        size_t n = 700 - at < 53 ? (size_t)(700 - at) : 53;
+        synthetic_fill(&r, 1000 + at, part, n);
+        CHECK(!memcmp(part, all + at, n * sizeof *part));
+    }
+}
+
+static struct source *open_model(const char *name, tdm_error *err)
+{
+    struct source *s = NULL;
+    const struct source_options options = {.builtin = "assets/tandem-demo-51m-q6_k.gguf"};
+    source_open(&s, name, &options, err);
+    return s;
+}
+
+TEST(models_have_the_published_shapes)
+{
+    static const struct {
+        const char *name;
+        uint32_t hidden, layers, value_heads;
+        double parameters;
+        bool tied;
+    } cases[] = {{"synthetic:0.8b", 1024, 24, 16, 752393024, true},
+                 {"synthetic:2B:q8_0", 2048, 24, 16, 1.88e9, true},
+                 {"synthetic:4b:f16", 2560, 32, 32, 4.2e9, true},
+                 {"synthetic:9b:q4_k", 4096, 32, 32, 8.95e9, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tdm_error err = {0};
+        struct source *s = open_model(cases[k].name, &err);
+        if (!s) CHECK_FAIL("%s", err.text);
+        REQUIRE(s);
+        const struct config *c = source_config(s);
+        CHECK_INT(cases[k].hidden, c->hidden);
+        CHECK_INT(cases[k].layers, c->layers);
+        CHECK_INT(cases[k].value_heads, c->lin_value_heads);
+        CHECK_INT(cases[k].tied, c->tied);
+        CHECK(!c->value_heads_tiled);
+        CHECK_INT(248320, c->vocab);
+        CHECK(c->full_attention[3] && !c->full_attention[4]);
+        CHECK_NEAR(cases[k].parameters, (double)source_parameter_count(s), 0.01 * cases[k].parameters);
+        CHECK_INT(8192, source_text(s)->token_count);
+        CHECK(source_text(s)->chat_template.length > 0);
+        CHECK_INT(8189, c->stops[0]);
+        CHECK_INT(0, source_file_bytes(s));
+        source_close(s);
+    }
+}
+
+/* Every type holds the same bfloat16 values, rounded. */
+TEST(types_are_made_from_the_same_values)
+{
+    static const char *const names[] = {"synthetic:0.8b:f32", "synthetic:0.8b:bf16", "synthetic:0.8b:f16",
+                                        "synthetic:0.8b:q8_0", "synthetic:0.8b:q6_k", "synthetic:0.8b:q4_k",
+                                        "synthetic:0.8b:q4_0"};
+    static const double bound[] = {0, 0, 0x1p-11, 0.005, 0.03, 0.08, 0.13};
+    enum { COLS = 1024 };
+    float expected[COLS], found[COLS];
+    uint8_t scratch[COLS * 4];
+    for (int k = 0; k < 7; k++) {
+        tdm_error err;
+        struct source *s = open_model(names[k], &err);
+        REQUIRE(s);
+        const struct tensor *t = source_tensor(s, ROLE_UP, 2);
+        CHECK_INT(COLS, t->cols);
+        CHECK(!t->data);
+        struct recipe r = synthetic_recipe("model.layers.2.mlp.up_proj.weight", COLS);
+        synthetic_fill(&r, 5 * COLS, expected, COLS);
+        type_widen(t->type, source_rows(s, t, 5, 1, scratch), found, COLS);
+        double worst = 0, largest = 0;
+        for (int i = 0; i < COLS; i++) {
+            worst = fmax(worst, fabs((double)expected[i] - found[i]));
+            largest = fmax(largest, fabs((double)expected[i]));
+        }
+        if (!(worst <= bound[k] * largest)) CHECK_FAIL("%s: error %g of %g", names[k], worst, largest);
+        CHECK_INT(k == 5 ? TYPE_Q6_K : t->type, source_tensor(s, ROLE_EMBED, 0)->type);
+        source_close(s);
+    }
+}
+
+TEST(vectors_are_multipliers_and_rates)
+{
+    tdm_error err;
+    struct source *s = open_model("synthetic:0.8b:q4_0", &err);
+    REQUIRE(s);
+    float norm[1024], plain[128], rate[16];
+    source_vector(s, ROLE_FINAL_NORM, 0, norm, 1024);
+    CHECK_NEAR(1 + bf16_widen(0xbe20), norm[0], 0);
+    source_vector(s, ROLE_LIN_NORM, 0, plain, 128);
+    CHECK_NEAR(bf16_widen(0x3f60), plain[0], 0);
+    source_vector(s, ROLE_LIN_A_LOG, 1, rate, 16);
+    CHECK_NEAR(-exp(bf16_widen(0x3e41)), rate[0], 1e-6);
+    source_close(s);
+}
+
+TEST(wrong_names_are_one_line)
+{
+    static const char *const names[] = {"synthetic:", "synthetic:1b", "synthetic:0.8b:", "synthetic:0.8b:q5_k",
+                                        "synthetic:0.8b:bf16:x", "synthetic:0.8bb"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tdm_error err = {0};
+        CHECK(open_model(names[i], &err) == NULL);
+        CHECK_INT(TDM_E_ARG, err.code);
+        CHECK(strstr(err.text, "expected synthetic:SIZE[:TYPE]"));
+    }
+    struct source *s;
+    tdm_error err;
+    CHECK_INT(TDM_E_NOT_FOUND, source_open(&s, "synthetic:0.8b", NULL, &err));
+}
+
+TEST_MAIN(T(elements_follow_the_formula), T(filling_does_not_depend_on_the_start), T(models_have_the_published_shapes),
+          T(types_are_made_from_the_same_values), T(vectors_are_multipliers_and_rates), T(wrong_names_are_one_line))
