@@ -441,8 +441,8 @@ static enum outcome string_answer(struct decoder *d, struct decoder_event *e, co
     return keep(d, e, s + from, end - from) ? EVENT : DROP;
 }
 
-/* s[0..n) begins with Esc. *took gets the bytes used by EVENT and DROP. */
-static enum outcome sequence(struct decoder *d, struct decoder_event *e, const char *s, size_t n, size_t *took)
+/* s[0..n) begins with Esc. *took gets the bytes used by EVENT and DROP. `over`: no more will come. */
+static enum outcome sequence(struct decoder *d, struct decoder_event *e, const char *s, size_t n, bool over, size_t *took)
 {
     if (n < 2) return WAIT;
     bool prefix = false;
@@ -458,6 +458,7 @@ static enum outcome sequence(struct decoder *d, struct decoder_event *e, const c
         *took = exact->length;
         return key_event(d, e, exact->code, exact->mods, s, exact->length) ? EVENT : DROP;
     }
+    if (prefix && !over) return WAIT;
 
     size_t at = 1;
     unsigned alt = 0;
@@ -523,7 +524,6 @@ static enum outcome sequence(struct decoder *d, struct decoder_event *e, const c
         *took = 2;
         return key_event(d, e, KEYCODE_ENTER, KEYMOD_ALT, s, 2) ? EVENT : DROP;
     }
-    if (prefix) return WAIT;
     /* Alt with a character, which may take several bytes. */
     unsigned char c = (unsigned char)s[1];
     size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
@@ -712,7 +712,7 @@ bool decoder_next(struct decoder *d, struct decoder_event *e)
             continue;
         }
         size_t took = 0;
-        enum outcome what = sequence(d, e, s, n, &took);
+        enum outcome what = sequence(d, e, s, n, over, &took);
         if (what == WAIT) {
             if (!over) return false;
             what = give_up(d, e, s, n, &took);

@@ -1,0 +1,328 @@
+#include "tests/check.h"
+
+#include "tests/ui_input/play.h"
+
+#define B "\033[200~"
+#define E "\033[201~"
+#define UP "\033[A"
+#define DOWN "\033[B"
+#define LEFT "\033[D"
+#define HOME "\033[H"
+#define END "\033[F"
+#define VI "set editing-mode vi\n"
+
+static const char *const past[] = {"first", "second one", "third\nof two lines", NULL};
+
+static const char *with_past(const char *script)
+{
+    return play(&(struct play){.history = past}, script);
+}
+
+TEST(typing_and_sending)
+{
+    CHECK_STR("hello|", keys("hello"));
+    CHECK_STR("SUBMIT(hello) => |", keys("hello\r"));
+    CHECK_STR("SUBMIT(a) SUBMIT(b) => c|", keys("a\rb\rc")); /* what is typed behind Enter is the next draft */
+    CHECK_STR("SUBMIT() => |", keys("\r"));
+    CHECK_STR("\303\244\346\274\242|", keys("\303\244\346\274\242"));
+    CHECK_STR("\346\274\242|", keys("\346" READ "\274" READ "\242"));
+}
+
+TEST(new_lines)
+{
+    CHECK_STR("a$b|", keys("a\nb"));
+    CHECK_STR("a$b|", keys("a\033\rb"));
+    CHECK_STR("a$b|", keys("a\033[13;2ub"));
+    CHECK_STR("a$b|", keys("a\033[27;2;13~b"));
+    CHECK_STR("a$b|", keys("a\\\rb"));
+    CHECK_STR("SUBMIT(a\\) => |", keys("a\\\\\r"));
+    CHECK_STR("SUBMIT(a$b) => |", keys("a\\\rb\r"));
+    CHECK_STR("a\\|", keys("a\\\r\037")); /* one undo step */
+}
+
+TEST(editing)
+{
+    CHECK_STR("one |", keys("one two\027"));
+    CHECK_STR("one twotwo|", keys("one two\027\031\031"));
+    CHECK_STR("|one two", keys("one two" HOME));
+    CHECK_STR("one two|", keys("one two" HOME END));
+    CHECK_STR("one |two", keys("one two\033b"));
+    CHECK_STR("one |two", keys("one two\033[1;5D"));
+    CHECK_STR("one |two", keys("one two\033\033[D")); /* rxvt's Alt-Left, bound to nothing */
+    CHECK_STR("xone|", keys("one" HOME "x" END));
+    CHECK_STR("on|", keys("one\033[D\033[3~"));
+    CHECK_STR("xxxx|", keys("\0334x"));
+    CHECK_STR("^C|", keys("\026\003")); /* ^V quotes even Ctrl-C */
+    CHECK_STR("INTERRUPT => a^Cb|", keys("a\026\003b\003"));
+    CHECK_STR("abab|", keys("\030(ab\030)\030e"));
+}
+
+TEST(unknown_keys_insert_nothing)
+{
+    CHECK_STR("ab|", keys("a\033[25~b")); /* F13 */
+    CHECK_STR("ab|", keys("a\033[1;7Pb"));
+    CHECK_STR("ab|", keys("a\030" UP "b")); /* breaks off the prefix; nothing above */
+}
+
+TEST(undo)
+{
+    CHECK_STR("ab|", keys("ab" B "pasted text\nmore" E WAIT "\037"));
+    CHECK_STR("abpasted|", keys("ab" B "pasted" E WAIT "c\037"));
+    CHECK_STR("|", keys(B "pasted" E WAIT "\030\025"));
+}
+
+TEST(paste_is_text)
+{
+    CHECK_STR("a$b|", keys(B "a\r\nb" E));
+    CHECK_STR("^[[A^C|", keys(B "\033[A\003" E));
+    CHECK_STR("x\357\277\275y|", keys(B "x\377y" E));
+    CHECK_STR("SUBMIT[pasted](/quit) => |", keys(B "/quit" E WAIT "\r"));
+    CHECK_STR("SUBMIT(/quit) => |", keys("/quit\r"));
+    CHECK_STR("SUBMIT(/quit) => |", keys("/" B "quit" E WAIT "\r"));
+    CHECK_STR("SUBMIT(/a) => |", keys(B "a" E WAIT "\001/\r"));
+    CHECK_STR("SUBMIT(/b) => |", keys(B "/a" E WAIT "\025/b\r"));
+    CHECK_STR("ab|", keys("a\030" B "b" E WAIT));
+    CHECK_STR("ab|", keys("a\026" B "b" E WAIT));
+    CHECK_STR("ab|", keys(B "a" E B "b" E)); /* one burst */
+}
+
+TEST(history)
+{
+    CHECK_STR("third$of two lines|", with_past(UP));
+    CHECK_STR("third|$of two lines", with_past(UP UP)); /* by line first */
+    CHECK_STR("second one|", with_past(UP UP UP));
+    CHECK_STR("draft|", with_past("draft" UP UP UP DOWN DOWN DOWN));
+    CHECK_STR("second one|", with_past("\020\020\020"));
+    CHECK_STR("SUBMIT(new) => new|", with_past("new\r" UP));
+    CHECK_STR("SUBMIT(second one!) => second one|", with_past(UP UP UP "!\r" UP UP UP UP)); /* the old entry is as it was */
+    CHECK_STR("SUBMIT(second one) => third$of two lines|", with_past(UP UP UP "\r" UP UP));
+}
+
+TEST(multi_line_moves)
+{
+    CHECK_STR("abc|$d", keys("abc\nd" UP END));
+    CHECK_STR("abcd$e$abc|d", keys("abcd\ne\nabcd" LEFT UP UP DOWN DOWN)); /* the column is kept */
+    CHECK_STR("abc|d$e$abcd", keys("abcd\ne\nabcd" LEFT UP UP));
+    CHECK_STR("\346\274\242|\346\274\242$abc", keys("\346\274\242\346\274\242\nabc" UP)); /* by width */
+    CHECK_STR("ab$|cd", keys("ab\ncd" HOME));
+    CHECK_STR("|ab$cd", keys("ab\ncd" HOME HOME));
+    CHECK_STR("ab$cd|", keys("ab\ncd" DOWN));
+}
+
+TEST(queued_message)
+{
+    const struct play queued = {.queued = true, .history = past};
+    CHECK_STR("TAKE_BACK => |", play(&queued, UP));
+    CHECK_STR("third$of two lines|", play(&queued, "x" UP));
+    CHECK_STR("TAKE_BACK => |", play(&queued, "\020"));
+}
+
+TEST(search)
+{
+    CHECK_STR("(reverse-i-search)`sec': |second one", with_past("\022sec"));
+    CHECK_STR("(failed reverse-i-search)`zz': |", with_past("\022zz"));
+    CHECK_STR("|second one", with_past("\022sec\033" WAIT));
+    CHECK_STR("second one|", with_past("\022sec\005"));
+    CHECK_STR("draft|", with_past("draft\022sec\007"));
+    CHECK_STR("draft|", with_past("draft\022sec\003")); /* Ctrl-C closes it, no more */
+    CHECK_STR("second one|", with_past("\022sec" END));
+    CHECK_STR("SUBMIT(second one) => |", with_past("\022sec\r"));
+    CHECK_STR("(reverse-i-search)`second': |second one", with_past("\022" B "second\nrest" E WAIT));
+}
+
+TEST(control_keys)
+{
+    CHECK_STR("INTERRUPT => abc|", keys("abc\003"));
+    CHECK_STR("LEAVE => |", keys("\004"));
+    CHECK_STR("a|", keys("ab\002\004"));
+    CHECK_STR("SUSPEND => a|", keys("a\032"));
+    CHECK_STR("redraw => a|", keys("a\014"));
+    CHECK_STR("a|", keys("a\030\003"));   /* closes the prefix */
+    CHECK_STR("ab|", keys("a\030\007b"));
+    CHECK_STR("STOP => |", play(&(struct play){.esc_stops = true}, "\033" WAIT));
+    CHECK_STR("a|", play(&(struct play){.esc_stops = true}, "a\033" WAIT));
+    CHECK_STR("one |two", keys("one two\033" WAIT "b")); /* Esc, then b: readline's meta */
+}
+
+TEST(own_keys)
+{
+    CHECK_STR("browse find monitor view hold zoom-in zoom-out fold raw copy copy-view speculation sessions sensors keys "
+              "send-now EDITOR => edited|",
+              keys("\030b\030/\030m\030v\030f\030+\030-\030t\030r\030y\030c\030o\030s\030w\030?\030\r\030\005"));
+    CHECK_STR("keys browse => |", keys("\033OP\033OQ"));
+    CHECK_STR("page-up page-down top bottom => x|", keys("x\033[5~\033[6~\033[1;5H\033[1;5F"));
+    CHECK_STR("EDITOR => draft|", keys("draft\030\005\037"));
+}
+
+TEST(inputrc_wins)
+{
+    CHECK_STR("text|", keys_with("\"\\C-xb\": \"text\"\n", "\030b"));
+    CHECK_STR("browse => |", keys_with("\"\\C-xb\": \"text\"\n\"\\C-o\": tandem-browse\n", "\017"));
+    CHECK_STR("one|", keys_with("\"\\e[5~\": \"one\"\n", "\033[5~"));
+    CHECK_STR("one|", keys_with("\"\\eOQ\": \"one\"\n", "\033OQ"));
+    CHECK_STR("yes|", keys_with("$if tandem\n\"\\C-o\": \"yes\"\n$endif\n", "\017"));
+    CHECK_STR("abc|", keys_with(VI "set keymap vi-insert\n\"\\C-x\": \"abc\"\n", "\030"));
+    CHECK_STR("f|irst", play(&(struct play){.inputrc = "\"\\e[A\": history-search-backward\n", .history = past}, "f" UP));
+    CHECK_STR("|a$b", play(&(struct play){.inputrc = "\"\\e[A\": history-search-backward\n"}, "a\nb" HOME UP));
+    CHECK_STR("SUBMIT(a) => |", keys_with("\"\\C-o\": operate-and-get-next\n", "a\017"));
+    CHECK_STR("ab|", keys_with("\"\\C-m\": \"b\"\n", "a\r"));
+}
+
+TEST(vi_mode)
+{
+    CHECK_STR("SUBMIT(abc) => |", keys_with(VI, "abc\r"));
+    CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT));
+    CHECK_STR("|", keys_with(VI, "one two\033" WAIT "dd"));
+    CHECK_STR("one| ", keys_with(VI, "one two\033" WAIT "bD"));
+    CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT "\033" WAIT "\033" WAIT));
+    CHECK_STR("a|b", keys_with(VI, "abc\033" WAIT "\033" WAIT "x"));
+    CHECK_STR("browse => abc|", keys_with(VI, "abc\030b"));
+    CHECK_STR("browse => ab|c", keys_with(VI, "abc\033" WAIT "\030b"));
+    CHECK_STR("EDITOR => edite|d", keys_with(VI, "abc\033" WAIT "v"));
+    CHECK_STR("a|b$cd", keys_with(VI, "ab\ncd\033" WAIT "k"));
+    CHECK_STR("keys => a|", keys_with(VI, "a\033OP"));
+    CHECK_STR("a$b|", keys_with(VI, "a\033\rb"));
+    CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT "ad" B "pasted" E WAIT "\033" WAIT "u"));
+    CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT B "pasted" E WAIT "u"));
+    CHECK_STR("INTERRUPT => ab|c", keys_with(VI, "abc\033" WAIT "d\003\003"));
+    CHECK_STR("LEAVE => |", keys_with(VI, "\004"));
+}
+
+static void show_view(struct input *in, int64_t now, char *report, size_t size)
+{
+    struct input_view v, later;
+    input_view(in, now, &v);
+    input_view(in, now + 500000000, &later);
+    size_t n = strlen(report);
+    snprintf(report + n, size - n, " vi=%c prefix=%s menu=%d,%d draft=%d list=%zu ask=%zu message=%s bells=%d",
+             v.vi_mode ? v.vi_mode : '-', v.prefix ? v.prefix : "-", v.menu, later.menu, v.is_draft,
+             v.list ? v.list->count : 0, v.ask, v.message ? v.message : "-", (int)v.bells);
+}
+
+static const char *viewed(const char *inputrc, const char *script)
+{
+    return play(&(struct play){.inputrc = inputrc, .history = past, .then = show_view}, script);
+}
+
+TEST(the_view_tells_the_state)
+{
+    CHECK_STR("a| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed("", "a"));
+    CHECK_STR("a| vi=- prefix=^X menu=0,1 draft=1 list=0 ask=0 message=- bells=0", viewed("", "a" WAIT "\030" READ "")); 
+    CHECK_STR("|a vi=c prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed(VI, "a\033" WAIT));
+    CHECK_STR("a| vi=i prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed(VI, "a"));
+    CHECK_STR("(reverse-i-search)`fir': |first vi=- prefix=- menu=0,0 draft=0 list=0 ask=0 message=- bells=0",
+              viewed("", "\022fir"));
+    CHECK_STR("(arg: 3) a| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed("", "a\0333"));
+    CHECK(strstr(viewed("set nonsense on\n", ""), "inputrc: line 1: nonsense: unknown variable name"));
+}
+
+static const char *command(void *context, size_t i, const char **help)
+{
+    static const char *const names[] = {"attach", "help", "hold", "set", NULL};
+    (void)context;
+    if (!names[i]) return NULL;
+    *help = "a help text";
+    return names[i];
+}
+
+static enum complete_kind argument(void *context, const char *name, size_t index, const char *arguments,
+                                   struct completion *out)
+{
+    (void)context, (void)arguments;
+    if (!strcmp(name, "attach")) return COMPLETE_FILE;
+    if (!strcmp(name, "set") && index == 0) {
+        completion_add(out, "temperature", NULL);
+        completion_add(out, "top-k", NULL);
+    }
+    return COMPLETE_WORD;
+}
+
+static const struct completer completer = {.command = command, .argument = argument};
+
+static const char *completed(const char *inputrc, const char *script)
+{
+    return play(&(struct play){.inputrc = inputrc, .completer = &completer, .then = show_view}, script);
+}
+
+TEST(completion)
+{
+    CHECK_STR("/attach | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", completed("", "/a\t"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0", completed("", "/h\t\t"));
+    CHECK_STR("/ho| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", completed("", "/h\t\to"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", completed("", "/h\t\t\033" WAIT));
+    CHECK_STR("/set temperature | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
+              completed("", "/set te\t"));
+    CHECK_STR("/set t| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0",
+              completed("set show-all-if-ambiguous on\n", "/set t\t"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=2 message=- bells=0",
+              completed("set completion-query-items 2\n", "/h\t\t"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0",
+              completed("set completion-query-items 2\n", "/h\t\ty"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
+              completed("set completion-query-items 2\n", "/h\t\tn"));
+    CHECK_STR("word| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=1", completed("", "word\t"));
+    CHECK_STR("/attach tests/ui_input/test_input.c| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
+              completed("", "/attach tests/ui_in\ttest_inp\t"));
+    CHECK_STR("/hold | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
+              completed("\"\\C-i\": menu-complete\n", "/h\t\t"));
+}
+
+TEST(suggestions)
+{
+    static const char *const tries[] = {"one", "two", NULL};
+    const struct play how = {.suggestions = tries};
+    CHECK_STR("one|", play(&how, "\t"));
+    CHECK_STR("one|", play(&how, "\t\t\t"));
+    CHECK_STR("two|", play(&how, "\t\t"));
+    CHECK_STR("onex|", play(&how, "\tx\t"));
+}
+
+static void take_and_set(struct input *in, int64_t now, char *report, size_t size)
+{
+    (void)now;
+    struct input_view v;
+    size_t length;
+    char *taken = input_take(in, &length, false, false);
+    input_set_text(in, "set\r\ntext");
+    input_view(in, now, &v);
+    size_t n = strlen(report);
+    snprintf(report + n, size - n, " taken=%s,%zu now=%s", taken, length, v.text);
+    free(taken);
+    input_replace(in, "replaced");
+    struct decoder_event undo = {.kind = DECODER_BYTES, .data = "\037", .length = 1};
+    struct input_action a;
+    input_feed_event(in, &undo);
+    CHECK(!input_next_action(in, &a));
+    input_view(in, now, &v);
+    n = strlen(report);
+    snprintf(report + n, size - n, " undone=%s", v.text);
+}
+
+TEST(the_program_changes_the_draft)
+{
+    CHECK_STR("(reverse-i-search)`sec': |second one taken=draft,5 now=set\ntext undone=set\ntext",
+              play(&(struct play){.history = past, .then = take_and_set}, "draft\022sec"));
+}
+
+static void unread(struct input *in, int64_t now, char *report, size_t size)
+{
+    (void)now;
+    struct decoder_event e = {.kind = DECODER_BYTES, .data = "a\030bjjq", .length = 6};
+    struct input_action a;
+    input_feed_event(in, &e);
+    bool first = input_next_action(in, &a);
+    bool rest = input_unread(in, &e);
+    size_t n = strlen(report);
+    snprintf(report + n, size - n, " %d %d %d %.*s %d", first, a.action == ACTION_BROWSE, rest, (int)e.length, e.data,
+             input_unread(in, &e));
+}
+
+TEST(unread_keys_go_back)
+{
+    CHECK_STR("| 1 1 1 jjq 0", play(&(struct play){.then = unread}, ""));
+}
+
+TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing), T(undo), T(paste_is_text),
+          T(history), T(multi_line_moves), T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins),
+          T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
+          T(unread_keys_go_back))

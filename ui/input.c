@@ -1,0 +1,665 @@
+/* Life, queue and view of the input; what the keys do is in input_commands.c.
+ *
+ * Invariants: readline's callback handler is installed from open to close. rl_callback_read_char() is only called with at
+ * least one byte in the burst, and never from within one of its own callbacks. Every command runs inside it (through
+ * input_run() where no key is bound to it), since readline's abort is a longjmp to its frame.
+ */
+#include "ui/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "ui/input_private.h"
+#include "ui/paste.h"
+
+struct input *input_self;
+
+enum { PENDING = RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_STATE_NUMERICARG | RL_STATE_VIMOTION |
+                 RL_STATE_CHARSEARCH };
+
+/* -- readline's hooks --------------------------------------------------------------------------------------------- */
+
+static int next_byte(FILE *stream)
+{
+    (void)stream;
+    struct input *in = input_self;
+    return in->burst < in->burst_end ? *in->burst++ : EOF;
+}
+
+/* readline reads ahead while letters come, and leaves those out of a macro that is being recorded. */
+static int bytes_waiting(void)
+{
+    return input_self->burst < input_self->burst_end && !RL_ISSTATE(RL_STATE_MACRODEF);
+}
+
+static void redisplay(void)
+{
+    input_self->version++;
+}
+
+static void prepare_terminal(int meta)
+{
+    (void)meta;
+}
+
+static void restore_terminal(void) {}
+
+/* Reached by input_take(), and by readline's own ways to accept a line (operate-and-get-next, vi's Ctrl-D): those submit,
+ * and the line, which readline forgets on return, comes back as the draft. */
+static void accept_line(char *line)
+{
+    struct input *in = input_self;
+    if (in->accepting || !line) {
+        free(line);
+        return;
+    }
+    free(in->submitted);
+    in->submitted = line;
+    input_push_action(in, ACTION_SUBMIT, 1);
+}
+
+/* -- running readline --------------------------------------------------------------------------------------------- */
+
+/* Does the draft still begin with the byte that was pasted? */
+static bool still_pasted(const struct input *in)
+{
+    return in->pasted && rl_end && rl_line_buffer[0] == in->pasted_first && where_history() == in->pasted_where;
+}
+
+/* After each step of readline: what the step changed besides the line. */
+static void settle(struct input *in)
+{
+    in->version++;
+    in->pasted = still_pasted(in);
+    char prefix[sizeof in->prefix];
+    size_t n = 0;
+    if (RL_ISSTATE(RL_STATE_MULTIKEY))
+        for (int i = 0; i < rl_key_sequence_length && n + 4 < sizeof prefix; i++) {
+            unsigned char c = (unsigned char)rl_executing_keyseq[i];
+            if (c < 0x20 || c == 0x7f) {
+                prefix[n++] = '^';
+                c ^= 0x40;
+            }
+            prefix[n++] = (char)c;
+        }
+    prefix[n] = 0;
+    if (strcmp(prefix, in->prefix)) {
+        memcpy(in->prefix, prefix, n + 1);
+        in->prefix_since = in->now;
+    }
+    if (RL_ISSTATE(RL_STATE_ISEARCH) && rl_display_prompt && !strncmp(rl_display_prompt, "(failed", 7)) in->bells++;
+}
+
+static void step(struct input *in)
+{
+    size_t actions = in->action_count;
+    rl_callback_read_char();
+    if (in->action_count > actions && in->submitted && !rl_end && !in->accepting &&
+        in->actions[in->action_count - 1].action == ACTION_SUBMIT) {
+        rl_insert_text(in->submitted); /* see accept_line() */
+        rl_free_undo_list();
+    }
+    settle(in);
+}
+
+void input_feed_raw(struct input *in, const char *bytes, size_t n)
+{
+    in->burst = (const unsigned char *)bytes;
+    in->burst_end = in->burst + n;
+    while (in->burst < in->burst_end) step(in);
+}
+
+static int run_slot(int count, int key)
+{
+    rl_set_keymap(input_self->user_map);
+    return input_self->slot(count, key);
+}
+
+void input_run(struct input *in, rl_command_func_t *function)
+{
+    if (RL_ISSTATE(PENDING & ~RL_STATE_NUMERICARG)) input_cancel(in);
+    int recording = RL_ISSTATE(RL_STATE_MACRODEF); /* this key exists only here: it must not be recorded */
+    RL_UNSETSTATE(RL_STATE_MACRODEF);
+    in->slot = function;
+    in->user_map = rl_get_keymap();
+    rl_set_keymap(in->slot_map);
+    input_feed_raw(in, "\001", 1);
+    if (rl_get_keymap() == in->slot_map) rl_set_keymap(in->user_map);
+    if (recording) RL_SETSTATE(RL_STATE_MACRODEF);
+}
+
+void input_close_list(struct input *in)
+{
+    if (in->list_open || in->ask) in->version++;
+    in->list_open = false;
+    in->ask = 0;
+}
+
+/* Ends whatever waits for more keys; a search puts the draft back. */
+void input_cancel(struct input *in)
+{
+    input_close_list(in);
+    if (RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_STATE_NUMERICARG))
+        input_feed_raw(in, "\007", 1);
+    rl_callback_sigcleanup(); /* and what an inputrc without an abort key leaves, and a pending ^V */
+    if (rl_last_func == rl_quoted_insert) rl_last_func = NULL;
+    settle(in);
+}
+
+bool input_close_top(struct input *in)
+{
+    bool open = in->list_open || in->ask || RL_ISSTATE(PENDING);
+    input_cancel(in);
+    return open;
+}
+
+/* inputrc's complaints go to stderr, that is, onto the screen: they are caught and become the message. */
+void input_read_init_file(struct input *in, int (*read_it)(void))
+{
+    FILE *caught = tmpfile();
+    int saved = caught ? dup(STDERR_FILENO) : -1;
+    if (saved >= 0) {
+        fcntl(saved, F_SETFD, FD_CLOEXEC);
+        fflush(stderr);
+        dup2(fileno(caught), STDERR_FILENO);
+    }
+    read_it();
+    if (saved >= 0) {
+        fflush(stderr);
+        dup2(saved, STDERR_FILENO);
+        close(saved);
+        char line[256];
+        rewind(caught);
+        if (fgets(line, sizeof line, caught)) {
+            line[strcspn(line, "\n")] = 0;
+            static const char name[] = "readline: ";
+            input_set_message(in, strncmp(line, name, sizeof name - 1) ? line : line + sizeof name - 1);
+        }
+    }
+    if (caught) fclose(caught);
+}
+
+/* -- life --------------------------------------------------------------------------------------------------------- */
+
+struct input *input_open(const struct input_options *options, tdm_error *err)
+{
+    static bool named;
+    if (input_self) {
+        error_set(err, TDM_E_BUSY, "the line editor is open already");
+        return NULL;
+    }
+    struct input *in = calloc(1, sizeof *in);
+    if (!in) goto no_memory;
+    if (options) in->options = *options;
+    in->goal_column = -1;
+    in->sink = fopen("/dev/null", "we");
+    in->source = fopen("/dev/null", "re");
+    if (!in->sink || !in->source) {
+        error_errno(err, TDM_E_IO, "/dev/null");
+        goto failed;
+    }
+    in->slot_map = rl_make_bare_keymap();
+    if (!in->slot_map) goto no_memory;
+    rl_bind_key_in_map('\001', run_slot, in->slot_map);
+    input_self = in;
+
+    rl_readline_name = "tandem";
+    rl_instream = in->source;
+    rl_outstream = in->sink;
+    rl_catch_signals = 0;
+    rl_catch_sigwinch = 0;
+    rl_change_environment = 0;
+    rl_prep_term_function = prepare_terminal;
+    rl_deprep_term_function = restore_terminal;
+    rl_redisplay_function = redisplay;
+    rl_getc_function = next_byte;
+    rl_input_available_hook = bytes_waiting;
+    rl_attempted_completion_function = input_complete;
+    rl_completion_display_matches_hook = input_show_matches;
+    rl_completion_word_break_hook = input_word_breaks;
+    rl_sort_completion_matches = 0;
+    using_history();
+    if (!named) {
+        named = true;
+        input_name_commands();
+        /* readline sets LC_CTYPE from the environment, which may not be the locale that the program chose. */
+        char *locale = strdup(setlocale(LC_CTYPE, NULL));
+        input_read_init_file(in, rl_initialize);
+        if (locale) setlocale(LC_CTYPE, locale);
+        free(locale);
+        input_bind_commands();
+    }
+    rl_callback_handler_install("", accept_line);
+    input_sync_history(in);
+    in->version = 1;
+    return in;
+
+no_memory:
+    error_set(err, TDM_E_NOMEM, "no memory for the line editor");
+failed:
+    if (in && in->sink) fclose(in->sink);
+    if (in && in->source) fclose(in->source);
+    free(in);
+    return NULL;
+}
+
+static void free_items(struct input_item *item)
+{
+    while (item) {
+        struct input_item *next = item->next;
+        free(item);
+        item = next;
+    }
+}
+
+void input_close(struct input *in)
+{
+    if (!in) return;
+    input_cancel(in);
+    rl_callback_handler_remove();
+    rl_free_undo_list();
+    rl_clear_history();
+    free_items(in->head);
+    free(in->handed_back);
+    completion_free(&in->list);
+    rl_free_keymap(in->slot_map);
+    rl_instream = stdin; /* never read: no handler is installed */
+    rl_outstream = stdout;
+    fclose(in->sink);
+    fclose(in->source);
+    free(in->actions);
+    free(in->submitted);
+    free(in->message);
+    free(in);
+    input_self = NULL;
+}
+
+/* -- history ------------------------------------------------------------------------------------------------------ */
+
+/* Brings readline's list up to the file's, when the user isn't in the middle of it. */
+void input_sync_history(struct input *in)
+{
+    struct history_file *h = in->options.history;
+    if (!h || rl_end || RL_ISSTATE(PENDING) || where_history() != history_length) return;
+    history_file_refresh(h);
+    size_t n = history_file_count(h);
+    if (in->synced_once && in->generation == history_file_generation(h) && in->synced == n) return;
+    if (!in->synced_once || in->generation != history_file_generation(h) || n < in->synced) {
+        rl_clear_history();
+        in->synced = 0;
+    }
+    for (; in->synced < n; in->synced++) add_history(history_file_entry(h, in->synced));
+    in->generation = history_file_generation(h);
+    in->synced_once = true;
+    using_history(); /* add_history leaves the place behind */
+}
+
+void input_add_history(struct input *in, const char *text, bool persist)
+{
+    if (in->options.history) {
+        tdm_error err;
+        if (history_file_add(in->options.history, text, persist, &err) != TDM_OK) input_set_message(in, err.text);
+        input_sync_history(in);
+    } else if (text[strspn(text, " \t\r\n")]) {
+        bool at_end = where_history() == history_length;
+        HIST_ENTRY **list = history_list();
+        if (!list || !history_length || strcmp(list[history_length - 1]->line, text)) add_history(text);
+        if (at_end) using_history();
+    }
+}
+
+/* -- the queue ---------------------------------------------------------------------------------------------------- */
+
+void input_push_action(struct input *in, enum key_action action, int count)
+{
+    if (in->action_count == in->action_size) {
+        size_t size = in->action_size ? in->action_size * 2 : 8;
+        struct input_action *actions = realloc(in->actions, size * sizeof *actions);
+        if (!actions) return;
+        in->actions = actions;
+        in->action_size = size;
+    }
+    in->actions[in->action_count++] =
+        (struct input_action){.action = action, .time_ns = in->now, .count = count, .pasted = still_pasted(in)};
+}
+
+bool input_feed_event(struct input *in, const struct decoder_event *e)
+{
+    if (e->kind == DECODER_MOUSE || e->kind == DECODER_ANSWER) return true;
+    struct input_item *item = malloc(sizeof *item + e->length + 1);
+    if (!item) return false;
+    *item = (struct input_item){.kind = e->kind, .time_ns = e->time_ns, .code = e->code, .mods = e->mods,
+                                .dropped = e->dropped, .length = e->length};
+    if (e->length) memcpy(item->data, e->data, e->length);
+    item->data[e->length] = 0;
+    if (in->tail) in->tail->next = item;
+    else in->head = item;
+    in->tail = item;
+    return true;
+}
+
+static struct input_item *pop_item(struct input *in)
+{
+    struct input_item *item = in->head;
+    in->head = item->next;
+    if (!in->head) in->tail = NULL;
+    item->next = NULL;
+    return item;
+}
+
+/* How many bytes of data[0..n) are whole characters; the rest may be completed by the next event. */
+static size_t whole_characters(const char *data, size_t n)
+{
+    for (size_t k = 1; k <= 3 && k <= n; k++) {
+        unsigned char c = (unsigned char)data[n - k];
+        if (c < 0x80) break;
+        if (c < 0xc0) continue;
+        size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+        return length > k ? n - k : n;
+    }
+    return n;
+}
+
+static void interrupt(struct input *in)
+{
+    if (!input_close_top(in)) input_push_action(in, ACTION_INTERRUPT, 1);
+}
+
+/* The answer to 'display all?'. True when the key was one. */
+static bool answer(struct input *in, unsigned char c)
+{
+    if (!in->ask || !strchr("yY \tnN\177\007", c) || !c) return false;
+    bool yes = strchr("yY \t", c) != NULL;
+    input_close_list(in);
+    in->list_open = yes;
+    return true;
+}
+
+/* Gives readline a step's worth of the bytes of the first item. False when its last character is not complete yet. */
+static bool work_on_bytes(struct input *in)
+{
+    struct input_item *item = in->head;
+    const char *data = item->data + item->used;
+    size_t n = item->length - item->used;
+    bool quoted = rl_last_func == rl_quoted_insert && !RL_ISSTATE(PENDING);
+    unsigned char c = (unsigned char)*data;
+
+    if (quoted) {
+        input_feed_raw(in, data, 1);
+        if (rl_last_func == rl_quoted_insert) rl_last_func = rl_insert;
+        item->used++;
+    } else if (c == 3 || c == 26) {
+        item->used++;
+        if (c == 3) interrupt(in);
+        else input_push_action(in, ACTION_SUSPEND, 1);
+    } else if (c == 4 && !rl_end && !RL_ISSTATE(PENDING)) {
+        item->used++;
+        input_push_action(in, ACTION_LEAVE, 1);
+    } else if (answer(in, c)) {
+        item->used++;
+    } else {
+        size_t end = 1;
+        while (end < n && data[end] != 3 && data[end] != 4 && data[end] != 26) end++;
+        if (end == n && !(end = whole_characters(data, n))) {
+            if (!item->next) return false;
+            end = n;
+            if (item->next->kind == DECODER_BYTES) { /* the character goes on there */
+                struct decoder_event joined = {.kind = DECODER_BYTES, .time_ns = item->next->time_ns};
+                char *both = malloc(n + item->next->length);
+                if (both) {
+                    memcpy(both, data, n);
+                    memcpy(both + n, item->next->data, item->next->length);
+                    joined.data = both;
+                    joined.length = n + item->next->length;
+                    struct input_item *rest = item->next->next, *tail = in->tail;
+                    free(item->next);
+                    free(item);
+                    in->head = in->tail = NULL;
+                    input_feed_event(in, &joined);
+                    if (in->head && rest) {
+                        in->head->next = rest;
+                        in->tail = tail;
+                    }
+                    free(both);
+                    return true;
+                }
+            }
+        }
+        input_close_list(in);
+        in->burst = (const unsigned char *)data;
+        in->burst_end = in->burst + end;
+        step(in);
+        size_t took = (size_t)((const char *)in->burst - data);
+        item->used += took ? took : 1;
+        in->burst = in->burst_end = NULL;
+    }
+    if (item->used == item->length) free(pop_item(in));
+    return true;
+}
+
+static void work_on_esc(struct input *in)
+{
+    bool vi_command = rl_editing_mode == 0 && rl_get_keymap() == vi_movement_keymap;
+    if (in->list_open || in->ask) {
+        input_close_list(in);
+    } else if (rl_last_func == rl_quoted_insert && !RL_ISSTATE(PENDING)) {
+        input_feed_raw(in, "\033", 1);
+        rl_last_func = rl_insert;
+    } else if (RL_ISSTATE(RL_STATE_MULTIKEY)) {
+        if (!strcmp(in->prefix, "^[")) input_feed_raw(in, "\033", 1);
+        else input_cancel(in);
+    } else if (RL_ISSTATE(RL_STATE_NSEARCH)) {
+        input_cancel(in);
+    } else if (RL_ISSTATE(RL_STATE_ISEARCH)) {
+        input_feed_raw(in, "\033", 1);
+    } else if (in->esc_stops && !rl_end) {
+        input_push_action(in, ACTION_STOP, 1);
+    } else if (vi_command) { /* nothing begins with Esc there but the keys, which are events */
+        if (!input_close_top(in)) in->bells++;
+    } else {
+        input_feed_raw(in, "\033", 1);
+    }
+}
+
+/* Pasted text during a search goes to the search string, as far as it has no control character. */
+static void paste_into_search(struct input *in, const char *text)
+{
+    size_t n = 0;
+    while ((unsigned char)text[n] >= 0x20 && text[n] != 0x7f) n++;
+    if (n) input_feed_raw(in, text, n);
+}
+
+static void insert_text(struct input *in, const char *text, bool replaces, bool pasted)
+{
+    in->paste_text = text;
+    in->paste_replaces = replaces;
+    bool first = replaces || rl_point == 0;
+    input_run(in, input_command_insert);
+    in->paste_text = NULL;
+    if (first && *text) {
+        in->pasted = pasted;
+        in->pasted_first = *text;
+        in->pasted_where = where_history();
+    }
+}
+
+void input_insert_paste(struct input *in, const char *data, size_t n)
+{
+    char *text = paste_clean(data, n, NULL);
+    if (!text) {
+        input_set_message(in, "no memory for this paste");
+        return;
+    }
+    if (RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH)) {
+        paste_into_search(in, text);
+    } else {
+        input_cancel(in);
+        if (*text) insert_text(in, text, false, true);
+    }
+    free(text);
+}
+
+/* False when nothing can be done until more events come. */
+static bool work(struct input *in)
+{
+    struct input_item *item = in->head;
+    if (!item) return false;
+    in->now = item->time_ns;
+    in->was_line_move = false;
+    if (in->message) input_set_message(in, NULL);
+    if (!rl_end) input_sync_history(in);
+    bool done = true;
+    if (item->kind == DECODER_BYTES && item->length) {
+        done = work_on_bytes(in);
+    } else {
+        item = pop_item(in);
+        if (item->kind == DECODER_KEY) input_do_key(in, item);
+        if (item->kind == DECODER_ESC) work_on_esc(in);
+        if (item->kind == DECODER_PASTE) {
+            input_insert_paste(in, item->data, item->length);
+            if (item->dropped) input_set_message(in, "the paste was too large and has been cut");
+        }
+        free(item);
+    }
+    if (!in->was_line_move) in->goal_column = -1;
+    return done;
+}
+
+bool input_next_action(struct input *in, struct input_action *action)
+{
+    free(in->handed_back);
+    in->handed_back = NULL;
+    while (!in->action_count)
+        if (!work(in)) return false;
+    *action = in->actions[0];
+    memmove(in->actions, in->actions + 1, --in->action_count * sizeof *in->actions);
+    if (action->action == ACTION_SUBMIT) {
+        action->text = in->submitted ? in->submitted : "";
+        action->length = strlen(action->text);
+    }
+    return true;
+}
+
+bool input_unread(struct input *in, struct decoder_event *e)
+{
+    free(in->handed_back);
+    in->handed_back = NULL;
+    if (!in->head) return false;
+    struct input_item *item = in->handed_back = pop_item(in);
+    *e = (struct decoder_event){.kind = item->kind, .time_ns = item->time_ns, .code = item->code, .mods = item->mods,
+                                .dropped = item->dropped, .data = item->data + item->used,
+                                .length = item->length - item->used};
+    return true;
+}
+
+/* -- the draft ---------------------------------------------------------------------------------------------------- */
+
+/* Ends the line the way readline does, so that changed history lines are put back and undo lists freed. */
+static void end_line(struct input *in)
+{
+    input_cancel(in);
+    in->accepting = true;
+    input_run(in, input_command_accept);
+    in->accepting = false;
+    in->pasted = in->suggested = false;
+    in->goal_column = -1;
+}
+
+char *input_take(struct input *in, size_t *length, bool remember, bool persist)
+{
+    input_cancel(in);
+    char *text = paste_clean(rl_line_buffer, (size_t)rl_end, length);
+    if (!text) return NULL;
+    end_line(in);
+    if (remember) input_add_history(in, text, persist);
+    input_sync_history(in);
+    return text;
+}
+
+void input_set_text(struct input *in, const char *text)
+{
+    char *clean = paste_clean(text, strlen(text), NULL);
+    if (!clean) return;
+    end_line(in);
+    if (*clean) {
+        insert_text(in, clean, true, false);
+        rl_free_undo_list();
+    }
+    free(clean);
+}
+
+void input_replace(struct input *in, const char *text)
+{
+    char *clean = paste_clean(text, strlen(text), NULL);
+    if (!clean) return;
+    input_cancel(in);
+    if (strlen(clean) != (size_t)rl_end || memcmp(clean, rl_line_buffer, (size_t)rl_end))
+        insert_text(in, clean, true, false);
+    free(clean);
+}
+
+void input_set_message(struct input *in, const char *text)
+{
+    free(in->message);
+    in->message = text ? strdup(text) : NULL;
+    for (char *p = in->message; p && *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    in->version++;
+}
+
+void input_set_queued(struct input *in, bool queued)
+{
+    in->queued = queued;
+}
+
+void input_set_esc_stops(struct input *in, bool on)
+{
+    in->esc_stops = on;
+}
+
+void input_set_suggestions(struct input *in, const char *const *texts, size_t n)
+{
+    in->suggestions = texts;
+    in->suggestion_count = n;
+    in->suggestion = 0;
+    in->suggested = false;
+}
+
+/* -- the view ----------------------------------------------------------------------------------------------------- */
+
+void input_view(struct input *in, int64_t now_ns, struct input_view *v)
+{
+    bool vi = rl_editing_mode == 0;
+    bool prompted = rl_display_prompt && *rl_display_prompt && rl_display_prompt != rl_prompt;
+    *v = (struct input_view){
+        .version = in->version,
+        .text = rl_line_buffer,
+        .length = (size_t)rl_end,
+        .cursor = (size_t)rl_point,
+        .is_draft = !RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH),
+        .pasted = in->pasted,
+        .prompt = prompted ? rl_display_prompt : NULL,
+        .vi_mode = !vi ? 0 : rl_get_keymap() == vi_movement_keymap ? 'c' : RL_ISSTATE(RL_STATE_OVERWRITE) ? 'r' : 'i',
+        .overwrite = !vi && RL_ISSTATE(RL_STATE_OVERWRITE),
+        .recording = RL_ISSTATE(RL_STATE_MACRODEF) != 0,
+        .prefix = in->prefix[0] ? in->prefix : NULL,
+        .menu = !strcmp(in->prefix, "^X") && now_ns - in->prefix_since >= INPUT_MENU_NS,
+        .list = in->list_open ? &in->list : NULL,
+        .ask = in->ask,
+        .message = in->message,
+        .bells = in->bells,
+        .bell = rl_variable_value("bell-style"),
+    };
+}
+
+int64_t input_deadline(const struct input *in, int64_t now_ns)
+{
+    if (strcmp(in->prefix, "^X")) return INT64_MAX;
+    int64_t at = in->prefix_since + INPUT_MENU_NS;
+    return now_ns < at ? at : INT64_MAX; /* passed: the menu shows already */
+}

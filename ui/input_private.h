@@ -1,0 +1,87 @@
+/* Shared by input.c (queue, view, life) and input_commands.c (what keys do); see input.h. */
+#ifndef TANDEM_UI_INPUT_PRIVATE_H
+#define TANDEM_UI_INPUT_PRIVATE_H
+
+#include <stdio.h>
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "ui/input.h"
+
+struct input_item {
+    struct input_item *next;
+    enum decoder_kind kind;
+    int64_t time_ns;
+    enum key_code code;
+    unsigned mods;
+    size_t dropped, length, used;
+    char data[];
+};
+
+struct input {
+    struct input_options options;
+    struct input_item *head, *tail;
+    struct input_item *handed_back; /* by input_unread(), until the next call */
+
+    /* What readline may read now: bytes [burst, burst_end) and then nothing. */
+    const unsigned char *burst, *burst_end;
+    rl_command_func_t *slot; /* a command to run as if a key were bound to it; see input_run() */
+    Keymap slot_map, user_map;
+    bool accepting;          /* the slot ends the line */
+
+    struct input_action *actions; /* a ring would be too much: few are ever queued */
+    size_t action_count, action_size;
+    char *submitted;         /* text of the last SUBMIT */
+
+    int64_t now;             /* time of the event being worked on */
+    bool pasted;
+    char pasted_first;
+    int pasted_where;
+    const char *paste_text;  /* for the slot that inserts it */
+    bool paste_replaces;
+    int goal_column;         /* of Up and Down, -1: the cursor's */
+    bool was_line_move;
+    int64_t prefix_since;
+    char prefix[64];
+
+    struct completion list;
+    bool list_open;
+    size_t ask;
+
+    bool queued, esc_stops;
+    const char *const *suggestions;
+    size_t suggestion_count, suggestion;
+    bool suggested; /* the draft may still be the last suggestion */
+
+    size_t synced;  /* entries of the history file that readline has */
+    unsigned long generation;
+    bool synced_once;
+
+    FILE *sink, *source;
+    uint64_t version, bells;
+    char *message;
+    char *bell;
+};
+
+extern struct input *input_self; /* readline's hooks have no argument */
+
+/* input.c */
+void input_push_action(struct input *in, enum key_action action, int count);
+void input_run(struct input *in, rl_command_func_t *function);
+void input_cancel(struct input *in);
+void input_close_list(struct input *in);
+void input_sync_history(struct input *in);
+void input_read_init_file(struct input *in, int (*read)(void));
+
+/* input_commands.c */
+void input_name_commands(void); /* before inputrc is read */
+void input_bind_commands(void); /* after it */
+void input_do_key(struct input *in, const struct input_item *item);
+int input_command_insert(int count, int key);
+int input_command_accept(int count, int key);
+char **input_complete(const char *text, int start, int end);
+void input_show_matches(char **matches, int count, int longest);
+char *input_word_breaks(void);
+void input_feed_raw(struct input *in, const char *bytes, size_t n);
+
+#endif
