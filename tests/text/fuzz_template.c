@@ -5,19 +5,11 @@
 #include <string.h>
 
 #include "engine/text/template.h"
+#include "tests/text/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-#define MESSAGES             8
-#define must_hold(condition) ((condition) ? (void)0 : abort())
-
-static struct tokenizer *load(void)
-{
-    struct tokenizer *t;
-    tdm_error err;
-    if (tokenizer_load_json(&t, "tests/goldens/tiny-a/tokenizer.json", &err)) abort();
-    return t;
-}
+#define MESSAGES 8
 
 static size_t read_messages(const uint8_t *data, size_t n, tdm_message *messages)
 {
@@ -82,8 +74,7 @@ static void check_ids(const struct tokenizer *t, const struct template_options *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static struct tokenizer *t;
-    if (!t) t = load();
+    const struct tokenizer *t = fuzz_tokenizer();
     if (!n) return 0;
     template_recognise((struct span){(const char *)data, n});
     unsigned flags = data[0];

@@ -7,18 +7,9 @@
 #include "engine/text/nfc.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/unicode.h"
+#include "tests/text/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define must_hold(condition) ((condition) ? (void)0 : abort())
-
-static struct tokenizer *load(void)
-{
-    struct tokenizer *t;
-    tdm_error err;
-    if (tokenizer_load_json(&t, "tests/goldens/tiny-a/tokenizer.json", &err)) abort();
-    return t;
-}
 
 static void check_decoding(const struct tokenizer *t, const struct ids *ids, const char *text, size_t n)
 {
@@ -48,8 +39,7 @@ static void check_decoding(const struct tokenizer *t, const struct ids *ids, con
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static struct tokenizer *t;
-    if (!t) t = load();
+    const struct tokenizer *t = fuzz_tokenizer();
     const char *text = (const char *)data;
     struct ids whole = {0}, added = {0}, part = {0};
     must_hold(!tokenizer_encode(t, text, n, 0, 0, &whole, NULL));
