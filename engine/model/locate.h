@@ -1,0 +1,15 @@
+/* From what the user says (-m) to a path or name that source_open takes.
+ *
+ * In this order: `synthetic:...` as it is; an existing file or directory; an ORG/NAME that a Hugging Face hub cache holds
+ * (CACHE/models--ORG--NAME/snapshots/REVISION, the revision from refs/main). Nothing is downloaded. The caches are the
+ * caller's to find: this library reads no environment.
+ */
+#ifndef TANDEM_MODEL_LOCATE_H
+#define TANDEM_MODEL_LOCATE_H
+
+#include "engine/tandem.h"
+
+/* *out is malloc'ed. When nothing is there, TDM_E_NOT_FOUND with a line that says how to get a model. */
+tdm_status locate_model(char **out, const char *name, const char *const *caches, size_t cache_count, tdm_error *err);
+
+#endif
