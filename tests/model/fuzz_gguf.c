@@ -1,0 +1,54 @@
+/* Any bytes as a GGUF file: opened, every key looked up in every way, every tensor's ends touched. */
+#include "engine/model/config.h"
+#include "engine/model/gguf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile uint8_t sink;
+
+static void look_up(const struct gguf *g, const char *key)
+{
+    uint64_t u = 0, n = 0;
+    float f = 0;
+    struct span s = {"", 0}, *strings = NULL;
+    int32_t *ints = NULL;
+    tdm_error err;
+    gguf_get_u64(g, key, 0, UINT64_MAX, &u, NULL, &err);
+    gguf_get_float(g, key, &f, NULL, &err);
+    if (!gguf_get_string(g, key, &s, NULL, &err) && s.length) sink = (uint8_t)s.bytes[s.length - 1];
+    if (!gguf_get_strings(g, key, &strings, &n, NULL, &err))
+        for (uint64_t i = 0; strings && i < n; i++)
+            if (strings[i].length) sink = (uint8_t)strings[i].bytes[strings[i].length - 1];
+    free(strings);
+    gguf_get_i32s(g, key, &ints, &n, NULL, &err);
+    free(ints);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct gguf *g;
+    tdm_error err;
+    if (gguf_open_memory(&g, data, size, "fuzz", &err)) return 0;
+    const struct gguf_key *keys;
+    const struct gguf_tensor *tensors;
+    size_t key_count = gguf_keys(g, &keys), tensor_count = gguf_tensors(g, &tensors);
+    for (size_t i = 0; i < key_count && i < 100; i++) {
+        char name[200] = "";
+        memcpy(name, keys[i].name.bytes, keys[i].name.length < 199 ? keys[i].name.length : 199);
+        look_up(g, name);
+    }
+    for (size_t i = 0; i < tensor_count; i++) {
+        sink = tensors[i].data[0];
+        sink = tensors[i].data[tensors[i].bytes - 1];
+    }
+    struct config c;
+    if (!config_from_gguf(&c, g, &err)) {
+        c.vocab = 512;
+        config_validate(&c, "fuzz", &err);
+    }
+    gguf_close(g);
+    return 0;
+}
