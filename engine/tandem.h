@@ -258,6 +258,7 @@ typedef struct {
     int max_tokens;              /* of a reply; 0: until the end token or the context */
     bool ignore_eos;
     const char *const *stops;    /* NULL-terminated; or NULL */
+    bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
     double pace_tps;             /* 0: off; holds the decoder at token boundaries, the first token is never delayed */
 } tdm_chat_options;
 

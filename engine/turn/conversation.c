@@ -43,7 +43,6 @@ static void node_free(struct node *node)
     text_free(&node->text);
     text_free(&node->thinking);
     free(node->reply.ids);
-    free(node->past.ids);
 }
 
 tdm_status conversation_init(struct conversation *c, tdm_error *err)
@@ -69,7 +68,7 @@ void conversation_clear(struct conversation *c)
     memset(c->nodes, 0, ((size_t)c->n + 1) * sizeof *c->nodes);
     c->n = 0;
     c->leaf = 0;
-    c->version++;
+    c->system_version++;
 }
 
 int conversation_add(struct conversation *c, int parent, tdm_role role, const char *text, size_t n, tdm_error *err)
@@ -95,8 +94,21 @@ int conversation_add(struct conversation *c, int parent, tdm_role role, const ch
     c->n++;
     c->nodes[parent].redo = c->n;
     c->leaf = c->n;
-    c->version++;
     return c->n;
+}
+
+void conversation_remove_last(struct conversation *c)
+{
+    must(c->n > 0);
+    struct node *last = &c->nodes[c->n];
+    int parent = last->parent;
+    node_free(last);
+    memset(last, 0, sizeof *last);
+    c->n--;
+    c->nodes[parent].redo = 0;
+    for (int i = 1; i <= c->n; i++)
+        if (c->nodes[i].parent == parent) c->nodes[parent].redo = i;
+    c->leaf = parent;
 }
 
 tdm_status conversation_append(struct conversation *c, int node, bool thinking, const char *text, size_t n,
@@ -104,8 +116,6 @@ tdm_status conversation_append(struct conversation *c, int node, bool thinking, 
 {
     must(node > 0 && node <= c->n);
     struct node *at = &c->nodes[node];
-    at->past.n = 0;
-    c->version++;
     return text_append(thinking ? &at->thinking : &at->text, text, n, err);
 }
 
@@ -116,7 +126,7 @@ tdm_status conversation_set_system(struct conversation *c, const char *text, siz
     if (status) return status;
     text_free(&c->system);
     c->system = fresh;
-    c->version++;
+    c->system_version++;
     return TDM_OK;
 }
 
@@ -166,7 +176,6 @@ void conversation_select(struct conversation *c, int node)
     must(node >= 0 && node <= c->n);
     for (int i = node; i > 0; i = c->nodes[i].parent) c->nodes[c->nodes[i].parent].redo = i;
     c->leaf = newest_below(c, node);
-    c->version++;
 }
 
 bool conversation_undo(struct conversation *c)
@@ -175,7 +184,6 @@ bool conversation_undo(struct conversation *c)
     while (user > 0 && c->nodes[user].role != TDM_USER) user = c->nodes[user].parent;
     if (user == 0) return false;
     c->leaf = c->nodes[user].parent;
-    c->version++;
     return true;
 }
 
@@ -186,6 +194,5 @@ bool conversation_redo(struct conversation *c)
     /* One turn: the user message and the reply below it. */
     int reply = c->nodes[user].redo;
     c->leaf = reply ? reply : user;
-    c->version++;
     return true;
 }

@@ -2,7 +2,7 @@
  *
  * Nodes are numbered from 1 in the order of their making and never removed; 0 is the root. An edit or a new sample
  * adds a sibling; undo moves the leaf up and leaves the nodes. A node's text only ever grows while it is being
- * decoded (conversation_append) and is constant otherwise, so what was derived from it can be kept (`ids`).
+ * decoded (conversation_append) and is constant otherwise, so what was derived from it can be kept (target.c).
  *
  * Threads: none of its own; the chat's lock guards it.
  */
@@ -25,7 +25,6 @@ struct node {
     tdm_turn_stats stats;
     int redo;          /* the child that redo goes to: the one that was current last; 0: none */
     tdm_ids reply;     /* assistant: the generated ids as they came; what `continue` goes on from */
-    tdm_ids past;      /* ids of the message as a past turn; kept by target.c, empty: not yet made */
     uint32_t attempt;  /* assistant: 0 for the first reply to its message, then 1, 2 ... */
 };
 
@@ -34,7 +33,7 @@ struct conversation {
     int n, room;
     int leaf;
     struct text system;
-    uint64_t version;   /* changes with every change of what the model sees */
+    uint64_t system_version; /* changes with the system prompt and with the start of another conversation */
 };
 
 tdm_status text_append(struct text *t, const char *bytes, size_t n, tdm_error *err);
@@ -51,6 +50,9 @@ int conversation_add(struct conversation *c, int parent, tdm_role role, const ch
 tdm_status conversation_append(struct conversation *c, int node, bool thinking, const char *text, size_t n,
                                tdm_error *err);
 tdm_status conversation_set_system(struct conversation *c, const char *text, size_t n, tdm_error *err);
+
+/* Takes back the node that was added last. */
+void conversation_remove_last(struct conversation *c);
 
 /* The current path without the root, oldest first; returns its length (which may exceed room). */
 int conversation_path(const struct conversation *c, int *out, int room);

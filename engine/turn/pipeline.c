@@ -20,6 +20,9 @@ static const char *const levels[] = {"off", "history", "draft", "full"};
 static const uint32_t slots[] = {64, 256, 512};
 enum { SLOTS = sizeof slots / sizeof *slots };
 
+/* 'The whole prompt' in one pass up to this length: the memory of a pass grows with its rows. */
+enum { WHOLE_MAX = 1024 };
+
 const struct pipeline *pipeline_of(tdm_pipeline p)
 {
     must((unsigned)p < TDM_PIPELINES);
@@ -31,15 +34,27 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+uint32_t pipeline_rows(const struct pipeline *p, uint32_t dispatch, uint32_t context)
+{
+    switch (p->pieces) {
+    case PIECES_WHOLE: return least(context, WHOLE_MAX);
+    case PIECES_ONE: return 1;
+    case PIECES_DISPATCH: return least(dispatch, context);
+    case PIECES_SLOTS: break;
+    }
+    return slots[SLOTS - 1];
+}
+
 uint32_t pipeline_piece(const struct pipeline *p, uint32_t rest, uint32_t dispatch, uint32_t limit, uint32_t *padded)
 {
-    must(rest > 0 && limit >= slots[SLOTS - 1]);
+    must(rest > 0 && limit > 0);
     switch (p->pieces) {
     case PIECES_WHOLE: return *padded = least(rest, limit);
     case PIECES_ONE: return *padded = 1;
     case PIECES_DISPATCH: return *padded = least(rest, least(dispatch, limit));
     case PIECES_SLOTS: break;
     }
+    must(limit >= slots[SLOTS - 1]);
     int slot = 0;
     while (slot < SLOTS - 1 && slots[slot] < rest) slot++;
     *padded = slots[slot];

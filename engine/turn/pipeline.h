@@ -7,7 +7,7 @@
 #include "engine/tandem.h"
 
 enum pieces {
-    PIECES_WHOLE,    /* one dispatch, as long as the prompt */
+    PIECES_WHOLE,    /* one dispatch, as long as the prompt (at most pipeline_rows) */
     PIECES_SLOTS,    /* padded to the smallest slot that holds the rest; above the largest, whole slots first */
     PIECES_ONE,      /* one token a dispatch */
     PIECES_DISPATCH, /* the chat's dispatch size */
@@ -28,6 +28,9 @@ struct pipeline {
 };
 
 const struct pipeline *pipeline_of(tdm_pipeline p);
+
+/* The most rows that a forward pass of the prompt has. */
+uint32_t pipeline_rows(const struct pipeline *p, uint32_t dispatch, uint32_t context);
 
 /* Tokens of the next dispatch when `rest` are still to be evaluated, at least 1, and in *padded the rows that are
  * computed for them (>= the result). limit: the most rows of one forward pass. */

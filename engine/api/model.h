@@ -1,0 +1,23 @@
+/* What a tdm_model is inside the engine: for the other files of the library, not for its users.
+ *
+ * A model opened with text_only has no weights, one made from a bare tokenizer.json neither weights nor template.
+ */
+#ifndef TANDEM_API_MODEL_H
+#define TANDEM_API_MODEL_H
+
+#include "engine/forward/weights.h"
+#include "engine/tandem.h"
+#include "engine/text/template.h"
+#include "engine/text/tokenizer.h"
+
+struct tdm_model {
+    struct source *source;       /* NULL for a bare tokenizer */
+    struct tokenizer *tokenizer;
+    struct template_form form;
+    struct weights *weights;
+    tdm_model_info info;
+    char weight_types[160], skipped[96];
+    char *path;
+};
+
+#endif

@@ -1,0 +1,147 @@
+/* What a tdm_chat is inside: a conversation, a follower, a decoder, and the lock that they share.
+ *
+ * One lock (chat->lock) guards everything here but what a running job has claimed: the follower's state while its plan
+ * is active, the decoder's state, sampler and reply while `decoding_job` is set, the prompter's state while
+ * `prompt_job` is set. It is held for moments only: nobody evaluates under it, the longest thing done under it is
+ * sampling one token at a hand-over. Order: chat->lock before the event queue's.
+ *
+ * The two units have the chat as their source (turn.c: chat_next). A machine serves one chat at a time.
+ *
+ * Phases: IDLE; PROMPT, a message was sent and its prompt is being evaluated; DECODE, a reply is being decoded.
+ * `turn_serial` changes whenever a reply begins or ends, so a job that comes back late knows that it is.
+ */
+#ifndef TANDEM_TURN_CHAT_H
+#define TANDEM_TURN_CHAT_H
+
+#include "engine/api/machine.h"
+#include "engine/api/model.h"
+#include "engine/forward/sampler.h"
+#include "engine/state/statefile.h"
+#include "engine/turn/conversation.h"
+#include "engine/turn/events.h"
+#include "engine/turn/follower.h"
+#include "engine/turn/pipeline.h"
+#include "engine/turn/reply.h"
+#include "engine/turn/target.h"
+
+#include <pthread.h>
+
+/* Where one unit's forward passes run. */
+struct side {
+    const struct weights *weights;
+    struct workspace *workspace; /* of the decoder and the prompter; the follower has one of its own */
+    struct pool *pool;  /* both sides share one where weights' kernels and key/value types agree */
+};
+
+/* A prompt of a pipeline that doesn't follow, or of tdm_chat_cold. */
+struct prompter {
+    struct state *state;     /* on the prompt's side; scratch between prompts */
+    const struct side *side; /* whose pool the state is of */
+    tdm_ids ids;
+    uint32_t done;           /* of ids, evaluated */
+    tdm_pipeline pipeline;
+    bool active;             /* a prompt is under way ... */
+    bool cold;               /* ... to its first token only, for comparison */
+    bool running;            /* a job of it runs */
+    atomic_bool cancel;
+    tdm_cold answer;
+    tdm_id first_id;         /* what the first token was when the turn was warm */
+    int64_t start_ns;
+};
+
+struct decoder {
+    struct state *state;     /* prompt + reply ids, or all of them but the last */
+    int unit;                /* where it decodes */
+    uint32_t prompt;         /* tokens of the state before the reply */
+    uint32_t turn, attempt;  /* of the random numbers */
+    uint32_t index;          /* number of the next token in its reply */
+    tdm_id next;             /* sampled last, not evaluated yet */
+    struct sampler *sampler;
+    tdm_sampling sampling;   /* as it was when the reply began */
+    struct reply reply;
+    uint64_t serial;         /* chat.turn_serial of this reply */
+    bool hashes;
+    bool running;            /* a job of it runs */
+    int64_t not_before_ns;   /* pace */
+    double seconds_alone, seconds_shared; /* per token, decaying means: prefill idle, prefill at work */
+};
+
+enum chat_phase { CHAT_IDLE, CHAT_PROMPT, CHAT_DECODE };
+
+struct tdm_chat {
+    pthread_mutex_t lock;
+    pthread_cond_t settled;  /* signalled when something ended: tdm_chat_wait_idle, tdm_chat_save_state */
+    const struct tdm_model *model;
+    struct tdm_machine *machine;
+    tdm_chat_options options;
+    const char **stops;      /* copies */
+    struct side side[TDM_UNITS];
+    bool two_pools;
+    tdm_pipeline pipeline;   /* of the turn under way */
+
+    struct events *events;
+    struct conversation conversation;
+    int editing;             /* the user node that the draft will be a sibling of, or 0 */
+    int leaf_before_edit;
+    int path_start;          /* messages left out at the beginning of the path (drop-oldest) */
+
+    struct text draft;
+    bool draft_held, draft_closed, draft_too_long;
+    int64_t draft_ns;        /* its last change */
+    uint32_t draft_tokens;
+
+    struct target_cache *targets;
+    struct target target;
+    struct follower follower;
+    bool follower_failed;    /* its last dispatch failed: wait for another target */
+
+    enum chat_phase phase;
+    uint64_t turn_serial;
+    int user_node, reply_node;
+    bool resumed;            /* the reply is continued */
+    tdm_turn_stats stats;    /* of the turn under way */
+    uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
+    uint64_t enter_mark;     /* ... when the turn under way began */
+    uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */
+    uint32_t turn_base;      /* tokens that the prompt shares with the last one: not evaluated for this turn */
+    tdm_ids last_prompt;     /* without its user turn */
+    uint32_t unfollowed;     /* reply tokens since the follower was woken */
+    int turns_since_load;    /* 0: the next one is cold */
+    bool context_warned;
+
+    struct text queued;
+    bool has_queued;
+
+    struct prompter prompter;
+    struct decoder decoder;
+    struct state_bytes bridge;
+    double handover_ms;
+    double decode_rate, prefill_rate;
+    int fail_dispatches;     /* fault injection: so many next dispatches of the follower fail */
+};
+
+/* ---- turn.c: what the units do (called with the lock held unless it says otherwise) --------------------------- */
+
+/* The sources of the units; without the lock. */
+int64_t chat_next_prefill(void *chat, int64_t now_ns, struct work *work);
+int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
+
+/* Computes the newest target, asks a dispatch that it no longer contains to stop, and wakes the prefill unit. */
+void chat_retarget(struct tdm_chat *c, int64_t now_ns);
+/* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
+tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_kind kind,
+                      tdm_error *err);
+/* Ends the reply or the prompt under way; nothing is left of a prompt. */
+void chat_end(struct tdm_chat *c, tdm_finish finish);
+/* Sends what is queued, if anything. */
+void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind);
+
+/* Workspaces and states for the chat's pipeline; what is there already stays. Not during a turn. */
+tdm_status chat_prepare(struct tdm_chat *c, tdm_error *err);
+
+/* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state is
+ * the result on the destination's pool; spare is a state there that is used up. Fills the times in stats. */
+tdm_status chat_transfer(struct tdm_chat *c, struct state **state, struct state *spare, tdm_turn_stats *stats,
+                         tdm_error *err);
+
+#endif
