@@ -438,7 +438,7 @@ typedef struct {
     char name[48];      /* "package-0", "core temperature" */
     char unit[8];       /* W, C, MHz */
     char reason[96];    /* why not valid */
-    char remedy[128];   /* the command that makes it readable; or "" */
+    char remedy[160];   /* the command that makes it readable; or "" */
 } tdm_sensor;
 
 typedef struct tdm_sensors tdm_sensors;

@@ -1,0 +1,175 @@
+/* tdm_machine: the worker threads and the two units, by the options or by the topology; and the sensors. */
+#include "engine/api/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/unit/sensors.h"
+#include "engine/unit/topology.h"
+
+static tdm_status kind_of(const char *name, const char *option, enum unit_kind *out, tdm_error *err)
+{
+    *out = UNIT_NATIVE;
+    if (!name || !strcmp(name, "native")) return TDM_OK;
+    if (strcmp(name, "blas"))
+        return error_set(err, TDM_E_ARG, "%s: expected native or blas, found %s", option, name);
+    *out = UNIT_BLAS;
+    return TDM_OK;
+}
+
+struct plan {
+    struct topology topology;
+    struct cores all, cores[TDM_UNITS];
+};
+
+/* The first n of the usable cores, split again. */
+static void limit_cores(struct plan *p, int threads)
+{
+    if (threads <= 0) return;
+    if (p->topology.limit == 0 || threads < p->topology.limit) p->topology.limit = threads;
+    topology_split(&p->topology, &p->cores[TDM_PREFILL_UNIT], &p->cores[TDM_DECODE_UNIT]);
+}
+
+TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *o, tdm_error *err)
+{
+    const char *const sets[TDM_UNITS] = {o->prefill_unit, o->decode_unit};
+    const char *const kinds[TDM_UNITS] = {o->prefill_kind, o->decode_kind};
+    static const char *const names[TDM_UNITS] = {"prefill", "decode"};
+    static const char *const kind_options[TDM_UNITS] = {"prefill-kind", "decode-kind"};
+    struct plan *plan = calloc(1, sizeof *plan);
+    struct tdm_machine *m = calloc(1, sizeof *m);
+    tdm_status status = plan && m ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the machine");
+    if (status == TDM_OK) status = topology_read(&plan->topology, "", NULL, err);
+    if (status == TDM_OK) {
+        topology_split(&plan->topology, &plan->cores[TDM_PREFILL_UNIT], &plan->cores[TDM_DECODE_UNIT]);
+        limit_cores(plan, o->threads);
+        status = machine_open(&m->machine, err);
+    }
+    for (int u = 0; status == TDM_OK && u < TDM_UNITS; u++) {
+        enum unit_kind kind;
+        status = kind_of(kinds[u], kind_options[u], &kind, err);
+        if (status == TDM_OK && sets[u]) status = cores_parse(&plan->cores[u], sets[u], err);
+        if (status == TDM_OK) status = unit_open(&m->units[u], m->machine, names[u], kind, &plan->cores[u], err);
+        if (status == TDM_OK) cores_format(&plan->cores[u], m->names[u], sizeof m->names[u]);
+    }
+    free(plan);
+    if (status) {
+        tdm_machine_close(m);
+        return status;
+    }
+    machine_set_lending(m->machine, !o->no_lending);
+    *out = m;
+    return TDM_OK;
+}
+
+TDM_API void tdm_machine_close(tdm_machine *m)
+{
+    if (!m) return;
+    for (int u = 0; u < TDM_UNITS; u++)
+        if (m->units[u]) unit_close(m->units[u]);
+    if (m->machine) machine_close(m->machine);
+    free(m);
+}
+
+TDM_API void tdm_machine_set_lending(tdm_machine *m, bool on)
+{
+    machine_set_lending(m->machine, on);
+}
+
+TDM_API int tdm_machine_cores(const tdm_machine *m)
+{
+    return machine_workers(m->machine);
+}
+
+TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out)
+{
+    struct unit *u = m->units[unit];
+    struct unit_now now;
+    unit_now(u, &now);
+    *out = (tdm_unit_info){.name = m->names[unit], .kind = unit_kind(u) == UNIT_BLAS ? "blas" : "native",
+                           .cores = now.cores.count};
+    for (int k = 0; k < TDM_SPAN_KINDS; k++) {
+        struct activity_totals t = activity_total(unit_activity(u), (enum span_kind)k);
+        out->total[k].spans = t.spans;
+        out->total[k].tokens = t.tokens;
+        out->total[k].ns = t.ns;
+        out->total[k].bytes = t.bytes;
+    }
+}
+
+static tdm_span public_span(const struct activity_span *s)
+{
+    return (tdm_span){s->start_ns, s->end_ns, (tdm_span_kind)s->kind, s->tokens, s->bytes};
+}
+
+TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room)
+{
+    const struct activity *a = unit_activity(m->units[unit]);
+    struct activity_span some[256], open[2];
+    size_t n_open = activity_open_spans(a, open), n = 0, got;
+    size_t finished = room > n_open ? room - n_open : 0;
+    uint64_t head = activity_head(a), at = head > finished ? head - finished : 0;
+    if (head - at > ACTIVITY_SPANS) at = head - ACTIVITY_SPANS;
+    while (n < finished) {
+        size_t want = finished - n < 256 ? finished - n : 256;
+        got = activity_read(a, &at, some, want, NULL);
+        if (got == 0) break;
+        for (size_t i = 0; i < got; i++)
+            if (some[i].end_ns > since_ns) out[n++] = public_span(&some[i]);
+    }
+    for (size_t i = 0; i < n_open && n < room; i++) out[n++] = public_span(&open[i]);
+    return n;
+}
+
+struct tdm_sensors {
+    struct sensors *sensors;
+};
+
+TDM_API tdm_sensors *tdm_sensors_open(void)
+{
+    struct tdm_sensors *s = calloc(1, sizeof *s);
+    if (s && !(s->sensors = sensors_open(""))) {
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+TDM_API void tdm_sensors_close(tdm_sensors *s)
+{
+    if (!s) return;
+    sensors_close(s->sensors);
+    free(s);
+}
+
+static tdm_sensor public_sensor(const char *name, const char *unit, const struct sensor *s)
+{
+    tdm_sensor out = {.valid = s->valid, .value = s->value};
+    snprintf(out.name, sizeof out.name, "%s", name);
+    snprintf(out.unit, sizeof out.unit, "%s", unit);
+    if (!s->valid) {
+        snprintf(out.reason, sizeof out.reason, "%s", s->reason);
+        snprintf(out.remedy, sizeof out.remedy, "%s", s->remedy);
+    }
+    return out;
+}
+
+TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room)
+{
+    struct sensors_now now;
+    sensors_read(s->sensors, clock_ns(), &now);
+    const struct { const char *name, *unit; const struct sensor *sensor; } rows[] = {
+        {"power", "W", &now.watts},         {"energy", "J", &now.joules},    {"battery", "W", &now.battery_watts},
+        {"temperature", "C", &now.celsius}, {"frequency", "MHz", &now.mhz},  {"load", "", &now.load},
+        {"memory free", "B", &now.memory_free}, {"memory", "B", &now.memory_total}};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && n < room; i++)
+        out[n++] = public_sensor(rows[i].name, rows[i].unit, rows[i].sensor);
+    if (n < room) out[n++] = public_sensor(now.governor.valid ? now.governor_name : "governor", "name", &now.governor);
+    for (int i = 0; i < now.zones && n < room; i++)
+        out[n++] = public_sensor(now.zone[i].name, "W", &now.zone[i].watts);
+    return n;
+}

@@ -1,0 +1,243 @@
+/* tdm_model: opening a model's files, and the facts about it. */
+#include "engine/api/model.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/unit/topology.h"
+
+static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
+{
+    const struct source_text *text = source_text(m->source);
+    if (text->tokenizer_json) return tokenizer_load_json(&m->tokenizer, text->tokenizer_json, err);
+    struct tokenizer_parts parts = {
+        .name = m->path,
+        .tokens = text->tokens,
+        .token_count = text->token_count,
+        .types = text->types,
+        .merges = text->merges,
+        .merge_count = text->merge_count,
+        .pre = text->pre,
+    };
+    return tokenizer_load_parts(&m->tokenizer, &parts, err);
+}
+
+static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
+{
+    struct weights_options options = {.lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx};
+    if (o->lm_head && strcmp(o->lm_head, "as-is")) {
+        options.lm_head = type_from_name(o->lm_head);
+        if (options.lm_head != TYPE_Q8_0 && options.lm_head != TYPE_Q6_K)
+            return error_set(err, TDM_E_ARG, "lm-head: expected q8_0, q6_k or as-is, found %s", o->lm_head);
+    }
+    const struct kernels *kernels;
+    tdm_status status = kernels_find(&kernels, o->kernels, err);
+    if (status) return status;
+    struct topology *topology = malloc(sizeof *topology);
+    if (!topology) return error_set(err, TDM_E_NOMEM, "no memory for the topology");
+    int threads = 1;
+    if (topology_read(topology, "", NULL, NULL) == TDM_OK)
+        threads = topology->limit && topology->limit < topology->cores ? topology->limit : topology->cores;
+    free(topology);
+    if (o->threads > 0 && o->threads < threads) threads = o->threads;
+    struct team *team;
+    status = team_open(&team, threads, NULL, err);
+    if (status) return status;
+    status = weights_new(&m->weights, m->source, kernels, team, &options, err);
+    team_close(team);
+    return status;
+}
+
+/* The sampling that Qwen publishes for its Qwen3.5 models without thinking; the small ones have their own. */
+static tdm_sampling published_sampling(const struct config *c)
+{
+    bool small = c->hidden <= 2048;
+    return (tdm_sampling){
+        .temperature = small ? 1.0f : 0.7f,
+        .top_k = 20,
+        .top_p = small ? 1.0f : 0.8f,
+        .presence_penalty = small ? 2.0f : 1.5f,
+        .repeat_penalty = 1,
+    };
+}
+
+static tdm_sampling sampling_of(const struct tdm_model *m, bool *from_file)
+{
+    const struct source_sampling *f = source_sampling(m->source);
+    *from_file = !isnan(f->temperature) || f->top_k >= 0 || !isnan(f->top_p);
+    tdm_sampling s = published_sampling(source_config(m->source));
+    /* A file that says something of sampling is taken at its word: what it leaves out is off. */
+    if (*from_file) s = (tdm_sampling){.temperature = 1, .top_p = 1, .repeat_penalty = 1};
+    if (!isnan(f->temperature)) s.temperature = f->temperature;
+    if (f->top_k >= 0) s.top_k = f->top_k;
+    if (!isnan(f->top_p)) s.top_p = f->top_p;
+    if (!isnan(f->min_p)) s.min_p = f->min_p;
+    if (!isnan(f->presence_penalty)) s.presence_penalty = f->presence_penalty;
+    if (!isnan(f->frequency_penalty)) s.frequency_penalty = f->frequency_penalty;
+    if (!isnan(f->repeat_penalty)) s.repeat_penalty = f->repeat_penalty;
+    return s;
+}
+
+static void list_types(struct tdm_model *m)
+{
+    uint64_t bytes[TYPE_COUNT] = {0}, all = 0;
+    const struct tensor *const *list;
+    size_t n = source_tensors(m->source, &list);
+    for (size_t i = 0; i < n; i++) bytes[list[i]->type] += list[i]->bytes, all += list[i]->bytes;
+    size_t at = 0;
+    for (int round = 0; round < TYPE_COUNT; round++) {
+        int most = 0;
+        for (int t = 0; t < TYPE_COUNT; t++)
+            if (bytes[t] > bytes[most]) most = t;
+        if (bytes[most] == 0 || at >= sizeof m->weight_types - 24) break;
+        at += (size_t)snprintf(m->weight_types + at, sizeof m->weight_types - at, "%s%s %.1f%%", at ? ", " : "",
+                               type_info((enum type)most)->name, 100.0 * (double)bytes[most] / (double)all);
+        bytes[most] = 0;
+    }
+}
+
+static void list_skipped(struct tdm_model *m)
+{
+    const struct source_skipped *s = source_skipped(m->source);
+    const struct { uint32_t n; uint64_t bytes; const char *what; } rows[] = {
+        {s->mtp, s->mtp_bytes, "MTP"}, {s->vision, s->vision_bytes, "vision"}, {s->other, s->other_bytes, "other"}};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].n)
+            at += (size_t)snprintf(m->skipped + at, sizeof m->skipped - at, "%s%u %s tensors (%.1f MB)", at ? ", " : "",
+                                   rows[i].n, rows[i].what, (double)rows[i].bytes / 1e6);
+}
+
+/* Weights of all matrices but the embeddings and the LM head: two operations each for a prefilled token. */
+static void count_work(struct tdm_model *m)
+{
+    const struct tensor *const *list;
+    size_t n = source_tensors(m->source, &list);
+    const struct config *c = source_config(m->source);
+    uint64_t head = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct tensor *t = list[i];
+        if (t->role == ROLE_EMBED || t->role == ROLE_LM_HEAD) {
+            if (t->role == ROLE_LM_HEAD || c->tied) head = t->bytes;
+            continue;
+        }
+        if (role_is_matrix(t->role)) m->info.flops_per_token += 2 * t->rows * t->cols;
+        m->info.bytes_per_token += t->bytes;
+    }
+    m->info.bytes_per_token += head;
+    if (m->weights) {
+        m->info.packed_bytes = m->weights->bytes;
+        m->info.bytes_per_token = m->weights->layer_bytes + m->weights->lm_head->bytes;
+    }
+}
+
+static void fill_info(struct tdm_model *m)
+{
+    static const char *const formats[] = {[SOURCE_GGUF] = "GGUF", [SOURCE_HF] = "Hugging Face directory",
+                                          [SOURCE_SYNTHETIC] = "made-up weights"};
+    const struct config *c = source_config(m->source);
+    tdm_model_info *i = &m->info;
+    list_types(m);
+    list_skipped(m);
+    *i = (tdm_model_info){
+        .name = c->name[0] ? c->name : m->path,
+        .path = m->path,
+        .format = formats[source_format(m->source)],
+        .architecture = c->architecture,
+        .kernels = m->weights ? m->weights->kernels->name : "",
+        .weight_types = m->weight_types,
+        .parameters = source_parameter_count(m->source),
+        .file_bytes = source_file_bytes(m->source),
+        .layers = (int)c->layers,
+        .hidden = (int)c->hidden,
+        .intermediate = (int)c->intermediate,
+        .heads = (int)c->heads,
+        .kv_heads = (int)c->kv_heads,
+        .head_dim = (int)c->head_dim,
+        .lin_key_heads = (int)c->lin_key_heads,
+        .lin_value_heads = (int)c->lin_value_heads,
+        .lin_key_dim = (int)c->lin_key_dim,
+        .lin_value_dim = (int)c->lin_value_dim,
+        .conv_kernel = (int)c->conv_kernel,
+        .vocabulary = (int)c->vocab,
+        .tokens = (int)tokenizer_count(m->tokenizer),
+        .trained_context = (int)c->context_length,
+        .tied = c->tied,
+        .synthetic = source_format(m->source) == SOURCE_SYNTHETIC,
+        .can_think = m->form.can_think,
+        .template_replaced = m->form.substituted,
+        .skipped = m->skipped,
+        .fingerprint = source_fingerprint(m->source),
+    };
+    for (uint32_t l = 0; l < c->layers; l++) i->full_layers += c->full_attention[l];
+    i->template_name = m->form.kind == TEMPLATE_BUILTIN ? "built-in"
+                       : source_text(m->source)->chat_template.length == 0 ? "none (Qwen3.5 form)" : "qwen3.5";
+    i->sampling = sampling_of(m, &i->sampling_from_file);
+    count_work(m);
+}
+
+TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *o, tdm_error *err)
+{
+    struct source_options options = {.quant = TYPE_F32, .builtin = o->builtin};
+    if (o->quant) {
+        options.quant = type_from_name(o->quant);
+        if (options.quant != TYPE_Q8_0 && options.quant != TYPE_Q4_0)
+            return error_set(err, TDM_E_ARG, "quant: expected q8_0 or q4_0, found %s", o->quant);
+    }
+    struct tdm_model *m = calloc(1, sizeof *m);
+    if (!m) return error_set(err, TDM_E_NOMEM, "no memory for a model");
+    tdm_status status = (m->path = strdup(o->path)) ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a path");
+    if (status == TDM_OK) status = source_open(&m->source, m->path, &options, err);
+    if (status == TDM_OK) status = load_tokenizer(m, err);
+    if (status == TDM_OK) {
+        m->form = template_recognise(source_text(m->source)->chat_template);
+        if (!o->text_only) status = load_weights(m, o, err);
+    }
+    if (status) {
+        tdm_model_close(m);
+        return status;
+    }
+    fill_info(m);
+    *out = m;
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_tokenizer_open(tdm_model **out, const char *tokenizer_json, tdm_error *err)
+{
+    struct tdm_model *m = calloc(1, sizeof *m);
+    if (!m || !(m->path = strdup(tokenizer_json))) {
+        free(m);
+        return error_set(err, TDM_E_NOMEM, "no memory for a tokenizer");
+    }
+    tdm_status status = tokenizer_load_json(&m->tokenizer, tokenizer_json, err);
+    if (status) {
+        tdm_model_close(m);
+        return status;
+    }
+    m->form = template_recognise((struct span){0});
+    m->info = (tdm_model_info){.name = m->path, .path = m->path, .format = "tokenizer.json", .architecture = "",
+                               .kernels = "", .weight_types = "", .skipped = "",
+                               .tokens = (int)tokenizer_count(m->tokenizer), .can_think = m->form.can_think,
+                               .template_name = "none (Qwen3.5 form)"};
+    *out = m;
+    return TDM_OK;
+}
+
+TDM_API void tdm_model_close(tdm_model *m)
+{
+    if (!m) return;
+    weights_free(m->weights);
+    tokenizer_free(m->tokenizer);
+    source_close(m->source);
+    free(m->path);
+    free(m);
+}
+
+TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out)
+{
+    *out = m->info;
+}

@@ -1,0 +1,107 @@
+/* Tokenizing and rendering for the library's users: public arrays in and out. */
+#include "engine/api/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/text/detokenizer.h"
+
+TDM_API void tdm_ids_free(tdm_ids *ids)
+{
+    free(ids->ids);
+    *ids = (tdm_ids){0};
+}
+
+static tdm_status append(tdm_ids *out, const struct ids *ids, tdm_error *err)
+{
+    size_t need = out->n + ids->count;
+    if (need > out->room) {
+        tdm_id *grown = realloc(out->ids, need * sizeof *grown);
+        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for %zu ids", need);
+        out->ids = grown;
+        out->room = need;
+    }
+    if (ids->count) memcpy(out->ids + out->n, ids->id, ids->count * sizeof *ids->id);
+    out->n = need;
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_tokenize(const tdm_model *m, const char *text, size_t length, bool added, tdm_ids *out,
+                                tdm_error *err)
+{
+    struct ids ids = {0};
+    tdm_status status = tokenizer_encode(m->tokenizer, text, length, added ? TOKENIZE_ADDED : 0, 0, &ids, err);
+    if (status == TDM_OK) status = append(out, &ids, err);
+    ids_free(&ids);
+    return status;
+}
+
+struct buffer {
+    char *bytes;
+    size_t n, room;
+};
+
+static tdm_status put(struct buffer *b, struct span text, tdm_error *err)
+{
+    if (b->n + text.length + 1 > b->room) {
+        size_t room = 2 * (b->n + text.length) + 64;
+        char *grown = realloc(b->bytes, room);
+        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for a text of %zu bytes", room);
+        b->bytes = grown;
+        b->room = room;
+    }
+    if (text.length) memcpy(b->bytes + b->n, text.bytes, text.length);
+    b->n += text.length;
+    b->bytes[b->n] = 0;
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_detokenize(const tdm_model *m, const tdm_id *ids, size_t n, char **text, size_t *length,
+                                  tdm_error *err)
+{
+    struct detokenizer d;
+    struct buffer b = {0};
+    detokenizer_init(&d, m->tokenizer, false);
+    tdm_status status = put(&b, (struct span){0}, err);
+    for (size_t i = 0; status == TDM_OK && i < n; i++) {
+        struct span piece;
+        if (ids[i] < 0 || ids[i] >= tokenizer_count(m->tokenizer))
+            status = error_set(err, TDM_E_ARG, "id %d: expected 0 to %d", ids[i], tokenizer_count(m->tokenizer) - 1);
+        if (status == TDM_OK) status = detokenizer_push(&d, ids[i], &piece, err);
+        if (status == TDM_OK) status = put(&b, piece, err);
+    }
+    if (status == TDM_OK) status = put(&b, detokenizer_finish(&d), err);
+    detokenizer_free(&d);
+    if (status) {
+        free(b.bytes);
+        return status;
+    }
+    *text = b.bytes;
+    *length = b.n;
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n, bool think,
+                              bool generation_prompt, tdm_ids *ids, char **text, tdm_error *err)
+{
+    struct template_options options = {.form = m ? m->form : template_recognise((struct span){0}), .think = think,
+                                       .generation = generation_prompt};
+    if (ids && !m) return error_set(err, TDM_E_ARG, "ids need a model");
+    tdm_status status = TDM_OK;
+    char *rendered = NULL;
+    size_t length;
+    if (text) status = template_render(&options, messages, n, &rendered, &length, NULL, err);
+    struct ids found = {0};
+    if (status == TDM_OK && ids) {
+        status = template_encode(m->tokenizer, &options, messages, n, 0, &found, NULL, err);
+        if (status == TDM_OK) status = append(ids, &found, err);
+    }
+    ids_free(&found);
+    if (status) {
+        free(rendered);
+        return status;
+    }
+    if (text) *text = rendered;
+    return TDM_OK;
+}
