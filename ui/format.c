@@ -1,0 +1,63 @@
+#include "ui/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *format_count(char out[FORMAT_SIZE], int64_t n)
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), at = 0;
+    for (int i = 0; i < len; i++) {
+        int left = len - i;
+        if (i > 0 && digits[i - 1] != '-' && left % 3 == 0) out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = 0;
+    return out;
+}
+
+const char *format_ms(char out[FORMAT_SIZE], double ms)
+{
+    char n[FORMAT_SIZE];
+    if (!(ms >= 0) || ms > 1e12) ms = 0;
+    if (ms >= 10e3)
+        snprintf(out, FORMAT_SIZE, "%.1f s", ms / 1e3);
+    else
+        snprintf(out, FORMAT_SIZE, "%s ms", format_count(n, llround(ms)));
+    return out;
+}
+
+const char *format_seconds(char out[FORMAT_SIZE], double s)
+{
+    if (!(s >= 0) || s > 1e9) s = 0;
+    if (s < 60)
+        snprintf(out, FORMAT_SIZE, "%.1f s", s);
+    else if (s < 600)
+        snprintf(out, FORMAT_SIZE, "%.0f s", s);
+    else
+        snprintf(out, FORMAT_SIZE, "%.0f min", s / 60);
+    return out;
+}
+
+const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes)
+{
+    if (bytes >= (uint64_t)1 << 30)
+        snprintf(out, FORMAT_SIZE, "%.1f GiB", (double)bytes / (1 << 30));
+    else
+        snprintf(out, FORMAT_SIZE, "%.0f MiB", (double)bytes / (1 << 20));
+    return out;
+}
+
+const char *format_rate(char out[FORMAT_SIZE], double tok_s)
+{
+    if (!(tok_s >= 0) || tok_s > 1e9) tok_s = 0;
+    snprintf(out, FORMAT_SIZE, tok_s < 10 ? "%.1f tok/s" : "%.0f tok/s", tok_s);
+    return out;
+}
+
+const char *format_ttft_kind(enum view_ttft_kind kind)
+{
+    static const char *const names[] = {"", "cold", "warm", "queued", "cut", "head start"};
+    return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "";
+}

@@ -1,0 +1,48 @@
+/* One turn of the conversation as lines, for one width.
+ *
+ * Three parts: the head (thinking), the body (the text) and the tail (the quiet line of figures). The body of a
+ * streaming reply only renders what is new. The rendering is kept until something that it shows has changed.
+ */
+#ifndef TANDEM_UI_TURN_H
+#define TANDEM_UI_TURN_H
+
+#include "ui/markdown.h"
+#include "ui/view.h"
+
+enum turn_part { TURN_HEAD, TURN_BODY, TURN_TAIL, TURN_PARTS };
+
+struct turn_lines {
+    uint64_t id;
+    bool open; /* thinking is unfolded */
+    bool raw;  /* the source instead of the rendering */
+    struct lines part[TURN_PARTS];
+    uint32_t generation; /* counts renderings that may have moved lines */
+    /* what the parts were rendered from */
+    bool valid;
+    uint32_t revision;
+    int width;
+    struct view_options options;
+    bool was_open, was_raw;
+    enum view_turn_state state;
+    struct view_turn_stats stats;
+    int branch, branches;
+    size_t text_len, thinking_len;
+    int thought_s, thought_tokens;
+    struct markdown md;
+};
+
+void turn_free(struct turn_lines *lines);
+
+/* Brings the lines up to date. */
+void turn_render(struct turn_lines *lines, const struct view_turn *turn, int width, const struct view_options *options);
+
+/* Lines of all parts; without motion the unfinished last line of a streaming reply is not shown yet. */
+size_t turn_height(const struct turn_lines *lines);
+
+/* The part that holds line i of the turn, and the line's number in it. */
+enum turn_part turn_part_at(const struct turn_lines *lines, size_t i, size_t *line);
+
+/* First line of a part. */
+size_t turn_part_start(const struct turn_lines *lines, enum turn_part part);
+
+#endif
