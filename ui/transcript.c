@@ -187,6 +187,7 @@ static void restore_anchor(struct transcript *t, const struct view *view)
         for (i = 0; i < t->n && t->turns[i]->id != t->anchor.id;) i++;
     if (i == t->n) { /* the turn is gone */
         t->follow = true;
+        t->anchor.id = 0;
         return;
     }
     struct turn_lines *l = rendered(t, view, i);
@@ -204,11 +205,6 @@ static void restore_anchor(struct transcript *t, const struct view *view)
 }
 
 /* ---- Following ---- */
-
-static bool streams(const struct view_turn *turn)
-{
-    return turn->state == VIEW_TURN_THINKING || turn->state == VIEW_TURN_ANSWERING;
-}
 
 /* The last reply outruns reading: it does not fit, and its lines come faster than they are read. */
 static bool outruns(struct transcript *t, const struct view *view, size_t i)
@@ -240,10 +236,10 @@ static void place_view(struct transcript *t, const struct view *view, bool same_
             t->top = (struct place){last, gap_before(last)};
         } else {
             /* A folded thought shortens the text: what is on the screen stays, until new lines fill the rows. */
-            bool stay = same_area && streams(&view->turns[last]) && t->anchor.id && before(page, t->top);
+            bool stay = same_area && t->anchor.id && before(page, t->top);
             if (!stay) t->top = page;
         }
-    } else if (before(page, t->top) && !t->held) {
+    } else if (before(page, t->top) && !t->held && !same_area) {
         t->top = page;
     }
 }

@@ -1,0 +1,35 @@
+/* Golden screens: a drawn canvas against tests/ui/golden/NAME.txt, and views to draw.
+ *
+ * GOLDEN_UPDATE=1 in the environment writes the files anew (the sketch-*.txt, which come from the design, excepted). */
+#ifndef TANDEM_TESTS_UI_GOLDEN_H
+#define TANDEM_TESTS_UI_GOLDEN_H
+
+#include "ui/canvas.h"
+#include "ui/view.h"
+
+/* The canvas as text, the cursor as '_' where it stands on a blank. The caller frees it. */
+char *golden_text(const struct canvas *canvas);
+
+/* Compares with the file. */
+void golden_check(const char *name, const char *found);
+
+/* The conversation of the 80x24 sketch: a reply is being written, the user types ahead. A view points into the sample,
+ * which is as large as all that is shown. */
+struct sample {
+    struct view view;
+    struct view_turn turns[8];
+    struct view_span prefill[512], decode[512];
+    struct view_enter enters[8];
+    struct view_monitor_turn monitor_turns[16];
+    uint8_t history[2][60];
+    struct view_notice notices[4];
+    struct view_session sessions[3];
+};
+
+void sample_init(struct sample *sample);
+
+/* The lanes as strings of the same length: spans that give exactly these letters in a window of 20 s. The first enter
+ * is at column enter1, the second at enter2 (-1: none). */
+void sample_lanes(struct sample *sample, const char *prefill, const char *decode, int enter1, int enter2);
+
+#endif

@@ -1,0 +1,335 @@
+/* Golden screens: the sketches of the design, every state, sizes, ASCII, colour classes, popups, the first run. */
+#include "tests/check.h"
+#include "tests/ui/golden.h"
+
+#include "ui/screen.h"
+
+static char *draw(const struct view *view, int rows, int cols)
+{
+    struct screen *screen = screen_new();
+    struct canvas *canvas = canvas_new(rows, cols);
+    screen_draw(screen, view, canvas);
+    char *text = golden_text(canvas);
+    canvas_free(canvas);
+    screen_free(screen);
+    return text;
+}
+
+static void check_screen(const char *name, const struct view *view, int rows, int cols)
+{
+    char *text = draw(view, rows, cols);
+    golden_check(name, text);
+    free(text);
+}
+
+/* Rows [from, to) of a dump. */
+static char *some_rows(char *text, int from, int to)
+{
+    char *at = text;
+    for (int i = 0; i < from; i++) at = strchr(at, '\n') + 1;
+    char *end = at;
+    for (int i = from; i < to; i++) end = strchr(end, '\n') + 1;
+    *end = 0;
+    return at;
+}
+
+TEST(sketch_80x24)
+{
+    struct sample s;
+    sample_init(&s);
+    check_screen("sketch-80x24", &s.view, 24, 80);
+}
+
+TEST(sketch_paused)
+{
+    struct sample s;
+    sample_init(&s);
+    sample_lanes(&s, "~~h~~h~~h~~h~~h~~h...........d..d.ds..d.d..d.d.ds.......",
+                 "==================...........~..~.~~..~.~..~.~.~~.......", -1, -1);
+    static const char draft[] = "and how much memory does one take?";
+    s.view.draft = (struct view_draft){.text = draft,
+                                       .len = strlen(draft),
+                                       .cursor = strlen(draft),
+                                       .read_bytes = strlen(draft),
+                                       .mark = VIEW_MARK_READY};
+    s.turns[3].state = VIEW_TURN_DONE;
+    s.view.status.state = VIEW_IDLE;
+    s.view.status.ctx_used = 1644;
+    s.view.monitor.prefill.busy = s.view.monitor.decode.busy = 0;
+    s.view.monitor.decode.tok_s.valid = false;
+    char *text = draw(&s.view, 24, 80);
+    golden_check("sketch-paused", some_rows(text, 17, 24));
+    free(text);
+}
+
+TEST(sketch_line)
+{
+    struct sample s;
+    sample_init(&s);
+    sample_lanes(&s, "~~~h~~h~~h~~h", ">============", -1, -1);
+    s.view.monitor.form = VIEW_FORM_LINE;
+    char *text = draw(&s.view, 24, 80);
+    golden_check("sketch-line", some_rows(text, 20, 21));
+    free(text);
+}
+
+TEST(sketch_panel)
+{
+    struct sample s;
+    sample_init(&s);
+    sample_lanes(&s, "ds~~~h~~h~~h~~hh.dds.ds.ds.~~~h~~h~~", "~~>============..~~~.~~.~~.>========", 1, 26);
+    struct screen *screen = screen_new();
+    struct canvas *canvas = canvas_new(40, 120), *part = canvas_new(29, 47);
+    screen_draw(screen, &s.view, canvas);
+    for (int row = 0; row < 29; row++)
+        memcpy(part->cells + row * 47, canvas->cells + row * 120 + 73, 47 * sizeof *part->cells);
+    char *text = canvas_dump(part);
+    golden_check("sketch-panel", text);
+    free(text);
+    text = golden_text(canvas);
+    golden_check("panel-120x40", text);
+    free(text);
+    canvas_free(part);
+    canvas_free(canvas);
+    screen_free(screen);
+}
+
+TEST(sizes)
+{
+    static const int sizes[][2] = {{5, 20}, {4, 19}, {13, 60}, {14, 80}, {22, 80}, {30, 112}, {60, 200}};
+    struct sample s;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char name[32];
+        sample_init(&s);
+        s.view.options.ascii = false;
+        snprintf(name, sizeof name, "size-%dx%d", sizes[i][1], sizes[i][0]);
+        check_screen(name, &s.view, sizes[i][0], sizes[i][1]);
+    }
+    sample_init(&s);
+    s.view.monitor.form = VIEW_FORM_FULL;
+    check_screen("full-120x40", &s.view, 40, 120);
+    s.view.monitor.hidden = 2 | 16;
+    s.view.options.ascii = false;
+    check_screen("full-80x24", &s.view, 24, 80);
+}
+
+TEST(states)
+{
+    static const char *const names[VIEW_STATES] = {"no-model", "loading",   "packing", "failed", "idle",    "reading", "thinking",
+                                                   "answering", "stopped", "length",  "queued", "context", "full"};
+    for (int state = 0; state < VIEW_STATES; state++) {
+        struct sample s;
+        char name[40];
+        sample_init(&s);
+        struct view *v = &s.view;
+        v->status.state = (enum view_state)state;
+        v->status.done_bytes = 1180000000;
+        v->status.total_bytes = 2700000000;
+        v->status.done_tokens = 412;
+        v->status.total_tokens = 1310;
+        v->status.seconds_left = 2.6;
+        v->draft.streaming = state == VIEW_THINKING || state == VIEW_ANSWERING || state == VIEW_QUEUED;
+        v->draft.mark = VIEW_MARK_FOLLOWING;
+        struct view_turn *last = &s.turns[3];
+        last->state = VIEW_TURN_DONE;
+        switch (state) {
+        case VIEW_NO_MODEL:
+        case VIEW_LOADING:
+        case VIEW_PACKING: v->n_turns = 0; break;
+        case VIEW_FAILED: v->status.detail = "models/x.gguf: offset 24: expected version 3, found 9"; break;
+        case VIEW_THINKING:
+            last->state = VIEW_TURN_THINKING;
+            last->text_len = 0;
+            last->thinking = "One.\nTwo is a rather long line that has to be wrapped, since it goes on and on until "
+                             "it is wider than the screen.\nThree.\nFour";
+            last->thinking_len = strlen(last->thinking);
+            last->thought_s = 4.2;
+            last->thought_tokens = 61;
+            break;
+        case VIEW_ANSWERING:
+            last->state = VIEW_TURN_ANSWERING;
+            v->status.answered = true;
+            v->status.ttft_ms = 1870;
+            v->status.ttft_kind = VIEW_TTFT_COLD;
+            v->status.read_after_enter = 188;
+            break;
+        case VIEW_STOPPED: last->state = VIEW_TURN_STOPPED; break;
+        case VIEW_LENGTH: last->state = VIEW_TURN_LENGTH; break;
+        case VIEW_QUEUED:
+            last->state = VIEW_TURN_ANSWERING;
+            v->draft.queued = "and how much memory does one take?";
+            v->draft.len = v->draft.cursor = 0;
+            v->draft.mark = VIEW_MARK_QUEUED;
+            break;
+        case VIEW_CONTEXT: v->status.ctx_used = 26870; break;
+        case VIEW_FULL:
+            v->status.ctx_used = 32768;
+            v->draft.mark = VIEW_MARK_TOO_LONG;
+            break;
+        default: break;
+        }
+        snprintf(name, sizeof name, "state-%s", names[state]);
+        check_screen(name, v, 24, 80);
+        v->monitor.form = VIEW_FORM_OFF; /* the sentence is seen without a monitor where it matters */
+        snprintf(name, sizeof name, "state-%s-small", names[state]);
+        check_screen(name, v, 10, 60);
+    }
+}
+
+TEST(warnings_and_notices)
+{
+    struct sample s;
+    sample_init(&s);
+    s.view.status.warnings = (1u << VIEW_WARNINGS) - 1;
+    s.view.status.detail = "no space left on device";
+    s.view.status.draft_tokens = 9310;
+    s.view.status.room_tokens = 1210;
+    check_screen("warnings", &s.view, 30, 80);
+    sample_init(&s);
+    s.notices[0] = (struct view_notice){VIEW_NOTICE_INFO, "copied with OSC 52: 214 bytes"};
+    s.notices[1] = (struct view_notice){VIEW_NOTICE_ERROR, "/regn: no such command; did you mean /regen?"};
+    s.view.notices = s.notices;
+    s.view.n_notices = 2;
+    s.view.monitor.legend = true;
+    check_screen("notices", &s.view, 24, 80);
+}
+
+TEST(cards)
+{
+    struct sample s;
+    sample_init(&s);
+    s.view.n_turns = 0;
+    s.view.draft = (struct view_draft){.text = "", .mark = VIEW_MARK_NONE};
+    s.view.status.state = VIEW_IDLE;
+    s.view.card = (struct view_card){.show = true,
+                                     .first_run = true,
+                                     .model = "the built-in demo model",
+                                     .good_for = "good for trying the keys",
+                                     .tip = 2};
+    check_screen("card-first-run", &s.view, 24, 80);
+    s.sessions[0] = (struct view_session){"why-does-the-second", "today 14:02", "0.8b q8_0", 4};
+    s.sessions[1] = (struct view_session){"a-plan-for-sunday", "2026-11-19", "2b q4_k", 12};
+    s.view.card = (struct view_card){.show = true, .sessions = s.sessions, .n_sessions = 2};
+    check_screen("card-sessions", &s.view, 24, 80);
+}
+
+TEST(popups)
+{
+    static const struct view_item menu[] = {
+        {"b", "browse", NULL},      {"/", "search", NULL},        {"m", "form of the monitor", NULL},
+        {"v", "live or turn", NULL}, {"f", "hold the picture", NULL}, {"+ -", "zoom", NULL},
+        {"t", "thinking", NULL},    {"r", "raw", NULL},           {"y", "copy last reply", NULL},
+        {"o", "speculation", NULL}, {"s", "sessions", NULL},      {"?", "all keys", NULL}};
+    static const struct view_item list[] = {{NULL, "why-does-the-second", "today 14:02  4 turns"},
+                                            {NULL, "a-plan-for-sunday", "2026-11-19  12 turns"},
+                                            {NULL, "\xe6\xbc\xa2\xe5\xad\x97", "2026-11-18  2 turns"}};
+    static const struct view_item answers[] = {{"y", "delete it", NULL}, {"n", "keep it", NULL}};
+    struct sample s;
+    sample_init(&s);
+    s.view.options.ascii = false;
+    s.view.popup = (struct view_popup){
+        .kind = VIEW_POPUP_MENU, .title = "Ctrl-X", .items = menu, .n_items = 12, .selected = SIZE_MAX};
+    check_screen("popup-menu", &s.view, 24, 80);
+    s.view.popup = (struct view_popup){.kind = VIEW_POPUP_LIST,
+                                       .title = "sessions",
+                                       .items = list,
+                                       .n_items = 3,
+                                       .selected = 1,
+                                       .footer = "Enter resumes  Esc closes"};
+    check_screen("popup-list", &s.view, 24, 80);
+    s.view.popup.kind = VIEW_POPUP_PAGER;
+    check_screen("popup-pager", &s.view, 10, 60);
+    s.view.popup = (struct view_popup){.kind = VIEW_POPUP_QUESTION,
+                                       .title = "delete the session a-plan-for-sunday?",
+                                       .items = answers,
+                                       .n_items = 2,
+                                       .selected = 1};
+    check_screen("popup-question", &s.view, 24, 80);
+    s.view.popup = (struct view_popup){
+        .kind = VIEW_POPUP_PROMPT, .title = "search", .input = "checkp", .input_len = 6, .input_cursor = 6};
+    s.view.search = "checkp";
+    check_screen("popup-prompt", &s.view, 24, 80);
+}
+
+/* The looks, by colour class: what is told by colour must also be told without. */
+TEST(colour_classes)
+{
+    static const int colours[] = {256, 8, 0};
+    for (int i = 0; i < 3; i++) {
+        struct sample s;
+        char name[40];
+        sample_init(&s);
+        s.view.options.colours = colours[i];
+        s.view.draft.read_bytes = s.view.draft.len;
+        struct screen *screen = screen_new();
+        struct canvas *canvas = canvas_new(24, 80);
+        screen_draw(screen, &s.view, canvas);
+        char *text = canvas_dump_looks(canvas, VIEW_THEME_DARK, colours[i]);
+        snprintf(name, sizeof name, "looks-%d", colours[i]);
+        golden_check(name, text);
+        free(text);
+        canvas_free(canvas);
+        screen_free(screen);
+    }
+}
+
+/* Everything that can be on the screen, in ASCII: not one byte of it is anything else. */
+TEST(ascii_is_ascii)
+{
+    struct sample s;
+    for (int form = VIEW_FORM_OFF; form <= VIEW_FORM_FULL; form++) {
+        sample_init(&s);
+        s.view.monitor.form = (enum view_form)form;
+        s.turns[3].text = "\xe6\xbc\xa2 \xe2\x80\x94 caf\xc3\xa9 \x1b[31m\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n---\n";
+        s.turns[3].text_len = strlen(s.turns[3].text);
+        char *text = draw(&s.view, 40, 120);
+        for (char *c = text; *c; c++) CHECK((*c >= ' ' && *c < 0x7F) || *c == '\n');
+        free(text);
+    }
+}
+
+TEST(the_tint_grows_by_words_and_shrinks_by_edits)
+{
+    struct sample s;
+    sample_init(&s);
+    struct screen *screen = screen_new();
+    struct canvas *canvas = canvas_new(24, 80);
+    int tinted[4];
+    struct canvas_cell *row = NULL;
+    for (int step = 0; step < 4; step++) {
+        /* 'and how much m|emory' is read; then less is claimed without an edit; then the text is cut at 'and how'. */
+        s.view.now_ns += 200000000;
+        s.view.draft.read_bytes = step == 0 ? 14 : step == 1 ? 3 : 20;
+        if (step == 3) s.view.draft.text = "and hxx", s.view.draft.len = s.view.draft.cursor = 7, s.view.draft.read_bytes = 3;
+        screen_draw(screen, &s.view, canvas);
+        row = canvas->cells + 22 * 80;
+        tinted[step] = 0;
+        for (int c = 0; c < 80; c++) tinted[step] += style_name(row[c].style) == STYLE_READ;
+    }
+    CHECK_INT(13, tinted[0]); /* 'and how much ' */
+    CHECK_INT(13, tinted[1]);
+    CHECK_INT(20, tinted[2]); /* 'and how much memory ' */
+    CHECK_INT(5, tinted[3]);
+    canvas_free(canvas);
+    screen_free(screen);
+}
+
+TEST(an_idle_screen_asks_for_no_frames)
+{
+    struct sample s;
+    sample_init(&s);
+    struct screen *screen = screen_new();
+    struct canvas *canvas = canvas_new(24, 80);
+    screen_draw(screen, &s.view, canvas);
+    int wait = screen_timeout_ms(screen, &s.view);
+    CHECK(wait > 0 && wait <= 100);
+    s.view.now_ns += 10000000000;
+    screen_draw(screen, &s.view, canvas);
+    CHECK_INT(-1, screen_timeout_ms(screen, &s.view));
+    canvas_free(canvas);
+    screen_free(screen);
+}
+
+TEST_MAIN(T(sketch_80x24), T(sketch_paused), T(sketch_line), T(sketch_panel), T(sizes), T(states),
+          T(warnings_and_notices), T(cards), T(popups), T(colour_classes), T(ascii_is_ascii),
+          T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))

@@ -1,0 +1,226 @@
+#include "ui/monitor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/format.h"
+#include "ui/state.h"
+
+static const int64_t ms = 1000000;
+
+/* ---- Pace: what is renewed when ---- */
+
+static int64_t lanes_every(const struct view *view) { return view->options.no_motion ? 1000 * ms : 100 * ms; }
+static int64_t figures_every(const struct view *view) { return view->options.no_motion ? 1000 * ms : 500 * ms; }
+
+/* The figures that are shown at a pace of their own, as an array. */
+static int figures(struct view_monitor *m, double *out[MONITOR_FIGURES])
+{
+    int n = 0;
+    struct view_unit *units[2] = {&m->prefill, &m->decode};
+    for (int i = 0; i < 2; i++) {
+        struct view_unit *u = units[i];
+        double *fields[] = {&u->busy, &u->lent, &u->idle, &u->tok_s.value, &u->gb_s.value, &u->gflop_s.value,
+                            &u->gb_share.value, &u->gflop_share.value, &u->kept.value};
+        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) out[n++] = fields[k];
+    }
+    double *rest[] = {&m->follower.handover_ms.value, &m->power_w.value, &m->temperature_c.value, &m->energy_j.value,
+                      &m->states_gib, &m->free_gib};
+    for (size_t k = 0; k < sizeof rest / sizeof *rest; k++) out[n++] = rest[k];
+    return n;
+}
+
+/* A copy of the view's monitor whose figures are those that are due. */
+static struct view_monitor paced(struct monitor_state *state, const struct view *view)
+{
+    struct view_monitor m = view->monitor;
+    double *at[MONITOR_FIGURES];
+    int n = figures(&m, at);
+    bool due = state->figures_ns == 0 || view->now_ns - state->figures_ns >= figures_every(view) ||
+               view->now_ns < state->figures_ns;
+    for (int i = 0; i < n; i++) {
+        if (due)
+            state->figures[i] = *at[i];
+        else
+            *at[i] = state->figures[i];
+    }
+    if (due) state->figures_ns = view->now_ns;
+    return m;
+}
+
+const struct lanes *monitor_lanes(struct monitor_state *state, const struct view *view, int cols)
+{
+    const struct view_monitor *m = &view->monitor;
+    if (cols > LANES_MAX) cols = LANES_MAX;
+    bool other = state->lanes.cols != cols || state->turn_view != m->turn_view || state->live_s != m->live_s ||
+                 state->turn_start_ns != m->turn_start_ns;
+    bool due = state->lanes_ns == 0 || view->now_ns - state->lanes_ns >= lanes_every(view) ||
+               view->now_ns < state->lanes_ns;
+    if (m->hold && !state->held) {
+        lanes_window(m, view->now_ns, cols, &state->held_from, &state->held_to);
+    }
+    if (other || (due && !m->hold) || state->held != m->hold) {
+        int64_t from, to;
+        lanes_window(m, view->now_ns, cols, &from, &to);
+        if (m->hold) { /* zooming keeps the right edge */
+            from += state->held_to - to;
+            to = state->held_to;
+        }
+        lanes_compute(&state->lanes, m, from, to, cols);
+        state->lanes_ns = view->now_ns;
+    }
+    state->held = m->hold;
+    state->turn_view = m->turn_view;
+    state->live_s = m->live_s;
+    state->turn_start_ns = m->turn_start_ns;
+    return &state->lanes;
+}
+
+int64_t monitor_next_ns(const struct monitor_state *state, const struct view *view, enum view_form form)
+{
+    const struct view_monitor *m = &view->monitor;
+    if (form == VIEW_FORM_OFF) return INT64_MAX;
+    int64_t last = 0;
+    for (size_t i = 0; i < m->prefill.n_spans; i++)
+        if (m->prefill.spans[i].kind != VIEW_K_LENT && m->prefill.spans[i].end_ns > last)
+            last = m->prefill.spans[i].end_ns;
+    for (size_t i = 0; i < m->decode.n_spans; i++)
+        if (m->decode.spans[i].kind != VIEW_K_LENT && m->decode.spans[i].end_ns > last) last = m->decode.spans[i].end_ns;
+    int64_t column = (state->lanes.to_ns - state->lanes.from_ns) / (state->lanes.cols > 0 ? state->lanes.cols : 1);
+    if (view->now_ns > last + 2100 * ms + 2 * column) return INT64_MAX; /* the clock of the lanes stands */
+    int64_t lanes = state->lanes_ns + lanes_every(view), figure = state->figures_ns + figures_every(view);
+    return lanes < figure ? lanes : figure;
+}
+
+/* ---- Pieces ---- */
+
+void monitor_rule(const struct view *view, struct canvas *canvas, struct rect row, const char *left, style_t left_style,
+                  const char *right)
+{
+    int col = row.col, end = row.col + row.cols;
+    uint32_t dash = view->options.ascii ? '-' : 0x2500;
+    canvas_fill(canvas, (struct rect){row.row, row.col, 1, row.cols}, dash, STYLE_RULE);
+    int tail = (int)strlen(right);
+    if (left && left[0] && row.cols > 8) {
+        int room = end - (tail ? tail + 3 : 3);
+        if (room - col < 12) { /* too narrow for both */
+            room = end;
+            tail = 0;
+        }
+        canvas_puts(canvas, row.row, col + 2, room, " ", STYLE_RULE);
+        col = canvas_puts(canvas, row.row, col + 3, room - 1, left, left_style);
+        canvas_puts(canvas, row.row, col, room, " ", STYLE_RULE);
+    }
+    if (tail && row.cols > tail + 4) canvas_puts(canvas, row.row, end - 2 - tail, end, right, STYLE_QUIET);
+}
+
+void monitor_span_name(char out[32], const struct lanes *lanes, const struct view_monitor *monitor)
+{
+    double s = (double)(lanes->to_ns - lanes->from_ns) / 1e9;
+    if (monitor->turn_view && monitor->turn_start_ns > 0)
+        snprintf(out, 32, "turn %.1f s", s);
+    else
+        snprintf(out, 32, s < 9.5 ? "last %.1f s" : "last %.0f s", s);
+}
+
+void monitor_marks(const struct lanes *lanes, struct canvas *canvas, int row, int col, int end, const char *word)
+{
+    for (int i = 0; i < lanes->n_enters; i++) {
+        const struct lanes_enter *e = &lanes->enters[i];
+        int stop = i + 1 < lanes->n_enters ? col + lanes->enters[i + 1].col : end;
+        char text[64], n[FORMAT_SIZE];
+        snprintf(text, sizeof text, "|%s%s%s", word, word[0] && e->ttft_ms >= 0 ? " " : "",
+                 e->ttft_ms >= 0 ? format_ms(n, e->ttft_ms) : "");
+        if (col + e->col + (int)strlen(text) > stop) snprintf(text, sizeof text, "|"); /* no half figures */
+        canvas_puts(canvas, row, col + e->col, stop < end ? stop : end, text, STYLE_ENTER);
+    }
+}
+
+void monitor_lane(const struct lanes *lanes, const char *lane, const struct view_unit *unit, struct canvas *canvas,
+                  int row, int col)
+{
+    if (unit->failed) {
+        canvas_printf(canvas, row, col, col + lanes->cols, STYLE_ERROR, "failed: %s", unit->failed);
+        return;
+    }
+    for (int c = 0; c < lanes->cols; c++) {
+        struct width_glyph glyph = {{(unsigned char)lane[c]}, 1, 1};
+        canvas_glyph(canvas, row, col + c, col + lanes->cols, &glyph, lanes_style(lane[c]));
+    }
+}
+
+/* ---- Line and strip ---- */
+
+static void draw_line(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
+                      struct canvas *canvas, struct rect area)
+{
+    enum { FIGURES = 54 }; /* everything but the lanes, with room for the figures to grow */
+    int each = (area.cols - FIGURES) / 2, row = area.row, end = area.col + area.cols;
+    char n[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE];
+    if (each < 0) each = 0;
+    const struct lanes *lanes = monitor_lanes(state, view, each ? each : 1);
+    int col = canvas_printf(canvas, row, area.col, end, STYLE_STATUS, "prefill %2.0f%% ", m->prefill.busy);
+    if (each) {
+        monitor_lane(lanes, lanes->prefill, &m->prefill, canvas, row, col);
+        col += each + 2;
+    } else {
+        col++;
+    }
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "decode %2.0f%% ", m->decode.busy);
+    if (each) {
+        monitor_lane(lanes, lanes->decode, &m->decode, canvas, row, col);
+        col += each + 2;
+    } else {
+        col++;
+    }
+    if (m->follower.phase_total > 0)
+        col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "read %s/%s  ", format_count(a, m->follower.phase_read),
+                            format_count(b, m->follower.phase_total));
+    if (view->status.ttft_kind != VIEW_TTFT_NONE)
+        canvas_printf(canvas, row, col, end, STYLE_STATUS, "%s %s", format_ttft_kind(view->status.ttft_kind),
+                      format_ms(n, view->status.ttft_ms));
+}
+
+static void strip_lane(const struct lanes *lanes, const char *lane, const char *name,
+                       const struct view_unit *unit, struct canvas *canvas, int row, int col, int end)
+{
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "%-7s %3.0f%%  ", name, unit->busy);
+    monitor_lane(lanes, lane, unit, canvas, row, col);
+    col += lanes->cols;
+    char rate[FORMAT_SIZE];
+    if (unit->tok_s.valid)
+        canvas_printf(canvas, row, col, end, STYLE_STATUS, "%10s", format_rate(rate, unit->tok_s.value));
+    else
+        canvas_puts(canvas, row, col, end, "    -", STYLE_STATUS);
+}
+
+static void draw_strip(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
+                       struct canvas *canvas, struct rect area)
+{
+    enum { NAME = 14, RATE = 10 };
+    int end = area.col + area.cols, row = area.row, left = area.col + NAME;
+    char text[STATE_SIZE], name[32];
+    const struct lanes *lanes = monitor_lanes(state, view, area.cols - NAME - RATE);
+    monitor_rule(view, canvas, (struct rect){row, area.col, 1, area.cols}, state_sentence(text, view), STYLE_TEXT,
+                 m->hold ? " held ^X f " : " ^X m ");
+    monitor_span_name(name, lanes, m);
+    canvas_puts(canvas, row + 1, area.col, left, name, STYLE_QUIET);
+    monitor_marks(lanes, canvas, row + 1, left, left + lanes->cols, "Enter");
+    if (!m->turn_view) canvas_puts(canvas, row + 1, left + lanes->cols + 1, end, "now", STYLE_QUIET);
+    strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, canvas, row + 2, area.col, end);
+    strip_lane(lanes, lanes->decode, "decode", &m->decode, canvas, row + 3, area.col, end);
+}
+
+void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,
+                  struct rect area)
+{
+    if (form == VIEW_FORM_OFF || rect_empty(area)) return;
+    struct view_monitor m = paced(state, view);
+    switch (form) {
+    case VIEW_FORM_LINE: draw_line(state, view, &m, canvas, area); break;
+    case VIEW_FORM_STRIP: draw_strip(state, view, &m, canvas, area); break;
+    case VIEW_FORM_PANEL: panel_draw(state, view, &m, canvas, area); break;
+    default: panel_draw_full(state, view, &m, canvas, area);
+    }
+}

@@ -1,0 +1,285 @@
+/* The blocks of the monitor: the panel puts them below each other, the full screen side by side. A block is drawn whole
+ * or not at all. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/format.h"
+#include "ui/graph.h"
+#include "ui/layout.h"
+#include "ui/monitor.h"
+
+enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, SPAN = 60, BLOCKS = 8, GAP = 3 };
+
+/* Where a block writes: rows are added as it goes. */
+struct pen {
+    struct monitor_state *state;
+    const struct view *view;
+    const struct view_monitor *m;
+    struct canvas *canvas;
+    int row, col, end; /* columns [col, end) */
+    int rows;          /* that are left */
+};
+
+static void text(struct pen *p, style_t style, const char *line)
+{
+    canvas_puts(p->canvas, p->row++, p->col, p->end, line, style);
+}
+
+static void header(struct pen *p, const char *title)
+{
+    int col = canvas_puts(p->canvas, p->row, p->col, p->end, title, STYLE_HEADING);
+    canvas_fill(p->canvas, (struct rect){p->row, col + 1, 1, p->end - col - 1}, p->view->options.ascii ? '-' : 0x2500,
+                STYLE_RULE);
+    p->row++;
+}
+
+static void units(struct pen *p)
+{
+    const struct lanes *lanes = monitor_lanes(p->state, p->view, p->end - p->col - LANE_NAME - GAP);
+    char name[32];
+    int left = p->col + LANE_NAME, right = left + lanes->cols;
+    const char *hints = p->m->hold        ? (p->m->turn_view ? "^X v live  ^X f go on" : "^X v turn  ^X f go on")
+                        : p->m->turn_view ? "^X v live  ^X f hold"
+                                          : "^X v turn  ^X f hold";
+    monitor_span_name(name, lanes, p->m);
+    int col = canvas_puts(p->canvas, p->row, p->col, p->end, "UNITS", STYLE_HEADING);
+    canvas_puts(p->canvas, p->row, col + 2, p->end, name, STYLE_QUIET);
+    canvas_puts(p->canvas, p->row++, p->end - (int)strlen(hints), p->end, hints, STYLE_QUIET);
+    monitor_marks(lanes, p->canvas, p->row, left, right, "");
+    if (!p->m->turn_view) canvas_puts(p->canvas, p->row, right - 1, p->end, "now", STYLE_QUIET);
+    p->row++;
+    canvas_puts(p->canvas, p->row, p->col, left, "prefill", STYLE_STATUS);
+    monitor_lane(lanes, lanes->prefill, &p->m->prefill, p->canvas, p->row++, left);
+    canvas_puts(p->canvas, p->row, p->col, left, "decode", STYLE_STATUS);
+    monitor_lane(lanes, lanes->decode, &p->m->decode, p->canvas, p->row++, left);
+    text(p, STYLE_QUIET, "h history  d draft  s suffix  p prompt");
+    text(p, STYLE_QUIET, "= decode  > hand-over  ~ lent  . idle");
+}
+
+/* "302 GFLOP/s = 66% of the peak" */
+static void speed(struct pen *p, const struct view_figure *f, const struct view_figure *share, const char *unit,
+                  const char *of, int col)
+{
+    if (!f->valid) {
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%s n/a%s%s", unit, f->why ? ": " : "",
+                      f->why ? f->why : "");
+        return;
+    }
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.0f %s", f->value, unit);
+    if (share->valid)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %.0f%% of the %s", share->value, of);
+    else
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, ", share n/a: %s",
+                      share->why ? share->why : "/units measure");
+}
+
+static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
+{
+    char line[128], rate[FORMAT_SIZE];
+    bool ascii = p->view->options.ascii;
+    style_t style = prefill ? STYLE_HISTORY : STYLE_DECODE;
+    snprintf(line, sizeof line, "%s %s %s", role, u->name ? u->name : "", u->failed ? "failed" : u->kind ? u->kind : "");
+    header(p, line);
+    int full = (int)(u->busy * BAR / 100 + 0.5);
+    full = full < 0 ? 0 : full > BAR ? BAR : full;
+    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %3.0f%%  ", u->busy);
+    graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
+    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %2.0f%%  idle %2.0f%%", u->lent, u->idle);
+    canvas_puts(p->canvas, p->row, p->col, p->end, u->tok_s.valid ? format_rate(rate, u->tok_s.value) : "-",
+                STYLE_STATUS);
+    if (prefill)
+        speed(p, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak", p->col + HISTORY);
+    else
+        speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", p->col + HISTORY);
+    p->row++;
+    if (!prefill) {
+        if (u->kept.valid)
+            snprintf(line, sizeof line, "speed kept while prefill works  %.0f%%", u->kept.value);
+        else
+            snprintf(line, sizeof line, "speed kept while prefill works  n/a%s%s", u->kept.why ? ": " : "",
+                     u->kept.why ? u->kept.why : "");
+        text(p, STYLE_STATUS, line);
+    }
+    canvas_puts(p->canvas, p->row, p->col, p->end, "busy 60s", STYLE_STATUS);
+    graph_history(p->canvas, p->row++, p->col + HISTORY, p->end - p->col - HISTORY, u->history, u->n_history, SPAN,
+                  ascii, style);
+}
+
+static void follower(struct pen *p)
+{
+    const struct view_follower *f = &p->m->follower;
+    char line[160], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], handover[FORMAT_SIZE] = "n/a";
+    header(p, "FOLLOWER");
+    snprintf(line, sizeof line, "target %s   read %s   %s behind", format_count(a, f->target), format_count(b, f->read),
+             format_count(c, f->behind));
+    text(p, STYLE_STATUS, line);
+    if (f->handover_ms.valid) snprintf(handover, sizeof handover, "%.2f ms", f->handover_ms.value);
+    snprintf(line, sizeof line, "read ahead %s   wasted %s   hand-over %s", format_count(a, f->ahead),
+             format_count(b, f->wasted), handover);
+    text(p, STYLE_STATUS, line);
+    snprintf(line, sizeof line, "checkpoints %s, %s of %s", format_count(a, f->checkpoints),
+             format_bytes(b, f->checkpoint_bytes), format_bytes(c, f->checkpoint_budget));
+    text(p, STYLE_STATUS, line);
+}
+
+/* How many turns the block shows in the rows that are left: what comes after it keeps its place where it can. */
+static int turns_shown(const struct pen *p)
+{
+    enum { OTHER = 2, AFTER = 4, FEW = 4 };
+    int n = p->rows - OTHER - AFTER;
+    if (n < 1) n = p->rows - OTHER < FEW ? p->rows - OTHER : FEW;
+    return n < (int)p->m->n_turns ? n : (int)p->m->n_turns;
+}
+
+static const char *median(char out[FORMAT_SIZE], double ms)
+{
+    if (ms < 10)
+        snprintf(out, FORMAT_SIZE, "%.1f ms", ms);
+    else
+        format_ms(out, ms);
+    return out;
+}
+
+static void turns(struct pen *p)
+{
+    enum { FIGURES = 19 };
+    int n = turns_shown(p);
+    char a[FORMAT_SIZE], line[128];
+    header(p, "TURNS  Enter to first glyph, log scale");
+    for (size_t i = p->m->n_turns - (size_t)(n > 0 ? n : 0); i < p->m->n_turns; i++) {
+        const struct view_monitor_turn *t = &p->m->turns[i];
+        const char *kind = t->kind == VIEW_TTFT_HEAD_START ? "head" : format_ttft_kind(t->kind);
+        /* A decade is 6.6 columns: 1 ms to 15 s fill the panel. */
+        int bar = t->ttft_ms > 1 ? (int)lround(0.34 + 6.6 * log10(t->ttft_ms)) : 1;
+        int room = p->end - p->col - FIGURES;
+        if (bar < 1) bar = 1;
+        if (bar > room) bar = room;
+        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%2d %-7s%8s", t->number, kind,
+                      format_ms(a, t->ttft_ms));
+        style_t style = t->kind == VIEW_TTFT_WARM ? STYLE_HISTORY : t->kind == VIEW_TTFT_COLD ? STYLE_DRAFT : STYLE_LENT;
+        graph_bar(p->canvas, p->row++, p->col + FIGURES, bar, 0, p->view->options.ascii, style);
+    }
+    size_t at = (size_t)snprintf(line, sizeof line, "median:");
+    if (p->m->warm.n)
+        at += (size_t)snprintf(line + at, sizeof line - at, " warm %s (%d)", median(a, p->m->warm.ms), p->m->warm.n);
+    if (p->m->cold.n)
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s cold %s (%d)", p->m->warm.n ? "  " : "",
+                               median(a, p->m->cold.ms), p->m->cold.n);
+    if (!p->m->warm.n && !p->m->cold.n) snprintf(line + at, sizeof line - at, " no turn yet");
+    text(p, STYLE_STATUS, line);
+}
+
+static void context(struct pen *p)
+{
+    char line[96], a[FORMAT_SIZE], b[FORMAT_SIZE];
+    snprintf(line, sizeof line, "CONTEXT  %s of %s", format_count(a, p->view->status.ctx_used),
+             format_count(b, p->view->status.ctx_size));
+    header(p, line);
+}
+
+static void memory(struct pen *p)
+{
+    char line[96];
+    canvas_puts(p->canvas, p->row, p->col, p->end, "MEMORY", STYLE_HEADING);
+    snprintf(line, sizeof line, "weights %.1f  states %.1f  free %.1f GiB", p->m->weights_gib, p->m->states_gib,
+             p->m->free_gib);
+    canvas_puts(p->canvas, p->row++, p->col + 9, p->end, line, STYLE_STATUS);
+}
+
+static void power(struct pen *p)
+{
+    const struct view_monitor *m = p->m;
+    int col = p->col + 9;
+    canvas_puts(p->canvas, p->row, p->col, p->end, "POWER", STYLE_HEADING);
+    if (!m->power_w.valid) {
+        col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "n/a%s%s", m->power_w.why ? ": " : "",
+                            m->power_w.why ? m->power_w.why : "");
+        if (m->temperature_c.valid)
+            canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
+        p->row++;
+        if (m->power_remedy) canvas_puts(p->canvas, p->row, p->col + 9, p->end, m->power_remedy, STYLE_QUIET);
+        p->row++;
+        return;
+    }
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.1f W", m->power_w.value);
+    if (m->temperature_c.valid)
+        col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
+    if (m->energy_j.valid)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.2f J per token", m->energy_j.value);
+    p->row++;
+}
+
+/* Rows of block b, 0 where there is no room even in parts. */
+static int block_rows(const struct pen *p, int b)
+{
+    static const int rows[BLOCKS] = {6, 4, 5, 4, 0, 1, 1, 2};
+    if (b == 4) return p->rows >= 3 || p->m->n_turns == 0 ? 2 + turns_shown(p) : p->rows + 1;
+    if (b == 7 && p->m->power_w.valid) return 1;
+    return rows[b];
+}
+
+static void draw_block(struct pen *p, int b)
+{
+    switch (b) {
+    case 0: units(p); break;
+    case 1: unit(p, "PREFILL", &p->m->prefill, true); break;
+    case 2: unit(p, "DECODE", &p->m->decode, false); break;
+    case 3: follower(p); break;
+    case 4: turns(p); break;
+    case 5: context(p); break;
+    case 6: memory(p); break;
+    default: power(p);
+    }
+}
+
+void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                struct canvas *canvas, struct rect area)
+{
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows};
+    for (int b = 0; b < BLOCKS; b++) {
+        int rows = block_rows(&p, b);
+        if (rows > p.rows) break;
+        draw_block(&p, b);
+        p.rows -= rows;
+    }
+}
+
+void panel_draw_full(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                     struct canvas *canvas, struct rect area)
+{
+    /* Keys 1-6 hide units, prefill, decode, follower, turns, and the last three blocks together. */
+    static const int key[BLOCKS] = {0, 1, 2, 3, 4, 5, 5, 5};
+    int columns = (area.cols + GAP) / (LAYOUT_PANEL_COLS + GAP);
+    if (columns < 1) columns = 1;
+    int width = (area.cols + GAP) / columns - GAP, end = area.col + area.cols;
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 2};
+    canvas_printf(canvas, p.row++, area.col, end, STYLE_STATE, "tandem %d  %s  pipeline %s  %s", monitor->pid,
+                  view->status.model ? view->status.model : "no model",
+                  view->status.pipeline ? view->status.pipeline : "tandem",
+                  view->status.session ? view->status.session : "");
+    if (!(monitor->hidden & 1) && block_rows(&p, 0) <= p.rows) {
+        int row = p.row;
+        draw_block(&p, 0); /* the lanes take the whole width */
+        p.rows -= p.row - row;
+    }
+    int top = p.row, rows = p.rows, column = 0;
+    p.end = p.col + width;
+    for (int b = 1; b < BLOCKS; b++) {
+        if (monitor->hidden & (1u << key[b])) continue;
+        int need = block_rows(&p, b);
+        if (need > p.rows) {
+            if (++column == columns) break;
+            p.col += width + GAP;
+            p.end = p.col + width;
+            p.row = top;
+            p.rows = rows;
+            need = block_rows(&p, b);
+            if (need > p.rows) break;
+        }
+        draw_block(&p, b);
+        p.rows -= need;
+    }
+    canvas_puts(canvas, area.row + area.rows - 1, area.col, end,
+                "q leave  v live/turn  f hold  + - zoom  1-6 panels  ? keys", STYLE_QUIET);
+}

@@ -1,0 +1,213 @@
+#include "ui/popup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/lines.h"
+
+enum { BORDER = 2, PAD = 1, KEY_GAP = 2 };
+
+static int width_of(const char *text) { return text ? width_text(text, strlen(text)) : 0; }
+static int larger(int a, int b) { return a > b ? a : b; }
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+struct columns {
+    int key, text, detail; /* widths */
+};
+
+static struct columns measure(const struct view_popup *p)
+{
+    struct columns c = {0};
+    for (size_t i = 0; i < p->n_items; i++) {
+        c.key = larger(c.key, width_of(p->items[i].key));
+        c.text = larger(c.text, width_of(p->items[i].text));
+        c.detail = larger(c.detail, width_of(p->items[i].detail));
+    }
+    return c;
+}
+
+static int row_width(struct columns c)
+{
+    return (c.key ? c.key + KEY_GAP : 0) + c.text + (c.detail ? c.detail + KEY_GAP : 0);
+}
+
+static void border(const struct view *view, struct canvas *canvas, struct rect box)
+{
+    bool ascii = view->options.ascii;
+    const uint32_t line = ascii ? '-' : 0x2500, side = ascii ? '|' : 0x2502;
+    static const uint32_t corner[4] = {0x250C, 0x2510, 0x2514, 0x2518};
+    int bottom = box.row + box.rows - 1, right = box.col + box.cols - 1;
+    canvas_fill(canvas, box, ' ', STYLE_POPUP);
+    canvas_fill(canvas, (struct rect){box.row, box.col, 1, box.cols}, line, STYLE_RULE);
+    canvas_fill(canvas, (struct rect){bottom, box.col, 1, box.cols}, line, STYLE_RULE);
+    canvas_fill(canvas, (struct rect){box.row, box.col, box.rows, 1}, side, STYLE_RULE);
+    canvas_fill(canvas, (struct rect){box.row, right, box.rows, 1}, side, STYLE_RULE);
+    const int rows[4] = {box.row, box.row, bottom, bottom}, cols[4] = {box.col, right, box.col, right};
+    for (int i = 0; i < 4; i++)
+        canvas_fill(canvas, (struct rect){rows[i], cols[i], 1, 1}, ascii ? '+' : corner[i], STYLE_RULE);
+}
+
+static void on_border(struct canvas *canvas, struct rect box, int row, const char *text, style_t style)
+{
+    if (!text || !text[0] || box.cols < 8) return;
+    int end = box.col + box.cols - 2;
+    canvas_puts(canvas, row, box.col + 2, end, " ", STYLE_RULE);
+    int col = canvas_puts(canvas, row, box.col + 3, end - 1, text, style);
+    canvas_puts(canvas, row, col, end, " ", STYLE_RULE);
+}
+
+static void draw_item(struct canvas *canvas, const struct view_item *item, struct columns c, int row, int col, int end,
+                      bool selected)
+{
+    int start = col;
+    if (c.key) {
+        canvas_puts(canvas, row, col, end, item->key, STYLE_KEY);
+        col += c.key + KEY_GAP;
+    }
+    int text_end = c.detail ? smaller(end, larger(col + 1, end - c.detail - KEY_GAP)) : end;
+    canvas_puts(canvas, row, col, text_end, item->text, STYLE_POPUP);
+    if (c.detail && item->detail) {
+        int at = end - c.detail;
+        if (at > col + 1) canvas_puts(canvas, row, at, end, item->detail, STYLE_QUIET);
+    }
+    if (selected) canvas_attribute(canvas, row, start, end, STYLE_REVERSE);
+}
+
+static void draw_prompt(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    const struct view_popup *p = &view->popup;
+    struct rect box = {area.row + area.rows - 3, area.col, 3, smaller(area.cols, 60)};
+    if (area.rows < 3 || box.cols < 10) return;
+    border(view, canvas, box);
+    on_border(canvas, box, box.row, p->title, STYLE_STATE);
+    on_border(canvas, box, box.row + 2, p->footer, STYLE_QUIET);
+    const char *text = p->input ? p->input : "";
+    int col = box.col + 1 + PAD, room = box.cols - 2 * (1 + PAD) - 1;
+    size_t from = 0, cursor = p->input_cursor < p->input_len ? p->input_cursor : p->input_len;
+    while (from < cursor && width_text(text + from, cursor - from) > room) { /* the cursor stays in view */
+        struct width_glyph glyph;
+        from += width_next(text + from, cursor - from, &glyph);
+    }
+    canvas_put(canvas, box.row + 1, col, col + room + 1, text + from, p->input_len - from, STYLE_TEXT);
+    canvas->cursor_row = box.row + 1;
+    canvas->cursor_col = col + width_text(text + from, cursor - from);
+}
+
+void popup_draw(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    const struct view_popup *p = &view->popup;
+    if (p->kind == VIEW_POPUP_NONE || rect_empty(area)) return;
+    if (p->kind == VIEW_POPUP_PROMPT) {
+        draw_prompt(view, canvas, area);
+        return;
+    }
+    struct columns c = measure(p);
+    int n = (int)(p->n_items < 10000 ? p->n_items : 10000), gap = 3;
+    int inner = area.cols - 2 * (1 + PAD), wide = row_width(c);
+    /* Short items stand side by side, read downwards. */
+    int across = p->kind == VIEW_POPUP_MENU || p->kind == VIEW_POPUP_COMPLETION ? (inner + gap) / (wide + gap) : 1;
+    if (across < 1 || n <= 4) across = 1;
+    if (across > 3) across = 3;
+    int down = (n + across - 1) / across, room = larger(area.rows - BORDER, 1);
+    int rows = smaller(down, room);
+    int width = across * wide + (across - 1) * gap;
+    width = larger(width, larger(width_of(p->title), width_of(p->footer)) + 2);
+    width = smaller(width, inner);
+    if (width < 1) return;
+    if (p->kind == VIEW_POPUP_PAGER) width = inner;
+    struct rect box = {area.row + area.rows - rows - BORDER, area.col, rows + BORDER, width + 2 * (1 + PAD)};
+    if (box.row < area.row) return;
+    border(view, canvas, box);
+    on_border(canvas, box, box.row, p->title, STYLE_STATE);
+    on_border(canvas, box, box.row + box.rows - 1, p->footer, STYLE_QUIET);
+    int top = 0, selected = p->selected < p->n_items ? (int)p->selected : -1;
+    if (p->kind == VIEW_POPUP_PAGER)
+        top = smaller(larger(selected, 0), larger(down - rows, 0));
+    else if (selected >= 0 && selected % down >= rows)
+        top = selected % down - rows + 1;
+    int left = box.col + 1 + PAD;
+    for (int a = 0; a < across; a++)
+        for (int r = 0; r < rows; r++) {
+            int i = a * down + top + r, col = left + a * (wide + gap);
+            if (top + r >= down || i >= n) continue;
+            int end = across == 1 ? left + width : smaller(col + wide, left + width);
+            draw_item(canvas, &p->items[i], c, box.row + 1 + r, col, end,
+                      i == selected && p->kind != VIEW_POPUP_PAGER);
+        }
+    if (down > rows && box.cols > 16) {
+        char more[32];
+        snprintf(more, sizeof more, " %d-%d of %d ", top + 1, top + rows, down);
+        canvas_puts(canvas, box.row + box.rows - 1, box.col + box.cols - 1 - (int)strlen(more), box.col + box.cols - 1,
+                    more, STYLE_QUIET);
+    }
+}
+
+/* ---- The empty conversation ---- */
+
+static void add(struct lines *out, const char *text, style_t style)
+{
+    if (text) lines_add(out, text, strlen(text), 0, style);
+}
+
+static void wrap(struct lines *out, size_t *from, int cols)
+{
+    lines_wrap(out, *from, cols, (struct lines_prefix){"", "  ", STYLE_TEXT}, LINES_WORDS);
+    *from = out->len;
+}
+
+static void first_run(struct lines *out, const struct view_card *card, int cols)
+{
+    static const char *const tips[3] = {"Why is the sky blue?", "/demo", "/monitor full"};
+    size_t from = 0;
+    add(out, "Tandem talks with a language model on this computer; nothing leaves it.", STYLE_HEADING);
+    wrap(out, &from, cols);
+    add(out, "Model: ", STYLE_TEXT);
+    add(out, card->model ? card->model : "none yet", STYLE_TEXT);
+    add(out, card->good_for ? ", " : NULL, STYLE_TEXT);
+    add(out, card->good_for, STYLE_TEXT);
+    add(out, "; /model FILE loads another.", STYLE_TEXT);
+    wrap(out, &from, cols);
+    add(out, "While you type, ", STYLE_TEXT);
+    add(out, "words change tint once they are read", STYLE_READ);
+    add(out, ", before Enter.", STYLE_TEXT);
+    wrap(out, &from, cols);
+    add(out, "Try (Tab): ", STYLE_TEXT);
+    for (int i = 0; i < 3; i++) {
+        add(out, tips[i], card->tip == i + 1 ? STYLE_SELECTED : STYLE_KEY);
+        add(out, i < 2 ? "   " : NULL, STYLE_TEXT);
+    }
+    wrap(out, &from, cols);
+    add(out, "/demo shows in a minute what two units are good for.", STYLE_TEXT);
+    wrap(out, &from, cols);
+    add(out, "Enter sends, Ctrl-C stops, Ctrl-X shows more keys, F1 all of them.", STYLE_QUIET);
+    wrap(out, &from, cols);
+}
+
+static void last_sessions(struct lines *out, const struct view_card *card, int cols)
+{
+    size_t from = 0;
+    char text[64];
+    if (!card->n_sessions) return;
+    add(out, "Last sessions (/resume NAME):", STYLE_QUIET);
+    wrap(out, &from, cols);
+    for (size_t i = 0; i < card->n_sessions && i < 3; i++) {
+        const struct view_session *s = &card->sessions[i];
+        snprintf(text, sizeof text, "  %-12s  ", s->date ? s->date : "");
+        add(out, text, STYLE_QUIET);
+        add(out, s->name, STYLE_TEXT);
+        snprintf(text, sizeof text, "  %d turns  ", s->turns);
+        add(out, text, STYLE_QUIET);
+        add(out, s->model, STYLE_QUIET);
+        wrap(out, &from, cols);
+    }
+}
+
+void popup_draw_card(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    struct lines lines = {0};
+    if (!view->card.show || area.cols < 2) return;
+    (view->card.first_run ? first_run : last_sessions)(&lines, &view->card, area.cols - 1);
+    for (size_t i = 0; i < lines.n && (int)i < area.rows; i++)
+        lines_draw(&lines, i, canvas, area.row + (int)i, area.col, area.col + area.cols, NULL, 0);
+    lines_free(&lines);
+}

@@ -1,0 +1,14 @@
+/* What opens on top: the menu of Ctrl-X, completion, lists, help, a question, a prompt. A box above the input. */
+#ifndef TANDEM_UI_POPUP_H
+#define TANDEM_UI_POPUP_H
+
+#include "ui/canvas.h"
+#include "ui/view.h"
+
+/* Draws view->popup at the lower left of the area; a prompt takes the cursor. Nothing where there is none. */
+void popup_draw(const struct view *view, struct canvas *canvas, struct rect area);
+
+/* The lines of an empty conversation: a first run, or the last sessions. */
+void popup_draw_card(const struct view *view, struct canvas *canvas, struct rect area);
+
+#endif

@@ -1,0 +1,135 @@
+#include "ui/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/draft.h"
+#include "ui/monitor.h"
+#include "ui/popup.h"
+#include "ui/state.h"
+
+struct screen {
+    struct transcript *transcript;
+    struct monitor_state monitor;
+    struct draft_state draft;
+    struct layout layout;
+};
+
+struct screen *screen_new(void)
+{
+    struct screen *s = calloc(1, sizeof *s);
+    if (s && !(s->transcript = transcript_new())) {
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void screen_free(struct screen *s)
+{
+    if (!s) return;
+    transcript_free(s->transcript);
+    draft_free(&s->draft);
+    free(s);
+}
+
+const struct layout *screen_layout(const struct screen *s) { return &s->layout; }
+struct transcript *screen_transcript(struct screen *s) { return s->transcript; }
+
+static int bits(unsigned n)
+{
+    int count = 0;
+    for (; n; n &= n - 1) count++;
+    return count;
+}
+
+static bool wants_legend(const struct view *view) { return view->monitor.legend; }
+
+/* Notices, warnings that last, the queued message, the legend, the sentence: one row each, the last ones first when
+ * rows lack. */
+static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
+{
+    static const style_t levels[] = {STYLE_NOTICE, STYLE_WARN, STYLE_ERROR};
+    struct rect area = s->layout.notices;
+    int row = area.row + area.rows - 1, end = area.col + area.cols;
+    char text[STATE_SIZE];
+    bool sentence = s->layout.form == VIEW_FORM_PANEL || (state_matters(view) && s->layout.form != VIEW_FORM_STRIP);
+    if (sentence && row >= area.row)
+        canvas_puts(canvas, row--, area.col, end, state_sentence(text, view),
+                    view->status.state == VIEW_FAILED || view->status.state == VIEW_FULL ? STYLE_ERROR : STYLE_NOTICE);
+    if (view->draft.queued && row >= area.row) {
+        int col = canvas_puts(canvas, row, area.col, end, "queued: ", STYLE_NOTICE);
+        canvas_puts(canvas, row--, col, end, view->draft.queued, STYLE_QUIET);
+    }
+    for (size_t i = view->n_notices; i-- > 0 && row >= area.row;)
+        canvas_puts(canvas, row--, area.col, end, view->notices[i].text, levels[view->notices[i].level % 3]);
+    for (int i = VIEW_WARNINGS - 1; i >= 0 && row >= area.row; i--)
+        if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
+    if (s->layout.form == VIEW_FORM_STRIP && wants_legend(view) && row >= area.row)
+        canvas_puts(canvas, row--, area.col, end,
+                    "h history  d draft  s suffix  p prompt  = decode  > hand-over  ~ lent  . idle", STYLE_QUIET);
+}
+
+static void draw_too_small(struct canvas *canvas)
+{
+    canvas_puts(canvas, 0, 0, canvas->cols, "too small: 20x5", STYLE_TEXT);
+    if (canvas->rows > 1) canvas_puts(canvas, 1, 0, canvas->cols, "is the least", STYLE_TEXT);
+}
+
+/* Where popups open: everything above the rule of the input. */
+static struct rect popup_area(const struct screen *s, const struct canvas *canvas)
+{
+    if (s->layout.form == VIEW_FORM_FULL) return (struct rect){0, 0, canvas->rows - 1, canvas->cols};
+    return (struct rect){0, 0, s->layout.rule.row, s->layout.rule.cols};
+}
+
+int screen_popup_page(const struct screen *s)
+{
+    int rows = s->layout.form == VIEW_FORM_FULL ? s->layout.monitor.rows - 3 : s->layout.rule.row - 2;
+    return rows > 1 ? rows : 1;
+}
+
+void screen_draw(struct screen *s, const struct view *view, struct canvas *canvas)
+{
+    canvas->ascii = view->options.ascii;
+    canvas_clear(canvas);
+    int cols = layout_input_cols(canvas->rows, canvas->cols, view->monitor.form);
+    struct layout_request request = {
+        .rows = canvas->rows,
+        .cols = canvas->cols,
+        .input_rows = draft_rows(view, cols),
+        .sentence = state_matters(view),
+        .form = view->monitor.form,
+    };
+    s->layout = layout_compute(&request);
+    request.notice_rows = (int)view->n_notices + bits(view->status.warnings) + (view->draft.queued != NULL) +
+                          (s->layout.form == VIEW_FORM_STRIP && wants_legend(view));
+    s->layout = layout_compute(&request);
+    if (s->layout.too_small) {
+        draw_too_small(canvas);
+        return;
+    }
+    const struct layout *l = &s->layout;
+    canvas_fill(canvas, l->separator, view->options.ascii ? '|' : 0x2502, STYLE_RULE);
+    if (l->form != VIEW_FORM_FULL) {
+        if (view->n_turns == 0)
+            popup_draw_card(view, canvas, l->transcript);
+        transcript_draw(s->transcript, view, canvas, l->transcript);
+        draw_notices(s, view, canvas);
+        draft_draw_rule(view, canvas, l->rule);
+        draft_draw(&s->draft, view, canvas, l->input);
+        state_draw_status(view, canvas, l->status);
+    }
+    monitor_draw(&s->monitor, view, l->form, canvas, l->monitor);
+    popup_draw(view, canvas, popup_area(s, canvas));
+}
+
+int screen_timeout_ms(const struct screen *s, const struct view *view)
+{
+    int64_t next = monitor_next_ns(&s->monitor, view, s->layout.form);
+    int64_t draft = draft_next_ns(&s->draft, view);
+    if (draft < next) next = draft;
+    if (s->layout.too_small || next == INT64_MAX) return -1;
+    int64_t ms = (next - view->now_ns + 999999) / 1000000;
+    return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
+}

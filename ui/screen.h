@@ -1,0 +1,39 @@
+/* The whole frame: from a view to a canvas.
+ *
+ * The loop of a program that uses it:
+ *
+ *     fill the view (pointers into its own data, no copies) -> screen_draw(screen, &view, canvas) -> term_present(canvas)
+ *     wait for input, the engine's wake-up or screen_timeout_ms() -> and again, at most 60 times a second
+ *
+ * screen_timeout_ms() is -1 when nothing on the screen moves by itself, so an idle program sleeps. The scrolling calls
+ * of ui/transcript.h work on screen_transcript(). A canvas of another size than the last one is laid out anew; the place
+ * in the transcript stays. One thread.
+ */
+#ifndef TANDEM_UI_SCREEN_H
+#define TANDEM_UI_SCREEN_H
+
+#include "ui/canvas.h"
+#include "ui/layout.h"
+#include "ui/transcript.h"
+#include "ui/view.h"
+
+struct screen;
+
+struct screen *screen_new(void); /* NULL: out of memory */
+void screen_free(struct screen *screen);
+
+/* Draws everything; the canvas is cleared first and takes view->options.ascii. */
+void screen_draw(struct screen *screen, const struct view *view, struct canvas *canvas);
+
+/* Milliseconds until the next frame is wanted although nothing new came: 0 and more, -1 for never. */
+int screen_timeout_ms(const struct screen *screen, const struct view *view);
+
+/* As of the last screen_draw(). */
+const struct layout *screen_layout(const struct screen *screen);
+
+struct transcript *screen_transcript(struct screen *screen);
+
+/* Lines that a pager or list moves by on a page key. */
+int screen_popup_page(const struct screen *screen);
+
+#endif

@@ -1,0 +1,195 @@
+#include "ui/state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/format.h"
+
+enum { BAR = 16 };
+
+static double percent_done(const struct view_status *s)
+{
+    return s->total_bytes ? 100.0 * (double)s->done_bytes / (double)s->total_bytes : 0;
+}
+
+static double context_percent(const struct view_status *s)
+{
+    return s->ctx_size > 0 ? 100.0 * s->ctx_used / s->ctx_size : 0;
+}
+
+const char *state_word(char out[STATE_SIZE], const struct view *view)
+{
+    const struct view_status *s = &view->status;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    static const char *const plain[VIEW_STATES] = {
+        [VIEW_NO_MODEL] = "NO MODEL", [VIEW_FAILED] = "FAILED",     [VIEW_IDLE] = "IDLE",
+        [VIEW_THINKING] = "THINKING", [VIEW_ANSWERING] = "ANSWERING", [VIEW_STOPPED] = "STOPPED",
+        [VIEW_LENGTH] = "LENGTH",     [VIEW_QUEUED] = "QUEUED",     [VIEW_FULL] = "FULL",
+    };
+    switch (s->state) {
+    case VIEW_LOADING:
+    case VIEW_PACKING:
+        snprintf(out, STATE_SIZE, "%s %.0f%% %.1f of %.1f GB", s->state == VIEW_LOADING ? "LOADING" : "PACKING",
+                 floor(percent_done(s)), (double)s->done_bytes / 1e9, (double)s->total_bytes / 1e9);
+        break;
+    case VIEW_READING:
+        snprintf(out, STATE_SIZE, "READING %s of %s, %.0f s left", format_count(a, s->done_tokens),
+                 format_count(b, s->total_tokens), ceil(s->seconds_left));
+        break;
+    case VIEW_CONTEXT: snprintf(out, STATE_SIZE, "CONTEXT %.0f%%", context_percent(s)); break;
+    default: snprintf(out, STATE_SIZE, "%s", (size_t)s->state < VIEW_STATES ? plain[s->state] : "");
+    }
+    return out;
+}
+
+static void progress(char out[BAR * 3 + 4], const struct view *view)
+{
+    int full = (int)(percent_done(&view->status) / 100 * BAR + 0.5);
+    size_t at = 0;
+    for (int i = 0; i < BAR; i++)
+        at += (size_t)sprintf(out + at, "%s",
+                              view->options.ascii ? (i < full ? "#" : ".") : (i < full ? "\xe2\xa3\xbf" : "\xe2\xa3\x80"));
+}
+
+static void idle_sentence(char out[STATE_SIZE], const struct view *view)
+{
+    const struct view_status *s = &view->status;
+    const struct view_follower *f = &view->monitor.follower;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    if (view->draft.mark == VIEW_MARK_TOO_LONG)
+        snprintf(out, STATE_SIZE, "The draft has %s tokens, there is room for %s", format_count(a, s->draft_tokens),
+                 format_count(b, s->room_tokens));
+    else if (view->draft.mark == VIEW_MARK_READY && view->draft.len)
+        snprintf(out, STATE_SIZE, "All read: Enter answers at once");
+    else if (view->draft.mark == VIEW_MARK_TO_READ)
+        snprintf(out, STATE_SIZE, "%s tokens are still to be read; Enter need not wait for them",
+                 format_count(a, view->draft.to_read));
+    else if (view->draft.len && view->draft.mark == VIEW_MARK_OFF)
+        snprintf(out, STATE_SIZE, "Reading ahead is off: all is read after Enter");
+    else if (view->draft.len && f->phase_total > 0)
+        snprintf(out, STATE_SIZE, "Your words are read as you type: %s of %s tokens", format_count(a, f->phase_read),
+                 format_count(b, f->phase_total));
+    else if (view->draft.len)
+        snprintf(out, STATE_SIZE, "Your words are read as you type");
+    else if (f->behind > 0)
+        snprintf(out, STATE_SIZE, "Reading the reply for the next turn: %s tokens to go",
+                 format_count(a, f->behind));
+    else
+        snprintf(out, STATE_SIZE, "All is read: what you type is read as you type it");
+}
+
+const char *state_sentence(char out[STATE_SIZE], const struct view *view)
+{
+    const struct view_status *s = &view->status;
+    const struct view_follower *f = &view->monitor.follower;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], bar[BAR * 3 + 4];
+    const char *what = s->state == VIEW_THINKING ? "The model is thinking" : "Reply is being written";
+    out[0] = 0;
+    switch (s->state) {
+    case VIEW_NO_MODEL: snprintf(out, STATE_SIZE, "No model: /model lists and loads; what you type is kept"); break;
+    case VIEW_LOADING:
+        progress(bar, view);
+        snprintf(out, STATE_SIZE, "%s The model is loading, ^C stops; type ahead", bar);
+        break;
+    case VIEW_PACKING:
+        progress(bar, view);
+        snprintf(out, STATE_SIZE, "%s Weights are being packed for this machine", bar);
+        break;
+    case VIEW_FAILED:
+        snprintf(out, STATE_SIZE, "/model tries another: %s", s->detail ? s->detail : "this one could not be loaded");
+        break;
+    case VIEW_READING:
+        snprintf(out, STATE_SIZE, "Reading the conversation: %s of %s tokens, %.0f s left",
+                 format_count(a, s->done_tokens), format_count(b, s->total_tokens), ceil(s->seconds_left));
+        break;
+    case VIEW_THINKING:
+    case VIEW_ANSWERING:
+        if (s->answered && s->read_after_enter > 0)
+            snprintf(out, STATE_SIZE, "Answered after %s: %s tokens were read after Enter", format_ms(a, s->ttft_ms),
+                     format_count(b, s->read_after_enter));
+        else if (s->answered)
+            snprintf(out, STATE_SIZE, "Answered after %s: all was read before Enter", format_ms(a, s->ttft_ms));
+        else if (f->phase_total > 0)
+            snprintf(out, STATE_SIZE, "%s; prefill has read %s of its %s tokens", what, format_count(a, f->phase_read),
+                     format_count(b, f->phase_total));
+        else
+            snprintf(out, STATE_SIZE, "%s", what);
+        break;
+    case VIEW_STOPPED: snprintf(out, STATE_SIZE, "Stopped: /continue goes on"); break;
+    case VIEW_LENGTH: snprintf(out, STATE_SIZE, "The reply reached its length limit: /continue goes on"); break;
+    case VIEW_QUEUED: snprintf(out, STATE_SIZE, "Your message waits for the reply; Enter again sends it now"); break;
+    case VIEW_CONTEXT:
+        snprintf(out, STATE_SIZE, "The context is %.0f%% full: /new, /undo or /edit N makes room", context_percent(s));
+        break;
+    case VIEW_FULL: snprintf(out, STATE_SIZE, "The context is full: /new, /undo or /edit N; the draft is kept"); break;
+    default: idle_sentence(out, view);
+    }
+    return out;
+}
+
+bool state_matters(const struct view *view)
+{
+    switch (view->status.state) {
+    case VIEW_THINKING:
+    case VIEW_ANSWERING: return false;
+    case VIEW_IDLE: return view->draft.mark == VIEW_MARK_TOO_LONG;
+    default: return true;
+    }
+}
+
+const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
+{
+    const struct view_status *s = &view->status;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    if (!(s->warnings & (1u << n))) return NULL;
+    switch (1 << n) {
+    case VIEW_WARN_ONE_CORE: snprintf(out, STATE_SIZE, "both units share one core"); break;
+    case VIEW_WARN_UNIT_FAILED: snprintf(out, STATE_SIZE, "a unit failed: %s", s->detail ? s->detail : ""); break;
+    case VIEW_WARN_NO_CHECKPOINTS:
+        snprintf(out, STATE_SIZE, "no memory for checkpoints: an edit reads the conversation again");
+        break;
+    case VIEW_WARN_NOT_SAVED:
+        snprintf(out, STATE_SIZE, "session not saved%s%s", s->detail ? ": " : "", s->detail ? s->detail : "");
+        break;
+    case VIEW_WARN_NO_THINKING: snprintf(out, STATE_SIZE, "this model has no thinking mode"); break;
+    case VIEW_WARN_SYNTHETIC:
+        snprintf(out, STATE_SIZE, "made-up weights: the text is noise, the times are real");
+        break;
+    default:
+        snprintf(out, STATE_SIZE, "too long to send: %s tokens, there is room for %s", format_count(a, s->draft_tokens),
+                 format_count(b, s->room_tokens));
+    }
+    return out;
+}
+
+void state_draw_status(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    const struct view_status *s = &view->status;
+    char word[STATE_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], part[8][STATE_SIZE];
+    int n = 0, col = area.col, end = area.col + area.cols;
+    if (rect_empty(area)) return;
+    if (view->browse) col = canvas_puts(canvas, area.row, col, end, "BROWSE | ", STYLE_STATE);
+    col = canvas_puts(canvas, area.row, col, end, state_word(word, view), STYLE_STATE);
+    if (s->ttft_kind != VIEW_TTFT_NONE)
+        snprintf(part[n++], STATE_SIZE, "%s %s", format_ttft_kind(s->ttft_kind), format_ms(a, s->ttft_ms));
+    if (s->pace > 0)
+        snprintf(part[n++], STATE_SIZE, "paced %s", format_rate(a, s->pace));
+    else if (s->tok_s > 0)
+        snprintf(part[n++], STATE_SIZE, "%s", format_rate(a, s->tok_s));
+    if (s->ctx_size > 0)
+        snprintf(part[n++], STATE_SIZE, "ctx %s/%s %.0f%%", format_count(a, s->ctx_used), format_count(b, s->ctx_size),
+                 context_percent(s));
+    if (s->speculation) snprintf(part[n++], STATE_SIZE, "%s", s->speculation);
+    if (s->pipeline && strcmp(s->pipeline, "tandem") != 0) snprintf(part[n++], STATE_SIZE, "%s", s->pipeline);
+    if (s->model) snprintf(part[n++], STATE_SIZE, "%s", s->model);
+    if (s->private_session)
+        snprintf(part[n++], STATE_SIZE, "private");
+    else if (s->session)
+        snprintf(part[n++], STATE_SIZE, "%s", s->session);
+    for (int i = 0; i < n; i++) {
+        if (col + 3 + width_text(part[i], strlen(part[i])) > end) break;
+        col = canvas_puts(canvas, area.row, col, end, " | ", STYLE_RULE);
+        col = canvas_puts(canvas, area.row, col, end, part[i], STYLE_STATUS);
+    }
+}
