@@ -46,7 +46,7 @@ void team_run(struct team *t, team_fn *fn, void *ctx)
     t->fn = fn;
     t->ctx = ctx;
     uint32_t phase = wait_value(&t->phase);
-    atomic_store_explicit(&t->next_unclaimed, 0, memory_order_relaxed);
+    for (int i = 0; i < 2; i++) atomic_store_explicit(&t->unclaimed[i].next, 0, memory_order_relaxed);
     atomic_store_explicit(&t->left, (uint32_t)(t->count - 1) * WAIT_STEP, memory_order_relaxed);
     for (int i = 0; i < t->count; i++) {
         struct member *m = &t->members[i];
@@ -55,6 +55,11 @@ void team_run(struct team *t, team_fn *fn, void *ctx)
     }
     fn(ctx, &t->members[0]);
     for (uint32_t left; (left = wait_value(&t->left)) != 0;) wait_change(&t->left, left, WAIT_FOREVER);
+}
+
+static _Atomic uint64_t *claims_of(struct team *t, uint32_t phase)
+{
+    return &t->unclaimed[phase / WAIT_STEP % 2].next;
 }
 
 void member_barrier(struct member *m)
@@ -67,17 +72,18 @@ void member_barrier(struct member *m)
         wait_change(&t->phase, phase, WAIT_FOREVER);
         return;
     }
-    /* The last one: nobody else is in the phase, so its counters can be set back before the barrier opens. */
     atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->next_unclaimed, 0, memory_order_relaxed);
     wait_set(&t->phase, phase + WAIT_STEP);
+    /* Everybody has left the phase, and nobody gets to the one after the next, which claims from the same counter,
+     * before this member has arrived at the next barrier. So the others don't have to wait for this store. */
+    atomic_store_explicit(claims_of(t, phase), 0, memory_order_relaxed);
 }
 
 bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end)
 {
     must(chunk > 0 && !m->claimed_all);
     /* 64 bits: each member overshoots by one chunk. */
-    uint64_t at = atomic_fetch_add_explicit(&m->team->next_unclaimed, chunk, memory_order_relaxed);
+    uint64_t at = atomic_fetch_add_explicit(claims_of(m->team, m->phase), chunk, memory_order_relaxed);
     if (at >= total) {
         m->claimed_all = true;
         return false;

@@ -49,9 +49,11 @@ struct team {
     void *ctx;
     struct member solo;                         /* the members of a team of one */
     _Alignas(64) _Atomic uint32_t left;         /* wait word: members that have not returned */
-    _Alignas(64) _Atomic uint32_t arrived;      /* at the barrier */
     _Alignas(64) _Atomic uint32_t phase;        /* wait word: changes as a barrier opens */
-    _Alignas(64) _Atomic uint64_t next_unclaimed;
+    _Atomic uint32_t arrived;                   /* at the barrier: the last one has the line of phase already */
+    struct {
+        _Alignas(64) _Atomic uint64_t next;     /* item not claimed yet */
+    } unclaimed[2];                             /* of even and odd phases */
 };
 
 /* Runs fn(ctx, member) in every member and returns when all have returned. Only one thread may run a team at a
