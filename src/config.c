@@ -1,4 +1,4 @@
-#include "src/config.h"
+#include "src/mains.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config.h"
 #include "src/docs.h"
 #include "src/files.h"
+#include "src/mains.h"
 #include "src/output.h"
 
 static int (*const command_main[COMMAND_COUNT])(options *o) = {

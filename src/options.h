@@ -33,7 +33,7 @@
     X(RENDER, "render", "", "the prompt that the chat template makes",                                                \
       "Prints the prompt of the messages in a JSON file: an array of {\"role\", \"content\"}, or an object with it "  \
       "as \"messages\". Without -m the Qwen3.5 form.")                                                                \
-    X(INFO, "info", "", "what a model file holds",                                                                    \
+    X(INFO, "info", "[MODEL]", "what a model file holds",                                                                    \
       "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
       "and chosen for it.")                                                                                           \
     X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \

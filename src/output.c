@@ -116,6 +116,24 @@ size_t output_harmless(output_held *held, const char *text, size_t n, char *out_
     return (size_t)(to - out_text);
 }
 
+size_t output_valid(const char *text, size_t n, char *out_text)
+{
+    const unsigned char *from = (const unsigned char *)text;
+    char *to = out_text;
+    for (size_t i = 0; i < n;) {
+        int length = sequence_length(from[i]);
+        if (length && (size_t)length <= n - i && sequence_good(from + i, length)) {
+            memcpy(to, from + i, (size_t)length);
+            to += length;
+            i += (size_t)length;
+        } else {
+            to = replacement(to);
+            i++;
+        }
+    }
+    return (size_t)(to - out_text);
+}
+
 void output_text(const char *text, size_t n)
 {
     if (!output_is_terminal()) {

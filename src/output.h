@@ -26,5 +26,7 @@ typedef struct {
     int n;
 } output_held;
 size_t output_harmless(output_held *held, const char *text, size_t n, char *out);
+/* The text as valid UTF-8: every byte that belongs to no sequence becomes U+FFFD; `out` has room for 3 n bytes. */
+size_t output_valid(const char *text, size_t n, char *out);
 
 #endif

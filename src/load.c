@@ -1,0 +1,209 @@
+#include "src/load.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/interrupt.h"
+
+#define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
+
+/* ---- Where things are ------------------------------------------------------------------------------------------ */
+
+static bool try_folder(char *out, size_t room, const char *folder)
+{
+    int n = snprintf(out, room, "%s/" BUILTIN_NAME, folder);
+    return n > 0 && (size_t)n < room && access(out, R_OK) == 0;
+}
+
+const char *load_builtin(void)
+{
+    static char path[PATH_MAX + 64];
+    const char *folder = getenv("TANDEM_DATADIR");
+    if (folder && folder[0]) return try_folder(path, sizeof path, folder) ? path : NULL;
+    char program[PATH_MAX], beside[PATH_MAX + 32];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n > 0) {
+        program[n] = 0;
+        *strrchr(program, '/') = 0;
+        snprintf(beside, sizeof beside, "%s/../assets", program);
+        if (try_folder(path, sizeof path, beside)) return path;
+        snprintf(beside, sizeof beside, "%s/../share/tandem", program);
+        if (try_folder(path, sizeof path, beside)) return path;
+    }
+    if (try_folder(path, sizeof path, TANDEM_DATADIR) || try_folder(path, sizeof path, "assets")) return path;
+    return NULL;
+}
+
+/* Folders that Hugging Face's tools keep models in, the first that applies first; NULL-terminated. */
+static const char *const *hub_folders(void)
+{
+    static char rooms[4][PATH_MAX];
+    static const char *folders[5];
+    const char *cache = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME");
+    const char *xdg = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+    int n = 0;
+    if (cache && cache[0]) {
+        snprintf(rooms[n], PATH_MAX, "%s", cache);
+        folders[n] = rooms[n], n++;
+    }
+    if (home && home[0]) {
+        snprintf(rooms[n], PATH_MAX, "%s/hub", home);
+        folders[n] = rooms[n], n++;
+    }
+    if (xdg && xdg[0]) {
+        snprintf(rooms[n], PATH_MAX, "%s/huggingface/hub", xdg);
+        folders[n] = rooms[n], n++;
+    }
+    if (user && user[0]) {
+        snprintf(rooms[n], PATH_MAX, "%s/.cache/huggingface/hub", user);
+        folders[n] = rooms[n], n++;
+    }
+    folders[n] = NULL;
+    return folders;
+}
+
+/* ---- Progress -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    struct timespec start;
+    bool terminal, shown;
+    int last_percent;
+} progress_line;
+
+static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+    progress_line *line = ctx;
+    if (interrupt_seen()) return 1;
+    if (!line->terminal) return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - line->start.tv_sec) + 1e-9 * (double)(now.tv_nsec - line->start.tv_nsec);
+    int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
+    if (seconds < 0.5 || (line->shown && percent == line->last_percent)) return 0;
+    fprintf(stderr, "\r%s %3d%%  %.1f of %.1f GB (Ctrl-C stops)\x1b[K", what, percent, 1e-9 * (double)done,
+            1e-9 * (double)total);
+    line->last_percent = percent;
+    line->shown = true;
+    return 0;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
+
+tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err)
+{
+    const char *builtin = load_builtin();
+    if (!path && !builtin)
+        return error_set(err, TDM_E_NOT_FOUND,
+                         "the built-in model (" BUILTIN_NAME ") was not found: set TANDEM_DATADIR to its folder, or name "
+                         "a GGUF file or a Hugging Face directory with -m (huggingface.co has Qwen3.5 models)");
+    progress_line line = {.terminal = isatty(STDERR_FILENO)};
+    clock_gettime(CLOCK_MONOTONIC, &line.start);
+    tdm_model_options m = {
+        .path = path ? path : builtin,
+        .builtin = builtin,
+        .hubs = hub_folders(),
+        .kernels = options_text(o, OPTION_KERNELS),
+        .quant = options_text(o, OPTION_QUANT),
+        .lm_head = options_text(o, OPTION_LM_HEAD),
+        .threads = (int)options_int(o, OPTION_THREADS, 0),
+        .text_only = how->text_only,
+        .progress = how->progress ? how->progress : show_progress,
+        .progress_ctx = how->progress ? how->progress_ctx : &line,
+    };
+    if (!how->progress) interrupt_catch();
+    tdm_status status = tdm_model_open(out, &m, err);
+    if (!how->progress) interrupt_release();
+    if (line.shown) fputs("\r\x1b[K", stderr);
+    return status;
+}
+
+tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
+{
+    tdm_machine_options m = {
+        .threads = (int)options_int(o, OPTION_THREADS, 0),
+        .prefill_unit = options_text(o, OPTION_PREFILL_UNIT),
+        .decode_unit = options_text(o, OPTION_DECODE_UNIT),
+        .prefill_kind = options_text(o, OPTION_PREFILL_KIND),
+        .decode_kind = options_text(o, OPTION_DECODE_KIND),
+        .no_lending = options_flag(o, OPTION_NO_LENDING),
+    };
+    return tdm_machine_open(out, &m, err);
+}
+
+/* ---- What holds ------------------------------------------------------------------------------------------------ */
+
+static uint64_t random_seed(void)
+{
+    uint32_t seed = 0; /* short enough to be typed again */
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) seed = (uint32_t)time(NULL);
+    return seed;
+}
+
+tdm_sampling load_sampling(const options *o, const tdm_model_info *info)
+{
+    tdm_sampling s = info->sampling;
+    s.temperature = (float)options_real(o, OPTION_TEMP, s.temperature);
+    s.top_k = (int)options_int(o, OPTION_TOP_K, s.top_k);
+    s.top_p = (float)options_real(o, OPTION_TOP_P, s.top_p);
+    s.min_p = (float)options_real(o, OPTION_MIN_P, s.min_p);
+    s.presence_penalty = (float)options_real(o, OPTION_PRESENCE_PENALTY, s.presence_penalty);
+    s.frequency_penalty = (float)options_real(o, OPTION_FREQUENCY_PENALTY, s.frequency_penalty);
+    s.repeat_penalty = (float)options_real(o, OPTION_REPEAT_PENALTY, s.repeat_penalty);
+    s.seed = options_given(o, OPTION_SEED) ? options_whole(o, OPTION_SEED, 0) : random_seed();
+    return s;
+}
+
+static tdm_kv kv_of(const options *o, option_id id, tdm_kv fallback)
+{
+    return (tdm_kv)options_int(o, id, fallback); /* the words stand in the order of tdm_kv */
+}
+
+tdm_kv load_kv(const options *o)
+{
+    return kv_of(o, OPTION_KV, TDM_KV_F16);
+}
+
+void load_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m)
+{
+    tdm_model_info info;
+    tdm_model_describe(m, &info);
+    tdm_chat_defaults(out, m);
+    out->pipeline = (tdm_pipeline)options_int(o, OPTION_PIPELINE, out->pipeline);
+    out->speculation = (tdm_speculation)options_int(o, OPTION_SPECULATION, out->speculation);
+    out->dispatch = (int)options_int(o, OPTION_DISPATCH, out->dispatch);
+    out->pause_ms = (int)options_int(o, OPTION_PAUSE, out->pause_ms);
+    out->context = (int)options_int(o, OPTION_CONTEXT, out->context);
+    out->kv = load_kv(o);
+    out->prefill_kv = kv_of(o, OPTION_PREFILL_KV, out->kv);
+    out->checkpoint_bytes = options_whole(o, OPTION_CHECKPOINT_MEMORY, out->checkpoint_bytes);
+    out->on_full = (tdm_on_full)options_int(o, OPTION_ON_FULL, out->on_full);
+    out->sampling = load_sampling(o, &info);
+    out->think = options_flag(o, OPTION_THINK);
+    out->max_tokens = (int)options_int(o, OPTION_MAX_TOKENS, out->max_tokens);
+    out->ignore_eos = options_flag(o, OPTION_IGNORE_EOS);
+    out->stops = (const char *const *)o->values[OPTION_STOP].list;
+    out->pace_tps = options_real(o, OPTION_PACE, 0);
+}
+
+void load_notes(const tdm_model *m)
+{
+    tdm_model_info info;
+    tdm_model_describe(m, &info);
+    if (info.template_replaced)
+        fputs("tandem: the model's own chat template is not known; the Qwen3.5 form is used instead\n", stderr);
+    if (info.synthetic) fputs("tandem: made-up weights: the text is noise, the times are real\n", stderr);
+}
+
+int load_failed(const tdm_error *err)
+{
+    if (err->code == TDM_E_CANCELLED)
+        fputs("tandem: interrupted\n", stderr);
+    else
+        fprintf(stderr, "tandem: %s\n", err->text);
+    return err->code == TDM_E_ARG ? 2 : 1;
+}

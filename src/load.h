@@ -1,0 +1,33 @@
+/* Opening models and machines as the options say: where the built-in model and the Hugging Face caches are, progress on
+ * the terminal, Ctrl-C. Reads the environment, which the engine does not. */
+#ifndef TANDEM_SRC_LOAD_H
+#define TANDEM_SRC_LOAD_H
+
+#include "src/options.h"
+
+/* The built-in model's file, or NULL. The string lives as long as the program. Looked for in $TANDEM_DATADIR, beside
+ * the program (../assets, ../share/tandem), where it was installed, and in assets/. */
+const char *load_builtin(void);
+
+typedef struct {
+    bool text_only;         /* no weights */
+    tdm_progress progress;  /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
+    void *progress_ctx;
+} load_how;
+
+/* path NULL: the built-in model; TDM_E_NOT_FOUND with a line on how to get one when there is none. */
+tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err);
+tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);
+
+/* The sampling that holds: the model's, changed by the options. */
+tdm_sampling load_sampling(const options *o, const tdm_model_info *info);
+/* What holds for a chat: tdm_chat_defaults changed by the options. The stops point into o. */
+void load_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m);
+tdm_kv load_kv(const options *o);
+/* The notes about a model that one should see: a replaced template, made-up weights; on stderr, one line each. */
+void load_notes(const tdm_model *m);
+
+/* For a command's end: "tandem: ..." on stderr; returns 1 (2 for TDM_E_ARG). */
+int load_failed(const tdm_error *err);
+
+#endif
