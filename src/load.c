@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "src/interrupt.h"
+#include "src/settings.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
 
@@ -144,20 +145,6 @@ static uint64_t random_seed(void)
     return seed;
 }
 
-tdm_sampling load_sampling(const options *o, const tdm_model_info *info)
-{
-    tdm_sampling s = info->sampling;
-    s.temperature = (float)options_real(o, OPTION_TEMP, s.temperature);
-    s.top_k = (int)options_int(o, OPTION_TOP_K, s.top_k);
-    s.top_p = (float)options_real(o, OPTION_TOP_P, s.top_p);
-    s.min_p = (float)options_real(o, OPTION_MIN_P, s.min_p);
-    s.presence_penalty = (float)options_real(o, OPTION_PRESENCE_PENALTY, s.presence_penalty);
-    s.frequency_penalty = (float)options_real(o, OPTION_FREQUENCY_PENALTY, s.frequency_penalty);
-    s.repeat_penalty = (float)options_real(o, OPTION_REPEAT_PENALTY, s.repeat_penalty);
-    s.seed = options_given(o, OPTION_SEED) ? options_whole(o, OPTION_SEED, 0) : random_seed();
-    return s;
-}
-
 static tdm_kv kv_of(const options *o, option_id id, tdm_kv fallback)
 {
     return (tdm_kv)options_int(o, id, fallback); /* the words stand in the order of tdm_kv */
@@ -170,24 +157,14 @@ tdm_kv load_kv(const options *o)
 
 void load_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m)
 {
-    tdm_model_info info;
-    tdm_model_describe(m, &info);
     tdm_chat_defaults(out, m);
-    out->pipeline = (tdm_pipeline)options_int(o, OPTION_PIPELINE, out->pipeline);
-    out->speculation = (tdm_speculation)options_int(o, OPTION_SPECULATION, out->speculation);
-    out->dispatch = (int)options_int(o, OPTION_DISPATCH, out->dispatch);
-    out->pause_ms = (int)options_int(o, OPTION_PAUSE, out->pause_ms);
+    out->sampling.seed = random_seed();
+    for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(out, o, id);
     out->context = (int)options_int(o, OPTION_CONTEXT, out->context);
     out->kv = load_kv(o);
     out->prefill_kv = kv_of(o, OPTION_PREFILL_KV, out->kv);
     out->checkpoint_bytes = options_whole(o, OPTION_CHECKPOINT_MEMORY, out->checkpoint_bytes);
-    out->on_full = (tdm_on_full)options_int(o, OPTION_ON_FULL, out->on_full);
-    out->sampling = load_sampling(o, &info);
-    out->think = options_flag(o, OPTION_THINK);
-    out->max_tokens = (int)options_int(o, OPTION_MAX_TOKENS, out->max_tokens);
-    out->ignore_eos = options_flag(o, OPTION_IGNORE_EOS);
     out->stops = (const char *const *)o->values[OPTION_STOP].list;
-    out->pace_tps = options_real(o, OPTION_PACE, 0);
 }
 
 void load_notes(const tdm_model *m)

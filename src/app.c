@@ -1,0 +1,393 @@
+#include "src/app.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/load.h"
+#include "src/output.h"
+#include "src/settings.h"
+
+/* ---- Opening and closing --------------------------------------------------------------------------------------- */
+
+void app_init(app *a, options *o)
+{
+    *a = (app){.o = o, .place = {.lock = -1}, .private = options_flag(o, OPTION_PRIVATE)};
+    a->created_s = time(NULL);
+}
+
+static tdm_status set_system_text(app *a, const char *text, size_t n, tdm_error *err)
+{
+    char *copy = NULL;
+    if (text && n) {
+        if (!(copy = malloc(n + 1))) return error_set(err, TDM_E_NOMEM, "out of memory");
+        memcpy(copy, text, n);
+        copy[n] = 0;
+    }
+    free(a->system);
+    a->system = copy;
+    a->system_length = copy ? n : 0;
+    return TDM_OK;
+}
+
+static tdm_status check_thinking(const tdm_chat_options *c, const tdm_model_info *info, tdm_error *err)
+{
+    if (c->think && !info->can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
+    return TDM_OK;
+}
+
+static tdm_status open_chat(app *a, tdm_model *model, tdm_model *prefill_model, tdm_chat **out, tdm_error *err)
+{
+    tdm_chat_options c;
+    tdm_model_info info;
+    tdm_model_describe(model, &info);
+    load_chat_options(&c, a->o, model);
+    c.prefill_model = prefill_model;
+    tdm_status status = check_thinking(&c, &info, err);
+    if (!status) status = tdm_chat_open(out, model, a->machine, &c, err);
+    if (!status && a->system) status = tdm_chat_set_system(*out, a->system, a->system_length, err);
+    if (status && *out) {
+        tdm_chat_close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+tdm_status app_start(app *a, tdm_model *model, char *notice, tdm_error *err)
+{
+    const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
+    const char *prefill = options_text(a->o, OPTION_PREFILL_MODEL);
+    notice[0] = 0;
+    a->model = model;
+    tdm_model_describe(model, &a->info);
+    if (path && !(a->model_path = strdup(path))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = set_system_text(a, system, system ? strlen(system) : 0, err);
+    if (!status && prefill) status = load_model(&a->prefill_model, a->o, prefill, &(load_how){0}, err);
+    if (!status) status = load_machine(&a->machine, a->o, err);
+    if (!status) status = open_chat(a, model, a->prefill_model, &a->chat, err);
+    if (!status && options_given(a->o, OPTION_RESUME))
+        status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
+    return status;
+}
+
+static void save_state(app *a)
+{
+    if (a->private || a->place.lock < 0 || !a->state_old || !a->chat) return;
+    uint64_t limit = options_whole(a->o, OPTION_STATE_DISK, (uint64_t)4 << 30);
+    char *path = store_state_path(a->place.id);
+    /* A state only saves time: what goes wrong with it isn't worth a word. */
+    if (path && limit && !tdm_chat_save_state(a->chat, path, NULL)) store_trim_states(limit);
+    a->state_old = false;
+    free(path);
+}
+
+static void leave_session(app *a)
+{
+    tdm_error unheard;
+    app_save(a, &unheard);
+    save_state(a);
+    store_close(&a->place);
+    free(a->name);
+    a->name = NULL;
+    a->state_old = false;
+    a->unsaved[0] = 0;
+    a->created_s = time(NULL);
+    free(a->attached);
+    a->attached = NULL;
+    a->attached_length = 0;
+}
+
+void app_close(app *a)
+{
+    if (a->chat) leave_session(a);
+    tdm_chat_close(a->chat);
+    tdm_machine_close(a->machine);
+    tdm_model_close(a->prefill_model);
+    tdm_model_close(a->model);
+    store_close(&a->place);
+    figures_free(&a->figures);
+    free(a->system);
+    free(a->name);
+    free(a->attached);
+    free(a->model_path);
+    *a = (app){.place = {.lock = -1}};
+}
+
+/* ---- Saving ---------------------------------------------------------------------------------------------------- */
+
+static tdm_status snapshot_settings(const app *a, session *s, tdm_error *err)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        if (option_table[id].section != SECTION_SAMPLING && id != OPTION_THINK) continue;
+        char text[64];
+        settings_text(&c, id, text, sizeof text);
+        if (!(s->settings[id] = strdup(text))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    return TDM_OK;
+}
+
+static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
+{
+    int n = tdm_chat_nodes(a->chat), depth = tdm_chat_path(a->chat, NULL, 0);
+    int *path = calloc((size_t)depth + 1, sizeof *path);
+    s->nodes = calloc((size_t)n + 1, sizeof *s->nodes);
+    if (!path || !s->nodes) {
+        free(path);
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    tdm_chat_path(a->chat, path, depth);
+    s->leaf = depth ? path[depth - 1] : 0;
+    free(path);
+    for (int i = 0; i < n; i++) {
+        tdm_status status = tdm_chat_node(a->chat, i + 1, &s->nodes[i], err);
+        if (status) return status;
+        s->n = i + 1;
+    }
+    return TDM_OK;
+}
+
+tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
+{
+    *out = (session){.created_s = a->created_s, .changed_s = time(NULL), .fingerprint = a->info.fingerprint};
+    tdm_status status = snapshot_nodes(a, out, err);
+    if (!status) status = snapshot_settings(a, out, err);
+    if (!status) {
+        out->name = a->name ? strdup(a->name) : session_first_words(out);
+        out->model_name = strdup(a->info.name);
+        out->model_path = a->model_path ? strdup(a->model_path) : NULL;
+        if (a->system && (out->system = malloc(a->system_length + 1))) {
+            memcpy(out->system, a->system, a->system_length + 1);
+            out->system_length = a->system_length;
+        }
+        if (!out->name || !out->model_name || (a->system && !out->system))
+            status = error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    if (status) session_free(out);
+    return status;
+}
+
+tdm_status app_save(app *a, tdm_error *err)
+{
+    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return TDM_OK;
+    tdm_status status = a->place.lock < 0 ? store_create(&a->place, err) : TDM_OK;
+    session s;
+    if (!status) status = app_snapshot(a, &s, err);
+    if (!status) {
+        status = store_save(&a->place, &s, err);
+        if (!a->name) a->name = strdup(s.name);
+        session_free(&s);
+    }
+    snprintf(a->unsaved, sizeof a->unsaved, "%s", status && err ? err->text : "");
+    return status;
+}
+
+void app_idle(app *a)
+{
+    save_state(a);
+}
+
+void app_set_private(app *a, bool on)
+{
+    tdm_error unheard;
+    a->private = on;
+    if (on && a->place.lock >= 0) {
+        store_close(&a->place);
+        store_delete(a->place.id, &unheard);
+    } else if (!on) {
+        app_save(a, &unheard);
+    }
+}
+
+tdm_status app_rename(app *a, const char *name, tdm_error *err)
+{
+    char *copy = strdup(name);
+    if (!copy) return error_set(err, TDM_E_NOMEM, "out of memory");
+    free(a->name);
+    a->name = copy;
+    return app_save(a, err);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
+
+/* /ab: the turn's figure goes to its level, and the next turn gets the other one. */
+static void alternate(app *a, const tdm_turn_stats *t, int64_t glyph_ns)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    bool full = c.speculation == TDM_SPEC_FULL;
+    if (t->kind == TDM_WARM || t->kind == TDM_COLD)
+        figures_add(full ? &a->figures.full_ms : &a->figures.off_ms, figures_ttft_ms(t, glyph_ns));
+    c.speculation = full ? TDM_SPEC_OFF : TDM_SPEC_FULL;
+    tdm_chat_configure(a->chat, &c, NULL);
+}
+
+void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
+{
+    tdm_error unheard;
+    switch (e->kind) {
+    case TDM_EV_END:
+        a->last = e->stats;
+        a->last_glyph_ns = glyph_ns;
+        figures_turn(&a->figures, &e->stats, glyph_ns);
+        if (a->ab) alternate(a, &e->stats, glyph_ns);
+        a->state_old = true;
+        app_save(a, &unheard);
+        break;
+    case TDM_EV_TURN:
+    case TDM_EV_PATH:
+        a->state_old = true;
+        app_save(a, &unheard);
+        break;
+    default: break;
+    }
+}
+
+/* ---- The input ------------------------------------------------------------------------------------------------- */
+
+/* The attachment and the text as one valid UTF-8 text (a saved session holds no other), malloc'ed. */
+static char *compose(const app *a, const char *text, size_t n, size_t *length)
+{
+    char *joined = malloc(3 * (a->attached_length + n) + 1);
+    if (!joined) return NULL;
+    size_t at = a->attached ? output_valid(a->attached, a->attached_length, joined) : 0;
+    at += output_valid(text, n, joined + at);
+    joined[at] = 0;
+    *length = at;
+    return joined;
+}
+
+tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err)
+{
+    size_t length;
+    char *joined = compose(a, text, n, &length);
+    if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = tdm_chat_set_draft(a->chat, joined, length, held, err);
+    free(joined);
+    return status;
+}
+
+tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err)
+{
+    size_t length;
+    char *joined = compose(a, text, n, &length);
+    if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = tdm_chat_send(a->chat, joined, length, enter_ns, err);
+    free(joined);
+    if (!status) {
+        free(a->attached);
+        a->attached = NULL;
+        a->attached_length = 0;
+    }
+    return status;
+}
+
+tdm_status app_configure(app *a, tdm_error *err)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(&c, a->o, id);
+    tdm_status status = check_thinking(&c, &a->info, err);
+    if (!status) status = tdm_chat_configure(a->chat, &c, err);
+    if (!status) tdm_machine_set_lending(a->machine, !options_flag(a->o, OPTION_NO_LENDING));
+    return status;
+}
+
+tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
+{
+    tdm_status status = set_system_text(a, text, n, err);
+    if (!status) status = tdm_chat_set_system(a->chat, a->system ? a->system : "", a->system_length, err);
+    return status ? status : app_save(a, err);
+}
+
+/* ---- Sessions and models --------------------------------------------------------------------------------------- */
+
+tdm_status app_switch_model(app *a, tdm_model *model, const char *path, tdm_error *err)
+{
+    session s;
+    tdm_chat *chat = NULL;
+    char *copy = path ? strdup(path) : NULL;
+    tdm_status status = path && !copy ? error_set(err, TDM_E_NOMEM, "out of memory") : app_snapshot(a, &s, err);
+    if (!status) {
+        status = open_chat(a, model, NULL, &chat, err);
+        if (!status) status = tdm_chat_load(chat, a->system, a->system_length, s.nodes, s.n, s.leaf, err);
+        session_free(&s);
+    }
+    if (status) {
+        tdm_chat_close(chat);
+        tdm_model_close(model);
+        free(copy);
+        return status;
+    }
+    tdm_chat_close(a->chat);
+    tdm_model_close(a->model);
+    tdm_model_close(a->prefill_model);
+    free(a->model_path);
+    a->chat = chat;
+    a->model = model;
+    a->prefill_model = NULL;
+    a->model_path = copy;
+    tdm_model_describe(model, &a->info);
+    a->state_old = true;
+    return app_save(a, err);
+}
+
+tdm_status app_new(app *a, const char *name, tdm_error *err)
+{
+    leave_session(a);
+    tdm_chat_clear(a->chat);
+    if (name && !(a->name = strdup(name))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    return TDM_OK;
+}
+
+/* Puts a session that was read in place of the conversation. */
+static tdm_status enter_session(app *a, const session *s, tdm_error *err)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        bool given = a->o->values[id].origin == FROM_COMMAND_LINE;
+        if (!s->settings[id] || given || (id == OPTION_THINK && !a->info.can_think)) continue;
+        if (!option_set(a->o, id, s->settings[id], FROM_FILE, err)) return TDM_E_FORMAT;
+    }
+    tdm_status status = app_configure(a, err);
+    if (!status) status = set_system_text(a, s->system, s->system_length, err);
+    if (!status) status = tdm_chat_load(a->chat, a->system, a->system_length, s->nodes, s->n, s->leaf, err);
+    return status;
+}
+
+tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    notice[0] = 0;
+    tdm_status status = store_list(&entries, &n, err);
+    if (status) return status;
+    int picked = store_pick(entries, n, wanted, err);
+    store_place place = {.lock = -1};
+    session s = {0};
+    bool copied = false;
+    status = picked < 0 ? TDM_E_NOT_FOUND : store_open(&place, entries[picked].id, &s, &copied, err);
+    if (!status) {
+        leave_session(a);
+        status = enter_session(a, &s, err);
+        if (status) tdm_chat_clear(a->chat);
+    }
+    if (!status) {
+        char *path = store_state_path(entries[picked].id);
+        /* Of another model or damaged: then the conversation is prefilled, which is all it costs. */
+        if (path && access(path, R_OK) == 0) tdm_chat_load_state(a->chat, path, NULL);
+        free(path);
+        a->place = place;
+        a->name = s.name ? strdup(s.name) : NULL;
+        a->created_s = s.created_s;
+        snprintf(notice, 400, copied ? "'%.200s' is open in another program: this is a copy" : "resumed '%.200s'",
+                 a->name ? a->name : "session");
+    } else {
+        store_close(&place);
+    }
+    session_free(&s);
+    store_list_free(entries, n);
+    return status;
+}

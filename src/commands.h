@@ -1,0 +1,37 @@
+/* What the slash commands (src/slash.h) do to a conversation, for every front end. A front end takes the line apart with
+ * slash_parse and hands it over; commands of the screen come back to it. */
+#ifndef TANDEM_SRC_COMMANDS_H
+#define TANDEM_SRC_COMMANDS_H
+
+#include "src/app.h"
+#include "src/slash.h"
+
+/* What a front end gives. ctx is handed to each. */
+typedef struct {
+    void *ctx;
+    /* Shows text that a command prints: whole lines, each ended by a newline. */
+    void (*say)(void *ctx, const char *text, size_t n);
+    /* A command of the screen, or NULL: this front end has none. */
+    tdm_status (*screen)(void *ctx, const slash_call *call, tdm_error *err);
+    /* /set of a name that is no live option (follow, draft-marks...), or NULL; TDM_E_NOT_FOUND: no such name. */
+    tdm_status (*setting)(void *ctx, const char *name, const char *value, tdm_error *err);
+    /* Opens a model for /model, showing progress in its own way. path: as -m. */
+    tdm_status (*load)(void *ctx, const char *path, tdm_model **out, tdm_error *err);
+} commands_front;
+
+typedef struct {
+    bool quit;   /* /quit */
+    bool waits;  /* an answer comes by events: a reply, or TDM_EV_COLD */
+    char *draft; /* text to be put into the input (/edit), malloc'ed; NULL: none */
+} commands_result;
+
+/* A failure is one line in err, for the front end to show. */
+tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
+                        tdm_error *err);
+
+/* Completion: the candidates for word number `index` (0: the command, with its slash) that begin with `prefix`; calls
+ * offer() for each. */
+void commands_complete(const char *command, int index, const char *prefix, void (*offer)(void *ctx, const char *word),
+                       void *ctx);
+
+#endif

@@ -1,0 +1,38 @@
+/* The figures of turns: what is said after each, and medians over a session. Paced turns stay out of the decode medians;
+ * queued, cut and head-start turns out of the warm ones. */
+#ifndef TANDEM_SRC_FIGURES_H
+#define TANDEM_SRC_FIGURES_H
+
+#include "engine/tandem.h"
+
+/* Enter to the first visible character, when the front end has measured it; else the engine's share. */
+double figures_ttft_ms(const tdm_turn_stats *t, int64_t glyph_ns);
+
+/* "1,870", "9", "0.4": three digits or so, thousands separated. */
+void figures_number(double value, char out[32]);
+
+/* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s". glyph_ns 0: not measured. */
+void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);
+/* "warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes" */
+void figures_cold_line(const tdm_cold *c, char *out, size_t room);
+
+typedef struct {
+    double *values;
+    int n, room;
+} figures_row;
+
+void figures_add(figures_row *row, double value); /* dropped when memory is out */
+double figures_median(const figures_row *row);    /* 0 when empty */
+double figures_percentile(const figures_row *row, double percent); /* nearest rank */
+void figures_row_free(figures_row *row);
+
+typedef struct {
+    figures_row warm_ms, cold_ms, decode_tps;
+    figures_row full_ms, off_ms; /* /ab: speculation full and off */
+    int turns;
+} figures;
+
+void figures_turn(figures *f, const tdm_turn_stats *t, int64_t glyph_ns);
+void figures_free(figures *f);
+
+#endif

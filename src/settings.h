@@ -1,0 +1,13 @@
+/* The live options (src/options.h, LIVE) as they are in a running chat: by name to and from tdm_chat_options. Used at
+ * the start, by /set, and by saved sessions. */
+#ifndef TANDEM_SRC_SETTINGS_H
+#define TANDEM_SRC_SETTINGS_H
+
+#include "src/options.h"
+
+/* Takes the option's value, if it is given, into c. Options that aren't live are left alone. */
+void settings_apply(tdm_chat_options *c, const options *o, option_id id);
+/* The value that holds in c, in the form that the option takes; "" for options that c doesn't have. */
+void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t room);
+
+#endif

@@ -1,0 +1,21 @@
+/* What the units did, in the Chrome trace event format (opens in Perfetto): one track per unit, one for the turns. */
+#ifndef TANDEM_SRC_TRACE_H
+#define TANDEM_SRC_TRACE_H
+
+#include "engine/tandem.h"
+
+typedef struct trace trace;
+
+/* Spans from now on. The rings of the units are finite: call trace_collect at least once a second while they work. */
+trace *trace_new(const tdm_machine *m); /* NULL: no memory */
+void trace_free(trace *t);
+void trace_collect(trace *t);
+/* A turn that ended. */
+void trace_turn(trace *t, const tdm_turn_stats *stats);
+/* Collects and writes the file. */
+tdm_status trace_write(trace *t, const char *path, tdm_error *err);
+
+/* What the rings hold now, in one go (/trace). */
+tdm_status trace_write_recent(const tdm_machine *m, const char *path, tdm_error *err);
+
+#endif
