@@ -58,7 +58,7 @@ static tdm_status do_help(run *r, tdm_error *err)
     const char *wanted = r->call->argument;
     if (wanted) {
         if (*wanted == '/') wanted++;
-        slash_id id = slash_find(wanted, strlen(wanted));
+        slash_id id = slashes_find(wanted, strlen(wanted));
         if (id == SLASH_COUNT) return error_set(err, TDM_E_NOT_FOUND, "there is no command /%s", wanted);
         const slash *s = &slash_table[id];
         say(r, "/%s %s\n%s%s%s%s\n", s->name, s->arguments, s->help, s->aliases[0] ? " (also: " : "", s->aliases,
@@ -694,71 +694,69 @@ tdm_status commands_run(app *a, const commands_front *front, const slash_call *c
 
 /* ---- Completion ------------------------------------------------------------------------------------------------ */
 
-typedef struct {
-    const char *prefix;
-    void (*offer)(void *ctx, const char *word);
-    void *ctx;
-} completion;
-
-static void offer(const completion *c, const char *word, size_t n)
+static const char *completed_command(void *ctx, size_t i, const char **help)
 {
-    char copy[200];
-    if (n >= sizeof copy || n < strlen(c->prefix) || strncasecmp(word, c->prefix, strlen(c->prefix))) return;
-    memcpy(copy, word, n);
-    copy[n] = 0;
-    c->offer(c->ctx, copy);
+    (void)ctx;
+    if (i >= SLASH_COUNT) return NULL;
+    *help = slash_table[i].help;
+    return slash_table[i].name;
 }
 
-static void offer_choices(const completion *c, const char *words)
+static void offer_choices(struct completion *out, const char *words)
 {
     while (*words) {
+        char word[40];
         size_t n = strcspn(words, "|");
-        offer(c, words, n);
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        completion_add(out, word, NULL);
         words += n + (words[n] == '|');
     }
 }
 
-static void offer_sessions(const completion *c)
+static void offer_sessions(struct completion *out)
 {
     store_entry *entries;
     int n;
     if (store_list(&entries, &n, NULL)) return;
-    for (int i = 0; i < n; i++) offer(c, entries[i].name, strlen(entries[i].name));
+    for (int i = 0; i < n; i++) completion_add(out, entries[i].name, NULL);
     store_list_free(entries, n);
 }
 
-static void offer_settings(const completion *c)
+/* NAME, or the value of the NAME that stands there. */
+static void offer_settings(struct completion *out, size_t index, const char *arguments)
 {
-    for (option_id id = 0; id < OPTION_COUNT; id++)
-        if (option_table[id].flags & LIVE) offer(c, option_table[id].name, strlen(option_table[id].name));
-}
-
-void commands_complete(const char *command, int index, const char *prefix, void (*offer_word)(void *ctx, const char *word),
-                       void *ctx)
-{
-    completion c = {prefix, offer_word, ctx};
     if (index == 0) {
-        for (slash_id id = 0; id < SLASH_COUNT; id++) {
-            char name[40];
-            int n = snprintf(name, sizeof name, "/%s", slash_table[id].name);
-            offer(&c, name, (size_t)n);
-        }
+        for (option_id id = 0; id < OPTION_COUNT; id++)
+            if (option_table[id].flags & LIVE) completion_add(out, option_table[id].name, option_table[id].help);
         return;
     }
-    slash_id id = slash_find(command + 1, strcspn(command + 1, " \t"));
-    if (id == SLASH_COUNT || index > 2) return;
-    slash_argument kind = slash_table[id].argument;
-    if (index == 2 && kind != ARG_SETTING) return;
-    if (kind == ARG_CHOICE) offer_choices(&c, slash_table[id].arguments);
-    if (kind == ARG_SESSION) offer_sessions(&c);
-    if (kind == ARG_SETTING && index == 1) offer_settings(&c);
-    if (kind != ARG_SETTING || index == 1) return;
     char name[64];
-    const char *word = command + strcspn(command, " \t");
-    word += strspn(word, " \t");
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, " \t"), word);
-    option_id setting = option_find(COMMAND_CHAT, name);
-    if (setting == OPTION_COUNT) return;
-    if (option_table[setting].kind == KIND_CHOICE) offer_choices(&c, option_table[setting].argument);
-    if (option_table[setting].kind == KIND_FLAG) offer_choices(&c, "on|off");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(arguments, " \t"), arguments);
+    option_id id = option_find(COMMAND_CHAT, name);
+    if (index > 1 || id == OPTION_COUNT) return;
+    if (option_table[id].kind == KIND_CHOICE) offer_choices(out, option_table[id].argument);
+    if (option_table[id].kind == KIND_FLAG) offer_choices(out, "on|off");
 }
+
+static enum complete_kind completed_argument(void *ctx, const char *name, size_t index, const char *arguments,
+                                             struct completion *out)
+{
+    (void)ctx;
+    slash_id id = slashes_find(name, strlen(name));
+    if (id == SLASH_COUNT) return COMPLETE_WORD;
+    switch (slash_table[id].argument) {
+    case ARG_CHOICE:
+        if (index == 0) offer_choices(out, slash_table[id].arguments);
+        return COMPLETE_WORD;
+    case ARG_SETTING: offer_settings(out, index, arguments); return COMPLETE_WORD;
+    case ARG_SESSION: offer_sessions(out); return COMPLETE_LINE;
+    case ARG_FILE:
+    case ARG_MODEL: return COMPLETE_FILE;
+    default:
+        if (id == SLASH_HELP && index == 0)
+            for (slash_id other = 0; other < SLASH_COUNT; other++) completion_add(out, slash_table[other].name, NULL);
+        return COMPLETE_WORD;
+    }
+}
+
+const struct completer commands_completer = {.command = completed_command, .argument = completed_argument};

@@ -1,10 +1,11 @@
-/* What the slash commands (src/slash.h) do to a conversation, for every front end. A front end takes the line apart with
- * slash_parse and hands it over; commands of the screen come back to it. */
+/* What the slash commands (src/slashes.h) do to a conversation, for every front end. A front end takes the line apart with
+ * slashes_parse and hands it over; commands of the screen come back to it. */
 #ifndef TANDEM_SRC_COMMANDS_H
 #define TANDEM_SRC_COMMANDS_H
 
 #include "src/app.h"
-#include "src/slash.h"
+#include "src/slashes.h"
+#include "ui/complete.h"
 
 /* What a front end gives. ctx is handed to each. */
 typedef struct {
@@ -29,9 +30,7 @@ typedef struct {
 tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
                         tdm_error *err);
 
-/* Completion: the candidates for word number `index` (0: the command, with its slash) that begin with `prefix`; calls
- * offer() for each. */
-void commands_complete(const char *command, int index, const char *prefix, void (*offer)(void *ctx, const char *word),
-                       void *ctx);
+/* Completion of commands and their arguments (ui/complete.h). */
+extern const struct completer commands_completer;
 
 #endif

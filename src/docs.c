@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "src/slash.h"
+#include "src/slashes.h"
 
 enum { WIDTH = 80, INDENT = 26 };
 

@@ -4,9 +4,6 @@
 
 #include <stddef.h>
 
-/* How many characters have to be inserted, deleted, changed or swapped to make b of a. */
-size_t nearest_distance(const char *a, const char *b);
-
 typedef struct {
     const char *name; /* the best so far, or NULL */
     size_t distance;

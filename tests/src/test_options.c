@@ -3,7 +3,7 @@
 #include "src/nearest.h"
 #include "src/number.h"
 #include "src/options.h"
-#include "src/slash.h"
+#include "src/slashes.h"
 
 static bool parse(options *o, tdm_error *err, const char *line)
 {
@@ -133,38 +133,43 @@ TEST(names_are_unique_within_a_command)
 
 TEST(nearest_names)
 {
-    CHECK_INT(1, nearest_distance("tmep", "temp"));
-    CHECK_INT(3, nearest_distance("kitten", "sitting"));
     nearest best = {0};
     nearest_offer(&best, "xyzzy", "temp");
     CHECK(!best.name);
+    nearest_offer(&best, "tmep", "trace");
+    nearest_offer(&best, "tmep", "temp");
+    nearest_offer(&best, "tmep", "stop");
+    CHECK_STR("temp", best.name);
+    best = (nearest){0};
+    nearest_offer(&best, "spec", "speculation");
+    CHECK_STR("speculation", best.name);
 }
 
 TEST(slash_commands)
 {
-    CHECK(slash_is_command("/help", 5) && slash_is_command("/set temp 1", 11) && slash_is_command("/", 1));
-    CHECK(!slash_is_command("/etc/hosts says", 15) && !slash_is_command("//x", 3) && !slash_is_command(" /x", 3));
-    size_t length = 3;
-    CHECK(!strncmp(slash_message("//x", &length), "/x", length) && length == 2);
-
     slash_call call;
+    bool command;
     tdm_error err;
-    REQUIRE(!slash_parse(&call, "/edit 3", 7, &err));
-    CHECK(call.id == SLASH_EDIT && call.number == 3);
-    slash_free(&call);
-    REQUIRE(!slash_parse(&call, "/load my garden ", 16, &err));
+    REQUIRE(!slashes_parse(&call, &command, "/edit 3", false, &err));
+    CHECK(command && call.id == SLASH_EDIT && call.number == 3);
+    slashes_free(&call);
+    REQUIRE(!slashes_parse(&call, &command, "/load my garden ", false, &err));
     CHECK_INT(SLASH_RESUME, call.id);
     CHECK_STR("my garden", call.argument);
-    slash_free(&call);
-    CHECK_INT(TDM_E_NOT_FOUND, slash_parse(&call, "/hepl", 5, &err));
+    slashes_free(&call);
+    CHECK(!slashes_parse(&call, &command, "/etc/hosts says", false, &err) && !command);
+    CHECK(!slashes_parse(&call, &command, "/help", true, &err) && !command);
+    CHECK_INT(TDM_E_NOT_FOUND, slashes_parse(&call, &command, "/hepl", false, &err));
     CHECK_STR("unknown command /hepl; did you mean /help?", err.text);
-    CHECK_INT(TDM_E_ARG, slash_parse(&call, "/edit x", 7, &err));
-    CHECK_INT(TDM_E_ARG, slash_parse(&call, "/speculation most", 17, &err));
-    CHECK_INT(TDM_E_ARG, slash_parse(&call, "/export", 7, &err));
-    CHECK_INT(TDM_E_ARG, slash_parse(&call, "/quit now", 9, &err));
-    for (slash_id a = 0; a < SLASH_COUNT; a++) {
-        CHECK_INT(a, slash_find(slash_table[a].name, strlen(slash_table[a].name)));
-        CHECK(slash_table[a].help[0]);
+    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/edit x", false, &err));
+    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/speculation most", false, &err));
+    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/export", false, &err));
+    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/quit now", false, &err));
+    size_t n;
+    const char *const *names = slashes_names(&n);
+    for (size_t i = 0; i < n; i++) {
+        slash_id id = slashes_find(names[i], strlen(names[i]));
+        CHECK(i < SLASH_COUNT ? id == i : id < SLASH_COUNT);
     }
 }
 

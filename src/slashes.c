@@ -1,4 +1,4 @@
-#include "src/slash.h"
+#include "src/slashes.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/nearest.h"
 #include "src/number.h"
+#include "ui/slash.h"
 
 const slash slash_table[SLASH_COUNT] = {
 #define X(id, name, aliases, argument, arguments, low, high, owner, help)                                             \
@@ -28,7 +28,7 @@ static bool words_hold(const char *words, char separator, const char *word, size
     return false;
 }
 
-slash_id slash_find(const char *name, size_t length)
+slash_id slashes_find(const char *name, size_t length)
 {
     if (!length) return SLASH_COUNT;
     for (slash_id id = 0; id < SLASH_COUNT; id++) {
@@ -39,37 +39,29 @@ slash_id slash_find(const char *name, size_t length)
     return SLASH_COUNT;
 }
 
-static size_t word_length(const char *text, size_t length)
-{
-    size_t n = 0;
-    while (n < length && !isspace((unsigned char)text[n])) n++;
-    return n;
-}
+/* The second names, taken apart once: slash_table holds them as one text each. */
+enum { MOST_NAMES = 3 * SLASH_COUNT, LONGEST_ALIASES = 512 };
 
-bool slash_is_command(const char *text, size_t length)
+const char *const *slashes_names(size_t *n)
 {
-    if (!length || text[0] != '/') return false;
-    return !memchr(text + 1, '/', word_length(text, length) - 1);
-}
-
-const char *slash_message(const char *text, size_t *length)
-{
-    if (*length >= 2 && text[0] == '/' && text[1] == '/') {
-        (*length)--;
-        return text + 1;
+    static const char *names[MOST_NAMES];
+    static char aliases[LONGEST_ALIASES];
+    static size_t count;
+    if (!count) {
+        size_t at = 0;
+        for (slash_id id = 0; id < SLASH_COUNT; id++) names[count++] = slash_table[id].name;
+        for (slash_id id = 0; id < SLASH_COUNT; id++) {
+            for (const char *word = slash_table[id].aliases; *word;) {
+                size_t length = strcspn(word, " ");
+                memcpy(aliases + at, word, length);
+                names[count++] = aliases + at;
+                at += length + 1;
+                word += length + (word[length] == ' ');
+            }
+        }
     }
-    return text;
-}
-
-static tdm_status unknown(const char *name, size_t length, tdm_error *err)
-{
-    char given[64];
-    nearest best = {0};
-    snprintf(given, sizeof given, "%.*s", (int)(length < sizeof given ? length : sizeof given - 1), name);
-    for (slash_id id = 0; id < SLASH_COUNT; id++) nearest_offer(&best, given, slash_table[id].name);
-    if (best.name)
-        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%s; did you mean /%s?", given, best.name);
-    return error_set(err, TDM_E_NOT_FOUND, "unknown command /%s; /help lists them, // sends it as text", given);
+    *n = count;
+    return names;
 }
 
 static tdm_status check_argument(slash_call *call, tdm_error *err)
@@ -98,23 +90,29 @@ static tdm_status check_argument(slash_call *call, tdm_error *err)
     return TDM_OK;
 }
 
-tdm_status slash_parse(slash_call *out, const char *text, size_t length, tdm_error *err)
+tdm_status slashes_parse(slash_call *out, bool *command, const char *draft, bool pasted, tdm_error *err)
 {
+    size_t n;
+    const char *const *names = slashes_names(&n);
+    struct slash_result r = slash_parse(draft, pasted, names, n);
     *out = (slash_call){.id = SLASH_COUNT};
-    size_t n = word_length(text, length);
-    if (!n || text[0] != '/') return error_set(err, TDM_E_ARG, "not a command");
-    out->id = slash_find(text + 1, n - 1);
-    if (out->id == SLASH_COUNT) return unknown(text + 1, n - 1, err);
-    while (n < length && isspace((unsigned char)text[n])) n++;
-    while (length > n && isspace((unsigned char)text[length - 1])) length--;
-    if (length > n && !(out->argument = strndup(text + n, length - n)))
-        return error_set(err, TDM_E_NOMEM, "out of memory");
+    *command = r.kind != SLASH_TEXT;
+    int shown = r.word_length < 40 ? (int)r.word_length : 40;
+    if (r.kind == SLASH_TEXT) return TDM_OK;
+    if (r.kind == SLASH_UNKNOWN && r.nearest >= 0)
+        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%.*s; did you mean /%s?", shown, r.word, names[r.nearest]);
+    if (r.kind == SLASH_UNKNOWN)
+        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%.*s; /help lists them, // sends it as text", shown, r.word);
+    out->id = slashes_find(names[r.index], strlen(names[r.index]));
+    size_t length = strlen(r.argument);
+    while (length && isspace((unsigned char)r.argument[length - 1])) length--;
+    if (length && !(out->argument = strndup(r.argument, length))) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = check_argument(out, err);
-    if (status) slash_free(out);
+    if (status) slashes_free(out);
     return status;
 }
 
-void slash_free(slash_call *call)
+void slashes_free(slash_call *call)
 {
     free(call->argument);
     call->argument = NULL;

@@ -1,7 +1,7 @@
 /* The commands of a conversation, those that begin with a slash: one table for parsing, /help, completion and the man
  * page. What they do is in src/commands.h (conversation) and in the front end that shows it (screen). */
-#ifndef TANDEM_SRC_SLASH_H
-#define TANDEM_SRC_SLASH_H
+#ifndef TANDEM_SRC_SLASHES_H
+#define TANDEM_SRC_SLASHES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,13 +93,7 @@ typedef struct {
 extern const slash slash_table[SLASH_COUNT];
 
 /* The command of that name (without the slash; second names too), or SLASH_COUNT. */
-slash_id slash_find(const char *name, size_t length);
-
-/* Whether a draft is a command: it begins with a slash and its first word has no second one. "//" and a leading blank
- * make it text. */
-bool slash_is_command(const char *text, size_t length);
-/* The message that a draft which isn't a command stands for: "//x" is sent as "/x"; *length is adjusted. */
-const char *slash_message(const char *text, size_t *length);
+slash_id slashes_find(const char *name, size_t length);
 
 typedef struct {
     slash_id id;
@@ -107,8 +101,12 @@ typedef struct {
     long number;    /* ARG_NUMBER; 0: none */
 } slash_call;
 
-/* Takes a command line apart. TDM_E_NOT_FOUND with the nearest name, TDM_E_ARG with what is allowed. */
-tdm_status slash_parse(slash_call *out, const char *text, size_t length, tdm_error *err);
-void slash_free(slash_call *call);
+/* Takes a draft apart. *command false: it is text (ui/slash.h says when). TDM_E_NOT_FOUND with the nearest name,
+ * TDM_E_ARG with what is allowed. */
+tdm_status slashes_parse(slash_call *out, bool *command, const char *draft, bool pasted, tdm_error *err);
+void slashes_free(slash_call *call);
+
+/* All names without their slash, the table's in its order and then the second names; *n how many. */
+const char *const *slashes_names(size_t *n);
 
 #endif
