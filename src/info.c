@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/json.h"
+#include "src/jsonio.h"
 #include "src/load.h"
 #include "src/mains.h"
 #include "src/output.h"
@@ -53,48 +53,48 @@ static void print_text(const tdm_model_info *i)
 static void print_json(const tdm_model_info *i)
 {
     json_object *o = json_object_new_object(), *s = json_object_new_object();
-    json_add_string(o, "name", i->name);
-    json_add_string(o, "path", i->path);
-    json_add_string(o, "format", i->format);
-    json_add_string(o, "architecture", i->architecture);
-    json_add_string(o, "kernels", i->kernels);
-    json_add_string(o, "weight_types", i->weight_types);
-    json_add_int(o, "parameters", (int64_t)i->parameters);
-    json_add_int(o, "file_bytes", (int64_t)i->file_bytes);
-    json_add_int(o, "packed_bytes", (int64_t)i->packed_bytes);
-    json_add_int(o, "bytes_per_token", (int64_t)i->bytes_per_token);
-    json_add_int(o, "flops_per_token", (int64_t)i->flops_per_token);
-    json_add_int(o, "layers", i->layers);
-    json_add_int(o, "full_layers", i->full_layers);
-    json_add_int(o, "hidden", i->hidden);
-    json_add_int(o, "intermediate", i->intermediate);
-    json_add_int(o, "heads", i->heads);
-    json_add_int(o, "kv_heads", i->kv_heads);
-    json_add_int(o, "head_dim", i->head_dim);
-    json_add_int(o, "linear_key_heads", i->lin_key_heads);
-    json_add_int(o, "linear_key_dim", i->lin_key_dim);
-    json_add_int(o, "linear_value_heads", i->lin_value_heads);
-    json_add_int(o, "linear_value_dim", i->lin_value_dim);
-    json_add_int(o, "vocabulary", i->vocabulary);
-    json_add_int(o, "tokens", i->tokens);
-    json_add_int(o, "trained_context", i->trained_context);
+    jsonio_add_string(o, "name", i->name);
+    jsonio_add_string(o, "path", i->path);
+    jsonio_add_string(o, "format", i->format);
+    jsonio_add_string(o, "architecture", i->architecture);
+    jsonio_add_string(o, "kernels", i->kernels);
+    jsonio_add_string(o, "weight_types", i->weight_types);
+    jsonio_add_int(o, "parameters", (int64_t)i->parameters);
+    jsonio_add_int(o, "file_bytes", (int64_t)i->file_bytes);
+    jsonio_add_int(o, "packed_bytes", (int64_t)i->packed_bytes);
+    jsonio_add_int(o, "bytes_per_token", (int64_t)i->bytes_per_token);
+    jsonio_add_int(o, "flops_per_token", (int64_t)i->flops_per_token);
+    jsonio_add_int(o, "layers", i->layers);
+    jsonio_add_int(o, "full_layers", i->full_layers);
+    jsonio_add_int(o, "hidden", i->hidden);
+    jsonio_add_int(o, "intermediate", i->intermediate);
+    jsonio_add_int(o, "heads", i->heads);
+    jsonio_add_int(o, "kv_heads", i->kv_heads);
+    jsonio_add_int(o, "head_dim", i->head_dim);
+    jsonio_add_int(o, "linear_key_heads", i->lin_key_heads);
+    jsonio_add_int(o, "linear_key_dim", i->lin_key_dim);
+    jsonio_add_int(o, "linear_value_heads", i->lin_value_heads);
+    jsonio_add_int(o, "linear_value_dim", i->lin_value_dim);
+    jsonio_add_int(o, "vocabulary", i->vocabulary);
+    jsonio_add_int(o, "tokens", i->tokens);
+    jsonio_add_int(o, "trained_context", i->trained_context);
     json_object_object_add(o, "tied", json_object_new_boolean(i->tied));
     json_object_object_add(o, "synthetic", json_object_new_boolean(i->synthetic));
     json_object_object_add(o, "can_think", json_object_new_boolean(i->can_think));
-    json_add_string(o, "template", i->template_name);
+    jsonio_add_string(o, "template", i->template_name);
     json_object_object_add(o, "template_replaced", json_object_new_boolean(i->template_replaced));
-    json_add_string(o, "skipped", i->skipped);
-    json_add_hash(o, "fingerprint", i->fingerprint);
-    json_add_real(s, "temperature", i->sampling.temperature);
-    json_add_int(s, "top_k", i->sampling.top_k);
-    json_add_real(s, "top_p", i->sampling.top_p);
-    json_add_real(s, "min_p", i->sampling.min_p);
-    json_add_real(s, "presence_penalty", i->sampling.presence_penalty);
-    json_add_real(s, "frequency_penalty", i->sampling.frequency_penalty);
-    json_add_real(s, "repeat_penalty", i->sampling.repeat_penalty);
+    jsonio_add_string(o, "skipped", i->skipped);
+    jsonio_add_hash(o, "fingerprint", i->fingerprint);
+    jsonio_add_real(s, "temperature", i->sampling.temperature);
+    jsonio_add_int(s, "top_k", i->sampling.top_k);
+    jsonio_add_real(s, "top_p", i->sampling.top_p);
+    jsonio_add_real(s, "min_p", i->sampling.min_p);
+    jsonio_add_real(s, "presence_penalty", i->sampling.presence_penalty);
+    jsonio_add_real(s, "frequency_penalty", i->sampling.frequency_penalty);
+    jsonio_add_real(s, "repeat_penalty", i->sampling.repeat_penalty);
     json_object_object_add(s, "from_file", json_object_new_boolean(i->sampling_from_file));
     json_object_object_add(o, "sampling", s);
-    output_print("%s\n", json_line(o));
+    output_print("%s\n", jsonio_line(o));
     json_object_put(o);
 }
 

@@ -31,10 +31,10 @@ tdm_status messages_read(json_object *array, const char *name, tdm_message **out
     if (!messages) return error_set(err, TDM_E_NOMEM, "%s: no memory for %zu messages", name, length);
     for (size_t i = 0; i < length; i++) {
         json_object *o = json_object_array_get_idx(array, i);
-        const char *role = json_text(o, "role", NULL);
+        const char *role = jsonio_text(o, "role", NULL);
         tdm_message *m = &messages[i];
-        m->text = json_text(o, "content", &m->length);
-        m->thinking = json_text(o, "reasoning_content", &m->thinking_length);
+        m->text = jsonio_text(o, "content", &m->length);
+        m->thinking = jsonio_text(o, "reasoning_content", &m->thinking_length);
         if (!role || !messages_role(role, &m->role) || !m->text) {
             free(messages);
             return error_set(err, TDM_E_FORMAT, "%s: message %zu: expected \"role\": system, user or assistant, and "

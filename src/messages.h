@@ -2,7 +2,7 @@
 #ifndef TANDEM_SRC_MESSAGES_H
 #define TANDEM_SRC_MESSAGES_H
 
-#include "src/json.h"
+#include "src/jsonio.h"
 
 /* Reads an array; the texts point into it. *out is malloc'ed. `name` stands in the messages of failure. */
 tdm_status messages_read(json_object *array, const char *name, tdm_message **out, size_t *n, tdm_error *err);

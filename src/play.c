@@ -7,7 +7,7 @@
 #include "engine/base/error.h"
 #include "src/figures.h"
 #include "src/interrupt.h"
-#include "src/json.h"
+#include "src/jsonio.h"
 #include "src/load.h"
 #include "src/mains.h"
 #include "src/output.h"
@@ -44,21 +44,21 @@ static void print_reply(player *p, const tdm_event *e)
     bool there = !tdm_chat_node(p->chat, e->node, &node, NULL);
     if (p->json) {
         json_object *o = json_object_new_object();
-        json_add_int(o, "turn", p->ended);
-        json_add_string(o, "do", p->deed);
-        json_add_real(o, "ttft_engine_ms", figures_ttft_ms(s, 0));
-        json_add_int(o, "prompt_tokens", s->prompt_tokens);
-        json_add_int(o, "evaluated_before_enter", s->before_enter);
-        json_add_int(o, "evaluated_after_enter", s->after_enter);
-        json_add_int(o, "wasted_tokens", s->wasted);
-        json_add_int(o, "reply_tokens", s->reply_tokens);
-        json_add_real(o, "decode_tps", s->decode_tps);
-        json_add_int(o, "lag_max", s->lag_max);
-        json_add_real(o, "handover_ms", s->handover_ms);
-        if (there) json_add_text(o, "reply", node.text, node.length);
-        json_add_hash(o, "ids_hash", s->ids_hash);
-        json_add_hash(o, "logits_hash", s->logits_hash);
-        output_print("%s\n", json_line(o));
+        jsonio_add_int(o, "turn", p->ended);
+        jsonio_add_string(o, "do", p->deed);
+        jsonio_add_real(o, "ttft_engine_ms", figures_ttft_ms(s, 0));
+        jsonio_add_int(o, "prompt_tokens", s->prompt_tokens);
+        jsonio_add_int(o, "evaluated_before_enter", s->before_enter);
+        jsonio_add_int(o, "evaluated_after_enter", s->after_enter);
+        jsonio_add_int(o, "wasted_tokens", s->wasted);
+        jsonio_add_int(o, "reply_tokens", s->reply_tokens);
+        jsonio_add_real(o, "decode_tps", s->decode_tps);
+        jsonio_add_int(o, "lag_max", s->lag_max);
+        jsonio_add_real(o, "handover_ms", s->handover_ms);
+        if (there) jsonio_add_text(o, "reply", node.text, node.length);
+        jsonio_add_hash(o, "ids_hash", s->ids_hash);
+        jsonio_add_hash(o, "logits_hash", s->logits_hash);
+        output_print("%s\n", jsonio_line(o));
         json_object_put(o);
     } else {
         char line[300];
@@ -306,15 +306,15 @@ static void print_summary(player *p)
     if (p->json) {
         json_object *o = json_object_new_object();
         json_object_object_add(o, "summary", json_object_new_boolean(1));
-        json_add_int(o, "turns", p->ended);
-        json_add_int(o, "warm", p->ttft.n);
-        json_add_real(o, "ttft_engine_ms_p50", figures_median(&p->ttft));
-        json_add_real(o, "ttft_engine_ms_p95", figures_percentile(&p->ttft, 95));
-        json_add_real(o, "evaluated_after_enter_p50", figures_median(&p->after));
-        json_add_real(o, "handover_ms_p50", figures_median(&p->handover));
-        json_add_real(o, "handover_ms_p95", figures_percentile(&p->handover, 95));
-        json_add_real(o, "decode_tps_p50", figures_median(&p->decode));
-        output_print("%s\n", json_line(o));
+        jsonio_add_int(o, "turns", p->ended);
+        jsonio_add_int(o, "warm", p->ttft.n);
+        jsonio_add_real(o, "ttft_engine_ms_p50", figures_median(&p->ttft));
+        jsonio_add_real(o, "ttft_engine_ms_p95", figures_percentile(&p->ttft, 95));
+        jsonio_add_real(o, "evaluated_after_enter_p50", figures_median(&p->after));
+        jsonio_add_real(o, "handover_ms_p50", figures_median(&p->handover));
+        jsonio_add_real(o, "handover_ms_p95", figures_percentile(&p->handover, 95));
+        jsonio_add_real(o, "decode_tps_p50", figures_median(&p->decode));
+        output_print("%s\n", jsonio_line(o));
         json_object_put(o);
     } else if (p->ttft.n) {
         output_print("%d turns; %d warm: median %.1f ms, 95th percentile %.1f ms to the first token\n", p->ended, p->ttft.n,

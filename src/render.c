@@ -39,9 +39,9 @@ int render_main(options *o)
     char *bytes = NULL;
     size_t length, n;
     tdm_status status = files_read(path, MAINS_LONGEST_INPUT, &bytes, &length, &err);
-    if (!status) status = json_parse(&root, path, bytes, length, &err);
+    if (!status) status = jsonio_parse(&root, path, bytes, length, &err);
     if (!status) {
-        json_object *inner = json_member(root, "messages", json_type_array);
+        json_object *inner = jsonio_member(root, "messages", json_type_array);
         status = messages_read(inner ? inner : root, path, &messages, &n, &err);
     }
     if (!status && model) status = load_model(&m, o, model, &(load_how){.text_only = true}, &err);

@@ -7,7 +7,7 @@
 #include "engine/base/error.h"
 #include "src/files.h"
 #include "src/interrupt.h"
-#include "src/json.h"
+#include "src/jsonio.h"
 #include "src/load.h"
 #include "src/mains.h"
 #include "src/output.h"
@@ -88,11 +88,11 @@ static void show_token(answer *a, const tdm_event *e)
 {
     if (a->json) {
         json_object *o = json_object_new_object();
-        json_add_string(o, "event", "token");
-        json_add_int(o, "id", e->id);
-        json_add_text(o, "text", e->text, e->length);
+        jsonio_add_string(o, "event", "token");
+        jsonio_add_int(o, "id", e->id);
+        jsonio_add_text(o, "text", e->text, e->length);
         if (e->thinking) json_object_object_add(o, "thinking", json_object_new_boolean(1));
-        output_print("%s\n", json_line(o));
+        output_print("%s\n", jsonio_line(o));
         json_object_put(o);
     } else if (!e->thinking) {
         output_text(e->text, e->length);
@@ -179,15 +179,15 @@ static const char *reason_name(const answer *a)
 static void print_done(const answer *a)
 {
     json_object *o = json_object_new_object();
-    json_add_string(o, "event", "done");
-    json_add_text(o, "text", a->text ? a->text : "", a->length);
-    json_add_string(o, "reason", reason_name(a));
-    json_add_int(o, "prompt_tokens", a->stats.prompt_tokens);
-    json_add_int(o, "output_tokens", a->stats.reply_tokens);
-    json_add_real(o, "ttft_ms", ttft_ms(a));
-    json_add_real(o, "prefill_tps", prefill_tps(a));
-    json_add_real(o, "decode_tps", a->stats.decode_tps);
-    output_print("%s\n", json_line(o));
+    jsonio_add_string(o, "event", "done");
+    jsonio_add_text(o, "text", a->text ? a->text : "", a->length);
+    jsonio_add_string(o, "reason", reason_name(a));
+    jsonio_add_int(o, "prompt_tokens", a->stats.prompt_tokens);
+    jsonio_add_int(o, "output_tokens", a->stats.reply_tokens);
+    jsonio_add_real(o, "ttft_ms", ttft_ms(a));
+    jsonio_add_real(o, "prefill_tps", prefill_tps(a));
+    jsonio_add_real(o, "decode_tps", a->stats.decode_tps);
+    output_print("%s\n", jsonio_line(o));
     json_object_put(o);
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "src/files.h"
-#include "src/json.h"
+#include "src/jsonio.h"
 #include "src/messages.h"
 
 enum { MOST_TURNS = 10000, MOST_EVENTS = 10000, LONGEST = 64 << 20 };
@@ -40,7 +40,7 @@ static bool whole(json_object *o, const char *key, int64_t low, int64_t high, in
 {
     *out = -1;
     if (!json_object_object_get_ex(o, key, NULL)) return true;
-    int64_t value = json_int(o, key, INT64_MIN);
+    int64_t value = jsonio_int(o, key, INT64_MIN);
     if (value < low || value > high) return false;
     *out = (int)value;
     return true;
@@ -48,7 +48,7 @@ static bool whole(json_object *o, const char *key, int64_t low, int64_t high, in
 
 static tdm_status read_event(script_event *e, json_object *o, const char *where, tdm_error *err)
 {
-    const char *deed = json_text(o, "do", NULL);
+    const char *deed = jsonio_text(o, "do", NULL);
     int chars = -1, turn = -1;
     for (e->deed = 0; e->deed < SCRIPT_DEEDS; e->deed++)
         if (deed && !strcmp(deed, deed_names[e->deed])) break;
@@ -56,7 +56,7 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
     bool good = whole(o, "at_chars", 0, INT32_MAX, &e->at_chars) &&
                 whole(o, "after_tokens", 1, INT32_MAX, &e->after_tokens) && whole(o, "chars", 1, INT32_MAX, &chars) &&
                 whole(o, "turn", 1, INT32_MAX, &turn);
-    e->text = json_text(o, "text", NULL);
+    e->text = jsonio_text(o, "text", NULL);
     e->chars = chars < 0 ? 1 : chars;
     e->turn = turn;
     if (!good) return error_set(err, TDM_E_FORMAT, "%s: at_chars, after_tokens, chars and turn are whole numbers", where);
@@ -86,10 +86,10 @@ static tdm_status read_events(script_turn *t, json_object *array, const char *wh
 
 static tdm_status read_turn(script_turn *t, json_object *o, const char *where, tdm_error *err)
 {
-    const char *speculation = json_text(o, "speculation", NULL);
-    json_object *events = json_member(o, "events", json_type_array);
-    t->text = json_text(o, "text", NULL);
-    t->pause_s = json_real(o, "pause", 0);
+    const char *speculation = jsonio_text(o, "speculation", NULL);
+    json_object *events = jsonio_member(o, "events", json_type_array);
+    t->text = jsonio_text(o, "text", NULL);
+    t->pause_s = jsonio_real(o, "pause", 0);
     t->speculation = speculation ? tdm_speculation_find(speculation) : -1;
     if (!t->text || !t->text[0]) return error_set(err, TDM_E_FORMAT, "%s: expected a text", where);
     if (!(t->pause_s >= 0 && t->pause_s <= 3600))
@@ -103,7 +103,7 @@ static tdm_status read_turn(script_turn *t, json_object *o, const char *where, t
 
 static tdm_status read_turns(script *s, const char *name, tdm_error *err)
 {
-    json_object *turns = json_member(s->root, "turns", json_type_array);
+    json_object *turns = jsonio_member(s->root, "turns", json_type_array);
     size_t n = turns ? json_object_array_length(turns) : 0;
     if (!n || n > MOST_TURNS)
         return error_set(err, TDM_E_FORMAT, "%s: turns: expected an array of 1 to %d, found %zu", name, MOST_TURNS, n);
@@ -120,12 +120,12 @@ static tdm_status read_turns(script *s, const char *name, tdm_error *err)
 
 static tdm_status read_root(script *s, const char *name, tdm_error *err)
 {
-    json_object *history = json_member(s->root, "history", json_type_array);
+    json_object *history = jsonio_member(s->root, "history", json_type_array);
     int max_tokens;
-    int64_t seed = json_int(s->root, "seed", 0);
-    s->system = json_text(s->root, "system", NULL);
-    s->temperature = json_real(s->root, "temperature", -1);
-    s->typing_cps = json_real(s->root, "typing_cps", 30);
+    int64_t seed = jsonio_int(s->root, "seed", 0);
+    s->system = jsonio_text(s->root, "system", NULL);
+    s->temperature = jsonio_real(s->root, "temperature", -1);
+    s->typing_cps = jsonio_real(s->root, "typing_cps", 30);
     s->seed = (uint64_t)seed;
     if (!whole(s->root, "max_tokens", 1, 1 << 20, &max_tokens))
         return error_set(err, TDM_E_FORMAT, "%s: max_tokens: expected 1 to %d", name, 1 << 20);
@@ -145,7 +145,7 @@ static tdm_status read_root(script *s, const char *name, tdm_error *err)
 tdm_status script_parse(script *out, const char *name, const char *bytes, size_t n, tdm_error *err)
 {
     *out = (script){0};
-    tdm_status status = json_parse(&out->root, name, bytes, n, err);
+    tdm_status status = jsonio_parse(&out->root, name, bytes, n, err);
     if (status) return status;
     if (!json_object_is_type(out->root, json_type_object))
         status = error_set(err, TDM_E_FORMAT, "%s: expected an object", name);

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "engine/base/error.h"
-#include "src/json.h"
+#include "src/jsonio.h"
 #include "src/messages.h"
 
 #define FORMAT "tandem session"
@@ -50,7 +50,7 @@ void session_free(session *s)
 static char *copy_text(json_object *o, const char *key, size_t *n, bool *failed)
 {
     size_t length;
-    const char *text = json_text(o, key, &length);
+    const char *text = jsonio_text(o, key, &length);
     if (n) *n = length;
     if (!text) return NULL;
     char *copy = malloc(length + 1);
@@ -66,10 +66,10 @@ static char *copy_text(json_object *o, const char *key, size_t *n, bool *failed)
 static tdm_status read_node(tdm_node *node, json_object *o, int id, const session *s, const char *name, tdm_error *err)
 {
     bool failed = false;
-    const char *role = json_text(o, "role", NULL);
+    const char *role = jsonio_text(o, "role", NULL);
     node->node = id;
-    node->parent = (int)json_int(o, "parent", -1);
-    if (json_int(o, "id", -1) != id)
+    node->parent = (int)jsonio_int(o, "parent", -1);
+    if (jsonio_int(o, "id", -1) != id)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: expected id %d", name, id, id);
     if (node->parent < 0 || node->parent >= id)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: parent %d is not before it", name, id, node->parent);
@@ -80,8 +80,8 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
         return error_set(err, TDM_E_FORMAT, "%s: message %d: role %s follows the same role", name, id, role);
     node->text = copy_text(o, "text", &node->length, &failed);
     node->thinking = copy_text(o, "thinking", &node->thinking_length, &failed);
-    node->finish = node->role == TDM_ASSISTANT ? finish_find(json_text(o, "finish", NULL)) : TDM_END;
-    node->time_s = json_int(o, "time", 0);
+    node->finish = node->role == TDM_ASSISTANT ? finish_find(jsonio_text(o, "finish", NULL)) : TDM_END;
+    node->time_s = jsonio_int(o, "time", 0);
     if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     if (!node->text) return error_set(err, TDM_E_FORMAT, "%s: message %d: expected a text", name, id);
     return TDM_OK;
@@ -89,7 +89,7 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
 
 static tdm_status read_nodes(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *messages = json_member(root, "messages", json_type_array);
+    json_object *messages = jsonio_member(root, "messages", json_type_array);
     size_t n = messages ? json_object_array_length(messages) : 0;
     if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
     if (n > MOST_NODES) return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MOST_NODES);
@@ -99,7 +99,7 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
         tdm_status status = read_node(&s->nodes[i], json_object_array_get_idx(messages, i), s->n, s, name, err);
         if (status) return status;
     }
-    int64_t leaf = json_int(root, "leaf", -1);
+    int64_t leaf = jsonio_int(root, "leaf", -1);
     if (leaf < 0 || leaf > s->n)
         return error_set(err, TDM_E_FORMAT, "%s: leaf: expected 0 to %d, found %" PRId64, name, s->n, leaf);
     s->leaf = (int)leaf;
@@ -109,7 +109,7 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
 
 static tdm_status read_settings(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *settings = json_member(root, "settings", json_type_object);
+    json_object *settings = jsonio_member(root, "settings", json_type_object);
     if (!settings) return TDM_OK;
     options checked = {0};
     tdm_status status = TDM_OK;
@@ -134,22 +134,22 @@ static tdm_status read_settings(session *s, json_object *root, const char *name,
 
 static tdm_status read_root(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    const char *format = json_text(root, "format", NULL);
+    const char *format = jsonio_text(root, "format", NULL);
     if (!format || strcmp(format, FORMAT))
         return error_set(err, TDM_E_FORMAT, "%s: not a saved session (expected \"format\": \"" FORMAT "\")", name);
-    int64_t version = json_int(root, "version", 0);
+    int64_t version = jsonio_int(root, "version", 0);
     if (version != VERSION)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: version %" PRId64 ", expected %d", name, version, VERSION);
     bool failed = false;
-    json_object *model = json_member(root, "model", json_type_object);
+    json_object *model = jsonio_member(root, "model", json_type_object);
     s->name = copy_text(root, "name", NULL, &failed);
     s->system = copy_text(root, "system", &s->system_length, &failed);
-    s->created_s = json_int(root, "created", 0);
-    s->changed_s = json_int(root, "changed", 0);
+    s->created_s = jsonio_int(root, "created", 0);
+    s->changed_s = jsonio_int(root, "changed", 0);
     if (model) {
         s->model_name = copy_text(model, "name", NULL, &failed);
         s->model_path = copy_text(model, "path", NULL, &failed);
-        const char *digits = json_text(model, "fingerprint", NULL);
+        const char *digits = jsonio_text(model, "fingerprint", NULL);
         if (digits) s->fingerprint = strtoull(digits, NULL, 16);
     }
     if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
@@ -161,7 +161,7 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 {
     json_object *root;
     *out = (session){0};
-    tdm_status status = json_parse(&root, name, bytes, n, err);
+    tdm_status status = jsonio_parse(&root, name, bytes, n, err);
     if (status) return status;
     status = read_root(out, root, name, err);
     if (status) session_free(out);
@@ -174,13 +174,13 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 static json_object *node_json(const tdm_node *node)
 {
     json_object *o = json_object_new_object();
-    json_add_int(o, "id", node->node);
-    json_add_int(o, "parent", node->parent);
-    json_add_string(o, "role", messages_role_name(node->role));
-    json_add_text(o, "text", node->text, node->length);
-    if (node->thinking) json_add_text(o, "thinking", node->thinking, node->thinking_length);
-    if (node->role == TDM_ASSISTANT) json_add_string(o, "finish", session_finish_name(node->finish));
-    json_add_int(o, "time", node->time_s);
+    jsonio_add_int(o, "id", node->node);
+    jsonio_add_int(o, "parent", node->parent);
+    jsonio_add_string(o, "role", messages_role_name(node->role));
+    jsonio_add_text(o, "text", node->text, node->length);
+    if (node->thinking) jsonio_add_text(o, "thinking", node->thinking, node->thinking_length);
+    if (node->role == TDM_ASSISTANT) jsonio_add_string(o, "finish", session_finish_name(node->finish));
+    jsonio_add_int(o, "time", node->time_s);
     return o;
 }
 
@@ -203,20 +203,20 @@ char *session_format(const session *s, size_t *n)
 {
     json_object *root = json_object_new_object(), *model = json_object_new_object();
     json_object *settings = json_object_new_object(), *messages = json_object_new_array();
-    json_add_string(root, "format", FORMAT);
-    json_add_int(root, "version", VERSION);
-    if (s->name) json_add_string(root, "name", s->name);
-    json_add_int(root, "created", s->created_s);
-    json_add_int(root, "changed", s->changed_s);
-    if (s->model_name) json_add_string(model, "name", s->model_name);
-    if (s->model_path) json_add_string(model, "path", s->model_path);
-    json_add_hash(model, "fingerprint", s->fingerprint);
+    jsonio_add_string(root, "format", FORMAT);
+    jsonio_add_int(root, "version", VERSION);
+    if (s->name) jsonio_add_string(root, "name", s->name);
+    jsonio_add_int(root, "created", s->created_s);
+    jsonio_add_int(root, "changed", s->changed_s);
+    if (s->model_name) jsonio_add_string(model, "name", s->model_name);
+    if (s->model_path) jsonio_add_string(model, "path", s->model_path);
+    jsonio_add_hash(model, "fingerprint", s->fingerprint);
     json_object_object_add(root, "model", model);
-    if (s->system) json_add_text(root, "system", s->system, s->system_length);
+    if (s->system) jsonio_add_text(root, "system", s->system, s->system_length);
     for (option_id id = 0; id < OPTION_COUNT; id++)
-        if (s->settings[id]) json_add_string(settings, option_table[id].name, s->settings[id]);
+        if (s->settings[id]) jsonio_add_string(settings, option_table[id].name, s->settings[id]);
     json_object_object_add(root, "settings", settings);
-    json_add_int(root, "leaf", s->leaf);
+    jsonio_add_int(root, "leaf", s->leaf);
     for (int i = 0; i < s->n; i++) json_object_array_add(messages, node_json(&s->nodes[i]));
     json_object_object_add(root, "messages", messages);
     return take_text(root, n);
@@ -280,17 +280,17 @@ char *session_messages(const session *s, size_t *n)
     json_object *messages = json_object_new_array();
     if (s->system) {
         json_object *o = json_object_new_object();
-        json_add_string(o, "role", messages_role_name(TDM_SYSTEM));
-        json_add_text(o, "content", s->system, s->system_length);
+        jsonio_add_string(o, "role", messages_role_name(TDM_SYSTEM));
+        jsonio_add_text(o, "content", s->system, s->system_length);
         json_object_array_add(messages, o);
     }
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
         if (!node->current) continue;
         json_object *o = json_object_new_object();
-        json_add_string(o, "role", messages_role_name(node->role));
-        json_add_text(o, "content", node->text, node->length);
-        if (node->thinking) json_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
+        jsonio_add_string(o, "role", messages_role_name(node->role));
+        jsonio_add_text(o, "content", node->text, node->length);
+        if (node->thinking) jsonio_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
         json_object_array_add(messages, o);
     }
     return take_text(messages, n);

@@ -7,7 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/files.h"
-#include "src/json.h"
+#include "src/jsonio.h"
 
 enum { PIECE = 4096, MOST = 4 << 20 };
 
@@ -99,17 +99,17 @@ void trace_turn(trace *t, const tdm_turn_stats *stats)
 static json_object *event(const char *phase, const char *name, int track_id)
 {
     json_object *o = json_object_new_object();
-    json_add_string(o, "name", name);
-    json_add_string(o, "ph", phase);
-    json_add_int(o, "pid", 1);
-    json_add_int(o, "tid", track_id);
+    jsonio_add_string(o, "name", name);
+    jsonio_add_string(o, "ph", phase);
+    jsonio_add_int(o, "pid", 1);
+    jsonio_add_int(o, "tid", track_id);
     return o;
 }
 
 static void add_track_name(json_object *events, int track_id, const char *name)
 {
     json_object *o = event("M", "thread_name", track_id), *args = json_object_new_object();
-    json_add_string(args, "name", name);
+    jsonio_add_string(args, "name", name);
     json_object_object_add(o, "args", args);
     json_object_array_add(events, o);
 }
@@ -141,8 +141,8 @@ static void add_unit(const trace *t, json_object *events, int unit)
     for (size_t i = 0; i < t->tracks[unit].n; i++) {
         const tdm_span *s = &t->tracks[unit].spans[i];
         json_object *args = add_interval(t, events, kinds[s->kind], unit + 1, s->start_ns, s->end_ns);
-        json_add_int(args, "tokens", s->tokens);
-        json_add_int(args, "bytes", (int64_t)s->bytes);
+        jsonio_add_int(args, "tokens", s->tokens);
+        jsonio_add_int(args, "bytes", (int64_t)s->bytes);
     }
 }
 
@@ -155,9 +155,9 @@ static void add_turns(const trace *t, json_object *events)
         char name[40];
         snprintf(name, sizeof name, "turn %zu", i + 1);
         json_object *args = add_interval(t, events, name, track_id, s->enter_ns, s->end_ns);
-        json_add_int(args, "prompt_tokens", s->prompt_tokens);
-        json_add_int(args, "after_enter", s->after_enter);
-        json_add_int(args, "reply_tokens", s->reply_tokens);
+        jsonio_add_int(args, "prompt_tokens", s->prompt_tokens);
+        jsonio_add_int(args, "after_enter", s->after_enter);
+        jsonio_add_int(args, "reply_tokens", s->reply_tokens);
         if (s->first_id_ns > s->enter_ns)
             add_interval(t, events, "Enter to first token", track_id, s->enter_ns, s->first_id_ns);
     }
@@ -168,10 +168,10 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     trace_collect(t);
     json_object *root = json_object_new_object(), *events = json_object_new_array();
     json_object_object_add(root, "traceEvents", events);
-    json_add_string(root, "displayTimeUnit", "ms");
+    jsonio_add_string(root, "displayTimeUnit", "ms");
     for (int i = 0; i < TDM_UNITS; i++) add_unit(t, events, i);
     add_turns(t, events);
-    const char *text = json_line(root);
+    const char *text = jsonio_line(root);
     tdm_status status = text ? files_write(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     json_object_put(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);

@@ -1,4 +1,4 @@
-#include "src/json.h"
+#include "src/jsonio.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { DEEPEST = 32 };
 
-tdm_status json_parse(json_object **out, const char *name, const char *text, size_t n, tdm_error *err)
+tdm_status jsonio_parse(json_object **out, const char *name, const char *text, size_t n, tdm_error *err)
 {
     if (n > INT32_MAX) return error_set(err, TDM_E_FORMAT, "%s: longer than 2 GB", name);
     json_tokener *tokener = json_tokener_new_ex(DEEPEST);
@@ -34,27 +34,27 @@ tdm_status json_parse(json_object **out, const char *name, const char *text, siz
                      error == json_tokener_success ? "something follows the value" : json_tokener_error_desc(error));
 }
 
-json_object *json_member(json_object *o, const char *key, json_type type)
+json_object *jsonio_member(json_object *o, const char *key, json_type type)
 {
     json_object *member;
     if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, key, &member)) return NULL;
     return json_object_is_type(member, type) ? member : NULL;
 }
 
-const char *json_text(json_object *o, const char *key, size_t *n)
+const char *jsonio_text(json_object *o, const char *key, size_t *n)
 {
-    json_object *member = json_member(o, key, json_type_string);
+    json_object *member = jsonio_member(o, key, json_type_string);
     if (n) *n = member ? (size_t)json_object_get_string_len(member) : 0;
     return member ? json_object_get_string(member) : NULL;
 }
 
-int64_t json_int(json_object *o, const char *key, int64_t fallback)
+int64_t jsonio_int(json_object *o, const char *key, int64_t fallback)
 {
-    json_object *member = json_member(o, key, json_type_int);
+    json_object *member = jsonio_member(o, key, json_type_int);
     return member ? json_object_get_int64(member) : fallback;
 }
 
-double json_real(json_object *o, const char *key, double fallback)
+double jsonio_real(json_object *o, const char *key, double fallback)
 {
     json_object *member;
     if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, key, &member)) return fallback;
@@ -63,7 +63,7 @@ double json_real(json_object *o, const char *key, double fallback)
     return isfinite(value) ? value : fallback;
 }
 
-void json_add_text(json_object *o, const char *key, const char *text, size_t n)
+void jsonio_add_text(json_object *o, const char *key, const char *text, size_t n)
 {
     char *valid = malloc(3 * n + 3);
     if (!valid) return;
@@ -72,20 +72,20 @@ void json_add_text(json_object *o, const char *key, const char *text, size_t n)
     free(valid);
 }
 
-void json_add_string(json_object *o, const char *key, const char *text)
+void jsonio_add_string(json_object *o, const char *key, const char *text)
 {
     if (text)
-        json_add_text(o, key, text, strlen(text));
+        jsonio_add_text(o, key, text, strlen(text));
     else
         json_object_object_add(o, key, NULL);
 }
 
-void json_add_int(json_object *o, const char *key, int64_t value)
+void jsonio_add_int(json_object *o, const char *key, int64_t value)
 {
     json_object_object_add(o, key, json_object_new_int64(value));
 }
 
-void json_add_real(json_object *o, const char *key, double value)
+void jsonio_add_real(json_object *o, const char *key, double value)
 {
     char text[32];
     if (!isfinite(value)) {
@@ -96,14 +96,14 @@ void json_add_real(json_object *o, const char *key, double value)
     json_object_object_add(o, key, json_object_new_double_s(value, text));
 }
 
-void json_add_hash(json_object *o, const char *key, uint64_t value)
+void jsonio_add_hash(json_object *o, const char *key, uint64_t value)
 {
     char text[20];
     snprintf(text, sizeof text, "%016" PRIx64, value);
     json_object_object_add(o, key, json_object_new_string(text));
 }
 
-const char *json_line(json_object *o)
+const char *jsonio_line(json_object *o)
 {
     return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
