@@ -25,6 +25,7 @@ struct history_file {
     dev_t device;
     ino_t inode;
     off_t offset;
+    size_t lines; /* of the file, up to offset */
 };
 
 /* -- the list ----------------------------------------------------------------------------------------------------- */
@@ -151,6 +152,7 @@ static void read_lines(struct history_file *h, const char *data, size_t n)
         line_end = memchr(p, '\n', (size_t)(end - p));
         if (!line_end) break;
         char *text = unescape(p, (size_t)(line_end - p));
+        h->lines++;
         if (text) push(h, text, false);
     }
 }
@@ -211,27 +213,31 @@ static bool write_all(int fd, const char *data, size_t n)
 }
 
 /* Writes the newest entries beside the file and renames; the caller holds the lock. */
-static bool compact(struct history_file *h)
+static void compact(struct history_file *h)
 {
     size_t keep = h->count < h->limit ? h->count : h->limit, bytes = 0, first = h->count;
     while (first > h->count - keep && bytes < HISTORY_FILE_BYTES / 2) bytes += strlen(h->entries[--first]);
     size_t n = strlen(h->path) + 8;
     char *temporary = malloc(n), *line = malloc(4 * (size_t)HISTORY_FILE_ENTRY_MAX + 2);
     bool done = false;
+    size_t lines = 0;
     if (temporary && line) {
         snprintf(temporary, n, "%s.XXXXXX", h->path);
         int fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
         FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
         if (out) {
             for (size_t i = first; i < h->count; i++)
-                if (!h->own[i] && strlen(h->entries[i]) <= HISTORY_FILE_ENTRY_MAX)
+                if (!h->own[i] && strlen(h->entries[i]) <= HISTORY_FILE_ENTRY_MAX) {
                     fwrite(line, 1, escape(h->entries[i], line), out);
+                    lines++;
+                }
             struct stat st;
             done = fflush(out) == 0 && fsync(fd) == 0 && fstat(fd, &st) == 0 && rename(temporary, h->path) == 0;
             if (done) {
                 h->device = st.st_dev;
                 h->inode = st.st_ino;
                 h->offset = st.st_size;
+                h->lines = lines;
             }
             fclose(out);
         } else if (fd >= 0) {
@@ -241,7 +247,6 @@ static bool compact(struct history_file *h)
     }
     free(temporary);
     free(line);
-    return done;
 }
 
 /* Forgets what came from the file, for reading it anew. */
@@ -258,6 +263,7 @@ static void forget(struct history_file *h)
     }
     h->count = at;
     h->offset = 0;
+    h->lines = 0;
     h->generation++;
 }
 
@@ -308,17 +314,17 @@ tdm_status history_file_add(struct history_file *h, const char *text, bool persi
             if (last != '\n') line[length++] = '\n'; /* a write of another program was cut short */
             length += escape(text, line + length);
         }
-        if (!line || !write_all(fd, line, length)) {
+        if (line && write_all(fd, line, length)) {
+            read_rest(h, fd, st.st_size + (off_t)length); /* the list takes it from the file, as all others will */
+        } else {
             status = error_errno(err, TDM_E_IO, "%s: the history can't be written", h->path);
             to_file = false;
-        } else {
-            h->offset = st.st_size + (off_t)length;
         }
         free(line);
     }
-    if (!push(h, strdup(text), !to_file) && status == TDM_OK)
+    if (!to_file && !push(h, strdup(text), true) && status == TDM_OK)
         status = error_set(err, TDM_E_NOMEM, "no memory for the history");
-    if (to_file && (h->count > h->limit + h->limit / 4 || h->offset > (off_t)HISTORY_FILE_BYTES)) compact(h);
+    if (to_file && (h->lines > h->limit + h->limit / 4 || h->offset > (off_t)HISTORY_FILE_BYTES)) compact(h);
     trim(h);
     if (fd >= 0) close(fd); /* and with it the lock */
     return status;

@@ -51,7 +51,7 @@ struct input_action {
      * stays until input_take(); to refuse a message is to do nothing. */
     const char *text;
     size_t length;
-    bool pasted;      /* its first byte came from a paste (ui/slash.h) */
+    bool pasted;      /* its first byte came from a paste, which is always text */
 };
 
 /* What is to be drawn. Pointers are valid until the next call that changes the input. */

@@ -1,0 +1,45 @@
+/* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else the
+ * terminal's OSC 52 sequence, which also works over ssh.
+ *
+ * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next way
+ * is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the
+ * terminal took it can't be known; result.confirmed says so. UI thread; blocks as long as the helper takes (some 5 ms).
+ */
+#ifndef TANDEM_UI_CLIPBOARD_H
+#define TANDEM_UI_CLIPBOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/tandem.h"
+
+#define CLIPBOARD_WAIT_MS 1000
+/* The least that terminals with OSC 52 are known to take is 100,000 characters for the sequence; this many bytes of text
+ * make at most 99,992 characters of base64. */
+#define CLIPBOARD_OSC52_MAX 74994
+
+struct clipboard_options {
+    const char *path;            /* $PATH; NULL: no helper programs */
+    const char *wayland_display; /* $WAYLAND_DISPLAY; NULL or empty: no wl-copy */
+    const char *display;         /* $DISPLAY; NULL or empty: no xclip */
+    const char *term;            /* $TERM: within screen the sequence is wrapped */
+    bool tmux;                   /* $TMUX is set: tmux understands OSC 52 itself */
+    bool no_terminal;            /* there is no terminal to write to (`--plain` into a pipe) */
+};
+
+struct clipboard_result {
+    const char *way;  /* "wl-copy", "xclip", "pbcopy" or "the terminal (OSC 52)": static */
+    size_t bytes;
+    bool confirmed;   /* the helper ended with status 0 */
+    char *escape;     /* OSC 52: to be written to the terminal as it is, then freed; else NULL */
+    char text[96];    /* "copied 1,234 bytes with wl-copy" */
+};
+
+/* TDM_E_UNSUPPORTED: no way, or too large for OSC 52 (the line says the figures). TDM_E_NOMEM. */
+tdm_status clipboard_copy(const struct clipboard_options *options, const char *data, size_t n,
+                          struct clipboard_result *result, tdm_error *err);
+
+/* n bytes as base64 (RFC 4648, padded), 4 * ceil(n / 3) characters and a NUL, in a new string; NULL without memory. */
+char *clipboard_base64(const char *data, size_t n);
+
+#endif
