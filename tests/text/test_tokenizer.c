@@ -1,4 +1,6 @@
 /* Loading, encoding and decoding against the goldens; ends of ids; the stable part of growing texts; bad files. */
+#include <pthread.h>
+
 #include "engine/model/gguf.h"
 #include "engine/text/added.h"
 #include "engine/text/detokenizer.h"
@@ -218,6 +220,36 @@ TEST(refused_parts)
     CHECK(strstr(err.text, "same text"));
     parts.token_count = SIZE_MAX / 64;
     CHECK_INT(TDM_E_FORMAT, tokenizer_load_parts(&t, &parts, &err));
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------------- */
+
+/* One thread's share: the whole text, encoded from the first use of the tokenizer on. */
+static void *encode_alone(void *argument)
+{
+    static const char text[] =
+        "The quick brown fox jumps over the lazy dog, and don't we'll they're caf\xC3\xA9 again. ";
+    struct ids *ids = malloc(sizeof *ids);
+    if (ids) *ids = (struct ids){0};
+    for (int i = 0; ids && i < 50; i++)
+        if (tokenizer_encode(argument, text, sizeof text - 1, TOKENIZE_ADDED, 0, ids, NULL)) break;
+    return ids;
+}
+
+TEST(threads_share_a_tokenizer)
+{
+    struct tokenizer *t;
+    REQUIRE(!tokenizer_load_json(&t, check_data("goldens/tiny-a/tokenizer.json"), NULL));
+    pthread_t threads[4];
+    struct ids *ids[4];
+    for (int i = 0; i < 4; i++) REQUIRE(!pthread_create(&threads[i], NULL, encode_alone, t));
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], (void **)&ids[i]);
+    for (int i = 0; i < 4; i++) {
+        CHECK(ids[i]->count > 1000 && ids[i]->count == ids[0]->count);
+        if (ids[i]->count == ids[0]->count) CHECK(!memcmp(ids[i]->id, ids[0]->id, ids[0]->count * sizeof *ids[0]->id));
+    }
+    for (int i = 0; i < 4; i++) ids_free(ids[i]), free(ids[i]);
+    tokenizer_free(t);
 }
 
 /* ---- Ends of ids --------------------------------------------------------------------------------------------- */
@@ -519,6 +551,6 @@ TEST(long_words_take_linear_time)
 }
 
 TEST_MAIN(T(small_vocabulary), T(large_vocabulary), T(vocabularies_of_gguf_files), T(added_tokens), T(parts_with_flags),
-          T(rules_differ_on_marks), T(refused_parts), T(ends_count_the_original), T(stable_prefixes),
-          T(stable_prefix_grows), T(decoding_holds_back), T(damaged_files), T(refused_files),
+          T(rules_differ_on_marks), T(refused_parts), T(threads_share_a_tokenizer), T(ends_count_the_original),
+          T(stable_prefixes), T(stable_prefix_grows), T(decoding_holds_back), T(damaged_files), T(refused_files),
           T(long_words_take_linear_time))
