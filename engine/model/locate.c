@@ -50,7 +50,7 @@ static bool read_revision(const char *model, char revision[MAX_REVISION + 1])
     return n > 0;
 }
 
-/* The one GGUF file of a snapshot without config.json (repositories of GGUF files), or NULL. */
+/* The one GGUF model of a directory, or NULL: vision parts don't count, and of a split file the first part does. */
 static char *only_gguf(const char *directory)
 {
     DIR *d = opendir(directory);
@@ -59,6 +59,7 @@ static char *only_gguf(const char *directory)
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         if (n < 6 || strcmp(e->d_name + n - 5, ".gguf") || strstr(e->d_name, "mmproj")) continue;
+        if (strstr(e->d_name, "-of-") && !strstr(e->d_name, "-00001-of-")) continue;
         if (count++ == 0 && asprintf(&found, "%s/%s", directory, e->d_name) < 0) found = NULL;
     }
     if (d) closedir(d);
@@ -67,25 +68,31 @@ static char *only_gguf(const char *directory)
     return NULL;
 }
 
+/* A model directory as it is; a directory of GGUF files that has just one model becomes that. */
+static tdm_status look_in_directory(char **out, const char *directory, tdm_error *err)
+{
+    char *config = NULL;
+    if (asprintf(&config, "%s/config.json", directory) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
+    *out = access(config, F_OK) ? only_gguf(directory) : strdup(directory);
+    free(config);
+    return *out ? TDM_OK
+                : error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a single GGUF file: name the file", directory);
+}
+
 /* The model in one cache; *out stays NULL where this cache does not have it. */
 static tdm_status look_in_cache(char **out, const char *cache, const char *name, tdm_error *err)
 {
     const char *slash = strchr(name, '/');
-    char *model = NULL, *snapshot = NULL, *config = NULL, revision[MAX_REVISION + 1];
+    char *model = NULL, *snapshot = NULL, revision[MAX_REVISION + 1];
     tdm_status status = TDM_OK;
     if (asprintf(&model, "%s/models--%.*s--%s", cache, (int)(slash - name), name, slash + 1) < 0) model = NULL;
     if (model && is_directory(model)) {
         if (read_revision(model, revision) && asprintf(&snapshot, "%s/snapshots/%s", model, revision) < 0) snapshot = NULL;
-        if (!snapshot || !is_directory(snapshot)) {
+        if (snapshot && is_directory(snapshot))
+            status = look_in_directory(out, snapshot, err);
+        else
             status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: download %s again", model,
                                name);
-        } else if (asprintf(&config, "%s/config.json", snapshot) >= 0) {
-            *out = access(config, F_OK) ? only_gguf(snapshot) : strdup(snapshot);
-            if (!*out)
-                status = error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a single GGUF file: name the file",
-                                   snapshot);
-            free(config);
-        }
         free(snapshot);
     }
     free(model);
@@ -95,6 +102,7 @@ static tdm_status look_in_cache(char **out, const char *cache, const char *name,
 tdm_status locate_model(char **out, const char *name, const char *const *caches, size_t cache_count, tdm_error *err)
 {
     *out = NULL;
+    if (is_directory(name)) return look_in_directory(out, name, err);
     if (!strncmp(name, "synthetic:", 10) || !access(name, F_OK)) {
         *out = strdup(name);
         return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", name);

@@ -1,6 +1,7 @@
 /* From what the user says (-m) to a path or name that source_open takes.
  *
- * In this order: `synthetic:...` as it is; an existing file or directory; an ORG/NAME that a Hugging Face hub cache holds
+ * In this order: `synthetic:...` as it is; an existing file or directory (one that holds a single GGUF model and no
+ * config.json stands for that); an ORG/NAME that a Hugging Face hub cache holds
  * (CACHE/models--ORG--NAME/snapshots/REVISION, the revision from refs/main). Nothing is downloaded. The caches are the
  * caller's to find: this library reads no environment.
  */

@@ -134,6 +134,7 @@ static uint64_t fingerprint(const struct source *s)
         uint64_t bytes = item->t.rows * type_row_bytes(item->stored, item->t.cols);
         uint64_t n = bytes < SAMPLE ? bytes : SAMPLE;
         for (uint64_t k = 0; k < SAMPLES; k++) hash_bytes(&h, item->bytes + (bytes - n) / (SAMPLES - 1) * k, n);
+        source_release(s, &item->t);
     }
     return h;
 }
@@ -166,6 +167,7 @@ tdm_status source_open(struct source **out, const char *path, const struct sourc
         source_close(s);
         return status;
     }
+    s->options.builtin = NULL; /* the caller's string */
     s->fingerprint = fingerprint(s);
     *out = s;
     return TDM_OK;

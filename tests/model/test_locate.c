@@ -46,7 +46,9 @@ static void check_missing(const char *part, const char *name)
 
 TEST(paths_are_taken_as_they_are)
 {
-    check_found("tests", "tests");
+    check_found("tests/goldens/tiny-a", "tests/goldens/tiny-a");
+    check_missing("neither a config.json nor a single GGUF", "tests");
+    check_found("assets/tandem-demo-51m-q6_k.gguf", "assets");
     check_found("Makefile", "Makefile");
     check_found("synthetic:9b:q4_k", "synthetic:9b:q4_k");
 }
