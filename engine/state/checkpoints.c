@@ -18,10 +18,12 @@ struct checkpoints {
     uint64_t budget, clock, added, dropped;
 };
 
-/* How much dearer than a dispatch boundary the loss of a kind is. A turn's end serves undo, edit and branches; the
- * other two serve every key that is typed. */
-static const double weights[] = {
-    [CHECKPOINT_DISPATCH] = 1, [CHECKPOINT_TURN] = 4, [CHECKPOINT_DRAFT] = 8, [CHECKPOINT_SUFFIX] = 8};
+/* Going back lands right on some kinds more often than their span of positions says: as if they had so many more. A
+ * turn's end serves undo, edit and branches; the other two serve every key that is typed. */
+static const uint32_t extra_span[] = {
+    [CHECKPOINT_DISPATCH] = 0, [CHECKPOINT_TURN] = 64, [CHECKPOINT_DRAFT] = 128, [CHECKPOINT_SUFFIX] = 128};
+
+enum { LAST_SPAN = 32 }; /* of a checkpoint that no other one extends */
 
 tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error *err)
 {
@@ -94,14 +96,17 @@ static uint64_t total_bytes(const struct checkpoints *c)
 /* What the loss of a checkpoint would cost, by the measure of checkpoints.h. */
 static double value(const struct checkpoints *c, const struct checkpoint *point)
 {
-    uint32_t before = 0;
+    const struct state *p = point->state;
+    uint32_t before = 0, after = UINT32_MAX;
     for (uint32_t i = 0; i < c->n; i++) {
         const struct state *s = c->list[i].state;
-        if (s->length > before && s->length < point->state->length &&
-            is_prefix_of(s, point->state))
-            before = s->length;
+        if (s->length > before && s->length < p->length && is_prefix_of(s, p)) before = s->length;
+        if (s->length > p->length && s->length < after && is_prefix_of(p, s)) after = s->length;
     }
-    return weights[point->kind] * (double)(point->state->length - before) / (double)(1 + c->clock - point->used);
+    double again = p->length - before;
+    double span = (after == UINT32_MAX ? LAST_SPAN : after - p->length) + extra_span[point->kind];
+    double age = (double)(1 + c->clock - point->used);
+    return again * span / (age * age);
 }
 
 /* Drops checkpoints until `more` bytes fit; false when only pinned ones are left. */
@@ -143,7 +148,7 @@ tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum ch
     c->added++;
     struct checkpoint *same = find_exactly(c, s->tokens, s->length);
     if (same) {
-        if (weights[kind] > weights[same->kind]) same->kind = kind;
+        if (extra_span[kind] > extra_span[same->kind]) same->kind = kind;
         same->used = c->clock;
         if (same->state->logits_valid || !s->logits_valid) return TDM_OK;
         return state_copy(same->state, s, err);

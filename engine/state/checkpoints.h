@@ -1,9 +1,10 @@
 /* Checkpoints: forks of states kept aside, so that going back costs a copy and not a prefill.
  *
  * Within a budget of bytes. When it is reached, the checkpoint goes whose loss would cost least: the tokens from the
- * next shorter checkpoint of its prefix to it (what would have to be evaluated again), weighted by its kind, divided
- * by its age (in additions to the store since it was last of use). Checkpoints added in a row thin out geometrically
- * that way: dense near the end, sparse far back. Pinned ones stay.
+ * next shorter checkpoint of its prefix to it (what would have to be evaluated again), times the positions that it
+ * serves (up to the next longer one; kinds that are gone back to often count as more), divided by the square of its age
+ * (in additions to the store since it was added or found). Checkpoints added in a row thin out geometrically that way:
+ * dense near the end, sparse far back. Pinned ones stay.
  *
  * Bytes count each checkpoint's own memory and every sealed page once, however many checkpoints share it.
  * Threads: one at a time.

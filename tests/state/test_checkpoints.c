@@ -1,0 +1,140 @@
+#include "engine/state/checkpoints.h"
+#include "tests/check.h"
+#include "tests/forward/rig.h"
+
+/* States with made-up contents serve: checkpoints look at tokens, lengths and pages alone. */
+static struct rig *rig;
+enum { ANY = 1 << 30 };
+
+static struct checkpoints *open_store(uint64_t budget)
+{
+    struct checkpoints *c;
+    if (checkpoints_new(&c, budget, NULL)) abort();
+    return c;
+}
+
+/* Grows s to `length` tokens, whose ids are base + position. */
+static void grow(struct state *s, uint32_t length, tdm_id base)
+{
+    tdm_id id[64];
+    while (s->length < length) {
+        uint32_t n = length - s->length < 64 ? length - s->length : 64;
+        for (uint32_t i = 0; i < n; i++) id[i] = (base + (tdm_id)(s->length + i)) % 512;
+        rig_all_logits(rig, s, id, n, NULL, NULL);
+    }
+}
+
+TEST(longest_prefix)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct checkpoints *c = open_store(ANY);
+    struct state *s = rig_state(rig);
+    tdm_error err;
+    static const uint32_t at[] = {10, 40, 64, 100};
+    for (int i = 0; i < 4; i++) {
+        grow(s, at[i], 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_DISPATCH, NULL, &err));
+    }
+    CHECK(checkpoints_find(c, s->tokens, 9) == NULL);
+    CHECK_INT(10, checkpoints_find(c, s->tokens, 39)->length);
+    CHECK_INT(100, checkpoints_find(c, s->tokens, 100)->length);
+    tdm_id other[100];
+    memcpy(other, s->tokens, sizeof other);
+    other[70]++;
+    const struct state *found = checkpoints_find(c, other, 100);
+    CHECK_INT(64, found->length);
+    /* Pages are shared with the state, and what is found continues like the original. */
+    CHECK(found->pages[0] == s->pages[0] && found->pages[1] == s->pages[1]);
+    struct state *again = rig_fork(found);
+    grow(again, 100, 0);
+    CHECK(state_equal(again, s));
+    state_free(again);
+
+    /* The same tokens once more: no second checkpoint, but the logits. */
+    tdm_id last = s->tokens[99];
+    struct state *t = rig_fork(checkpoints_find(c, s->tokens, 64));
+    for (uint32_t i = 64; i < 99; i++) rig_all_logits(rig, t, &s->tokens[i], 1, NULL, NULL);
+    rig_eval(rig, t, &last, 1, 1);
+    CHECK_INT(TDM_OK, checkpoints_add(c, t, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(4, checkpoints_stats(c).count);
+    CHECK(checkpoints_find(c, s->tokens, 100)->logits_valid);
+    state_free(t);
+
+    CHECK(checkpoints_pin(c, s->tokens, 100, true) && !checkpoints_pin(c, s->tokens, 99, true));
+    checkpoints_keep_prefixes(c, other, 50);
+    CHECK_INT(3, checkpoints_stats(c).count); /* 10, 40 and the pinned one */
+    state_free(s);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST(thinning)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct state *s = rig_state(rig);
+    size_t own = pool_buffer_bytes(rig->pool) + pool_page_bytes(rig->pool);
+    /* Some 16 buffers and pages of their own, beside the pages that all share. */
+    struct checkpoints *c = open_store(16 * own + 400 / KV_PAGE * pool_page_bytes(rig->pool));
+    bool kept;
+    tdm_error err;
+    for (uint32_t n = 4; n <= 400; n += 4) {
+        grow(s, n, 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, n == 200 ? CHECKPOINT_TURN : CHECKPOINT_DISPATCH, &kept, &err));
+        struct checkpoints_stats stats = checkpoints_stats(c);
+        CHECK(kept && stats.bytes <= stats.budget && stats.count >= 1);
+    }
+    /* Dense near the end, sparse far back: from any place the way back is in proportion to its distance. */
+    uint32_t worst = 0;
+    for (uint32_t n = 8; n <= 400; n += 4) {
+        const struct state *found = checkpoints_find(c, s->tokens, n);
+        uint32_t from = found ? found->length : 0, distance = 400 - n + 16;
+        if ((n - from) * 100 / distance > worst) worst = (n - from) * 100 / distance;
+    }
+    printf("# %u checkpoints; at worst %u %% of the distance to the end is evaluated again\n",
+           checkpoints_stats(c).count, worst);
+    CHECK(worst <= 100);
+    const struct state *turn = checkpoints_find(c, s->tokens, 203);
+    CHECK(turn && turn->length == 200); /* a turn's end is worth more than its neighbours */
+
+    /* Pinned ones outlast a budget that has no room for them. */
+    CHECK(checkpoints_pin(c, s->tokens, 400, true));
+    checkpoints_set_budget(c, own);
+    grow(s, 404, 0);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_SUFFIX, &kept, &err));
+    CHECK(!kept);
+    CHECK_INT(1, checkpoints_stats(c).count);
+    CHECK_INT(1, checkpoints_stats(c).pinned);
+
+    /* All memory comes back. */
+    checkpoints_clear(c);
+    state_free(s);
+    struct pool_stats stats = pool_stats(rig->pool);
+    CHECK(stats.pages == stats.free_pages && stats.buffers == stats.free_buffers);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST(shared_pages_count_once)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct checkpoints *c = open_store(ANY);
+    struct state *s = rig_state(rig), *branch;
+    tdm_error err;
+    size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
+    grow(s, 96, 0);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(buffer + 3 * page, checkpoints_stats(c).bytes);
+    branch = rig_fork(s);
+    grow(s, 130, 0);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(2 * buffer + 5 * page, checkpoints_stats(c).bytes);
+    grow(branch, 130, 7);
+    CHECK_INT(TDM_OK, checkpoints_add(c, branch, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(3 * buffer + 7 * page, checkpoints_stats(c).bytes);
+    state_free(s);
+    state_free(branch);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST_MAIN(T(longest_prefix), T(thinning), T(shared_pages_count_once))
