@@ -144,7 +144,8 @@ tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *e
     uint32_t blocks = key_u32(&k, "qwen35.block_count", 1, 2 * CONFIG_MAX_LAYERS);
     c->mtp_layers = key_u32_or(&k, "qwen35.nextn_predict_layers", 0, CONFIG_MAX_LAYERS, 0);
     if (!k.status && c->mtp_layers >= blocks)
-        return error_set(err, TDM_E_FORMAT, "%s: key qwen35.nextn_predict_layers: expected fewer than the %u blocks, found %u",
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: key qwen35.nextn_predict_layers: expected fewer than the %u blocks, found %u",
                          gguf_path(g), blocks, c->mtp_layers);
     c->layers = blocks - c->mtp_layers;
     c->context_length = key_u32(&k, "qwen35.context_length", 1, MAX_CONTEXT);
@@ -168,11 +169,14 @@ tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *e
         return error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.block_count: expected at most %d layers, found %u",
                          gguf_path(g), CONFIG_MAX_LAYERS, c->layers);
     if (value_length != c->head_dim)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.attention.value_length: expected key_length (%u), found %u",
-                         gguf_path(g), c->head_dim, value_length);
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: key qwen35.attention.value_length: expected key_length (%u), found %u", gguf_path(g),
+                         c->head_dim, value_length);
     if (inner % c->lin_value_heads)
-        return error_set(err, TDM_E_FORMAT, "%s: key qwen35.ssm.inner_size: expected a multiple of time_step_rank (%u), "
-                         "found %u", gguf_path(g), c->lin_value_heads, inner);
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: key qwen35.ssm.inner_size: expected a multiple of time_step_rank (%u), "
+                         "found %u",
+                         gguf_path(g), c->lin_value_heads, inner);
     c->lin_value_dim = inner / c->lin_value_heads;
     c->value_heads_tiled = c->lin_value_heads > c->lin_key_heads;
     set_interval(c, interval);
@@ -180,8 +184,8 @@ tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *e
     s = (struct span){"none", 4};
     status = gguf_get_string(g, "qwen35.rope.scaling.type", &s, NULL, err);
     if (!status && !span_is(s, "none"))
-        status = error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.rope.scaling.type: %.*s is not supported", gguf_path(g),
-                           (int)(s.length < 40 ? s.length : 40), s.bytes);
+        status = error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.rope.scaling.type: %.*s is not supported",
+                           gguf_path(g), (int)(s.length < 40 ? s.length : 40), s.bytes);
     if (!status) status = gguf_sections(c, g, err);
     return status ? status : gguf_stops(c, g, err);
 }
@@ -239,15 +243,18 @@ static tdm_status json_layer_kinds(struct config *c, struct fields *f)
     set_interval(c, interval);
     if (!types) return TDM_OK;
     if (json_object_array_length(types) != c->layers)
-        return error_set(f->err, TDM_E_FORMAT, "%s: field layer_types: expected %u entries (num_hidden_layers), found %zu",
-                         f->file, c->layers, json_object_array_length(types));
+        return error_set(f->err, TDM_E_FORMAT,
+                         "%s: field layer_types: expected %u entries (num_hidden_layers), found %zu", f->file,
+                         c->layers, json_object_array_length(types));
     for (uint32_t i = 0; i < c->layers; i++) {
         struct json_object *v = json_object_array_get_idx(types, i);
         const char *kind = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "another type";
         c->full_attention[i] = !strcmp(kind, "full_attention");
         if (!c->full_attention[i] && strcmp(kind, "linear_attention"))
-            return error_set(f->err, TDM_E_UNSUPPORTED, "%s: field layer_types: expected full_attention or "
-                             "linear_attention, found %.40s", f->file, kind);
+            return error_set(f->err, TDM_E_UNSUPPORTED,
+                             "%s: field layer_types: expected full_attention or "
+                             "linear_attention, found %.40s",
+                             f->file, kind);
     }
     return TDM_OK;
 }
@@ -269,10 +276,13 @@ static tdm_status json_rope(struct config *c, struct fields *f)
         if (r.status) return r.status;
     }
     if (strcmp(type, "default"))
-        return error_set(f->err, TDM_E_UNSUPPORTED, "%s: field rope_type: expected default, found %.40s", f->file, type);
+        return error_set(f->err, TDM_E_UNSUPPORTED, "%s: field rope_type: expected default, found %.40s", f->file,
+                         type);
     if (!(part > 0 && part <= 1))
-        return error_set(f->err, TDM_E_FORMAT, "%s: field partial_rotary_factor: expected more than 0 and at most 1, "
-                         "found %g", f->file, part);
+        return error_set(f->err, TDM_E_FORMAT,
+                         "%s: field partial_rotary_factor: expected more than 0 and at most 1, "
+                         "found %g",
+                         f->file, part);
     c->rope_theta = (float)theta;
     c->rope_dims = (uint32_t)(c->head_dim * part);
     default_sections(c);
@@ -387,20 +397,26 @@ tdm_status config_validate(const struct config *c, const char *file, tdm_error *
         {"convolution kernel", c->conv_kernel, 2, 8, false},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high || (ranges[i].even && ranges[i].value % 2))
+        if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high ||
+            (ranges[i].even && ranges[i].value % 2))
             return error_set(err, TDM_E_UNSUPPORTED, "%s: %s: expected %s%u to %u, found %u", file, ranges[i].what,
-                             ranges[i].even ? "an even number from " : "", ranges[i].low, ranges[i].high, ranges[i].value);
+                             ranges[i].even ? "an even number from " : "", ranges[i].low, ranges[i].high,
+                             ranges[i].value);
     if (c->heads % c->kv_heads)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: attention heads: expected a multiple of the %u key/value heads, found "
-                         "%u", file, c->kv_heads, c->heads);
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: attention heads: expected a multiple of the %u key/value heads, found "
+                         "%u",
+                         file, c->kv_heads, c->heads);
     if (c->lin_value_heads % c->lin_key_heads)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: linear value heads: expected a multiple of the %u key heads, found %u",
-                         file, c->lin_key_heads, c->lin_value_heads);
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: linear value heads: expected a multiple of the %u key heads, found %u", file,
+                         c->lin_key_heads, c->lin_value_heads);
     if (!(c->rms_eps > 0 && c->rms_eps < 1))
         return error_set(err, TDM_E_FORMAT, "%s: RMS norm epsilon: expected a value between 0 and 1, found %g", file,
                          (double)c->rms_eps);
     if (!(c->rope_theta >= 1 && c->rope_theta <= 1e12f))
-        return error_set(err, TDM_E_FORMAT, "%s: RoPE theta: expected 1 to 1e12, found %g", file, (double)c->rope_theta);
+        return error_set(err, TDM_E_FORMAT, "%s: RoPE theta: expected 1 to 1e12, found %g", file,
+                         (double)c->rope_theta);
     for (uint32_t i = 0; i < c->stop_count; i++)
         if ((uint32_t)c->stops[i] >= c->vocab)
             return error_set(err, TDM_E_FORMAT, "%s: end token: expected an id below %u, found %d", file, c->vocab,

@@ -17,12 +17,12 @@ struct config {
     char architecture[32]; /* "qwen35" */
     char name[128];        /* the model's own name, or "" ; no control characters */
 
-    uint32_t hidden;       /* width of the residual stream */
-    uint32_t layers;       /* blocks; MTP blocks not counted */
-    uint32_t intermediate; /* width of the feed-forward network */
-    uint32_t vocab;        /* rows of the embeddings and of the LM head */
+    uint32_t hidden;         /* width of the residual stream */
+    uint32_t layers;         /* blocks; MTP blocks not counted */
+    uint32_t intermediate;   /* width of the feed-forward network */
+    uint32_t vocab;          /* rows of the embeddings and of the LM head */
     uint32_t context_length; /* positions that the model was made for */
-    bool tied;             /* the LM head is the embedding matrix */
+    bool tied;               /* the LM head is the embedding matrix */
     float rms_eps;
 
     /* Full attention: q_proj yields, per head, head_dim query values and then head_dim gate values. */
@@ -50,8 +50,7 @@ struct config {
 
 static inline uint32_t config_key_head(const struct config *c, uint32_t value_head)
 {
-    return c->value_heads_tiled ? value_head % c->lin_key_heads
-                                : value_head / (c->lin_value_heads / c->lin_key_heads);
+    return c->value_heads_tiled ? value_head % c->lin_key_heads : value_head / (c->lin_value_heads / c->lin_key_heads);
 }
 
 /* Channels of the convolution: rows of in_proj_qkv. */

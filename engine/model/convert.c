@@ -25,10 +25,14 @@ struct conversion {
 static uint32_t file_type(enum type type)
 {
     switch (type) { /* the numbers of general.file_type: what most of the tensors are */
-    case TYPE_F16: return 1;
-    case TYPE_Q4_0: return 2;
-    case TYPE_Q8_0: return 7;
-    default: return 32; /* BF16 */
+    case TYPE_F16:
+        return 1;
+    case TYPE_Q4_0:
+        return 2;
+    case TYPE_Q8_0:
+        return 7;
+    default:
+        return 32; /* BF16 */
     }
 }
 
@@ -55,8 +59,10 @@ static tdm_status add_interval(struct conversion *v, tdm_error *err)
     interval++;
     for (uint32_t i = 0; i < v->c->layers; i++)
         if (v->c->full_attention[i] != ((i + 1) % interval == 0))
-            return error_set(err, TDM_E_UNSUPPORTED, "%s: layer %u breaks the regular interval of full attention, which "
-                             "GGUF cannot express", source_path(v->s), i);
+            return error_set(err, TDM_E_UNSUPPORTED,
+                             "%s: layer %u breaks the regular interval of full attention, which "
+                             "GGUF cannot express",
+                             source_path(v->s), i);
     gguf_add_u32(v->w, "qwen35.full_attention_interval", interval);
     return TDM_OK;
 }
@@ -190,20 +196,29 @@ static uint64_t index_at(const struct conversion *v, uint64_t i, uint64_t before
 static uint64_t row_at(const struct conversion *v, enum role role, uint64_t row)
 {
     switch (role) {
-    case ROLE_LIN_QKV: case ROLE_LIN_CONV:
+    case ROLE_LIN_QKV:
+    case ROLE_LIN_CONV:
         return index_at(v, row, 2 * (uint64_t)v->c->lin_key_heads * v->c->lin_key_dim, v->c->lin_value_dim);
-    case ROLE_LIN_Z: return index_at(v, row, 0, v->c->lin_value_dim);
-    case ROLE_LIN_A: case ROLE_LIN_B: return index_at(v, row, 0, 1);
-    default: return row;
+    case ROLE_LIN_Z:
+        return index_at(v, row, 0, v->c->lin_value_dim);
+    case ROLE_LIN_A:
+    case ROLE_LIN_B:
+        return index_at(v, row, 0, 1);
+    default:
+        return row;
     }
 }
 
 static uint64_t col_at(const struct conversion *v, enum role role, uint64_t col)
 {
     switch (role) {
-    case ROLE_LIN_A_LOG: case ROLE_LIN_DT_BIAS: return index_at(v, col, 0, 1);
-    case ROLE_LIN_OUT: return index_at(v, col, 0, v->c->lin_value_dim);
-    default: return col;
+    case ROLE_LIN_A_LOG:
+    case ROLE_LIN_DT_BIAS:
+        return index_at(v, col, 0, 1);
+    case ROLE_LIN_OUT:
+        return index_at(v, col, 0, v->c->lin_value_dim);
+    default:
+        return col;
     }
 }
 
@@ -312,7 +327,10 @@ tdm_status convert_to_gguf(const struct source *s, const char *path, const struc
         return error_set(err, TDM_E_ARG, "convert: expected the type q8_0, q4_0, bf16 or f16, found %s",
                          type_info(options->type)->name);
     const struct config *c = source_config(s);
-    struct conversion v = {.s = s, .c = c, .options = options, .w = gguf_writer_new(),
+    struct conversion v = {.s = s,
+                           .c = c,
+                           .options = options,
+                           .w = gguf_writer_new(),
                            .reorder = !c->value_heads_tiled && c->lin_value_heads > c->lin_key_heads};
     if (!v.w) return error_set(err, TDM_E_NOMEM, "%s: out of memory", path);
     tdm_status status = write_model(&v, path, err);

@@ -65,7 +65,8 @@ static tdm_status read_added(struct lists *l, struct json_object *added, tdm_err
         bool special = false;
         if (!json_object_is_type(entry, json_type_object) || !json_object_object_get_ex(entry, "id", &id) ||
             !json_object_object_get_ex(entry, "content", &content) || !json_object_is_type(content, json_type_string))
-            return error_set(err, TDM_E_FORMAT, "%s: field added_tokens: expected objects with id and content", l->file);
+            return error_set(err, TDM_E_FORMAT, "%s: field added_tokens: expected objects with id and content",
+                             l->file);
         status = json_get_bool(entry, "special", &special, NULL, l->file, err);
         struct span token = string_of(content);
         if (!status) status = put_token(l, token, id, special || looks_special(token) ? CONTROL : USER_DEFINED, err);
@@ -89,13 +90,16 @@ static tdm_status read_merges(struct lists *l, struct json_object *merges, char 
         struct json_object *v = json_object_array_get_idx(merges, (size_t)i);
         size_t n = merge_bytes(v);
         if (!n)
-            return error_set(err, TDM_E_FORMAT, "%s: field merges: expected pairs of tokens, found another value at index "
-                             "%llu", l->file, (unsigned long long)i);
+            return error_set(err, TDM_E_FORMAT,
+                             "%s: field merges: expected pairs of tokens, found another value at index "
+                             "%llu",
+                             l->file, (unsigned long long)i);
         if (json_object_is_type(v, json_type_string)) {
             l->merges[i] = string_of(v);
             continue;
         }
-        struct span left = string_of(json_object_array_get_idx(v, 0)), right = string_of(json_object_array_get_idx(v, 1));
+        struct span left = string_of(json_object_array_get_idx(v, 0)),
+                    right = string_of(json_object_array_get_idx(v, 1));
         l->merges[i] = (struct span){*room, n};
         memcpy(*room, left.bytes, left.length);
         (*room)[left.length] = ' ';

@@ -12,8 +12,8 @@
 enum { MAX_PARTS = 1000, MAX_NAME = 1024, DEFAULT_ALIGNMENT = 32, MAX_ALIGNMENT = 65536 };
 
 struct gguf {
-    char *path;         /* of the first part */
-    struct map *maps;   /* one per part; none when the bytes are the caller's */
+    char *path;       /* of the first part */
+    struct map *maps; /* one per part; none when the bytes are the caller's */
     uint32_t parts;
     uint64_t bytes;
     struct gguf_key *keys;
@@ -27,24 +27,23 @@ struct reader {
     struct gguf *g;
     struct cursor c;
     const char *path;
-    uint32_t part;
     struct gguf_key **keys; /* the list that metadata goes to, and its length */
     size_t *key_count;
     tdm_error *err;
 };
 
 static const uint8_t value_bytes[GGUF_VALUES] = {
-    [GGUF_U8] = 1,  [GGUF_I8] = 1,  [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4,
+    [GGUF_U8] = 1,  [GGUF_I8] = 1,   [GGUF_U16] = 2, [GGUF_I16] = 2, [GGUF_U32] = 4, [GGUF_I32] = 4,
     [GGUF_F32] = 4, [GGUF_BOOL] = 1, [GGUF_U64] = 8, [GGUF_I64] = 8, [GGUF_F64] = 8,
 };
 
 static tdm_status truncated(struct reader *r, const char *what)
 {
-    return error_set(r->err, TDM_E_FORMAT, "%s: offset %llu: expected %s, found the end of the file (%llu bytes)", r->path,
-                     (unsigned long long)r->c.at, what, (unsigned long long)r->c.size);
+    return error_set(r->err, TDM_E_FORMAT, "%s: offset %llu: expected %s, found the end of the file (%llu bytes)",
+                     r->path, (unsigned long long)r->c.at, what, (unsigned long long)r->c.size);
 }
 
-#define AT(r) (r)->path, (unsigned long long)(r)->c.at
+#define AT(r)   (r)->path, (unsigned long long)(r)->c.at
 #define NAME(s) (int)((s).length < 80 ? (s).length : 80), (s).bytes
 
 /* Makes room for one more item in a list whose capacity is the power of two at or above its length. */
@@ -93,8 +92,9 @@ static tdm_status read_key(struct reader *r)
         cursor_take(&r->c, bytes);
     }
     if (r->c.failed)
-        return error_set(r->err, TDM_E_FORMAT, "%s: key %.*s: its %llu values run past the end of the file (%llu bytes)",
-                         r->path, NAME(key.name), (unsigned long long)key.count, (unsigned long long)r->c.size);
+        return error_set(r->err, TDM_E_FORMAT,
+                         "%s: key %.*s: its %llu values run past the end of the file (%llu bytes)", r->path,
+                         NAME(key.name), (unsigned long long)key.count, (unsigned long long)r->c.size);
     key.bytes = r->c.at - begin;
     struct gguf_key *list = grow(*r->keys, *r->key_count, sizeof *list);
     if (!list) return error_set(r->err, TDM_E_NOMEM, "%s: out of memory", r->path);
@@ -120,9 +120,10 @@ static tdm_status read_tensor(struct reader *r)
         t.shape[i] = cursor_u64(&r->c);
         if (r->c.failed) return truncated(r, "a tensor's shape");
         if (t.shape[i] == 0 || !size_mul(elements, t.shape[i], &elements) || elements >> 48)
-            return error_set(r->err, TDM_E_FORMAT, "%s: tensor %.*s: expected a dimension of at least 1 and fewer than "
-                             "2^48 elements, found dimension %u of %llu", r->path, NAME(t.name), i,
-                             (unsigned long long)t.shape[i]);
+            return error_set(r->err, TDM_E_FORMAT,
+                             "%s: tensor %.*s: expected a dimension of at least 1 and fewer than "
+                             "2^48 elements, found dimension %u of %llu",
+                             r->path, NAME(t.name), i, (unsigned long long)t.shape[i]);
         if (i) rows *= t.shape[i];
     }
     uint32_t number = cursor_u32(&r->c);
@@ -131,15 +132,15 @@ static tdm_status read_tensor(struct reader *r)
     t.type = type_from_gguf(number);
     if (t.type == TYPE_COUNT) {
         const char *name = type_foreign_name(number);
-        return error_set(r->err, TDM_E_UNSUPPORTED, "%s: tensor %.*s: type %s (%u) is not supported", r->path, NAME(t.name),
-                         name ? name : "unknown", number);
+        return error_set(r->err, TDM_E_UNSUPPORTED, "%s: tensor %.*s: type %s (%u) is not supported", r->path,
+                         NAME(t.name), name ? name : "unknown", number);
     }
     uint64_t row_bytes = type_row_bytes(t.type, t.shape[0]);
     if (!row_bytes)
-        return error_set(r->err, TDM_E_FORMAT, "%s: tensor %.*s: expected rows of a multiple of %u elements (%s), found %llu",
-                         r->path, NAME(t.name), type_info(t.type)->block, type_info(t.type)->name,
-                         (unsigned long long)t.shape[0]);
-    t.bytes = rows * row_bytes; /* below 2^48 elements of at most 4 bytes: no overflow */
+        return error_set(
+            r->err, TDM_E_FORMAT, "%s: tensor %.*s: expected rows of a multiple of %u elements (%s), found %llu",
+            r->path, NAME(t.name), type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)t.shape[0]);
+    t.bytes = rows * row_bytes;                  /* below 2^48 elements of at most 4 bytes: no overflow */
     t.data = (const uint8_t *)(uintptr_t)offset; /* made a pointer when the data's start is known */
     struct gguf_tensor *list = grow(r->g->tensors, r->g->tensor_count, sizeof *list);
     if (!list) return error_set(r->err, TDM_E_NOMEM, "%s: out of memory", r->path);
@@ -162,13 +163,28 @@ static bool key_integer(const struct gguf_key *k, uint64_t index, int64_t *out)
     uint32_t width = value_bytes[k->type];
     for (uint32_t i = width; i-- > 0;) v = v << 8 | p[index * width + i];
     switch (k->type) {
-    case GGUF_U8: case GGUF_U16: case GGUF_U32: *out = (int64_t)v; return true;
-    case GGUF_I8: *out = (int8_t)v; return true;
-    case GGUF_I16: *out = (int16_t)v; return true;
-    case GGUF_I32: *out = (int32_t)v; return true;
-    case GGUF_I64: *out = (int64_t)v; return true;
-    case GGUF_U64: *out = (int64_t)v; return v <= INT64_MAX;
-    default: return false;
+    case GGUF_U8:
+    case GGUF_U16:
+    case GGUF_U32:
+        *out = (int64_t)v;
+        return true;
+    case GGUF_I8:
+        *out = (int8_t)v;
+        return true;
+    case GGUF_I16:
+        *out = (int16_t)v;
+        return true;
+    case GGUF_I32:
+        *out = (int32_t)v;
+        return true;
+    case GGUF_I64:
+        *out = (int64_t)v;
+        return true;
+    case GGUF_U64:
+        *out = (int64_t)v;
+        return v <= INT64_MAX;
+    default:
+        return false;
     }
 }
 
@@ -218,8 +234,9 @@ static tdm_status read_part(struct reader *r)
     if (status) return status;
     if (!part_value(r, "general.alignment", MAX_ALIGNMENT, DEFAULT_ALIGNMENT, &alignment)) return TDM_E_FORMAT;
     if (alignment < 8 || alignment & (alignment - 1))
-        return error_set(r->err, TDM_E_FORMAT, "%s: key general.alignment: expected a power of two from 8 to %d, found %llu",
-                         r->path, MAX_ALIGNMENT, (unsigned long long)alignment);
+        return error_set(r->err, TDM_E_FORMAT,
+                         "%s: key general.alignment: expected a power of two from 8 to %d, found %llu", r->path,
+                         MAX_ALIGNMENT, (unsigned long long)alignment);
     for (uint64_t i = 0; !status && i < tensors; i++) status = read_tensor(r);
     if (status) return status;
     uint64_t data = (r->c.at + alignment - 1) & ~(alignment - 1);
@@ -227,12 +244,16 @@ static tdm_status read_part(struct reader *r)
         struct gguf_tensor *t = &r->g->tensors[i];
         uint64_t offset = (uint64_t)(uintptr_t)t->data, at;
         if (offset & (alignment - 1))
-            return error_set(r->err, TDM_E_FORMAT, "%s: tensor %.*s: expected an offset that is a multiple of %llu, found "
-                             "%llu", r->path, NAME(t->name), (unsigned long long)alignment, (unsigned long long)offset);
+            return error_set(r->err, TDM_E_FORMAT,
+                             "%s: tensor %.*s: expected an offset that is a multiple of %llu, found "
+                             "%llu",
+                             r->path, NAME(t->name), (unsigned long long)alignment, (unsigned long long)offset);
         if (!size_add(data, offset, &at) || !size_within(at, t->bytes, r->c.size))
-            return error_set(r->err, TDM_E_FORMAT, "%s: tensor %.*s: its %llu bytes at data offset %llu run past the end of "
-                             "the file (%llu bytes)", r->path, NAME(t->name), (unsigned long long)t->bytes,
-                             (unsigned long long)offset, (unsigned long long)r->c.size);
+            return error_set(r->err, TDM_E_FORMAT,
+                             "%s: tensor %.*s: its %llu bytes at data offset %llu run past the end of "
+                             "the file (%llu bytes)",
+                             r->path, NAME(t->name), (unsigned long long)t->bytes, (unsigned long long)offset,
+                             (unsigned long long)r->c.size);
         t->data = r->c.data + at;
     }
     return TDM_OK;
@@ -318,8 +339,12 @@ static tdm_status open_part(struct gguf *g, const char *path, uint32_t part, uin
     g->bytes += g->maps[part].size;
     struct gguf_key *other = NULL;
     size_t other_count = 0;
-    struct reader r = {.g = g, .c = {.data = g->maps[part].data, .size = g->maps[part].size}, .path = path, .part = part,
-                       .keys = part ? &other : &g->keys, .key_count = part ? &other_count : &g->key_count, .err = err};
+    struct reader r = {.g = g,
+                       .c = {.data = g->maps[part].data, .size = g->maps[part].size},
+                       .path = path,
+                       .keys = part ? &other : &g->keys,
+                       .key_count = part ? &other_count : &g->key_count,
+                       .err = err};
     uint64_t number;
     status = read_part(&r);
     if (!status && (!part_value(&r, "split.no", UINT16_MAX, part, &number) ||
@@ -337,8 +362,10 @@ static tdm_status open_rest(struct gguf *g, uint64_t count, tdm_error *err)
     size_t prefix;
     uint32_t part, parts;
     if (!parse_part_name(g->path, &prefix, &part, &parts) || parts != count || count > MAX_PARTS)
-        return error_set(err, TDM_E_FORMAT, "%s: expected the name of a split file's part (NAME-00001-of-%05llu.gguf, at "
-                         "most %d parts)", g->path, (unsigned long long)count, MAX_PARTS);
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: expected the name of a split file's part (NAME-00001-of-%05llu.gguf, at "
+                         "most %d parts)",
+                         g->path, (unsigned long long)count, MAX_PARTS);
     struct map *maps = realloc(g->maps, parts * sizeof *maps);
     if (!maps) return error_set(err, TDM_E_NOMEM, "%s: out of memory", g->path);
     g->maps = maps;
@@ -353,8 +380,9 @@ static tdm_status open_rest(struct gguf *g, uint64_t count, tdm_error *err)
     const struct gguf_key *total = find_in(g->keys, g->key_count, "split.tensors.count");
     int64_t expected;
     if (total && !total->array && key_integer(total, 0, &expected) && expected != (int64_t)g->tensor_count)
-        return error_set(err, TDM_E_FORMAT, "%s: key split.tensors.count: expected %llu tensors in all parts, found %zu",
-                         g->path, (unsigned long long)expected, g->tensor_count);
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: key split.tensors.count: expected %llu tensors in all parts, found %zu", g->path,
+                         (unsigned long long)expected, g->tensor_count);
     return TDM_OK;
 }
 
@@ -394,8 +422,12 @@ tdm_status gguf_open_memory(struct gguf **out, const void *data, uint64_t size, 
         return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     }
     g->bytes = size;
-    struct reader r = {.g = g, .c = {.data = data, .size = size}, .path = g->path, .keys = &g->keys,
-                       .key_count = &g->key_count, .err = err};
+    struct reader r = {.g = g,
+                       .c = {.data = data, .size = size},
+                       .path = g->path,
+                       .keys = &g->keys,
+                       .key_count = &g->key_count,
+                       .err = err};
     tdm_status status = read_part(&r);
     if (!status) status = index_names(g, err);
     if (status)
@@ -459,7 +491,10 @@ static tdm_status find_kind(const struct gguf *g, const char *key, bool array, b
     if ((*k)->array != array || ((*k)->type == GGUF_STRING) != string) {
         *k = NULL;
         return error_set(err, TDM_E_FORMAT, "%s: key %s: expected %s%s, found another type", g->path, key,
-                         array ? "an array of " : "a ", string ? (array ? "strings" : "string") : array ? "numbers" : "number");
+                         array ? "an array of " : "a ",
+                         string  ? (array ? "strings" : "string")
+                         : array ? "numbers"
+                                 : "number");
     }
     return TDM_OK;
 }
@@ -542,8 +577,9 @@ tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, u
         if (!key_integer(k, i, &v) || v < INT32_MIN || v > INT32_MAX) {
             free(*out);
             *out = NULL;
-            return error_set(err, TDM_E_FORMAT, "%s: key %s: expected 32-bit integers, found another value at index %llu",
-                             g->path, key, (unsigned long long)i);
+            return error_set(err, TDM_E_FORMAT,
+                             "%s: key %s: expected 32-bit integers, found another value at index %llu", g->path, key,
+                             (unsigned long long)i);
         }
         (*out)[i] = (int32_t)v;
     }

@@ -2,12 +2,12 @@
  *
  * Layout (the public specification, ggml-org/ggml docs/gguf.md): magic, version, tensor count, metadata count; the
  * metadata (key, type, value); per tensor its name, dimensions (fastest first), type and offset; padding to
- * `general.alignment` (32 unless given); tensor data. Parts of a split file (NAME-00001-of-0000N.gguf) are GGUF files of
- * their own; the first has the metadata.
+ * `general.alignment` (32 unless given); tensor data. Parts of a split file (NAME-00001-of-0000N.gguf) are GGUF files
+ * of their own; the first has the metadata.
  *
- * Everything in a file is untrusted. After gguf_open every key, string, array and tensor lies within its map, no key and
- * no tensor name occurs twice, and every tensor's offset is aligned. Memory used is a small multiple of the header's.
- * All pointers live until gguf_close. Threads: reading is safe from any number of threads.
+ * Everything in a file is untrusted. After gguf_open every key, string, array and tensor lies within its map, no key
+ * and no tensor name occurs twice, and every tensor's offset is aligned. Memory used is a small multiple of the
+ * header's. All pointers live until gguf_close. Threads: reading is safe from any number of threads.
  */
 #ifndef TANDEM_MODEL_GGUF_H
 #define TANDEM_MODEL_GGUF_H
@@ -17,18 +17,29 @@
 #include "engine/tandem.h"
 
 enum gguf_value {
-    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY,
-    GGUF_U64, GGUF_I64, GGUF_F64,
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_STRING,
+    GGUF_ARRAY,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64,
     GGUF_VALUES
 };
 
 struct gguf_key {
     struct span name;
-    enum gguf_value type;    /* of the value; of the elements when it is an array */
+    enum gguf_value type; /* of the value; of the elements when it is an array */
     bool array;
-    uint64_t count;          /* elements; 1 when it is no array */
-    const uint8_t *data;     /* the values as in the file; strings: u64 length, bytes, one after the other */
-    uint64_t bytes;          /* of data */
+    uint64_t count;      /* elements; 1 when it is no array */
+    const uint8_t *data; /* the values as in the file; strings: u64 length, bytes, one after the other */
+    uint64_t bytes;      /* of data */
 };
 
 enum { GGUF_MAX_DIMS = 4 };
@@ -72,7 +83,8 @@ tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, u
 
 /* ---- Writing --------------------------------------------------------------------------------------------------
  * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
- * the order declared. The header is version 3, alignment 32. Running out of memory while declaring comes out of start. */
+ * the order declared. The header is version 3, alignment 32. Running out of memory while declaring comes out of start.
+ */
 struct file_writer; /* engine/model/write.h */
 struct gguf_writer;
 

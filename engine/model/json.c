@@ -34,7 +34,8 @@ tdm_status json_parse(struct json_object **out, const void *text, uint64_t lengt
     for (; !status && end < length; end++) {
         char c = ((const char *)text)[end];
         if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
-            status = error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected the end of the JSON, found more", file, end);
+            status =
+                error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected the end of the JSON, found more", file, end);
     }
     json_tokener_free(tokener);
     if (status)

@@ -76,7 +76,8 @@ static tdm_status look_in_directory(char **out, const char *directory, tdm_error
     *out = access(config, F_OK) ? only_gguf(directory) : strdup(directory);
     free(config);
     return *out ? TDM_OK
-                : error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a single GGUF file: name the file", directory);
+                : error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a single GGUF file: name the file",
+                            directory);
 }
 
 /* The model in one cache; *out stays NULL where this cache does not have it. */
@@ -87,12 +88,13 @@ static tdm_status look_in_cache(char **out, const char *cache, const char *name,
     tdm_status status = TDM_OK;
     if (asprintf(&model, "%s/models--%.*s--%s", cache, (int)(slash - name), name, slash + 1) < 0) model = NULL;
     if (model && is_directory(model)) {
-        if (read_revision(model, revision) && asprintf(&snapshot, "%s/snapshots/%s", model, revision) < 0) snapshot = NULL;
+        if (read_revision(model, revision) && asprintf(&snapshot, "%s/snapshots/%s", model, revision) < 0)
+            snapshot = NULL;
         if (snapshot && is_directory(snapshot))
             status = look_in_directory(out, snapshot, err);
         else
-            status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: download %s again", model,
-                               name);
+            status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: download %s again",
+                               model, name);
         free(snapshot);
     }
     free(model);
@@ -108,11 +110,15 @@ tdm_status locate_model(char **out, const char *name, const char *const *caches,
         return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     }
     if (!is_hub_name(name))
-        return error_set(err, TDM_E_NOT_FOUND, "%.120s: no such file or directory; a model is a .gguf file, a Hugging Face "
-                         "model directory, or a name such as Qwen/Qwen3.5-0.8B once it is in the hub cache", name);
+        return error_set(err, TDM_E_NOT_FOUND,
+                         "%.120s: no such file or directory; a model is a .gguf file, a Hugging Face "
+                         "model directory, or a name such as Qwen/Qwen3.5-0.8B once it is in the hub cache",
+                         name);
     tdm_status status = TDM_OK;
     for (size_t i = 0; !status && !*out && i < cache_count; i++) status = look_in_cache(out, caches[i], name, err);
     if (status || *out) return status;
-    return error_set(err, TDM_E_NOT_FOUND, "%.120s: not in the Hugging Face cache; get it with `hf download %.120s`, or give "
-                     "the path of a .gguf file", name, name);
+    return error_set(err, TDM_E_NOT_FOUND,
+                     "%.120s: not in the Hugging Face cache; get it with `hf download %.120s`, or give "
+                     "the path of a .gguf file",
+                     name, name);
 }

@@ -179,16 +179,16 @@ static void narrow_q6_k(const float *in, uint8_t *p)
 }
 
 /* The half types in groups of 32, tails apart: loops of constant length vectorise at -O2. */
-#define NARROW_HALVES(name, convert)                                                                                     \
-    static void name(const float *in, uint8_t *p, size_t n)                                                              \
-    {                                                                                                                    \
-        uint16_t h[32];                                                                                                  \
-        for (; n >= 32; n -= 32, in += 32, p += 64) {                                                                    \
-            for (int i = 0; i < 32; i++) h[i] = convert(in[i]);                                                          \
-            memcpy(p, h, sizeof h);                                                                                      \
-        }                                                                                                                \
-        for (size_t i = 0; i < n; i++) h[i] = convert(in[i]);                                                            \
-        memcpy(p, h, 2 * n);                                                                                             \
+#define NARROW_HALVES(name, convert)                                                                                   \
+    static void name(const float *in, uint8_t *p, size_t n)                                                            \
+    {                                                                                                                  \
+        uint16_t h[32];                                                                                                \
+        for (; n >= 32; n -= 32, in += 32, p += 64) {                                                                  \
+            for (int i = 0; i < 32; i++) h[i] = convert(in[i]);                                                        \
+            memcpy(p, h, sizeof h);                                                                                    \
+        }                                                                                                              \
+        for (size_t i = 0; i < n; i++) h[i] = convert(in[i]);                                                          \
+        memcpy(p, h, 2 * n);                                                                                           \
     }
 NARROW_HALVES(narrow_f16, f16_narrow)
 NARROW_HALVES(narrow_bf16, bf16_narrow)

@@ -54,10 +54,14 @@ bool role_exists(const struct config *c, enum role role, uint32_t layer)
 {
     if (role == ROLE_LM_HEAD && c->tied) return false;
     switch (roles[role].scope) {
-    case ONCE: return layer == 0;
-    case EVERY: return layer < c->layers;
-    case FULL: return layer < c->layers && c->full_attention[layer];
-    case LINEAR: return layer < c->layers && !c->full_attention[layer];
+    case ONCE:
+        return layer == 0;
+    case EVERY:
+        return layer < c->layers;
+    case FULL:
+        return layer < c->layers && c->full_attention[layer];
+    case LINEAR:
+        return layer < c->layers && !c->full_attention[layer];
     }
     return false;
 }
@@ -68,22 +72,60 @@ void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t
     *rows = 1;
     *cols = c->hidden;
     switch (role) {
-    case ROLE_EMBED: case ROLE_LM_HEAD: *rows = c->vocab; break;
-    case ROLE_FINAL_NORM: case ROLE_INPUT_NORM: case ROLE_POST_NORM: break;
-    case ROLE_GATE: case ROLE_UP: *rows = c->intermediate; break;
-    case ROLE_DOWN: *rows = c->hidden, *cols = c->intermediate; break;
-    case ROLE_Q: *rows = 2 * attention; break;
-    case ROLE_K: case ROLE_V: *rows = (uint64_t)c->kv_heads * c->head_dim; break;
-    case ROLE_O: *rows = c->hidden, *cols = attention; break;
-    case ROLE_Q_NORM: case ROLE_K_NORM: *cols = c->head_dim; break;
-    case ROLE_LIN_QKV: *rows = config_conv_channels(c); break;
-    case ROLE_LIN_Z: *rows = value; break;
-    case ROLE_LIN_A: case ROLE_LIN_B: *rows = c->lin_value_heads; break;
-    case ROLE_LIN_CONV: *rows = config_conv_channels(c), *cols = c->conv_kernel; break;
-    case ROLE_LIN_A_LOG: case ROLE_LIN_DT_BIAS: *cols = c->lin_value_heads; break;
-    case ROLE_LIN_NORM: *cols = c->lin_value_dim; break;
-    case ROLE_LIN_OUT: *rows = c->hidden, *cols = value; break;
-    case ROLE_COUNT: break;
+    case ROLE_EMBED:
+    case ROLE_LM_HEAD:
+        *rows = c->vocab;
+        break;
+    case ROLE_FINAL_NORM:
+    case ROLE_INPUT_NORM:
+    case ROLE_POST_NORM:
+        break;
+    case ROLE_GATE:
+    case ROLE_UP:
+        *rows = c->intermediate;
+        break;
+    case ROLE_DOWN:
+        *rows = c->hidden, *cols = c->intermediate;
+        break;
+    case ROLE_Q:
+        *rows = 2 * attention;
+        break;
+    case ROLE_K:
+    case ROLE_V:
+        *rows = (uint64_t)c->kv_heads * c->head_dim;
+        break;
+    case ROLE_O:
+        *rows = c->hidden, *cols = attention;
+        break;
+    case ROLE_Q_NORM:
+    case ROLE_K_NORM:
+        *cols = c->head_dim;
+        break;
+    case ROLE_LIN_QKV:
+        *rows = config_conv_channels(c);
+        break;
+    case ROLE_LIN_Z:
+        *rows = value;
+        break;
+    case ROLE_LIN_A:
+    case ROLE_LIN_B:
+        *rows = c->lin_value_heads;
+        break;
+    case ROLE_LIN_CONV:
+        *rows = config_conv_channels(c), *cols = c->conv_kernel;
+        break;
+    case ROLE_LIN_A_LOG:
+    case ROLE_LIN_DT_BIAS:
+        *cols = c->lin_value_heads;
+        break;
+    case ROLE_LIN_NORM:
+        *cols = c->lin_value_dim;
+        break;
+    case ROLE_LIN_OUT:
+        *rows = c->hidden, *cols = value;
+        break;
+    case ROLE_COUNT:
+        break;
     }
 }
 
@@ -129,7 +171,8 @@ static bool skip_number(struct span *s, uint32_t *number)
 }
 
 /* The role with this name among those that are there once, or in this layer. */
-static enum role_kind find(const struct config *c, struct span name, bool hf, bool global, uint32_t layer, enum role *role)
+static enum role_kind find(const struct config *c, struct span name, bool hf, bool global, uint32_t layer,
+                           enum role *role)
 {
     for (int r = 0; r < ROLE_COUNT; r++) {
         if (role_is_global((enum role)r) != global || !span_is(name, hf ? roles[r].hf : roles[r].gguf)) continue;

@@ -53,8 +53,8 @@ void role_hf_name(char *out, size_t size, enum role role, uint32_t layer);
 /* What a name in a file stands for. */
 enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
 
-/* ROLE_KNOWN sets role and layer. Names of layers beyond c->layers are MTP blocks where the file has such. ROLE_HARMLESS:
- * a tensor that changes nothing. */
+/* ROLE_KNOWN sets role and layer. Names of layers beyond c->layers are MTP blocks where the file has such.
+ * ROLE_HARMLESS: a tensor that changes nothing. */
 enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
 enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
 

@@ -25,10 +25,10 @@ static const struct dtype {
     uint32_t bytes;
     enum type type;
 } dtypes[] = {
-    {"F32", 4, TYPE_F32},       {"F16", 2, TYPE_F16},       {"BF16", 2, TYPE_BF16},    {"F64", 8, TYPE_COUNT},
-    {"I64", 8, TYPE_COUNT},     {"U64", 8, TYPE_COUNT},     {"I32", 4, TYPE_COUNT},    {"U32", 4, TYPE_COUNT},
-    {"I16", 2, TYPE_COUNT},     {"U16", 2, TYPE_COUNT},     {"I8", 1, TYPE_COUNT},     {"U8", 1, TYPE_COUNT},
-    {"BOOL", 1, TYPE_COUNT},    {"F8_E4M3", 1, TYPE_COUNT}, {"F8_E5M2", 1, TYPE_COUNT},
+    {"F32", 4, TYPE_F32},    {"F16", 2, TYPE_F16},       {"BF16", 2, TYPE_BF16},     {"F64", 8, TYPE_COUNT},
+    {"I64", 8, TYPE_COUNT},  {"U64", 8, TYPE_COUNT},     {"I32", 4, TYPE_COUNT},     {"U32", 4, TYPE_COUNT},
+    {"I16", 2, TYPE_COUNT},  {"U16", 2, TYPE_COUNT},     {"I8", 1, TYPE_COUNT},      {"U8", 1, TYPE_COUNT},
+    {"BOOL", 1, TYPE_COUNT}, {"F8_E4M3", 1, TYPE_COUNT}, {"F8_E5M2", 1, TYPE_COUNT},
 };
 
 static tdm_status wrong(struct safetensors *s, const char *name, const char *what, tdm_error *err)
@@ -84,15 +84,15 @@ static tdm_status read_tensor(struct safetensors *s, const char *name, struct js
     if (!integers(offsets, range, 2, &two) || two != 2)
         return wrong(s, name, "expected data_offsets of two non-negative integers", err);
     if (range[0] > range[1] || range[1] > data_bytes)
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected data_offsets within %llu bytes, found %llu to %llu",
-                         s->path, name, (unsigned long long)data_bytes, (unsigned long long)range[0],
-                         (unsigned long long)range[1]);
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: tensor %.80s: expected data_offsets within %llu bytes, found %llu to %llu", s->path, name,
+                         (unsigned long long)data_bytes, (unsigned long long)range[0], (unsigned long long)range[1]);
     t->bytes = range[1] - range[0];
     t->data = data + range[0];
     uint64_t expected;
     if (width && (!size_mul(t->elements, width, &expected) || expected != t->bytes))
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected %llu elements of %u bytes, found %llu bytes", s->path,
-                         name, (unsigned long long)t->elements, width, (unsigned long long)t->bytes);
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected %llu elements of %u bytes, found %llu bytes",
+                         s->path, name, (unsigned long long)t->elements, width, (unsigned long long)t->bytes);
     return TDM_OK;
 }
 
@@ -101,11 +101,11 @@ static tdm_status read_header(struct safetensors *s, const uint8_t *data, uint64
     struct cursor c = {.data = data, .size = size};
     uint64_t length = cursor_u64(&c);
     if (c.failed)
-        return error_set(err, TDM_E_FORMAT, "%s: expected a header length of 8 bytes, found a file of %llu bytes", s->path,
-                         (unsigned long long)size);
+        return error_set(err, TDM_E_FORMAT, "%s: expected a header length of 8 bytes, found a file of %llu bytes",
+                         s->path, (unsigned long long)size);
     if (length > JSON_LIMIT || length > cursor_left(&c))
-        return error_set(err, TDM_E_FORMAT, "%s: offset 0: expected a header length of at most %llu, found %llu", s->path,
-                         (unsigned long long)(cursor_left(&c) < JSON_LIMIT ? cursor_left(&c) : JSON_LIMIT),
+        return error_set(err, TDM_E_FORMAT, "%s: offset 0: expected a header length of at most %llu, found %llu",
+                         s->path, (unsigned long long)(cursor_left(&c) < JSON_LIMIT ? cursor_left(&c) : JSON_LIMIT),
                          (unsigned long long)length);
     tdm_status status = json_parse(&s->header, cursor_take(&c, length), length, s->path, err);
     if (status) return status;

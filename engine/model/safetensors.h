@@ -16,8 +16,8 @@ enum { SAFETENSORS_MAX_DIMS = 8 };
 
 struct safetensors_tensor {
     const char *name;
-    char dtype[12];  /* "BF16", "I64" ... */
-    enum type type;  /* F32, F16 or BF16; TYPE_COUNT for every other dtype */
+    char dtype[12]; /* "BF16", "I64" ... */
+    enum type type; /* F32, F16 or BF16; TYPE_COUNT for every other dtype */
     uint32_t dims;
     uint64_t shape[SAFETENSORS_MAX_DIMS]; /* slowest first; 1 beyond dims */
     uint64_t elements;
@@ -35,7 +35,7 @@ void safetensors_close(struct safetensors *s);
 
 const char *safetensors_path(const struct safetensors *s);
 uint64_t safetensors_file_bytes(const struct safetensors *s);
-size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list); /* in header order */
+size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list);  /* in header order */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name); /* NULL: absent */
 
 /* ---- Writing: the header for these tensors; then the caller writes their data in this order with file_write. */

@@ -29,12 +29,12 @@ tdm_status source_add(struct source *s, struct tensor t, enum type stored, const
     const struct item **slot = &s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
     role_shape(&s->config, t.role, &rows, &cols);
     if (t.rows != rows || t.cols != cols)
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s (%s): expected %llu x %llu, found %llu x %llu", s->path, t.name,
-                         role_name(t.role), (unsigned long long)rows, (unsigned long long)cols,
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s (%s): expected %llu x %llu, found %llu x %llu", s->path,
+                         t.name, role_name(t.role), (unsigned long long)rows, (unsigned long long)cols,
                          (unsigned long long)t.rows, (unsigned long long)t.cols);
     if (*slot)
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for %s", s->path, t.name, t.layer,
-                         role_name(t.role));
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for %s", s->path, t.name,
+                         t.layer, role_name(t.role));
     must(s->count < s->room);
     t.type = stored;
     if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && stored <= TYPE_BF16 &&
@@ -42,8 +42,9 @@ tdm_status source_add(struct source *s, struct tensor t, enum type stored, const
         t.type = s->options.quant;
     t.row_bytes = type_row_bytes(t.type, cols);
     if (!t.row_bytes)
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected rows of a multiple of %u elements (%s), found %llu",
-                         s->path, t.name, type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)cols);
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: tensor %.80s: expected rows of a multiple of %u elements (%s), found %llu", s->path,
+                         t.name, type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)cols);
     t.bytes = rows * t.row_bytes;
     t.data = t.type == stored ? bytes : NULL;
     s->items[s->count] = (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe};
@@ -92,7 +93,8 @@ static tdm_status check_complete(const struct source *s, tdm_error *err)
             if (s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role]) continue;
             role_gguf_name(gguf, sizeof gguf, (enum role)role, layer);
             role_hf_name(hf, sizeof hf, (enum role)role, layer);
-            return error_set(err, TDM_E_FORMAT, "%s: tensor %s is missing", s->path, s->format == SOURCE_GGUF ? gguf : hf);
+            return error_set(err, TDM_E_FORMAT, "%s: tensor %s is missing", s->path,
+                             s->format == SOURCE_GGUF ? gguf : hf);
         }
     return TDM_OK;
 }
@@ -116,8 +118,9 @@ static uint64_t fingerprint(const struct source *s)
     const struct config *c = &s->config;
     uint64_t h = 0xcbf29ce484222325;
     const uint32_t shape[] = {
-        c->hidden, c->layers, c->intermediate, c->vocab, c->tied, c->heads, c->kv_heads, c->head_dim, c->rope_dims,
-        c->lin_key_heads, c->lin_value_heads, c->lin_key_dim, c->lin_value_dim, c->conv_kernel, c->value_heads_tiled,
+        c->hidden,          c->layers,      c->intermediate,  c->vocab,       c->tied,
+        c->heads,           c->kv_heads,    c->head_dim,      c->rope_dims,   c->lin_key_heads,
+        c->lin_value_heads, c->lin_key_dim, c->lin_value_dim, c->conv_kernel, c->value_heads_tiled,
     };
     hash_bytes(&h, shape, sizeof shape);
     hash_bytes(&h, &c->rms_eps, sizeof c->rms_eps);
@@ -298,7 +301,11 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
             row_floats(item, row, c, out + row * t->cols + c, t->cols - c < CHUNK ? (size_t)(t->cols - c) : CHUNK);
     if (s->canonical) return;
     switch (role) {
-    case ROLE_FINAL_NORM: case ROLE_INPUT_NORM: case ROLE_POST_NORM: case ROLE_Q_NORM: case ROLE_K_NORM:
+    case ROLE_FINAL_NORM:
+    case ROLE_INPUT_NORM:
+    case ROLE_POST_NORM:
+    case ROLE_Q_NORM:
+    case ROLE_K_NORM:
         for (size_t i = 0; i < n; i++) out[i] = 1 + out[i];
         break;
     case ROLE_LIN_A_LOG:

@@ -20,25 +20,25 @@
 #include "engine/tandem.h"
 
 struct tensor {
-    const char *name;   /* in the file; generated tensors: in the checkpoint. Untrusted bytes: print with care */
+    const char *name; /* in the file; generated tensors: in the checkpoint. Untrusted bytes: print with care */
     enum role role;
-    uint32_t layer;     /* 0 for roles that exist once */
-    enum type type;     /* of the rows that source_rows yields */
+    uint32_t layer;      /* 0 for roles that exist once */
+    enum type type;      /* of the rows that source_rows yields */
     uint64_t rows, cols; /* a vector has 1 row */
-    uint64_t row_bytes; /* type_row_bytes(type, cols) */
-    uint64_t bytes;     /* rows * row_bytes */
-    const void *data;   /* the rows, in the mapped file; NULL when they are made on demand */
+    uint64_t row_bytes;  /* type_row_bytes(type, cols) */
+    uint64_t bytes;      /* rows * row_bytes */
+    const void *data;    /* the rows, in the mapped file; NULL when they are made on demand */
 };
 
 /* What the tokenizer is made from: the lists of a GGUF file, or the path of a tokenizer.json. */
 struct source_text {
     const char *tokenizer_json; /* path; NULL when the lists below hold the tokenizer */
     uint32_t token_count, merge_count;
-    const struct span *tokens;  /* by id, in the byte-level alphabet */
-    const int32_t *types;       /* by id: 1 normal, 3 control, 4 user-defined, 5 unused, ... ; NULL: all normal */
-    const struct span *merges;  /* "left right", by rank */
-    struct span pre;            /* name of the splitting rule, e.g. "qwen35", "qwen2" */
-    struct span chat_template;  /* empty: none */
+    const struct span *tokens; /* by id, in the byte-level alphabet */
+    const int32_t *types;      /* by id: 1 normal, 3 control, 4 user-defined, 5 unused, ... ; NULL: all normal */
+    const struct span *merges; /* "left right", by rank */
+    struct span pre;           /* name of the splitting rule, e.g. "qwen35", "qwen2" */
+    struct span chat_template; /* empty: none */
 };
 
 /* Sampling defaults that the model's files give; NAN or -1 where they say nothing. */
@@ -54,8 +54,8 @@ struct source_skipped {
 };
 
 struct source_options {
-    enum type quant;      /* F32, F16 and BF16 matrices become this type on loading; TYPE_F32: none does */
-    const char *builtin;  /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */
+    enum type quant;     /* F32, F16 and BF16 matrices become this type on loading; TYPE_F32: none does */
+    const char *builtin; /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */
 };
 
 enum source_format { SOURCE_GGUF, SOURCE_HF, SOURCE_SYNTHETIC };
@@ -76,7 +76,7 @@ const struct gguf *source_gguf(const struct source *s);
 enum source_format source_format(const struct source *s);
 /* The path or name that it was opened by; a split file's first part. */
 const char *source_path(const struct source *s);
-uint64_t source_file_bytes(const struct source *s);     /* of all weight files; 0 for synthetic models */
+uint64_t source_file_bytes(const struct source *s);      /* of all weight files; 0 for synthetic models */
 uint64_t source_parameter_count(const struct source *s); /* of the tensors used; a tied matrix counts once */
 /* Identifies the weights, whatever the file's name: a hash of the configuration and of each tensor's name, type, shape
  * and samples of its data. Equal files have equal fingerprints, also after a copy. */

@@ -26,8 +26,9 @@ tdm_status source_take_text(struct source *s, const struct gguf *g, tdm_error *e
     uint64_t tokens = 0, types = 0, merges = 0;
     tdm_status status = gguf_get_string(g, "tokenizer.ggml.model", &model, NULL, err);
     if (!status && !span_is(model, "gpt2"))
-        status = error_set(err, TDM_E_UNSUPPORTED, "%s: key tokenizer.ggml.model: expected gpt2 (byte-level BPE), found %.*s",
-                           gguf_path(g), (int)(model.length < 40 ? model.length : 40), model.bytes);
+        status = error_set(err, TDM_E_UNSUPPORTED,
+                           "%s: key tokenizer.ggml.model: expected gpt2 (byte-level BPE), found %.*s", gguf_path(g),
+                           (int)(model.length < 40 ? model.length : 40), model.bytes);
     if (!status) status = gguf_get_strings(g, "tokenizer.ggml.tokens", &s->tokens, &tokens, NULL, err);
     if (!status) status = gguf_get_strings(g, "tokenizer.ggml.merges", &s->merges, &merges, NULL, err);
     if (!status) status = gguf_get_i32s(g, "tokenizer.ggml.token_type", &s->types, &types, NULL, err);
@@ -66,14 +67,22 @@ static tdm_status add_tensor(struct source *s, const struct gguf_tensor *g, cons
 {
     struct tensor t = {.name = name, .cols = g->shape[0], .rows = g->shape[1] * g->shape[2] * g->shape[3]};
     switch (role_of_gguf(&s->config, g->name, &t.role, &t.layer)) {
-    case ROLE_KNOWN: return source_add(s, t, g->type, g->data, (struct recipe){0}, err);
-    case ROLE_MTP: source_skip(s, ROLE_MTP, g->bytes); return TDM_OK;
-    case ROLE_VISION: source_skip(s, ROLE_VISION, g->bytes); return TDM_OK;
-    case ROLE_HARMLESS: source_skip(s, ROLE_HARMLESS, g->bytes); return TDM_OK;
-    case ROLE_UNKNOWN: break;
+    case ROLE_KNOWN:
+        return source_add(s, t, g->type, g->data, (struct recipe){0}, err);
+    case ROLE_MTP:
+        source_skip(s, ROLE_MTP, g->bytes);
+        return TDM_OK;
+    case ROLE_VISION:
+        source_skip(s, ROLE_VISION, g->bytes);
+        return TDM_OK;
+    case ROLE_HARMLESS:
+        source_skip(s, ROLE_HARMLESS, g->bytes);
+        return TDM_OK;
+    case ROLE_UNKNOWN:
+        break;
     }
-    return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s has no place in a qwen35 model of %u layers", s->path, name,
-                     s->config.layers);
+    return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s has no place in a qwen35 model of %u layers", s->path,
+                     name, s->config.layers);
 }
 
 tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
@@ -93,12 +102,15 @@ tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
         if (span_is(tensors[i].name, "token_embd.weight"))
             s->config.vocab = tensors[i].shape[1] > INT32_MAX ? 0 : (uint32_t)tensors[i].shape[1];
     }
-    if (!s->config.vocab) return error_set(err, TDM_E_FORMAT, "%s: tensor token_embd.weight is missing or too large", path);
+    if (!s->config.vocab)
+        return error_set(err, TDM_E_FORMAT, "%s: tensor token_embd.weight is missing or too large", path);
     status = config_validate(&s->config, path, err);
     if (!status) status = source_take_text(s, s->gguf, err);
     if (!status && s->text.token_count > s->config.vocab)
-        status = error_set(err, TDM_E_FORMAT, "%s: key tokenizer.ggml.tokens: expected at most %u tokens (rows of the "
-                           "embeddings), found %u", path, s->config.vocab, s->text.token_count);
+        status = error_set(err, TDM_E_FORMAT,
+                           "%s: key tokenizer.ggml.tokens: expected at most %u tokens (rows of the "
+                           "embeddings), found %u",
+                           path, s->config.vocab, s->text.token_count);
     if (!status) status = source_reserve(s, count, err);
     if (!status) status = copy_names(s, tensors, count, err);
     const char *name = s->names;

@@ -1,5 +1,5 @@
-/* Hugging Face model directories as sources: config.json, generation_config.json, model.safetensors or shards with their
- * index, tokenizer.json, and the chat template from chat_template.jinja or tokenizer_config.json. */
+/* Hugging Face model directories as sources: config.json, generation_config.json, model.safetensors or shards with
+ * their index, tokenizer.json, and the chat template from chat_template.jinja or tokenizer_config.json. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static tdm_status no_memory(struct source *s, tdm_error *err)
 }
 
 /* Reads a JSON file of the directory; an absent one is TDM_OK with *out NULL. *path is malloc'ed, for error lines. */
-static tdm_status read_optional(struct source *s, const char *file, struct json_object **out, char **path, tdm_error *err)
+static tdm_status read_optional(struct source *s, const char *file, struct json_object **out, char **path,
+                                tdm_error *err)
 {
     *out = NULL;
     *path = join(s->path, file);
@@ -82,9 +83,12 @@ static tdm_status read_generation(struct source *s, tdm_error *err)
             const char *key;
             float *out;
         } fields[] = {
-            {"temperature", &d->temperature},           {"top_p", &d->top_p},
-            {"min_p", &d->min_p},                       {"repetition_penalty", &d->repeat_penalty},
-            {"presence_penalty", &d->presence_penalty}, {"frequency_penalty", &d->frequency_penalty},
+            {"temperature", &d->temperature},
+            {"top_p", &d->top_p},
+            {"min_p", &d->min_p},
+            {"repetition_penalty", &d->repeat_penalty},
+            {"presence_penalty", &d->presence_penalty},
+            {"frequency_penalty", &d->frequency_penalty},
         };
         for (size_t i = 0; !status && i < sizeof fields / sizeof *fields; i++) {
             double v = NAN;
@@ -126,7 +130,8 @@ static tdm_status template_from_json(struct source *s, struct json_object *json,
         v = NULL;
         for (size_t i = 0; i < json_object_array_length(list); i++) {
             entry = json_object_array_get_idx(list, i);
-            if (!json_object_is_type(entry, json_type_object) || !json_object_object_get_ex(entry, "name", &name)) continue;
+            if (!json_object_is_type(entry, json_type_object) || !json_object_object_get_ex(entry, "name", &name))
+                continue;
             if (json_object_is_type(name, json_type_string) && !strcmp(json_object_get_string(name), "default"))
                 json_object_object_get_ex(entry, "template", &v);
         }
@@ -198,8 +203,10 @@ static tdm_status open_indexed(struct source *s, struct json_object *index, cons
         const char *file = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
         /* A plain file name: nothing outside the directory. */
         if (!*file || strchr(file, '/') || file[0] == '.')
-            return error_set(err, TDM_E_FORMAT, "%s: field weight_map: expected the name of a file in the directory, found "
-                             "\"%.60s\"", path, file);
+            return error_set(err, TDM_E_FORMAT,
+                             "%s: field weight_map: expected the name of a file in the directory, found "
+                             "\"%.60s\"",
+                             path, file);
         if (!strcmp(file, last)) continue; /* they come in runs */
         last = file;
         if (shard_is_open(s, file)) continue;

@@ -62,7 +62,8 @@ static void fill_group(const struct recipe *r, uint64_t first, float out[GROUP])
     int32_t u[GROUP];
     uniform((first + 1) * 0x9E3779B97F4A7C15 + r->hash, u);
     if (r->kind == RECIPE_LOG) {
-        for (int i = 0; i < GROUP; i++) out[i] = bf16_widen(bf16_narrow(logf(0.01f + 15.99f * ((float)u[i] * 0x1p-24f))));
+        for (int i = 0; i < GROUP; i++)
+            out[i] = bf16_widen(bf16_narrow(logf(0.01f + 15.99f * ((float)u[i] * 0x1p-24f))));
         return;
     }
     float base = r->base, scale = r->scale, divisor = r->divisor;
@@ -106,24 +107,42 @@ static tdm_status parse_name(const char *name, const struct size **size, enum ty
             *size = &sizes[i];
     *type = *colon ? type_from_name(colon + 1) : TYPE_BF16;
     if (!*size || *type == TYPE_COUNT || !type_info(*type)->narrows)
-        return error_set(err, TDM_E_ARG, "%.80s: expected synthetic:SIZE[:TYPE] with SIZE 0.8b, 2b, 4b or 9b and TYPE f32, "
-                         "bf16, f16, q8_0, q4_0, q4_k or q6_k", name);
+        return error_set(err, TDM_E_ARG,
+                         "%.80s: expected synthetic:SIZE[:TYPE] with SIZE 0.8b, 2b, 4b or 9b and TYPE f32, "
+                         "bf16, f16, q8_0, q4_0, q4_k or q6_k",
+                         name);
     return TDM_OK;
 }
 
 static void set_config(struct config *c, const struct size *size, const char *name)
 {
     *c = (struct config){
-        .architecture = "qwen35", .hidden = size->hidden, .layers = size->layers, .intermediate = size->intermediate,
-        .vocab = 248320, .context_length = 262144, .tied = size->tied, .rms_eps = 1e-6f, .heads = size->heads,
-        .kv_heads = size->kv_heads, .head_dim = 256, .rope_dims = 64, .rope_sections = {11, 11, 10}, .rope_theta = 1e7f, .lin_key_heads = 16,
-        .lin_value_heads = size->lin_value_heads, .lin_key_dim = 128, .lin_value_dim = 128, .conv_kernel = 4,
+        .architecture = "qwen35",
+        .hidden = size->hidden,
+        .layers = size->layers,
+        .intermediate = size->intermediate,
+        .vocab = 248320,
+        .context_length = 262144,
+        .tied = size->tied,
+        .rms_eps = 1e-6f,
+        .heads = size->heads,
+        .kv_heads = size->kv_heads,
+        .head_dim = 256,
+        .rope_dims = 64,
+        .rope_sections = {11, 11, 10},
+        .rope_theta = 1e7f,
+        .lin_key_heads = 16,
+        .lin_value_heads = size->lin_value_heads,
+        .lin_key_dim = 128,
+        .lin_value_dim = 128,
+        .conv_kernel = 4,
     };
     snprintf(c->name, sizeof c->name, "%s", name);
     for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3;
 }
 
-static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name, tdm_error *err)
+static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name,
+                             tdm_error *err)
 {
     struct tensor t = {.name = name, .role = role, .layer = layer};
     role_shape(&s->config, role, &t.rows, &t.cols);
@@ -145,8 +164,10 @@ tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *
     if (status) return status;
     s->format = SOURCE_SYNTHETIC;
     if (!s->options.builtin)
-        return error_set(err, TDM_E_NOT_FOUND, "%.80s: synthetic models use the built-in model's tokenizer, and that model "
-                         "is missing", name);
+        return error_set(err, TDM_E_NOT_FOUND,
+                         "%.80s: synthetic models use the built-in model's tokenizer, and that model "
+                         "is missing",
+                         name);
     status = gguf_open(&s->gguf, s->options.builtin, err);
     if (!status) status = config_from_gguf(&builtin, s->gguf, err);
     if (!status) status = source_take_text(s, s->gguf, err);

@@ -1,8 +1,9 @@
 /* Synthetic models: real dimensions, made-up weights, no file. For timing, where shapes count and knowledge doesn't.
  *
- * Element i (row-major) of the tensor with checkpoint name n: h = FNV-1a(n), 64 bits; z = (i + 1) * 0x9E3779B97F4A7C15 + h,
- * through the finaliser of splitmix64; u = (z >> 40) / 2^24; r = (u - 0.5) * 3.4641016 (uniform with variance 1); then by
- * kind of tensor the float32 value below, rounded to bfloat16. Every stored type is made from the bfloat16 value.
+ * Element i (row-major) of the tensor with checkpoint name n: h = FNV-1a(n), 64 bits; z = (i + 1) * 0x9E3779B97F4A7C15
+ * + h, through the finaliser of splitmix64; u = (z >> 40) / 2^24; r = (u - 0.5) * 3.4641016 (uniform with variance 1);
+ * then by kind of tensor the float32 value below, rounded to bfloat16. Every stored type is made from the bfloat16
+ * value.
  */
 #ifndef TANDEM_MODEL_SYNTHETIC_H
 #define TANDEM_MODEL_SYNTHETIC_H

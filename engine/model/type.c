@@ -6,13 +6,20 @@
 #include "engine/model/half.h"
 
 static const struct type_info infos[TYPE_COUNT] = {
-    [TYPE_F32] = {"f32", 1, 4, 0, true},         [TYPE_F16] = {"f16", 1, 2, 1, true},
-    [TYPE_BF16] = {"bf16", 1, 2, 30, true},      [TYPE_Q8_0] = {"q8_0", 32, 34, 8, true},
-    [TYPE_Q4_0] = {"q4_0", 32, 18, 2, true},     [TYPE_Q4_1] = {"q4_1", 32, 20, 3, false},
-    [TYPE_Q5_0] = {"q5_0", 32, 22, 6, false},    [TYPE_Q5_1] = {"q5_1", 32, 24, 7, false},
-    [TYPE_Q4_K] = {"q4_k", 256, 144, 12, true},  [TYPE_Q5_K] = {"q5_k", 256, 176, 13, false},
-    [TYPE_Q6_K] = {"q6_k", 256, 210, 14, true},  [TYPE_Q3_K] = {"q3_k", 256, 110, 11, false},
-    [TYPE_Q2_K] = {"q2_k", 256, 84, 10, false},  [TYPE_IQ4_NL] = {"iq4_nl", 32, 18, 20, false},
+    [TYPE_F32] = {"f32", 1, 4, 0, true},
+    [TYPE_F16] = {"f16", 1, 2, 1, true},
+    [TYPE_BF16] = {"bf16", 1, 2, 30, true},
+    [TYPE_Q8_0] = {"q8_0", 32, 34, 8, true},
+    [TYPE_Q4_0] = {"q4_0", 32, 18, 2, true},
+    [TYPE_Q4_1] = {"q4_1", 32, 20, 3, false},
+    [TYPE_Q5_0] = {"q5_0", 32, 22, 6, false},
+    [TYPE_Q5_1] = {"q5_1", 32, 24, 7, false},
+    [TYPE_Q4_K] = {"q4_k", 256, 144, 12, true},
+    [TYPE_Q5_K] = {"q5_k", 256, 176, 13, false},
+    [TYPE_Q6_K] = {"q6_k", 256, 210, 14, true},
+    [TYPE_Q3_K] = {"q3_k", 256, 110, 11, false},
+    [TYPE_Q2_K] = {"q2_k", 256, 84, 10, false},
+    [TYPE_IQ4_NL] = {"iq4_nl", 32, 18, 20, false},
     [TYPE_IQ4_XS] = {"iq4_xs", 256, 136, 23, false},
 };
 
@@ -155,8 +162,7 @@ static void widen_q5_k(const uint8_t *p, float *y)
         scale_and_min(p + 4, j, &scale, &min);
         float a = d * scale, b = dmin * min;
         const uint8_t *high = p + 16, *q = p + 48 + j / 2 * 32;
-        for (int i = 0; i < 32; i++)
-            y[32 * j + i] = a * ((q[i] >> 4 * (j % 2) & 15) | (high[i] >> j & 1) << 4) - b;
+        for (int i = 0; i < 32; i++) y[32 * j + i] = a * ((q[i] >> 4 * (j % 2) & 15) | (high[i] >> j & 1) << 4) - b;
     }
 }
 
@@ -174,8 +180,8 @@ static void widen_q6_k(const uint8_t *p, float *y)
     }
 }
 
-/* 32 bytes of third bits (bit j for sub-block pair j), 64 of bit pairs, sixteen 6-bit scales in 12 bytes (low nibbles in
- * 0-7, high pairs in 8-11), d; a third bit of 0 means minus 4: y = d (scale - 32) q */
+/* 32 bytes of third bits (bit j for sub-block pair j), 64 of bit pairs, sixteen 6-bit scales in 12 bytes (low nibbles
+ * in 0-7, high pairs in 8-11), d; a third bit of 0 means minus 4: y = d (scale - 32) q */
 static void widen_q3_k(const uint8_t *p, float *y)
 {
     const uint8_t *s = p + 96;
@@ -185,8 +191,7 @@ static void widen_q3_k(const uint8_t *p, float *y)
         int half = j / 8, pair = j % 8 / 2, at = j % 2 * 16;
         float a = d * (scale - 32);
         const uint8_t *third = p + at, *q = p + 32 + 32 * half + at;
-        for (int i = 0; i < 16; i++)
-            y[16 * j + i] = a * ((q[i] >> 2 * pair & 3) - (third[i] >> j / 2 & 1 ? 0 : 4));
+        for (int i = 0; i < 16; i++) y[16 * j + i] = a * ((q[i] >> 2 * pair & 3) - (third[i] >> j / 2 & 1 ? 0 : 4));
     }
 }
 
@@ -234,8 +239,8 @@ static void widen_iq4_xs(const uint8_t *p, float *y)
 void type_widen(enum type type, const void *row, float *out, size_t n)
 {
     static void (*const widen_block[TYPE_COUNT])(const uint8_t *, float *) = {
-        [TYPE_Q8_0] = widen_q8_0, [TYPE_Q4_0] = widen_q4_0,     [TYPE_Q4_1] = widen_q4_1,     [TYPE_Q5_0] = widen_q5_0,
-        [TYPE_Q5_1] = widen_q5_1, [TYPE_Q4_K] = widen_q4_k,     [TYPE_Q5_K] = widen_q5_k,     [TYPE_Q6_K] = widen_q6_k,
+        [TYPE_Q8_0] = widen_q8_0, [TYPE_Q4_0] = widen_q4_0, [TYPE_Q4_1] = widen_q4_1,     [TYPE_Q5_0] = widen_q5_0,
+        [TYPE_Q5_1] = widen_q5_1, [TYPE_Q4_K] = widen_q4_k, [TYPE_Q5_K] = widen_q5_k,     [TYPE_Q6_K] = widen_q6_k,
         [TYPE_Q3_K] = widen_q3_k, [TYPE_Q2_K] = widen_q2_k, [TYPE_IQ4_NL] = widen_iq4_nl, [TYPE_IQ4_XS] = widen_iq4_xs,
     };
     const struct type_info *info = type_info(type);

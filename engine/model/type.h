@@ -34,11 +34,11 @@ enum type {
 enum { TYPE_MAX_BLOCK = 256 };
 
 struct type_info {
-    const char *name;     /* as users write it: "f32", "q4_k" ... */
-    uint32_t block;       /* elements in a block: 1, 32 or 256 */
+    const char *name; /* as users write it: "f32", "q4_k" ... */
+    uint32_t block;   /* elements in a block: 1, 32 or 256 */
     uint32_t block_bytes;
-    uint32_t gguf;        /* its number in GGUF files */
-    bool narrows;         /* type_narrow makes it */
+    uint32_t gguf; /* its number in GGUF files */
+    bool narrows;  /* type_narrow makes it */
 };
 
 const struct type_info *type_info(enum type type);

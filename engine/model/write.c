@@ -111,8 +111,7 @@ static void discard(struct file_writer *w)
 tdm_status file_writer_commit(struct file_writer *w, tdm_error *err)
 {
     tdm_status status = flush(w, err);
-    if (!status && fsync(w->fd) && errno != EINVAL)
-        status = error_errno(err, TDM_E_IO, "%s: cannot write", w->path);
+    if (!status && fsync(w->fd) && errno != EINVAL) status = error_errno(err, TDM_E_IO, "%s: cannot write", w->path);
     if (close(w->fd) && !status) status = error_errno(err, TDM_E_IO, "%s: cannot write", w->path);
     if (!status && rename(w->temporary, w->path)) status = error_errno(err, TDM_E_IO, "%s: cannot rename to", w->path);
     if (status) unlink(w->temporary);

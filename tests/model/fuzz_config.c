@@ -1,4 +1,5 @@
-/* Any bytes as config.json, and as the generation_config.json beside it. What passes validation must hold its promises. */
+/* Any bytes as config.json, and as the generation_config.json beside it. What passes validation must hold its promises.
+ */
 #include "engine/model/config.h"
 #include "engine/model/json.h"
 

@@ -102,7 +102,8 @@ TEST(gguf_with_flipped_bits)
 }
 
 /* A header by hand: magic, version, counts, then raw bytes. */
-static tdm_status open_made(uint32_t version, uint64_t tensors, uint64_t keys, const void *rest, size_t n, tdm_error *err)
+static tdm_status open_made(uint32_t version, uint64_t tensors, uint64_t keys, const void *rest, size_t n,
+                            tdm_error *err)
 {
     uint8_t buffer[512];
     memcpy(buffer, "GGUF", 4);
@@ -113,8 +114,9 @@ static tdm_status open_made(uint32_t version, uint64_t tensors, uint64_t keys, c
     return open_gguf(buffer, 24 + n, err);
 }
 
-#define U64(x) (x) & 0xff, (x) >> 8 & 0xff, (x) >> 16 & 0xff, (x) >> 24 & 0xff, (x) >> 32 & 0xff, (x) >> 40 & 0xff, \
-               (x) >> 48 & 0xff, (x) >> 56 & 0xff
+#define U64(x)                                                                                                         \
+    (x) & 0xff, (x) >> 8 & 0xff, (x) >> 16 & 0xff, (x) >> 24 & 0xff, (x) >> 32 & 0xff, (x) >> 40 & 0xff,               \
+        (x) >> 48 & 0xff, (x) >> 56 & 0xff
 #define U32(x) (x) & 0xff, (x) >> 8 & 0xff, (x) >> 16 & 0xff, (x) >> 24 & 0xff
 
 TEST(gguf_with_hostile_sizes)
@@ -147,16 +149,23 @@ TEST(gguf_with_hostile_sizes)
         {"multiple of 32, found 8", 3, 1, 0, {U64(1ull), 't', U32(1), U64(4ull), U32(0), U64(8ull)}, 100},
         {"run past the end", 3, 1, 0, {U64(1ull), 't', U32(1), U64(4ull), U32(0), U64(0x7fffffffffffffe0ull)}, 100},
         {"run past the end", 3, 1, 0, {U64(1ull), 't', U32(1), U64(4ull), U32(0), U64(0xffffffffffffffe0ull)}, 100},
-        {"power of two", 3, 0, 1, {U64(17ull), 'g', 'e', 'n', 'e', 'r', 'a', 'l', '.', 'a', 'l', 'i', 'g', 'n', 'm', 'e',
-                                   'n', 't', U32(4), U32(24)}, 60},
+        {"power of two",
+         3,
+         0,
+         1,
+         {U64(17ull), 'g', 'e', 'n', 'e', 'r', 'a', 'l', '.',    'a',
+          'l',        'i', 'g', 'n', 'm', 'e', 'n', 't', U32(4), U32(24)},
+         60},
         {"occurs twice", 3, 0, 2, {U64(1ull), 'k', U32(0), 1, U64(1ull), 'k', U32(0), 1}, 60},
         {"architecture is missing", 3, 0, 0, {0}, 100},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tdm_error err = {0};
-        tdm_status status = open_made(cases[i].version, cases[i].tensors, cases[i].keys, cases[i].rest, cases[i].n, &err);
+        tdm_status status =
+            open_made(cases[i].version, cases[i].tensors, cases[i].keys, cases[i].rest, cases[i].n, &err);
         CHECK(status == TDM_E_FORMAT || status == TDM_E_UNSUPPORTED);
-        if (!strstr(err.text, cases[i].part)) CHECK_FAIL("case %zu: expected \"%s\", found \"%s\"", i, cases[i].part, err.text);
+        if (!strstr(err.text, cases[i].part))
+            CHECK_FAIL("case %zu: expected \"%s\", found \"%s\"", i, cases[i].part, err.text);
     }
 }
 
@@ -282,7 +291,8 @@ TEST(configurations_out_of_range)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memset(&err, 0, sizeof err);
         CHECK(open_config(cases[i][0], cases[i][1], &err) < 0);
-        if (!strstr(err.text, cases[i][2])) CHECK_FAIL("%s: expected \"%s\", found \"%s\"", cases[i][0], cases[i][2], err.text);
+        if (!strstr(err.text, cases[i][2]))
+            CHECK_FAIL("%s: expected \"%s\", found \"%s\"", cases[i][0], cases[i][2], err.text);
     }
 }
 
@@ -332,7 +342,8 @@ TEST(damaged_directories)
     CHECK_INT(TDM_OK, source_open(&s, dir, NULL, &err));
     source_close(s);
 
-    check_renamed(dir, &weights, "model.layers.5.mlp.up_proj.weight", "model.layers.9.mlp.up_proj.weight", "has no place");
+    check_renamed(dir, &weights, "model.layers.5.mlp.up_proj.weight", "model.layers.9.mlp.up_proj.weight",
+                  "has no place");
     check_renamed(dir, &weights, "model.layers.5.mlp.up_proj.weight", "model.layers.4.mlp.up_proj.weight",
                   "model.layers.5.mlp.up_proj.weight is missing");
     check_renamed(dir, &weights, "model.layers.5.mlp.up_proj.weight", "mtp.x.layers.5.mlp.up_proj.weight",
@@ -363,6 +374,13 @@ TEST(damaged_indexes)
         put_file(dir, "model.safetensors.index.json", cases[i][0], strlen(cases[i][0]));
         check_source(dir, cases[i][1]);
     }
+    static const char twice[] = "{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\"}}";
+    struct bytes weights = read_file(check_data("goldens/tiny-a/model.safetensors"));
+    put_file(dir, "1.safetensors", weights.data, weights.size);
+    put_file(dir, "2.safetensors", weights.data, weights.size);
+    put_file(dir, "model.safetensors.index.json", twice, sizeof twice - 1);
+    check_source(dir, "two tensors for embed");
+    free(weights.data);
     free(config.data);
 }
 

@@ -51,7 +51,8 @@ static void compare_keys(const struct gguf *made, const struct gguf *golden)
     for (size_t i = 0; i < n; i++) {
         char name[100];
         snprintf(name, sizeof name, "%.*s", (int)list[i].name.length, list[i].name.bytes);
-        if (!strcmp(name, "general.size_label") || !strcmp(name, "general.name")) continue; /* made of the folder's name */
+        if (!strcmp(name, "general.size_label") || !strcmp(name, "general.name"))
+            continue; /* made of the folder's name */
         const struct gguf_key *k = gguf_find(made, name);
         if (!k || k->type != list[i].type || k->array != list[i].array || k->count != list[i].count ||
             k->bytes != list[i].bytes || memcmp(k->data, list[i].data, k->bytes))

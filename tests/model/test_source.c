@@ -85,14 +85,26 @@ static void checkpoint_place(const struct config *c, enum role role, uint64_t *r
 {
     uint32_t dim = c->lin_value_dim, keys = 2 * c->lin_key_heads * c->lin_key_dim;
     switch (role) {
-    case ROLE_LIN_QKV: case ROLE_LIN_CONV:
+    case ROLE_LIN_QKV:
+    case ROLE_LIN_CONV:
         if (*row >= keys) *row = keys + checkpoint_head(c, (uint32_t)(*row - keys) / dim) * dim + (*row - keys) % dim;
         break;
-    case ROLE_LIN_Z: *row = checkpoint_head(c, (uint32_t)*row / dim) * dim + *row % dim; break;
-    case ROLE_LIN_A: case ROLE_LIN_B: *row = checkpoint_head(c, (uint32_t)*row); break;
-    case ROLE_LIN_A_LOG: case ROLE_LIN_DT_BIAS: *col = checkpoint_head(c, (uint32_t)*col); break;
-    case ROLE_LIN_OUT: *col = checkpoint_head(c, (uint32_t)*col / dim) * dim + *col % dim; break;
-    default: break;
+    case ROLE_LIN_Z:
+        *row = checkpoint_head(c, (uint32_t)*row / dim) * dim + *row % dim;
+        break;
+    case ROLE_LIN_A:
+    case ROLE_LIN_B:
+        *row = checkpoint_head(c, (uint32_t)*row);
+        break;
+    case ROLE_LIN_A_LOG:
+    case ROLE_LIN_DT_BIAS:
+        *col = checkpoint_head(c, (uint32_t)*col);
+        break;
+    case ROLE_LIN_OUT:
+        *col = checkpoint_head(c, (uint32_t)*col / dim) * dim + *col % dim;
+        break;
+    default:
+        break;
     }
 }
 
@@ -134,7 +146,7 @@ static void compare(struct source *hf, struct source *gguf, double tolerance, do
     CHECK_INT(source_parameter_count(hf), source_parameter_count(gguf));
     for (size_t i = 0; i < n; i++)
         compare_tensor(hf, gguf, list[i],
-                       role_is_matrix(list[i]->role) ? tolerance
+                       role_is_matrix(list[i]->role)     ? tolerance
                        : list[i]->role == ROLE_LIN_A_LOG ? exact + 2e-7 /* exp differs in the last bit */
                                                          : exact);
     CHECK(source_fingerprint(hf) != source_fingerprint(gguf));
@@ -146,7 +158,8 @@ TEST(a_directory_and_its_gguf_agree)
 {
     compare(open_data("goldens/tiny-a"), open_data("goldens/gguf/tiny-a-bf16.gguf"), 0, 0);
     compare(open_data("goldens/tiny-b"), open_data("goldens/gguf/tiny-b-bf16.gguf"), 0, 0);
-    compare(open_data("goldens/tiny-a"), open_data("goldens/gguf/tiny-a-q8_0.gguf"), 0.5 / 127 + 0x1p-11, 0); /* step and scale */
+    compare(open_data("goldens/tiny-a"), open_data("goldens/gguf/tiny-a-q8_0.gguf"), 0.5 / 127 + 0x1p-11,
+            0); /* step and scale */
 }
 
 TEST(the_built_in_model_and_its_checkpoint_agree)

@@ -30,7 +30,8 @@ TEST(elements_follow_the_formula)
             float v;
             synthetic_fill(&r, index[i], &v, 1);
             if (v != bf16_widen(cases[k].bf16[i]))
-                CHECK_FAIL("%s[%d]: expected %04x, found %g", cases[k].name, (int)index[i], cases[k].bf16[i], (double)v);
+                CHECK_FAIL("%s[%d]: expected %04x, found %g", cases[k].name, (int)index[i], cases[k].bf16[i],
+                           (double)v);
         }
     }
     struct recipe r = synthetic_recipe("model.embed_tokens.weight", 1024);
@@ -95,7 +96,7 @@ TEST(models_have_the_published_shapes)
 /* Every type holds the same bfloat16 values, rounded. */
 TEST(types_are_made_from_the_same_values)
 {
-    static const char *const names[] = {"synthetic:0.8b:f32", "synthetic:0.8b:bf16", "synthetic:0.8b:f16",
+    static const char *const names[] = {"synthetic:0.8b:f32",  "synthetic:0.8b:bf16", "synthetic:0.8b:f16",
                                         "synthetic:0.8b:q8_0", "synthetic:0.8b:q6_k", "synthetic:0.8b:q4_k",
                                         "synthetic:0.8b:q4_0"};
     static const double bound[] = {0, 0, 0x1p-11, 0.005, 0.03, 0.08, 0.13};
@@ -140,8 +141,8 @@ TEST(vectors_are_multipliers_and_rates)
 
 TEST(wrong_names_are_one_line)
 {
-    static const char *const names[] = {"synthetic:", "synthetic:1b", "synthetic:0.8b:", "synthetic:0.8b:q5_k",
-                                        "synthetic:0.8b:bf16:x", "synthetic:0.8bb"};
+    static const char *const names[] = {"synthetic:",          "synthetic:1b",          "synthetic:0.8b:",
+                                        "synthetic:0.8b:q5_k", "synthetic:0.8b:bf16:x", "synthetic:0.8bb"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tdm_error err = {0};
         CHECK(open_model(names[i], &err) == NULL);

@@ -25,11 +25,22 @@ static int scales_of(enum type type, int at[2])
 {
     at[0] = 0, at[1] = 2;
     switch (type) {
-    case TYPE_Q6_K: at[0] = 208; return 1;
-    case TYPE_Q3_K: at[0] = 108; return 1;
-    case TYPE_Q2_K: at[0] = 80, at[1] = 82; return 2;
-    case TYPE_Q4_1: case TYPE_Q5_1: case TYPE_Q4_K: case TYPE_Q5_K: return 2;
-    default: return 1;
+    case TYPE_Q6_K:
+        at[0] = 208;
+        return 1;
+    case TYPE_Q3_K:
+        at[0] = 108;
+        return 1;
+    case TYPE_Q2_K:
+        at[0] = 80, at[1] = 82;
+        return 2;
+    case TYPE_Q4_1:
+    case TYPE_Q5_1:
+    case TYPE_Q4_K:
+    case TYPE_Q5_K:
+        return 2;
+    default:
+        return 1;
     }
 }
 
@@ -90,11 +101,11 @@ TEST(half_types_round_to_nearest_even)
         {65520.0f, 0x7c00, 0x4780},
         {0x1p-14f, 0x0400, 0x3880},
         {0x1p-24f, 0x0001, 0x3380},
-        {0x1p-25f, 0x0000, 0x3300},      /* a tie: to even */
-        {0x1.8p-24f, 0x0002, 0x33c0},    /* a tie: to even */
-        {0x1.002p0f, 0x3c00, 0x3f80},    /* a tie for float16 */
+        {0x1p-25f, 0x0000, 0x3300},   /* a tie: to even */
+        {0x1.8p-24f, 0x0002, 0x33c0}, /* a tie: to even */
+        {0x1.002p0f, 0x3c00, 0x3f80}, /* a tie for float16 */
         {0x1.006p0f, 0x3c02, 0x3f80},
-        {0x1.01p0f, 0x3c04, 0x3f80},     /* a tie for bfloat16 */
+        {0x1.01p0f, 0x3c04, 0x3f80}, /* a tie for bfloat16 */
         {0x1.03p0f, 0x3c0c, 0x3f82},
         {INFINITY, 0x7c00, 0x7f80},
     };
@@ -154,8 +165,8 @@ TEST(narrowing_is_close)
     static const struct {
         enum type type;
         float bound; /* relative to the largest magnitude */
-    } cases[] = {{TYPE_F32, 0}, {TYPE_F16, 0x1p-11f}, {TYPE_BF16, 0x1p-8f}, {TYPE_Q8_0, 0.0045f},
-                 {TYPE_Q4_0, 0.126f}, {TYPE_Q4_K, 0.1f}, {TYPE_Q6_K, 0.036f}};
+    } cases[] = {{TYPE_F32, 0},       {TYPE_F16, 0x1p-11f}, {TYPE_BF16, 0x1p-8f}, {TYPE_Q8_0, 0.0045f},
+                 {TYPE_Q4_0, 0.126f}, {TYPE_Q4_K, 0.1f},    {TYPE_Q6_K, 0.036f}};
     float x[512], y[512];
     uint8_t row[512 * 4];
     lcg = 7;
@@ -204,6 +215,6 @@ TEST(names_and_numbers)
     }
 }
 
-TEST_MAIN(T(widens_every_quantised_type), T(half_types_round_to_nearest_even), T(every_half_widens_and_narrows_to_itself),
-          T(q8_0_and_q4_0_follow_their_definitions), T(narrowing_is_close), T(wild_values_narrow_to_finite_blocks),
-          T(names_and_numbers))
+TEST_MAIN(T(widens_every_quantised_type), T(half_types_round_to_nearest_even),
+          T(every_half_widens_and_narrows_to_itself), T(q8_0_and_q4_0_follow_their_definitions), T(narrowing_is_close),
+          T(wild_values_narrow_to_finite_blocks), T(names_and_numbers))
