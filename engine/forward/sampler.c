@@ -142,31 +142,30 @@ static inline bool worse(struct candidate a, struct candidate b)
     return a.logit < b.logit || (a.logit == b.logit && a.id > b.id);
 }
 
-static void sift_down(struct candidate *heap, uint32_t n, uint32_t i)
+/* Restores the heap below i. The root is the worst candidate, or the best one. */
+static inline void sift_down(struct candidate *heap, uint32_t n, uint32_t i, bool root_is_best)
 {
     struct candidate c = heap[i];
     for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && worse(heap[child + 1], heap[child])) child++;
-        if (!worse(heap[child], c)) break;
+        if (child + 1 < n && worse(heap[child + 1], heap[child]) != root_is_best) child++;
+        if (worse(heap[child], c) == root_is_best) break;
         heap[i] = heap[child];
     }
     heap[i] = c;
 }
 
-/* Leaves the heap's candidates (worst first in the heap) ordered best first. */
-static void sort_heap(struct candidate *heap, uint32_t n)
+static void make_heap(struct candidate *heap, uint32_t n, bool root_is_best)
 {
-    for (uint32_t left = n; left > 1; left--) {
-        struct candidate worst = heap[0];
-        heap[0] = heap[left - 1];
-        sift_down(heap, left - 1, 0);
-        heap[left - 1] = worst;
-    }
+    for (uint32_t i = n / 2; i-- > 0;) sift_down(heap, n, i, root_is_best);
 }
 
-static void make_heap(struct candidate *heap, uint32_t n)
+/* Moves the root of a heap of n behind it; n-1 are left. */
+static void pop(struct candidate *heap, uint32_t n, bool root_is_best)
 {
-    for (uint32_t i = n / 2; i-- > 0;) sift_down(heap, n, i);
+    struct candidate root = heap[0];
+    heap[0] = heap[n - 1];
+    sift_down(heap, n - 1, 0, root_is_best);
+    heap[n - 1] = root;
 }
 
 enum { LANES = 8, SCAN = 4 * LANES };
@@ -195,7 +194,7 @@ static uint32_t best(struct sampler *s, const float *logits, uint32_t k)
     uint32_t n = 0, i = 0;
     for (; i < s->limit && n < k; i++)
         if (isfinite(logits[i])) heap[n++] = (struct candidate){logits[i], (tdm_id)i};
-    make_heap(heap, n);
+    make_heap(heap, n, false);
     while (i < s->limit) {
         if (i + SCAN <= s->limit && !any_greater(logits + i, heap[0].logit)) {
             i += SCAN;
@@ -205,12 +204,16 @@ static uint32_t best(struct sampler *s, const float *logits, uint32_t k)
         for (; i < end; i++) {
             if (!(logits[i] > heap[0].logit) || !isfinite(logits[i])) continue;
             heap[0] = (struct candidate){logits[i], (tdm_id)i};
-            sift_down(heap, n, 0);
+            sift_down(heap, n, 0, false);
         }
     }
-    sort_heap(heap, n);
+    for (uint32_t left = n; left > 1; left--) pop(heap, left, false);
     return n;
 }
+
+/* The logarithm of a weight, beside the best one's 1, below which a candidate is left out: a vocabulary of 2^18 such
+ * weighs less than 1e-8. */
+#define NEGLIGIBLE (-32.0)
 
 /* Candidates whose logit is at least `bound`, in ascending id, in s->top. */
 static uint32_t at_least(struct sampler *s, const float *logits, float bound)
@@ -242,44 +245,42 @@ static tdm_id draw(const struct sampler *s, uint32_t n, double random)
     return s->top[n - 1].id; /* the product rounded up to the sum */
 }
 
-/* The best candidates whose weights reach `share` of all weights, without ordering a whole vocabulary: mostly a few
- * dozen do, so ever more are taken until it is so. *total is the weight of all. */
-static uint32_t best_that_reach(struct sampler *s, const float *logits, float max, double temperature, double share,
-                                double *total)
+/* Of n candidates in any order, the fewest best ones whose weight reaches `share` of all, best first. A heap instead of
+ * an order of the whole vocabulary: mostly a few dozen reach it. */
+static uint32_t best_that_reach(struct sampler *s, uint32_t n, float max, double temperature, double share)
 {
-    uint32_t all = at_least(s, logits, -INFINITY);
-    *total = weigh(s, all, max, temperature);
-    for (uint32_t k = 64;; k = k < s->limit / 8 ? k * 8 : s->limit) {
-        uint32_t n = best(s, logits, k);
-        if (weigh(s, n, max, temperature) >= share * *total || n == all) return n;
+    double total = weigh(s, n, max, temperature), sum = 0;
+    uint32_t kept = 0;
+    make_heap(s->top, n, true);
+    while (kept < n && sum < share * total) {
+        pop(s->top, n - kept, true);
+        s->weight[kept] = exp(((double)s->top[n - 1 - kept].logit - max) / temperature);
+        sum += s->weight[kept++];
     }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct candidate c = s->top[i];
+        s->top[i] = s->top[n - 1 - i];
+        s->top[n - 1 - i] = c;
+    }
+    return kept;
 }
 
 tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
                     uint32_t attempt, uint32_t index)
 {
     logits = penalised(s, sampling, logits);
-    if (!best(s, logits, 1)) return -1;
+    double temperature = sampling->temperature;
+    bool greedy = temperature <= 0, top_k = sampling->top_k > 0 && (uint32_t)sampling->top_k < s->limit;
+    uint32_t n = best(s, logits, top_k && !greedy ? (uint32_t)sampling->top_k : 1);
+    if (!n) return -1;
     struct candidate first = s->top[0];
-    if (sampling->temperature <= 0 || sampling->top_k == 1) return first.id;
+    if (greedy || (top_k && sampling->top_k == 1)) return first.id;
 
-    double temperature = sampling->temperature, total;
-    uint32_t n;
-    if (sampling->top_k > 0 && (uint32_t)sampling->top_k < s->limit) {
-        n = best(s, logits, (uint32_t)sampling->top_k);
-        total = weigh(s, n, first.logit, temperature);
-    } else if (sampling->top_p < 1) {
-        n = best_that_reach(s, logits, first.logit, temperature, sampling->top_p, &total);
-    } else {
-        n = at_least(s, logits, -INFINITY);
-        total = weigh(s, n, first.logit, temperature);
-    }
-    if (sampling->top_p < 1) {
-        double sum = 0;
-        uint32_t kept = 0;
-        while (kept < n && sum < sampling->top_p * total) sum += s->weight[kept++];
-        n = kept;
-    }
+    if (!top_k) n = at_least(s, logits, (float)(first.logit + temperature * NEGLIGIBLE));
+    if (sampling->top_p < 1)
+        n = best_that_reach(s, n, first.logit, temperature, sampling->top_p);
+    else
+        weigh(s, n, first.logit, temperature);
     if (sampling->min_p > 0) {
         uint32_t kept = 0; /* the best one's weight is 1 */
         for (uint32_t i = 0; i < n; i++) {
