@@ -11,6 +11,7 @@
 
 #include "engine/tandem.h"
 
+/* clang-format off: a table reads better in its columns */
 /* ---- Commands: X(ID, name, arguments, one line of help, text of --help and the man page) ----------------------- */
 
 #define COMMAND_LIST(X)                                                                                               \

@@ -239,10 +239,11 @@ char *session_first_words(const session *s)
     if (!first) return strdup("empty session");
     char words[NAME_BYTES + 1];
     size_t n = 0, end = 0; /* end: after the last whole word that fits */
-    for (size_t i = 0; i < first->length && n < NAME_BYTES; i++) {
+    for (size_t i = 0; i < first->length; i++) {
         unsigned char c = (unsigned char)first->text[i];
         bool blank = c <= ' ' || c == 0x7f;
         if (blank && n && words[n - 1] != ' ') end = n;
+        if (n == NAME_BYTES) break;
         if (!blank)
             words[n++] = (char)c;
         else if (n && words[n - 1] != ' ')
