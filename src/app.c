@@ -43,7 +43,7 @@ static tdm_status open_chat(app *a, tdm_model *model, tdm_model *prefill_model, 
     tdm_chat_options c;
     tdm_model_info info;
     tdm_model_describe(model, &info);
-    load_chat_options(&c, a->o, model);
+    settings_chat_options(&c, a->o, model);
     c.prefill_model = prefill_model;
     tdm_status status = check_thinking(&c, &info, err);
     if (!status) status = tdm_chat_open(out, model, a->machine, &c, err);

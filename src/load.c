@@ -3,40 +3,40 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
 #include "src/interrupt.h"
-#include "src/settings.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
 
 /* ---- Where things are ------------------------------------------------------------------------------------------ */
 
-static bool try_folder(char *out, size_t room, const char *folder)
+/* out: PATH_MAX bytes; the path without dots and links. */
+static bool try_folder(char *out, const char *folder)
 {
-    int n = snprintf(out, room, "%s/" BUILTIN_NAME, folder);
-    return n > 0 && (size_t)n < room && access(out, R_OK) == 0;
+    char path[PATH_MAX + 64];
+    int n = snprintf(path, sizeof path, "%s/" BUILTIN_NAME, folder);
+    return n > 0 && (size_t)n < sizeof path && realpath(path, out) && access(out, R_OK) == 0;
 }
 
 const char *load_builtin(void)
 {
-    static char path[PATH_MAX + 64];
+    static char path[PATH_MAX];
     const char *folder = getenv("TANDEM_DATADIR");
-    if (folder && folder[0]) return try_folder(path, sizeof path, folder) ? path : NULL;
+    if (folder && folder[0]) return try_folder(path, folder) ? path : NULL;
     char program[PATH_MAX], beside[PATH_MAX + 32];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n > 0) {
         program[n] = 0;
         *strrchr(program, '/') = 0;
         snprintf(beside, sizeof beside, "%s/../assets", program);
-        if (try_folder(path, sizeof path, beside)) return path;
+        if (try_folder(path, beside)) return path;
         snprintf(beside, sizeof beside, "%s/../share/tandem", program);
-        if (try_folder(path, sizeof path, beside)) return path;
+        if (try_folder(path, beside)) return path;
     }
-    if (try_folder(path, sizeof path, TANDEM_DATADIR) || try_folder(path, sizeof path, "assets")) return path;
+    if (try_folder(path, TANDEM_DATADIR) || try_folder(path, "assets")) return path;
     return NULL;
 }
 
@@ -136,35 +136,11 @@ tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
     return tdm_machine_open(out, &m, err);
 }
 
-/* ---- What holds ------------------------------------------------------------------------------------------------ */
-
-static uint64_t random_seed(void)
-{
-    uint32_t seed = 0; /* short enough to be typed again */
-    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) seed = (uint32_t)time(NULL);
-    return seed;
-}
-
-static tdm_kv kv_of(const options *o, option_id id, tdm_kv fallback)
-{
-    return (tdm_kv)options_int(o, id, fallback); /* the words stand in the order of tdm_kv */
-}
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
 
 tdm_kv load_kv(const options *o)
 {
-    return kv_of(o, OPTION_KV, TDM_KV_F16);
-}
-
-void load_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m)
-{
-    tdm_chat_defaults(out, m);
-    out->sampling.seed = random_seed();
-    for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(out, o, id);
-    out->context = (int)options_int(o, OPTION_CONTEXT, out->context);
-    out->kv = load_kv(o);
-    out->prefill_kv = kv_of(o, OPTION_PREFILL_KV, out->kv);
-    out->checkpoint_bytes = options_whole(o, OPTION_CHECKPOINT_MEMORY, out->checkpoint_bytes);
-    out->stops = (const char *const *)o->values[OPTION_STOP].list;
+    return (tdm_kv)options_int(o, OPTION_KV, TDM_KV_F16); /* the words stand in the order of tdm_kv */
 }
 
 void load_notes(const tdm_model *m)

@@ -19,8 +19,7 @@ typedef struct {
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err);
 tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);
 
-/* What holds for a chat: tdm_chat_defaults changed by the options; a random seed when none is given. The stops point into o. */
-void load_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m);
+/* --kv */
 tdm_kv load_kv(const options *o);
 /* The notes about a model that one should see: a replaced template, made-up weights; on stderr, one line each. */
 void load_notes(const tdm_model *m);

@@ -12,6 +12,7 @@
 #include "src/mains.h"
 #include "src/output.h"
 #include "src/script.h"
+#include "src/settings.h"
 #include "src/trace.h"
 #include "src/wait.h"
 
@@ -350,7 +351,7 @@ static tdm_status open_all(player *p, tdm_error *err)
     if (!status && prefill) status = load_model(&p->prefill_model, o, prefill, &(load_how){0}, err);
     if (!status) status = load_machine(&p->machine, o, err);
     if (status) return status;
-    load_chat_options(&p->settings, o, p->model);
+    settings_chat_options(&p->settings, o, p->model);
     p->settings.prefill_model = p->prefill_model;
     p->settings.ignore_eos = true;
     p->settings.max_tokens = p->script.max_tokens;

@@ -12,6 +12,7 @@
 #include "src/mains.h"
 #include "src/output.h"
 #include "src/play.h"
+#include "src/settings.h"
 #include "src/trace.h"
 #include "src/wait.h"
 
@@ -218,7 +219,7 @@ static tdm_status open_all(answer *a, tdm_error *err)
     if (status) return status;
     load_notes(a->model);
     tdm_model_describe(a->model, &info);
-    load_chat_options(&c, o, a->model);
+    settings_chat_options(&c, o, a->model);
     c.speculation = TDM_SPEC_OFF;
     if (c.think && !info.can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
     if (prefill) status = load_model(&a->prefill_model, o, prefill, &(load_how){0}, err);

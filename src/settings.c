@@ -1,6 +1,10 @@
 #include "src/settings.h"
 
 #include <inttypes.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "src/load.h"
 
 void settings_apply(tdm_chat_options *c, const options *o, option_id id)
 {
@@ -62,4 +66,25 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
     case OPTION_PACE: snprintf(out, room, "%g", c->pace_tps); break;
     default: break;
     }
+}
+
+/* ---- At the start ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t random_seed(void)
+{
+    uint32_t seed = 0; /* short enough to be typed again */
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) seed = (uint32_t)time(NULL);
+    return seed;
+}
+
+void settings_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m)
+{
+    tdm_chat_defaults(out, m);
+    out->sampling.seed = random_seed();
+    for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(out, o, id);
+    out->context = (int)options_int(o, OPTION_CONTEXT, out->context);
+    out->kv = load_kv(o);
+    out->prefill_kv = (tdm_kv)options_int(o, OPTION_PREFILL_KV, out->kv);
+    out->checkpoint_bytes = options_whole(o, OPTION_CHECKPOINT_MEMORY, out->checkpoint_bytes);
+    out->stops = (const char *const *)o->values[OPTION_STOP].list;
 }

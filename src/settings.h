@@ -7,6 +7,9 @@
 
 /* Takes the option's value, if it is given, into c. Options that aren't live are left alone. */
 void settings_apply(tdm_chat_options *c, const options *o, option_id id);
+/* What holds for a chat at its start: tdm_chat_defaults changed by the options; a random seed when none is given. The
+ * stops point into o. */
+void settings_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m);
 /* The value that holds in c, in the form that the option takes; "" for options that c doesn't have. */
 void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t room);
 
