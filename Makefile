@@ -102,7 +102,7 @@ $(B)/_tandem: $(B)/tandem
 # ---- Fuzz targets: tests/DIR/fuzz_X.c with its corpus in tests/DIR/corpus/X --------------------------------------
 
 FUZZERS := $(patsubst %.c,$(B)/%,$(FUZZ_C))
-$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)

@@ -21,6 +21,10 @@ struct input *input_self;
 
 enum { PENDING = RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_STATE_NUMERICARG | RL_STATE_VIMOTION |
                  RL_STATE_CHARSEARCH };
+enum {
+    SLOT_KEY = 1,       /* the one key of the slot map */
+    MACRO_STEPS = 1000, /* a macro that calls itself ends, too */
+};
 
 /* -- readline's hooks --------------------------------------------------------------------------------------------- */
 
@@ -28,7 +32,8 @@ static int next_byte(FILE *stream)
 {
     (void)stream;
     struct input *in = input_self;
-    return in->burst < in->burst_end ? *in->burst++ : EOF;
+    if (in->burst < in->burst_end) return *in->burst++;
+    return RL_ISSTATE(RL_STATE_READCMD) ? SLOT_KEY : EOF; /* nothing left: see end_pending_read() */
 }
 
 /* readline reads ahead while letters come, and leaves those out of a macro that is being recorded. */
@@ -99,6 +104,8 @@ static void step(struct input *in)
 {
     size_t actions = in->action_count;
     rl_callback_read_char();
+    /* It returns in the middle of a macro that holds a numeric argument. */
+    for (int i = 0; i < MACRO_STEPS && RL_ISSTATE(RL_STATE_MACROINPUT) && rl_executing_macro; i++) rl_callback_read_char();
     if (in->action_count > actions && in->submitted && !rl_end && !in->accepting &&
         in->actions[in->action_count - 1].action == ACTION_SUBMIT) {
         rl_insert_text(in->submitted); /* see accept_line() */
@@ -120,17 +127,39 @@ static int run_slot(int count, int key)
     return input_self->slot(count, key);
 }
 
-void input_run(struct input *in, rl_command_func_t *function)
+static int do_nothing(int count, int key)
 {
-    if (RL_ISSTATE(PENDING & ~RL_STATE_NUMERICARG)) input_cancel(in);
+    (void)count, (void)key;
+    return 0;
+}
+
+/* One step with the slot's command in place of the next key. */
+static void step_slot(struct input *in, rl_command_func_t *function)
+{
+    static const unsigned char slot_key[] = {SLOT_KEY};
     int recording = RL_ISSTATE(RL_STATE_MACRODEF); /* this key exists only here: it must not be recorded */
     RL_UNSETSTATE(RL_STATE_MACRODEF);
     in->slot = function;
     in->user_map = rl_get_keymap();
     rl_set_keymap(in->slot_map);
-    input_feed_raw(in, "\001", 1);
+    in->burst = slot_key;
+    in->burst_end = slot_key + (function != do_nothing);
+    step(in);
     if (rl_get_keymap() == in->slot_map) rl_set_keymap(in->user_map);
     if (recording) RL_SETSTATE(RL_STATE_MACRODEF);
+}
+
+/* A command may wait for one more character (^V, vi's r and f), which readline doesn't tell. It is stepped without one:
+ * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key. */
+static void end_pending_read(struct input *in)
+{
+    step_slot(in, do_nothing);
+}
+
+void input_run(struct input *in, rl_command_func_t *function)
+{
+    if (RL_ISSTATE(PENDING & ~RL_STATE_NUMERICARG)) input_cancel(in);
+    step_slot(in, function);
 }
 
 void input_close_list(struct input *in)
@@ -144,10 +173,11 @@ void input_close_list(struct input *in)
 void input_cancel(struct input *in)
 {
     input_close_list(in);
+    if (RL_ISSTATE(RL_STATE_VIMOTION | RL_STATE_CHARSEARCH)) input_feed_raw(in, "\033", 1);
     if (RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_STATE_NUMERICARG))
         input_feed_raw(in, "\007", 1);
-    rl_callback_sigcleanup(); /* and what an inputrc without an abort key leaves, and a pending ^V */
-    if (rl_last_func == rl_quoted_insert) rl_last_func = NULL;
+    if (RL_ISSTATE(PENDING)) rl_callback_sigcleanup(); /* an inputrc without an abort key */
+    end_pending_read(in);
     settle(in);
 }
 
@@ -205,7 +235,7 @@ struct input *input_open(const struct input_options *options, tdm_error *err)
     }
     in->slot_map = rl_make_bare_keymap();
     if (!in->slot_map) goto no_memory;
-    rl_bind_key_in_map('\001', run_slot, in->slot_map);
+    rl_bind_key_in_map(SLOT_KEY, run_slot, in->slot_map);
     input_self = in;
 
     rl_readline_name = "tandem";
@@ -380,6 +410,13 @@ static bool answer(struct input *in, unsigned char c)
     return true;
 }
 
+/* Does a longer key sequence begin with this byte? A search looks in the insertion map. */
+static bool is_prefix(unsigned char c)
+{
+    Keymap map = rl_editing_mode == 0 ? vi_insertion_keymap : rl_get_keymap();
+    return map[c].type == ISKMAP;
+}
+
 /* Gives readline a step's worth of the bytes of the first item. False when its last character is not complete yet. */
 static bool work_on_bytes(struct input *in)
 {
@@ -431,6 +468,13 @@ static bool work_on_bytes(struct input *in)
             }
         }
         input_close_list(in);
+        /* A prefix ends a search. readline would push it back behind the search, see close_gaps(). */
+        if (RL_ISSTATE(RL_STATE_ISEARCH) && is_prefix(c)) rl_callback_sigcleanup();
+        bool vi_command = rl_editing_mode == 0 && rl_get_keymap() == vi_movement_keymap && !RL_ISSTATE(PENDING);
+        if (c == 27 && n > 1 && vi_command && input_is_unbound(data, 2)) { /* Esc and a command, typed fast */
+            item->used++;
+            return true;
+        }
         in->burst = (const unsigned char *)data;
         in->burst_end = in->burst + end;
         step(in);
@@ -456,7 +500,8 @@ static void work_on_esc(struct input *in)
     } else if (RL_ISSTATE(RL_STATE_NSEARCH)) {
         input_cancel(in);
     } else if (RL_ISSTATE(RL_STATE_ISEARCH)) {
-        input_feed_raw(in, "\033", 1);
+        rl_callback_sigcleanup(); /* keeps what was found */
+        settle(in);
     } else if (in->esc_stops && !rl_end) {
         input_push_action(in, ACTION_STOP, 1);
     } else if (vi_command) { /* nothing begins with Esc there but the keys, which are events */

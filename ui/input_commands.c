@@ -251,9 +251,59 @@ static int command_complete(int count, int key)
     return rl_complete(count, key);
 }
 
+/* -- what readline can't be left to --------------------------------------------------------------------------------
+ *
+ * readline's abort is a longjmp. When the key that aborts isn't the first of its rl_callback_read_char() call (a macro,
+ * input pushed back), 8.2 jumps to a frame that has returned. So no sequence is left unbound, for which readline would
+ * abort, and Ctrl-G within a macro doesn't. */
+
+static int command_unbound(int count, int key)
+{
+    (void)count, (void)key;
+    input_self->bells++;
+    return 0;
+}
+
+static int command_abort(int count, int key)
+{
+    if (!rl_executing_macro) return rl_abort(count, key);
+    return rl_discard_argument();
+}
+
+/* A map behind a shadowed key (vi's Esc) stays as it is: what isn't bound there falls back to that key. */
+static void close_gaps(Keymap map, bool top)
+{
+    for (int c = 0; c < ANYOTHERKEY; c++) {
+        if (map[c].type == ISKMAP) {
+            Keymap sub = (Keymap)map[c].function;
+            if (sub && !sub[ANYOTHERKEY].function) close_gaps(sub, false);
+        } else if (map[c].type == ISFUNC && !map[c].function && !top) {
+            map[c].function = command_unbound;
+        } else if (map[c].type == ISFUNC && map[c].function == rl_abort && (c & 0x7f) == KEY_CTRL('G')) {
+            map[c].function = command_abort;
+        }
+    }
+}
+
+static void close_all_gaps(void)
+{
+    close_gaps(emacs_standard_keymap, true);
+    close_gaps(vi_insertion_keymap, true);
+    close_gaps(vi_movement_keymap, true);
+}
+
+bool input_is_unbound(const char *bytes, size_t n)
+{
+    int type = ISFUNC;
+    rl_command_func_t *f = rl_function_of_keyseq_len(bytes, n, NULL, &type);
+    return !f || (type == ISFUNC && f == command_unbound);
+}
+
 static int read_again(void)
 {
-    return rl_re_read_init_file(1, 0);
+    int result = rl_re_read_init_file(1, 0);
+    close_all_gaps();
+    return result;
 }
 
 static int command_read_inputrc(int count, int key)
@@ -346,6 +396,7 @@ void input_bind_commands(void)
     bind_default(vi_movement_keymap, "k", command_up, rl_get_previous_history, NULL);
     bind_default(vi_movement_keymap, "j", command_down, rl_get_next_history, NULL);
     bind_default(vi_movement_keymap, "v", tell_EDITOR, NULL, NULL);
+    close_all_gaps();
 }
 
 /* -- keys that come as events ------------------------------------------------------------------------------------- */
@@ -416,9 +467,7 @@ void input_do_key(struct input *in, const struct input_item *item)
         if (before + n <= sizeof sequence) {
             memcpy(sequence, rl_executing_keyseq, before);
             memcpy(sequence + before, raw, n);
-            int type;
-            rl_command_func_t *f = rl_function_of_keyseq_len(sequence, before + n, NULL, &type);
-            if (f && type != ISKMAP) {
+            if (!input_is_unbound(sequence, before + n)) {
                 input_feed_raw(in, raw, n);
                 return;
             }
@@ -427,7 +476,7 @@ void input_do_key(struct input *in, const struct input_item *item)
     }
     int type = ISFUNC;
     rl_command_func_t *bound = n ? rl_function_of_keyseq_len(raw, n, NULL, &type) : NULL;
-    if (type == ISKMAP) bound = NULL;
+    if (type == ISKMAP || bound == command_unbound) bound = NULL;
     bool walks = bound && type == ISFUNC && walks_history(bound);
     bool up = item->code == KEYCODE_UP && !item->mods, down = item->code == KEYCODE_DOWN && !item->mods;
     if (((up && up_is_ours()) || (down && can_move_lines(1))) && (!bound || walks)) {

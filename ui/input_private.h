@@ -76,6 +76,7 @@ void input_read_init_file(struct input *in, int (*read)(void));
 /* input_commands.c */
 void input_name_commands(void); /* before inputrc is read */
 void input_bind_commands(void); /* after it */
+bool input_is_unbound(const char *bytes, size_t n); /* in the present map */
 void input_do_key(struct input *in, const struct input_item *item);
 int input_command_insert(int count, int key);
 int input_command_accept(int count, int key);

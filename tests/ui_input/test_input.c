@@ -64,6 +64,17 @@ TEST(unknown_keys_insert_nothing)
     CHECK_STR("ab|", keys("a\030" UP "b")); /* breaks off the prefix; nothing above */
 }
 
+TEST(aborts_that_readline_would_not_survive)
+{
+    CHECK_STR("|", keys("+\177\023\030\033" WAIT)); /* a prefix within a search, then Esc */
+    CHECK_STR("a|", keys("\023\030q" WAIT "a"));
+    CHECK_STR("xz|", keys_with("\"\\C-o\": \"x\\C-xqz\"\n", "\017")); /* an unbound sequence within a macro */
+    CHECK_STR("xz|", keys_with("\"\\C-o\": \"x\\C-x\\C-gz\"\n", "\017"));
+    CHECK_STR("xz|", keys_with("\"\\C-o\": \"x\\e4\\C-gz\"\n", "\017"));
+    CHECK_STR("|ab", keys_with(VI, "ab\033h")); /* Esc and h in one read are Esc and h */
+    CHECK_STR("|ab", keys_with(VI, "ab\033" WAIT "\033h"));
+}
+
 TEST(undo)
 {
     CHECK_STR("ab|", keys("ab" B "pasted text\nmore" E WAIT "\037"));
@@ -322,7 +333,8 @@ TEST(unread_keys_go_back)
     CHECK_STR("| 1 1 1 jjq 0", play(&(struct play){.then = unread}, ""));
 }
 
-TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing), T(undo), T(paste_is_text),
+TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing),
+          T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text),
           T(history), T(multi_line_moves), T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins),
           T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
           T(unread_keys_go_back))
