@@ -39,6 +39,8 @@ ISA_dotprod := -march=armv8.2-a+dotprod
 ISA_i8mm   := -march=armv8.2-a+dotprod+i8mm
 
 find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
+TEST_LIBS_test_term := -lvterm
+
 X86_ONLY  := %_avx2.c %_avx512.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
