@@ -215,15 +215,14 @@ char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours
         const struct canvas_cell *line = canvas->cells + (size_t)row * (size_t)canvas->cols;
         for (int col = 0, next; col < canvas->cols; col = next) {
             struct theme_look look = theme_look(theme, colours, line[col].style);
-            bool drawn = false, simple = true;
+            bool drawn = false;
             for (next = col; next < canvas->cols; next++) {
                 if (!same_look(look, theme_look(theme, colours, line[next].style))) break;
-                bool wide = line[next].width != 1;
-                if (wide && next > col && simple) break; /* wide characters are placed one by one */
-                if (wide && line[next].width == 2) {
-                    simple = false;
+                bool apart = line[next].width != 1 || line[next].n > 1; /* wide ones and marks stand alone */
+                if (apart && next > col) break;
+                if (apart) {
                     drawn = true;
-                    next += next + 1 < canvas->cols ? 2 : 1;
+                    next += line[next].width == 2 && next + 1 < canvas->cols ? 2 : 1;
                     break;
                 }
                 drawn = drawn || line[next].point[0] != ' ';
@@ -241,8 +240,14 @@ char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours
                 fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x, y,
                         (next - col) * CELL_W, CELL_H, colour);
             if (!drawn) continue;
-            fprintf(file, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"%s\"%s%s%s>", x, y + 14,
-                    (next - col) * CELL_W, reverse ? ground : colour,
+            /* Beyond ASCII, fonts differ in width: each cell says where it stands. */
+            bool ascii = true;
+            for (int c = col; c < next; c++) ascii = ascii && line[c].n == 1 && line[c].point[0] < 0x80;
+            fprintf(file, "<text y=\"%d\" x=\"%d", y + 14, x);
+            for (int c = col + 1; !ascii && c < next; c++)
+                if (line[c].n) fprintf(file, " %d", PAD + c * CELL_W);
+            if (ascii) fprintf(file, "\" textLength=\"%d", (next - col) * CELL_W);
+            fprintf(file, "\" fill=\"%s\"%s%s%s>", reverse ? ground : colour,
                     look.attributes & STYLE_BOLD ? " font-weight=\"bold\"" : "",
                     look.attributes & STYLE_ITALIC ? " font-style=\"italic\"" : "",
                     look.attributes & STYLE_UNDERLINE ? " text-decoration=\"underline\"" : "");

@@ -166,6 +166,7 @@ static struct place last_page(struct transcript *t, const struct view *view)
 
 static void set_anchor(struct transcript *t)
 {
+    struct anchor was = t->anchor;
     memset(&t->anchor, 0, sizeof t->anchor);
     if (t->top.turn >= t->n) return;
     const struct turn_lines *l = t->turns[t->top.turn];
@@ -175,7 +176,12 @@ static void set_anchor(struct transcript *t)
     t->anchor.blank = line < gap;
     if (line < gap) return;
     t->anchor.part = turn_part_at(l, line - gap, &t->anchor.line);
-    t->anchor.source = lines_source(&l->part[t->anchor.part], t->anchor.line);
+    const struct lines *part = &l->part[t->anchor.part];
+    t->anchor.source = lines_source(part, t->anchor.line);
+    /* Going through several widths, the first word in view stays the one that counts. */
+    if (was.id == t->anchor.id && was.part == t->anchor.part && !was.blank && was.source > t->anchor.source &&
+        (t->anchor.line + 1 >= part->n || was.source < lines_source(part, t->anchor.line + 1)))
+        t->anchor.source = was.source;
 }
 
 /* Puts the top back to where the anchor says, after renderings have changed. */
