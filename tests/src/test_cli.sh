@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# The commands as a user calls them: exit statuses, messages, pipes, full disks, pages made from the tables. Needs no
+# more than the tree: the built-in model and the small ones in tests/goldens.
+set -u
+program=$(realpath "${TANDEM:-build/tandem}")
+tmp=$(mktemp -d /tmp/tandem-cli-XXXXXX)
+trap 'rm -rf "$tmp"' EXIT
+export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
+unset HF_HOME HF_HUB_CACHE TANDEM_DATADIR
+tiny=tests/goldens/tiny-a
+builtin=assets/tandem-demo-51m-q6_k.gguf
+
+check() { # name, then a condition's command
+    local name=$1
+    shift
+    if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
+}
+# Runs the program; its output, errors and status are in $out, $err and $status.
+tandem() {
+    out=$("$program" "$@" 2>"$tmp/err")
+    status=$?
+    err=$(<"$tmp/err")
+}
+fails() { # name, expected status, expected beginning of the one line, arguments...
+    local name=$1 want=$2 message=$3
+    shift 3
+    tandem "$@"
+    if [[ $status == "$want" && -z $out && $err == "$message"* && $(wc -l <"$tmp/err") == 1 ]]; then
+        echo "ok $name"
+    else
+        printf '# status %s, out "%s", err "%s"\n' "$status" "$out" "$err"
+        echo "not ok $name"
+    fi
+}
+is_json() { python3 -c 'import json,sys; [json.loads(l) for l in sys.stdin]' 2>/dev/null; }
+
+# Wrong use: status 2, one line with the nearest name.
+fails 'unknown command' 2 "tandem: unknown command 'rnu'; did you mean 'run'?" rnu
+fails 'unknown option' 2 "tandem: run: unknown option '--tmep'; did you mean '--temp'?" run --tmep 1
+fails 'value out of range' 2 "tandem: --top-p: '7' is not allowed; expected 0 to 1" run --top-p 7 x
+fails 'missing value' 2 'tandem: --messages needs a value' render --messages
+fails 'nothing to evaluate' 2 'tandem eval: needs one of' eval --perplexity
+fails 'nothing to print' 2 'tandem eval: needs --logits' eval --ids 1
+fails 'render without messages' 2 'tandem render: needs --messages' render
+fails 'convert without names' 2 'tandem convert: expected IN and OUT.gguf' convert x
+
+# Failures: status 1, one line.
+fails 'no such model' 1 'tandem: ' info -m "$tmp/none.gguf"
+head -c 5000 $builtin >"$tmp/cut.gguf"
+fails 'truncated model' 1 'tandem: ' info -m "$tmp/cut.gguf"
+fails 'no such text' 1 "tandem: $tmp/none: can't be opened" eval --text-file "$tmp/none" --perplexity
+TANDEM_DATADIR=$tmp fails 'how to get a model' 1 'tandem: the built-in model (tandem-demo-51m-q6_k.gguf) was not found' tokenize x
+fails 'id beyond the vocabulary' 2 'tandem: token 1: id 512 is not below' eval -m $tiny --ids 1,512 --perplexity
+fails 'ids that are none' 1 'tandem: --ids: byte 2: expected a token id' eval -m $tiny --ids 1,x --perplexity
+
+# Pages from the tables.
+tandem --version
+check 'version' test "$status" = 0 -a "${out%%$'\n'*}" = "tandem $(sed -n 's/^VERSION := //p' Makefile)"
+for words in MIT readline 'GNU General Public License, version 3' 'CC BY-SA 4.0'; do
+    check "version says $words" grep -qF "$words" <<<"$out"
+done
+tandem --help
+commands=$(awk '/^  [a-z]+ /{print $1}' <<<"$out" | grep -v tandem)
+check 'help lists commands' test "$(wc -w <<<"$commands")" -ge 8
+"$program" --man >"$tmp/tandem.1"
+"$program" --completion-bash >"$tmp/bash"
+"$program" --completion-zsh >"$tmp/zsh"
+missing=
+for command in $commands; do
+    grep -q "fB$command" "$tmp/tandem.1" && grep -qw "$command" "$tmp/bash" && grep -q "'$command:" "$tmp/zsh" ||
+        missing+=" $command"
+    for option in $("$program" $command --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+        name=${option#--}
+        grep -qF -- "\\-\\-${name//-/\\-}" "$tmp/tandem.1" && grep -qe "$option" "$tmp/bash" && grep -qe "$option" "$tmp/zsh" ||
+            missing+=" $command:$option"
+    done
+done
+check 'man page and completions hold every command and option' test -z "$missing"
+check 'bash reads its completion' bash -n "$tmp/bash"
+completed=$(bash -c "source '$tmp/bash'; COMP_WORDS=(tandem run --pipeline sl); COMP_CWORD=3; _tandem; echo \${COMPREPLY[*]}")
+check 'bash completes a choice' test "$completed" = slots
+completed=$(bash -c "source '$tmp/bash'; COMP_WORDS=(tandem tok); COMP_CWORD=1; _tandem; echo \${COMPREPLY[*]}")
+check 'bash completes a command' test "$completed" = tokenize
+if command -v man >/dev/null; then
+    check 'man page without warnings' test -z "$(man --warnings -l "$tmp/tandem.1" 2>&1 >/dev/null)"
+else
+    echo 'skip man page without warnings: man is not installed'
+fi
+
+# Text.
+tandem tokenize -m $tiny/tokenizer.json 'Hello world'
+check 'tokenize' test "$status" = 0 -a -n "$out"
+check 'tokenize and back' test "$("$program" tokenize -m $tiny --decode "$out")" = 'Hello world'
+check 'tokenize --json and back' \
+    test "$("$program" tokenize -m $tiny --json 'a  b' | "$program" tokenize -m $tiny --decode)" = 'a  b'
+check 'tokenize standard input' test "$(printf 'Hello world' | "$program" tokenize -m $tiny)" = "$out"
+printf '[{"role":"user","content":" Hi "}]' >"$tmp/m.json"
+check 'render' test "$("$program" render --messages "$tmp/m.json"; echo .)" = \
+    $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n.'
+echo '[{"role":"system","content":"x"}]' >"$tmp/m.json"
+fails 'render refuses' 1 'tandem: ' render --messages "$tmp/m.json"
+echo '[{"role":"king","content":"x"}]' >"$tmp/m.json"
+fails 'render: no such role' 1 "tandem: $tmp/m.json: message 1: expected" render --messages "$tmp/m.json"
+echo '[{"role":' >"$tmp/m.json"
+fails 'render: not JSON' 1 "tandem: $tmp/m.json: byte" render --messages "$tmp/m.json"
+
+# Models.
+tandem info
+check 'info' grep -q '^layers  *12, every 4 full attention' <<<"$out"
+check 'info names what was skipped' grep -q '^skipped  *15 MTP tensors' <<<"$out"
+if command -v python3 >/dev/null; then
+    check 'info --json' is_json < <("$program" info --json)
+else
+    echo 'skip info --json: python3 is not installed'
+fi
+tandem eval -m $tiny --ids '1 2 3' --perplexity
+check 'perplexity' grep -qE '^perplexity [0-9.]+ tokens 2$' <<<"$out"
+tandem eval -m $tiny --ids 1,2,3 --logits "$tmp/l" --last
+check 'logits of the last row' test "$status" = 0 -a "$(stat -c %s "$tmp/l")" -gt 2048 -a "$(stat -c %s "$tmp/l")" -lt 2400
+tandem convert $tiny "$tmp/tiny.gguf" --type bf16
+check 'convert' test "$status" = 0 -a "$("$program" eval -m "$tmp/tiny.gguf" --ids 1,2,3 --perplexity)" = \
+    "$("$program" eval -m $tiny --ids 1,2,3 --perplexity)"
+
+# Where output can't go.
+"$program" info >/dev/full 2>"$tmp/err"
+check 'full disk' test $? = 1 -a "$(<"$tmp/err")" = 'tandem: standard output: No space left on device'
+"$program" info 2>"$tmp/err" >&-
+check 'closed standard output' test $? = 1 -a "$(wc -l <"$tmp/err")" = 1
+{ "$program" --man; echo $? >"$tmp/status"; } 2>"$tmp/err" | true
+check 'closed pipe' test "$(<"$tmp/status")" -le 1 -a "$(wc -l <"$tmp/err")" -le 1
+fails 'logits to a full disk' 1 "tandem: /dev/full: can't be written" eval -m $tiny --ids 1,2,3 --logits /dev/full
+
+# Configuration.
+mkdir -p "$tmp/config/tandem"
+printf 'temp = 0.25\nmodel = %s\n' $tiny >"$tmp/config/tandem/config"
+tandem config --top-k 3
+check 'config: from the file' grep -qE '^temp +0.25 +configuration file$' <<<"$out"
+check 'config: from the command line' grep -qE '^top-k +3 +command line$' <<<"$out"
+check 'config: default' grep -qE '^pipeline +tandem +default$' <<<"$out"
+check 'config: from the model' grep -qE '^top-p .* model file$' < <("$program" config -m $builtin)
+echo 'tmep = 1' >"$tmp/config/tandem/config"
+fails 'wrong configuration' 2 "tandem: $tmp/config/tandem/config:1: unknown option 'tmep'; did you mean 'temp'?" config
