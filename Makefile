@@ -34,7 +34,7 @@ ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenbl
 UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 
 ISA_avx2   := -mavx2 -mfma -mf16c
-ISA_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512bf16 -mfma -mf16c
+ISA_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512bf16 -mfma -mf16c -O3
 ISA_dotprod := -march=armv8.2-a+dotprod
 ISA_i8mm   := -march=armv8.2-a+dotprod+i8mm
 

@@ -39,7 +39,7 @@ int kernels_available(const struct kernels **out, int room)
     sets[n++] = &kernels_scalar;
 #if defined __x86_64__
     (void)has_avx2;
-    (void)has_avx512;
+    if (has_avx512()) sets[n++] = &kernels_avx512;
 #endif
     for (int i = 0; i < n && i < room; i++) out[i] = sets[i];
     return n < room ? n : room;

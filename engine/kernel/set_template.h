@@ -25,6 +25,9 @@ static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
 #include "engine/kernel/elementwise_template.h"
 #include "engine/kernel/delta_template.h"
 #include "engine/kernel/attend_template.h"
+#ifdef SET_BF16
+#include "engine/kernel/bf16_avx512.h"
+#endif
 
 static enum panel_kind set_panel_of(enum type type)
 {

@@ -1,0 +1,75 @@
+/* bfloat16 products of AVX-512: part of the avx512 set (set_template.h, SET_BF16). Activations are rounded to
+ * bfloat16; one output is the sum over ascending pairs of columns, each one vdpbf16ps (odd product first, subnormals
+ * taken as zero). */
+#ifndef TANDEM_KERNEL_BF16_AVX512_H
+#define TANDEM_KERNEL_BF16_AVX512_H
+
+enum { BF16_VECTORS = 2, BF16_TOKENS = 12, BF16_PAIRS = 128 /* walked for all tokens before the next: 16 KiB of weights */ };
+
+static ALWAYS_INLINE size_t bf16_stride(uint32_t cols)
+{
+    return ((size_t)cols + 31) / 32 * 32;
+}
+
+static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
+{
+    size_t stride = bf16_stride(p->cols);
+    for (uint32_t t = t0; t < t1; t++) {
+        uint16_t *out = (uint16_t *)p->data + t * stride;
+        const float *in = x + t * ldx;
+        for (uint32_t c = 0; c < stride; c += 16) {
+            vf y = c < p->cols ? vf_load_n(in + c, p->cols - c) : vf_set(0);
+            _mm256_storeu_si256((__m256i *)(out + c), (__m256i)_mm512_cvtneps_pbh(y));
+        }
+    }
+}
+
+static ALWAYS_INLINE void bf16_tile(const uint32_t *w, uint32_t pairs, uint32_t tokens, const uint16_t *x, size_t ldx,
+                                    float *acc)
+{
+    vf sum[BF16_TOKENS][BF16_VECTORS];
+    UNROLL for (uint32_t t = 0; t < tokens; t++)
+        UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) sum[t][v] = vf_load(acc + t * TILE_ROWS + v * LANES);
+    for (uint32_t c = 0; c < pairs; c++, w += TILE_ROWS) {
+        __m512bh row[BF16_VECTORS];
+        UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) row[v] = (__m512bh)_mm512_loadu_si512(w + v * LANES);
+        UNROLL for (uint32_t t = 0; t < tokens; t++) {
+            int32_t pair;
+            memcpy(&pair, x + t * ldx + 2 * c, sizeof pair);
+            __m512bh by = (__m512bh)_mm512_set1_epi32(pair);
+            UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) sum[t][v] = _mm512_dpbf16_ps(sum[t][v], row[v], by);
+        }
+    }
+    UNROLL for (uint32_t t = 0; t < tokens; t++)
+        UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) vf_store(acc + t * TILE_ROWS + v * LANES, sum[t][v]);
+}
+
+#define BF16_CASE(n) case n: bf16_tile(w, pairs, n, x, ldx, acc); break;
+
+static void bf16_chunk(const uint32_t *w, uint32_t pairs, uint32_t tokens, const uint16_t *x, size_t ldx, float *acc)
+{
+    switch (tokens) {
+        BF16_CASE(1) BF16_CASE(2) BF16_CASE(3) BF16_CASE(4) BF16_CASE(5) BF16_CASE(6)
+        BF16_CASE(7) BF16_CASE(8) BF16_CASE(9) BF16_CASE(10) BF16_CASE(11) BF16_CASE(12)
+    }
+}
+
+static void bf16_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                              float *acc)
+{
+    const uint32_t *w = (const uint32_t *)((const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols));
+    size_t ldx = bf16_stride(p->cols);
+    const uint16_t *x = (const uint16_t *)p->data + t0 * ldx;
+    uint32_t all = (m->cols + 1) / 2, pieces = (tokens + BF16_TOKENS - 1) / BF16_TOKENS;
+
+    memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
+    for (uint32_t c = 0; c < all; c += BF16_PAIRS) {
+        uint32_t pairs = all - c < BF16_PAIRS ? all - c : BF16_PAIRS;
+        for (uint32_t i = 0; i < pieces; i++) {
+            uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
+            bf16_chunk(w + (size_t)c * TILE_ROWS, pairs, to - from, x + from * ldx + 2 * c, ldx, acc + from * TILE_ROWS);
+        }
+    }
+}
+
+#endif
