@@ -3,9 +3,10 @@
 
 typedef uint8_t bytes64 __attribute__((vector_size(64), may_alias, aligned(64)));
 
-/* w = scale * (q - 128) - min; q: [steps][16 rows][4 columns], scale, min: [sub-blocks][16 rows]. */
+/* w = scale * (q - 128) - 128 * min; q: [steps][16 rows][4 columns], scale, min: [sub-blocks][16 rows]. The minimum is
+ * divided by 128 (exactly) because it meets -128 times the sum of the activations. */
 struct expanded {
-    const uint8_t *q; /* into the packed weights, or buffer */
+    const uint8_t *q; /* the packed weights, or buffer */
     float scale[16 * HALF_ROWS] __attribute__((aligned(64)));
     float min[16 * HALF_ROWS] __attribute__((aligned(64)));
     uint8_t buffer[GROUP_COLS / 4 * STEP_BYTES] __attribute__((aligned(64)));
@@ -42,29 +43,24 @@ static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8
     }
 }
 
-static ALWAYS_INLINE void expand_halves(float *out, const uint16_t *in, uint32_t n)
+static ALWAYS_INLINE void expand_scales(enum scale_form form, const uint8_t *packed, uint32_t n, struct expanded *e)
 {
-    for (uint32_t i = 0; i < n; i += LANES) vf_store(out + i, vf_load_f16(in + i));
-}
-
-static void expand_scales(const struct layout *l, const uint8_t *packed, uint32_t blocks, struct expanded *e)
-{
-    uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
     const uint16_t *halves = (const uint16_t *)packed;
-    if (l->form == SCALE_F16 || l->form == SCALE_F16_MIN) {
-        expand_halves(e->scale, halves, n);
-        if (l->form == SCALE_F16_MIN)
+    if (form == SCALE_F16 || form == SCALE_F16_MIN) {
+        for (uint32_t i = 0; i < n; i += LANES) vf_store(e->scale + i, vf_load_f16(halves + i));
+        if (form == SCALE_F16_MIN) /* the file adds it */
             for (uint32_t i = 0; i < n; i += LANES)
-                vf_store(e->min + i, vf_sub(vf_set(0), vf_load_f16(halves + n + i)));
+                vf_store(e->min + i, vf_mul(vf_set(-1.0f / 128), vf_load_f16(halves + n + i)));
         return;
     }
-    const uint16_t *d = (const uint16_t *)(packed + n * (l->form == SCALE_BYTE_MIN ? 2 : 1));
+    const uint16_t *d = (const uint16_t *)(packed + n * (form == SCALE_BYTE_MIN ? 2 : 1));
     for (uint32_t r = 0; r < HALF_ROWS; r += LANES) {
-        vf scale = vf_load_f16(d + r), min = l->form == SCALE_SIGNED ? vf_set(0) : vf_load_f16(d + HALF_ROWS + r);
+        vf scale = vf_load_f16(d + r), min = scale;
+        if (form != SCALE_SIGNED) min = vf_mul(vf_load_f16(d + HALF_ROWS + r), vf_set(1.0f / 128));
         for (uint32_t i = r; i < n; i += HALF_ROWS) {
-            if (l->form == SCALE_SIGNED) {
+            if (form == SCALE_SIGNED) {
                 vf_store(e->scale + i, vf_mul(scale, vf_from_int(vi_load_int8((const int8_t *)packed + i))));
-            } else if (l->form == SCALE_BYTE_MIN) {
+            } else if (form == SCALE_BYTE_MIN) {
                 vf_store(e->scale + i, vf_mul(scale, vf_from_int(vi_load_uint8(packed + i))));
                 vf_store(e->min + i, vf_mul(min, vf_from_int(vi_load_uint8(packed + n + i))));
             } else {
@@ -76,19 +72,30 @@ static void expand_scales(const struct layout *l, const uint8_t *packed, uint32_
     }
 }
 
-/* One half's group of `blocks` blocks: its quants and its scales. */
-static void expand(const struct layout *l, const uint8_t *quants, const uint8_t *scales, uint32_t blocks,
+/* One half's group of `blocks` blocks: its scales and, if asked for, its quants (else they stay packed). */
+static void expand(const struct layout *l, const uint8_t *quants, const uint8_t *scales, uint32_t blocks, bool bytes,
                    struct expanded *e)
 {
-    uint8_t offset = (uint8_t)(128 - l->offset);
+    uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
+    switch (l->form) {
+    case SCALE_F16: expand_scales(SCALE_F16, scales, n, e); break;
+    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, scales, n, e); break;
+    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, scales, n, e); break;
+    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, scales, n, e); break;
+    default: expand_scales(SCALE_BYTE_MIN, scales, n, e); break;
+    }
+    if (!bytes || l->bits == 8) {
+        e->q = quants;
+        return;
+    }
+    uint8_t offset = l->table ? 0 : (uint8_t)(128 - l->offset);
     e->q = e->buffer;
     switch (l->bits) {
-    case 8: e->q = quants; break;
     case 6: expand_bits(6, offset, quants, e->buffer, blocks); break;
     case 5: expand_bits(5, offset, quants, e->buffer, blocks); break;
-    case 4: expand_bits(4, l->table ? 0 : offset, quants, e->buffer, blocks); break;
+    case 4: expand_bits(4, offset, quants, e->buffer, blocks); break;
     case 3: expand_bits(3, offset, quants, e->buffer, blocks); break;
-    case 2: expand_bits(2, offset, quants, e->buffer, blocks); break;
+    default: expand_bits(2, offset, quants, e->buffer, blocks); break;
     }
     if (l->table) {
         uint8_t table[16] __attribute__((aligned(16)));
@@ -96,5 +103,4 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
         for (uint32_t s = 0; s < blocks * BLOCK_STEPS; s++)
             bytes_look_up(e->buffer + STEP_BYTES * s, e->buffer + STEP_BYTES * s, table);
     }
-    expand_scales(l, scales, blocks, e);
 }

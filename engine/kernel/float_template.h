@@ -4,61 +4,94 @@
 
 enum { CHUNK_COLS = 128 };
 
-/* acc[token][row] += sum over n columns; w: [n][TILE_ROWS], x: [tokens] rows of the panel, ldx apart. */
-static ALWAYS_INLINE void float_tile(const float *w, uint32_t n, uint32_t vectors, uint32_t tokens, const float *x,
+/* acc[tokens][TILE_ROWS] += sum over n columns, for FLOAT_VECTORS vectors of rows from row r. w: columns of a tile as
+ * they are packed in `type`, or widened (F32); x: [tokens] rows of the panel, ldx apart. type and tokens are constants
+ * after inlining. */
+static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, uint32_t n, uint32_t tokens, const float *x,
                                      size_t ldx, float *acc)
 {
     vf sum[FLOAT_TOKENS][FLOAT_VECTORS];
+    const float *w32 = (const float *)w + r;
+    const uint16_t *w16 = (const uint16_t *)w + (type == TYPE_BF16 ? 2 * r : r);
+    acc += r;
     UNROLL for (uint32_t t = 0; t < tokens; t++)
-        UNROLL for (uint32_t v = 0; v < vectors; v++) sum[t][v] = vf_load(acc + t * TILE_ROWS + v * LANES);
-    for (uint32_t c = 0; c < n; c++, w += TILE_ROWS) {
+        UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_load(acc + t * TILE_ROWS + v * LANES);
+    uint32_t c = 0;
+    if (type == TYPE_BF16)
+        for (; c + 2 <= n; c += 2, w16 += 2 * TILE_ROWS)
+            UNROLL for (uint32_t odd = 0; odd < 2; odd++) {
+                vf row[FLOAT_VECTORS];
+                UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) row[v] = vf_load_bf16_pair(w16 + 2 * v * LANES, odd);
+                UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                    vf by = vf_set(x[t * ldx + c + odd]);
+                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
+                }
+                if (tokens == 1)
+                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) prefetch(w16 + 2 * v * LANES + AHEAD / 2);
+            }
+    for (; c < n; c++, w32 += TILE_ROWS, w16 += TILE_ROWS) {
         vf row[FLOAT_VECTORS];
-        UNROLL for (uint32_t v = 0; v < vectors; v++) row[v] = vf_load(w + v * LANES);
+        UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) {
+            row[v] = type == TYPE_F32   ? vf_load(w32 + v * LANES)
+                     : type == TYPE_F16 ? vf_load_f16(w16 + v * LANES)
+                                        : vf_load_bf16_pair(w16 + 2 * v * LANES, 0); /* an odd last column */
+            if (tokens == 1 && type != TYPE_BF16)
+                prefetch(type == TYPE_F32 ? (const char *)(w32 + v * LANES) + AHEAD : (const char *)(w16 + v * LANES) + AHEAD);
+        }
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
             vf by = vf_set(x[t * ldx + c]);
-            UNROLL for (uint32_t v = 0; v < vectors; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
+            UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
         }
     }
     UNROLL for (uint32_t t = 0; t < tokens; t++)
-        UNROLL for (uint32_t v = 0; v < vectors; v++) vf_store(acc + t * TILE_ROWS + v * LANES, sum[t][v]);
+        UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) vf_store(acc + t * TILE_ROWS + v * LANES, sum[t][v]);
 }
 
-#define FLOAT_CASE(n)                                                                                                   \
+#define FLOAT_CASE(type, n)                                                                                             \
     case n:                                                                                                             \
         if (n <= FLOAT_TOKENS)                                                                                          \
             for (uint32_t r = 0; r < TILE_ROWS; r += FLOAT_VECTORS * LANES)                                             \
-                float_tile(w + r, cols, FLOAT_VECTORS, n <= FLOAT_TOKENS ? n : 1, x, ldx, acc + r);                     \
+                float_tile(type, w, r, cols, n <= FLOAT_TOKENS ? n : 1, x, ldx, acc);                                   \
         break;
 
-static void float_chunk(const float *w, uint32_t cols, uint32_t tokens, const float *x, size_t ldx, float *acc)
-{
-    switch (tokens) {
-        FLOAT_CASE(1) FLOAT_CASE(2) FLOAT_CASE(3) FLOAT_CASE(4) FLOAT_CASE(5) FLOAT_CASE(6)
-        FLOAT_CASE(7) FLOAT_CASE(8) FLOAT_CASE(9) FLOAT_CASE(10) FLOAT_CASE(11) FLOAT_CASE(12)
+#define FLOAT_CHUNK(name, type)                                                                                         \
+    static void name(const void *w, uint32_t cols, uint32_t tokens, const float *x, size_t ldx, float *acc)             \
+    {                                                                                                                   \
+        switch (tokens) {                                                                                               \
+            FLOAT_CASE(type, 1) FLOAT_CASE(type, 2) FLOAT_CASE(type, 3) FLOAT_CASE(type, 4)                             \
+            FLOAT_CASE(type, 5) FLOAT_CASE(type, 6) FLOAT_CASE(type, 7) FLOAT_CASE(type, 8)                             \
+            FLOAT_CASE(type, 9) FLOAT_CASE(type, 10) FLOAT_CASE(type, 11) FLOAT_CASE(type, 12)                          \
+        }                                                                                                               \
     }
+
+FLOAT_CHUNK(float_chunk_f32, TYPE_F32)
+FLOAT_CHUNK(float_chunk_f16, TYPE_F16)
+FLOAT_CHUNK(float_chunk_bf16, TYPE_BF16)
+
+/* Columns [0, n) of a tile that starts at `in`, to w[n][TILE_ROWS]. */
+static void float_widen(enum type type, const uint16_t *in, uint32_t n, float *w)
+{
+    uint32_t c = 0;
+    if (type == TYPE_BF16)
+        for (; c < n; c += 2, in += 2 * TILE_ROWS)
+            for (uint32_t odd = 0; odd < 2 && c + odd < n; odd++)
+                for (uint32_t r = 0; r < TILE_ROWS; r += LANES)
+                    vf_store(w + (c + odd) * TILE_ROWS + r, vf_load_bf16_pair(in + 2 * r, odd));
+    else
+        for (; c < n; c++, in += TILE_ROWS)
+            for (uint32_t r = 0; r < TILE_ROWS; r += LANES) vf_store(w + c * TILE_ROWS + r, vf_load_f16(in + r));
 }
 
-/* Columns [c, c + n) of a tile to w[n][TILE_ROWS]; c is a multiple of CHUNK_COLS. */
-static void float_widen(enum type type, const uint8_t *tile, uint32_t c, uint32_t n, float *w)
-{
-    const uint16_t *in = (const uint16_t *)tile + (size_t)c * TILE_ROWS;
-    if (type == TYPE_F16) {
-        for (uint32_t i = 0; i < n * TILE_ROWS; i += LANES) vf_store(w + i, vf_load_f16(in + i));
-        return;
-    }
-    for (uint32_t i = 0; i < (n + 1) / 2; i++, in += 2 * TILE_ROWS)
-        for (uint32_t r = 0; r < TILE_ROWS; r++) {
-            w[2 * i * TILE_ROWS + r] = bf16_widen(in[2 * r]);
-            if (2 * i + 1 < n) w[(2 * i + 1) * TILE_ROWS + r] = bf16_widen(in[2 * r + 1]);
-        }
-}
-
-static ALWAYS_INLINE void float_pieces(const float *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx, float *acc)
+static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx, float *acc)
 {
     uint32_t pieces = (tokens + FLOAT_TOKENS - 1) / FLOAT_TOKENS;
     for (uint32_t i = 0; i < pieces; i++) {
         uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
-        float_chunk(w, n, to - from, x + from * ldx, ldx, acc + from * TILE_ROWS);
+        const float *at = x + from * ldx;
+        float *out = acc + from * TILE_ROWS;
+        if (type == TYPE_F32) float_chunk_f32(w, n, to - from, at, ldx, out);
+        else if (type == TYPE_F16) float_chunk_f16(w, n, to - from, at, ldx, out);
+        else float_chunk_bf16(w, n, to - from, at, ldx, out);
     }
 }
 
@@ -79,10 +112,13 @@ static void float_tile_product(const struct matrix *m, const struct panel *p, ui
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += CHUNK_COLS) {
         uint32_t n = m->cols - c < CHUNK_COLS ? m->cols - c : CHUNK_COLS;
-        const float *chunk = w;
-        if (m->type == TYPE_F32) chunk = (const float *)packed + (size_t)c * TILE_ROWS;
-        else float_widen(m->type, packed, c, n, w);
-        float_pieces(chunk, n, tokens, x + c, ldx, acc);
+        const uint8_t *chunk = packed + (size_t)c * TILE_ROWS * (m->type == TYPE_F32 ? 4 : 2);
+        if (m->type == TYPE_F32 || tokens <= 2 * FLOAT_TOKENS) { /* widened in registers, once for each piece */
+            float_pieces(m->type, chunk, n, tokens, x + c, ldx, acc);
+        } else {
+            float_widen(m->type, (const uint16_t *)chunk, n, w);
+            float_pieces(TYPE_F32, w, n, tokens, x + c, ldx, acc);
+        }
     }
 }
 
@@ -103,15 +139,15 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t bits = blocks * (size_t)l->block_bytes, scale_bytes = layout_scale_bytes(l, blocks);
         for (uint32_t half = 0; half < 2; half++) {
-            expand(l, packed + half * bits, packed + 2 * bits + half * scale_bytes, blocks, &e);
+            expand(l, packed + half * bits, packed + 2 * bits + half * scale_bytes, blocks, true, &e);
             for (uint32_t i = 0; i < blocks * BLOCK_COLS; i++)
                 for (uint32_t r = 0; r < HALF_ROWS; r++) {
                     uint32_t at = i / l->sub * HALF_ROWS + r;
                     float weight = e.scale[at] * (float)(e.q[i / 4 * STEP_BYTES + 4 * r + i % 4] - 128);
-                    w[i * TILE_ROWS + half * HALF_ROWS + r] = minima ? weight - e.min[at] : weight;
+                    w[i * TILE_ROWS + half * HALF_ROWS + r] = minima ? weight - 128 * e.min[at] : weight;
                 }
         }
-        float_pieces(w, blocks * BLOCK_COLS, tokens, x + c, ldx, acc);
+        float_pieces(TYPE_F32, w, blocks * BLOCK_COLS, tokens, x + c, ldx, acc);
         packed += 2 * (bits + scale_bytes);
     }
 }

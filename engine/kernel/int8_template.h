@@ -6,7 +6,7 @@
  *
  *   for each 128 columns: part = 0
  *     for each sub-block (16 or 32 columns that share a scale):
- *       part = fma(sum of q, -min, part)                    types with minima
+ *       part = fma(-128 (sum of q), min / 128, part)        types with minima
  *       part = fma(sum of (weight q), scale, part)
  *     total = fma(part, d, total)
  */
@@ -50,11 +50,33 @@ static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_
     }
 }
 
-/* acc[token][row] += one group, for `tokens` tokens and `vectors` vectors of rows from row r of a half. All but e, a,
- * stride and acc are constants after inlining. acc: [tokens][TILE_ROWS]. */
-static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t sub, bool minima,
-                                    uint32_t vectors, uint32_t tokens, const struct act *a, size_t stride, float *acc)
+/* The group after this one: each block fetches some of its lines, so that it is at hand when its turn comes. */
+struct ahead {
+    const uint8_t *at;
+    uint32_t lines;
+};
+
+/* Step k of a block as it is packed: LANES rows, unsigned quants of `bits` bits. */
+static ALWAYS_INLINE vb packed_step(uint32_t bits, const uint8_t *block, uint32_t k)
 {
+    const uint8_t *high = block + STEP_BYTES * (bits >= 4 ? 4 : 2);
+    vb q = bits >= 4 ? vb_field(vb_load(block + STEP_BYTES * (k % 4)), 4 * (k / 4), 15)
+                     : vb_field(vb_load(block + STEP_BYTES * (k % 2)), 2 * (k / 2), 3);
+    if (bits == 6) return vb_or(q, vb_raise(vb_field(vb_load(high + STEP_BYTES * (k % 2)), 2 * (k / 2), 3), 4));
+    if (bits == 5) return vb_or(q, vb_raise(vb_field(vb_load(high), k, 1), 4));
+    if (bits == 3) return vb_or(q, vb_raise(vb_field(vb_load(high), k, 1), 2));
+    return q;
+}
+
+/* acc[tokens][TILE_ROWS] += one group, for `vectors` vectors of rows from row r of the tile. bits, sub, minima,
+ * vectors and tokens are constants after inlining. With bits 8 the quants are bytes with 128 added; with fewer they are
+ * packed, and taken apart here in registers: best for a single token. The integers are the same either way, as the
+ * activations' offset is scaled to match. */
+static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
+                                    uint32_t sub, bool minima, uint32_t vectors, uint32_t tokens, const struct act *a,
+                                    size_t stride, float *acc, struct ahead next)
+{
+    const size_t block_bytes = STEP_BYTES * bits;
     const uint8_t *q[INT8_VECTORS];
     const float *scale[INT8_VECTORS], *min[INT8_VECTORS];
     UNROLL for (uint32_t v = 0; v < vectors; v++) {
@@ -64,33 +86,41 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
         scale[v] = half->scale + row % HALF_ROWS;
         min[v] = half->min + row % HALF_ROWS;
     }
-    uint32_t at = 0; /* sub-block of the group */
-    for (uint32_t b = 0; b < blocks; b += ACT_COLS / BLOCK_COLS, a += stride) {
+    for (uint32_t first = 0; first < blocks; first += ACT_COLS / BLOCK_COLS, a += stride) {
+        uint32_t n = blocks - first < ACT_COLS / BLOCK_COLS ? blocks - first : ACT_COLS / BLOCK_COLS;
         vf part[INT8_TOKENS][INT8_VECTORS];
         UNROLL for (uint32_t t = 0; t < tokens; t++) UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = vf_set(0);
-        uint32_t subs = (blocks - b < 4 ? blocks - b : 4) * (BLOCK_COLS / sub);
-        for (uint32_t s = 0; s < subs; s++, at++) {
-            vi dot[INT8_TOKENS][INT8_VECTORS];
-            UNROLL for (uint32_t t = 0; t < tokens; t++) {
-                vi offset = vi_set(sub == 16 ? a[t].offset16[s] : a[t].offset32[s]);
-                UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
-                if (minima) { /* the minimum counts once for each q: offset / -128 is their sum, and exact */
-                    vf sum = vf_mul(vf_from_int(offset), vf_set(1.0f / 128));
-                    UNROLL for (uint32_t v = 0; v < vectors; v++)
-                        part[t][v] = vf_fma(sum, vf_load(min[v] + HALF_ROWS * at), part[t][v]);
-                }
-            }
-            UNROLL for (uint32_t k = 0; k < sub / 4; k++) {
-                vb w[INT8_VECTORS];
-                UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = vb_load(q[v] + STEP_BYTES * (at * (sub / 4) + k));
+        for (uint32_t b = 0; b < n; b++) {
+            for (uint32_t line = 0; r == 0 && line < next.lines; line++, next.at += 64) prefetch(next.at);
+            UNROLL for (uint32_t s = 0; s < BLOCK_COLS / sub; s++) { /* sub-blocks */
+                vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
-                    vx x = vx_load(a[t].q + s * sub + 4 * k);
-                    UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = vi_dot(dot[t][v], w[v], x);
+                    int32_t sum = sub == 16 ? a[t].offset16[2 * b + s] : a[t].offset32[b];
+                    vi offset = vi_set(bits == 8 ? sum : minima ? 0 : sum / (128 >> (bits - 1)));
+                    UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
+                    if (minima)
+                        UNROLL for (uint32_t v = 0; v < vectors; v++)
+                            part[t][v] = vf_fma(vf_from_int(vi_set(sum)), vf_load(min[v] + HALF_ROWS * s), part[t][v]);
+                }
+                UNROLL for (uint32_t k = 0; k < sub / 4; k++) {
+                    const uint32_t step = s * (sub / 4) + k;
+                    vb w[INT8_VECTORS];
+                    UNROLL for (uint32_t v = 0; v < vectors; v++)
+                        w[v] = bits == 8 ? vb_load(q[v] + STEP_BYTES * step) : packed_step(bits, q[v], step);
+                    UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                        vx x = vx_load(a[t].q + BLOCK_COLS * b + 4 * step);
+                        UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = vi_dot(dot[t][v], w[v], x);
+                    }
+                }
+                UNROLL for (uint32_t v = 0; v < vectors; v++) {
+                    vf by = vf_load(scale[v] + HALF_ROWS * s);
+                    UNROLL for (uint32_t t = 0; t < tokens; t++) part[t][v] = vf_fma(vf_from_int(dot[t][v]), by, part[t][v]);
                 }
             }
             UNROLL for (uint32_t v = 0; v < vectors; v++) {
-                vf by = vf_load(scale[v] + HALF_ROWS * at);
-                UNROLL for (uint32_t t = 0; t < tokens; t++) part[t][v] = vf_fma(vf_from_int(dot[t][v]), by, part[t][v]);
+                q[v] += block_bytes;
+                scale[v] += HALF_ROWS * (BLOCK_COLS / sub);
+                min[v] += HALF_ROWS * (BLOCK_COLS / sub);
             }
         }
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
@@ -108,12 +138,12 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
     case n:                                                                                                             \
         if (n <= INT8_TOKENS)                                                                                           \
             for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                              \
-                int8_tile(e, r, blocks, sub, minima, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc);           \
+                int8_tile(e, r, blocks, 8, sub, minima, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc, next);   \
         break;
 
 #define INT8_GROUP(name, sub, minima)                                                                                   \
     static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
-                     size_t stride, float *acc)                                                                         \
+                     size_t stride, float *acc, struct ahead next)                                                                         \
     {                                                                                                                   \
         switch (tokens) {                                                                                               \
             INT8_CASE(1, sub, minima) INT8_CASE(2, sub, minima) INT8_CASE(3, sub, minima)                               \
@@ -126,31 +156,62 @@ INT8_GROUP(int8_group_32_min, 32, true)
 INT8_GROUP(int8_group_16, 16, false)
 INT8_GROUP(int8_group_16_min, 16, true)
 
+/* One token on packed quants. */
+static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks, const struct act *a,
+                              size_t stride, float *acc, struct ahead next)
+{
+    bool minima = layout_has_minima(l);
+#define INT8_PACKED(bits, sub, minima)                                                                                  \
+    for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                      \
+        int8_tile(e, r, blocks, bits, sub, minima, INT8_VECTORS, 1, a, stride, acc, next);
+    switch (l->bits) {
+    case 2: INT8_PACKED(2, 16, true) break;
+    case 3: INT8_PACKED(3, 16, false) break;
+    case 4:
+        if (minima) INT8_PACKED(4, 32, true)
+        else INT8_PACKED(4, 32, false)
+        break;
+    case 5:
+        if (minima) INT8_PACKED(5, 32, true)
+        else INT8_PACKED(5, 32, false)
+        break;
+    case 6: INT8_PACKED(6, 16, false) break;
+    }
+#undef INT8_PACKED
+}
+
 /* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
 static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                               float *acc)
 {
     const struct layout *l = &layouts[m->type];
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
-    void (*group)(const struct expanded *const *, uint32_t, uint32_t, const struct act *, size_t, float *) =
+    void (*group)(const struct expanded *const *, uint32_t, uint32_t, const struct act *, size_t, float *,
+                  struct ahead) =
         l->sub == 32 ? (layout_has_minima(l) ? int8_group_32_min : int8_group_32)
                      : (layout_has_minima(l) ? int8_group_16_min : int8_group_16);
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
     uint32_t pieces = (tokens + INT8_TOKENS - 1) / INT8_TOKENS;
+    bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
-        size_t bits = blocks * (size_t)l->block_bytes, scale_bytes = layout_scale_bytes(l, blocks);
-        const uint8_t *next = packed + 2 * (bits + scale_bytes);
-        expand(l, packed, packed + 2 * bits, blocks, &low);
-        expand(l, packed + bits, packed + 2 * bits + scale_bytes, blocks, &high);
+        size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size */
-            uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
-            group(halves, blocks, to - from, a + from, p->tokens, acc + from * TILE_ROWS);
+        struct ahead next = {packed + 2 * (quants + scales), (uint32_t)((quants + scales) / 32 / (blocks * pieces)) + 1};
+        expand(l, packed, packed + 2 * quants, blocks, !keep_packed, &low);
+        expand(l, packed + quants, packed + 2 * quants + scales, blocks, !keep_packed, &high);
+        if (keep_packed) {
+            int8_group_packed(l, halves, blocks, a, p->tokens, acc, next);
+        } else {
+            for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size */
+                uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
+                group(halves, blocks, to - from, a + from, p->tokens, acc + from * TILE_ROWS, next);
+                next.at += 64 * (size_t)next.lines * blocks;
+            }
         }
-        packed = next;
+        packed += 2 * (quants + scales);
     }
 }

@@ -123,6 +123,11 @@ struct kernels {
                          const float *acc_b, uint32_t rows, uint32_t head_dim);
     /* out = acc / sum, for one row. */
     void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
+
+    /* Ceilings (engine/kernel/ceiling.h). peak: `rounds` rounds of multiply-adds on registers in the arithmetic of a
+     * panel kind; returns the operations done, two a multiply-add. read: reads bytes once; returns their sum. */
+    uint64_t (*peak)(enum panel_kind kind, uint64_t rounds);
+    float (*read)(const void *memory, size_t bytes);
 };
 
 /* The set with this name ("reference", "scalar", "avx2", "avx512", "neon"), or with NULL the best that this CPU

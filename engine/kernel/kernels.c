@@ -27,7 +27,14 @@ static bool has_avx512(void)
 {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+           __builtin_cpu_supports("avx512vnni");
+}
+
+/* vdpbf16ps does twice the work of a fused multiply-add. AMD's cores start as many of the one as of the other; on
+ * Intel's (measured on Sapphire Rapids) it takes four times as long, so there widening is twice as fast. */
+static bool has_fast_bf16(void)
+{
+    return __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_is("intel");
 }
 #endif
 
@@ -39,7 +46,7 @@ int kernels_available(const struct kernels **out, int room)
     sets[n++] = &kernels_scalar;
 #if defined __x86_64__
     (void)has_avx2;
-    if (has_avx512()) sets[n++] = &kernels_avx512;
+    if (has_avx512()) sets[n++] = has_fast_bf16() ? &kernels_avx512_bf16 : &kernels_avx512;
 #endif
     for (int i = 0; i < n && i < room; i++) out[i] = sets[i];
     return n < room ? n : room;

@@ -1,5 +1,4 @@
-/* The AVX-512 set: int8 dot products (VNNI) and bfloat16 products 16 rows at a time. */
-#define SET_BF16
+/* The AVX-512 set: int8 dot products (VNNI) 16 rows at a time, BF16 weights by widening. */
 #include "engine/kernel/vector_avx512.h"
 #include "engine/kernel/set_template.h"
 #include "engine/kernel/sets.h"

@@ -1,7 +1,7 @@
 /* A kernel set from a vector layer. A file set_X.c includes vector_X.h, then this, and defines its table with
  * KERNEL_SET(name). What a set does in its own way it says before including this:
  *   SET_REFERENCE   weights of every type are widened to float32
- *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_avx512.h); otherwise by widening */
+ *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening */
 #ifndef TANDEM_KERNEL_SET_TEMPLATE_H
 #define TANDEM_KERNEL_SET_TEMPLATE_H
 
@@ -26,7 +26,7 @@ static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
 #include "engine/kernel/delta_template.h"
 #include "engine/kernel/attend_template.h"
 #ifdef SET_BF16
-#include "engine/kernel/bf16_avx512.h"
+#include "engine/kernel/bf16_template.h"
 #endif
 
 static enum panel_kind set_panel_of(enum type type)
@@ -103,6 +103,73 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
     }
 }
 
+/* ---- Ceilings -------------------------------------------------------------------------------------------------- */
+
+enum { PEAK_CHAINS = 14 }; /* enough to hide the latency, few enough for 16 registers */
+
+/* Tells the compiler that x may have changed: nothing is folded or hoisted. */
+#if defined __x86_64__
+#define CHANGED(x) __asm__ volatile("" : "+x"(x))
+#elif defined __aarch64__
+#define CHANGED(x) __asm__ volatile("" : "+w"(x))
+#else
+#define CHANGED(x) __asm__ volatile("" : "+m"(x))
+#endif
+
+static uint64_t set_peak(enum panel_kind kind, uint64_t rounds)
+{
+    static const int8_t seed[64] = {1, 2, 3, 4};
+    volatile float sink;
+    if (kind == PANEL_INT8) {
+        vi sum[PEAK_CHAINS];
+        vb w = vb_load((const uint8_t *)seed);
+        vx x = vx_load(seed);
+        UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vi_set(i);
+        for (uint64_t n = 0; n < rounds; n++) {
+            UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vi_dot(sum[i], w, x);
+            CHANGED(w);
+        }
+        UNROLL for (int i = 1; i < PEAK_CHAINS; i++) sum[0] = vi_add(sum[0], sum[i]);
+        sink = vf_sum(vf_from_int(sum[0]));
+        (void)sink;
+        return rounds * PEAK_CHAINS * LANES * 8;
+    }
+    vf sum[PEAK_CHAINS], w = vf_set(0.5f), x = vf_set(0.25f);
+    CHANGED(w);
+    CHANGED(x);
+    UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vf_set((float)i);
+#ifdef SET_BF16
+    if (kind == PANEL_BF16) {
+        for (uint64_t n = 0; n < rounds; n++) {
+            UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = bf16_dot(sum[i], w, x);
+            CHANGED(sum[0]);
+        }
+        UNROLL for (int i = 1; i < PEAK_CHAINS; i++) sum[0] = vf_add(sum[0], sum[i]);
+        sink = vf_sum(sum[0]);
+        return rounds * PEAK_CHAINS * LANES * 4;
+    }
+#endif
+    for (uint64_t n = 0; n < rounds; n++) {
+        UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vf_fma(w, x, sum[i]);
+        CHANGED(w);
+    }
+    UNROLL for (int i = 1; i < PEAK_CHAINS; i++) sum[0] = vf_add(sum[0], sum[i]);
+    sink = vf_sum(sum[0]);
+    (void)sink;
+    return rounds * PEAK_CHAINS * LANES * 2;
+}
+
+static float set_read(const void *memory, size_t bytes)
+{
+    const float *p = memory;
+    size_t n = bytes / sizeof *p, i = 0;
+    vf sum[4];
+    UNROLL for (int v = 0; v < 4; v++) sum[v] = vf_set(0);
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        UNROLL for (int v = 0; v < 4; v++) sum[v] = vf_add(sum[v], vf_load(p + i + v * LANES));
+    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}
+
 #define KERNEL_SET(identifier, set_name)                                                                                \
     const struct kernels identifier = {                                                                                 \
         .name = set_name,                                                                                               \
@@ -128,6 +195,8 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
         .attend = set_attend,                                                                                           \
         .attend_merge = set_attend_merge,                                                                               \
         .attend_finish = set_attend_finish,                                                                             \
+        .peak = set_peak,                                                                                               \
+        .read = set_read,                                                                                               \
     }
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "engine/kernel/kernel.h"
 
-extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx512;
+extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx512,
+    kernels_avx512_bf16;
 extern const struct kernels kernels_neon, kernels_neon_dotprod;
 
 #endif

@@ -13,7 +13,7 @@
 enum { LANES = 16 };
 /* Register tiles: vectors of rows times tokens. Of 32 registers, int8 takes a sum, a part and 2 weights a vector. */
 enum { INT8_VECTORS = 2, INT8_TOKENS = 6, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
-enum { DELTA_VECTORS = 2, ATTEND_ROWS = 8, VALUE_VECTORS = 2 };
+enum { DELTA_VECTORS = 2, ATTEND_ROWS = 8, VALUE_VECTORS = 2, AHEAD = 2048 };
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -31,6 +31,11 @@ static inline vf vf_load_n(const float *p, uint32_t n) { return _mm512_maskz_loa
 static inline void vf_store(float *p, vf x) { _mm512_storeu_ps(p, x); }
 static inline void vf_store_n(float *p, vf x, uint32_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), x); }
 static inline vf vf_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd)
+{
+    __m512i both = _mm512_loadu_si512(p);
+    return _mm512_castsi512_ps(odd ? _mm512_and_si512(both, _mm512_set1_epi32((int)0xffff0000)) : _mm512_slli_epi32(both, 16));
+}
 static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 static inline vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 static inline vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
@@ -62,6 +67,12 @@ static inline vi vi_load_int8(const int8_t *p) { return _mm512_cvtepi8_epi32(_mm
 static inline vi vi_load_uint8(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
 
 static inline vb vb_load(const uint8_t *p) { return _mm512_loadu_si512(p); }
+static inline vb vb_or(vb a, vb b) { return _mm512_or_si512(a, b); }
+static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
+{
+    return _mm512_and_si512(shift ? _mm512_srli_epi16(a, shift) : a, _mm512_set1_epi8((char)mask));
+}
+static inline vb vb_raise(vb a, uint32_t shift) { return _mm512_slli_epi16(a, shift); }
 static inline vx vx_load(const int8_t *p)
 {
     int32_t four;
@@ -76,6 +87,6 @@ static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *
     _mm512_storeu_si512(out, _mm512_shuffle_epi8(values, _mm512_loadu_si512(q)));
 }
 
-static inline void prefetch(const void *p) { _mm_prefetch(p, _MM_HINT_T0); }
+static inline void prefetch(const void *p) { _mm_prefetch(p, _MM_HINT_T1); }
 
 #endif

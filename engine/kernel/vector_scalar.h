@@ -14,6 +14,7 @@
 enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
+enum { AHEAD = 2048 }; /* bytes of a stream of weights that are fetched ahead */
 
 typedef float vf;
 typedef int32_t vi;
@@ -26,8 +27,8 @@ static inline vf vf_load_n(const float *p, uint32_t n) { return n ? *p : 0; }
 static inline void vf_store(float *p, vf x) { *p = x; }
 static inline void vf_store_n(float *p, vf x, uint32_t n) { if (n) *p = x; }
 static inline vf vf_load_f16(const uint16_t *p) { return f16_widen(*p); }
-static inline vf vf_load_bf16(const uint16_t *p) { return bf16_widen(*p); }
-static inline void vf_store_f16(uint16_t *p, vf x) { *p = f16_narrow(x); }
+/* element `odd` of each of LANES pairs */
+static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd) { return bf16_widen(p[odd]); }
 static inline vf vf_add(vf a, vf b) { return a + b; }
 static inline vf vf_sub(vf a, vf b) { return a - b; }
 static inline vf vf_mul(vf a, vf b) { return a * b; }
@@ -61,6 +62,11 @@ static inline vb vb_load(const uint8_t *p)
     memcpy(&x, p, sizeof x);
     return x;
 }
+static inline vb vb_or(vb a, vb b) { return a | b; }
+/* of each byte: (a >> shift) & mask, mask being short enough that nothing of the next byte is seen; a << shift, where
+ * nothing is lost */
+static inline vb vb_field(vb a, uint32_t shift, uint8_t mask) { return a >> shift & mask * 0x01010101u; }
+static inline vb vb_raise(vb a, uint32_t shift) { return a << shift; }
 static inline vx vx_load(const int8_t *p)
 {
     vx x;

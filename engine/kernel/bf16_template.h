@@ -1,14 +1,19 @@
 /* bfloat16 products of AVX-512: part of the avx512 set (set_template.h, SET_BF16). Activations are rounded to
  * bfloat16; one output is the sum over ascending pairs of columns, each one vdpbf16ps (odd product first, subnormals
  * taken as zero). */
-#ifndef TANDEM_KERNEL_BF16_AVX512_H
-#define TANDEM_KERNEL_BF16_AVX512_H
+#ifndef TANDEM_KERNEL_BF16_TEMPLATE_H
+#define TANDEM_KERNEL_BF16_TEMPLATE_H
 
 enum { BF16_VECTORS = 2, BF16_TOKENS = 12, BF16_PAIRS = 128 /* walked for all tokens before the next: 16 KiB of weights */ };
 
 static ALWAYS_INLINE size_t bf16_stride(uint32_t cols)
 {
     return ((size_t)cols + 31) / 32 * 32;
+}
+
+static ALWAYS_INLINE vf bf16_dot(vf acc, vf w, vf x)
+{
+    return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
 }
 
 static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)

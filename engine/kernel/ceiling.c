@@ -1,0 +1,69 @@
+#include "engine/kernel/ceiling.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/base/clock.h"
+
+struct peak_work {
+    const struct kernels *k;
+    enum panel_kind kind;
+    uint64_t rounds;
+    _Atomic uint64_t operations;
+};
+
+static void peak_member(void *ctx, struct member *m)
+{
+    struct peak_work *w = ctx;
+    (void)m;
+    w->operations += w->k->peak(w->kind, w->rounds);
+}
+
+double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kind)
+{
+    struct peak_work w = {.k = k, .kind = kind, .rounds = 1000};
+    for (;;) { /* the first rounds also bring the clock to what it is under this load */
+        w.operations = 0;
+        int64_t start = clock_ns();
+        team_run(t, peak_member, &w);
+        int64_t ns = clock_ns() - start;
+        if (ns > 60000000) return (double)w.operations / (double)ns * 1e9;
+        w.rounds = ns > 6000000 ? w.rounds * 70000000 / (uint64_t)ns + 1 : w.rounds * 8;
+    }
+}
+
+struct read_work {
+    const struct kernels *k;
+    const uint8_t *memory;
+    size_t bytes;
+};
+
+static void read_member(void *ctx, struct member *m)
+{
+    struct read_work *w = ctx;
+    enum { CHUNK = 1 << 20 };
+    uint32_t begin, end;
+    volatile float sink = 0;
+    while (member_claim(m, (uint32_t)(w->bytes / CHUNK), 1, &begin, &end))
+        sink += w->k->read(w->memory + (size_t)begin * CHUNK, CHUNK);
+}
+
+double ceiling_read(struct team *t, const struct kernels *k, const void *memory, size_t bytes)
+{
+    struct read_work w = {k, memory, bytes >> 20 << 20};
+    int64_t start = clock_ns();
+    team_run(t, read_member, &w);
+    return (double)w.bytes / (double)(clock_ns() - start) * 1e9;
+}
+
+void *ceiling_memory(size_t bytes)
+{
+    void *p;
+    if (posix_memalign(&p, 2 << 20, bytes)) return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    memset(p, 0, bytes);
+    return p;
+}
