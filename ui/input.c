@@ -6,7 +6,6 @@
  */
 #include "ui/input.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -216,6 +215,17 @@ void input_read_init_file(struct input *in, int (*read_it)(void))
 
 /* -- life --------------------------------------------------------------------------------------------------------- */
 
+/* readline sets LC_CTYPE from the environment for every line; where the program has chosen another locale than the
+ * environment names (C.UTF-8 instead of C), the environment has to say so too. */
+static void agree_on_locale(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *locale = setlocale(LC_CTYPE, NULL), *value = NULL;
+    int i = 0;
+    while (i < 3 && !((value = getenv(names[i])) && *value)) i++;
+    if (locale && i < 3 && strcmp(value, locale)) setenv(i == 0 ? "LC_ALL" : "LC_CTYPE", locale, 1);
+}
+
 struct input *input_open(const struct input_options *options, tdm_error *err)
 {
     static bool named;
@@ -257,11 +267,8 @@ struct input *input_open(const struct input_options *options, tdm_error *err)
     if (!named) {
         named = true;
         input_name_commands();
-        /* readline sets LC_CTYPE from the environment, which may not be the locale that the program chose. */
-        char *locale = strdup(setlocale(LC_CTYPE, NULL));
+        agree_on_locale();
         input_read_init_file(in, rl_initialize);
-        if (locale) setlocale(LC_CTYPE, locale);
-        free(locale);
         input_bind_commands();
     }
     rl_callback_handler_install("", accept_line);

@@ -5,7 +5,8 @@
  * to /dev/null, it sets up no terminal, catches no signal, sets no LINES or COLUMNS; what it would have drawn (search
  * prompt, completion list, 'display all?', vi mode) is data in struct input_view. The user's inputrc is read, with
  * rl_readline_name "tandem" for `$if`; its complaints become the view's message. The locale of the process (LC_CTYPE)
- * counts and stays as it is.
+ * counts, so call setlocale() first; where the environment names another one, its LC_ALL or LC_CTYPE is set to the
+ * process's, since readline reads it there again for every line.
  *
  * The loop of the program:
  *

@@ -60,7 +60,6 @@ struct input {
     FILE *sink, *source;
     uint64_t version, bells;
     char *message;
-    char *bell;
 };
 
 extern struct input *input_self; /* readline's hooks have no argument */

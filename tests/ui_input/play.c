@@ -66,6 +66,7 @@ static void in_child(const struct play *how, const char *script, char *report)
     fputs(how->inputrc ? how->inputrc : "", f);
     fclose(f);
     setenv("INPUTRC", path, 1);
+    setenv("LC_ALL", "C", 1); /* the program may choose UTF-8 although the environment doesn't */
     setlocale(LC_ALL, "C.UTF-8");
     tdm_error err;
     struct input_options options = {.completer = how->completer, .home = "/nowhere"};

@@ -109,6 +109,35 @@ TEST(history)
     CHECK_STR("SUBMIT(second one) => third$of two lines|", with_past(UP UP UP "\r" UP UP));
 }
 
+static const char *shared_path(void)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/history", check_tmp());
+    return path;
+}
+
+/* Another program sends a message; then Up is pressed here. */
+static void another_program(struct input *in, int64_t now, char *report, size_t size)
+{
+    struct input_view v;
+    struct input_action a;
+    struct history_file *other = history_file_open(shared_path(), 0, NULL);
+    history_file_add(other, "theirs", true, NULL);
+    history_file_close(other);
+    input_feed_event(in, &(struct decoder_event){.kind = DECODER_KEY, .code = KEYCODE_UP, .data = "\033[A", .length = 3});
+    CHECK(!input_next_action(in, &a));
+    input_view(in, now, &v);
+    size_t n = strlen(report);
+    snprintf(report + n, size - n, " then %s", v.text);
+}
+
+TEST(history_is_shared)
+{
+    const struct play how = {.history_path = shared_path(), .history = past, .then = another_program};
+    CHECK_STR("SUBMIT(mine) => | then theirs", play(&how, "mine\r"));
+    CHECK_STR("mine$|", play(&(struct play){.history_path = shared_path()}, UP UP "\n"));
+}
+
 TEST(multi_line_moves)
 {
     CHECK_STR("abc|$d", keys("abc\nd" UP END));
@@ -335,6 +364,6 @@ TEST(unread_keys_go_back)
 
 TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing),
           T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text),
-          T(history), T(multi_line_moves), T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins),
+          T(history), T(history_is_shared), T(multi_line_moves), T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins),
           T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
           T(unread_keys_go_back))

@@ -60,6 +60,7 @@ static int in_terminal(const char *folder)
     setenv("TERM", "xterm-256color", 1);
     unsetenv("LINES");
     unsetenv("COLUMNS");
+    setenv("LC_ALL", "C", 1);
     setlocale(LC_ALL, "C.UTF-8");
     tcgetattr(0, &before);
     tdm_error err;
