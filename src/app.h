@@ -17,25 +17,25 @@ typedef struct {
     options *o;
     tdm_model *model, *prefill_model;
     tdm_model_info info;
-    char *model_path;       /* as given; NULL: the built-in model */
+    char *model_path; /* as given; NULL: the built-in model */
     tdm_machine *machine;
-    tdm_chat *chat;         /* NULL before app_start */
-    char *system;           /* system prompt; NULL: none */
+    tdm_chat *chat; /* NULL before app_start */
+    char *system;   /* system prompt; NULL: none */
     size_t system_length;
-    char *name;             /* of the session; NULL: made of the first words once there are some */
+    char *name; /* of the session; NULL: made of the first words once there are some */
     int64_t created_s;
-    bool private;           /* nothing is written */
-    store_place place;      /* lock -1: no place yet */
-    char unsaved[400];      /* why the last save failed; "": it did not */
-    bool state_old;         /* the state file is older than the conversation */
-    char *attached;         /* text that goes before the next message; NULL: none */
+    bool private;      /* nothing is written */
+    store_place place; /* lock -1: no place yet */
+    char unsaved[400]; /* why the last save failed; "": it did not */
+    bool state_old;    /* the state file is older than the conversation */
+    char *attached;    /* text that goes before the next message; NULL: none */
     size_t attached_length;
-    bool ab;                /* /ab: speculation full and off by turns */
-    bool no_turn_line;      /* /stats turn off */
-    tdm_turn_stats last;    /* of the last turn; enter_ns 0: none */
+    bool ab;             /* /ab: speculation full and off by turns */
+    bool no_turn_line;   /* /stats turn off */
+    tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
     int64_t last_glyph_ns;
     figures figures;
-    char deleting[40];      /* /delete asked about this session */
+    char deleting[40]; /* /delete asked about this session */
 } app;
 
 void app_init(app *a, options *o);

@@ -98,7 +98,8 @@ static void say_entry(const run *r, int number, const store_entry *e)
     if (e->damage[0])
         say(r, "%3d  %s  %s\n", number, date, e->damage);
     else
-        say(r, "%3d  %s  %3d turns  %-20.20s  %s%s\n", number, date, e->turns, e->model, e->name, open ? "  (this one)" : "");
+        say(r, "%3d  %s  %3d turns  %-20.20s  %s%s\n", number, date, e->turns, e->model, e->name,
+            open ? "  (this one)" : "");
 }
 
 static tdm_status do_sessions(run *r, tdm_error *err)
@@ -244,7 +245,8 @@ static tdm_status do_export(run *r, tdm_error *err)
 {
     const char *path = r->call->argument, *dot = strrchr(path, '.');
     bool json = dot && !strcmp(dot, ".json");
-    if (!json && (!dot || strcmp(dot, ".md"))) return error_set(err, TDM_E_ARG, "%s: expected a name in .md or .json", path);
+    if (!json && (!dot || strcmp(dot, ".md")))
+        return error_set(err, TDM_E_ARG, "%s: expected a name in .md or .json", path);
     session s;
     tdm_status status = app_snapshot(r->a, &s, err);
     if (status) return status;
@@ -308,7 +310,8 @@ static tdm_status unknown_setting(const char *name, tdm_error *err)
     nearest best = {0};
     for (option_id id = 0; id < OPTION_COUNT; id++)
         if (option_table[id].flags & LIVE) nearest_offer(&best, name, option_table[id].name);
-    if (best.name) return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; did you mean '%s'?", name, best.name);
+    if (best.name)
+        return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; did you mean '%s'?", name, best.name);
     return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; /set lists them", name);
 }
 
@@ -327,8 +330,7 @@ static tdm_status do_set(run *r, tdm_error *err)
     value += strspn(value, " \t=");
     option_id id = option_find(COMMAND_CHAT, name);
     if (id == OPTION_COUNT || !(option_table[id].flags & LIVE)) {
-        tdm_status status =
-            r->front->setting ? r->front->setting(r->front->ctx, name, value, err) : TDM_E_NOT_FOUND;
+        tdm_status status = r->front->setting ? r->front->setting(r->front->ctx, name, value, err) : TDM_E_NOT_FOUND;
         return status == TDM_E_NOT_FOUND ? unknown_setting(name, err) : status;
     }
     if (*value) return change(r, id, value, err);
@@ -556,7 +558,8 @@ static tdm_status do_units(run *r, tdm_error *err)
     for (int unit = 0; unit < TDM_UNITS; unit++) {
         tdm_unit_info info;
         tdm_unit_describe(r->a->machine, unit, &info);
-        say(r, "%s: %s, %s, %d cores\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind, info.cores);
+        say(r, "%s: %s, %s, %d cores\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind,
+            info.cores);
         for (int kind = 0; kind < TDM_SPAN_KINDS; kind++)
             if (info.total[kind].spans)
                 say(r, "  %-12s %8" PRIu64 " spans %10" PRIu64 " tokens %8.1f s\n", kinds[kind], info.total[kind].spans,
@@ -634,8 +637,8 @@ static tdm_status do_sensors(run *r, tdm_error *err)
         if (found[i].valid)
             say(r, "  %-24s %.1f %s\n", found[i].name, found[i].value, found[i].unit);
         else
-            say(r, "  %-24s n/a: %s%s%s\n", found[i].name, found[i].reason, found[i].remedy[0] ? "; allow it with: " : "",
-                found[i].remedy);
+            say(r, "  %-24s n/a: %s%s%s\n", found[i].name, found[i].reason,
+                found[i].remedy[0] ? "; allow it with: " : "", found[i].remedy);
     }
     if (!n) say(r, "this machine tells neither power nor temperature\n");
     tdm_sensors_close(sensors);
@@ -668,6 +671,7 @@ static tdm_status do_ab(run *r, tdm_error *err)
 
 /* ---- All of them ----------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static tdm_status (*const doers[SLASH_COUNT])(run *r, tdm_error *err) = {
     [SLASH_HELP] = do_help,         [SLASH_NEW] = do_new,           [SLASH_SESSIONS] = do_sessions,
     [SLASH_RESUME] = do_resume,     [SLASH_RENAME] = do_rename,     [SLASH_DELETE] = do_delete,
@@ -681,8 +685,10 @@ static tdm_status (*const doers[SLASH_COUNT])(run *r, tdm_error *err) = {
     [SLASH_SENSORS] = do_sensors,   [SLASH_PACE] = do_pace,         [SLASH_COLD] = do_cold,
     [SLASH_AB] = do_ab,             [SLASH_QUIT] = do_quit,
 };
+/* clang-format on */
 
-tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out, tdm_error *err)
+tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
+                        tdm_error *err)
 {
     run r = {a, front, call, out};
     *out = (commands_result){0};

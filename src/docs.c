@@ -47,8 +47,9 @@ static void option_help(FILE *out, const option *o)
         snprintf(left, sizeof left, "  -%c, --%s%s", o->letter, o->name, argument_of(o, argument));
     else
         snprintf(left, sizeof left, "      --%s%s", o->name, argument_of(o, argument));
-    snprintf(text, sizeof text, "%s%s%s%s", o->help, o->kind == KIND_FLAG ? "" : " (default: ",
-             o->kind == KIND_FLAG ? "" : o->initial, o->kind == KIND_FLAG ? "" : ")");
+    snprintf(text, sizeof text, "%s%s%s%s", o->help,
+             o->kind == KIND_FLAG ? "" : " (default: ", o->kind == KIND_FLAG ? "" : o->initial,
+             o->kind == KIND_FLAG ? "" : ")");
     if (strlen(left) + 2 > INDENT)
         fprintf(out, "%s\n%*s", left, INDENT, "");
     else
@@ -60,14 +61,16 @@ void docs_help(FILE *out)
 {
     fputs("tandem - talk to language models in the terminal; while one reply is written,\n"
           "the next turn is already being read\n\n"
-          "usage: tandem [COMMAND] [OPTION...]\n\n", out);
+          "usage: tandem [COMMAND] [OPTION...]\n\n",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++)
         fprintf(out, "  %-10s %-14s %s\n", command_table[c].name, command_table[c].arguments, command_table[c].summary);
     fputs("\n  tandem                              a conversation with the built-in model\n"
           "  tandem run 'What is prefill?'       one answer\n"
           "  tandem -m model.gguf                a conversation with another model\n"
           "  tandem COMMAND --help               the command's options\n"
-          "  tandem --version                    version and licences\n", out);
+          "  tandem --version                    version and licences\n",
+          out);
 }
 
 void docs_command_help(FILE *out, command_id command)
@@ -92,7 +95,8 @@ void docs_version(FILE *out)
           "Source: MIT, The Tandem authors.\n"
           "This program is linked with GNU readline (GPL-3.0-or-later), so as a binary it is\n"
           "distributed under the GNU General Public License, version 3.\n"
-          "The built-in model, Tandem Demo 51M, is licensed under CC BY-SA 4.0; its card lies beside it.\n", out);
+          "The built-in model, Tandem Demo 51M, is licensed under CC BY-SA 4.0; its card lies beside it.\n",
+          out);
 }
 
 /* ---- Man page -------------------------------------------------------------------------------------------------- */
@@ -170,7 +174,8 @@ void docs_man(FILE *out)
 {
     fputs(".TH TANDEM 1 \"\" \"tandem " TANDEM_VERSION "\" \"User commands\"\n"
           ".SH NAME\ntandem \\- talk to language models in the terminal\n"
-          ".SH SYNOPSIS\n", out);
+          ".SH SYNOPSIS\n",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
         fprintf(out, "%s.B tandem %s\n", c ? ".br\n" : "", command_table[c].name);
         if (command_table[c].arguments[0]) {
@@ -185,7 +190,8 @@ void docs_man(FILE *out)
           "Two sets of cores work at the same time: while one writes a reply, the other reads\n"
           "what the next turn will need, the typed text included, so that the answer begins\n"
           "as soon as Enter is pressed.\n"
-          ".SH COMMANDS\n", out);
+          ".SH COMMANDS\n",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
         fprintf(out, ".TP\n\\fB%s\\fR ", command_table[c].name);
         roff(out, command_table[c].arguments);
@@ -215,7 +221,8 @@ void docs_man(FILE *out)
           ".SH LICENCE\n"
           "The source is under the MIT licence. The program is linked with GNU readline\n"
           "(GPL\\-3.0\\-or\\-later), so binaries are distributed under the GPL, version 3. The built\\-in\n"
-          "model is licensed under CC BY\\-SA 4.0; its card is installed beside it.\n", out);
+          "model is licensed under CC BY\\-SA 4.0; its card is installed beside it.\n",
+          out);
 }
 
 /* ---- Completions ----------------------------------------------------------------------------------------------- */
@@ -230,12 +237,14 @@ void docs_bash(FILE *out)
     fputs("# bash completion for tandem, made from its table of options\n"
           "_tandem()\n{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=chat\n"
-          "    local commands='", out);
+          "    local commands='",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) fprintf(out, "%s%s", c ? " " : "", command_table[c].name);
     fputs("'\n"
           "    COMPREPLY=()\n"
           "    [[ ${COMP_WORDS[1]} != -* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}\n"
-          "    case $command:$prev in\n", out);
+          "    case $command:$prev in\n",
+          out);
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         const option *o = &option_table[id];
         if (o->kind == KIND_FLAG || o->kind == KIND_MAYBE) continue;
@@ -261,7 +270,8 @@ void docs_bash(FILE *out)
           "    if [[ $COMP_CWORD == 1 && $cur != -* ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\")); return\n"
           "    fi\n"
-          "    case $command in\n", out);
+          "    case $command in\n",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
         fprintf(out, "    %s) COMPREPLY=($(compgen -W '--help", command_table[c].name);
         for (option_id id = 0; id < OPTION_COUNT; id++)
@@ -271,7 +281,8 @@ void docs_bash(FILE *out)
     fputs("    esac\n"
           "    [[ $cur != -* ]] && COMPREPLY=($(compgen -f -- \"$cur\"))\n"
           "}\n"
-          "complete -o filenames -F _tandem tandem\n", out);
+          "complete -o filenames -F _tandem tandem\n",
+          out);
 }
 
 /* Text within '...[...]' of zsh's _arguments. */
@@ -291,7 +302,8 @@ void docs_zsh(FILE *out)
 {
     fputs("#compdef tandem\n# zsh completion for tandem, made from its table of options\n"
           "_tandem() {\n"
-          "  local -a commands=(\n", out);
+          "  local -a commands=(\n",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
         fprintf(out, "    '%s:", command_table[c].name);
         zsh_text(out, command_table[c].summary);
@@ -305,7 +317,8 @@ void docs_zsh(FILE *out)
           "  if [[ $words[2] != -* ]]; then\n"
           "    command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
           "  fi\n"
-          "  case $command in\n", out);
+          "  case $command in\n",
+          out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
         fprintf(out, "    %s) _arguments '--help[list the options]'", command_table[c].name);
         for (option_id id = 0; id < OPTION_COUNT; id++) {

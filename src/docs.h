@@ -4,10 +4,10 @@
 
 #include "src/options.h"
 
-void docs_help(FILE *out);                            /* tandem --help */
+void docs_help(FILE *out);                             /* tandem --help */
 void docs_command_help(FILE *out, command_id command); /* tandem COMMAND --help */
-void docs_version(FILE *out);                         /* --version: also the licences */
-void docs_man(FILE *out);                             /* roff, man(7) macros */
+void docs_version(FILE *out);                          /* --version: also the licences */
+void docs_man(FILE *out);                              /* roff, man(7) macros */
 void docs_bash(FILE *out);
 void docs_zsh(FILE *out);
 

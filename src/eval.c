@@ -20,8 +20,8 @@ typedef struct {
     tdm_session *session;
     tdm_ids ids;
     size_t vocabulary;
-    FILE *file;       /* --logits; NULL: not asked for */
-    double log_sum;   /* -log of the probabilities of the tokens that followed */
+    FILE *file;     /* --logits; NULL: not asked for */
+    double log_sum; /* -log of the probabilities of the tokens that followed */
     size_t predicted;
 } evaluation;
 
@@ -58,9 +58,9 @@ static tdm_status begin_file(evaluation *e, size_t rows, tdm_error *err)
 {
     const char *path = options_text(e->o, OPTION_LOGITS);
     char header[256] = "";
-    int n = snprintf(header, sizeof header,
-                     "{\"logits\":{\"dtype\":\"F32\",\"shape\":[%zu,%zu],\"data_offsets\":[0,%zu]}}", rows, e->vocabulary,
-                     rows * e->vocabulary * sizeof(float));
+    int n =
+        snprintf(header, sizeof header, "{\"logits\":{\"dtype\":\"F32\",\"shape\":[%zu,%zu],\"data_offsets\":[0,%zu]}}",
+                 rows, e->vocabulary, rows * e->vocabulary * sizeof(float));
     while (n % 8) header[n++] = ' ';
     unsigned char length[8] = {(unsigned char)n}; /* below 256 */
     e->file = fopen(path, "wbe");
@@ -160,7 +160,8 @@ int eval_main(options *o)
         status = read_ids(&e, &err);
     }
     if (!status) status = check_ids(&e, &err);
-    if (!status && perplexity && e.ids.n < 2) status = error_set(&err, TDM_E_ARG, "perplexity needs at least two tokens");
+    if (!status && perplexity && e.ids.n < 2)
+        status = error_set(&err, TDM_E_ARG, "perplexity needs at least two tokens");
     if (!status) status = evaluate(&e, &err);
     if (!status && perplexity) print_perplexity(&e);
     tdm_session_close(e.session);

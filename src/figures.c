@@ -46,8 +46,9 @@ void figures_cold_line(const tdm_cold *c, char *out, size_t room)
     figures_number(c->warm_ms, warm);
     figures_number(c->warm_engine_ms, engine);
     figures_number(c->cold_ms, cold);
-    snprintf(out, room, "warm %s ms (engine %s), %u tokens after Enter | cold, %s: %s ms, %u tokens | same first token: %s",
-             warm, engine, c->warm_tokens, tdm_pipeline_name(c->pipeline), cold, c->cold_tokens,
+    snprintf(out, room,
+             "warm %s ms (engine %s), %u tokens after Enter | cold, %s: %s ms, %u tokens | same first token: %s", warm,
+             engine, c->warm_tokens, tdm_pipeline_name(c->pipeline), cold, c->cold_tokens,
              c->same_first_token ? "yes" : "no");
 }
 

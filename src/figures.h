@@ -1,5 +1,5 @@
-/* The figures of turns: what is said after each, and medians over a session. Paced turns stay out of the decode medians;
- * queued, cut and head-start turns out of the warm ones. */
+/* The figures of turns: what is said after each, and medians over a session. Paced turns stay out of the decode
+ * medians; queued, cut and head-start turns out of the warm ones. */
 #ifndef TANDEM_SRC_FIGURES_H
 #define TANDEM_SRC_FIGURES_H
 
@@ -21,8 +21,8 @@ typedef struct {
     int n, room;
 } figures_row;
 
-void figures_add(figures_row *row, double value); /* dropped when memory is out */
-double figures_median(const figures_row *row);    /* 0 when empty */
+void figures_add(figures_row *row, double value);                  /* dropped when memory is out */
+double figures_median(const figures_row *row);                     /* 0 when empty */
 double figures_percentile(const figures_row *row, double percent); /* nearest rank */
 void figures_row_free(figures_row *row);
 

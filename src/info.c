@@ -28,8 +28,8 @@ static void print_text(const tdm_model_info *i)
     output_print("%-18s %.1f million\n", "parameters", 1e-6 * (double)i->parameters);
     output_print("%-18s %d, every %d full attention (%d in all)\n", "layers", i->layers,
                  i->full_layers ? i->layers / i->full_layers : 0, i->full_layers);
-    output_print("%-18s hidden %d, feed-forward %d, vocabulary %d (%d tokens)%s\n", "shape", i->hidden,
-                 i->intermediate, i->vocabulary, i->tokens, i->tied ? ", tied embeddings" : "");
+    output_print("%-18s hidden %d, feed-forward %d, vocabulary %d (%d tokens)%s\n", "shape", i->hidden, i->intermediate,
+                 i->vocabulary, i->tokens, i->tied ? ", tied embeddings" : "");
     output_print("%-18s %d heads, %d key/value heads of %d\n", "attention", i->heads, i->kv_heads, i->head_dim);
     output_print("%-18s %d key heads of %d, %d value heads of %d, convolution over %d\n", "DeltaNet", i->lin_key_heads,
                  i->lin_key_dim, i->lin_value_heads, i->lin_value_dim, i->conv_kernel);
@@ -44,7 +44,8 @@ static void print_text(const tdm_model_info *i)
                  i->template_replaced ? " (the file's own is not known)" : "");
     output_print("%-18s %s\n", "thinking", i->can_think ? "yes (--think)" : "no");
     output_print("%-18s temperature %g, top-k %d, top-p %g, min-p %g, penalties: presence %g, frequency %g, repeat %g "
-                 "(%s)\n", "sampling", (double)s->temperature, s->top_k, (double)s->top_p, (double)s->min_p,
+                 "(%s)\n",
+                 "sampling", (double)s->temperature, s->top_k, (double)s->top_p, (double)s->min_p,
                  (double)s->presence_penalty, (double)s->frequency_penalty, (double)s->repeat_penalty,
                  i->sampling_from_file ? "from the file" : "published for this size");
     line("skipped", i->skipped);

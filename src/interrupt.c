@@ -24,7 +24,8 @@ void interrupt_catch(void)
 {
     if (ends[0] < 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK)) ends[0] = ends[1] = -1;
     char gone[16];
-    while (read(ends[0], gone, sizeof gone) > 0) {}
+    while (read(ends[0], gone, sizeof gone) > 0) {
+    }
     seen = leaving;
     struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: a blocked read returns */
     sigemptyset(&action.sa_mask);

@@ -20,8 +20,8 @@ double jsonio_real(json_object *o, const char *key, double fallback);
 void jsonio_add_text(json_object *o, const char *key, const char *text, size_t n);
 void jsonio_add_string(json_object *o, const char *key, const char *text); /* NULL: null */
 void jsonio_add_int(json_object *o, const char *key, int64_t value);
-void jsonio_add_real(json_object *o, const char *key, double value);       /* 4 significant digits are kept or more */
-void jsonio_add_hash(json_object *o, const char *key, uint64_t value);     /* 16 hexadecimal digits, as a string */
+void jsonio_add_real(json_object *o, const char *key, double value);   /* 4 significant digits are kept or more */
+void jsonio_add_hash(json_object *o, const char *key, uint64_t value); /* 16 hexadecimal digits, as a string */
 
 /* The object on one line; lives until o changes. */
 const char *jsonio_line(json_object *o);

@@ -100,7 +100,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
     const char *builtin = load_builtin();
     if (!path && !builtin)
         return error_set(err, TDM_E_NOT_FOUND,
-                         "the built-in model (" BUILTIN_NAME ") was not found: set TANDEM_DATADIR to its folder, or name "
+                         "the built-in model (" BUILTIN_NAME
+                         ") was not found: set TANDEM_DATADIR to its folder, or name "
                          "a GGUF file or a Hugging Face directory with -m (huggingface.co has Qwen3.5 models)");
     progress_line line = {.terminal = isatty(STDERR_FILENO)};
     clock_gettime(CLOCK_MONOTONIC, &line.start);

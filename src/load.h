@@ -10,8 +10,8 @@
 const char *load_builtin(void);
 
 typedef struct {
-    bool text_only;         /* no weights */
-    tdm_progress progress;  /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
+    bool text_only;        /* no weights */
+    tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;
 } load_how;
 

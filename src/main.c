@@ -28,9 +28,8 @@ static bool print_page(int argc, char **argv)
         const char *name;
         void (*print)(FILE *out);
     } pages[] = {
-        {"--help", docs_help},        {"-h", docs_help},
-        {"help", docs_help},          {"--version", docs_version},
-        {"--man", docs_man},          {"--completion-bash", docs_bash},
+        {"--help", docs_help},          {"-h", docs_help},   {"help", docs_help},
+        {"--version", docs_version},    {"--man", docs_man}, {"--completion-bash", docs_bash},
         {"--completion-zsh", docs_zsh},
     };
     for (size_t i = 0; argc == 2 && i < sizeof pages / sizeof *pages; i++) {

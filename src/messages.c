@@ -37,8 +37,10 @@ tdm_status messages_read(json_object *array, const char *name, tdm_message **out
         m->thinking = jsonio_text(o, "reasoning_content", &m->thinking_length);
         if (!role || !messages_role(role, &m->role) || !m->text) {
             free(messages);
-            return error_set(err, TDM_E_FORMAT, "%s: message %zu: expected \"role\": system, user or assistant, and "
-                             "\"content\": a text", name, i + 1);
+            return error_set(err, TDM_E_FORMAT,
+                             "%s: message %zu: expected \"role\": system, user or assistant, and "
+                             "\"content\": a text",
+                             name, i + 1);
         }
     }
     *out = messages;

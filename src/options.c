@@ -20,7 +20,7 @@ const char *const option_section_names[SECTION_COUNT] = {
 };
 
 const option option_table[OPTION_COUNT] = {
-#define X(id, name, letter, kind, argument, low, high, initial, section, flags, commands, help)                       \
+#define X(id, name, letter, kind, argument, low, high, initial, section, flags, commands, help)                        \
     [OPTION_##id] = {name, letter, KIND_##kind, argument, low, high, initial, SECTION_##section, flags, commands, help},
     OPTION_LIST(X)
 #undef X
@@ -115,9 +115,7 @@ static bool value_read(option_id id, const char *text, option_value *v)
 {
     const option *o = &option_table[id];
     switch (o->kind) {
-    case KIND_FLAG:
-        v->number = !strcmp(text, "on");
-        return v->number || !strcmp(text, "off");
+    case KIND_FLAG: v->number = !strcmp(text, "on"); return v->number || !strcmp(text, "off");
     case KIND_AUTO:
         if ((v->automatic = !strcmp(text, "auto"))) return true;
         return number_int(text, (int64_t)o->low, (int64_t)o->high, &v->number);

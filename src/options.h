@@ -11,7 +11,6 @@
 
 #include "engine/tandem.h"
 
-/* clang-format off: a table reads better in its columns */
 /* ---- Commands: X(ID, name, arguments, one line of help, text of --help and the man page) ----------------------- */
 
 #define COMMAND_LIST(X)                                                                                               \
@@ -34,7 +33,7 @@
     X(RENDER, "render", "", "the prompt that the chat template makes",                                                \
       "Prints the prompt of the messages in a JSON file: an array of {\"role\", \"content\"}, or an object with it "  \
       "as \"messages\". Without -m the Qwen3.5 form.")                                                                \
-    X(INFO, "info", "[MODEL]", "what a model file holds",                                                                    \
+    X(INFO, "info", "[MODEL]", "what a model file holds",                                                             \
       "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
       "and chosen for it.")                                                                                           \
     X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \
@@ -175,7 +174,7 @@ enum {
     X(IDS, "ids", 0, TEXT, "N,N,...", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "token ids")                                \
     X(IDS_FILE, "ids-file", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL),                                      \
       "token ids separated by commas or white space")                                                                 \
-    X(TEXT_FILE, "text-file", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "a text, tokenised like 'tokenize'") \
+    X(TEXT_FILE, "text-file", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "a text, as 'tokenize' takes it") \
     X(LOGITS, "logits", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "write the logits to a safetensors file") \
     X(LAST, "last", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(EVAL), "keep the last row only")                       \
     X(PERPLEXITY, "perplexity", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(EVAL), "print 'perplexity X tokens N'")    \

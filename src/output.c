@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static struct {
-    int error; /* errno of the first write that failed */
+    int error;    /* errno of the first write that failed */
     int terminal; /* 0: not asked yet, 1: yes, 2: no */
     output_held held;
 } out;

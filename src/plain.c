@@ -26,16 +26,16 @@ enum { IDLE_MS = 30000, SLOW_READING_MS = 2000, QUIT_WITHIN_MS = 2000 };
 
 typedef struct {
     app app;
-    bool terminal;             /* standard input is one */
+    bool terminal; /* standard input is one */
     struct history_file *history;
-    size_t shown_entries;      /* of history, given to readline */
-    char *pending;             /* lines that ended with a backslash, each with its newline; NULL: none */
+    size_t shown_entries; /* of history, given to readline */
+    char *pending;        /* lines that ended with a backslash, each with its newline; NULL: none */
     size_t pending_length;
-    char *draft;               /* to be put into the next line; NULL: nothing */
-    char *line;                /* what readline handed over; NULL with `lines`: end of input */
+    char *draft; /* to be put into the next line; NULL: nothing */
+    char *line;  /* what readline handed over; NULL with `lines`: end of input */
     bool line_ready;
     int64_t enter_ns;
-    int64_t quit_until_ns;     /* Ctrl-C again before this quits */
+    int64_t quit_until_ns; /* Ctrl-C again before this quits */
     bool quit;
 } plain;
 
@@ -63,7 +63,7 @@ static void note(const char *format, ...)
 typedef struct {
     int64_t glyph_ns; /* when its first character was written */
     bool thinking, ended, answered;
-    char last;        /* character written */
+    char last; /* character written */
     int64_t started_ns;
     bool told_reading;
 } reply;
@@ -88,7 +88,9 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     switch (e->finish) {
     case TDM_STOPPED: note("(stopped; /continue goes on)"); break;
     case TDM_LENGTH: note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens); break;
-    case TDM_CONTEXT: note("(the context is full: /new begins anew, /set on-full drop-oldest forgets the oldest turns)"); break;
+    case TDM_CONTEXT:
+        note("(the context is full: /new begins anew, /set on-full drop-oldest forgets the oldest turns)");
+        break;
     case TDM_FAILED: note("(a unit failed; what came is kept, /regen tries again)"); break;
     default: break;
     }
@@ -155,8 +157,10 @@ static void follow(plain *p)
         int ready = wait_for(p->app.chat, -1, 200);
         if (interrupt_seen()) {
             tdm_chat_stop(p->app.chat);
-            if (interrupt_leaving()) p->quit = true;
-            else interrupt_catch();
+            if (interrupt_leaving())
+                p->quit = true;
+            else
+                interrupt_catch();
         }
         if (ready & WAIT_CHAT) take_events(p, &r);
         tell_reading(p, &r);
@@ -270,7 +274,8 @@ static char *next_completion(const char *text, int state)
     if (!state) {
         next = 0;
         completion_free(&c);
-        if (!complete_line(&commands_completer, rl_line_buffer, (size_t)rl_point, false, getenv("HOME"), &c)) return NULL;
+        if (!complete_line(&commands_completer, rl_line_buffer, (size_t)rl_point, false, getenv("HOME"), &c))
+            return NULL;
         if (c.append != ' ') rl_completion_append_character = 0;
     }
     if (next >= c.count) {
@@ -299,8 +304,8 @@ static void tell_draft(plain *p)
     if (p->pending_length) memcpy(whole, p->pending, p->pending_length);
     memcpy(whole + p->pending_length, rl_line_buffer, n + 1);
     /* A draft that doesn't fit is refused when it is sent. */
-    app_set_draft(&p->app, whole, p->pending_length + n,
-                  slash_may_be_command(whole, p->pending_length + n, false), NULL);
+    app_set_draft(&p->app, whole, p->pending_length + n, slash_may_be_command(whole, p->pending_length + n, false),
+                  NULL);
     free(whole);
 }
 
@@ -363,8 +368,10 @@ static bool read_line(plain *p)
         int ready = wait_for(p->app.chat, STDIN_FILENO, 1000);
         idle_ms = ready ? 0 : idle_ms + 1000;
         if (idle_ms == IDLE_MS) app_idle(&p->app);
-        if (interrupt_leaving()) p->quit = true;
-        else if (interrupt_seen()) on_interrupt(p);
+        if (interrupt_leaving())
+            p->quit = true;
+        else if (interrupt_seen())
+            on_interrupt(p);
         if (ready & WAIT_CHAT) between_turns(p);
         if (!(ready & WAIT_OTHER) || p->quit) continue;
         rl_callback_read_char();

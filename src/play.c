@@ -25,13 +25,13 @@ typedef struct {
     tdm_chat_options settings;
     trace *trace;
     bool json;
-    char *draft;           /* what stands in the input; room for all that a turn can type */
+    char *draft; /* what stands in the input; room for all that a turn can type */
     size_t length, room;
-    int sent, ended;       /* messages that were sent or replies asked for; replies that ended */
-    int reply_tokens;      /* of the running or last reply, as far as told */
-    int turn;              /* being typed, from 0 */
-    int queued_turn;       /* whose message waits for the running reply to end; -1: none */
-    const char *deed;      /* what asked for the running reply: "send", "regenerate", "continue" */
+    int sent, ended;  /* messages that were sent or replies asked for; replies that ended */
+    int reply_tokens; /* of the running or last reply, as far as told */
+    int turn;         /* being typed, from 0 */
+    int queued_turn;  /* whose message waits for the running reply to end; -1: none */
+    const char *deed; /* what asked for the running reply: "send", "regenerate", "continue" */
     figures_row ttft, decode, after, handover;
     tdm_error failure;
 } player;
@@ -318,8 +318,8 @@ static void print_summary(player *p)
         output_print("%s\n", jsonio_line(o));
         json_object_put(o);
     } else if (p->ttft.n) {
-        output_print("%d turns; %d warm: median %.1f ms, 95th percentile %.1f ms to the first token\n", p->ended, p->ttft.n,
-                     figures_median(&p->ttft), figures_percentile(&p->ttft, 95));
+        output_print("%d turns; %d warm: median %.1f ms, 95th percentile %.1f ms to the first token\n", p->ended,
+                     p->ttft.n, figures_median(&p->ttft), figures_percentile(&p->ttft, 95));
     }
 }
 
@@ -333,10 +333,12 @@ static tdm_status load_history(player *p, tdm_error *err)
     if (!s->n_history) return system ? tdm_chat_set_system(p->chat, system, n, err) : TDM_OK;
     tdm_node *nodes = calloc(s->n_history, sizeof *nodes);
     if (!nodes) return error_set(err, TDM_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < s->n_history; i++)
-        /* borrowed: tdm_chat_load copies */
-        nodes[i] = (tdm_node){.node = (int)i + 1, .parent = (int)i, .role = s->history[i].role,
-                              .text = (char *)s->history[i].text, .length = s->history[i].length};
+    for (size_t i = 0; i < s->n_history; i++) /* borrowed: tdm_chat_load copies */
+        nodes[i] = (tdm_node){.node = (int)i + 1,
+                              .parent = (int)i,
+                              .role = s->history[i].role,
+                              .text = (char *)s->history[i].text,
+                              .length = s->history[i].length};
     tdm_status status = tdm_chat_load(p->chat, system, n, nodes, (int)s->n_history, (int)s->n_history, err);
     free(nodes);
     return status;

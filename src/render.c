@@ -13,9 +13,9 @@ static tdm_status render(const options *o, const tdm_model *m, const tdm_message
     bool as_ids = options_flag(o, OPTION_AS_IDS);
     tdm_ids ids = {0};
     char *text = NULL;
-    tdm_status status = tdm_render(m, messages, n, options_flag(o, OPTION_THINK),
-                                   !options_flag(o, OPTION_NO_GENERATION_PROMPT), as_ids ? &ids : NULL,
-                                   as_ids ? NULL : &text, err);
+    tdm_status status =
+        tdm_render(m, messages, n, options_flag(o, OPTION_THINK), !options_flag(o, OPTION_NO_GENERATION_PROMPT),
+                   as_ids ? &ids : NULL, as_ids ? NULL : &text, err);
     if (!status && as_ids) {
         for (size_t i = 0; i < ids.n; i++) output_print("%s%d", i ? " " : "", ids.ids[i]);
         output_print("\n");

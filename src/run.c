@@ -23,13 +23,13 @@ typedef struct {
     tdm_chat *chat;
     trace *trace;
     bool json;
-    char *text;          /* of the answer so far */
+    char *text; /* of the answer so far */
     size_t length, room;
     char last_character; /* of what went to standard output */
     tdm_finish finish;
     tdm_turn_stats stats;
     bool ended, interrupted;
-    tdm_error failure;   /* what TDM_EV_ERROR said */
+    tdm_error failure; /* what TDM_EV_ERROR said */
 } answer;
 
 /* ---- The prompt ------------------------------------------------------------------------------------------------ */
@@ -103,7 +103,8 @@ static void show_token(answer *a, const tdm_event *e)
         char safe[3 * 256 + 3];
         output_held held = {0};
         for (size_t i = 0; i < e->length; i += 256)
-            fwrite(safe, 1, output_harmless(&held, e->text + i, e->length - i < 256 ? e->length - i : 256, safe), stderr);
+            fwrite(safe, 1, output_harmless(&held, e->text + i, e->length - i < 256 ? e->length - i : 256, safe),
+                   stderr);
     }
     output_flush();
 }

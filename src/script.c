@@ -59,7 +59,8 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
     e->text = jsonio_text(o, "text", NULL);
     e->chars = chars < 0 ? 1 : chars;
     e->turn = turn;
-    if (!good) return error_set(err, TDM_E_FORMAT, "%s: at_chars, after_tokens, chars and turn are whole numbers", where);
+    if (!good)
+        return error_set(err, TDM_E_FORMAT, "%s: at_chars, after_tokens, chars and turn are whole numbers", where);
     bool typed = e->deed == SCRIPT_INSERT || e->deed == SCRIPT_DELETE || e->deed == SCRIPT_SEND;
     bool placed = e->deed == SCRIPT_STOP || e->deed == SCRIPT_SEND_NOW;
     if ((typed && e->at_chars < 0) || (placed && e->after_tokens < 0))
@@ -72,7 +73,8 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
 static tdm_status read_events(script_turn *t, json_object *array, const char *where, tdm_error *err)
 {
     size_t n = json_object_array_length(array);
-    if (n > MOST_EVENTS) return error_set(err, TDM_E_FORMAT, "%s: %zu events, expected at most %d", where, n, MOST_EVENTS);
+    if (n > MOST_EVENTS)
+        return error_set(err, TDM_E_FORMAT, "%s: %zu events, expected at most %d", where, n, MOST_EVENTS);
     if (!(t->events = calloc(n + 1, sizeof *t->events))) return error_set(err, TDM_E_NOMEM, "out of memory");
     t->n_events = (int)n;
     for (size_t i = 0; i < n; i++) {
@@ -138,7 +140,8 @@ static tdm_status read_root(script *s, const char *name, tdm_error *err)
     for (size_t i = 0; !status && i < s->n_history; i++)
         if (s->history[i].role != (i % 2 ? TDM_ASSISTANT : TDM_USER))
             status = error_set(err, TDM_E_FORMAT, "%s: history %zu: user and assistant take turns", name, i + 1);
-    if (!status && s->n_history % 2) status = error_set(err, TDM_E_FORMAT, "%s: history: ends with a user's message", name);
+    if (!status && s->n_history % 2)
+        status = error_set(err, TDM_E_FORMAT, "%s: history: ends with a user's message", name);
     return status ? status : read_turns(s, name, err);
 }
 

@@ -27,8 +27,17 @@
 #include "engine/tandem.h"
 
 typedef enum {
-    SCRIPT_INSERT, SCRIPT_DELETE, SCRIPT_SEND, SCRIPT_SEND_NOW, SCRIPT_STOP, SCRIPT_CONTINUE, SCRIPT_REGENERATE,
-    SCRIPT_UNDO, SCRIPT_REDO, SCRIPT_BRANCH, SCRIPT_DEEDS
+    SCRIPT_INSERT,
+    SCRIPT_DELETE,
+    SCRIPT_SEND,
+    SCRIPT_SEND_NOW,
+    SCRIPT_STOP,
+    SCRIPT_CONTINUE,
+    SCRIPT_REGENERATE,
+    SCRIPT_UNDO,
+    SCRIPT_REDO,
+    SCRIPT_BRANCH,
+    SCRIPT_DEEDS
 } script_deed;
 
 typedef struct {
@@ -42,19 +51,19 @@ typedef struct {
 typedef struct {
     const char *text;
     double pause_s;
-    int start_after_tokens;     /* -1: when the previous reply has ended */
-    int speculation;            /* tdm_speculation; -1: as it is */
+    int start_after_tokens; /* -1: when the previous reply has ended */
+    int speculation;        /* tdm_speculation; -1: as it is */
     script_event *events;
     int n_events;
 } script_turn;
 
 typedef struct {
-    json_object *root;          /* owns the texts */
-    const char *system;         /* NULL: none */
+    json_object *root;  /* owns the texts */
+    const char *system; /* NULL: none */
     tdm_message *history;
     size_t n_history;
     int max_tokens;
-    double temperature;         /* < 0: as the options say */
+    double temperature; /* < 0: as the options say */
     uint64_t seed;
     double typing_cps;
     script_turn *turns;

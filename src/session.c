@@ -92,7 +92,8 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
     json_object *messages = jsonio_member(root, "messages", json_type_array);
     size_t n = messages ? json_object_array_length(messages) : 0;
     if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
-    if (n > MOST_NODES) return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MOST_NODES);
+    if (n > MOST_NODES)
+        return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MOST_NODES);
     if (!(s->nodes = calloc(n + 1, sizeof *s->nodes))) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     for (size_t i = 0; i < n; i++) {
         s->n = (int)i + 1; /* so that what was read of a bad one is freed */
@@ -113,7 +114,8 @@ static tdm_status read_settings(session *s, json_object *root, const char *name,
     if (!settings) return TDM_OK;
     options checked = {0};
     tdm_status status = TDM_OK;
-    json_object_object_foreach(settings, key, value) {
+    json_object_object_foreach(settings, key, value)
+    {
         option_id id = option_find(COMMAND_CHAT, key);
         if (id == OPTION_COUNT || !(option_table[id].flags & LIVE)) continue; /* of a later version */
         const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;

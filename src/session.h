@@ -14,11 +14,11 @@
 #include "src/options.h"
 
 typedef struct {
-    char *name;                  /* NULL: not named yet */
+    char *name; /* NULL: not named yet */
     int64_t created_s, changed_s;
     char *model_name, *model_path;
     uint64_t fingerprint;
-    char *system;                /* NULL: none */
+    char *system; /* NULL: none */
     size_t system_length;
     char *settings[OPTION_COUNT]; /* live options that are written down; NULL: not */
     tdm_node *nodes;

@@ -10,7 +10,7 @@
 #include "ui/slash.h"
 
 const slash slash_table[SLASH_COUNT] = {
-#define X(id, name, aliases, argument, arguments, low, high, owner, help)                                             \
+#define X(id, name, aliases, argument, arguments, low, high, owner, help)                                              \
     [SLASH_##id] = {name, aliases, ARG_##argument, arguments, low, high, BY_##owner, help},
     SLASH_LIST(X)
 #undef X
@@ -100,9 +100,11 @@ tdm_status slashes_parse(slash_call *out, bool *command, const char *draft, bool
     int shown = r.word_length < 40 ? (int)r.word_length : 40;
     if (r.kind == SLASH_TEXT) return TDM_OK;
     if (r.kind == SLASH_UNKNOWN && r.nearest >= 0)
-        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%.*s; did you mean /%s?", shown, r.word, names[r.nearest]);
+        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%.*s; did you mean /%s?", shown, r.word,
+                         names[r.nearest]);
     if (r.kind == SLASH_UNKNOWN)
-        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%.*s; /help lists them, // sends it as text", shown, r.word);
+        return error_set(err, TDM_E_NOT_FOUND, "unknown command /%.*s; /help lists them, // sends it as text", shown,
+                         r.word);
     out->id = slashes_find(names[r.index], strlen(names[r.index]));
     size_t length = strlen(r.argument);
     while (length && isspace((unsigned char)r.argument[length - 1])) length--;

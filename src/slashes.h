@@ -35,16 +35,19 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(FIND, "find", "", WORDS, "WORDS", 0, 0, CONVERSATION, "looks for words in this conversation")                   \
     X(PRIVATE, "private", "", CHOICE, "on|off", 0, 0, CONVERSATION, "on: nothing of this session is written to disk") \
     X(SAVE, "save", "", TEXT, "[NAME]", 0, 0, CONVERSATION, "saves now, if wanted under a name")                      \
-    X(EXPORT, "export", "", FILE, "FILE.md|FILE.json", 0, 0, CONVERSATION, "writes the conversation as Markdown or JSON") \
+    X(EXPORT, "export", "", FILE, "FILE.md|FILE.json", 0, 0, CONVERSATION,                                            \
+      "writes the conversation as Markdown or JSON")                                                                  \
     X(SYSTEM, "system", "", TEXT, "[TEXT|off]", 0, 0, CONVERSATION, "shows or changes the system prompt")             \
     X(SET, "set", "", SETTING, "[NAME VALUE]", 0, 0, CONVERSATION, "shows or changes an option")                      \
     X(THINK, "think", "", CHOICE, "on|off", 0, 0, CONVERSATION, "lets the model think first")                         \
     X(REGEN, "regen", "retry", NONE, "", 0, 0, CONVERSATION, "answers the last message once more")                    \
     X(CONTINUE, "continue", "", NONE, "", 0, 0, CONVERSATION, "goes on with a reply that was stopped or cut off")     \
-    X(EDIT, "edit", "", NUMBER, "[N]", 1, 1000000, CONVERSATION, "takes back to message N, to write it anew as a branch") \
+    X(EDIT, "edit", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                      \
+      "takes back to message N, to write it anew as a branch")                                                        \
     X(UNDO, "undo", "", NONE, "", 0, 0, CONVERSATION, "takes the last turn back")                                     \
     X(REDO, "redo", "", NONE, "", 0, 0, CONVERSATION, "brings the turn back that /undo took")                         \
-    X(BRANCH, "branch", "", NUMBER, "[N]", 1, 1000000, CONVERSATION, "shows the branches of this place, or goes to number N") \
+    X(BRANCH, "branch", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                  \
+      "shows the branches of this place, or goes to number N")                                                        \
     X(COPY, "copy", "", NUMBER, "[N]", 1, 1000000, SCREEN, "copies the last reply, or its code block N")              \
     X(ATTACH, "attach", "", FILE, "FILE", 0, 0, CONVERSATION, "puts a text file before the next message")             \
     X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, "shows the model, or goes on with another")           \
@@ -54,7 +57,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       "what is prefilled before Enter")                                                                               \
     X(UNITS, "units", "", NONE, "", 0, 0, CONVERSATION, "shows the units and what they have done")                    \
     X(MONITOR, "monitor", "", CHOICE, "off|line|strip|panel|full|auto", 0, 0, SCREEN, "form of the monitor")          \
-    X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION, "figures of the last turn and of the session") \
+    X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION,                                           \
+      "figures of the last turn and of the session")                                                                  \
     X(TRACE, "trace", "", FILE, "FILE", 0, 0, CONVERSATION, "writes what the units did as a Chrome trace")            \
     X(THEME, "theme", "", CHOICE, "dark|light|mono", 0, 0, SCREEN, "colours")                                         \
     X(KEYS, "keys", "", NONE, "", 0, 0, SCREEN, "lists the keys")                                                     \

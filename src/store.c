@@ -266,8 +266,8 @@ int store_pick(const store_entry *entries, int n, const char *wanted, tdm_error 
             matches++;
         }
     if (matches == 1) return found;
-    error_set(err, TDM_E_NOT_FOUND, matches ? "'%s' begins the names of %d sessions" : "no saved session is called '%s'",
-              wanted, matches);
+    error_set(err, TDM_E_NOT_FOUND,
+              matches ? "'%s' begins the names of %d sessions" : "no saved session is called '%s'", wanted, matches);
     return -1;
 }
 

@@ -172,7 +172,8 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     for (int i = 0; i < TDM_UNITS; i++) add_unit(t, events, i);
     add_turns(t, events);
     const char *text = jsonio_line(root);
-    tdm_status status = text ? files_write(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status =
+        text ? files_write(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     json_object_put(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);
     return status;

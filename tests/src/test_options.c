@@ -67,8 +67,8 @@ TEST(wrong_use_is_one_line)
         {"tandem run --tmep 1", "run: unknown option '--tmep'; did you mean '--temp'?"},
         {"tandem run --temp", "--temp needs a value (X)"},
         {"tandem run --temp hot", "--temp: 'hot' is not allowed; expected 0 to 100"},
-        {"tandem chat --pipeline both",
-         "--pipeline: 'both' is not allowed; expected single, slots, sequential-solo, sequential, batch-solo, batch, tandem"},
+        {"tandem chat --pipeline both", "--pipeline: 'both' is not allowed; expected single, slots, sequential-solo, "
+                                        "sequential, batch-solo, batch, tandem"},
         {"tandem run -n 0", "--max-tokens: '0' is not allowed; expected 1 to 1048576"},
         {"tandem info -x", "info: unknown option '-x'; 'tandem info --help' lists them"},
         {"tandem chat --think=maybe", "--think: 'maybe' is not allowed; expected on or off"},
@@ -173,5 +173,6 @@ TEST(slash_commands)
     }
 }
 
-TEST_MAIN(T(numbers_are_strict), T(values_are_read), T(wrong_use_is_one_line), T(the_file_gives_way_to_the_command_line),
-          T(names_are_unique_within_a_command), T(nearest_names), T(slash_commands))
+TEST_MAIN(T(numbers_are_strict), T(values_are_read), T(wrong_use_is_one_line),
+          T(the_file_gives_way_to_the_command_line), T(names_are_unique_within_a_command), T(nearest_names),
+          T(slash_commands))

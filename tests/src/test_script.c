@@ -12,11 +12,13 @@ TEST(a_script_is_read)
 {
     script s;
     tdm_error err = {0};
-    REQUIRE(!parse(&s, "{\"system\":\"Be brief.\",\"history\":[{\"role\":\"user\",\"content\":\"a\"},"
-                       "{\"role\":\"assistant\",\"content\":\"b\"}],\"max_tokens\":50,\"temperature\":0,\"seed\":3,"
-                       "\"typing_cps\":20,\"turns\":[{\"text\":\"x\"},{\"text\":\"hello\",\"pause\":0.5,"
-                       "\"start_after_tokens\":7,\"speculation\":\"draft\",\"events\":[{\"at_chars\":3,\"do\":\"delete\","
-                       "\"chars\":2},{\"after_tokens\":9,\"do\":\"stop\"},{\"do\":\"branch\",\"turn\":1}]}]}", &err));
+    REQUIRE(!parse(&s,
+                   "{\"system\":\"Be brief.\",\"history\":[{\"role\":\"user\",\"content\":\"a\"},"
+                   "{\"role\":\"assistant\",\"content\":\"b\"}],\"max_tokens\":50,\"temperature\":0,\"seed\":3,"
+                   "\"typing_cps\":20,\"turns\":[{\"text\":\"x\"},{\"text\":\"hello\",\"pause\":0.5,"
+                   "\"start_after_tokens\":7,\"speculation\":\"draft\",\"events\":[{\"at_chars\":3,\"do\":\"delete\","
+                   "\"chars\":2},{\"after_tokens\":9,\"do\":\"stop\"},{\"do\":\"branch\",\"turn\":1}]}]}",
+                   &err));
     CHECK_INT(2, s.n);
     CHECK_INT(2, s.n_history);
     CHECK_INT(50, s.max_tokens);
@@ -48,7 +50,8 @@ TEST(wrong_scripts_are_one_line)
         {"{\"turns\":[{\"text\":\"x\",\"events\":[{\"do\":\"branch\"}]}]}", "branch needs a turn"},
         {"{\"max_tokens\":0,\"turns\":[{\"text\":\"x\"}]}", "max_tokens"},
         {"{\"history\":[{\"role\":\"assistant\",\"content\":\"x\"}],\"turns\":[{\"text\":\"x\"}]}", "take turns"},
-        {"{\"history\":[{\"role\":\"user\",\"content\":\"x\"}],\"turns\":[{\"text\":\"x\"}]}", "ends with a user's message"},
+        {"{\"history\":[{\"role\":\"user\",\"content\":\"x\"}],\"turns\":[{\"text\":\"x\"}]}",
+         "ends with a user's message"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         script s;
@@ -87,22 +90,34 @@ TEST(figures_are_right)
     static const struct {
         double value;
         const char *text;
-    } numbers[] = {{0, "0"}, {0.04, "0"}, {0.42, "0.4"}, {9, "9"}, {9.3, "9.3"}, {31.4, "31"}, {1870, "1,870"},
-                   {1234567, "1,234,567"}};
+    } numbers[] = {{0, "0"},     {0.04, "0"},  {0.42, "0.4"},   {9, "9"},
+                   {9.3, "9.3"}, {31.4, "31"}, {1870, "1,870"}, {1234567, "1,234,567"}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char text[32];
         figures_number(numbers[i].value, text);
         CHECK_STR(numbers[i].text, text);
     }
-    tdm_turn_stats t = {.kind = TDM_WARM, .enter_ns = 1000000000, .first_id_ns = 1007000000, .end_ns = 8100000000,
-                        .turn_tokens = 18, .turn_before_enter = 18, .reply_tokens = 220, .decode_tps = 31};
+    tdm_turn_stats t = {.kind = TDM_WARM,
+                        .enter_ns = 1000000000,
+                        .first_id_ns = 1007000000,
+                        .end_ns = 8100000000,
+                        .turn_tokens = 18,
+                        .turn_before_enter = 18,
+                        .reply_tokens = 220,
+                        .decode_tps = 31};
     char line[300];
     figures_turn_line(&t, 1009000000, line, sizeof line);
     CHECK_STR("warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s", line);
-    tdm_cold c = {.pipeline = TDM_PIPE_SINGLE, .warm_ms = 9, .warm_engine_ms = 7, .cold_ms = 1870, .warm_tokens = 3,
-                  .cold_tokens = 188, .same_first_token = true};
+    tdm_cold c = {.pipeline = TDM_PIPE_SINGLE,
+                  .warm_ms = 9,
+                  .warm_engine_ms = 7,
+                  .cold_ms = 1870,
+                  .warm_tokens = 3,
+                  .cold_tokens = 188,
+                  .same_first_token = true};
     figures_cold_line(&c, line, sizeof line);
-    CHECK_STR("warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes", line);
+    CHECK_STR("warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes",
+              line);
     figures f = {0};
     figures_turn(&f, &t, 0);
     t.kind = TDM_QUEUED;

@@ -12,13 +12,15 @@
 
 #define HEAD "{\"format\":\"tandem session\",\"version\":1,"
 
-static const char *small =
-    HEAD "\"name\":\"dogs\",\"created\":5,\"changed\":9,\"model\":{\"name\":\"demo\",\"fingerprint\":\"00000000000000ff\"},"
-         "\"system\":\"Be brief.\",\"settings\":{\"temp\":\"0.5\",\"think\":\"off\",\"later\":\"x\"},\"leaf\":4,\"messages\":["
-         "{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"My dog is Bruno.\",\"time\":6},"
-         "{\"id\":2,\"parent\":1,\"role\":\"assistant\",\"text\":\"Fine.\",\"thinking\":\"hm\",\"finish\":\"stopped\",\"time\":7},"
-         "{\"id\":3,\"parent\":1,\"role\":\"assistant\",\"text\":\"Good.\",\"finish\":\"end\",\"time\":8},"
-         "{\"id\":4,\"parent\":3,\"role\":\"user\",\"text\":\"What\\u0000 next?\",\"time\":9}]}";
+static const char *small = HEAD
+    "\"name\":\"dogs\",\"created\":5,\"changed\":9,\"model\":{\"name\":\"demo\",\"fingerprint\":\"00000000000000ff\"},"
+    "\"system\":\"Be "
+    "brief.\",\"settings\":{\"temp\":\"0.5\",\"think\":\"off\",\"later\":\"x\"},\"leaf\":4,\"messages\":["
+    "{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"My dog is Bruno.\",\"time\":6},"
+    "{\"id\":2,\"parent\":1,\"role\":\"assistant\",\"text\":\"Fine.\",\"thinking\":\"hm\",\"finish\":\"stopped\","
+    "\"time\":7},"
+    "{\"id\":3,\"parent\":1,\"role\":\"assistant\",\"text\":\"Good.\",\"finish\":\"end\",\"time\":8},"
+    "{\"id\":4,\"parent\":3,\"role\":\"user\",\"text\":\"What\\u0000 next?\",\"time\":9}]}";
 
 static tdm_status parse(session *s, const char *text, tdm_error *err)
 {
@@ -105,14 +107,16 @@ TEST(names_and_exports)
     free(name);
     size_t n;
     char *text = session_markdown(&s, &n);
-    CHECK(strstr(text, "# dogs\n") && strstr(text, "## You\n\nMy dog is Bruno.\n") && strstr(text, "## Model\n\nGood.\n"));
+    CHECK(strstr(text, "# dogs\n") && strstr(text, "## You\n\nMy dog is Bruno.\n") &&
+          strstr(text, "## Model\n\nGood.\n"));
     CHECK(!strstr(text, "Fine."));
     free(text);
     text = session_messages(&s, &n);
     CHECK(strstr(text, "\"role\": \"system\"") && strstr(text, "\"content\": \"Good.\""));
     free(text);
     free(s.nodes[0].text);
-    s.nodes[0].text = strdup("  a\n\tlong   first message, with more words than fit into the name of one session, surely");
+    s.nodes[0].text =
+        strdup("  a\n\tlong   first message, with more words than fit into the name of one session, surely");
     s.nodes[0].length = strlen(s.nodes[0].text);
     name = session_first_words(&s);
     CHECK_STR("a long first message, with more words than fit into the name", name);
