@@ -230,8 +230,7 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->q, &layer->k, &layer->v};
-    const struct panels *panels =
-        pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->input_norm, in, 3);
+    const struct panels *panels = pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->input_norm, in, 3);
     const struct product project[] = {
         {&layer->q, ws->q_gate, (size_t)c->heads * 2 * c->head_dim, false},
         {&layer->k, ws->k, (size_t)c->kv_heads * c->head_dim, false},

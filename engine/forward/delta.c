@@ -13,7 +13,8 @@
 /* The j-th of the value heads that a key head serves. */
 static uint32_t served_head(const struct config *c, uint32_t key_head, uint32_t j)
 {
-    return c->value_heads_tiled ? key_head + j * c->lin_key_heads : key_head * (c->lin_value_heads / c->lin_key_heads) + j;
+    return c->value_heads_tiled ? key_head + j * c->lin_key_heads
+                                : key_head * (c->lin_value_heads / c->lin_key_heads) + j;
 }
 
 /* Convolves channels [c0, c0+n) of a run's rows. */
@@ -71,7 +72,8 @@ static void value_head(struct pass *p, struct member_scratch *own, const struct 
     }
     for (uint32_t i = 0; i < rows; i++)
         p->kernels->norm_gate(out + i * width, out + i * width, layer->lin_norm,
-                              ws->z + (row + i) * width + (size_t)head * c->lin_value_dim, c->lin_value_dim, c->rms_eps);
+                              ws->z + (row + i) * width + (size_t)head * c->lin_value_dim, c->lin_value_dim,
+                              c->rms_eps);
 }
 
 static void key_head_unit(struct pass *p, struct member_scratch *own, const struct layer_weights *layer, uint32_t index,
@@ -104,8 +106,7 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     struct workspace *ws = p->ws;
     size_t width = (size_t)c->lin_value_heads * c->lin_value_dim;
     const struct matrix *in[] = {&layer->lin_qkv, &layer->lin_z, &layer->lin_a, &layer->lin_b};
-    const struct panels *panels =
-        pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->input_norm, in, 4);
+    const struct panels *panels = pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->input_norm, in, 4);
     const struct product project[] = {
         {&layer->lin_qkv, ws->qkv, config_conv_channels(c), false},
         {&layer->lin_z, ws->z, width, false},

@@ -44,7 +44,8 @@ static void feed_forward(struct pass *p, struct member *m, const struct layer_we
     uint32_t tiles = pass_matrix_tiles(in[0]), begin, end;
     uint32_t chunk = pass_chunk(m, tiles);
     while (member_claim(m, tiles, chunk, &begin, &end)) {
-        uint32_t r0 = begin * MATRIX_TILE, r1 = end * MATRIX_TILE < c->intermediate ? end * MATRIX_TILE : c->intermediate;
+        uint32_t r0 = begin * MATRIX_TILE,
+                 r1 = end * MATRIX_TILE < c->intermediate ? end * MATRIX_TILE : c->intermediate;
         p->kernels->matmul(in[0], gate, r0, r1, 0, p->rows, ws->gate, c->intermediate, false);
         p->kernels->matmul(in[1], up, r0, r1, 0, p->rows, ws->up, c->intermediate, false);
         for (uint32_t t = 0; t < p->rows; t++) {
@@ -201,7 +202,8 @@ static uint64_t moved_bytes(const struct pass *p)
         const struct state *s = p->runs[r].state;
         uint64_t pages = (s->length + KV_PAGE - 1) / KV_PAGE;
         bytes += pages * pool_page_bytes(s->pool);
-        bytes += 2 * (state_recurrent_floats(pool_shape(s->pool)) + state_conv_floats(pool_shape(s->pool))) * sizeof(float);
+        bytes +=
+            2 * (state_recurrent_floats(pool_shape(s->pool)) + state_conv_floats(pool_shape(s->pool))) * sizeof(float);
         head |= p->runs[r].logits != LOGITS_NONE;
     }
     return bytes + (head ? p->w->lm_head->bytes : 0);

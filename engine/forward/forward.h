@@ -43,8 +43,8 @@ struct forward_run {
 
 struct forward_options {
     const atomic_bool *cancel; /* looked at before each layer; NULL: never */
-    float *hidden;             /* [layers + 1][hidden] of the first run's last token: embedding, output of each layer but
-                                  the last, final norm; for comparison with other implementations. NULL: not wanted */
+    float *hidden; /* [layers + 1][hidden] of the first run's last token: embedding, output of each layer but
+                      the last, final norm; for comparison with other implementations. NULL: not wanted */
 };
 
 /* Scratch memory of one forward pass at a time, allocated and touched once. */

@@ -49,8 +49,7 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
     return panels;
 }
 
-void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
-                   int n)
+void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products, int n)
 {
     uint32_t tiles = 0, begin, end;
     for (int i = 0; i < n; i++) tiles += pass_matrix_tiles(products[i].matrix);

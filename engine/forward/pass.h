@@ -45,7 +45,7 @@ struct workspace {
     unsigned char *memory;
     size_t bytes;
 
-    float *x;         /* [tokens][hidden] the residual stream */
+    float *x;             /* [tokens][hidden] the residual stream */
     float *cosine, *sine; /* [tokens][rope_dims/2] */
     struct member_scratch *members;
 
@@ -73,7 +73,7 @@ struct pass {
     uint32_t rows; /* tokens of all runs, padding included */
     const struct forward_options *options;
     uint32_t n_tiles;
-    bool split;            /* attention units are (tile, KV head, group) and not (tile, KV head) */
+    bool split; /* attention units are (tile, KV head, group) and not (tile, KV head) */
     uint32_t split_units;
     uint32_t n_logit_rows;
     atomic_bool begun;     /* a layer has begun: states change from here on */

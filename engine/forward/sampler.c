@@ -13,13 +13,13 @@ struct candidate {
 
 struct sampler {
     uint32_t limit;
-    uint32_t *reply_count;     /* [limit] occurrences in the reply */
-    uint8_t *seen;             /* [limit] in prompt or reply */
-    tdm_id *seen_ids;          /* the ids with seen set, in order of appearance */
+    uint32_t *reply_count; /* [limit] occurrences in the reply */
+    uint8_t *seen;         /* [limit] in prompt or reply */
+    tdm_id *seen_ids;      /* the ids with seen set, in order of appearance */
     uint32_t seen_n;
-    float *adjusted;           /* [limit] logits after penalties */
-    struct candidate *top;     /* [limit] */
-    double *weight;            /* [limit] of candidates, up to a common factor */
+    float *adjusted;       /* [limit] logits after penalties */
+    struct candidate *top; /* [limit] */
+    double *weight;        /* [limit] of candidates, up to a common factor */
 };
 
 tdm_status sampler_new(struct sampler **out, uint32_t limit, tdm_error *err)
@@ -122,7 +122,8 @@ double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t i
 /* The logits after the penalties: those given where there are none. */
 static const float *penalised(struct sampler *s, const tdm_sampling *sampling, const float *logits)
 {
-    bool repeat = sampling->repeat_penalty != 1, reply = sampling->presence_penalty != 0 || sampling->frequency_penalty != 0;
+    bool repeat = sampling->repeat_penalty != 1,
+         reply = sampling->presence_penalty != 0 || sampling->frequency_penalty != 0;
     if ((!repeat && !reply) || !s->seen_n) return logits;
     memcpy(s->adjusted, logits, s->limit * sizeof *logits);
     for (uint32_t i = 0; i < s->seen_n; i++) {

@@ -3,7 +3,8 @@
  * In this order: repetition penalty (tokens of prompt and reply: a positive logit is divided, a negative one
  * multiplied by it, Keskar et al. 2019), frequency and presence penalty (tokens of the reply: logit -= frequency *
  * count + presence), temperature, top-k, top-p (the smallest set of the most probable tokens that reaches p), min-p
- * (at least min-p times the best one's probability). Temperature 0 takes the best one, ties to the lowest id, after the penalties.
+ * (at least min-p times the best one's probability). Temperature 0 takes the best one, ties to the lowest id, after the
+ * penalties.
  *
  * Deterministic: the random number is a hash of seed, turn, attempt and index (sampler_random), candidates are ordered
  * by logit and then by id, sums are taken in that order in double precision. Ids from `limit` on (rows of the LM head

@@ -14,8 +14,8 @@ struct loader {
     struct team *team;
     struct weights_options options;
     struct weights *weights;
-    unsigned char *raw;   /* per member: MATRIX_TILE rows as source_rows yields them */
-    float *wide;          /* per member: MATRIX_TILE rows as float32, for conversion */
+    unsigned char *raw;    /* per member: MATRIX_TILE rows as source_rows yields them */
+    float *wide;           /* per member: MATRIX_TILE rows as float32, for conversion */
     unsigned char *narrow; /* per member: MATRIX_TILE rows converted */
     size_t raw_stride, wide_stride, narrow_stride;
     uint64_t done, total; /* bytes of tensors */
@@ -79,11 +79,14 @@ static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint3
     return TDM_OK;
 }
 
-static const struct {
+/* A member of struct layer_weights, and the kinds of layers that have it. */
+struct part {
     enum role role;
-    size_t matrix; /* offset in struct layer_weights */
+    size_t offset;
     bool full, linear;
-} layer_matrices[] = {
+};
+
+static const struct part layer_matrices[] = {
     {ROLE_Q, offsetof(struct layer_weights, q), true, false},
     {ROLE_K, offsetof(struct layer_weights, k), true, false},
     {ROLE_V, offsetof(struct layer_weights, v), true, false},
@@ -98,11 +101,7 @@ static const struct {
     {ROLE_DOWN, offsetof(struct layer_weights, down), true, true},
 };
 
-static const struct {
-    enum role role;
-    size_t vector; /* offset in struct layer_weights */
-    bool full, linear;
-} layer_vectors[] = {
+static const struct part layer_vectors[] = {
     {ROLE_INPUT_NORM, offsetof(struct layer_weights, input_norm), true, true},
     {ROLE_POST_NORM, offsetof(struct layer_weights, post_norm), true, true},
     {ROLE_Q_NORM, offsetof(struct layer_weights, q_norm), true, false},
@@ -116,17 +115,17 @@ static const struct {
 enum { LAYER_MATRICES = sizeof layer_matrices / sizeof *layer_matrices };
 enum { LAYER_VECTORS = sizeof layer_vectors / sizeof *layer_vectors };
 
-static bool exists(bool full_attention, bool full, bool linear)
+static bool has(bool full_attention, const struct part *part)
 {
-    return full_attention ? full : linear;
+    return full_attention ? part->full : part->linear;
 }
 
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES])
 {
     int n = 0;
     for (int i = 0; i < LAYER_MATRICES; i++)
-        if (exists(layer->full_attention, layer_matrices[i].full, layer_matrices[i].linear))
-            out[n++] = (const struct matrix *)((const char *)layer + layer_matrices[i].matrix);
+        if (has(layer->full_attention, &layer_matrices[i]))
+            out[n++] = (const struct matrix *)((const char *)layer + layer_matrices[i].offset);
     return n;
 }
 
@@ -174,7 +173,7 @@ static tdm_status read_vectors(struct loader *l, tdm_error *err)
     size_t floats = rounded(vector_floats(l->source, ROLE_FINAL_NORM, 0));
     for (uint32_t i = 0; i < w->config.layers; i++)
         for (int j = 0; j < LAYER_VECTORS; j++)
-            if (exists(w->config.full_attention[i], layer_vectors[j].full, layer_vectors[j].linear))
+            if (has(w->config.full_attention[i], &layer_vectors[j]))
                 floats += rounded(vector_floats(l->source, layer_vectors[j].role, i));
     w->vectors = aligned_alloc(64, floats * sizeof(float));
     if (!w->vectors) return error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of weights", floats * sizeof(float));
@@ -184,9 +183,9 @@ static tdm_status read_vectors(struct loader *l, tdm_error *err)
     w->final_norm = read_vector(l, ROLE_FINAL_NORM, 0, &at);
     for (uint32_t i = 0; i < w->config.layers; i++) {
         for (int j = 0; j < LAYER_VECTORS; j++) {
-            if (!exists(w->config.full_attention[i], layer_vectors[j].full, layer_vectors[j].linear)) continue;
+            if (!has(w->config.full_attention[i], &layer_vectors[j])) continue;
             const float *v = read_vector(l, layer_vectors[j].role, i, &at);
-            memcpy((char *)&w->layers[i] + layer_vectors[j].vector, &v, sizeof v);
+            memcpy((char *)&w->layers[i] + layer_vectors[j].offset, &v, sizeof v);
         }
         tdm_status status = w->config.full_attention[i] ? TDM_OK : transpose_conv(l, i, err);
         if (status) return status;
@@ -207,8 +206,8 @@ static tdm_status pack_all(struct loader *l, tdm_error *err)
     for (uint32_t i = 0; i < w->config.layers && !status; i++) {
         struct layer_weights *layer = &w->layers[i];
         for (int j = 0; j < LAYER_MATRICES && !status; j++) {
-            if (!exists(layer->full_attention, layer_matrices[j].full, layer_matrices[j].linear)) continue;
-            struct matrix *m = (struct matrix *)((char *)layer + layer_matrices[j].matrix);
+            if (!has(layer->full_attention, &layer_matrices[j])) continue;
+            struct matrix *m = (struct matrix *)((char *)layer + layer_matrices[j].offset);
             status = pack(l, m, layer_matrices[j].role, i, TYPE_COUNT, err);
             w->layer_bytes += m->bytes;
         }
@@ -280,7 +279,7 @@ void weights_free(struct weights *w)
     matrix_free(&w->own_head);
     for (uint32_t i = 0; w->layers && i < w->config.layers; i++)
         for (int j = 0; j < LAYER_MATRICES; j++)
-            matrix_free((struct matrix *)((char *)&w->layers[i] + layer_matrices[j].matrix));
+            matrix_free((struct matrix *)((char *)&w->layers[i] + layer_matrices[j].offset));
     free(w->layers);
     free(w->vectors);
     free(w);

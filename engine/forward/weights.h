@@ -22,10 +22,10 @@ struct layer_weights {
     const float *q_norm, *k_norm; /* [head_dim] */
     /* Gated DeltaNet */
     struct matrix lin_qkv, lin_z, lin_a, lin_b, lin_out;
-    const float *lin_conv;     /* [taps][channels] */
-    const float *lin_rate;     /* [value heads] -exp(A_log) */
-    const float *lin_dt_bias;  /* [value heads] */
-    const float *lin_norm;     /* [value dim] */
+    const float *lin_conv;    /* [taps][channels] */
+    const float *lin_rate;    /* [value heads] -exp(A_log) */
+    const float *lin_dt_bias; /* [value heads] */
+    const float *lin_norm;    /* [value dim] */
 };
 
 struct weights {
@@ -48,7 +48,8 @@ struct weights_options {
 };
 
 /* Packs all tensors of the source with the threads of the team. options may be NULL. The source may be closed
- * afterwards. Errors: TDM_E_NOMEM, TDM_E_CANCELLED, TDM_E_UNSUPPORTED (a row that the LM head's type does not divide). */
+ * afterwards. Errors: TDM_E_NOMEM, TDM_E_CANCELLED, TDM_E_UNSUPPORTED (a row that the LM head's type does not divide).
+ */
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err);
 void weights_free(struct weights *w); /* NULL is allowed */

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct blocks {
-    size_t block_bytes; /* a multiple of 64 */
-    uint32_t chunk;     /* blocks that are mapped together */
+    size_t block_bytes;   /* a multiple of 64 */
+    uint32_t chunk;       /* blocks that are mapped together */
     pthread_mutex_t lock; /* guards what follows */
     void *free;           /* a list through the blocks' first word */
     void *chunks;         /* of struct blocks_chunk */

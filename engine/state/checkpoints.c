@@ -199,8 +199,8 @@ void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_
 
 struct checkpoints_stats checkpoints_stats(const struct checkpoints *c)
 {
-    struct checkpoints_stats s = {.count = c->n, .bytes = total_bytes(c), .budget = c->budget, .added = c->added,
-                                  .dropped = c->dropped};
+    struct checkpoints_stats s = {
+        .count = c->n, .bytes = total_bytes(c), .budget = c->budget, .added = c->added, .dropped = c->dropped};
     for (uint32_t i = 0; i < c->n; i++) s.pinned += c->list[i].pinned;
     return s;
 }

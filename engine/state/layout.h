@@ -11,7 +11,7 @@ struct pool {
     const struct kernels *kernels;
     enum kv_type kv;
     uint32_t context;
-    size_t block_bytes; /* keys (or values) of one head in one page, rounded up to 64 */
+    size_t block_bytes;                            /* keys (or values) of one head in one page, rounded up to 64 */
     size_t tokens, pages, recurrent, conv, logits; /* offsets in a buffer */
     struct blocks page_blocks, buffer_blocks;
 };

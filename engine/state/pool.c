@@ -48,8 +48,8 @@ static bool reserve(uint64_t *end, size_t *offset, uint64_t count, uint64_t elem
     return true;
 }
 
-tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels,
-                    enum kv_type kv, uint32_t context, tdm_error *err)
+tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels, enum kv_type kv,
+                    uint32_t context, tdm_error *err)
 {
     *out = NULL;
     if (context < 1 || context > INT32_MAX - KV_PAGE)
@@ -63,8 +63,7 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
 
     uint64_t end = 0;
     size_t head;
-    bool fits = reserve(&end, &head, 1, sizeof(struct state)) &&
-                reserve(&end, &p->tokens, context, sizeof(tdm_id)) &&
+    bool fits = reserve(&end, &head, 1, sizeof(struct state)) && reserve(&end, &p->tokens, context, sizeof(tdm_id)) &&
                 reserve(&end, &p->pages, (context + KV_PAGE - 1) / KV_PAGE, sizeof(struct page *)) &&
                 reserve(&end, &p->recurrent, state_recurrent_floats(shape), sizeof(float)) &&
                 reserve(&end, &p->conv, state_conv_floats(shape), sizeof(float)) &&

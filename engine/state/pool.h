@@ -54,8 +54,8 @@ struct page {
 struct pool;
 
 /* Makes an empty pool; context is the most tokens that a state holds. The kernels must outlive it. */
-tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels,
-                    enum kv_type kv, uint32_t context, tdm_error *err);
+tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels, enum kv_type kv,
+                    uint32_t context, tdm_error *err);
 /* All states of the pool are freed by now. NULL is allowed. */
 void pool_free(struct pool *p);
 

@@ -197,7 +197,9 @@ static uint64_t feed_u64(struct feed *f)
 static size_t row_bytes(enum kv_type type, uint32_t head_dim)
 {
     uint32_t blocks = (head_dim + Q8_BLOCK - 1) / Q8_BLOCK;
-    return type == KV_F32 ? 4 * (size_t)head_dim : type == KV_F16 ? 2 * (size_t)head_dim : head_dim + 2 * (size_t)blocks;
+    return type == KV_F32   ? 4 * (size_t)head_dim
+           : type == KV_F16 ? 2 * (size_t)head_dim
+                            : head_dim + 2 * (size_t)blocks;
 }
 
 enum { ROW_MAX_BYTES = 4 * CONFIG_MAX_HEAD };
@@ -269,8 +271,9 @@ static uint64_t encoded_bytes(const struct state_shape *s, enum kv_type kv, uint
 
 static void shape_fields(const struct state_shape *s, uint32_t field[SHAPE_FIELDS])
 {
-    const uint32_t all[] = {s->attention_layers, s->kv_heads, s->head_dim, s->linear_layers, s->key_heads,
-                            s->value_heads, s->key_dim, s->value_dim, s->conv_channels, s->conv_taps, s->vocab};
+    const uint32_t all[] = {s->attention_layers, s->kv_heads,    s->head_dim, s->linear_layers,
+                            s->key_heads,        s->value_heads, s->key_dim,  s->value_dim,
+                            s->conv_channels,    s->conv_taps,   s->vocab};
     _Static_assert(sizeof all / sizeof *all == SHAPE_FIELDS, "one for each field of the header");
     memcpy(field, all, sizeof all);
 }
@@ -299,8 +302,8 @@ static void encode(const struct state *s, uint64_t fingerprint, struct sink *out
             float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
             uint8_t row[ROW_MAX_BYTES];
             kernels->kv_load(kv, shape->head_dim, pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
-                             pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads), position % KV_PAGE, k,
-                             v);
+                             pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads), position % KV_PAGE,
+                             k, v);
             encode_row(kv, shape->head_dim, k, row);
             sink_put(out, row, bytes);
             encode_row(kv, shape->head_dim, v, row);
@@ -334,9 +337,10 @@ static void encode(const struct state *s, uint64_t fingerprint, struct sink *out
 static void decode_header(struct feed *in, const struct state *s, uint64_t fingerprint, enum kv_type *kv,
                           uint32_t *tokens, bool *logits)
 {
-    static const char *const names[] = {"attention layers", "KV heads", "head dim", "linear layers", "key heads",
-                                        "value heads", "key dim", "value dim", "convolution channels", "taps",
-                                        "vocabulary"};
+    static const char *const names[] = {
+        "attention layers", "KV heads", "head dim",  "linear layers",        "key heads",
+        "value heads",      "key dim",  "value dim", "convolution channels", "taps",
+        "vocabulary"};
     const struct state_shape *shape = pool_shape(s->pool);
     char magic[8];
     feed_take(in, magic, sizeof magic);
@@ -357,13 +361,14 @@ static void decode_header(struct feed *in, const struct state *s, uint64_t finge
     else if (type > KV_Q8_0)
         in->status = error_set(err, TDM_E_FORMAT, "%s: key/value type %u, expected 0 to 2", in->name, type);
     else if (print != fingerprint)
-        in->status = error_set(err, TDM_E_FORMAT, "%s: made by another model or settings (fingerprint %016llx, "
-                               "expected %016llx)", in->name, (unsigned long long)print,
-                               (unsigned long long)fingerprint);
+        in->status = error_set(err, TDM_E_FORMAT,
+                               "%s: made by another model or settings (fingerprint %016llx, "
+                               "expected %016llx)",
+                               in->name, (unsigned long long)print, (unsigned long long)fingerprint);
     for (int i = 0; i < SHAPE_FIELDS && !in->status; i++)
         if (field[i] != expected[i])
-            in->status = error_set(err, TDM_E_FORMAT, "%s: %u %s, expected %u", in->name, field[i], names[i],
-                                   expected[i]);
+            in->status =
+                error_set(err, TDM_E_FORMAT, "%s: %u %s, expected %u", in->name, field[i], names[i], expected[i]);
     if (in->status) return;
     uint64_t right = encoded_bytes(shape, (enum kv_type)type, n, flags & FLAG_LOGITS);
     if (size != right || in->size != right)
@@ -387,10 +392,9 @@ static void decode_keys_values(struct feed *in, struct state *s, enum kv_type ty
             decode_row(type, shape->head_dim, row, k);
             feed_take(in, row, bytes);
             decode_row(type, shape->head_dim, row, v);
-            pool_kernels(s->pool)->kv_store(pool_kv(s->pool), shape->head_dim,
-                                            pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
-                                            pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
-                                            position % KV_PAGE, k, v);
+            pool_kernels(s->pool)->kv_store(
+                pool_kv(s->pool), shape->head_dim, pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
+                pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads), position % KV_PAGE, k, v);
         }
     }
 }
@@ -522,7 +526,8 @@ tdm_status state_load_memory(struct state *s, uint64_t fingerprint, const void *
     state_clear(s);
     struct feed *in = malloc(sizeof *in);
     if (!in) return error_set(err, TDM_E_NOMEM, "no memory to read a state");
-    *in = (struct feed){.fd = -1, .memory = data, .name = "state", .size = size, .checksum = checksum_start, .err = err};
+    *in =
+        (struct feed){.fd = -1, .memory = data, .name = "state", .size = size, .checksum = checksum_start, .err = err};
     tdm_status status = decode(in, s, fingerprint);
     free(in);
     return status;

@@ -16,14 +16,16 @@ struct rig *rig_open(const char *model, const char *kernels, enum kv_type kv, in
     struct state_shape shape;
     tdm_error err;
     struct source_options options = {.builtin = "assets/tandem-demo-51m-q6_k.gguf"};
-    bool bad = failed(kernels_find(&set, kernels, &err), &err) || failed(team_open(&r->team, threads, NULL, &err), &err) ||
+    bool bad = failed(kernels_find(&set, kernels, &err), &err) ||
+               failed(team_open(&r->team, threads, NULL, &err), &err) ||
                failed(source_open(&source, model, &options, &err), &err) ||
                failed(weights_new(&r->weights, source, set, r->team, NULL, &err), &err);
     if (!bad) {
         shape = state_shape_of(&r->weights->config);
         r->fingerprint = source_fingerprint(source);
         bad = failed(pool_new(&r->pool, &shape, set, kv, RIG_CONTEXT, &err), &err) ||
-              failed(workspace_new(&r->workspace, r->weights, RIG_TOKENS, RIG_RUNS, RIG_MEMBERS, RIG_CONTEXT, &err), &err);
+              failed(workspace_new(&r->workspace, r->weights, RIG_TOKENS, RIG_RUNS, RIG_MEMBERS, RIG_CONTEXT, &err),
+                     &err);
     }
     source_close(source);
     if (!bad) return r;

@@ -20,7 +20,8 @@ struct expected {
 };
 
 /* Evaluates ids[s->length .. end) in dispatches of the sizes that next() yields, comparing every row of logits. */
-static bool follow(struct rig *r, struct state *s, const struct expected *e, uint32_t end, uint32_t size, uint64_t *seed)
+static bool follow(struct rig *r, struct state *s, const struct expected *e, uint32_t end, uint32_t size,
+                   uint64_t *seed)
 {
     static float rows[RIG_TOKENS * VOCAB];
     while (s->length < end) {
@@ -80,7 +81,10 @@ static void any_split(struct rig *r, struct expected *e, uint64_t seed)
     }
 }
 
-TEST(any_split) { for_each(any_split, 1); }
+TEST(any_split)
+{
+    for_each(any_split, 1);
+}
 
 static void any_threads(struct rig *r, struct expected *e, uint64_t seed)
 {
@@ -103,7 +107,10 @@ static void any_threads(struct rig *r, struct expected *e, uint64_t seed)
     r->team = driver;
 }
 
-TEST(any_threads) { for_each(any_threads, 1); }
+TEST(any_threads)
+{
+    for_each(any_threads, 1);
+}
 
 /* Several states in one call, each somewhere else in its own text. */
 static void any_runs(struct rig *r, struct expected *e, uint64_t seed)
@@ -130,8 +137,10 @@ static void any_runs(struct rig *r, struct expected *e, uint64_t seed)
                 continue;
             }
             more = true;
-            runs[n_runs++] = (struct forward_run){.state = s[i], .tokens = others[i].ids + s[i]->length,
-                                                  .n = n < left ? n : left, .logits = (enum forward_logits)(n % 3),
+            runs[n_runs++] = (struct forward_run){.state = s[i],
+                                                  .tokens = others[i].ids + s[i]->length,
+                                                  .n = n < left ? n : left,
+                                                  .logits = (enum forward_logits)(n % 3),
                                                   .all = rows[i]};
         }
         if (!n_runs) continue;
@@ -157,7 +166,10 @@ static void any_runs(struct rig *r, struct expected *e, uint64_t seed)
     }
 }
 
-TEST(any_runs) { for_each(any_runs, 2); }
+TEST(any_runs)
+{
+    for_each(any_runs, 2);
+}
 
 /* Forks at random points go their own way; restoring one into a used state continues as if nothing had been. */
 static void fork_restore(struct rig *r, struct expected *e, uint64_t seed)
@@ -185,7 +197,10 @@ static void fork_restore(struct rig *r, struct expected *e, uint64_t seed)
     }
 }
 
-TEST(fork_restore) { for_each(fork_restore, 1); }
+TEST(fork_restore)
+{
+    for_each(fork_restore, 1);
+}
 
 static void save_load(struct rig *r, struct expected *e, uint64_t seed)
 {
@@ -219,7 +234,10 @@ static void save_load(struct rig *r, struct expected *e, uint64_t seed)
     state_bytes_free(&bytes);
 }
 
-TEST(save_load) { for_each(save_load, 1); }
+TEST(save_load)
+{
+    for_each(save_load, 1);
+}
 
 /* Padded rows leave no trace. */
 static void padding(struct rig *r, struct expected *e, uint64_t seed)
@@ -228,7 +246,8 @@ static void padding(struct rig *r, struct expected *e, uint64_t seed)
     while (s->length < TOKENS) {
         uint32_t n = 1 + (uint32_t)(rig_random(&seed) % 64);
         if (n > TOKENS - s->length) n = TOKENS - s->length;
-        struct forward_run run = {.state = s, .tokens = e->ids + s->length, .n = n, .pad = 64 - n, .logits = LOGITS_LAST};
+        struct forward_run run = {
+            .state = s, .tokens = e->ids + s->length, .n = n, .pad = 64 - n, .logits = LOGITS_LAST};
         tdm_error err;
         REQUIRE(!forward(r->team, r->weights, r->workspace, &run, 1, NULL, NULL, &err));
         CHECK(!memcmp(s->logits, e->logits + (size_t)(s->length - 1) * VOCAB, VOCAB * sizeof(float)));
@@ -237,7 +256,10 @@ static void padding(struct rig *r, struct expected *e, uint64_t seed)
     state_free(s);
 }
 
-TEST(padding) { for_each(padding, 2); }
+TEST(padding)
+{
+    for_each(padding, 2);
+}
 
 static atomic_bool cancel_soon;
 

@@ -6,7 +6,6 @@
 #include "tests/check.h"
 #include "tests/forward/rig.h"
 
-
 static const void *tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements)
 {
     const struct safetensors_tensor *t = safetensors_find(file, name);
@@ -80,8 +79,8 @@ static void compare_linear(const struct safetensors *golden, const struct config
 }
 
 /* The goldens of the BF16 models (tiny-a, tiny-b) were made with RoPE frequencies rounded to bfloat16, as module
- * buffers are when a model is cast; their keys are off by up to 1.5 %, tiny-c's by 5e-6, and with frequencies rounded so
- * here the keys agree to 1e-4. Real checkpoints are run with exact frequencies, so expected keys are turned by the
+ * buffers are when a model is cast; their keys are off by up to 1.5 %, tiny-c's by 5e-6, and with frequencies rounded
+ * so here the keys agree to 1e-4. Real checkpoints are run with exact frequencies, so expected keys are turned by the
  * difference instead. */
 static void turn_to_exact(float *key, const struct config *c, uint32_t position)
 {
@@ -182,10 +181,22 @@ static void check_model(const char *model, const char *folder, bool bf16_frequen
     rig_close(r);
 }
 
-TEST(tiny_a) { check_model("tests/goldens/tiny-a", "tests/goldens/tiny-a", true); }
-TEST(tiny_b) { check_model("tests/goldens/tiny-b", "tests/goldens/tiny-b", true); }
-TEST(tiny_a_gguf) { check_model("tests/goldens/gguf/tiny-a-bf16.gguf", "tests/goldens/tiny-a", true); }
-TEST(tiny_b_gguf) { check_model("tests/goldens/gguf/tiny-b-bf16.gguf", "tests/goldens/tiny-b", true); }
+TEST(tiny_a)
+{
+    check_model("tests/goldens/tiny-a", "tests/goldens/tiny-a", true);
+}
+TEST(tiny_b)
+{
+    check_model("tests/goldens/tiny-b", "tests/goldens/tiny-b", true);
+}
+TEST(tiny_a_gguf)
+{
+    check_model("tests/goldens/gguf/tiny-a-bf16.gguf", "tests/goldens/tiny-a", true);
+}
+TEST(tiny_b_gguf)
+{
+    check_model("tests/goldens/gguf/tiny-b-bf16.gguf", "tests/goldens/tiny-b", true);
+}
 
 TEST(tiny_c)
 {

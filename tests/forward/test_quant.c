@@ -46,12 +46,15 @@ static float *logits_of(const char *model, const char *kernels, enum kv_type kv,
 TEST(close_to_reference)
 {
     /* Bounds: some twice what int8 or bfloat16 activations cost here (the tiny models amplify rounding). */
-    static const struct { const char *model; uint32_t tokens; double kl, lost; } cases[] = {
-        {"tests/goldens/gguf/tiny-a-q8_0.gguf", TOKENS, 8e-3, 0.8},
-        {"tests/goldens/gguf/tiny-b-q8_0.gguf", TOKENS, 2e-3, 0.3},
-        {"tests/goldens/gguf/tiny-a-bf16.gguf", TOKENS, 1e-3, 0.2},
-        {"tests/goldens/tiny-b", TOKENS, 2e-4, 0.1},
-        {"assets/tandem-demo-51m-q6_k.gguf", 16, 5e-3, 0.3}};
+    static const struct {
+        const char *model;
+        uint32_t tokens;
+        double kl, lost;
+    } cases[] = {{"tests/goldens/gguf/tiny-a-q8_0.gguf", TOKENS, 8e-3, 0.8},
+                 {"tests/goldens/gguf/tiny-b-q8_0.gguf", TOKENS, 2e-3, 0.3},
+                 {"tests/goldens/gguf/tiny-a-bf16.gguf", TOKENS, 1e-3, 0.2},
+                 {"tests/goldens/tiny-b", TOKENS, 2e-4, 0.1},
+                 {"assets/tandem-demo-51m-q6_k.gguf", 16, 5e-3, 0.3}};
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

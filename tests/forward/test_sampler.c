@@ -12,7 +12,8 @@ static struct sampler *open_sampler(uint32_t limit)
 }
 
 /* Shares of n draws of a few ids, one turn each. */
-static void draw_many(struct sampler *s, const tdm_sampling *sampling, const float *logits, double *share, int ids, int n)
+static void draw_many(struct sampler *s, const tdm_sampling *sampling, const float *logits, double *share, int ids,
+                      int n)
 {
     for (int i = 0; i < ids; i++) share[i] = 0;
     for (int i = 0; i < n; i++) {

@@ -9,17 +9,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct state_shape shape = {
-        .attention_layers = 1, .kv_heads = 1, .head_dim = 16, .linear_layers = 1, .key_heads = 1, .value_heads = 2,
-        .key_dim = 2, .value_dim = 2, .conv_channels = 8, .conv_taps = 2, .vocab = 3};
+    static const struct state_shape shape = {.attention_layers = 1,
+                                             .kv_heads = 1,
+                                             .head_dim = 16,
+                                             .linear_layers = 1,
+                                             .key_heads = 1,
+                                             .value_heads = 2,
+                                             .key_dim = 2,
+                                             .value_dim = 2,
+                                             .conv_channels = 8,
+                                             .conv_taps = 2,
+                                             .vocab = 3};
     static struct state *states[3];
     static struct state_bytes bytes;
     const struct kernels *kernels;
     struct pool *pool;
     if (!states[0])
         for (int kv = 0; kv < 3; kv++)
-            if (kernels_find(&kernels, "scalar", NULL) || pool_new(&pool, &shape, kernels, (enum kv_type)kv, 40, NULL) ||
-                state_new(&states[kv], pool, NULL))
+            if (kernels_find(&kernels, "scalar", NULL) ||
+                pool_new(&pool, &shape, kernels, (enum kv_type)kv, 40, NULL) || state_new(&states[kv], pool, NULL))
                 abort();
     uint64_t fingerprint = 0;
     if (size >= 24) memcpy(&fingerprint, data + 16, sizeof fingerprint);

@@ -9,8 +9,16 @@ static struct pool *open_pool(uint32_t context)
 {
     const struct kernels *set;
     struct pool *pool;
-    struct state_shape shape = {.attention_layers = 2, .kv_heads = 2, .head_dim = 48, .linear_layers = 3, .key_heads = 2,
-                                .value_heads = 4, .key_dim = 16, .value_dim = 48, .conv_channels = 256, .conv_taps = 4,
+    struct state_shape shape = {.attention_layers = 2,
+                                .kv_heads = 2,
+                                .head_dim = 48,
+                                .linear_layers = 3,
+                                .key_heads = 2,
+                                .value_heads = 4,
+                                .key_dim = 16,
+                                .value_dim = 48,
+                                .conv_channels = 256,
+                                .conv_taps = 4,
                                 .vocab = 100};
     if (kernels_find(&set, NULL, NULL) || pool_new(&pool, &shape, set, KV_F16, context, NULL)) abort();
     return pool;
@@ -59,8 +67,8 @@ TEST(equal_looks_at_everything)
     CHECK(state_equal(a, b));
     float k[48] = {0}, v[48] = {0};
     struct state *c = open_state(pool, 40, 1); /* pages of its own */
-    pool_kernels(pool)->kv_store(KV_F16, 48, pool_keys(pool, c->pages[1], 1, 1), pool_values(pool, c->pages[1], 1, 1), 7,
-                                 k, v);
+    pool_kernels(pool)->kv_store(KV_F16, 48, pool_keys(pool, c->pages[1], 1, 1), pool_values(pool, c->pages[1], 1, 1),
+                                 7, k, v);
     CHECK(!state_equal(a, c));
     a->logits_valid = b->logits_valid = true;
     memset(a->logits, 0, 400);

@@ -7,8 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct state_shape tiny = {.attention_layers = 1, .kv_heads = 1, .head_dim = 16, .linear_layers = 1, .key_heads = 2,
-                                  .value_heads = 4, .key_dim = 4, .value_dim = 6, .conv_channels = 40, .conv_taps = 3,
+static struct state_shape tiny = {.attention_layers = 1,
+                                  .kv_heads = 1,
+                                  .head_dim = 16,
+                                  .linear_layers = 1,
+                                  .key_heads = 2,
+                                  .value_heads = 4,
+                                  .key_dim = 4,
+                                  .value_dim = 6,
+                                  .conv_channels = 40,
+                                  .conv_taps = 3,
                                   .vocab = 9};
 
 static struct pool *open_pool(const struct state_shape *shape, enum kv_type kv, uint32_t context)
