@@ -13,7 +13,7 @@ struct rig {
     uint64_t fingerprint;
 };
 
-enum { RIG_TOKENS = 256, RIG_RUNS = 8, RIG_CONTEXT = 512, RIG_MEMBERS = 4 };
+enum { RIG_TOKENS = 256, RIG_RUNS = 8, RIG_CONTEXT = 1100, RIG_MEMBERS = 4 };
 
 /* kernels: a name, or NULL for the best. NULL when it failed. Freed with rig_close. */
 struct rig *rig_open(const char *model, const char *kernels, enum kv_type kv, int threads);

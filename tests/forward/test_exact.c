@@ -112,6 +112,39 @@ TEST(any_threads)
     for_each(any_threads, 1);
 }
 
+/* Over several groups of attention blocks (made-up keys and values), where passes of few tokens split attention by
+ * groups and others don't, and a dispatch crosses into a new group. */
+static void long_context(struct rig *r, struct expected *e, uint64_t seed)
+{
+    enum { AFTER = 24 };
+    struct state *start = rig_state(r), *expected;
+    tdm_error err;
+    REQUIRE(!state_fill(start, 4 * FORWARD_GROUP * KV_PAGE - 10, seed, &err));
+    expected = rig_fork(start);
+    rig_eval(r, expected, e->ids, AFTER, AFTER);
+    for (int threads = 1; threads <= 3; threads++) {
+        struct team *driver = r->team;
+        REQUIRE(!team_open(&r->team, threads, NULL, &err));
+        static const uint32_t sizes[] = {1, 2, 4, 5, 13, AFTER};
+        for (int i = 0; i < 6; i++) {
+            struct state *s = rig_fork(start);
+            rig_eval(r, s, e->ids, AFTER, sizes[i]);
+            if (!s->logits_valid || !state_equal(s, expected))
+                CHECK_FAIL("%d threads, dispatches of %u: differs", threads, sizes[i]);
+            state_free(s);
+        }
+        team_close(r->team);
+        r->team = driver;
+    }
+    state_free(start);
+    state_free(expected);
+}
+
+TEST(long_context)
+{
+    for_each(long_context, 1);
+}
+
 /* Several states in one call, each somewhere else in its own text. */
 static void any_runs(struct rig *r, struct expected *e, uint64_t seed)
 {
@@ -305,8 +338,8 @@ TEST(cancel_and_limits)
     /* The context: full is full, and the state goes on. */
     tdm_id *ids = malloc(RIG_CONTEXT * sizeof *ids);
     rig_ids(ids, RIG_CONTEXT, VOCAB, 9);
-    state_clear(s);
-    rig_eval(r, s, ids, RIG_CONTEXT - 1, 256);
+    CHECK_INT(TDM_OK, state_fill(s, RIG_CONTEXT - 2, 1, &err));
+    rig_eval(r, s, ids, 1, 1);
     run = (struct forward_run){.state = s, .tokens = ids, .n = 2, .logits = LOGITS_LAST};
     CHECK_INT(TDM_E_CONTEXT, forward(r->team, r->weights, r->workspace, &run, 1, NULL, NULL, &err));
     CHECK(s->length == RIG_CONTEXT - 1 && s->logits_valid && !s->broken);
@@ -331,4 +364,5 @@ TEST(cancel_and_limits)
     rig_close(r);
 }
 
-TEST_MAIN(T(any_split), T(any_threads), T(any_runs), T(fork_restore), T(save_load), T(padding), T(cancel_and_limits))
+TEST_MAIN(T(any_split), T(any_threads), T(long_context), T(any_runs), T(fork_restore), T(save_load), T(padding),
+          T(cancel_and_limits))
