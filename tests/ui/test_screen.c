@@ -330,6 +330,58 @@ TEST(an_idle_screen_asks_for_no_frames)
     screen_free(screen);
 }
 
-TEST_MAIN(T(sketch_80x24), T(sketch_paused), T(sketch_line), T(sketch_panel), T(sizes), T(states),
+/* Any size, form, state and popup: nothing is drawn outside, the cursor is on the screen, and drawing twice at one
+ * moment gives the same. */
+TEST(random_screens)
+{
+    static const struct view_item items[] = {{"a", "first", "1"}, {NULL, "a second, longer one", NULL}, {"c", "\xe6\xbc\xa2", "3"}};
+    uint64_t state = 7;
+    struct screen *screen = screen_new();
+    struct canvas *canvas = canvas_new(24, 80);
+    struct sample s;
+    sample_init(&s);
+    s.view.card = (struct view_card){.show = true, .first_run = true};
+    for (int step = 0; step < 1500; step++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        unsigned r = (unsigned)(state >> 33), arg = (r >> 10) % 64;
+        struct view *v = &s.view;
+        switch (r % 12) {
+        case 0:
+        case 1: canvas_resize(canvas, 1 + (int)arg, 1 + (int)((r >> 4) % 250)); break;
+        case 2: v->monitor.form = (enum view_form)(arg % 6); break;
+        case 3: v->status.state = (enum view_state)(arg % VIEW_STATES); break;
+        case 4: v->status.warnings = arg; break;
+        case 5:
+            v->popup = (struct view_popup){.kind = (enum view_popup_kind)(arg % 7), .title = "title", .items = items,
+                                           .n_items = arg % 4, .selected = arg % 5, .input = "words to find",
+                                           .input_len = 13, .input_cursor = arg % 14, .footer = "keys"};
+            break;
+        case 6:
+            v->draft.len = arg % 32;
+            v->draft.cursor = v->draft.len ? arg % v->draft.len : 0;
+            v->draft.read_bytes = arg;
+            v->draft.mark = (enum view_mark)(arg % 8);
+            break;
+        case 7: v->n_turns = arg % 5; break;
+        case 8: v->monitor.turn_view = arg % 2, v->monitor.turn_start_ns = v->now_ns - arg * 100000000ll; break;
+        case 9: v->monitor.hold = arg % 2, v->monitor.live_s = arg % 50; break;
+        case 10: v->options.ascii = arg % 2, v->options.no_motion = arg % 3 == 0, v->browse = arg % 5 == 0; break;
+        default: transcript_scroll(screen_transcript(screen), v, (int)arg - 32);
+        }
+        v->now_ns += 30000000;
+        screen_draw(screen, v, canvas);
+        char *once = canvas_dump(canvas);
+        screen_draw(screen, v, canvas);
+        char *twice = canvas_dump(canvas);
+        if (strcmp(once, twice)) CHECK_FAIL("step %d:\n%s---\n%s", step, once, twice);
+        CHECK(canvas->cursor_row < canvas->rows && canvas->cursor_col < canvas->cols);
+        free(once);
+        free(twice);
+    }
+    canvas_free(canvas);
+    screen_free(screen);
+}
+
+TEST_MAIN(T(random_screens), T(sketch_80x24), T(sketch_paused), T(sketch_line), T(sketch_panel), T(sizes), T(states),
           T(warnings_and_notices), T(cards), T(popups), T(colour_classes), T(ascii_is_ascii),
           T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))
