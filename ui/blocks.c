@@ -42,8 +42,16 @@ struct render {
     const struct highlight_language *language;
     struct highlight_state state;
     char *pending; /* an unfinished line of code */
-    size_t pending_len, pending_cap, pending_source;
+    size_t pending_len, pending_cap, pending_source, pending_lead;
 };
+
+/* The byte of the document that a piece of text stands at; md4c hands out pointers into what it was given, or its own
+ * constants. */
+static size_t source_of(const struct render *r, const char *text)
+{
+    if (text >= r->text && text < r->text + r->len) return r->source + (size_t)(text - r->text);
+    return r->into && r->into->n_runs ? r->into->runs[r->into->n_runs - 1].source : r->source;
+}
 
 /* The prefix of the next line; `first` writes the markers of items that have none yet. */
 static void make_prefix(struct render *r, char out[PREFIX_BYTES], bool first)
@@ -133,14 +141,16 @@ static void code_head(struct blocks *b, const char *indent, const char *language
     memcpy(name, language, keep);
     snprintf(text, sizeof text, "[%d]%s%s", ++b->code_blocks, keep ? " " : "", name);
     size_t from = b->out->len;
-    lines_add(b->out, text, strlen(text), source, STYLE_QUIET);
+    lines_add_made(b->out, text, strlen(text), source, STYLE_QUIET);
     lines_wrap(b->out, from, b->width, (struct lines_prefix){indent, indent, STYLE_RULE}, LINES_HARD);
 }
 
+/* lead: blanks before the line that its source has in another form (tabs). */
 static void code_line(struct blocks *b, const char *indent, const struct highlight_language *language,
-                      struct highlight_state *state, const char *line, size_t len, size_t source)
+                      struct highlight_state *state, size_t lead, const char *line, size_t len, size_t source)
 {
     size_t from = b->out->len;
+    while (lead--) lines_add_made(b->out, " ", 1, source, STYLE_TEXT);
     if (len && line[len - 1] == '\r') len--;
     highlight_line(language, state, line, len, emit_code, &(struct code_line){b->out, line, source});
     lines_wrap(b->out, from, b->width, (struct lines_prefix){indent, indent, STYLE_RULE}, LINES_HARD);
@@ -156,7 +166,7 @@ void blocks_code_head(struct blocks *b, const char *language, size_t len, size_t
 void blocks_code_line(struct blocks *b, const struct highlight_language *language, struct highlight_state *state,
                       const char *line, size_t len, size_t source)
 {
-    code_line(b, "    ", language, state, line, len, source);
+    code_line(b, "    ", language, state, 0, line, len, source);
 }
 
 static void flush_code_line(struct render *r)
@@ -164,13 +174,19 @@ static void flush_code_line(struct render *r)
     char indent[PREFIX_BYTES + 4];
     make_prefix(r, indent, false);
     strcat(indent, "    ");
-    code_line(r->b, indent, r->language, &r->state, r->pending, r->pending_len, r->pending_source);
-    r->pending_len = 0;
+    code_line(r->b, indent, r->language, &r->state, r->pending_lead, r->pending, r->pending_len, r->pending_source);
+    r->pending_len = r->pending_lead = 0;
 }
 
 static void code_text(struct render *r, const char *text, size_t len, size_t source)
 {
+    bool ours = text >= r->text && text < r->text + r->len;
     for (size_t i = 0; i < len; i++) {
+        if (!ours && text[i] == ' ' && r->pending_len == 0) { /* md4c's own blanks for an indent */
+            r->pending_lead++;
+            r->pending_source = source;
+            continue;
+        }
         if (text[i] == '\n') {
             flush_code_line(r);
             continue;
@@ -248,7 +264,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
         char prefix[PREFIX_BYTES];
         make_prefix(r, prefix, false);
         for (int n = r->b->width - width_text(prefix, strlen(prefix)); n > 0; n--)
-            lines_add(r->b->out, r->b->ascii ? "-" : "\xe2\x94\x80", r->b->ascii ? 1 : 3, r->source, STYLE_RULE);
+            lines_add_made(r->b->out, r->b->ascii ? "-" : "\xe2\x94\x80", r->b->ascii ? 1 : 3, source_of(r, NULL), STYLE_RULE);
         close_leaf(r);
         break;
     }
@@ -262,7 +278,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
         gap(r);
         make_prefix(r, indent, true);
         strcat(indent, "  ");
-        code_head(r->b, indent, lang->text ? lang->text : "", lang->size, r->source);
+        code_head(r->b, indent, lang->text ? lang->text : "", lang->size, source_of(r, NULL));
         r->in_code = true;
         r->language = lang->text ? highlight_find(lang->text, lang->size) : NULL;
         r->state = (struct highlight_state){0};
@@ -312,7 +328,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
         pop(r);
         break;
     case MD_BLOCK_CODE:
-        if (r->pending_len) flush_code_line(r);
+        if (r->pending_len || r->pending_lead) flush_code_line(r);
         r->in_code = false;
         break;
     case MD_BLOCK_TABLE: {
@@ -351,12 +367,11 @@ static void put(struct render *r, const char *text, size_t len, size_t source, s
     lines_add(r->into, text, len, source, style);
 }
 
-/* The byte of the document that a piece of text stands at; md4c hands out pointers into what it was given, or its own
- * constants. */
-static size_t source_of(const struct render *r, const char *text)
+/* Text that the source does not hold like this. */
+static void put_made(struct render *r, const char *text, size_t len, size_t source, style_t style)
 {
-    if (text >= r->text && text < r->text + r->len) return r->source + (size_t)(text - r->text);
-    return r->into && r->into->n_runs ? r->into->runs[r->into->n_runs - 1].source : r->source;
+    if (!r->in_table && !r->leaf_open) open_leaf(r, STYLE_TEXT);
+    lines_add_made(r->into, text, len, source, style);
 }
 
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
@@ -367,11 +382,11 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
     case MD_SPAN_STRONG: r->strong++; break;
     case MD_SPAN_CODE:
         r->code++;
-        if (!r->b->colour) put(r, "`", 1, r->source, current_style(r));
+        if (!r->b->colour) put_made(r, "`", 1, source_of(r, NULL), current_style(r));
         break;
     case MD_SPAN_DEL:
         r->strike++;
-        put(r, "~~", 2, r->source, current_style(r));
+        put_made(r, "~~", 2, source_of(r, NULL), current_style(r));
         break;
     case MD_SPAN_A:
     case MD_SPAN_IMG: {
@@ -381,7 +396,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
         if (n) memcpy(r->address, to->text, n);
         r->address[n] = 0;
         r->link++;
-        put(r, type == MD_SPAN_IMG ? "image: " : "", type == MD_SPAN_IMG ? 7 : 0, r->source, STYLE_QUIET);
+        put_made(r, type == MD_SPAN_IMG ? "image: " : "", type == MD_SPAN_IMG ? 7 : 0, source_of(r, NULL), STYLE_QUIET);
         r->link_from = r->into ? r->into->len : 0;
         break;
     }
@@ -398,11 +413,11 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
     case MD_SPAN_EM: r->em--; break;
     case MD_SPAN_STRONG: r->strong--; break;
     case MD_SPAN_CODE:
-        if (!r->b->colour) put(r, "`", 1, r->source, current_style(r));
+        if (!r->b->colour) put_made(r, "`", 1, source_of(r, NULL), current_style(r));
         r->code--;
         break;
     case MD_SPAN_DEL:
-        put(r, "~~", 2, r->source, current_style(r));
+        put_made(r, "~~", 2, source_of(r, NULL), current_style(r));
         r->strike--;
         break;
     case MD_SPAN_A:
@@ -412,9 +427,9 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
         r->link--;
         if (n && !(shown == n && memcmp(r->into->text + r->link_from, bare, n) == 0)) {
             size_t source = source_of(r, NULL);
-            put(r, " (", 2, source, STYLE_QUIET);
-            put(r, r->address, strlen(r->address), source, STYLE_QUIET);
-            put(r, ")", 1, source, STYLE_QUIET);
+            put_made(r, " (", 2, source, STYLE_QUIET);
+            put_made(r, r->address, strlen(r->address), source, STYLE_QUIET);
+            put_made(r, ")", 1, source, STYLE_QUIET);
         }
         break;
     }
@@ -437,7 +452,7 @@ static void entity(struct render *r, const char *text, size_t len)
     style_t style = current_style(r);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i].name) == len && memcmp(names[i].name, text, len) == 0) {
-            put(r, names[i].as, strlen(names[i].as), source, style);
+            put_made(r, names[i].as, strlen(names[i].as), source, style);
             return;
         }
     if (len > 3 && len < 12 && text[1] == '#') {
@@ -446,7 +461,7 @@ static void entity(struct render *r, const char *text, size_t len)
         memcpy(digits, text + 2 + hex, len - 3 - hex);
         unsigned long p = strtoul(digits, NULL, hex ? 16 : 10);
         if (p > 0 && p < 0x110000 && !(p >= 0xD800 && p < 0xE000) && p != '\n' && p != '\t') {
-            put(r, bytes, (size_t)width_put((uint32_t)p, bytes), source, style);
+            put_made(r, bytes, (size_t)width_put((uint32_t)p, bytes), source, style);
             return;
         }
     }
@@ -466,7 +481,6 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *arg
         return 0;
     }
     switch (type) {
-    case MD_TEXT_NULLCHAR: put(r, "\xef\xbf\xbd", 3, source_of(r, text), current_style(r)); break;
     case MD_TEXT_BR: put(r, r->in_table ? " " : "\n", 1, source_of(r, NULL), current_style(r)); break;
     case MD_TEXT_SOFTBR: put(r, " ", 1, source_of(r, NULL), current_style(r)); break;
     case MD_TEXT_ENTITY: entity(r, text, len); break;
@@ -487,7 +501,7 @@ char *blocks_copy(const char *text, size_t len)
 {
     char *copy = malloc(len + 1 + BLOCKS_PAD);
     if (!copy) return NULL;
-    memcpy(copy, text, len);
+    for (size_t i = 0; i < len; i++) copy[i] = text[i] ? text[i] : 0x1A;
     copy[len] = '\n';
     memset(copy + len + 1, 0, BLOCKS_PAD);
     return copy;

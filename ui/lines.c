@@ -42,16 +42,27 @@ void lines_cut(struct lines *lines, struct lines_mark mark)
     lines->prefix_len = mark.prefix_len;
 }
 
-void lines_add(struct lines *lines, const char *text, size_t len, size_t source, style_t style)
+static void add(struct lines *lines, const char *text, size_t len, size_t source, style_t style, bool made)
 {
     if (len == 0) return;
     if (!grow(lines, (void **)&lines->text, &lines->cap, lines->len, len, 1)) return;
     if (!grow(lines, (void **)&lines->runs, &lines->cap_runs, lines->n_runs, 1, sizeof *lines->runs)) return;
     struct lines_run *last = lines->n_runs ? &lines->runs[lines->n_runs - 1] : NULL;
-    if (!last || last->style != style || last->source + (lines->len - last->from) != source)
-        lines->runs[lines->n_runs++] = (struct lines_run){(uint32_t)lines->len, (uint32_t)source, style};
+    bool joins = last && last->style == style && last->made == made &&
+                 last->source + (made ? 0 : lines->len - last->from) == source;
+    if (!joins) lines->runs[lines->n_runs++] = (struct lines_run){(uint32_t)lines->len, (uint32_t)source, style, made};
     memcpy(lines->text + lines->len, text, len);
     lines->len += len;
+}
+
+void lines_add(struct lines *lines, const char *text, size_t len, size_t source, style_t style)
+{
+    add(lines, text, len, source, style, false);
+}
+
+void lines_add_made(struct lines *lines, const char *text, size_t len, size_t source, style_t style)
+{
+    add(lines, text, len, source, style, true);
 }
 
 void lines_add_tabs(struct lines *lines, const char *text, size_t len, size_t source, style_t style)
@@ -65,7 +76,7 @@ void lines_add_tabs(struct lines *lines, const char *text, size_t len, size_t so
             static const char blanks[WIDTH_TAB + 1] = "        ";
             int stop = WIDTH_TAB - col % WIDTH_TAB;
             lines_add(lines, text + start, at - start, source + start, style);
-            lines_add(lines, blanks, (size_t)stop, source + at, style);
+            lines_add_made(lines, blanks, (size_t)stop, source + at, style);
             col += stop;
             start = at + n;
         } else if (text[at] == '\n') {
@@ -186,8 +197,8 @@ void lines_copy(struct lines *lines, const struct lines *other, size_t from, siz
         while (run + 1 < other->n_runs && other->runs[run + 1].from <= at) run++;
         size_t stop = run + 1 < other->n_runs ? other->runs[run + 1].from : other->len;
         if (stop > to) stop = to;
-        lines_add(lines, other->text + at, stop - at, other->runs[run].source + (at - other->runs[run].from),
-                  other->runs[run].style);
+        const struct lines_run *r = &other->runs[run];
+        add(lines, other->text + at, stop - at, r->source + (r->made ? 0 : at - r->from), r->style, r->made);
         at = stop;
     }
 }
@@ -197,7 +208,7 @@ size_t lines_source(const struct lines *lines, size_t i)
     if (i >= lines->n || lines->n_runs == 0) return 0;
     const struct lines_run *run = &lines->runs[find_run(lines, lines->line[i].from)];
     size_t at = lines->line[i].from;
-    return run->source + (at > run->from ? at - run->from : 0);
+    return run->source + (at > run->from && !run->made ? at - run->from : 0);
 }
 
 size_t lines_at_source(const struct lines *lines, size_t source)

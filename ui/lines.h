@@ -19,6 +19,7 @@ struct lines_run {
     uint32_t from;   /* first byte of the text; the run ends where the next begins */
     uint32_t source; /* the byte of the source that it shows */
     style_t style;
+    bool made; /* not in the source: all of it stands at `source` */
 };
 
 struct lines_line {
@@ -61,7 +62,10 @@ void lines_cut(struct lines *lines, struct lines_mark mark);
 /* Appends text without making lines of it yet. source: byte offset of text in its source. */
 void lines_add(struct lines *lines, const char *text, size_t len, size_t source, style_t style);
 
-/* The same for text that is not markdown: tabs become blanks, counted from the last newline. */
+/* The same for text that the source does not hold like this: the address behind a link, padding. */
+void lines_add_made(struct lines *lines, const char *text, size_t len, size_t source, style_t style);
+
+/* As lines_add() for text that is not markdown: tabs become blanks, counted from the last newline. */
 void lines_add_tabs(struct lines *lines, const char *text, size_t len, size_t source, style_t style);
 
 /* Appends bytes [from, to) of other's text with their styles and sources. */

@@ -59,9 +59,12 @@ static void shrink(int *widths, size_t cols, int room)
     }
 }
 
+/* Padding and rules stand where the text before them does. */
+static size_t here(const struct lines *out) { return out->n_runs ? out->runs[out->n_runs - 1].source : 0; }
+
 static void blanks(struct lines *out, int n)
 {
-    for (; n > 0; n--) lines_add(out, " ", 1, 0, STYLE_TEXT);
+    for (; n > 0; n--) lines_add_made(out, " ", 1, here(out), STYLE_TEXT);
 }
 
 static void row(struct table *table, struct lines *out, size_t first, const int *widths, struct lines_prefix prefix,
@@ -83,7 +86,7 @@ static void row(struct table *table, struct lines *out, size_t first, const int 
             int left = widths[c] - (b > a ? width_text(w->text + a, b - a) : 0), before = 0;
             if (table->cells[first + c].align == TABLE_RIGHT) before = left;
             if (table->cells[first + c].align == TABLE_CENTER) before = left / 2;
-            if (c) lines_add(out, ascii ? " | " : " \xe2\x94\x82 ", ascii ? 3 : 5, 0, STYLE_RULE);
+            if (c) lines_add_made(out, ascii ? " | " : " \xe2\x94\x82 ", ascii ? 3 : 5, here(out), STYLE_RULE);
             blanks(out, before);
             lines_copy(out, w, a, b);
             if (c + 1 < table->cols) blanks(out, left - before);
@@ -97,8 +100,8 @@ static void rule(const struct table *table, struct lines *out, const int *widths
 {
     size_t from = out->len;
     for (size_t c = 0; c < table->cols; c++) {
-        if (c) lines_add(out, ascii ? "-+-" : "\xe2\x94\x80\xe2\x94\xbc\xe2\x94\x80", ascii ? 3 : 9, 0, STYLE_RULE);
-        for (int i = 0; i < widths[c]; i++) lines_add(out, ascii ? "-" : "\xe2\x94\x80", ascii ? 1 : 3, 0, STYLE_RULE);
+        if (c) lines_add_made(out, ascii ? "-+-" : "\xe2\x94\x80\xe2\x94\xbc\xe2\x94\x80", ascii ? 3 : 9, here(out), STYLE_RULE);
+        for (int i = 0; i < widths[c]; i++) lines_add_made(out, ascii ? "-" : "\xe2\x94\x80", ascii ? 1 : 3, here(out), STYLE_RULE);
     }
     lines_wrap(out, from, ONE_LINE, prefix, LINES_HARD);
 }
@@ -111,7 +114,7 @@ static void records(struct table *table, struct lines *out, size_t rows, int wid
             const struct table_cell *head = &table->cells[c], *cell = &table->cells[r * table->cols + c];
             size_t from = out->len;
             lines_copy(out, &table->text, head->from, head->to);
-            lines_add(out, ": ", 2, 0, STYLE_QUIET);
+            lines_add_made(out, ": ", 2, here(out), STYLE_QUIET);
             lines_copy(out, &table->text, cell->from, cell->to);
             lines_wrap(out, from, width, prefix, LINES_WORDS);
         }
