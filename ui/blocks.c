@@ -510,8 +510,7 @@ char *blocks_copy(const char *text, size_t len)
 void blocks_render(struct blocks *b, const char *text, size_t len, size_t source)
 {
     static const MD_PARSER parser = {
-        .flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_PERMISSIVEURLAUTOLINKS |
-                 MD_FLAG_NOHTML,
+        .flags = BLOCKS_DIALECT,
         .enter_block = enter_block,
         .leave_block = leave_block,
         .enter_span = enter_span,

@@ -10,6 +10,10 @@
 #include "ui/highlight.h"
 #include "ui/lines.h"
 
+/* md4c's flags for what models write. */
+#define BLOCKS_DIALECT                                                                                                \
+    (MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_NOHTML)
+
 struct blocks {
     struct lines *out;
     int width;

@@ -173,9 +173,9 @@ void markdown_update(struct markdown *md, const char *text, size_t len)
     *md = before;
 }
 
-/* ---- Code blocks by number ---- */
+/* ---- Code blocks and links by number ---- */
 
-struct find_code {
+struct find {
     int wanted, seen;
     bool inside;
     char *text;
@@ -185,7 +185,7 @@ struct find_code {
 
 static int find_enter(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-    struct find_code *f = arg;
+    struct find *f = arg;
     (void)detail;
     if (type == MD_BLOCK_CODE) f->inside = ++f->seen == f->wanted;
     return 0;
@@ -193,7 +193,7 @@ static int find_enter(MD_BLOCKTYPE type, void *detail, void *arg)
 
 static int find_leave(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-    struct find_code *f = arg;
+    struct find *f = arg;
     (void)detail;
     if (type != MD_BLOCK_CODE || !f->inside) return 0;
     f->inside = false;
@@ -206,9 +206,31 @@ static int find_span(MD_SPANTYPE type, void *detail, void *arg)
     return 0;
 }
 
+static int find_no_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+    (void)type, (void)detail, (void)arg;
+    return 0;
+}
+
+static int find_no_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *arg)
+{
+    (void)type, (void)text, (void)len, (void)arg;
+    return 0;
+}
+
+static int find_link(MD_SPANTYPE type, void *detail, void *arg)
+{
+    struct find *f = arg;
+    if ((type != MD_SPAN_A && type != MD_SPAN_IMG) || ++f->seen != f->wanted) return 0;
+    const MD_ATTRIBUTE *to =
+        type == MD_SPAN_A ? &((MD_SPAN_A_DETAIL *)detail)->href : &((MD_SPAN_IMG_DETAIL *)detail)->src;
+    f->text = strndup(to->text ? to->text : "", to->size);
+    return 1; /* found: parse no further */
+}
+
 static int find_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *arg)
 {
-    struct find_code *f = arg;
+    struct find *f = arg;
     (void)type;
     if (!f->inside || f->failed) return 0;
     if (f->len + len + 1 > f->cap) {
@@ -229,13 +251,13 @@ static int find_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *a
 
 char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len)
 {
-    static const MD_PARSER parser = {.flags = MD_FLAG_TABLES | MD_FLAG_NOHTML,
+    static const MD_PARSER parser = {.flags = BLOCKS_DIALECT,
                                      .enter_block = find_enter,
                                      .leave_block = find_leave,
                                      .enter_span = find_span,
                                      .leave_span = find_span,
                                      .text = find_text};
-    struct find_code f = {.wanted = n};
+    struct find f = {.wanted = n};
     char *copy = len < INT_MAX / 2 ? blocks_copy(text, len) : NULL;
     if (copy) md_parse(copy, (MD_SIZE)len + 1, &parser, &f);
     free(copy);
@@ -245,4 +267,19 @@ char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len)
     }
     *out_len = f.len;
     return f.text ? f.text : calloc(1, 1);
+}
+
+char *markdown_link(const char *text, size_t len, int n)
+{
+    static const MD_PARSER parser = {.flags = BLOCKS_DIALECT,
+                                     .enter_block = find_no_block,
+                                     .leave_block = find_no_block,
+                                     .enter_span = find_link,
+                                     .leave_span = find_span,
+                                     .text = find_no_text};
+    struct find f = {.wanted = n};
+    char *copy = len < INT_MAX / 2 ? blocks_copy(text, len) : NULL;
+    if (copy) md_parse(copy, (MD_SIZE)len + 1, &parser, &f);
+    free(copy);
+    return f.text;
 }

@@ -56,6 +56,14 @@ TEST(code)
     CHECK_STR("x\ny\n", code);
     free(code);
     CHECK(!markdown_code_block("none", 4, 1, &len));
+    const char *links = "[a](http://x) and http://y.z and ![i](p.png)";
+    static const char *const addresses[] = {"http://x", "http://y.z", "p.png"};
+    for (int i = 0; i < 3; i++) {
+        char *link = markdown_link(links, strlen(links), i + 1);
+        CHECK_STR(addresses[i], link);
+        free(link);
+    }
+    CHECK(!markdown_link(links, strlen(links), 4));
 }
 
 TEST(tables)
