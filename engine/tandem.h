@@ -268,7 +268,8 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
 TDM_API void tdm_chat_close(tdm_chat *c);
 
 /* Changes options of a running chat; takes effect at the next dispatch or token, the pipeline and the models at
- * the next turn. The context and key/value types can't change (TDM_E_ARG). */
+ * the next turn. The context, the key/value types and the prefill model can't change (TDM_E_ARG); `stops` stay those
+ * that the chat was opened with. */
 TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err);
 TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/model/locate.h"
 #include "engine/unit/topology.h"
 
 static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
@@ -190,7 +191,9 @@ TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *o, t
     }
     struct tdm_model *m = calloc(1, sizeof *m);
     if (!m) return error_set(err, TDM_E_NOMEM, "no memory for a model");
-    tdm_status status = (m->path = strdup(o->path)) ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a path");
+    size_t hubs = 0;
+    while (o->hubs && o->hubs[hubs]) hubs++;
+    tdm_status status = locate_model(&m->path, o->path, o->hubs, hubs, err);
     if (status == TDM_OK) status = source_open(&m->source, m->path, &options, err);
     if (status == TDM_OK) status = load_tokenizer(m, err);
     if (status == TDM_OK) {

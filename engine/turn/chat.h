@@ -46,6 +46,8 @@ struct prompter {
     atomic_bool cancel;
     tdm_cold answer;
     tdm_id first_id;         /* what the first token was when the turn was warm */
+    int reply;               /* its node, turn and attempt */
+    uint32_t turn, attempt;
     int64_t start_ns;
 };
 
@@ -128,6 +130,8 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
 
 /* Computes the newest target, asks a dispatch that it no longer contains to stop, and wakes the prefill unit. */
 void chat_retarget(struct tdm_chat *c, int64_t now_ns);
+/* Tokens of the prompt if the draft were sent now; 0 where there is none. The target must be computed anew afterwards. */
+uint32_t chat_prompt_length(struct tdm_chat *c);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_kind kind,
                       tdm_error *err);
@@ -136,8 +140,11 @@ void chat_end(struct tdm_chat *c, tdm_finish finish);
 /* Sends what is queued, if anything. */
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind);
 
-/* Workspaces and states for the chat's pipeline; what is there already stays. Not during a turn. */
-tdm_status chat_prepare(struct tdm_chat *c, tdm_error *err);
+/* Evaluates the prompt of this reply from nothing, to its first token; the phase is IDLE and no prompt under way. */
+tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
+
+/* Workspaces and states for a pipeline; what is there already stays. Not during a turn. */
+tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, tdm_error *err);
 
 /* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state is
  * the result on the destination's pool; spare is a state there that is used up. Fills the times in stats. */

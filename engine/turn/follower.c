@@ -118,8 +118,9 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 
     plan.logits = t->complete && end == t->n;
     plan.kind = kind_of(t, plan.from, end);
-    bool volatile_region = plan.from > t->history || (plan.from == t->history && plan.logits);
-    if (plan.from > 0 && !plan.restore && volatile_region && plan.n > 0) {
+    /* The draft may change, and the suffix of a prompt certainly will. */
+    bool temporary = plan.from > t->history || plan.logits;
+    if (plan.from > 0 && !plan.restore && temporary && plan.n > 0) {
         plan.keep_before = true;
         plan.kind_before = plan.logits ? CHECKPOINT_SUFFIX : CHECKPOINT_DISPATCH;
     }
@@ -215,4 +216,13 @@ struct state *follower_take(struct follower *f, struct state *other)
     f->usable = false;
     f->length = 0;
     return ready;
+}
+
+void follower_adopt(struct follower *f)
+{
+    must(!f->plan.active);
+    f->length = f->state->length;
+    f->usable = !f->state->broken;
+    memcpy(f->path, f->state->tokens, f->length * sizeof *f->path);
+    if (f->length) checkpoints_add(f->checkpoints, f->state, CHECKPOINT_TURN, NULL, NULL);
 }

@@ -78,4 +78,7 @@ bool follower_is_ready(const struct follower *f, const struct target *t);
 /* Exchanges the ready state for another one of the same pool, whose contents are lost; returns the ready one. */
 struct state *follower_take(struct follower *f, struct state *other);
 
+/* The state was replaced from outside (a file): takes note of what it holds and keeps a checkpoint of it. */
+void follower_adopt(struct follower *f);
+
 #endif

@@ -1,0 +1,401 @@
+/* A chat plays the same conversation whatever its pipeline, level of speculation and interleaving; and does what it is
+ * told: queue, cut, stop, continue, regenerate, undo, redo, edit. Hashes of ids and logits are compared bit for bit. */
+#include "tests/check.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/turn/chat.h"
+
+#define TINY "tests/goldens/tiny-a"
+
+static tdm_error err;
+static tdm_model *model;
+static tdm_machine *machine;
+
+struct played {
+    tdm_turn_stats stats[16];
+    tdm_finish finish[16];
+    int node[16];
+    int n;
+    char text[4096];
+    char errors[1024];
+};
+
+static void open_all(void)
+{
+    if (!model && tdm_model_open(&model, &(tdm_model_options){.path = TINY}, &err)) CHECK_FAIL("%s", err.text);
+    if (!machine && tdm_machine_open(&machine, &(tdm_machine_options){0}, &err)) CHECK_FAIL("%s", err.text);
+}
+
+static tdm_chat *open_chat(tdm_pipeline pipeline, tdm_speculation level)
+{
+    open_all();
+    tdm_chat_options o;
+    tdm_chat_defaults(&o, model);
+    o.pipeline = pipeline;
+    o.speculation = level;
+    o.pause_ms = 5;
+    o.context = 1024;
+    o.max_tokens = 20;
+    o.ignore_eos = true;
+    o.hash_logits = true;
+    o.checkpoint_bytes = 64 << 20;
+    o.sampling = (tdm_sampling){.temperature = 0.8f, .top_k = 20, .top_p = 0.95f, .repeat_penalty = 1.1f, .seed = 7};
+    tdm_chat *c = NULL;
+    if (tdm_chat_open(&c, model, machine, &o, &err)) CHECK_FAIL("%s", err.text);
+    return c;
+}
+
+static void take_events(tdm_chat *c, struct played *p)
+{
+    tdm_event e;
+    while (tdm_chat_next_event(c, &e)) {
+        if (e.kind == TDM_EV_END && p->n < 16) {
+            p->stats[p->n] = e.stats;
+            p->finish[p->n] = e.finish;
+            p->node[p->n++] = e.node;
+        }
+        if (e.kind == TDM_EV_TEXT && strlen(p->text) + e.length < sizeof p->text) strncat(p->text, e.text, e.length);
+        if (e.kind == TDM_EV_ERROR) {
+            strncat(p->errors, e.text, sizeof p->errors - strlen(p->errors) - 2);
+            strcat(p->errors, "\n");
+        }
+    }
+}
+
+/* Until `turns` turns have ended. */
+static void play_until(tdm_chat *c, struct played *p, int turns)
+{
+    int64_t until = clock_ns() + 60000000000;
+    take_events(c, p);
+    while (p->n < turns && clock_ns() < until) {
+        struct pollfd fd = {.fd = tdm_chat_fd(c), .events = POLLIN};
+        poll(&fd, 1, 1000);
+        take_events(c, p);
+    }
+    if (p->n < turns) CHECK_FAIL("only %d of %d turns ended", p->n, turns);
+}
+
+static void type(tdm_chat *c, const char *text, int wait_us)
+{
+    for (size_t n = 1; n <= strlen(text); n++) {
+        tdm_chat_set_draft(c, text, n, false, &err);
+        if (wait_us) usleep((useconds_t)wait_us);
+    }
+}
+
+static void send(tdm_chat *c, const char *text)
+{
+    if (tdm_chat_send(c, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
+}
+
+static const char *const talk[] = {"Hello, what is this about?", "  And how does it  work?\n", "I'd like caf\xc3\xa9 \xe4\xbd\xa0\xe5\xa5\xbd",
+                                   "Thanks <|im_end|> bye"};
+
+static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level, int wait_us, bool rest)
+{
+    memset(p, 0, sizeof *p);
+    tdm_chat *c = open_chat(pipeline, level);
+    if (!c) return;
+    CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
+    for (int i = 0; i < 4; i++) {
+        type(c, talk[i], wait_us);
+        if (rest) CHECK(tdm_chat_wait_idle(c, 20000));
+        send(c, talk[i]);
+        play_until(c, p, i + 1);
+    }
+    CHECK_STR("", p->errors);
+    tdm_chat_close(c);
+}
+
+static void check_same(const struct played *a, const struct played *b, const char *what)
+{
+    CHECK_INT(a->n, b->n);
+    for (int i = 0; i < a->n && i < b->n; i++)
+        if (a->stats[i].ids_hash != b->stats[i].ids_hash || a->stats[i].logits_hash != b->stats[i].logits_hash)
+            CHECK_FAIL("%s: turn %d differs", what, i + 1);
+    if (strcmp(a->text, b->text)) CHECK_FAIL("%s: the text differs", what);
+}
+
+TEST(pipelines_and_levels_give_the_same_bits)
+{
+    static struct played first, other;
+    play(&first, TDM_PIPE_SINGLE, TDM_SPEC_OFF, 0, false);
+    CHECK_INT(4, first.n);
+    for (int i = 0; i < first.n; i++) CHECK_INT(20, first.stats[i].reply_tokens);
+    for (int p = 0; p < TDM_PIPELINES; p++) {
+        play(&other, (tdm_pipeline)p, TDM_SPEC_FULL, 0, false);
+        check_same(&first, &other, tdm_pipeline_name((tdm_pipeline)p));
+    }
+    for (int l = 0; l <= TDM_SPEC_FULL; l++) {
+        play(&other, TDM_PIPE_TANDEM, (tdm_speculation)l, 300, true);
+        check_same(&first, &other, tdm_speculation_name((tdm_speculation)l));
+    }
+}
+
+TEST(a_warm_turn_evaluates_nothing_after_enter)
+{
+    static struct played p;
+    play(&p, TDM_PIPE_TANDEM, TDM_SPEC_FULL, 300, true);
+    REQUIRE(p.n == 4);
+    CHECK_INT(TDM_COLD, p.stats[0].kind);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(0, p.stats[i].after_enter);
+        CHECK_INT(p.stats[i].turn_tokens, p.stats[i].turn_before_enter);
+        if (i) CHECK_INT(TDM_WARM, p.stats[i].kind);
+    }
+}
+
+TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    send(c, "One");
+    send(c, "Two");
+    send(c, "and a half");
+    play_until(c, &p, 2);
+    CHECK_INT(TDM_QUEUED, p.stats[1].kind);
+    tdm_node node;
+    int path[8];
+    REQUIRE(tdm_chat_path(c, path, 8) == 4);
+    REQUIRE(tdm_chat_node(c, path[2], &node, &err) == TDM_OK);
+    CHECK_STR("Two\nand a half", node.text);
+    tdm_node_free(&node);
+
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.max_tokens = 400;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    send(c, "Three");
+    send(c, "Four");
+    tdm_chat_send_now(c, clock_ns());
+    play_until(c, &p, 3);
+    CHECK_INT(TDM_STOPPED, p.finish[2]);
+    usleep(1000);
+    tdm_chat_stop(c);
+    play_until(c, &p, 4);
+    CHECK_INT(TDM_CUT, p.stats[3].kind);
+    tdm_chat_close(c);
+}
+
+/* Hashes of the reply that a conversation ends with, told by its text. */
+static char *last_text(tdm_chat *c)
+{
+    int path[32];
+    tdm_node node;
+    int n = tdm_chat_path(c, path, 32);
+    if (n < 1 || tdm_chat_node(c, path[n - 1], &node, &err)) return NULL;
+    char *text = strdup(node.text);
+    tdm_node_free(&node);
+    return text;
+}
+
+TEST(stop_and_continue_give_the_whole_reply)
+{
+    static struct played p, q;
+    memset(&p, 0, sizeof p);
+    memset(&q, 0, sizeof q);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    send(c, "Tell me");
+    play_until(c, &p, 1);
+    char *whole = last_text(c);
+    tdm_chat_close(c);
+
+    c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.max_tokens = 7;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    send(c, "Tell me");
+    play_until(c, &q, 1);
+    CHECK_INT(TDM_LENGTH, q.finish[0]);
+    o.max_tokens = 13;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    CHECK(tdm_chat_continue(c, &err) == TDM_OK);
+    play_until(c, &q, 2);
+    char *both = last_text(c);
+    CHECK_STR(whole, both);
+    CHECK(tdm_chat_continue(c, &err) == TDM_OK);
+    play_until(c, &q, 3);
+    tdm_chat_close(c);
+    free(whole);
+    free(both);
+}
+
+TEST(undo_redo_regenerate_and_edit_are_cheap)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    for (int i = 0; i < 4; i++) {
+        send(c, talk[i]);
+        play_until(c, &p, i + 1);
+    }
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    uint64_t before = c->follower.figures.evaluated;
+    CHECK(tdm_chat_regenerate(c, clock_ns(), &err) == TDM_OK);
+    play_until(c, &p, 5);
+    CHECK(p.stats[4].after_enter <= 2 * 32);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    before = c->follower.figures.evaluated;
+    CHECK(tdm_chat_undo(c, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK_INT(before, c->follower.figures.evaluated);
+    CHECK(tdm_chat_redo(c, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(c->follower.figures.evaluated - before <= 32);
+    int path[16];
+    REQUIRE(tdm_chat_path(c, path, 16) == 8);
+    before = c->follower.figures.evaluated;
+    CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK_INT(before, c->follower.figures.evaluated);
+    send(c, "Something else");
+    play_until(c, &p, 6);
+    CHECK_INT(4, tdm_chat_path(c, path, 16));
+    tdm_node node;
+    REQUIRE(tdm_chat_node(c, path[2], &node, &err) == TDM_OK);
+    CHECK(node.branch == 2 && node.branches == 2);
+    tdm_node_free(&node);
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
+TEST(a_failed_dispatch_is_told_and_survived)
+{
+    static struct played p, q;
+    memset(&p, 0, sizeof p);
+    memset(&q, 0, sizeof q);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    send(c, "One");
+    play_until(c, &p, 1);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    c->fail_dispatches = 1;
+    send(c, "Two");
+    play_until(c, &p, 2);
+    CHECK(strstr(p.errors, "the prefill unit failed"));
+    CHECK_INT(20, p.stats[1].reply_tokens);
+    c->fail_dispatches = 100;
+    send(c, "Three");
+    play_until(c, &p, 3);
+    CHECK_INT(TDM_FAILED, p.finish[2]);
+    c->fail_dispatches = 0;
+    send(c, "Four");
+    play_until(c, &p, 4);
+    CHECK_INT(20, p.stats[3].reply_tokens);
+    tdm_chat_close(c);
+}
+
+TEST(a_saved_state_resumes_without_prefill)
+{
+    static struct played p, q, r;
+    memset(&p, 0, sizeof p);
+    memset(&q, 0, sizeof q);
+    memset(&r, 0, sizeof r);
+    char path[256];
+    snprintf(path, sizeof path, "%s/state", check_tmp());
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    send(c, talk[0]);
+    play_until(c, &p, 1);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    REQUIRE(tdm_chat_save_state(c, path, &err) == TDM_OK);
+    int ids[4], n = tdm_chat_path(c, ids, 4);
+    tdm_node nodes[2] = {0};
+    REQUIRE(n == 2);
+    for (int i = 0; i < 2; i++) REQUIRE(tdm_chat_node(c, ids[i], &nodes[i], &err) == TDM_OK);
+    send(c, talk[1]);
+    play_until(c, &p, 2);
+    tdm_chat_close(c);
+
+    c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    REQUIRE(tdm_chat_load_state(c, path, &err) == TDM_OK);
+    REQUIRE(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK_INT(0, c->follower.figures.evaluated);
+    send(c, talk[1]);
+    play_until(c, &q, 1);
+    CHECK(p.stats[1].ids_hash == q.stats[0].ids_hash && p.stats[1].logits_hash == q.stats[0].logits_hash);
+    CHECK(truncate(path, 1000) == 0);
+    CHECK(tdm_chat_load_state(c, path, &err) < 0);
+    send(c, talk[2]);
+    play_until(c, &q, 2);
+    CHECK_INT(20, q.stats[1].reply_tokens);
+    tdm_chat_close(c);
+    for (int i = 0; i < 2; i++) tdm_node_free(&nodes[i]);
+}
+
+TEST(a_full_context_is_told)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    static char longer[8000];
+    memset(longer, 'x', sizeof longer - 1);
+    CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, longer, strlen(longer), clock_ns(), &err));
+    tdm_chat_status status;
+    CHECK(tdm_chat_set_draft(c, longer, strlen(longer), false, &err) == TDM_OK);
+    tdm_chat_status_of(c, &status);
+    CHECK_INT(TDM_MARK_TOO_LONG, status.mark);
+    send(c, "short");
+    play_until(c, &p, 1);
+    CHECK_INT(20, p.stats[0].reply_tokens);
+
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.max_tokens = 0;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    send(c, "until the end");
+    play_until(c, &p, 2);
+    CHECK_INT(TDM_CONTEXT, p.finish[1]);
+    CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, "more", 4, clock_ns(), &err));
+    o.on_full = TDM_FULL_DROP_OLDEST;
+    o.max_tokens = 10;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    send(c, "more");
+    play_until(c, &p, 3);
+    CHECK_INT(10, p.stats[2].reply_tokens);
+    tdm_chat_close(c);
+}
+
+TEST(cold_compares_with_every_pipeline)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    for (int i = 0; i < 2; i++) {
+        send(c, talk[i]);
+        play_until(c, &p, i + 1);
+    }
+    for (int k = 0; k < TDM_PIPELINES; k++) {
+        REQUIRE(tdm_chat_cold(c, (tdm_pipeline)k, &err) == TDM_OK);
+        CHECK(tdm_chat_wait_idle(c, 20000));
+        tdm_event e;
+        bool found = false;
+        while (tdm_chat_next_event(c, &e)) {
+            if (e.kind != TDM_EV_COLD) continue;
+            found = true;
+            CHECK_INT(k, e.cold.pipeline);
+            CHECK(e.cold.same_first_token);
+            CHECK_INT(p.stats[1].prompt_tokens, e.cold.cold_tokens);
+        }
+        CHECK(found);
+    }
+    tdm_chat_close(c);
+}
+
+TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
+          T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
+          T(undo_redo_regenerate_and_edit_are_cheap), T(a_failed_dispatch_is_told_and_survived),
+          T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told), T(cold_compares_with_every_pipeline))
