@@ -7,7 +7,6 @@
 #include "src/mains.h"
 #include "src/output.h"
 
-#pragma weak tdm_cpu_describe
 
 static void line(const char *name, const char *text)
 {
@@ -105,7 +104,6 @@ static int print_cpu(void)
 {
     tdm_error err = {0};
     char *text;
-    if (!tdm_cpu_describe) return mains_usage(&(options){.command = COMMAND_INFO}, "--cpu is not part of this build");
     if (tdm_cpu_describe(&text, &err)) return load_failed(&err);
     output_text(text, strlen(text));
     free(text);

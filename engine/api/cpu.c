@@ -1,0 +1,90 @@
+/* tdm_cpu_describe: the processor, the kernel sets it runs, the cores and how they are split. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/kernel/kernel.h"
+#include "engine/unit/topology.h"
+
+static void print_model(FILE *out)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, "model name", 10)) continue;
+        for (unsigned char *p = (unsigned char *)colon; *p; p++)
+            if (*p < 0x20 || *p >= 0x7f) *p = 0;
+        fprintf(out, "processor      %s\n", colon + 2);
+        break;
+    }
+    if (file) fclose(file);
+}
+
+static void print_features(FILE *out)
+{
+    fprintf(out, "instructions  ");
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#define FEATURE(name) if (__builtin_cpu_supports(name)) fprintf(out, " %s", name)
+    FEATURE("sse2");
+    FEATURE("avx2");
+    FEATURE("fma");
+    FEATURE("avx512f");
+    FEATURE("avx512bw");
+    FEATURE("avx512vl");
+    FEATURE("avx512vnni");
+    FEATURE("avx512bf16");
+#undef FEATURE
+#else
+    fprintf(out, " as the kernel sets below need them");
+#endif
+    fprintf(out, "\n");
+}
+
+static void print_kernels(FILE *out)
+{
+    const struct kernels *sets[16], *best = NULL;
+    int n = kernels_available(sets, 16);
+    fprintf(out, "kernel sets   ");
+    for (int i = 0; i < n && i < 16; i++) fprintf(out, " %s", sets[i]->name);
+    if (kernels_find(&best, NULL, NULL) == TDM_OK) fprintf(out, " (chosen: %s)", best->name);
+    fprintf(out, "\n");
+}
+
+static void print_cores(FILE *out, const struct topology *t)
+{
+    char text[256];
+    struct cores *split = calloc(2, sizeof *split);
+    fprintf(out, "cores          %d processors allowed, %d physical cores%s", t->count, t->cores,
+            t->hybrid ? ", performance and efficiency cores" : "");
+    if (t->limit) fprintf(out, ", the control group grants %d", t->limit);
+    fprintf(out, "\n");
+    if (split) {
+        topology_split(t, &split[0], &split[1]);
+        fprintf(out, "prefill unit   %s\n", cores_format(&split[0], text, sizeof text));
+        fprintf(out, "decode unit    %s\n", cores_format(&split[1], text, sizeof text));
+    }
+    free(split);
+}
+
+TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err)
+{
+    struct topology *topology = malloc(sizeof *topology);
+    size_t n;
+    FILE *out = topology ? open_memstream(text, &n) : NULL;
+    if (!out) {
+        free(topology);
+        return error_set(err, TDM_E_NOMEM, "no memory for the description of the CPU");
+    }
+    print_model(out);
+    print_features(out);
+    print_kernels(out);
+    tdm_status status = topology_read(topology, "", NULL, err);
+    if (status == TDM_OK) print_cores(out, topology);
+    free(topology);
+    fclose(out);
+    if (status) free(*text);
+    return status;
+}
