@@ -36,13 +36,15 @@ UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 ISA_avx2   := -O3 -mavx2 -mfma -mf16c
 ISA_avx512 := -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
 ISA_bf16   := $(ISA_avx512) -mavx512bf16
+ISA_vnni   := $(ISA_avx2) -mavxvnni
+ISA_neon   := -O3
 ISA_dotprod := -O3 -march=armv8.2-a+dotprod
 ISA_i8mm   := -O3 -march=armv8.2-a+dotprod+i8mm
 
 find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 TEST_LIBS_test_term := -lvterm
 
-X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c
+X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_vnni.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
 ENGINE_C  := $(filter-out $(OTHER),$(call find,engine,*.c))

@@ -96,7 +96,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     int32_t sum = sub == 16 ? a[t].offset16[2 * b + s] : a[t].offset32[b];
-                    vi offset = vi_set(bits == 8 ? sum : minima ? 0 : sum / (128 >> (bits - 1)));
+                    vi offset = vi_set(bits == 8 ? (DOT_UNSIGNED ? sum : 0) : minima ? 0 : sum / (128 >> (bits - 1)));
                     UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
                     if (minima)
                         UNROLL for (uint32_t v = 0; v < vectors; v++)
@@ -109,7 +109,8 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                         w[v] = bits == 8 ? vb_load(q[v] + STEP_BYTES * step) : packed_step(bits, q[v], step);
                     UNROLL for (uint32_t t = 0; t < tokens; t++) {
                         vx x = vx_load(a[t].q + BLOCK_COLS * b + 4 * step);
-                        UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = vi_dot(dot[t][v], w[v], x);
+                        UNROLL for (uint32_t v = 0; v < vectors; v++)
+                            dot[t][v] = bits == 8 ? vi_dot(dot[t][v], w[v], x) : vi_dot_small(dot[t][v], w[v], x);
                     }
                 }
                 UNROLL for (uint32_t v = 0; v < vectors; v++) {

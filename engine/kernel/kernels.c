@@ -5,6 +5,9 @@
 #include <sys/mman.h>
 #if defined __x86_64__
 #include <cpuid.h>
+#elif defined __aarch64__
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #include "engine/base/error.h"
@@ -23,6 +26,12 @@ static bool has_avx2(void)
     return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+static bool has_avx_vnni(void)
+{
+    unsigned a = 0, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a & 1 << 4;
+}
+
 static bool has_avx512(void)
 {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -38,18 +47,37 @@ static bool has_fast_bf16(void)
 }
 #endif
 
-int kernels_available(const struct kernels **out, int room)
+int kernels_variants(const struct kernels **out, int room)
 {
     const struct kernels *sets[8];
     int n = 0;
     sets[n++] = &kernels_reference;
     sets[n++] = &kernels_scalar;
 #if defined __x86_64__
-    (void)has_avx2;
-    if (has_avx512()) sets[n++] = has_fast_bf16() ? &kernels_avx512_bf16 : &kernels_avx512;
+    if (has_avx2()) sets[n++] = &kernels_avx2;
+    if (has_avx2() && has_avx_vnni()) sets[n++] = &kernels_avx2_vnni;
+    if (has_avx512() && __builtin_cpu_supports("avx512bf16")) sets[n++] = &kernels_avx512_bf16;
+    if (has_avx512()) sets[n++] = &kernels_avx512;
+    if (has_avx512() && has_fast_bf16()) sets[n - 1] = &kernels_avx512_bf16, sets[n - 2] = &kernels_avx512;
+#elif defined __aarch64__
+    sets[n++] = &kernels_neon;
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) sets[n++] = &kernels_neon_dotprod;
 #endif
-    for (int i = 0; i < n && i < room; i++) out[i] = sets[i];
-    return n < room ? n : room;
+    n = n < room ? n : room;
+    memcpy(out, sets, (size_t)n * sizeof *out);
+    return n;
+}
+
+int kernels_available(const struct kernels **out, int room)
+{
+    const struct kernels *all[8];
+    int count = kernels_variants(all, 8), n = 0;
+    for (int i = 0; i < count; i++) {
+        bool again = n && !strcmp(out[n - 1]->name, all[i]->name); /* a better one of the same name */
+        if (again) out[n - 1] = all[i];
+        else if (n < room) out[n++] = all[i];
+    }
+    return n;
 }
 
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err)

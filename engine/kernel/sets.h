@@ -4,8 +4,12 @@
 
 #include "engine/kernel/kernel.h"
 
-extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx512,
-    kernels_avx512_bf16;
+/* Every table that this CPU runs, best last. Sets of one name, of which the last is what the name stands for, follow
+ * each other: tests run them all. */
+int kernels_variants(const struct kernels **out, int room);
+
+extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx2_vnni,
+    kernels_avx512, kernels_avx512_bf16;
 extern const struct kernels kernels_neon, kernels_neon_dotprod;
 
 #endif

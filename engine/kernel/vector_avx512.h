@@ -12,7 +12,7 @@
 
 enum { LANES = 16 };
 /* Register tiles: vectors of rows times tokens. Of 32 registers, int8 takes a sum, a part and 2 weights a vector. */
-enum { INT8_VECTORS = 2, INT8_TOKENS = 6, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 6, DOT_UNSIGNED = 1, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
 enum { DELTA_VECTORS = 2, ATTEND_ROWS = 8, VALUE_VECTORS = 2, AHEAD = 2048 };
 
 typedef __m512 vf;
@@ -80,6 +80,7 @@ static inline vx vx_load(const int8_t *p)
     return _mm512_set1_epi32(four);
 }
 static inline vi vi_dot(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
+static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
 
 static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
 {

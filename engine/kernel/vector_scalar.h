@@ -73,12 +73,16 @@ static inline vx vx_load(const int8_t *p)
     memcpy(&x, p, sizeof x);
     return x;
 }
-/* acc + the sum of four products of unsigned w and signed x */
+/* acc + the sum of four products of w and x. vi_dot_small takes w < 64. vi_dot takes w as unsigned, or, where
+ * DOT_UNSIGNED is 0, w - 128. */
+enum { DOT_UNSIGNED = 1 };
 static inline vi vi_dot(vi acc, vb w, vx x)
 {
     for (int i = 0; i < 32; i += 8) acc += (int32_t)(w >> i & 255) * (int8_t)(x >> i & 255);
     return acc;
 }
+
+static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_dot(acc, w, x); }
 
 /* 64 bytes: out[i] = table[q[i]], q < 16 */
 static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)

@@ -1,6 +1,7 @@
 /* Norms, activations, the delta rule and attention, for every kernel set that this CPU runs: against float64, and
  * against themselves at other lengths, places and splits. */
 #include "engine/kernel/kernel.h"
+#include "engine/kernel/sets.h"
 
 #include "tests/check.h"
 #include "tests/kernel/sample.h"
@@ -290,6 +291,6 @@ int main(int argc, char **argv)
         T(activations_and_norms_are_right_at_every_length), T(extreme_inputs_stay_finite), T(delta_gates_are_right),
         T(rotation_is_right), T(convolution_is_right_and_splits), T(the_delta_rule_is_right_and_splits),
         T(attention_is_right_and_rows_stand_alone), T(blocks_merge)};
-    set_count = kernels_available(sets, 8);
+    set_count = kernels_variants(sets, 8);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -1,5 +1,6 @@
 /* Weights: packing, unpacking and products, for every kernel set that this CPU runs and every weight type. */
 #include "engine/kernel/kernel.h"
+#include "engine/kernel/sets.h"
 
 #include "engine/model/half.h"
 #include "tests/check.h"
@@ -192,6 +193,6 @@ int main(int argc, char **argv)
     static const struct check_test tests[] = {
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name)};
-    set_count = kernels_available(sets, 8);
+    set_count = kernels_variants(sets, 8);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }
