@@ -176,8 +176,8 @@ static void say_match(const run *r, const char *place, const tdm_node *node, con
     size_t length = strcspn(words, " \t"), at = 0;
     while (at + length < node->length && strncasecmp(node->text + at, words, length)) at++;
     size_t start = at, end = at + length;
-    while (start && node->text[start - 1] != '\n' && at - start < 30) start--;
-    while (end < node->length && node->text[end] != '\n' && end - start < 90) end++;
+    while (start && node->text[start - 1] != '\n' && at - start < 60) start--;
+    while (end < node->length && node->text[end] != '\n' && end - start < 110) end++;
     while (start < at && ((unsigned char)node->text[start] & 0xc0) == 0x80) start++;
     while (end > start && end < node->length && ((unsigned char)node->text[end] & 0xc0) == 0x80) end--;
     say(r, "%s %s: %.*s\n", place, node->role == TDM_USER ? "you" : "model", (int)(end - start), node->text + start);
@@ -558,8 +558,8 @@ static tdm_status do_units(run *r, tdm_error *err)
     for (int unit = 0; unit < TDM_UNITS; unit++) {
         tdm_unit_info info;
         tdm_unit_describe(r->a->machine, unit, &info);
-        say(r, "%s: %s, %s, %d cores\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind,
-            info.cores);
+        say(r, "%s: %s, %s, %d %s\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind,
+            info.cores, info.cores == 1 ? "core" : "cores");
         for (int kind = 0; kind < TDM_SPAN_KINDS; kind++)
             if (info.total[kind].spans)
                 say(r, "  %-12s %8" PRIu64 " spans %10" PRIu64 " tokens %8.1f s\n", kinds[kind], info.total[kind].spans,

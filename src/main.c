@@ -11,9 +11,9 @@
 #include "src/output.h"
 
 static int (*const command_main[COMMAND_COUNT])(options *o) = {
-    [COMMAND_TOKENIZE] = tokenize_main, [COMMAND_RENDER] = render_main,   [COMMAND_INFO] = info_main,
-    [COMMAND_EVAL] = eval_main,         [COMMAND_CONVERT] = convert_main, [COMMAND_CONFIG] = config_main,
-    [COMMAND_RUN] = run_main,           [COMMAND_CHAT] = chat_main,
+    [COMMAND_CHAT] = chat_main,         [COMMAND_RUN] = run_main,       [COMMAND_EVAL] = eval_main,
+    [COMMAND_TOKENIZE] = tokenize_main, [COMMAND_RENDER] = render_main, [COMMAND_INFO] = info_main,
+    [COMMAND_CONVERT] = convert_main,   [COMMAND_CONFIG] = config_main,
 };
 
 static int usage_error(const tdm_error *err)
@@ -57,11 +57,6 @@ static int run_command(int argc, char **argv)
             docs_command_help(stdout, o.command);
         options_free(&o);
         return 0;
-    }
-    if (!command_main[o.command]) {
-        fprintf(stderr, "tandem: '%s' is not part of this build\n", command_table[o.command].name);
-        options_free(&o);
-        return 1;
     }
     char *path = files_path(FILES_CONFIG, "config");
     int status = path && !options_read_file(&o, path, &err) ? usage_error(&err) : command_main[o.command](&o);

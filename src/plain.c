@@ -119,6 +119,7 @@ static void take_events(plain *p, reply *r)
             r->ended = true;
             break;
         case TDM_EV_COLD:
+            e.cold.warm_ms = figures_ttft_ms(&p->app.last, p->app.last_glyph_ns); /* the engine knows its share only */
             figures_cold_line(&e.cold, line, sizeof line);
             output_print("%s\n", line);
             r->ended = true;

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# `run` and `chat --plain` with the built-in model: answers, JSON, pipes, memory of a name, sessions, scripts.
+set -u
+program=$(realpath "${TANDEM:-build/tandem}")
+tmp=$(mktemp -d /tmp/tandem-chat-XXXXXX)
+trap 'rm -rf "$tmp"' EXIT
+export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state
+unset TANDEM_DATADIR
+
+check() { # name, then a condition's command
+    local name=$1
+    shift
+    if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
+}
+holds() { # name, text, words
+    if [[ $2 == *"$3"* ]]; then echo "ok $1"; else printf '# expected "%s" in "%s"\n' "$3" "$2"; echo "not ok $1"; fi
+}
+json() { # a python expression over `lines`, the objects on standard input
+    python3 -c "import json,sys; lines=[json.loads(l) for l in sys.stdin]; sys.exit(not ($1))"
+}
+
+# run
+answer=$("$program" run --temp 0 'What is the capital of Peru?' 2>"$tmp/err")
+check 'run: status' test $? = 0 -a ! -s "$tmp/err"
+holds 'run: answer' "$answer" 'Lima'
+holds 'run: standard input' "$(echo 'What is the capital of Peru?' | "$program" run --temp 0)" 'Lima'
+holds 'run: prompt and standard input' "$(echo 'of Peru?' | "$program" run --temp 0 'What is the capital' -)" 'Lima'
+check 'run: -n' test "$("$program" run --temp 0 -n 3 --json 'Tell me a story.' | wc -l)" -le 4
+stopped=$("$program" run --temp 0 --stop Lima 'What is the capital of Peru?')
+check 'run: --stop' test "${stopped#*Lima}" = "$stopped"
+check 'run: same seed, same text' test "$("$program" run --seed 5 -n 20 'Tell me a story.')" = \
+    "$("$program" run --seed 5 -t 1 -n 20 'Tell me a story.')"
+"$program" run --think x >"$tmp/out" 2>"$tmp/err"
+check 'run: a model without thinking' test $? = 1 -a ! -s "$tmp/out" -a "$(wc -l <"$tmp/err")" = 1
+"$program" run '' >"$tmp/out" 2>"$tmp/err"
+check 'run: empty prompt' test $? = 2 -a ! -s "$tmp/out"
+"$program" run -n 5 Hello >/dev/full 2>"$tmp/err"
+check 'run: full disk' test $? = 1 -a "$(wc -l <"$tmp/err")" = 1
+"$program" run -v -n 5 Hello >/dev/null 2>"$tmp/err"
+check 'run: -v' grep -qE '^[0-9]+ prompt tokens, [0-9]+ tok/s \| first token after [0-9.]+ ms \| [0-9]+ output tokens' "$tmp/err"
+context=$("$program" run -c 64 --temp 0 --ignore-eos --json 'Tell me a long story.' 2>"$tmp/err")
+holds 'run: the context ends' "$(tail -1 <<<"$context")" '"reason":"context"'
+check 'run: says that the context is full' grep -q 'the context is full' "$tmp/err"
+if command -v python3 >/dev/null; then
+    "$program" run --temp 0 --json 'What is the capital of Peru?' >"$tmp/out"
+    check 'run --json: the tokens make the text' \
+        json '"".join(l["text"] for l in lines[:-1]) == lines[-1]["text"] and lines[-1]["reason"] == "end"' <"$tmp/out"
+    check 'run --json: fields' json 'all(k in lines[-1] for k in ("prompt_tokens", "output_tokens", "ttft_ms",
+        "prefill_tps", "decode_tps")) and all(l["event"] == "token" and l["id"] >= 0 for l in lines[:-1])' <"$tmp/out"
+    cat >"$tmp/script.json" <<'S'
+{"max_tokens": 12, "temperature": 0, "seed": 1, "typing_cps": 200, "turns": [
+  {"text": "Hello, I am Tomek.", "pause": 0.1},
+  {"text": "What is prefill?", "pause": 0.1, "start_after_tokens": 3, "events": [{"at_chars": 4, "do": "delete", "chars": 4},
+   {"at_chars": 4, "do": "insert", "text": "What"}]},
+  {"text": "And decode?", "events": [{"do": "stop", "after_tokens": 5}, {"do": "regenerate"}]}]}
+S
+    for level in off full; do
+        "$program" run --script "$tmp/script.json" --json --speculation $level --trace "$tmp/trace.json" >"$tmp/$level"
+        check "script: status ($level)" test $? = 0
+    done
+    check 'script: fields' json 'len(lines) == 5 and lines[-1]["summary"] and all(k in l for l in lines[:-1] for k in ("turn",
+        "ttft_engine_ms", "prompt_tokens", "evaluated_before_enter", "evaluated_after_enter", "wasted_tokens",
+        "reply_tokens", "decode_tps", "lag_max", "handover_ms", "reply", "ids_hash", "logits_hash"))' <"$tmp/full"
+    check 'script: lengths' json '[l["reply_tokens"] for l in lines[:-1]] == [12, 12, 5, 5]' <"$tmp/full"
+    same() { python3 -c 'import json,sys; print([(l["ids_hash"], l["logits_hash"], l["reply"]) for l in map(json.loads, sys.stdin)
+        if "turn" in l])'; }
+    check 'script: speculation changes nothing' test "$(same <"$tmp/off")" = "$(same <"$tmp/full")"
+    check 'trace' python3 -c 'import json,sys; t=json.load(open(sys.argv[1]))["traceEvents"]
+names={e["args"]["name"].split()[0] for e in t if e["ph"]=="M"}
+sys.exit(not (names == {"prefill", "decode", "turns"} and any(e["name"]=="decode" and e["dur"]>0 for e in t if e["ph"]=="X")))' \
+        "$tmp/trace.json"
+else
+    echo 'skip json: python3 is not installed'
+fi
+
+# chat --plain, from a pipe
+said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." 'What is the capital of Peru?' "What's my dog's name?" |
+    "$program" chat --plain --temp 0 2>"$tmp/err")
+check 'chat: three replies' test "$(wc -l <<<"$said")" -ge 3
+holds 'chat: remembers a name' "$(tail -1 <<<"$said")" 'Bruno'
+check 'chat: a line after each turn' test "$(grep -cE '^(cold|warm) [0-9,.]+ ms \| ' "$tmp/err")" = 3
+said=$(printf '%s\n' "And what is mine?" | "$program" chat --plain --temp 0 --resume 2>"$tmp/err")
+holds 'chat: resumes' "$(cat "$tmp/err")" "resumed 'Hello, I'm Tomek. My dog is called Bruno.'"
+holds 'chat: still remembers' "$said" 'Tomek'
+said=$(printf '%s\n' /sessions /undo '/find bruno' '/set temp 3x' '/set temp 0.5' '/speculation off' '/units' \
+    "/export $tmp/out.md" '/rename dogs' /delete /delete /sessions | "$program" chat --plain --resume 2>"$tmp/err")
+check 'chat: /sessions' grep -qE '^ +1  .* 4 turns  Tandem Demo 51M .*\(this one\)$' <<<"$said"
+holds 'chat: /undo' "$said" 'the last turn is taken back'
+holds 'chat: /find' "$said" 'turn 1, you: Hello'
+holds 'chat: /set refuses' "$(cat "$tmp/err")" "--temp: '3x' is not allowed; expected 0 to 100"
+check 'chat: /set' grep -qE '^  temp +0.5 ' <<<"$said"
+check 'chat: /export' grep -q '^## You' "$tmp/out.md"
+holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
+holds 'chat: /delete' "$said" 'there is no saved session yet'
+printf '%s\n' 'Hello.' '/hepl' '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 >/dev/null 2>"$tmp/err"
+holds 'chat: nearest command' "$(cat "$tmp/err")" 'unknown command /hepl; did you mean /help?'
+holds 'chat: a reply that is cut off' "$(cat "$tmp/err")" '(cut off at 5 tokens; /continue goes on)'
+check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"
