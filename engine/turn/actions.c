@@ -133,6 +133,7 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
         status = error_set(err, TDM_E_NOT_FOUND, "there is no stopped reply to continue");
     if (status == TDM_OK)
         status = chat_begin(c, c->conversation.nodes[leaf].parent, true, clock_ns(), TDM_WARM, err);
+    if (status) chat_retarget(c, clock_ns());
     pthread_mutex_unlock(&c->lock);
     return status;
 }
@@ -148,8 +149,12 @@ TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error 
     if (status == TDM_OK) {
         c->conversation.leaf = user;
         status = chat_begin(c, user, false, enter_ns, TDM_WARM, err);
-        if (status) c->conversation.leaf = before;
-        else events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+        if (status) {
+            c->conversation.leaf = before;
+            chat_retarget(c, clock_ns());
+        } else {
+            events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+        }
     }
     pthread_mutex_unlock(&c->lock);
     return status;
@@ -281,6 +286,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
         }
         if (from->thinking_length)
             status = conversation_append(&c->conversation, node, true, from->thinking, from->thinking_length, err);
+        c->conversation.nodes[node].think = from->thinking_length > 0;
         c->conversation.nodes[node].finish = from->finish;
         c->conversation.nodes[node].time_s = from->time_s;
     }
@@ -306,8 +312,9 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err)
 {
     struct state *copy = NULL;
+    struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
+    unit_quiesce(unit);
     pthread_mutex_lock(&c->lock);
-    while (c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock);
     const struct follower *f = &c->follower;
     /* Best is the state before the draft: what a resumed session starts from. */
     const struct state *best = checkpoints_find(f->checkpoints, c->target.ids, c->target.history);
@@ -315,6 +322,7 @@ TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error 
     tdm_status status = best ? state_fork(&copy, best, err) : error_set(err, TDM_E_NOT_FOUND, "nothing was read yet");
     uint64_t fingerprint = state_fingerprint(c);
     pthread_mutex_unlock(&c->lock);
+    unit_resume(unit);
     if (status == TDM_OK) status = statefile_save(path, copy, fingerprint, err);
     state_free(copy);
     return status;
@@ -322,11 +330,14 @@ TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error 
 
 TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err)
 {
+    struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
+    unit_quiesce(unit);
     pthread_mutex_lock(&c->lock);
-    while (c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock);
     tdm_status status = statefile_load(path, c->follower.state, state_fingerprint(c), err);
     follower_adopt(&c->follower);
+    chat_retarget(c, clock_ns());
     pthread_mutex_unlock(&c->lock);
+    unit_resume(unit);
     return status;
 }
 

@@ -87,12 +87,11 @@ static tdm_status copy_stops(struct tdm_chat *c, const char *const *stops, tdm_e
     size_t n = 0;
     while (stops && stops[n]) n++;
     const char **copies = calloc(n + 1, sizeof *copies);
-    for (size_t i = 0; copies && i < n; i++)
-        if (!(copies[i] = strdup(stops[i]))) n = 0;
-    if (!copies) return error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
     c->stops = copies;
     c->options.stops = copies;
-    return TDM_OK;
+    for (size_t i = 0; copies && i < n; i++)
+        if (!(copies[i] = strdup(stops[i]))) return error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
+    return copies ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
 }
 
 /* A state on this pool in *state, whatever was there. */
@@ -115,12 +114,6 @@ static tdm_status workspace_for(struct tdm_chat *c, struct workspace **ws, const
     workspace_free(*ws);
     *ws = fresh;
     return TDM_OK;
-}
-
-static void settle(struct tdm_chat *c)
-{
-    while (c->decoder.running || c->prompter.running || c->follower.plan.active)
-        pthread_cond_wait(&c->settled, &c->lock);
 }
 
 tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
@@ -270,25 +263,23 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
 {
     tdm_status status = check_options(options, c->model, err);
     if (status) return status;
-    lock(c);
-    const tdm_chat_options *now = &c->options;
+    const tdm_chat_options *now = &c->options; /* nobody else changes them: read without the lock */
     if (options->kv != now->kv || options->prefill_kv != now->prefill_kv ||
-        (options->context && options->context != now->context) || options->prefill_model != now->prefill_model) {
-        unlock(c);
+        (options->context && options->context != now->context) || options->prefill_model != now->prefill_model)
         return error_set(err, TDM_E_ARG, "the context, the key/value types and the prefill model can't change in a chat");
-    }
+    /* What the follower works with is exchanged between two of its dispatches. */
+    bool budget = options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes;
+    bool between = budget || options->dispatch != now->dispatch;
+    if (between) unit_quiesce(c->machine->units[TDM_PREFILL_UNIT]);
+    lock(c);
     if (options->dispatch != now->dispatch) {
-        settle(c);
         c->options.dispatch = options->dispatch;
         status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, err);
         if (status == TDM_OK) c->follower.dispatch = (uint32_t)options->dispatch;
     }
     if (status == TDM_OK) {
         int context = c->options.context;
-        if (options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes) {
-            while (c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock);
-            checkpoints_set_budget(c->follower.checkpoints, options->checkpoint_bytes);
-        }
+        if (budget) follower_set_budget(&c->follower, options->checkpoint_bytes);
         c->options = *options;
         c->options.context = context;
         c->options.stops = (const char *const *)c->stops;
@@ -298,6 +289,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         unit_wake(c->machine->units[TDM_DECODE_UNIT]);
     }
     unlock(c);
+    if (between) unit_resume(c->machine->units[TDM_PREFILL_UNIT]);
     return status;
 }
 
@@ -427,10 +419,9 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         out->reading_total = c->stats.prompt_tokens;
         out->reading_done = follows ? read : c->prompter.done;
     }
-    struct checkpoints_stats kept = checkpoints_stats(f->checkpoints);
-    out->checkpoints = kept.count;
-    out->checkpoint_bytes = kept.bytes;
-    out->checkpoint_budget = kept.budget;
+    out->checkpoints = f->kept.count;
+    out->checkpoint_bytes = f->kept.bytes;
+    out->checkpoint_budget = f->kept.budget;
     out->context_used = c->phase == CHAT_DECODE ? c->decoder.prompt + c->decoder.index : t->n;
     const struct decoder *d = &c->decoder;
     if (d->seconds_alone > 0 && d->seconds_shared > 0) out->speed_kept = d->seconds_alone / d->seconds_shared;
@@ -449,6 +440,7 @@ static bool is_settled(struct tdm_chat *c)
         c->follower.plan.active)
         return false;
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
+    if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
     uint32_t read = follower_read(&c->follower, &c->target);
     bool waits_for_pause = c->options.speculation == TDM_SPEC_FULL && c->draft.n && !c->draft_held &&
                            !c->draft_too_long && !c->draft_closed;

@@ -40,6 +40,8 @@ struct prompter {
     tdm_ids ids;
     uint32_t done;           /* of ids, evaluated */
     tdm_pipeline pipeline;
+    uint32_t dispatch;       /* as it was when the running job was claimed */
+    uint64_t serial;         /* chat.turn_serial of this prompt; not of a cold one */
     bool active;             /* a prompt is under way ... */
     bool cold;               /* ... to its first token only, for comparison */
     bool running;            /* a job of it runs */
@@ -63,6 +65,7 @@ struct decoder {
     struct reply reply;
     uint64_t serial;         /* chat.turn_serial of this reply */
     bool hashes;
+    uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
     bool running;            /* a job of it runs */
     int64_t not_before_ns;   /* pace */
     double seconds_alone, seconds_shared; /* per token, decaying means: prefill idle, prefill at work */
@@ -119,7 +122,7 @@ struct tdm_chat {
     struct state_bytes bridge;
     double handover_ms;
     double decode_rate, prefill_rate;
-    int fail_dispatches;     /* fault injection: so many next dispatches of the follower fail */
+    atomic_int fail_dispatches; /* fault injection: so many next dispatches of the follower fail */
 };
 
 /* ---- turn.c: what the units do (called with the lock held unless it says otherwise) --------------------------- */

@@ -68,7 +68,7 @@ void conversation_clear(struct conversation *c)
     memset(c->nodes, 0, ((size_t)c->n + 1) * sizeof *c->nodes);
     c->n = 0;
     c->leaf = 0;
-    c->system_version++;
+    c->version++;
 }
 
 int conversation_add(struct conversation *c, int parent, tdm_role role, const char *text, size_t n, tdm_error *err)
@@ -105,6 +105,7 @@ void conversation_remove_last(struct conversation *c)
     node_free(last);
     memset(last, 0, sizeof *last);
     c->n--;
+    c->version++; /* its number will stand for another text */
     c->nodes[parent].redo = 0;
     for (int i = 1; i <= c->n; i++)
         if (c->nodes[i].parent == parent) c->nodes[parent].redo = i;
@@ -126,7 +127,7 @@ tdm_status conversation_set_system(struct conversation *c, const char *text, siz
     if (status) return status;
     text_free(&c->system);
     c->system = fresh;
-    c->system_version++;
+    c->version++;
     return TDM_OK;
 }
 

@@ -25,6 +25,7 @@ struct node {
     tdm_turn_stats stats;
     int redo;          /* the child that redo goes to: the one that was current last; 0: none */
     tdm_ids reply;     /* assistant: the generated ids as they came; what `continue` goes on from */
+    bool think;        /* assistant: it began with an open think block */
     uint32_t attempt;  /* assistant: 0 for the first reply to its message, then 1, 2 ... */
 };
 
@@ -33,7 +34,7 @@ struct conversation {
     int n, room;
     int leaf;
     struct text system;
-    uint64_t system_version; /* changes with the system prompt and with the start of another conversation */
+    uint64_t version; /* changes with whatever makes the number of a node, or 0, stand for another closed text */
 };
 
 tdm_status text_append(struct text *t, const char *bytes, size_t n, tdm_error *err);

@@ -18,6 +18,7 @@ tdm_status follower_init(struct follower *f, const struct weights *weights, stru
                            .dispatch = dispatch, .usable = true};
     f->path = malloc(pool_context(state->pool) * sizeof *f->path);
     if (!f->path) return error_set(err, TDM_E_NOMEM, "no memory for the follower");
+    f->kept = checkpoints_stats(checkpoints);
     return TDM_OK;
 }
 
@@ -194,6 +195,7 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
 {
     must(f->plan.active);
     f->plan.active = false;
+    f->kept = checkpoints_stats(f->checkpoints);
     if (status == TDM_OK) {
         f->length = f->plan.from + f->plan.n;
         f->usable = true;
@@ -218,6 +220,13 @@ struct state *follower_take(struct follower *f, struct state *other)
     return ready;
 }
 
+void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)
+{
+    must(!f->plan.active);
+    checkpoints_set_budget(f->checkpoints, checkpoint_bytes);
+    f->kept = checkpoints_stats(f->checkpoints);
+}
+
 void follower_adopt(struct follower *f)
 {
     must(!f->plan.active);
@@ -225,4 +234,5 @@ void follower_adopt(struct follower *f)
     f->usable = !f->state->broken;
     memcpy(f->path, f->state->tokens, f->length * sizeof *f->path);
     if (f->length) checkpoints_add(f->checkpoints, f->state, CHECKPOINT_TURN, NULL, NULL);
+    f->kept = checkpoints_stats(f->checkpoints);
 }

@@ -40,6 +40,7 @@ struct follower {
     struct workspace *workspace;
     struct state *state;
     struct checkpoints *checkpoints;
+    struct checkpoints_stats kept; /* of the checkpoints, when the last plan ended: they belong to the running one */
     uint32_t dispatch;       /* most tokens of one forward pass */
     tdm_id *path;            /* [context] */
     uint32_t length;         /* tokens of path that are evaluated; the plan's come behind */
@@ -77,6 +78,9 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns);
 bool follower_is_ready(const struct follower *f, const struct target *t);
 /* Exchanges the ready state for another one of the same pool, whose contents are lost; returns the ready one. */
 struct state *follower_take(struct follower *f, struct state *other);
+
+/* Only while no plan is active. */
+void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);
 
 /* The state was replaced from outside (a file): takes note of what it holds and keeps a checkpoint of it. */
 void follower_adopt(struct follower *f);

@@ -35,24 +35,27 @@ static tdm_status hold(struct reply *r, struct span text, tdm_error *err)
     return TDM_OK;
 }
 
-/* Bytes of the held text that come before any stop string, and whether one was met. */
+/* Does a stop string begin at text[0..n)? `whole`: all of one is there; else the text may be the beginning of one. */
+static bool stop_begins(const char *const *stops, const char *text, size_t n, bool *whole)
+{
+    bool begins = false;
+    *whole = false;
+    for (; *stops && !*whole; stops++) {
+        size_t length = strlen(*stops);
+        if (length == 0 || memcmp(text, *stops, n < length ? n : length)) continue;
+        begins = true;
+        *whole = length <= n;
+    }
+    return begins;
+}
+
+/* Bytes of the held text that come before any stop string or possible beginning of one; stopped: one was met. */
 static size_t free_to_go(const struct reply *r, bool *stopped)
 {
+    for (size_t at = 0; at < r->held_count; at++)
+        if (stop_begins(r->stops, r->held + at, r->held_count - at, stopped)) return at;
     *stopped = false;
-    if (!r->stops) return r->held_count;
-    size_t best = r->held_count;
-    for (const char *const *s = r->stops; *s; s++) {
-        size_t n = strlen(*s);
-        if (n == 0) continue;
-        for (size_t at = 0; at < best; at++) {
-            size_t rest = r->held_count - at, compare = rest < n ? rest : n;
-            if (memcmp(r->held + at, *s, compare)) continue;
-            best = at;
-            *stopped = compare == n;
-            break;
-        }
-    }
-    return best;
+    return r->held_count;
 }
 
 /* Drops what the last call gave out; until then its piece points into the held text. */

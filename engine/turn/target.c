@@ -18,7 +18,7 @@ struct target_cache {
     struct ids ids;               /* of the last target */
     struct key *keys;             /* of the first `closed` messages, whose ids stand at the beginning of `ids` */
     size_t closed;
-    uint64_t system_version;      /* of the conversation when the system prompt was cached */
+    uint64_t version;             /* of the conversation when the messages were cached */
     tdm_message *messages;        /* the arrays below have `room` elements each */
     struct template_place *places;
     uint32_t *turns;
@@ -95,12 +95,22 @@ static bool is_blank(const char *text, size_t n)
     return true;
 }
 
-/* Appends what a stopped reply has so far: the ids as they came, or the ids of a reply loaded from a file. */
+/* Appends what a stopped reply has so far: the ids as they came, or those of the text of a reply loaded from a file. */
 static tdm_status append_reply(struct target_cache *cache, const struct node *node, tdm_error *err)
 {
     size_t end = cache->ids.count ? cache->ids.end[cache->ids.count - 1] : 0;
-    if (node->reply.n == 0 && node->text.n > 0)
-        return tokenizer_encode(cache->tokenizer, node->text.bytes, node->text.n, 0, end, &cache->ids, err);
+    if (node->reply.n == 0) {
+        const struct tokenizer *t = cache->tokenizer;
+        const struct text *thinking = &node->thinking, *text = &node->text;
+        tdm_status status = TDM_OK;
+        if (node->think) {
+            status = tokenizer_encode(t, thinking->bytes, thinking->n, 0, end, &cache->ids, err);
+            if (status == TDM_OK && text->n)
+                status = tokenizer_encode(t, "</think>\n\n", 10, TOKENIZE_ADDED, end, &cache->ids, err);
+        }
+        if (status == TDM_OK && text->n) status = tokenizer_encode(t, text->bytes, text->n, 0, end, &cache->ids, err);
+        return status;
+    }
     for (size_t i = 0; i < node->reply.n; i++) {
         tdm_status status = ids_push(&cache->ids, node->reply.ids[i], end, err);
         if (status) return status;
@@ -159,9 +169,9 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
     *out = (struct target){0};
     bool answering = in->sent || in->resumed;
     if (!answering && (in->level == TDM_SPEC_OFF || (in->reply && in->level < TDM_SPEC_HISTORY))) return TDM_OK;
-    if (c->system_version != cache->system_version) {
+    if (c->version != cache->version) {
         cache->closed = 0;
-        cache->system_version = c->system_version;
+        cache->version = c->version;
     }
 
     /* The path, then the message that is growing or to be answered. */
@@ -185,7 +195,8 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
     out->complete = answering || (in->closed && drafting && cache->messages[n - 1].length > 0 &&
                                   !is_blank(cache->messages[n - 1].text, cache->messages[n - 1].length));
 
-    struct template_options options = {.form = cache->form, .think = in->think && cache->form.can_think,
+    bool think = in->resumed ? c->nodes[in->resumed].think : in->think;
+    struct template_options options = {.form = cache->form, .think = think && cache->form.can_think,
                                        .generation = out->complete, .open = !out->complete};
     /* The last message is made anew: it may have been open, or an earlier draft. */
     size_t first = cache->separable ? still_cached(cache, keys, n - 1) : 0;

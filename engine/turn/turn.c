@@ -122,8 +122,8 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
     tdm_error err = {0};
     int64_t start = clock_ns();
     tdm_status status;
-    if (c->fail_dispatches > 0) {
-        c->fail_dispatches--;
+    if (atomic_load(&c->fail_dispatches) > 0) {
+        atomic_fetch_sub(&c->fail_dispatches, 1);
         status = error_set(&err, TDM_E_NOMEM, "no memory (injected)");
     } else {
         status = follower_perform(&c->follower, team, unit_activity(unit_of(c, TDM_PREFILL_UNIT)), span, &err);
@@ -163,6 +163,7 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
     }
     if (draft_counts(c) && c->options.speculation == TDM_SPEC_FULL && !c->draft_closed)
         return c->draft_ns + pause_ns(c);
+    pthread_cond_broadcast(&c->settled); /* the pause may have ended without anything to do */
     return UNIT_IDLE;
 }
 
@@ -188,7 +189,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     const struct pipeline *pipeline = pipeline_of(p->pipeline);
     const struct side *side = &c->side[pipeline->prompt_unit];
     uint32_t rest = (uint32_t)p->ids.n - p->done, rows;
-    uint32_t n = pipeline_piece(pipeline, rest, (uint32_t)c->options.dispatch, workspace_tokens(side->workspace), &rows);
+    uint32_t n = pipeline_piece(pipeline, rest, p->dispatch, workspace_tokens(side->workspace), &rows);
     struct forward_run run = {.state = p->state, .tokens = p->ids.ids + p->done, .n = n, .pad = rows - n,
                               .logits = n == rest ? LOGITS_LAST : LOGITS_NONE};
     struct forward_options options = {.cancel = &p->cancel};
@@ -206,10 +207,11 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     pthread_mutex_lock(&c->lock);
     p->running = false;
     p->done += status ? 0 : n;
-    if (status) {
-        if (status != TDM_E_CANCELLED)
+    bool stopped = !p->cold && c->turn_serial != p->serial; /* perhaps too late for the pass to notice */
+    if (status || stopped) {
+        if (status && status != TDM_E_CANCELLED)
             events_post_line(c->events, TDM_EV_ERROR, "the prompt could not be evaluated: %s", err.text);
-        bool failed = !p->cold && c->phase == CHAT_PROMPT && status != TDM_E_CANCELLED;
+        bool failed = !p->cold && !stopped;
         p->active = p->cold = false;
         if (failed) chat_end(c, TDM_FAILED);
     } else if (last && p->cold) {
@@ -325,9 +327,10 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
 }
 
 /* Draws the next token of the reply from the decoder's state. Whoever claimed the decoder calls it. */
-static tdm_id draw(struct decoder *d, uint64_t *hash)
+static tdm_id draw(struct decoder *d)
 {
-    if (d->hashes) *hash = logits_hash(*hash, d->state->logits, pool_shape(d->state->pool)->vocab);
+    if (d->hashes)
+        d->logits_hash = logits_hash(d->logits_hash, d->state->logits, pool_shape(d->state->pool)->vocab);
     return sampler_draw(d->sampler, &d->sampling, d->state->logits, d->turn, d->attempt, d->index);
 }
 
@@ -347,6 +350,24 @@ static void account(struct tdm_chat *c)
     c->suffix_mark = f->suffixes;
 }
 
+/* A reply is continued: brings sampler and text to where it stopped. What was shown at the stop because nothing
+ * followed (half a character, the beginning of a stop string) is open again. */
+static void repeat_reply(struct tdm_chat *c, struct node *node)
+{
+    struct decoder *d = &c->decoder;
+    struct reply_piece piece;
+    size_t before = node->text.n + node->thinking.n;
+    text_clear(&node->text);
+    text_clear(&node->thinking);
+    for (size_t i = 0; i < node->reply.n; i++) {
+        sampler_accept(d->sampler, node->reply.ids[i]);
+        if (reply_push(&d->reply, node->reply.ids[i], &piece, NULL)) break;
+        text_append(&node->thinking, piece.thinking.bytes, piece.thinking.length, NULL);
+        text_append(&node->text, piece.answer.bytes, piece.answer.length, NULL); /* there is room: it was there */
+    }
+    if (node->text.n + node->thinking.n != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+}
+
 /* The decoder has the state of the whole prompt: makes the reply and draws its first token. */
 static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 {
@@ -359,6 +380,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
             chat_end(c, TDM_FAILED);
             return;
         }
+        c->conversation.nodes[c->reply_node].think = c->options.think;
     }
     struct node *node = &c->conversation.nodes[c->reply_node];
     node->finish = TDM_UNFINISHED;
@@ -368,22 +390,21 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     d->attempt = node->attempt;
     d->sampling = c->options.sampling;
     d->hashes = c->options.hash_logits;
+    d->logits_hash = LOGITS_HASH_START;
     d->unit = pipeline_now(c)->decode_unit;
     d->not_before_ns = 0;
     d->serial = ++c->turn_serial;
     reply_free(&d->reply);
-    reply_init(&d->reply, c->model->tokenizer, c->options.think, (const char *const *)c->stops);
+    /* A reply that was loaded from a file has left its think block where it has any text. */
+    bool thinks = node->think && c->model->form.can_think && !(node->reply.n == 0 && node->text.n);
+    reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
     sampler_start(d->sampler, d->state->tokens, d->prompt);
-    struct reply_piece again;
-    for (size_t i = 0; i < node->reply.n; i++) {
-        sampler_accept(d->sampler, node->reply.ids[i]);
-        if (reply_push(&d->reply, node->reply.ids[i], &again, &err)) break;
-        d->next = node->reply.ids[i];
-    }
+    if (node->reply.n) repeat_reply(c, node);
     c->phase = CHAT_DECODE;
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
     events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node});
-    tdm_id first = draw(d, &c->stats.logits_hash);
+    tdm_id first = draw(d);
+    c->stats.logits_hash = d->logits_hash;
     account(c);
     if (moving_ns) {
         struct activity_span span = {moving_ns, clock_ns(), SPAN_HANDOVER, 0, bytes};
@@ -402,19 +423,15 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     const struct side *side = &c->side[d->unit];
     struct forward_run run = {.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
     tdm_error err = {0};
-    tdm_status status = TDM_OK;
-    uint64_t hash = c->stats.logits_hash; /* nobody else touches it while this reply goes on */
     tdm_id id = -1;
     int64_t start = clock_ns();
-    /* A reply that was stopped may have its last token in the state already. */
-    if (d->state->length < d->prompt + d->index || !d->state->logits_valid)
-        status = forward(team, side->weights, side->workspace, &run, 1, NULL, &span->bytes, &err);
-    if (status == TDM_OK) id = draw(d, &hash);
+    tdm_status status = forward(team, side->weights, side->workspace, &run, 1, NULL, &span->bytes, &err);
+    if (status == TDM_OK) id = draw(d);
     double took = (double)(clock_ns() - start) / 1e9;
     pthread_mutex_lock(&c->lock);
     d->running = false;
     if (c->turn_serial == d->serial && c->phase == CHAT_DECODE) {
-        c->stats.logits_hash = hash;
+        c->stats.logits_hash = d->logits_hash;
         c->decode_rate = c->decode_rate > 0 ? 0.9 * c->decode_rate + 0.1 / took : 1 / took;
         double *mean = c->follower.plan.active ? &d->seconds_shared : &d->seconds_alone;
         *mean = *mean > 0 ? 0.95 * *mean + 0.05 * took : took;
@@ -449,6 +466,7 @@ static int64_t next_prompt(struct tdm_chat *c, struct work *work)
     struct prompter *p = &c->prompter;
     if (p->running || c->decoder.running) return UNIT_IDLE;
     if (p->done == 0) state_clear(p->state);
+    p->dispatch = (uint32_t)c->options.dispatch;
     p->running = true;
     *work = (struct work){.fn = job_prompt, .ctx = c, .kind = SPAN_PROMPT};
     return UNIT_WORK;
@@ -526,7 +544,9 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_kind kind, tdm_error *err)
 {
     must(c->phase == CHAT_IDLE);
-    if (c->prompter.active) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
+    if (c->prompter.active && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
+    /* A prompt that was stopped is let go at its next layer. */
+    while (c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
     tdm_status status = chat_prepare(c, c->options.pipeline, err);
     if (status) return status;
     /* What has been read by now, before the target becomes the whole prompt. */
@@ -567,6 +587,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         struct prompter *p = &c->prompter;
         p->done = 0;
         p->pipeline = c->pipeline;
+        p->serial = c->turn_serial;
         p->cold = false;
         p->active = true;
         atomic_store(&p->cancel, false);
