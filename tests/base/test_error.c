@@ -9,6 +9,8 @@ TEST(error_is_one_line)
     CHECK_INT(TDM_E_FORMAT, error_set(&err, TDM_E_FORMAT, "%s: bad\nname \x1b[31m", "file"));
     CHECK_STR("file: bad?name ?[31m", err.text);
     CHECK_INT(TDM_E_FORMAT, err.code);
+    error_set(&err, TDM_E_FORMAT, "\xc2\x9b" "31m caf\xc3\xa9 \x9b \xe4\xbd");
+    CHECK_STR("??31m caf\xc3\xa9 ? ??", err.text);
     CHECK_INT(TDM_E_IO, error_set(NULL, TDM_E_IO, "unheard"));
 }
 
