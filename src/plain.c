@@ -284,10 +284,13 @@ static char *next_completion(const char *text, int state)
         c = (struct completion){0};
         return NULL;
     }
-    /* readline replaces the word that it found; a candidate may begin before it. */
-    size_t skip = (size_t)rl_point - strlen(text) > c.start ? (size_t)rl_point - strlen(text) - c.start : 0;
+    /* readline replaces the word that it found, a candidate what stands from c.start on: one may begin before the
+     * other. */
+    size_t word = (size_t)rl_point - strlen(text), skip = word > c.start ? word - c.start : 0;
+    size_t kept = c.start > word ? c.start - word : 0;
     const char *name = c.names[next++];
-    return strdup(strlen(name) >= skip ? name + skip : name);
+    char *whole;
+    return asprintf(&whole, "%.*s%s", (int)kept, text, strlen(name) >= skip ? name + skip : name) < 0 ? NULL : whole;
 }
 
 static char **complete(const char *text, int start, int end)
@@ -327,6 +330,7 @@ static void on_interrupt(plain *p)
         p->quit = true;
         return;
     }
+    if (!empty) history_file_add(p->history, rl_line_buffer, false, NULL); /* nothing that was typed gets lost */
     rl_free_line_state();
     rl_callback_sigcleanup();
     rl_replace_line("", 1);

@@ -1,5 +1,5 @@
-/* The line-mode conversation in a pseudo-terminal, with the built-in model: editing, a name remembered over three turns,
- * several lines, Ctrl-C. Waits for what is shown, never for a time. */
+/* The line-mode conversation in a pseudo-terminal, with the built-in model: editing, a name remembered over three
+ * turns, several lines, Ctrl-C. Waits for what is shown, never for a time. */
 #include "tests/check.h"
 
 #include <poll.h>
@@ -13,7 +13,7 @@ enum { PATIENCE_MS = 120000 };
 static struct {
     pid_t child;
     int fd;
-    char seen[1 << 18]; /* all that was shown */
+    char seen[1 << 18];  /* all that was shown */
     size_t length, from; /* from: where the next wait begins */
 } t;
 
@@ -62,7 +62,8 @@ static int end(void)
 {
     char rest[4096];
     int status;
-    while (read(t.fd, rest, sizeof rest) > 0) {}
+    while (read(t.fd, rest, sizeof rest) > 0) {
+    }
     close(t.fd);
     waitpid(t.child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -107,7 +108,12 @@ TEST(ctrl_c_keeps_what_came)
     type("\x03");
     REQUIRE(shown("(stopped; /continue goes on)"));
     REQUIRE(shown("> "));
-    type("a draft\x03"); /* clears it */
+    type("a draft");
+    REQUIRE(shown("a draft"));
+    type("\x03"); /* clears it */
+    REQUIRE(shown("> "));
+    type("/specul\t\toff\n");
+    REQUIRE(shown("speculation        off"));
     REQUIRE(shown("> "));
     type("/export /nonexistent/x.md\n");
     REQUIRE(shown("can't be written"));
