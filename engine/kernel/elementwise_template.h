@@ -124,23 +124,42 @@ static void set_delta_gates(float *decay, float *beta, const float *a, const flo
     }
 }
 
+/* Input at - taps of the dispatch: before its first token, from the state. */
+static ALWAYS_INLINE const float *conv_input(const float *in, size_t ldi, const float *state, uint32_t channels,
+                                             uint32_t taps, uint32_t at)
+{
+    return at >= taps ? in + (at - taps) * ldi : state + (size_t)(at - 1) * channels;
+}
+
 static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,
                           uint32_t channels, uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens)
 {
     for (uint32_t t = 0; t < tokens; t++)
-        for (uint32_t c = c0; c < c1; c += LANES) {
-            vf sum = vf_set(0);
-            for (uint32_t j = 0; j < taps; j++) { /* input t - taps + 1 + j */
-                uint32_t at = t + j + 1;
-                const float *x = at >= taps ? in + (at - taps) * ldi : state + (size_t)(at - 1) * channels;
-                sum = vf_fma(vf_load_n(w + (size_t)j * channels + c, c1 - c), vf_load_n(x + c, c1 - c), sum);
+        for (uint32_t c = c0; c < c1;) {
+            vf sum[4]; /* that many vectors a turn, to hide the latency of their chains */
+            uint32_t n = c1 - c;
+            if (n >= 4 * LANES) {
+                UNROLL for (uint32_t i = 0; i < 4; i++) sum[i] = vf_set(0);
+                for (uint32_t j = 0; j < taps; j++) { /* input t - taps + 1 + j */
+                    const float *x = conv_input(in, ldi, state, channels, taps, t + j + 1) + c;
+                    const float *by = w + (size_t)j * channels + c;
+                    UNROLL for (uint32_t i = 0; i < 4; i++)
+                        sum[i] = vf_fma(vf_load(by + i * LANES), vf_load(x + i * LANES), sum[i]);
+                }
+                UNROLL for (uint32_t i = 0; i < 4; i++) vf_store(out + t * ldo + c + i * LANES, vf_silu(sum[i]));
+                c += 4 * LANES;
+                continue;
             }
-            vf_store_n(out + t * ldo + c, vf_silu(sum), c1 - c);
+            sum[0] = vf_set(0);
+            for (uint32_t j = 0; j < taps; j++)
+                sum[0] = vf_fma(vf_load_n(w + (size_t)j * channels + c, n),
+                                vf_load_n(conv_input(in, ldi, state, channels, taps, t + j + 1) + c, n), sum[0]);
+            vf_store_n(out + t * ldo + c, vf_silu(sum[0]), n);
+            c += LANES;
         }
     /* Row i of the state becomes input tokens - (taps - 1) + i; rows are read before they are written. */
     for (uint32_t i = 0; i + 1 < taps; i++) {
-        uint32_t at = tokens + i + 1;
-        const float *x = at >= taps ? in + (at - taps) * ldi : state + (size_t)(at - 1) * channels;
+        const float *x = conv_input(in, ldi, state, channels, taps, tokens + i + 1);
         memcpy(state + (size_t)i * channels + c0, x + c0, (c1 - c0) * sizeof *state);
     }
 }

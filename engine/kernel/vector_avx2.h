@@ -81,6 +81,7 @@ static inline void vf_store_int8(int8_t *p, vf x)
 }
 
 static inline vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
+static inline void vi_store(int32_t *p, vi x) { _mm256_storeu_si256((__m256i *)p, x); }
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
@@ -101,6 +102,7 @@ static inline vx vx_load(const int8_t *p)
     memcpy(&four, p, sizeof four);
     return _mm256_set1_epi32(four);
 }
+static inline vx vx_load_bytes(const int8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 #ifdef __AVXVNNI__
 static inline vi vi_dot(vi acc, vb w, vx x) { return _mm256_dpbusd_avx_epi32(acc, w, x); }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm256_dpbusd_avx_epi32(acc, w, x); }

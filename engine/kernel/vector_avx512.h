@@ -13,7 +13,7 @@
 enum { LANES = 16 };
 /* Register tiles: vectors of rows times tokens. Of 32 registers, int8 takes a sum, a part and 2 weights a vector. */
 enum { INT8_VECTORS = 2, INT8_TOKENS = 6, DOT_UNSIGNED = 1, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
-enum { DELTA_VECTORS = 2, ATTEND_ROWS = 8, VALUE_VECTORS = 2, AHEAD = 2048 };
+enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2, AHEAD = 2048 };
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -59,6 +59,7 @@ static inline void vf_store_int8(int8_t *p, vf x)
 }
 
 static inline vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+static inline void vi_store(int32_t *p, vi x) { _mm512_storeu_si512(p, x); }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
@@ -79,6 +80,7 @@ static inline vx vx_load(const int8_t *p)
     memcpy(&four, p, sizeof four);
     return _mm512_set1_epi32(four);
 }
+static inline vx vx_load_bytes(const int8_t *p) { return _mm512_loadu_si512(p); }
 static inline vi vi_dot(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
 

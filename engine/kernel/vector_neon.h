@@ -70,6 +70,7 @@ static inline void vf_store_int8(int8_t *p, vf x)
 }
 
 static inline vi vi_set(int32_t x) { return vdupq_n_s32(x); }
+static inline void vi_store(int32_t *p, vi x) { vst1q_s32(p, x); }
 static inline vi vi_add(vi a, vi b) { return vaddq_s32(a, b); }
 static inline vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(n)); }
@@ -103,6 +104,7 @@ static inline vx vx_load(const int8_t *p)
     memcpy(&four, p, sizeof four);
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
+static inline vx vx_load_bytes(const int8_t *p) { return vld1q_s8(p); }
 /* Quants of up to 6 bits are non-negative int8 too. */
 static inline vi vi_dot_small(vi acc, vb w, vx x)
 {

@@ -47,6 +47,7 @@ static inline vi vf_bits(vf x) { return (int32_t)bits_of_float(x); }
 static inline void vf_store_int8(int8_t *p, vf x) { *p = (int8_t)__builtin_lrintf(x); } /* |x| <= 127 */
 
 static inline vi vi_set(int32_t x) { return x; }
+static inline void vi_store(int32_t *p, vi x) { *p = x; }
 static inline vi vi_add(vi a, vi b) { return a + b; }
 static inline vi vi_sub(vi a, vi b) { return a - b; }
 static inline vi vi_and(vi a, vi b) { return a & b; }
@@ -73,6 +74,7 @@ static inline vx vx_load(const int8_t *p)
     memcpy(&x, p, sizeof x);
     return x;
 }
+static inline vx vx_load_bytes(const int8_t *p) { return vx_load(p); } /* 4 * LANES of them, not the same four */
 /* acc + the sum of four products of w and x. vi_dot_small takes w < 64. vi_dot takes w as unsigned, or, where
  * DOT_UNSIGNED is 0, w - 128. */
 enum { DOT_UNSIGNED = 1 };
