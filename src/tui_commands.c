@@ -1,0 +1,300 @@
+/* The screen's side of the slash commands: what they print, the commands and settings that only a screen has. What they
+ * do to the conversation is in commands.c. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/tui_private.h"
+#include "ui/markdown.h"
+
+/* ---- Settings of the screen ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *name, *words, *help;
+} setting;
+
+enum { SET_FOLLOW, SET_DRAFT_MARKS, SET_MOTION, SET_ESC_STOPS, SET_ASCII, SETTINGS };
+
+static const setting settings[SETTINGS] = {
+    [SET_FOLLOW] = {"follow", "auto|top|stream", "what the view does when a reply outruns reading"},
+    [SET_DRAFT_MARKS] = {"draft-marks", "full|mark|off", "how the draft shows what is read"},
+    [SET_MOTION] = {"motion", "on|off", "off: lanes and figures once a second, text by line"},
+    [SET_ESC_STOPS] = {"esc-stops", "on|off", "Esc on an empty draft stops the reply"},
+    [SET_ASCII] = {"ascii", "on|off", "draw with ASCII characters alone"},
+};
+
+/* Which of the words between the bars it is, or -1. */
+static int word_of(const char *words, const char *text)
+{
+    for (int i = 0;; i++) {
+        size_t n = strcspn(words, "|");
+        if (strlen(text) == n && !memcmp(words, text, n)) return i;
+        if (!words[n]) return -1;
+        words += n + 1;
+    }
+}
+
+static tdm_status set(void *ctx, const char *name, const char *value, tdm_error *err)
+{
+    tui *t = ctx;
+    int i = 0;
+    while (i < SETTINGS && strcmp(settings[i].name, name)) i++;
+    if (i == SETTINGS) return TDM_E_NOT_FOUND;
+    int word = word_of(settings[i].words, value);
+    if (word < 0) return error_set(err, TDM_E_ARG, "%s: expected one of %s", name, settings[i].words);
+    switch (i) {
+    case SET_FOLLOW: t->look.follow = (enum view_follow)word; break;
+    case SET_DRAFT_MARKS: t->look.draft_marks = (enum view_draft_marks)word; break;
+    case SET_MOTION: t->look.no_motion = word == 1; break;
+    case SET_ESC_STOPS: input_set_esc_stops(t->input, word == 0); break;
+    default: t->look.ascii = word == 0; break;
+    }
+    tui_notice_add(t, VIEW_NOTICE_INFO, "%s %s", name, value);
+    return TDM_OK;
+}
+
+/* ---- Completion: the conversation's, and the settings of the screen -------------------------------------------- */
+
+static const char *completed_command(void *ctx, size_t i, const char **help)
+{
+    return commands_completer.command(ctx, i, help);
+}
+
+static void offer_words(struct completion *out, const char *words)
+{
+    char word[24];
+    for (;; words++) {
+        size_t n = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        completion_add(out, word, NULL);
+        words += n;
+        if (!*words) return;
+    }
+}
+
+static enum complete_kind completed_argument(void *ctx, const char *name, size_t index, const char *arguments,
+                                             struct completion *out)
+{
+    enum complete_kind kind = commands_completer.argument(ctx, name, index, arguments, out);
+    if (strcmp(name, "set")) return kind;
+    for (int i = 0; i < SETTINGS; i++) {
+        size_t n = strlen(settings[i].name);
+        if (index == 0) completion_add(out, settings[i].name, settings[i].help);
+        else if (index == 1 && !strncmp(arguments, settings[i].name, n) && arguments[n] == ' ')
+            offer_words(out, settings[i].words);
+    }
+    return kind;
+}
+
+const struct completer tui_completer = {.command = completed_command, .argument = completed_argument};
+
+/* ---- Commands of the screen ------------------------------------------------------------------------------------ */
+
+static tdm_status copy(tui *t, long number, tdm_error *err)
+{
+    const tui_turn *turn = tui_turns_find(t, 0);
+    if (!turn || !turn->text.n) return error_set(err, TDM_E_NOT_FOUND, "there is no reply to copy yet");
+    if (!number) {
+        tui_outside_copy(t, turn->text.bytes, turn->text.n);
+        return TDM_OK;
+    }
+    size_t n;
+    char *code = markdown_code_block(turn->text.bytes, turn->text.n, (int)number, &n);
+    if (!code) return error_set(err, TDM_E_NOT_FOUND, "the last reply has no code block %ld", number);
+    tui_outside_copy(t, code, n);
+    free(code);
+    return TDM_OK;
+}
+
+static tdm_status stats_form(tui *t, const char *argument)
+{
+    const char *form = argument + strlen("turn ");
+    t->look.stats = !strcmp(form, "off") ? VIEW_STATS_OFF : !strcmp(form, "card") ? VIEW_STATS_CARD : VIEW_STATS_LINE;
+    return TDM_OK;
+}
+
+static tdm_status monitor(tui *t, const char *argument)
+{
+    static const enum view_form forms[] = {VIEW_FORM_OFF, VIEW_FORM_LINE, VIEW_FORM_STRIP,
+                                           VIEW_FORM_PANEL, VIEW_FORM_FULL, VIEW_FORM_AUTO};
+    int i = argument ? word_of("off|line|strip|panel|full|auto", argument) : -1;
+    if (i >= 0) t->form = forms[i];
+    else tui_keys_screen(t, ACTION_MONITOR, 1);
+    return TDM_OK;
+}
+
+static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
+{
+    tui *t = ctx;
+    const char *argument = call->argument;
+    switch (call->id) {
+    case SLASH_COPY: return copy(t, call->number, err);
+    case SLASH_MONITOR: return monitor(t, argument);
+    case SLASH_STATS: return stats_form(t, argument);
+    case SLASH_THEME:
+        t->look.theme = argument ? (enum view_theme)word_of("dark|light|mono", argument)
+                                 : (enum view_theme)((t->look.theme + 1) % (VIEW_THEME_MONO + 1));
+        return TDM_OK;
+    case SLASH_MOUSE:
+        t->mouse = argument ? !strcmp(argument, "on") : !t->mouse;
+        term_set_mouse(t->term, t->mouse, t->browse);
+        tui_notice_add(t, VIEW_NOTICE_INFO, t->mouse ? "wheel and clicks are on" : "the mouse belongs to the terminal");
+        return TDM_OK;
+    case SLASH_VIEW:
+        t->turn_view = argument ? !strcmp(argument, "turn") : !t->turn_view;
+        t->view_chosen = true;
+        return TDM_OK;
+    case SLASH_ZOOM:
+        tui_keys_screen(t, argument && !strcmp(argument, "out") ? ACTION_ZOOM_OUT : ACTION_ZOOM_IN, 1);
+        return TDM_OK;
+    case SLASH_KEYS: tui_keys_screen(t, ACTION_KEYS, 1); return TDM_OK;
+    case SLASH_BROWSE: tui_keys_screen(t, ACTION_BROWSE, 1); return TDM_OK;
+    case SLASH_HOLD: tui_keys_screen(t, ACTION_HOLD, 1); return TDM_OK;
+    case SLASH_FOLD: tui_keys_screen(t, ACTION_FOLD, 1); return TDM_OK;
+    case SLASH_RAW: tui_keys_screen(t, ACTION_RAW, 1); return TDM_OK;
+    case SLASH_SEND:
+        tui_keys_action(t, &(struct input_action){.action = ACTION_SEND_NOW, .time_ns = clock_ns(), .count = 1});
+        return TDM_OK;
+    case SLASH_DEMO: tui_demo_begin(t, NULL); return TDM_OK;
+    default: return error_set(err, TDM_E_UNSUPPORTED, "/%s is not there", slash_table[call->id].name);
+    }
+}
+
+/* ---- Running --------------------------------------------------------------------------------------------------- */
+
+static void say(void *ctx, const char *text, size_t n)
+{
+    tui *t = ctx;
+    char *larger = realloc(t->said, t->said_n + n + 1);
+    if (!larger) return;
+    memcpy(larger + t->said_n, text, n);
+    t->said = larger;
+    t->said_n += n;
+    larger[t->said_n] = 0;
+}
+
+/* One line is a notice, more are a page. */
+static void show_said(tui *t, const slash_call *call)
+{
+    char *text = t->said;
+    size_t n = t->said_n;
+    t->said = NULL;
+    t->said_n = 0;
+    if (!text) return;
+    if (memchr(text, '\n', n) == text + n - 1) {
+        text[n - 1] = 0;
+        if (call->id != SLASH_EDIT) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", text); /* the rule says that one */
+    } else {
+        char title[40];
+        snprintf(title, sizeof title, "/%s", slash_table[call->id].name);
+        tui_popup_page(t, title, text);
+    }
+    free(text);
+}
+
+/* /model's second half: the model that has been loaded is handed over. */
+static tdm_status give_loaded(void *ctx, const char *path, tdm_model **out, tdm_error *err)
+{
+    tui *t = ctx;
+    (void)path;
+    if (!t->load.model) return error_set(err, TDM_E_IO, "no model was loaded");
+    *out = t->load.model;
+    t->load.model = NULL;
+    return TDM_OK;
+}
+
+static int turn_number(const tui *t, long wanted)
+{
+    return wanted ? (int)wanted : t->turns.n ? t->turns.turns[t->turns.n - 1].v.number : 0;
+}
+
+static void begin_editing(tui *t, int turn, char *draft)
+{
+    struct input_view in;
+    if (!t->editing) {
+        input_view(t->input, clock_ns(), &in);
+        free(t->before_edit);
+        t->before_edit = strndup(in.text, in.length);
+    }
+    t->editing = turn;
+    input_set_text(t->input, draft);
+}
+
+static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
+{
+    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .setting = set, .load = give_loaded};
+    commands_result result;
+    tdm_error err = {0};
+    int turn = turn_number(t, call->number);
+    if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    show_said(t, call);
+    bool anew = call->id == SLASH_NEW || call->id == SLASH_RESUME || call->id == SLASH_MODEL || call->id == SLASH_DELETE;
+    tui_turns_events(t);
+    if (anew && !err.code) {
+        tui_set(&t->told, NULL); /* the chat has no draft now */
+        tui_turns_fresh(t);
+    } else {
+        tui_turns_sync(t);
+    }
+    bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
+    if (replies && result.waits) {
+        tui_turns_sent(t, enter_ns, VIEW_TTFT_WARM);
+        transcript_sent(screen_transcript(t->screen));
+    }
+    if (result.draft) {
+        begin_editing(t, turn, result.draft);
+        free(result.draft);
+    }
+    if (call->id == SLASH_FIND && !err.code) {
+        tui_popup_close(t);
+        tui_browse_find(t, call->argument, 1);
+    }
+    if (result.quit) tui_quit(t);
+    tui_view_name_model(t);
+}
+
+void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
+{
+    bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
+    if (call->id == SLASH_MODEL && call->argument) {
+        tui_load_begin(t, call->argument, t->app.chat != NULL);
+        return;
+    }
+    if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
+        tui_popup_sessions(t);
+        return;
+    }
+    if (!t->app.chat && !screen) {
+        tui_notice_add(t, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
+        return;
+    }
+    run_call(t, call, enter_ns);
+}
+
+void tui_command_by(tui *t, slash_id id, const char *argument)
+{
+    char text[300];
+    bool command;
+    slash_call call;
+    tdm_error err = {0};
+    snprintf(text, sizeof text, "/%s %s", slash_table[id].name, argument ? argument : "");
+    if (slashes_parse(&call, &command, text, false, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        return;
+    }
+    tui_command(t, &call, clock_ns());
+    slashes_free(&call);
+}
+
+void tui_command_model(tui *t, tdm_model *model, const char *path)
+{
+    char *argument = strdup(path);
+    t->load.model = model;
+    if (argument) run_call(t, &(slash_call){.id = SLASH_MODEL, .argument = argument}, clock_ns());
+    free(argument);
+    tdm_model_close(t->load.model);
+    t->load.model = NULL;
+}

@@ -1,0 +1,333 @@
+/* A conversation that types itself: the format of src/script.h, played through the same keys as a person's.
+ *
+ * It runs in a private conversation of its own on the script's prepared history; saved sessions stay untouched. Any key
+ * takes over, Ctrl-C ends it. What was held down or switched off comes back at the end, where a page compares the turns
+ * with and without reading ahead. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "src/load.h"
+#include "src/script.h"
+#include "src/tui_private.h"
+
+enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, LAST_PAUSE_MS = 2500 };
+
+typedef enum { LOADING, BEFORE, TYPING, ENTER, LATE, AFTER } stage;
+
+struct tui_demo {
+    script s;
+    stage stage;
+    int turn, character; /* from 0 */
+    size_t at;           /* byte of the turn's text */
+    bool late_done;
+    bool late_waits;     /* a deed's reply runs */
+    int late_next;
+    int reply_tokens;
+    bool replying;       /* a reply was asked for and has not ended */
+    int64_t next_ns;
+    tdm_chat_options before;
+    bool full;           /* the running turn is read ahead */
+    figures_row full_ms, off_ms;
+};
+
+/* ---- Beginning and ending -------------------------------------------------------------------------------------- */
+
+static char *builtin_script(void)
+{
+    const char *model = load_builtin();
+    char path[PATH_MAX + 16];
+    if (!model) return NULL;
+    snprintf(path, sizeof path, "%s", model);
+    char *slash = strrchr(path, '/');
+    if (!slash) return NULL;
+    strcpy(slash, "/demo.json");
+    return strdup(path);
+}
+
+bool tui_demo_begin(tui *t, const char *path)
+{
+    tdm_error err = {0};
+    if (t->demo) return false;
+    char *found = path ? strdup(path) : builtin_script();
+    struct tui_demo *d = calloc(1, sizeof *d);
+    if (!found || !d || script_read(&d->s, found, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
+        free(found);
+        free(d);
+        return false;
+    }
+    free(found);
+    t->demo = d;
+    d->next_ns = clock_ns();
+    return true;
+}
+
+static bool load_history(tui *t, tdm_error *err)
+{
+    struct tui_demo *d = t->demo;
+    tdm_node *nodes = calloc(d->s.n_history + 1, sizeof *nodes);
+    if (!nodes) return false;
+    for (size_t i = 0; i < d->s.n_history; i++) {
+        const tdm_message *m = &d->s.history[i];
+        nodes[i] = (tdm_node){.node = (int)i + 1, .parent = (int)i, .role = m->role, .text = (char *)m->text,
+                              .length = m->length};
+    }
+    const char *system = d->s.system ? d->s.system : "";
+    tdm_status status = tdm_chat_load(t->app.chat, system, strlen(system), nodes, (int)d->s.n_history,
+                                      (int)d->s.n_history, err);
+    free(nodes);
+    return !status;
+}
+
+static bool configure(tui *t, const script_turn *turn, tdm_error *err)
+{
+    struct tui_demo *d = t->demo;
+    tdm_chat_options c = d->before;
+    c.max_tokens = d->s.max_tokens;
+    if (d->s.temperature >= 0) c.sampling.temperature = (float)d->s.temperature;
+    c.sampling.seed = d->s.seed;
+    if (!(c.pace_tps > 0)) c.pace_tps = PACE_TPS;
+    if (turn && turn->speculation >= 0) c.speculation = (tdm_speculation)turn->speculation;
+    d->full = c.speculation == TDM_SPEC_FULL;
+    return !tdm_chat_configure(t->app.chat, &c, err);
+}
+
+/* The model is there: a conversation of its own. */
+static void start(tui *t)
+{
+    tdm_error err = {0};
+    struct tui_demo *d = t->demo;
+    if (t->load.state == TUI_LOAD_RUNNING) {
+        d->next_ns = clock_ns() + 50 * TUI_MS;
+        return;
+    }
+    if (!t->app.chat) {
+        tui_demo_end(t);
+        return;
+    }
+    tdm_chat_options_of(t->app.chat, &d->before);
+    bool ready = !app_new(&t->app, "demo", &err);
+    t->app.private = true;
+    if (!ready || !load_history(t, &err) || !configure(t, NULL, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_demo_end(t);
+        return;
+    }
+    tui_turns_events(t);
+    tui_set(&t->told, NULL);
+    tui_turns_fresh(t);
+    input_set_text(t->input, "");
+    d->stage = BEFORE;
+    d->next_ns = clock_ns() + FIRST_PAUSE_MS * TUI_MS;
+    tui_notice_add(t, VIEW_NOTICE_INFO, "the demo types by itself; any key takes over, Ctrl-C ends it; nothing is saved");
+}
+
+void tui_demo_end(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    if (!d) return;
+    if (d->stage != LOADING && t->app.chat) {
+        tdm_chat_options c;
+        tdm_chat_options_of(t->app.chat, &c);
+        c.max_tokens = d->before.max_tokens;
+        c.sampling = d->before.sampling;
+        c.pace_tps = d->before.pace_tps;
+        c.speculation = d->before.speculation;
+        tdm_chat_configure(t->app.chat, &c, NULL);
+        tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended; /new begins a session that is saved");
+    }
+    t->demo = NULL;
+    script_free(&d->s);
+    figures_row_free(&d->full_ms);
+    figures_row_free(&d->off_ms);
+    free(d);
+}
+
+static void compare(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    char text[600], full[32], off[32];
+    figures_number(figures_median(&d->full_ms), full);
+    figures_number(figures_median(&d->off_ms), off);
+    snprintf(text, sizeof text,
+             "Enter to the first word, median of the turns just played:\n\n"
+             "  reading ahead      %10s ms   (%d turns)\n"
+             "  all after Enter    %10s ms   (%d turns)\n\n"
+             "The same model, the same machine, the same conversation: only the time of reading differs.\n"
+             "/cold asks the last message again from an empty state; /ab on compares your own turns.",
+             full, d->full_ms.n, off, d->off_ms.n);
+    tui_demo_end(t);
+    tui_popup_page(t, "the demo's figures", text);
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------------------------- */
+
+static void press(tui *t, const char *bytes, size_t n)
+{
+    const struct decoder_event e = {.kind = DECODER_BYTES, .time_ns = clock_ns(), .data = bytes, .length = n};
+    input_feed_event(t->input, &e);
+    tui_input(t);
+    t->dirty = t->urgent = true;
+}
+
+static void paste(tui *t, const char *text)
+{
+    const struct decoder_event e = {.kind = DECODER_PASTE, .time_ns = clock_ns(), .data = text, .length = strlen(text)};
+    input_feed_event(t->input, &e);
+    tui_input(t);
+    t->dirty = t->urgent = true;
+}
+
+static const script_turn *turn_of(const struct tui_demo *d)
+{
+    return &d->s.turns[d->turn];
+}
+
+static void begin_turn(tui *t, int64_t now)
+{
+    struct tui_demo *d = t->demo;
+    tdm_error err = {0};
+    const script_turn *turn = turn_of(d);
+    bool early = turn->start_after_tokens >= 0 && d->replying;
+    if (d->replying && (!early || d->reply_tokens < turn->start_after_tokens)) {
+        d->next_ns = INT64_MAX; /* an event goes on */
+        return;
+    }
+    /* A change of level in the middle of a reply would show in that reply. */
+    if (!configure(t, turn, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    for (int i = 0; i < turn->n_events; i++) {
+        char number[24];
+        if (turn->events[i].deed != SCRIPT_BRANCH) continue;
+        snprintf(number, sizeof number, "%d", turn->events[i].turn);
+        tui_command_by(t, SLASH_EDIT, number);
+        input_set_text(t->input, "");
+    }
+    d->stage = TYPING;
+    d->character = 0;
+    d->at = 0;
+    d->next_ns = now;
+}
+
+/* Deeds of the keys that stand at this character. */
+static void typed_deeds(tui *t, int characters)
+{
+    const script_turn *turn = turn_of(t->demo);
+    for (int i = 0; i < turn->n_events && t->demo; i++) {
+        const script_event *e = &turn->events[i];
+        if (e->at_chars != characters) continue;
+        if (e->deed == SCRIPT_INSERT) paste(t, e->text);
+        for (int k = 0; e->deed == SCRIPT_DELETE && k < e->chars; k++) press(t, "\x7f", 1);
+        if (e->deed == SCRIPT_SEND) press(t, "\r", 1);
+    }
+}
+
+static void type_one(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    const char *text = turn_of(d)->text + d->at;
+    if (d->at == 0) typed_deeds(t, 0);
+    if (!*text) {
+        d->stage = ENTER;
+        d->next_ns = clock_ns() + (int64_t)(1e9 * turn_of(d)->pause_s);
+        return;
+    }
+    size_t n = 1;
+    while (((unsigned char)text[n] & 0xc0) == 0x80) n++;
+    press(t, text, n);
+    d->next_ns += (int64_t)(1e9 * script_interval(&d->s, d->turn, d->character));
+    d->at += n;
+    typed_deeds(t, ++d->character);
+}
+
+static void press_enter(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    press(t, "\r", 1);
+    d->replying = true;
+    d->late_next = 0;
+    d->stage = LATE;
+    d->next_ns = INT64_MAX;
+    for (int i = 0; i < turn_of(d)->n_events; i++)
+        if (script_deed_is_late(turn_of(d)->events[i].deed)) return; /* those wait for the reply's end */
+    d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
+    if (d->stage == BEFORE) d->next_ns = clock_ns();
+}
+
+/* The next deed after the reply's end; all done: the next turn. */
+static void late_deeds(tui *t, int64_t now)
+{
+    static const slash_id by[SCRIPT_DEEDS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
+                                              [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
+    struct tui_demo *d = t->demo;
+    const script_turn *turn = turn_of(d);
+    while (d->late_next < turn->n_events) {
+        script_deed deed = turn->events[d->late_next++].deed;
+        if (!script_deed_is_late(deed)) continue;
+        d->replying = deed == SCRIPT_CONTINUE || deed == SCRIPT_REGENERATE;
+        tui_command_by(t, by[deed], NULL);
+        d->next_ns = d->replying ? INT64_MAX : now + 600 * TUI_MS;
+        return;
+    }
+    d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
+    d->next_ns = now + (d->stage == AFTER ? LAST_PAUSE_MS : 600) * TUI_MS;
+}
+
+void tui_demo_step(tui *t, int64_t now)
+{
+    switch (t->demo->stage) {
+    case LOADING: start(t); break;
+    case BEFORE: begin_turn(t, now); break;
+    case TYPING: type_one(t); break;
+    case ENTER: press_enter(t); break;
+    case LATE: late_deeds(t, now); break;
+    case AFTER: compare(t); break;
+    }
+}
+
+int64_t tui_demo_deadline(const tui *t)
+{
+    return t->demo ? t->demo->next_ns : INT64_MAX;
+}
+
+/* Deeds placed by tokens of the running reply. */
+static void token_deeds(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    int sent = d->stage == LATE ? d->turn : d->turn - 1;
+    for (int k = sent; k <= sent + 1 && k < d->s.n; k++) {
+        if (k < 0) continue;
+        for (int i = 0; i < d->s.turns[k].n_events; i++) {
+            const script_event *e = &d->s.turns[k].events[i];
+            if (e->after_tokens != d->reply_tokens) continue;
+            if (e->deed == SCRIPT_STOP && k == sent) tdm_chat_stop(t->app.chat);
+            if (e->deed == SCRIPT_SEND_NOW && k == sent + 1) tdm_chat_send_now(t->app.chat, clock_ns());
+        }
+    }
+}
+
+void tui_demo_event(tui *t, const tdm_event *e)
+{
+    struct tui_demo *d = t->demo;
+    if (!d || d->stage == LOADING) return;
+    if (e->kind == TDM_EV_REPLY) {
+        d->reply_tokens = 0;
+        d->replying = true;
+    }
+    if (e->kind == TDM_EV_TEXT) {
+        d->reply_tokens++;
+        token_deeds(t);
+    }
+    if (e->kind == TDM_EV_END) {
+        const tui_turn *turn = tui_turns_find(t, 0);
+        bool counts = e->stats.kind == TDM_WARM || e->stats.kind == TDM_COLD;
+        if (turn && counts) figures_add(d->full ? &d->full_ms : &d->off_ms, turn->v.stats.ttft_ms);
+        d->replying = t->queued != NULL;
+    }
+    bool waits = d->next_ns == INT64_MAX, after = d->stage == AFTER && !d->replying;
+    if (waits && (after || d->stage == BEFORE || (d->stage == LATE && !d->replying)))
+        d->next_ns = clock_ns() + (after ? LAST_PAUSE_MS : 0) * TUI_MS;
+}

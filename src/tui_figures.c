@@ -1,0 +1,245 @@
+/* What the monitor shows: sampled from the units' rings and the sensors before a frame, so that drawing never does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "src/tui_private.h"
+
+enum { WINDOW_S = 20 };
+
+/* ---- Turns ----------------------------------------------------------------------------------------------------- */
+
+void tui_figures_enter(tui *t, int64_t enter_ns)
+{
+    tui_figures *f = &t->figures;
+    if (f->n_enters == TUI_ENTERS) memmove(f->enters, f->enters + 1, sizeof *f->enters * --f->n_enters);
+    f->enters[f->n_enters++] = (struct view_enter){enter_ns, -1};
+    f->turn_start_ns = f->first_key_ns && f->first_key_ns < enter_ns ? f->first_key_ns : enter_ns;
+    f->turn_end_ns = 0;
+    f->first_key_ns = 0;
+}
+
+void tui_figures_glyph(tui *t, double ttft_ms)
+{
+    tui_figures *f = &t->figures;
+    if (f->n_enters && f->enters[f->n_enters - 1].ttft_ms < 0) f->enters[f->n_enters - 1].ttft_ms = ttft_ms;
+}
+
+void tui_figures_turn(tui *t, const tdm_turn_stats *stats, double ttft_ms, enum view_ttft_kind kind)
+{
+    tui_figures *f = &t->figures;
+    if (f->n_turns == TUI_MONITOR_TURNS) memmove(f->turns, f->turns + 1, sizeof *f->turns * --f->n_turns);
+    f->turns[f->n_turns++] = (struct view_monitor_turn){++f->seen_turns, kind, ttft_ms};
+    f->turn_end_ns = stats->end_ns;
+    /* A turn this short is a speck in the live window. */
+    if (!t->view_chosen) t->turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
+}
+
+/* ---- Units ----------------------------------------------------------------------------------------------------- */
+
+static void sample_unit(tui *t, int unit, int64_t now)
+{
+    static tdm_span raw[TUI_SPANS];
+    tui_figures *f = &t->figures;
+    double window = t->live_s > WINDOW_S ? t->live_s : WINDOW_S;
+    int64_t since = now - (int64_t)(window * 1e9) - 5 * TUI_S;
+    if (t->turn_view && f->turn_start_ns && f->turn_start_ns < since) since = f->turn_start_ns;
+    size_t n = tdm_unit_spans(t->app.machine, unit, since, raw, TUI_SPANS);
+    for (size_t i = 0; i < n; i++)
+        f->spans[unit][i] = (struct view_span){.start_ns = raw[i].start_ns,
+                                               .end_ns = raw[i].end_ns ? raw[i].end_ns : now,
+                                               .kind = (enum view_kind)raw[i].kind,
+                                               .tokens = (int)raw[i].tokens,
+                                               .bytes = raw[i].bytes};
+    f->n_spans[unit] = n;
+    tdm_unit_describe(t->app.machine, unit, &f->unit[unit]);
+}
+
+static uint64_t busy_total(const tdm_unit_info *u)
+{
+    uint64_t ns = 0;
+    for (int kind = 0; kind < TDM_SPAN_LENT; kind++) ns += u->total[kind].ns;
+    return ns;
+}
+
+/* One value a second; the seconds in which the program slept had no work. */
+static void sample_history(tui_figures *f, int64_t now)
+{
+    int64_t seconds = f->second_ns ? (now - f->second_ns) / TUI_S : 0;
+    if (f->second_ns && seconds < 1) return;
+    for (int unit = 0; unit < TDM_UNITS; unit++) {
+        uint64_t total = busy_total(&f->unit[unit]), busy = total - f->busy_ns[unit];
+        int64_t many = seconds > TUI_HISTORY_S ? TUI_HISTORY_S : seconds;
+        f->busy_ns[unit] = total;
+        if (!f->second_ns || many < 1) continue;
+        uint8_t *h = f->history[unit];
+        memmove(h, h + many, (size_t)(TUI_HISTORY_S - many));
+        memset(h + TUI_HISTORY_S - many, 0, (size_t)many);
+        for (int64_t i = many; i-- > 0 && busy;) { /* the oldest of the new seconds come first */
+            uint64_t part = busy > (uint64_t)TUI_S ? (uint64_t)TUI_S : busy;
+            h[TUI_HISTORY_S - 1 - i] = (uint8_t)(100 * part / (uint64_t)TUI_S);
+            busy -= part;
+        }
+    }
+    f->second_ns = f->second_ns ? f->second_ns + seconds * TUI_S : now;
+}
+
+static struct view_figure figure(double value)
+{
+    return (struct view_figure){.value = value, .valid = value > 0, .why = "not yet"};
+}
+
+static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now)
+{
+    const tui_figures *f = &t->figures;
+    static const char *const unmeasured = "the ceilings are not measured";
+    int64_t from = now - WINDOW_S * TUI_S;
+    double busy = 0, lent = 0, bytes = 0, tokens = 0, work = 0;
+    for (size_t i = 0; i < f->n_spans[unit]; i++) {
+        const struct view_span *s = &f->spans[unit][i];
+        int64_t start = s->start_ns > from ? s->start_ns : from;
+        if (s->end_ns <= start) continue;
+        double ns = (double)(s->end_ns - start);
+        if (s->kind == VIEW_K_LENT) {
+            lent += ns;
+            continue;
+        }
+        busy += ns;
+        if (s->kind > VIEW_K_DECODE) continue;
+        work += ns;
+        bytes += (double)s->bytes;
+        tokens += s->tokens;
+    }
+    double whole = WINDOW_S * 1e9;
+    out->name = f->unit[unit].name;
+    out->kind = f->unit[unit].kind;
+    out->spans = f->spans[unit];
+    out->n_spans = f->n_spans[unit];
+    out->busy = busy >= whole ? 100 : 100 * busy / whole;
+    out->lent = 100 * lent / whole;
+    if (out->lent > 100 - out->busy) out->lent = 100 - out->busy;
+    out->idle = 100 - out->busy - out->lent;
+    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? (work > 0 ? 1e9 * tokens / work : 0) : t->status.decode_tps);
+    out->gb_s = figure(work > 0 ? bytes / work : 0);
+    out->gflop_s = figure(work > 0 ? tokens * (double)t->app.info.flops_per_token / work : 0);
+    out->gb_share = out->gflop_share = (struct view_figure){.why = unmeasured};
+    out->kept = (struct view_figure){.value = 100 * t->status.speed_kept, .valid = t->status.speed_kept > 0};
+    out->kept.why = "not yet";
+    out->history = f->history[unit];
+    out->n_history = TUI_HISTORY_S;
+}
+
+/* ---- The machine ----------------------------------------------------------------------------------------------- */
+
+static double free_memory_gib(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *in = fopen("/proc/meminfo", "re");
+    if (!in) return 0;
+    while (fgets(line, sizeof line, in))
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1) break;
+    fclose(in);
+    return (double)kib / (1 << 20);
+}
+
+static void read_sensors(tui_figures *f, int64_t now)
+{
+    enum { MOST = 64 };
+    tdm_sensor found[MOST];
+    if (f->sensors_ns && now - f->sensors_ns < TUI_S) return;
+    f->sensors_ns = now;
+    f->free_gib = free_memory_gib();
+    if (!f->sensors) f->sensors = tdm_sensors_open();
+    size_t n = f->sensors ? tdm_sensors_read(f->sensors, found, MOST) : 0;
+    f->power = f->temperature = (struct view_figure){.why = "this machine doesn't tell"};
+    f->remedy[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct view_figure *at = !strcmp(found[i].unit, "W") ? &f->power : !strcmp(found[i].unit, "C") ? &f->temperature
+                                                                                                       : NULL;
+        if (!at) continue;
+        if (found[i].valid) {
+            if (at == &f->power) at->value += found[i].value;
+            else if (found[i].value > at->value) at->value = found[i].value;
+            at->valid = true;
+        } else if (at == &f->power && !at->valid) {
+            snprintf(f->reason, sizeof f->reason, "%s", found[i].reason);
+            at->why = f->reason;
+            if (found[i].remedy[0]) snprintf(f->remedy, sizeof f->remedy, "^X w shows the command that allows it");
+        }
+    }
+}
+
+/* ---- All ------------------------------------------------------------------------------------------------------- */
+
+static void fill_follower(const tui *t, struct view_follower *out)
+{
+    const tdm_chat_status *s = &t->status;
+    const tui_figures *f = &t->figures;
+    *out = (struct view_follower){
+        .target = (int)s->target,
+        .read = (int)s->read,
+        .behind = (int)s->behind,
+        .ahead = (int)s->ahead,
+        .wasted = (int)s->wasted,
+        .handover_ms = figure(s->handover_ms),
+        .checkpoints = (int)s->checkpoints,
+        .checkpoint_bytes = s->checkpoint_bytes,
+        .checkpoint_budget = s->checkpoint_budget,
+    };
+    if (s->phase == TDM_ANSWERING || s->phase == TDM_THINKING) {
+        out->phase_total = s->target > f->base ? (int)(s->target - f->base) : 0;
+        out->phase_read = out->phase_total - (int)s->behind;
+    } else if (s->phase == TDM_IDLE && s->draft_tokens) {
+        out->phase_total = (int)s->draft_tokens;
+        out->phase_read = out->phase_total - (int)s->behind;
+    }
+    if (out->phase_read < 0) out->phase_read = 0;
+}
+
+void tui_figures_fill(tui *t, int64_t now)
+{
+    tui_figures *f = &t->figures;
+    struct view_monitor *m = &t->view.monitor;
+    m->form = t->form;
+    m->live_s = t->live_s;
+    m->hold = t->hold;
+    m->hidden = t->hidden;
+    m->pid = (int)getpid();
+    m->legend = f->seen_turns < 3;
+    if (!t->app.chat) return;
+    enum view_form form = screen_layout(t->screen)->form;
+    if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
+        for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);
+        sample_history(f, now);
+        f->sampled_ns = now;
+    }
+    if (form == VIEW_FORM_PANEL || form == VIEW_FORM_FULL) read_sensors(f, now);
+    fill_unit(t, TDM_PREFILL_UNIT, &m->prefill, now);
+    fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
+    fill_follower(t, &m->follower);
+    m->enters = f->enters;
+    m->n_enters = f->n_enters;
+    m->turns = f->turns;
+    m->n_turns = f->n_turns;
+    m->warm = (struct view_median){figures_median(&t->app.figures.warm_ms), t->app.figures.warm_ms.n};
+    m->cold = (struct view_median){figures_median(&t->app.figures.cold_ms), t->app.figures.cold_ms.n};
+    m->weights_gib = (double)t->status.weight_bytes / (1 << 30);
+    m->states_gib = (double)(t->status.state_bytes + t->status.checkpoint_bytes) / (1 << 30);
+    m->free_gib = f->free_gib;
+    m->power_w = f->power;
+    m->temperature_c = f->temperature;
+    m->energy_j = (struct view_figure){.why = "no power"};
+    if (f->power.valid && t->status.decode_tps > 0) m->energy_j = figure(f->power.value / t->status.decode_tps);
+    m->power_remedy = f->remedy[0] ? f->remedy : NULL;
+    m->turn_view = t->turn_view && f->turn_start_ns && (f->turn_end_ns || t->view_chosen);
+    m->turn_start_ns = f->turn_start_ns;
+    m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
+}
+
+void tui_figures_free(tui_figures *f)
+{
+    tdm_sensors_close(f->sensors);
+    f->sensors = NULL;
+}

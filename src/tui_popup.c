@@ -1,0 +1,299 @@
+/* What opens over the transcript: pages, the list of sessions, a question, the search prompt. An open one owns the keys.
+ * The menu behind Ctrl-X and completion lists belong to the input and are only shown from here. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/tui_private.h"
+
+void tui_popup_close(tui *t)
+{
+    tui_popup *p = &t->popup;
+    for (size_t i = 0; i < p->n; i++) {
+        free((char *)p->items[i].key);
+        free((char *)p->items[i].text);
+        free((char *)p->items[i].detail);
+    }
+    free(p->items);
+    free(p->title);
+    *p = (tui_popup){0};
+    t->dirty = true;
+}
+
+static void open_popup(tui *t, tui_popup_kind kind, const char *title)
+{
+    tui_popup_close(t);
+    t->popup.kind = kind;
+    tui_set(&t->popup.title, title);
+}
+
+/* Copies the strings; key and detail may be NULL. */
+static void add(tui *t, const char *key, const char *text, size_t n, const char *detail)
+{
+    tui_popup *p = &t->popup;
+    if (p->n == p->room) {
+        size_t room = p->room ? 2 * p->room : 32;
+        struct view_item *larger = realloc(p->items, sizeof *larger * room);
+        if (!larger) return;
+        p->items = larger;
+        p->room = room;
+    }
+    char *copy = strndup(text, n);
+    if (!copy) return;
+    p->items[p->n++] = (struct view_item){key ? strdup(key) : NULL, copy, detail ? strdup(detail) : NULL};
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------------------------- */
+
+void tui_popup_page(tui *t, const char *title, const char *text)
+{
+    open_popup(t, TUI_POPUP_PAGE, title);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        add(t, NULL, text, n, NULL);
+        text += n + (text[n] == '\n');
+    }
+}
+
+void tui_popup_keys(tui *t)
+{
+    static const char *const names[] = {[KEYS_CHAT] = "in the input", [KEYS_BROWSE] = "in browse mode (^X b)",
+                                        [KEYS_MONITOR] = "in the full-screen monitor"};
+    size_t n;
+    const struct key_row *rows = keys_table(&n);
+    open_popup(t, TUI_POPUP_PAGE, "keys");
+    for (size_t i = 0; i < n; i++) {
+        if (!i || rows[i].context != rows[i - 1].context) {
+            if (i) add(t, "", "", 0, NULL);
+            add(t, "", names[rows[i].context], strlen(names[rows[i].context]), NULL);
+        }
+        add(t, rows[i].shown, rows[i].help, strlen(rows[i].help), rows[i].command);
+    }
+}
+
+static size_t page_rows(const tui *t)
+{
+    int rows = screen_popup_page(t->screen);
+    return rows < 1 ? 1 : (size_t)rows;
+}
+
+static void move(tui *t, long by)
+{
+    tui_popup *p = &t->popup;
+    size_t last = p->n ? p->n - 1 : 0;
+    if (p->kind == TUI_POPUP_PAGE) last = p->n > page_rows(t) ? p->n - page_rows(t) : 0;
+    long to = (long)p->selected + by;
+    p->selected = to < 0 ? 0 : (size_t)to > last ? last : (size_t)to;
+}
+
+/* ---- Sessions -------------------------------------------------------------------------------------------------- */
+
+void tui_popup_sessions(tui *t)
+{
+    tdm_error err = {0};
+    store_list_free(t->sessions, t->n_sessions);
+    if (store_list(&t->sessions, &t->n_sessions, &err)) {
+        t->sessions = NULL;
+        t->n_sessions = 0;
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        return;
+    }
+    if (!t->n_sessions) {
+        tui_notice_add(t, VIEW_NOTICE_INFO, "there is no saved session yet");
+        return;
+    }
+    open_popup(t, TUI_POPUP_SESSIONS, "sessions");
+    for (int i = 0; i < t->n_sessions; i++) {
+        const store_entry *e = &t->sessions[i];
+        char detail[120], date[40];
+        struct tm parts;
+        time_t when = (time_t)e->changed_s;
+        localtime_r(&when, &parts);
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
+        bool open = t->app.place.lock >= 0 && !strcmp(e->id, t->app.place.id);
+        snprintf(detail, sizeof detail, "%s  %3d turns  %.30s%s", date, e->turns, e->model ? e->model : "",
+                 open ? "  (open)" : "");
+        const char *name = e->damage[0] ? e->damage : e->name ? e->name : "";
+        add(t, NULL, name, strlen(name), detail);
+    }
+}
+
+static void resume_selected(tui *t)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%zu", t->popup.selected + 1);
+    tui_popup_close(t);
+    tui_command_by(t, SLASH_RESUME, number);
+}
+
+static void ask_delete(tui *t)
+{
+    size_t selected = t->popup.selected;
+    char title[300];
+    if (selected >= (size_t)t->n_sessions) return;
+    snprintf(title, sizeof title, "delete '%.200s'?", t->sessions[selected].name ? t->sessions[selected].name : "");
+    open_popup(t, TUI_POPUP_DELETE, title);
+    add(t, "y", "delete it", 9, NULL);
+    add(t, "n", "keep it", 7, NULL);
+    t->popup.selected = 1;
+    t->popup.direction = (int)selected;
+}
+
+static void delete_it(tui *t)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%d", t->popup.direction + 1);
+    tui_popup_close(t);
+    t->app.deleting[0] = 0;
+    tui_command_by(t, SLASH_DELETE, number); /* the first call asks; the user has been asked */
+    for (size_t i = 0; i < t->n_notices; i++) t->notices[i].until_ns = 0;
+    tui_command_by(t, SLASH_DELETE, number);
+    tui_popup_sessions(t);
+}
+
+/* ---- Search ---------------------------------------------------------------------------------------------------- */
+
+void tui_popup_find(tui *t, int direction)
+{
+    open_popup(t, TUI_POPUP_FIND, direction < 0 ? "search up" : "search down");
+    t->popup.direction = direction;
+}
+
+static void find_key(tui *t, const struct decoder_event *e)
+{
+    tui_popup *p = &t->popup;
+    for (size_t i = 0; i < e->length && (e->kind == DECODER_BYTES || e->kind == DECODER_PASTE); i++) {
+        unsigned char c = (unsigned char)e->data[i];
+        if (c == '\r' && e->kind == DECODER_BYTES) {
+            char words[sizeof p->input];
+            int direction = p->direction;
+            memcpy(words, p->input, sizeof words);
+            tui_popup_close(t);
+            tui_browse_find(t, words[0] ? words : NULL, direction);
+            return;
+        }
+        if (c == 0x7f || c == 8) {
+            while (p->input_n && ((unsigned char)p->input[--p->input_n] & 0xc0) == 0x80) {
+            }
+        } else if (c == 0x15) {
+            p->input_n = 0;
+        } else if (c >= 0x20 && p->input_n + 1 < sizeof p->input) {
+            p->input[p->input_n++] = (char)c;
+        }
+        p->input[p->input_n] = 0;
+    }
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------ */
+
+static void list_key(tui *t, unsigned char c)
+{
+    tui_popup *p = &t->popup;
+    long page = (long)page_rows(t);
+    switch (c) {
+    case 'j':
+    case 14: move(t, 1); break;
+    case 'k':
+    case 16: move(t, -1); break;
+    case ' ': move(t, page); break;
+    case 'b': move(t, -page); break;
+    case 'g': move(t, -(long)p->n); break;
+    case 'G': move(t, (long)p->n); break;
+    case 'q': tui_popup_close(t); break;
+    case 'd':
+        if (p->kind == TUI_POPUP_SESSIONS) ask_delete(t);
+        break;
+    case 'y':
+        if (p->kind == TUI_POPUP_DELETE) delete_it(t);
+        break;
+    case 'n':
+        if (p->kind == TUI_POPUP_DELETE) tui_popup_sessions(t);
+        break;
+    case '\r':
+        if (p->kind == TUI_POPUP_SESSIONS) resume_selected(t);
+        else if (p->kind == TUI_POPUP_DELETE && p->selected == 0) delete_it(t);
+        else tui_popup_close(t);
+        break;
+    default: break;
+    }
+}
+
+bool tui_popup_event(tui *t, const struct decoder_event *e)
+{
+    bool ctrl_c = e->kind == DECODER_BYTES && e->length == 1 && (e->data[0] == 3 || e->data[0] == 7);
+    if (e->kind == DECODER_ESC || ctrl_c) {
+        tui_popup_close(t);
+        return true;
+    }
+    if (t->popup.kind == TUI_POPUP_FIND) {
+        find_key(t, e);
+        return true;
+    }
+    if (e->kind == DECODER_BYTES && e->length == 1) list_key(t, (unsigned char)e->data[0]);
+    if (e->kind != DECODER_KEY) return true;
+    switch (e->code) {
+    case KEYCODE_DOWN: move(t, 1); break;
+    case KEYCODE_UP: move(t, -1); break;
+    case KEYCODE_PAGE_DOWN: move(t, (long)page_rows(t)); break;
+    case KEYCODE_PAGE_UP: move(t, -(long)page_rows(t)); break;
+    case KEYCODE_HOME: move(t, -(long)t->popup.n); break;
+    case KEYCODE_END: move(t, (long)t->popup.n); break;
+    case KEYCODE_F1: tui_popup_close(t); break;
+    default: break;
+    }
+    return true;
+}
+
+/* ---- Showing --------------------------------------------------------------------------------------------------- */
+
+/* The menu behind Ctrl-X, made from the table of keys. */
+static void fill_menu(struct view_popup *v)
+{
+    static struct view_item items[64];
+    size_t n, count = 0;
+    const struct key_row *rows = keys_table(&n);
+    for (size_t i = 0; i < n && count < sizeof items / sizeof *items; i++) {
+        const char *key;
+        if (keys_in_menu(&rows[i], &key)) items[count++] = (struct view_item){key, rows[i].help, NULL};
+    }
+    *v = (struct view_popup){.kind = VIEW_POPUP_MENU, .title = "^X", .items = items, .n_items = count,
+                             .selected = SIZE_MAX, .footer = "any other key closes"};
+}
+
+static void fill_completion(const tui *t, struct view_popup *v)
+{
+    enum { MOST = 200 };
+    static struct view_item items[MOST];
+    const struct completion *c = t->in.list;
+    size_t n = c->count < MOST ? c->count : MOST;
+    for (size_t i = 0; i < n; i++) items[i] = (struct view_item){NULL, c->names[i], c->notes ? c->notes[i] : NULL};
+    *v = (struct view_popup){.kind = VIEW_POPUP_COMPLETION, .items = items, .n_items = n, .selected = SIZE_MAX};
+}
+
+void tui_popup_fill(tui *t)
+{
+    static const char *const footers[] = {[TUI_POPUP_PAGE] = "j k Space b move  q closes",
+                                          [TUI_POPUP_SESSIONS] = "Enter resumes  d deletes  q closes",
+                                          [TUI_POPUP_DELETE] = "y n",
+                                          [TUI_POPUP_FIND] = "Enter searches  Esc closes"};
+    static const enum view_popup_kind kinds[] = {[TUI_POPUP_PAGE] = VIEW_POPUP_PAGER,
+                                                 [TUI_POPUP_SESSIONS] = VIEW_POPUP_LIST,
+                                                 [TUI_POPUP_DELETE] = VIEW_POPUP_QUESTION,
+                                                 [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT};
+    struct view_popup *v = &t->view.popup;
+    const tui_popup *p = &t->popup;
+    *v = (struct view_popup){.selected = SIZE_MAX};
+    if (p->kind) {
+        *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
+                                 .selected = p->selected, .input = p->input, .input_len = p->input_n,
+                                 .input_cursor = p->input_n, .footer = footers[p->kind]};
+    } else if (t->in.menu) {
+        fill_menu(v);
+    } else if (t->in.ask) {
+        static char title[64];
+        snprintf(title, sizeof title, "show all %zu?", t->in.ask);
+        *v = (struct view_popup){.kind = VIEW_POPUP_QUESTION, .title = title, .footer = "y n", .selected = SIZE_MAX};
+    } else if (t->in.list && t->in.list->count) {
+        fill_completion(t, v);
+    }
+}

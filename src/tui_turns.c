@@ -1,0 +1,332 @@
+/* The conversation as it is shown: a copy of the current path that grows with the events.
+ *
+ * Text of a turn only grows; whatever else happens to it raises its revision. The reply that streams gets its text from
+ * events alone (the chat is ahead of them), every other message from the chat. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "src/tui_private.h"
+
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
+
+static bool append(tui_text *t, const char *bytes, size_t n)
+{
+    if (t->room - t->n < n + 1) {
+        size_t room = 2 * (t->n + n) + 256;
+        char *larger = realloc(t->bytes, room);
+        if (!larger) return false;
+        t->bytes = larger;
+        t->room = room;
+    }
+    if (n) memcpy(t->bytes + t->n, bytes, n);
+    t->n += n;
+    t->bytes[t->n] = 0;
+    return true;
+}
+
+/* Makes the text this one; true when what was there stays as its beginning. */
+static bool assign(tui_text *t, const char *bytes, size_t n)
+{
+    bool grows = n >= t->n && (!t->n || !memcmp(t->bytes, bytes, t->n));
+    if (grows) {
+        append(t, bytes ? bytes + t->n : NULL, n - t->n);
+    } else {
+        t->n = 0;
+        append(t, bytes, n);
+    }
+    return grows;
+}
+
+static void free_turn(tui_turn *turn)
+{
+    free(turn->text.bytes);
+    free(turn->thinking.bytes);
+}
+
+void tui_turns_free(tui_turns *s)
+{
+    for (size_t i = 0; i < s->n; i++) free_turn(&s->turns[i]);
+    free(s->turns);
+    free(s->shown);
+    *s = (tui_turns){0};
+}
+
+/* ---- From the chat --------------------------------------------------------------------------------------------- */
+
+static uint64_t id_of(const tui *t, int node)
+{
+    return ((uint64_t)t->turns.conversation << 32) | (uint32_t)node;
+}
+
+static enum view_ttft_kind kind_of(tdm_turn_kind kind)
+{
+    static const enum view_ttft_kind kinds[] = {[TDM_COLD] = VIEW_TTFT_COLD,
+                                                [TDM_WARM] = VIEW_TTFT_WARM,
+                                                [TDM_QUEUED] = VIEW_TTFT_QUEUED,
+                                                [TDM_CUT] = VIEW_TTFT_CUT,
+                                                [TDM_HEAD_START] = VIEW_TTFT_HEAD_START};
+    return kinds[kind];
+}
+
+static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
+{
+    if (!s->enter_ns || !s->end_ns) return;
+    turn->v.stats = (struct view_turn_stats){
+        .valid = true,
+        .kind = kind_of(s->kind),
+        .ttft_ms = figures_ttft_ms(s, turn->glyph_ns),
+        .engine_ms = figures_ttft_ms(s, 0),
+        .paced = s->paced,
+        .in = (int)s->turn_tokens,
+        .read_before = (int)s->turn_before_enter,
+        .out = (int)s->reply_tokens,
+        .tok_s = s->decode_tps,
+        .seconds = 1e-9 * (double)(s->end_ns - s->enter_ns),
+        .think_ttft_ms = turn->thought_ns && s->enter_ns ? 1e-6 * (double)(turn->thought_ns - s->enter_ns) : 0,
+    };
+    turn->v.thought_tokens = (int)s->thinking_tokens;
+    if (turn->thought_ns) {
+        int64_t end = turn->answer_ns ? turn->answer_ns : s->end_ns;
+        turn->v.thought_s = 1e-9 * (double)(end - turn->thought_ns);
+    }
+}
+
+static enum view_turn_state state_of(const tdm_node *node)
+{
+    if (node->role == TDM_USER) return VIEW_TURN_DONE;
+    switch (node->finish) {
+    case TDM_LENGTH:
+    case TDM_CONTEXT: return VIEW_TURN_LENGTH;
+    case TDM_STOPPED:
+    case TDM_UNFINISHED: return VIEW_TURN_STOPPED;
+    case TDM_FAILED: return VIEW_TURN_FAILED;
+    default: return VIEW_TURN_DONE;
+    }
+}
+
+static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
+{
+    turn->v.role = node->role == TDM_USER ? VIEW_USER : VIEW_ASSISTANT;
+    if (node->branch != turn->v.branch || node->branches != turn->v.branches) turn->v.revision++;
+    turn->v.branch = node->branch;
+    turn->v.branches = node->branches;
+    bool streams = node->role == TDM_ASSISTANT && node->finish == TDM_UNFINISHED &&
+                   (t->turns.replying == node->node || t->status.phase != TDM_IDLE);
+    if (streams) return;
+    bool same = assign(&turn->text, node->text, node->length);
+    same &= assign(&turn->thinking, node->thinking, node->thinking ? node->thinking_length : 0);
+    if (!same) turn->v.revision++;
+    turn->v.state = state_of(node);
+    turn->v.why = turn->v.state == VIEW_TURN_FAILED ? "a unit failed; what came is kept" : NULL;
+    if (node->role == TDM_ASSISTANT) set_stats(turn, &node->stats);
+}
+
+tui_turn *tui_turns_find(tui *t, uint64_t id)
+{
+    tui_turns *s = &t->turns;
+    for (size_t i = s->n; i-- > 0;)
+        if (id ? s->turns[i].v.id == id : s->turns[i].v.role == VIEW_ASSISTANT) return &s->turns[i];
+    return NULL;
+}
+
+static bool make_room(tui_turns *s, size_t n)
+{
+    struct view_turn *shown = realloc(s->shown, sizeof *shown * (n + 1));
+    if (shown) s->shown = shown;
+    return shown != NULL;
+}
+
+/* The old turn of that node, taken out of `old`; a fresh one when there is none. */
+static tui_turn take_old(tui *t, tui_turn *old, size_t n, size_t hint, int node)
+{
+    for (size_t k = 0; k < n; k++) {
+        size_t i = (hint + k) % n;
+        if (old[i].node != node) continue;
+        tui_turn turn = old[i];
+        old[i] = (tui_turn){0};
+        return turn;
+    }
+    return (tui_turn){.node = node, .v = {.id = id_of(t, node)}};
+}
+
+void tui_turns_sync(tui *t)
+{
+    tui_turns *s = &t->turns;
+    if (!t->app.chat) return;
+    tdm_chat_status_of(t->app.chat, &t->status);
+    int n = tdm_chat_path(t->app.chat, NULL, 0), number = 0;
+    int *path = calloc((size_t)n + 1, sizeof *path);
+    tui_turn *fresh = calloc((size_t)n + 1, sizeof *fresh);
+    if (!path || !fresh || !make_room(s, (size_t)n)) {
+        free(path);
+        free(fresh);
+        return;
+    }
+    int there = tdm_chat_path(t->app.chat, path, n);
+    if (there < n) n = there;
+    size_t count = 0;
+    for (int i = 0; i < n; i++) {
+        tdm_node node;
+        if (tdm_chat_node(t->app.chat, path[i], &node, NULL)) continue;
+        tui_turn *turn = &fresh[count++];
+        *turn = take_old(t, s->turns, s->n, (size_t)i, path[i]);
+        number += node.role == TDM_USER;
+        turn->v.number = number;
+        take_node(t, turn, &node);
+        tdm_node_free(&node);
+    }
+    for (size_t i = 0; i < s->n; i++) free_turn(&s->turns[i]);
+    free(s->turns);
+    free(path);
+    s->turns = fresh;
+    s->n = count;
+    t->dirty = true;
+}
+
+void tui_turns_fresh(tui *t)
+{
+    for (size_t i = 0; i < t->turns.n; i++) free_turn(&t->turns.turns[i]);
+    t->turns.n = 0;
+    t->turns.conversation++;
+    t->turns.replying = 0;
+    t->turns.kind = VIEW_TTFT_NONE;
+    t->ended = VIEW_IDLE;
+    t->context_told = false;
+    t->search[0] = 0;
+    tui_turns_sync(t);
+    transcript_sent(screen_transcript(t->screen));
+}
+
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
+
+void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind)
+{
+    t->turns.enter_ns = enter_ns;
+    t->turns.kind = kind;
+    t->turns.waits_for_glyph = true;
+    t->ended = VIEW_IDLE;
+    t->answered_until_ns = 0;
+    tui_figures_enter(t, enter_ns);
+    tui_turns_sync(t);
+}
+
+static void on_reply(tui *t, const tdm_event *e)
+{
+    t->turns.replying = e->node;
+    t->turns.waits_for_glyph = true;
+    tui_turns_sync(t);
+    tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
+    if (!turn) return;
+    turn->v.state = VIEW_TURN_ANSWERING;
+    turn->v.stats.valid = false;
+    turn->enter_ns = t->turns.enter_ns;
+    turn->glyph_ns = turn->thought_ns = turn->answer_ns = 0;
+    turn->v.start_ns = 0;
+    t->figures.base = t->status.target;
+}
+
+/* The first character is drawn outside the frame clock, and its time is when the terminal has it. */
+static void first_glyph(tui *t, tui_turn *turn)
+{
+    t->turns.waits_for_glyph = false;
+    tui_draw(t);
+    turn->glyph_ns = clock_ns();
+    double ms = 1e-6 * (double)(turn->glyph_ns - turn->enter_ns);
+    tui_figures_glyph(t, ms);
+    t->answered_until_ns = turn->glyph_ns + 4 * TUI_S;
+    t->view.status.ttft_ms = ms;
+}
+
+static bool visible(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr(" \t\r\n", text[i])) return true;
+    return false;
+}
+
+static void on_text(tui *t, const tdm_event *e)
+{
+    tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
+    if (!turn) return;
+    int64_t now = clock_ns();
+    append(e->thinking ? &turn->thinking : &turn->text, e->text, e->length);
+    turn->v.state = e->thinking ? VIEW_TURN_THINKING : VIEW_TURN_ANSWERING;
+    if (!turn->v.start_ns) turn->v.start_ns = now;
+    if (e->thinking && !turn->thought_ns) turn->thought_ns = now;
+    if (!e->thinking && !turn->answer_ns) {
+        turn->answer_ns = now;
+        turn->v.start_ns = now;
+        if (turn->thought_ns) turn->v.thought_s = 1e-9 * (double)(now - turn->thought_ns);
+    }
+    if (t->turns.waits_for_glyph && visible(e->text, e->length)) first_glyph(t, turn);
+    t->dirty = true;
+}
+
+static void on_end(tui *t, const tdm_event *e)
+{
+    t->turns.replying = 0;
+    t->turns.waits_for_glyph = false;
+    tui_turns_sync(t);
+    tui_turn *turn = e->node ? tui_turns_find(t, id_of(t, e->node)) : NULL;
+    if (turn) {
+        turn->enter_ns = e->stats.enter_ns;
+        set_stats(turn, &e->stats);
+        t->turns.kind = kind_of(e->stats.kind);
+        t->view.status.ttft_ms = turn->v.stats.ttft_ms;
+        if (e->stats.first_id_ns)
+            tui_figures_turn(t, &e->stats, turn->v.stats.ttft_ms, kind_of(e->stats.kind));
+    }
+    t->ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
+               : e->finish == TDM_LENGTH ? VIEW_LENGTH
+               : e->finish == TDM_CONTEXT ? VIEW_FULL : VIEW_IDLE;
+    t->turns.enter_ns = e->stats.end_ns; /* of a queued message, whose turn may follow */
+    t->idle_since_ns = clock_ns();
+}
+
+void tui_turns_event(tui *t, const tdm_event *e)
+{
+    int64_t glyph_ns = 0;
+    if (e->kind == TDM_EV_END) {
+        tui_turn *turn = e->node ? tui_turns_find(t, id_of(t, e->node)) : NULL;
+        glyph_ns = turn ? turn->glyph_ns : 0;
+    }
+    app_event(&t->app, e, glyph_ns);
+    char line[300];
+    switch (e->kind) {
+    case TDM_EV_TURN: /* a queued message; its clock began when the reply before it ended, or with the cut */
+        tui_turns_sent(t, t->turns.enter_ns, t->turns.kind == VIEW_TTFT_CUT ? VIEW_TTFT_CUT : VIEW_TTFT_QUEUED);
+        transcript_sent(screen_transcript(t->screen));
+        break;
+    case TDM_EV_REPLY: on_reply(t, e); break;
+    case TDM_EV_TEXT: on_text(t, e); break;
+    case TDM_EV_END: on_end(t, e); break;
+    case TDM_EV_QUEUED:
+        free(t->queued);
+        t->queued = strndup(e->text, e->length);
+        t->queued_ns = clock_ns();
+        break;
+    case TDM_EV_UNQUEUED:
+        free(t->queued);
+        t->queued = NULL;
+        break;
+    case TDM_EV_PATH: tui_turns_sync(t); break;
+    case TDM_EV_NOTICE: tui_notice_add(t, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;
+    case TDM_EV_ERROR: tui_notice_add(t, VIEW_NOTICE_ERROR, "%.*s", (int)e->length, e->text); break;
+    case TDM_EV_COLD:
+        figures_cold_line(&e->cold, line, sizeof line);
+        tui_popup_page(t, "cold start", line);
+        break;
+    default: break;
+    }
+    input_set_queued(t->input, t->queued || t->waiting);
+    tui_demo_event(t, e);
+    t->dirty = true;
+}
+
+void tui_turns_events(tui *t)
+{
+    tdm_event e;
+    if (!t->app.chat) return;
+    while (t->app.chat && tdm_chat_next_event(t->app.chat, &e)) tui_turns_event(t, &e);
+}
