@@ -15,11 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NCURSES_WIDECHAR 1
-#include <term.h>
-#undef lines
-#undef columns
-
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/files.h"
@@ -265,13 +260,6 @@ bool tui_possible(const options *o)
            strcmp(term, "dumb") != 0;
 }
 
-static const char *lookup(void *context, const char *capability)
-{
-    (void)context;
-    const char *s = tigetstr((char *)capability);
-    return s == (const char *)-1 ? NULL : s;
-}
-
 static bool open_screen(tui *t)
 {
     if (pipe2(t->wake, O_CLOEXEC | O_NONBLOCK)) return false;
@@ -282,7 +270,7 @@ static bool open_screen(tui *t)
     t->canvas = canvas_new(24, 80);
     t->decoder = decoder_open(NULL);
     if (!t->screen || !t->canvas || !t->decoder) return false;
-    decoder_add_terminfo(t->decoder, lookup, NULL);
+    decoder_add_terminfo(t->decoder, term_capability, NULL);
     term_write(t->term, DECODER_MODES_ON, strlen(DECODER_MODES_ON));
     term_write(t->term, "\033[?2026$p", 9); /* does it know synchronised updates? */
     return true;
@@ -308,13 +296,12 @@ static void look(tui *t)
 static void remember_form(const tui *t)
 {
     char *path = files_path(FILES_STATE, "monitor"), text[2] = {(char)('0' + t->form), '\n'};
-    char *slash = path ? strrchr(path, '/') : NULL;
-    if (slash && !t->app.private) {
-        *slash = 0;
-        if (!files_make_folder(path, NULL)) {
-            *slash = '/';
-            files_write(path, text, sizeof text, NULL);
-        }
+    char *name = path ? strrchr(path, '/') : NULL;
+    if (name && !t->app.private) {
+        *name = 0;
+        bool there = !files_make_folder(path, NULL);
+        *name = '/';
+        if (there) files_write(path, text, sizeof text, NULL);
     }
     free(path);
 }

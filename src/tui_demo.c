@@ -42,9 +42,9 @@ static char *builtin_script(void)
     char path[PATH_MAX + 16];
     if (!model) return NULL;
     snprintf(path, sizeof path, "%s", model);
-    char *slash = strrchr(path, '/');
-    if (!slash) return NULL;
-    strcpy(slash, "/demo.json");
+    char *name = strrchr(path, '/');
+    if (!name) return NULL;
+    strcpy(name, "/demo.json");
     return strdup(path);
 }
 

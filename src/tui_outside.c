@@ -40,10 +40,10 @@ void tui_outside_edit(tui *t)
     if (t->editor) return;
     input_view(t->input, clock_ns(), &in);
     const char *folder = getenv("XDG_RUNTIME_DIR");
-    struct editor_options options = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
+    struct editor_options how = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
                                      .folder = folder && *folder ? folder : getenv("TMPDIR"),
                                      .release = release, .retake = retake, .context = t};
-    if (editor_start(&t->editor, &options, in.text, &err)) {
+    if (editor_start(&t->editor, &how, in.text, &err)) {
         t->editor = NULL;
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
     }
@@ -79,10 +79,10 @@ void tui_outside_copy(tui *t, const char *text, size_t n)
 {
     struct clipboard_result result;
     tdm_error err = {0};
-    const struct clipboard_options options = {.path = getenv("PATH"), .wayland_display = getenv("WAYLAND_DISPLAY"),
+    const struct clipboard_options how = {.path = getenv("PATH"), .wayland_display = getenv("WAYLAND_DISPLAY"),
                                               .display = getenv("DISPLAY"), .term = getenv("TERM"),
                                               .tmux = getenv("TMUX") != NULL};
-    if (clipboard_copy(&options, text, n, &result, &err)) {
+    if (clipboard_copy(&how, text, n, &result, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
     }

@@ -126,6 +126,13 @@ void term_close(struct term *t)
     free(t);
 }
 
+const char *term_capability(void *unused, const char *name)
+{
+    (void)unused;
+    const char *s = tigetstr(name);
+    return s == (const char *)-1 ? NULL : s;
+}
+
 int term_colours(const struct term *t) { return t->colours; }
 
 void term_size(const struct term *t, int *rows, int *cols)

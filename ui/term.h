@@ -33,6 +33,9 @@ void term_size(const struct term *term, int *rows, int *cols);
 /* Shows the canvas and returns when it has been written. A canvas of another size than the last one is drawn afresh. */
 void term_present(struct term *term, const struct canvas *canvas, enum view_theme theme);
 
+/* What terminfo says: a string capability, or NULL; a lookup of decoder_add_terminfo(). */
+const char *term_capability(void *unused, const char *name);
+
 /* The next term_present() draws everything (Ctrl-L, or after another program has written). */
 void term_redraw(struct term *term);
 
