@@ -67,7 +67,7 @@ void tui_popup_keys(tui *t)
             if (i) add(t, "", "", 0, NULL);
             add(t, "", names[rows[i].context], strlen(names[rows[i].context]), NULL);
         }
-        add(t, rows[i].shown, rows[i].help, strlen(rows[i].help), rows[i].command);
+        add(t, rows[i].shown, rows[i].help, strlen(rows[i].help), t->canvas->cols >= 110 ? rows[i].command : NULL);
     }
 }
 
