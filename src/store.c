@@ -225,7 +225,7 @@ tdm_status store_list(store_entry **out, int *n, tdm_error *err)
         *out = larger;
         store_entry *e = &larger[(*n)++];
         *e = (store_entry){0};
-        snprintf(e->id, sizeof e->id, "%s", file->d_name);
+        snprintf(e->id, sizeof e->id, "%.39s", file->d_name);
         status = fill_entry(e);
     }
     closedir(d);
