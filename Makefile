@@ -160,7 +160,7 @@ bench-smoke: all ## every measurement, two minutes in all
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## program, model with its card, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 $(B)/tandem $(DESTDIR)$(PREFIX)/bin/tandem
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/*.md
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/*.md assets/*.txt
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	install -Dm644 $(B)/_tandem $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem

@@ -14,6 +14,7 @@ int convert_main(options *o);
 int config_main(options *o);
 int run_main(options *o);
 int chat_main(options *o);
+int bench_main(options *o);
 
 /* Wrong use: prints "tandem COMMAND: line" and returns 2. */
 int mains_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));

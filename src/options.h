@@ -38,6 +38,11 @@
       "and chosen for it.")                                                                                           \
     X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \
       "Reads a model in any form that -m takes and writes a GGUF file with its matrices in the type asked for.")      \
+    X(BENCH, "bench", "[SUITE...]", "measure this machine and compare the pipelines",                                 \
+      "Measures and prints tables: medians with the range from the 5th to the 95th percentile, and how often each was "   \
+      "measured. Without SUITE all of turns, interference, model, throughput, ttft, dispatch, handover, crossover, "  \
+      "power, glyph and kernels, for the built-in model and synthetic:0.8b:q8_0, within the budget. turns and glyph "  \
+      "alone and without a budget measure 30 warm turns each, however long that takes.")                              \
     X(CONFIG, "config", "", "every option's value and where it comes from",                                           \
       "Lists the options that the configuration file may set, with value and origin: default, model file, "           \
       "configuration file or command line.")
@@ -84,6 +89,7 @@ enum {
 #define FOR(c) (1u << COMMAND_##c)
 #define FOR_TALK (FOR(CHAT) | FOR(RUN))
 #define FOR_WORK (FOR_TALK | FOR(EVAL))
+#define FOR_TIMES (FOR_WORK | FOR(BENCH))
 #define FOR_MODEL (FOR_WORK | FOR(TOKENIZE) | FOR(RENDER) | FOR(INFO))
 
 /* X(ID, name, letter, kind, argument, low, high, default, section, flags, commands, help) */
@@ -95,12 +101,12 @@ enum {
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                     \
       "cores used in all; auto: every allowed one")                                                                   \
-    X(KV, "kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "f16", MODEL, KEEP, FOR_WORK, "type of the keys and values")         \
+    X(KV, "kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "f16", MODEL, KEEP, FOR_TIMES, "type of the keys and values")         \
     X(KERNELS, "kernels", 0, CHOICE, "reference|scalar|avx2|avx512|neon", 0, 0, "the best for this processor", MODEL, \
-      KEEP, FOR_WORK | FOR(INFO), "arithmetic; reference: plain float32")                                             \
-    X(QUANT, "quant", 0, CHOICE, "q8_0|q4_0", 0, 0, "as stored", MODEL, KEEP, FOR_WORK | FOR(INFO),                   \
+      KEEP, FOR_TIMES | FOR(INFO), "arithmetic; reference: plain float32")                                             \
+    X(QUANT, "quant", 0, CHOICE, "q8_0|q4_0", 0, 0, "as stored", MODEL, KEEP, FOR_TIMES | FOR(INFO),                   \
       "quantise the matrices while loading")                                                                          \
-    X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP, FOR_WORK | FOR(INFO),             \
+    X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP, FOR_TIMES | FOR(INFO),             \
       "type of the last matrix, the one that makes the logits")                                                       \
     X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                      \
     X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends", REPLY, KEEP | LIVE, FOR_TALK,      \
@@ -136,15 +142,15 @@ enum {
     X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32", UNITS, KEEP | LIVE, FOR_WORK, "tokens of one forward pass")    \
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
       "how long no key must come before the whole prompt is prefilled; auto: twice the time of its end, at most 150") \
-    X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_WORK,                   \
+    X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                   \
       "cores of the prefill unit")                                                                                    \
-    X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_WORK,                     \
+    X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                     \
       "cores of the decode unit")                                                                                     \
-    X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_WORK,                  \
+    X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                  \
       "kind of the prefill unit")                                                                                     \
-    X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_WORK,                    \
+    X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                    \
       "kind of the decode unit")                                                                                      \
-    X(NO_LENDING, "no-lending", 0, FLAG, NULL, 0, 0, "off", UNITS, KEEP | LIVE, FOR_WORK,                             \
+    X(NO_LENDING, "no-lending", 0, FLAG, NULL, 0, 0, "off", UNITS, KEEP | LIVE, FOR_TIMES,                             \
       "idle units keep their cores")                                                                                  \
     X(PREFILL_MODEL, "prefill-model", 0, FILE, "MODEL", 0, 0, "the same", UNITS, KEEP, FOR_TALK,                      \
       "the same model in another type for the prefill unit")                                                          \
@@ -184,6 +190,23 @@ enum {
       "leave out the words that open a reply")                                                                        \
     X(AS_IDS, "ids", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RENDER), "print token ids")                           \
     X(CPU, "cpu", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(INFO), "the processor, not the model")                   \
+    X(BENCH_MODELS, "model", 'm', LIST, "MODEL", 0, 0, "builtin and synthetic:0.8b:q8_0", MODEL, 0, FOR(BENCH),      \
+      "model to measure, as for chat, or builtin; may be given several times")                                        \
+    X(BENCH_THREADS, "threads", 't', TEXT, "N,N,...", 0, 0, "one core, and all", MODEL, 0, FOR(BENCH),                \
+      "numbers of cores (suite model)")                                                                               \
+    X(BENCH_PROMPTS, "prompt-tokens", 'p', TEXT, "N,N,...", 0, 0, "32,74,128,512", MODEL, 0, FOR(BENCH),              \
+      "lengths of prompts (suite model)")                                                                             \
+    X(BENCH_REPLY, "reply-tokens", 'n', INT, "N", 2, 4096, "64", MODEL, 0, FOR(BENCH), "tokens decoded (suite model)") \
+    X(BENCH_DISPATCH, "dispatch", 0, TEXT, "N,N,...", 0, 0, "8,32,128", UNITS, 0, FOR(BENCH),                         \
+      "tokens of one forward pass (suite model)")                                                                     \
+    X(RUNS, "runs", 0, INT, "N", 3, 10000, "10", OUTPUT, 0, FOR(BENCH), "most measurements of each row, at least 3")  \
+    X(BUDGET, "budget", 0, TEXT, "TIME", 0, 0, "20m", OUTPUT, 0, FOR(BENCH), "time for all suites together: 90s, 20m") \
+    X(QUICK, "quick", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH),                                              \
+      "two minutes, the built-in model alone, short conversations")                                                   \
+    X(REST, "rest", 0, REAL, "SECONDS", 0, 3600, "0", OUTPUT, 0, FOR(BENCH), "pause before each measurement")         \
+    X(BENCH_JSON, "json", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "write one object a row; -: standard output") \
+    X(MARKDOWN, "md", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH), "print Markdown, with machine and command")  \
+    X(SVG, "svg", 0, FILE, "DIR", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "draw each table as a chart into this folder") \
     X(TYPE, "type", 0, CHOICE, "q8_0|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
 
 typedef enum {

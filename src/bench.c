@@ -1,0 +1,303 @@
+#include "src/bench.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/model/type.h"
+#include "src/bench_kernels.h"
+#include "src/bench_report.h"
+#include "src/interrupt.h"
+#include "src/load.h"
+#include "src/mains.h"
+#include "src/number.h"
+
+/* ---- For the suites ---------------------------------------------------------------------------------------------- */
+
+bench_table *bench_new_table(bench *b, const char *part, const char *title, const char *parameters,
+                             const char *measures, tdm_error *err)
+{
+    bench_table *t = b->n_tables < BENCH_TABLES
+                         ? bench_table_new(b->suite, part, b->model_name, title, parameters, measures)
+                         : NULL;
+    if (t)
+        b->tables[b->n_tables++] = t;
+    else
+        error_set(err, TDM_E_NOMEM, "bench: no memory for a table");
+    return t;
+}
+
+bool bench_again_of(bench *b, int round, int runs)
+{
+    int64_t now = clock_ns(), took = round ? now - b->round_ns : 0;
+    b->round_ns = now;
+    b->round = round;
+    if (interrupt_seen() || round >= runs) return false;
+    return round < BENCH_LEAST_RUNS || !b->until_ns || now + took <= b->until_ns;
+}
+
+bool bench_again(bench *b, int round)
+{
+    return bench_again_of(b, round, b->runs);
+}
+
+bool bench_fits(const bench *b)
+{
+    return !b->until_ns || clock_ns() - b->start_ns <= (b->until_ns - b->start_ns) / BENCH_LEAST_RUNS;
+}
+
+void bench_left_out(bench_table *t, const char *format, ...)
+{
+    char row[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(row, sizeof row, format, args);
+    va_end(args);
+    bench_table_note(t, "left out, since the budget has no time for it: %s", row);
+}
+
+void bench_part(bench *b, double share)
+{
+    b->start_ns = clock_ns();
+    if (!b->suite_until_ns) return;
+    int64_t left = b->suite_until_ns - b->start_ns;
+    b->until_ns = b->start_ns + (left > 0 ? (int64_t)(share * (double)left) : 0);
+}
+
+void bench_step(bench *b, const char *format, ...)
+{
+    char what[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    bool terminal = isatty(STDERR_FILENO);
+    double left = 1e-9 * (double)(b->until_ns - clock_ns());
+    if (terminal) {
+        fprintf(stderr, "\r\x1b[K%s, %s: round %d, %s", b->suite, b->model_name, b->round + 1, what);
+        if (b->until_ns) fprintf(stderr, ", %.0f s left", left > 0 ? left : 0);
+        fflush(stderr);
+    }
+    if (b->rest_s > 0) usleep((useconds_t)(1e6 * b->rest_s));
+}
+
+tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *err)
+{
+    const options *o = b->o;
+    tdm_machine_options m = {
+        .prefill_unit = options_text(o, OPTION_PREFILL_UNIT),
+        .decode_unit = options_text(o, OPTION_DECODE_UNIT),
+        .prefill_kind = options_text(o, OPTION_PREFILL_KIND),
+        .decode_kind = options_text(o, OPTION_DECODE_KIND),
+        .no_lending = !lending,
+    };
+    tdm_status status = tdm_machine_open(out, &m, err);
+    if (status) return status;
+    tdm_unit_info unit[TDM_UNITS];
+    for (int u = 0; u < TDM_UNITS; u++) tdm_unit_describe(*out, u, &unit[u]);
+    snprintf(b->host.units, sizeof b->host.units, "%s (%s) prefills, %s (%s) decodes, lending %s", unit[0].name,
+             unit[0].kind, unit[1].name, unit[1].kind,
+             options_flag(o, OPTION_NO_LENDING) ? "off" : "on where not said otherwise");
+    return TDM_OK;
+}
+
+tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
+                         tdm_error *err)
+{
+    tdm_session_options s = {.unit = unit, .kv = load_kv(b->o), .context = context, .dispatch = dispatch};
+    return tdm_session_open(out, b->model, machine, &s, err);
+}
+
+tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err)
+{
+    tdm_status status = kernels_find(out, options_text(b->o, OPTION_KERNELS), err);
+    if (status) return status;
+    char type[32];
+    snprintf(type, sizeof type, "%.*s", (int)strcspn(b->info.weight_types, " "), b->info.weight_types);
+    enum type most = type_from_name(type);
+    *kind = most == TYPE_COUNT ? PANEL_F32 : (*out)->panel_of(most);
+    return TDM_OK;
+}
+
+int bench_context(const bench *b)
+{
+    return b->info.trained_context > 0 ? b->info.trained_context : 1 << 20;
+}
+
+int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const char *option_name, tdm_error *err)
+{
+    int n = 0;
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        char word[24];
+        int64_t value;
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length >= sizeof word || n == BENCH_LIST || !number_int(word, low, high, &value)) {
+            error_set(err, TDM_E_ARG, "--%s: '%s' is not allowed; expected at most %d numbers from %d to %d, with commas",
+                      option_name, text, BENCH_LIST, low, high);
+            return -1;
+        }
+        list[n++] = (int)value;
+        at += length;
+        if (!*at) return n;
+    }
+}
+
+/* ---- The suites -------------------------------------------------------------------------------------------------- */
+
+/* In the order in which they run; share: of the budget, by weight; once: it measures no model. */
+static const struct suite {
+    const char *name, *what;
+    bench_suite_fn *run; /* NULL: kernels, which has a printer of its own */
+    double share;
+} suites[] = {
+    {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns, 6},
+    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, 2},
+    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, 2},
+    {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, 1},
+    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, 3},
+    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, 1},
+    {"handover", "what moving a state costs, by its length", bench_handover, 1},
+    {"crossover", "the prompt length from which the other unit prefills faster", bench_crossover, 1},
+    {"power", "watts and joules", bench_power, 0.5},
+    {"glyph", "Enter to the first character on a terminal", bench_glyph, 2},
+    {"kernels", "products of matrices beside the machine's ceilings", NULL, 1},
+};
+enum { SUITES = sizeof suites / sizeof *suites };
+
+static tdm_status run_kernels(bench *b, tdm_error *err)
+{
+    struct bench_kernels_options k = {.cpus = b->host.cores.cpu,
+                                      .threads = b->host.cores.count,
+                                      .packing = true,
+                                      .json = options_given(b->o, OPTION_BENCH_JSON)};
+    tdm_status status = kernels_find(&k.kernels, options_text(b->o, OPTION_KERNELS), err);
+    if (status) return status;
+    return bench_kernels(&k, k.json ? b->json : stdout, err);
+}
+
+static tdm_status run_suite(bench *b, const struct suite *s, tdm_error *err)
+{
+    b->suite = s->name;
+    b->round = 0;
+    int first = b->n_tables;
+    char before[200];
+    bench_host_moment(before, sizeof before);
+    tdm_status status = s->run ? s->run(b, err) : run_kernels(b, err);
+    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
+    /* What was measured before a failure is shown all the same. */
+    for (int t = first; t < b->n_tables; t++) bench_report_table(b, b->tables[t]);
+    bench_report_suite(b, before);
+    return status;
+}
+
+/* The suites chosen by the arguments (all: none). */
+static int choose(const options *o, bool chosen[SUITES])
+{
+    for (int s = 0; s < SUITES; s++) chosen[s] = o->n_arguments == 0;
+    for (int i = 0; i < o->n_arguments; i++) {
+        int s = 0;
+        while (s < SUITES && strcmp(suites[s].name, o->arguments[i])) s++;
+        if (s == SUITES) {
+            fprintf(stderr, "tandem bench: unknown suite '%s'; there are:\n", o->arguments[i]);
+            for (s = 0; s < SUITES; s++) fprintf(stderr, "  %-14s%s\n", suites[s].name, suites[s].what);
+            return 2;
+        }
+        chosen[s] = true;
+    }
+    return 0;
+}
+
+static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES], double *shares_left, tdm_error *err)
+{
+    bool builtin = !strcmp(name, "builtin");
+    b->model_name = builtin ? "built-in" : name;
+    tdm_status status = load_model(&b->model, b->o, builtin ? NULL : name, &(load_how){0}, err);
+    if (status) return status;
+    tdm_model_describe(b->model, &b->info);
+    const struct kernels *k;
+    enum panel_kind kind;
+    status = bench_kernel_set(b, &k, &kind, err);
+    if (!status) status = bench_host_ceilings(&b->host, k, err);
+    if (!status) bench_report_model(b);
+    for (int s = 0; s < SUITES && !status; s++) {
+        if (!chosen[s] || !suites[s].run) continue;
+        int64_t now = clock_ns(), left = b->all_until_ns > now ? b->all_until_ns - now : 0;
+        b->suite_until_ns = b->all_until_ns ? now + (int64_t)((double)left * suites[s].share / *shares_left) : 0;
+        b->until_ns = b->suite_until_ns;
+        bench_part(b, 1);
+        *shares_left -= suites[s].share;
+        status = run_suite(b, &suites[s], err);
+        if (status && status != TDM_E_CANCELLED && status != TDM_E_ARG) {
+            /* One suite that can't run doesn't take the others with it. */
+            fprintf(stderr, "tandem bench: %s, %s: %s\n", suites[s].name, b->model_name, err->text);
+            b->failed = true;
+            status = TDM_OK;
+        }
+    }
+    tdm_model_close(b->model);
+    b->model = NULL;
+    return status;
+}
+
+/* "20m", "90s", "90": seconds, or 0. */
+static double seconds_of(const char *text)
+{
+    char number[32];
+    double value;
+    size_t n = strlen(text);
+    double unit = n && text[n - 1] == 'm' ? 60 : n && text[n - 1] == 'h' ? 3600 : 1;
+    if (n && strchr("smh", text[n - 1])) n--;
+    if (n >= sizeof number) return 0;
+    snprintf(number, sizeof number, "%.*s", (int)n, text);
+    return number_real(number, 0.1, 1e6, &value) ? value * unit : 0;
+}
+
+int bench_main(options *o)
+{
+    static const char *const usual[] = {"builtin", "synthetic:0.8b:q8_0", NULL};
+    static const char *const quick[] = {"builtin", NULL};
+    tdm_error err = {0};
+    bool chosen[SUITES];
+    static bench b;
+    b = (bench){.o = o, .quick = options_flag(o, OPTION_QUICK), .runs = (int)options_int(o, OPTION_RUNS, 10)};
+    b.rest_s = options_real(o, OPTION_REST, 0);
+    if (choose(o, chosen)) return 2;
+    const char *budget_text = options_text(o, OPTION_BUDGET);
+    double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200, shares = 0;
+    if (budget <= 0) return mains_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
+    b.in_full = !budget_text && !b.quick && o->n_arguments == 1 && (chosen[0] || !strcmp(o->arguments[0], "glyph"));
+    const char *const *models = b.quick ? quick : usual;
+    if (options_given(o, OPTION_BENCH_MODELS)) models = (const char *const *)o->values[OPTION_BENCH_MODELS].list;
+    int n_models = 0;
+    bool kernels = chosen[SUITES - 1], others = false;
+    while (models[n_models]) n_models++;
+    for (int s = 0; s < SUITES; s++) {
+        if (chosen[s]) shares += suites[s].share * (suites[s].run ? n_models : 1);
+        others |= chosen[s] && suites[s].run;
+    }
+    bench_host_start(&b.host);
+    tdm_status status = bench_prompt_open(&b.prompt, &err);
+    if (!status) status = bench_report_open(&b, &err);
+    int64_t start = clock_ns();
+    if (!b.in_full) b.all_until_ns = start + (int64_t)(1e9 * budget);
+    interrupt_catch();
+    for (int m = 0; others && m < n_models && !status; m++) status = run_model(&b, models[m], chosen, &shares, &err);
+    b.model_name = "no model";
+    if (!status && kernels) status = run_suite(&b, &suites[SUITES - 1], &err);
+    interrupt_release();
+    tdm_error late = {0};
+    tdm_status written = bench_report_close(&b, 1e-9 * (double)(clock_ns() - start), &late);
+    if (written && !status) {
+        status = written;
+        err = late;
+    }
+    for (int t = 0; t < b.n_tables; t++) bench_table_free(b.tables[t]);
+    for (int t = 0; t < b.n_timelines; t++) free(b.timelines[t]);
+    bench_prompt_close(&b.prompt);
+    if (status) return load_failed(&err);
+    return b.failed;
+}

@@ -1,0 +1,83 @@
+/* `tandem bench`: the driver that the suites share. A suite is a function that measures one model; it makes tables
+ * (src/bench_table.h) and fills them round by round, each round once for everything that it compares (A B A B), until
+ * bench_again says that the runs or the time are used up.
+ *
+ *     bench_table *t = bench_new_table(b, "", "title", "prompt_tokens|pipeline", "prefill:tok/s");
+ *     for (int round = 0; !status && bench_again(b, round); round++)
+ *         for (each variant) { bench_step(b, "74 tokens, batch"); status = measure(...); }
+ *
+ * One thread. */
+#ifndef TANDEM_SRC_BENCH_H
+#define TANDEM_SRC_BENCH_H
+
+#include "src/bench_host.h"
+#include "src/bench_prompt.h"
+#include "src/bench_table.h"
+#include "src/options.h"
+
+enum { BENCH_TABLES = 96, BENCH_LIST = 16, BENCH_LEAST_RUNS = 3 };
+
+typedef struct bench {
+    options *o;
+    int runs;       /* most of each row */
+    bool quick;
+    bool in_full;   /* the suite was asked for by itself and without a budget: full counts */
+    double rest_s;  /* between measurements */
+    bench_host host;
+    bench_prompt prompt;
+    FILE *json;     /* --json; NULL: none */
+    bench_table *tables[BENCH_TABLES];
+    int n_tables;
+    char *timelines[8]; /* SVG texts of conversations, see bench_svg.h */
+    char timeline_names[8][96];
+    int n_timelines;
+    bool failed; /* a suite could not run */
+
+    /* The suite that runs. */
+    const char *suite, *model_name; /* as given */
+    tdm_model *model;
+    tdm_model_info info;
+    int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */
+    int64_t start_ns, until_ns;     /* of its part that runs */
+    int64_t all_until_ns;           /* of everything; 0: no budget */
+    int64_t round_ns;               /* when the round began */
+    int round;
+} bench;
+
+typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
+
+/* The suites, one function each. */
+bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_throughput, bench_ttft, bench_dispatch,
+    bench_handover, bench_crossover, bench_power, bench_glyph;
+
+/* A table of the running suite and model; NULL without memory (fills err). */
+bench_table *bench_new_table(bench *b, const char *part, const char *title, const char *parameters,
+                             const char *measures, tdm_error *err);
+
+/* Is there to be a round number `round` (from 0)? At least 3, at most `runs`, else while time is left for one as long
+ * as the last. */
+bool bench_again(bench *b, int round);
+/* The same with another number of rounds than --runs. */
+bool bench_again_of(bench *b, int round, int runs);
+/* Is there time for one more kind of row? To be asked in round 0, since each gets at least three rounds; what does not
+ * fit is named in the note of bench_left_out. */
+bool bench_fits(const bench *b);
+void bench_left_out(bench_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Gives the next part of the suite this share of the time that is left to it. */
+void bench_part(bench *b, double share);
+/* Says on stderr what is being measured, and the time left; rests. */
+void bench_step(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A machine as the options say, lending on or off. Remembers its units for the report. */
+tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *err);
+/* A session on a unit with room for `context` tokens. */
+tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
+                         tdm_error *err);
+/* The kernel set of the model, and the arithmetic of most of its weights. */
+tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err);
+/* The most tokens that this model's context may have here. */
+int bench_context(const bench *b);
+
+/* "32,74,128" into list; returns how many, or -1 with err (each from low to high, at most BENCH_LIST). */
+int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const char *option_name, tdm_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* `tandem bench throughput` and `ttft`: one cold turn by pipeline and length of the prompt, as in the published tables
+ * of the systems that the pipelines stand for. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "engine/turn/pipeline.h"
+#include "src/bench.h"
+#include "src/bench_talk.h"
+#include "src/load.h"
+
+struct turn {
+    tdm_turn_stats stats;
+    double prefill_tps; /* of the prompt's dispatches alone, by the activity of the unit that did them */
+};
+
+/* Tokens and time that the unit has spent on prompts of any kind. */
+static void prompt_work(const tdm_machine *machine, int unit, uint64_t *tokens, uint64_t *ns)
+{
+    tdm_unit_info info;
+    tdm_unit_describe(machine, unit, &info);
+    *tokens = *ns = 0;
+    for (int k = TDM_SPAN_HISTORY; k <= TDM_SPAN_PROMPT; k++) {
+        *tokens += info.total[k].tokens;
+        *ns += info.total[k].ns;
+    }
+}
+
+/* A fresh chat, one message that makes a prompt of `tokens` tokens, a reply of `reply`. */
+static tdm_status cold_turn(bench *b, tdm_machine *machine, tdm_pipeline pipeline, const tdm_model *prefill_model,
+                            int tokens, int reply, struct turn *out, tdm_error *err)
+{
+    tdm_chat_options o;
+    bench_talk talk = {0};
+    size_t frame = 0;
+    char *text = NULL;
+    bench_talk_defaults(&o, b->model);
+    o.pipeline = pipeline;
+    o.speculation = TDM_SPEC_OFF;
+    o.prefill_model = prefill_model;
+    o.max_tokens = reply;
+    o.kv = o.prefill_kv = load_kv(b->o);
+    tdm_status status = bench_prompt_frame(b->model, &frame, err);
+    if (!status && (size_t)tokens <= frame)
+        status = error_set(err, TDM_E_ARG, "bench: a rendered prompt has more than %zu tokens", frame);
+    if (!status) status = bench_prompt_message(&b->prompt, b->model, tokens, (size_t)tokens - frame, &text, err);
+    if (!status) status = bench_talk_open(&talk, b->model, machine, &o, 1, err);
+    int unit = pipeline_of(pipeline)->prompt_unit;
+    uint64_t tokens_before, ns_before, tokens_after, ns_after;
+    prompt_work(machine, unit, &tokens_before, &ns_before);
+    if (!status) status = bench_talk_send(&talk, text, err);
+    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    prompt_work(machine, unit, &tokens_after, &ns_after);
+    out->stats = talk.stats;
+    uint64_t ns = ns_after - ns_before;
+    out->prefill_tps = ns ? (double)(tokens_after - tokens_before) * 1e9 / (double)ns : 0;
+    if (!status && talk.stats.prompt_tokens != (uint32_t)tokens)
+        status = error_set(err, TDM_E_IO, "bench: the prompt has %u tokens instead of %d", talk.stats.prompt_tokens, tokens);
+    free(text);
+    bench_talk_close(&talk);
+    return status;
+}
+
+static double ttft_ms(const tdm_turn_stats *s)
+{
+    return 1e-6 * (double)(s->first_id_ns - s->enter_ns);
+}
+
+/* ---- throughput -------------------------------------------------------------------------------------------------- */
+
+tdm_status bench_throughput(bench *b, tdm_error *err)
+{
+    static const tdm_pipeline pipelines[] = {TDM_PIPE_BATCH_SOLO, TDM_PIPE_SINGLE, TDM_PIPE_BATCH};
+    static const int lengths[] = {13, 28, 74};
+    enum { REPLY = 20 };
+    tdm_machine *machine;
+    bench_table *t = bench_new_table(b, "", "a cold prompt and 20 decoded tokens, temperature 0", "prompt_tokens|pipeline",
+                                     "prefill:tok/s|decode:tok/s|total:ms", err);
+    if (!t) return err->code;
+    tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    if (status) return status;
+    struct turn turn;
+    for (int round = 0; !status && bench_again(b, round); round++)
+        for (int i = 0; i < 9 && !status; i++) {
+            int tokens = lengths[i / 3];
+            tdm_pipeline p = pipelines[i % 3];
+            bench_step(b, "%d tokens, %s", tokens, tdm_pipeline_name(p));
+            if (round == 0) status = cold_turn(b, machine, p, NULL, tokens, 2, &turn, err);
+            if (!status) status = cold_turn(b, machine, p, NULL, tokens, REPLY, &turn, err);
+            if (status) break;
+            int row = bench_table_row(t, "%d|%s", tokens, tdm_pipeline_name(p));
+            bench_table_add(t, row, 0, turn.prefill_tps);
+            bench_table_add(t, row, 1, turn.stats.decode_tps);
+            bench_table_add(t, row, 2, 1e-6 * (double)(turn.stats.end_ns - turn.stats.enter_ns));
+        }
+    tdm_machine_close(machine);
+    return status;
+}
+
+/* ---- ttft -------------------------------------------------------------------------------------------------------- */
+
+/* Peak resident memory since the last call, in bytes; 0: the kernel does not tell. */
+static double peak_memory(void)
+{
+    char line[128];
+    double kib = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %lf", &kib) == 1) break;
+    if (f) fclose(f);
+    if ((f = fopen("/proc/self/clear_refs", "we"))) { /* 5: begins the peak anew */
+        fputs("5", f);
+        fclose(f);
+    }
+    return 1024 * kib;
+}
+
+static void note_best(bench_table *t)
+{
+    for (int first = 0; first < t->n_rows;) {
+        const char *tokens = t->rows[first].parameter[0];
+        int best = first, next = first;
+        for (; next < t->n_rows && !strcmp(t->rows[next].parameter[0], tokens); next++)
+            if (bench_table_cell(t, next, 0).median < bench_table_cell(t, best, 0).median) best = next;
+        char ms[32];
+        bench_table_note(t, "%s tokens: first token soonest with %s, %s ms", tokens, t->rows[best].parameter[1],
+                         bench_number(bench_table_cell(t, best, 0).median, ms));
+        first = next;
+    }
+}
+
+/* "synthetic:0.8b:q8_0" has a sibling "synthetic:0.8b:bf16" with the same weights in another precision. */
+static tdm_status open_wider(bench *b, tdm_model **out, tdm_error *err)
+{
+    char name[96];
+    size_t n = strlen(b->model_name);
+    static const char narrow[] = ":q8_0", wide[] = ":bf16";
+    *out = NULL;
+    if (strncmp(b->model_name, "synthetic:", 10) || n < sizeof narrow || strcmp(b->model_name + n - 5, narrow)) return TDM_OK;
+    snprintf(name, sizeof name, "%.*s%s", (int)n - 5, b->model_name, wide);
+    bench_step(b, "opening %s", name);
+    return load_model(out, b->o, name, &(load_how){0}, err);
+}
+
+tdm_status bench_ttft(bench *b, tdm_error *err)
+{
+    static const tdm_pipeline pipelines[] = {TDM_PIPE_SINGLE,          TDM_PIPE_BATCH,      TDM_PIPE_TANDEM,
+                                             TDM_PIPE_SLOTS,           TDM_PIPE_SEQUENTIAL, TDM_PIPE_SEQUENTIAL_SOLO};
+    static const int lengths[] = {13, 133, 410};
+    enum { LENGTHS = 3, PIPELINES = sizeof pipelines / sizeof *pipelines, REPLY = 200, QUICK_REPLY = 20, LONG = 3 };
+    tdm_machine *machine = NULL;
+    tdm_model *wider = NULL;
+    char title[120];
+    int reply = b->quick ? QUICK_REPLY : REPLY;
+    snprintf(title, sizeof title, "a cold prompt, %d tokens decoded greedily", reply);
+    bench_table *t = bench_new_table(b, "", title, "prompt_tokens|pipeline", "TTFT:ms|decode:tok/s|peak_memory:GB", err);
+    if (!t) return err->code;
+    tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    if (!status && !b->quick) status = open_wider(b, &wider, err);
+    bench_part(b, 1);
+    struct turn turn;
+    bool dropped[LENGTHS][PIPELINES + 1] = {0};
+    for (int round = 0; !status && bench_again(b, round); round++)
+        for (int l = 0; l < LENGTHS && !status; l++)
+            for (int p = 0; p < PIPELINES + !!wider && !status; p++) {
+                tdm_pipeline pipeline = p < PIPELINES ? pipelines[p] : TDM_PIPE_BATCH;
+                char name[48];
+                snprintf(name, sizeof name, "%s%s", tdm_pipeline_name(pipeline), p < PIPELINES ? "" : ", BF16 to Q8_0");
+                if (round == 0 && !bench_fits(b)) dropped[l][p] = true;
+                if (round == 0 && dropped[l][p]) bench_left_out(t, "%d tokens, %s", lengths[l], name);
+                if (dropped[l][p]) continue;
+                bench_step(b, "%d tokens, %s", lengths[l], name);
+                peak_memory();
+                status = cold_turn(b, machine, pipeline, p < PIPELINES ? NULL : wider, lengths[l],
+                                   round < LONG ? reply : 1, &turn, err);
+                if (status) break;
+                int row = bench_table_row(t, "%d|%s", lengths[l], name);
+                bench_table_add(t, row, 0, ttft_ms(&turn.stats));
+                if (round < LONG) bench_table_add(t, row, 1, turn.stats.decode_tps);
+                bench_table_add(t, row, 2, 1e-9 * peak_memory());
+            }
+    note_best(t);
+    bench_table_note(t, "13 tokens stand where the published table has 6: the template alone has 12 here");
+    tdm_machine_close(machine);
+    tdm_model_close(wider);
+    return status;
+}

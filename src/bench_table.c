@@ -1,0 +1,218 @@
+#include "src/bench_table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/jsonio.h"
+#include "src/number.h"
+
+/* ---- Making ---------------------------------------------------------------------------------------------------- */
+
+/* Takes the text up to `end` (or its end) from *at into out; false when nothing is left. */
+static bool next_word(const char **at, char end, char *out, size_t room)
+{
+    if (!**at) return false;
+    size_t n = strcspn(*at, (char[]){end, 0});
+    snprintf(out, room, "%.*s", (int)n, *at);
+    *at += n + (*(*at + n) == end);
+    return true;
+}
+
+bench_table *bench_table_new(const char *suite, const char *part, const char *model, const char *title,
+                             const char *parameters, const char *measures)
+{
+    bench_table *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    snprintf(t->suite, sizeof t->suite, "%s", suite);
+    snprintf(t->part, sizeof t->part, "%s", part);
+    snprintf(t->model, sizeof t->model, "%s", model);
+    snprintf(t->title, sizeof t->title, "%s", title);
+    while (t->n_parameters < BENCH_PARAMETERS &&
+           next_word(&parameters, '|', t->parameter[t->n_parameters].name, sizeof t->parameter->name))
+        t->n_parameters++;
+    while (t->n_measures < BENCH_MEASURES &&
+           next_word(&measures, ':', t->measure[t->n_measures].name, sizeof t->measure->name)) {
+        next_word(&measures, '|', t->measure[t->n_measures].unit, sizeof t->measure->unit);
+        t->n_measures++;
+    }
+    return t;
+}
+
+void bench_table_free(bench_table *t)
+{
+    if (!t) return;
+    for (int r = 0; r < t->n_rows; r++)
+        for (int m = 0; m < t->n_measures; m++) figures_row_free(&t->rows[r].value[m]);
+    free(t->rows);
+    free(t);
+}
+
+int bench_table_row(bench_table *t, const char *values, ...)
+{
+    char text[300];
+    const char *at = text;
+    bench_row row = {0};
+    va_list args;
+    va_start(args, values);
+    vsnprintf(text, sizeof text, values, args);
+    va_end(args);
+    for (int p = 0; p < t->n_parameters; p++) next_word(&at, '|', row.parameter[p], sizeof row.parameter[p]);
+    for (int r = 0; r < t->n_rows; r++)
+        if (!memcmp(t->rows[r].parameter, row.parameter, sizeof row.parameter)) return r;
+    bench_row *larger = realloc(t->rows, sizeof *larger * ((size_t)t->n_rows + 1));
+    if (!larger) return -1;
+    t->rows = larger;
+    t->rows[t->n_rows] = row;
+    return t->n_rows++;
+}
+
+void bench_table_add(bench_table *t, int row, int measure, double value)
+{
+    if (row >= 0) figures_add(&t->rows[row].value[measure], value);
+}
+
+bench_summary bench_table_cell(const bench_table *t, int row, int measure)
+{
+    return row < 0 ? (bench_summary){0} : bench_summarise(&t->rows[row].value[measure]);
+}
+
+void bench_table_note(bench_table *t, const char *format, ...)
+{
+    if (t->n_notes == BENCH_NOTES) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->notes[t->n_notes++], sizeof t->notes[0], format, args);
+    va_end(args);
+}
+
+/* ---- Text and Markdown ------------------------------------------------------------------------------------------- */
+
+enum { COLUMNS = BENCH_PARAMETERS + BENCH_MEASURES + 1, CELL = 72 };
+
+/* Column c's heading (row -1) or cell: parameters, measures, at last the number of runs. */
+static void cell_text(const bench_table *t, int row, int c, char out[CELL])
+{
+    out[0] = 0;
+    if (c < t->n_parameters) {
+        snprintf(out, CELL, "%s", row < 0 ? t->parameter[c].name : t->rows[row].parameter[c]);
+        for (char *u = out; row < 0 && *u; u++)
+            if (*u == '_') *u = ' ';
+        return;
+    }
+    c -= t->n_parameters;
+    if (c < t->n_measures) {
+        if (row < 0) {
+            snprintf(out, CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "", t->measure[c].unit);
+            return;
+        }
+        bench_summary s = bench_table_cell(t, row, c);
+        char median[32], low[32], high[32];
+        if (!s.n)
+            snprintf(out, CELL, "-");
+        else if (s.p5 == s.p95)
+            snprintf(out, CELL, "%s", bench_number(s.median, median));
+        else
+            snprintf(out, CELL, "%s (%s-%s)", bench_number(s.median, median), bench_number(s.p5, low),
+                     bench_number(s.p95, high));
+        return;
+    }
+    if (row < 0) {
+        snprintf(out, CELL, "n");
+        return;
+    }
+    int least = 0, most = 0;
+    for (int m = 0; m < t->n_measures; m++) {
+        int n = t->rows[row].value[m].n;
+        if (n && (!least || n < least)) least = n;
+        if (n > most) most = n;
+    }
+    if (least == most)
+        snprintf(out, CELL, "%d", most);
+    else
+        snprintf(out, CELL, "%d-%d", least, most);
+}
+
+/* A column that says nothing in any row is left out. */
+static bool column_used(const bench_table *t, int c)
+{
+    c -= t->n_parameters;
+    if (c < 0 || c >= t->n_measures) return true;
+    for (int r = 0; r < t->n_rows; r++)
+        if (t->rows[r].value[c].n) return true;
+    return false;
+}
+
+void bench_table_print(const bench_table *t, FILE *out)
+{
+    int columns = t->n_parameters + t->n_measures + 1, width[COLUMNS] = {0};
+    char cell[CELL];
+    for (int c = 0; c < columns; c++)
+        for (int r = -1; r < t->n_rows; r++) {
+            cell_text(t, r, c, cell);
+            if ((int)strlen(cell) > width[c]) width[c] = (int)strlen(cell);
+        }
+    fprintf(out, "\n%s: %s, %s\n", t->suite, t->title, t->model);
+    for (int r = -1; r < t->n_rows; r++) {
+        for (int c = 0; c < columns; c++) {
+            if (!column_used(t, c)) continue;
+            cell_text(t, r, c, cell);
+            fprintf(out, c < t->n_parameters ? "  %-*s" : "  %*s", width[c], cell);
+        }
+        fputc('\n', out);
+    }
+    for (int i = 0; i < t->n_notes; i++) fprintf(out, "  %s\n", t->notes[i]);
+}
+
+void bench_table_markdown(const bench_table *t, FILE *out)
+{
+    int columns = t->n_parameters + t->n_measures + 1;
+    char cell[CELL];
+    fprintf(out, "\n### %s: %s, %s\n\n", t->suite, t->title, t->model);
+    for (int r = -1; r < t->n_rows; r++) {
+        fputc('|', out);
+        for (int c = 0; c < columns; c++) {
+            if (!column_used(t, c)) continue;
+            cell_text(t, r, c, cell);
+            fprintf(out, " %s |", cell);
+        }
+        fputc('\n', out);
+        if (r >= 0) continue;
+        fputc('|', out);
+        for (int c = 0; c < columns; c++)
+            if (column_used(t, c)) fputs(c < t->n_parameters ? "---|" : "---:|", out);
+        fputc('\n', out);
+    }
+    if (t->n_notes) fputc('\n', out);
+    for (int i = 0; i < t->n_notes; i++) fprintf(out, "%s%s\n", i ? "\n" : "", t->notes[i]);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+void bench_table_json(const bench_table *t, FILE *out)
+{
+    for (int r = 0; r < t->n_rows; r++)
+        for (int m = 0; m < t->n_measures; m++) {
+            bench_summary s = bench_table_cell(t, r, m);
+            if (!s.n) continue;
+            json_object *o = json_object_new_object();
+            jsonio_add_string(o, "suite", t->suite);
+            jsonio_add_string(o, "part", t->part);
+            jsonio_add_string(o, "model", t->model);
+            for (int p = 0; p < t->n_parameters; p++) {
+                int64_t whole;
+                if (number_int(t->rows[r].parameter[p], INT64_MIN, INT64_MAX, &whole))
+                    jsonio_add_int(o, t->parameter[p].name, whole);
+                else
+                    jsonio_add_string(o, t->parameter[p].name, t->rows[r].parameter[p]);
+            }
+            jsonio_add_string(o, "measure", t->measure[m].name);
+            jsonio_add_int(o, "n", s.n);
+            jsonio_add_real(o, "median", s.median);
+            jsonio_add_real(o, "p5", s.p5);
+            jsonio_add_real(o, "p95", s.p95);
+            jsonio_add_string(o, "unit", t->measure[m].unit);
+            fprintf(out, "%s\n", jsonio_line(o));
+            json_object_put(o);
+        }
+}

@@ -1,0 +1,295 @@
+/* `tandem bench interference` and `crossover`: what the two units do to each other, and which prefills what faster. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/unit/topology.h"
+#include "src/bench.h"
+#include "src/bench_talk.h"
+#include "src/load.h"
+
+enum { DISPATCH = 32, PREFILL_LENGTH = 256, DECODE_START = 74, REPLY = 128, QUICK_REPLY = 48 };
+
+static double seconds_since(int64_t start_ns)
+{
+    return 1e-9 * (double)(clock_ns() - start_ns);
+}
+
+/* ---- One unit's loop ------------------------------------------------------------------------------------------- */
+
+/* A session that decodes or prefills until it is told to stop, or has done `tokens`. */
+struct loop {
+    tdm_session *session;
+    const tdm_id *prompt;
+    bool decodes;
+    int tokens; /* 0: until stopped */
+    atomic_bool stop, running;
+    atomic_long done;
+    double seconds;
+    tdm_error err;
+    tdm_status status;
+};
+
+static tdm_status loop_step(struct loop *l)
+{
+    static const tdm_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
+    size_t length = tdm_session_length(l->session);
+    if (!l->decodes) {
+        if (length + DISPATCH > PREFILL_LENGTH) tdm_session_clear(l->session);
+        length = tdm_session_length(l->session);
+        return tdm_session_eval(l->session, l->prompt + length, DISPATCH, false, NULL, &l->err);
+    }
+    tdm_id next = tdm_session_sample(l->session, &greedy, 0, 0, (uint32_t)(length - DECODE_START));
+    return tdm_session_eval(l->session, &next, 1, true, NULL, &l->err);
+}
+
+static void *loop_run(void *ctx)
+{
+    struct loop *l = ctx;
+    tdm_session_clear(l->session);
+    l->status = l->decodes ? tdm_session_eval(l->session, l->prompt, DECODE_START, true, NULL, &l->err) : TDM_OK;
+    for (int warm_up = 0; warm_up < 2 && !l->status; warm_up++) l->status = loop_step(l);
+    atomic_store(&l->done, 0);
+    atomic_store(&l->running, true);
+    int64_t start = clock_ns();
+    while (!l->status && !atomic_load(&l->stop) && (!l->tokens || atomic_load(&l->done) < l->tokens)) {
+        l->status = loop_step(l);
+        atomic_fetch_add(&l->done, l->decodes ? 1 : DISPATCH);
+    }
+    l->seconds = seconds_since(start);
+    atomic_store(&l->running, true); /* also when it failed at once */
+    return NULL;
+}
+
+/* Tokens a second of `measured` while `other` (may be NULL) is at work; of the other in *other_tps. */
+static tdm_status together(struct loop *measured, struct loop *other, double *tps, double *other_tps, tdm_error *err)
+{
+    pthread_t thread;
+    measured->status = TDM_OK;
+    measured->stop = measured->running = false;
+    if (other) {
+        other->status = TDM_OK;
+        other->stop = other->running = false;
+        if (pthread_create(&thread, NULL, loop_run, other)) return error_set(err, TDM_E_NOMEM, "bench: no thread");
+        while (!atomic_load(&other->running)) {
+            struct timespec moment = {.tv_nsec = 1000000};
+            nanosleep(&moment, NULL);
+        }
+    }
+    loop_run(measured);
+    *tps = (double)measured->done / measured->seconds;
+    if (other) {
+        atomic_store(&other->stop, true);
+        pthread_join(thread, NULL);
+        *other_tps = (double)other->done / other->seconds;
+    }
+    struct loop *bad = measured->status ? measured : other && other->status ? other : NULL;
+    if (bad && err) *err = bad->err;
+    return bad ? bad->status : TDM_OK;
+}
+
+/* ---- Interference ---------------------------------------------------------------------------------------------- */
+
+static int reply_tokens(const bench *b)
+{
+    return b->quick ? QUICK_REPLY : REPLY;
+}
+
+/* Decode speed of a chat whose follower works through the reply (level history) or rests (off). */
+static tdm_status followed(bench *b, tdm_machine *machine, tdm_speculation level, int seed, tdm_turn_stats *stats,
+                           tdm_error *err)
+{
+    tdm_chat_options o;
+    bench_talk talk;
+    char *text = NULL;
+    bench_talk_defaults(&o, b->model);
+    o.speculation = level;
+    o.max_tokens = reply_tokens(b);
+    o.kv = o.prefill_kv = load_kv(b->o);
+    tdm_status status = bench_talk_open(&talk, b->model, machine, &o, 1, err);
+    if (!status) status = bench_prompt_message(&b->prompt, b->model, 131 * seed, DECODE_START, &text, err);
+    if (!status) status = bench_talk_send(&talk, text, err);
+    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    *stats = talk.stats;
+    free(text);
+    bench_talk_close(&talk);
+    return status;
+}
+
+/* The speed of one unit that has all cores for itself. */
+static tdm_status whole_machine(bench *b, struct loop *like, int unit, double *tps, tdm_error *err)
+{
+    char cores[200];
+    tdm_machine *machine = NULL;
+    tdm_session *session = NULL, *mine = like->session;
+    cores_format(&b->host.cores, cores, sizeof cores);
+    tdm_machine_options m = {.prefill_unit = cores, .decode_unit = cores, .no_lending = true};
+    tdm_status status = tdm_machine_open(&machine, &m, err);
+    if (!status) status = bench_session(b, &session, machine, unit, PREFILL_LENGTH + reply_tokens(b), DISPATCH, err);
+    like->session = session;
+    if (!status) status = together(like, NULL, tps, NULL, err);
+    like->session = mine;
+    tdm_session_close(session);
+    tdm_machine_close(machine);
+    return status;
+}
+
+enum { I_TPS, I_KEPT, I_LAG };
+
+struct interference {
+    bench_table *t;
+    tdm_machine *machine;
+    struct loop decode, prefill;
+};
+
+/* One row's value, and its share of the same unit's speed alone in this round. */
+static void add(bench_table *t, const char *what, const char *lending, double tps, double alone)
+{
+    int row = bench_table_row(t, "%s|%s", what, lending);
+    bench_table_add(t, row, I_TPS, tps);
+    if (alone > 0) bench_table_add(t, row, I_KEPT, tps / alone);
+}
+
+static tdm_status one_round(bench *b, struct interference *x, int round, tdm_error *err)
+{
+    double decode_whole = 0, prefill_whole = 0, decode[2] = {0}, prefill[2] = {0};
+    tdm_turn_stats alone, while_following;
+    bench_step(b, "one unit of all cores");
+    tdm_status status = whole_machine(b, &x->decode, TDM_DECODE_UNIT, &decode_whole, err);
+    if (!status) status = whole_machine(b, &x->prefill, TDM_PREFILL_UNIT, &prefill_whole, err);
+    if (status) return status;
+    add(x->t, "decode, one unit of all cores", "-", decode_whole, 0);
+    for (int lending = 1; lending >= 0 && !status; lending--) {
+        const char *name = lending ? "on" : "off";
+        tdm_machine_set_lending(x->machine, lending);
+        bench_step(b, "alone, lending %s", name);
+        status = together(&x->decode, NULL, &decode[lending], NULL, err);
+        if (!status) status = together(&x->prefill, NULL, &prefill[lending], NULL, err);
+        if (status) break;
+        add(x->t, "decode alone", name, decode[lending], decode_whole);
+        bench_step(b, "both, lending %s", name);
+        double decoded, prefilled;
+        status = together(&x->decode, &x->prefill, &decoded, &prefilled, err);
+        if (status) break;
+        add(x->t, "decode while the other unit prefills", name, decoded, decode[1]);
+        status = followed(b, x->machine, TDM_SPEC_OFF, 2 * round, &alone, err);
+        if (!status) status = followed(b, x->machine, TDM_SPEC_HISTORY, 2 * round, &while_following, err);
+        if (status) break;
+        add(x->t, "decode of a chat, not followed", name, alone.decode_tps, 0);
+        add(x->t, "decode of a chat, followed", name, while_following.decode_tps, alone.decode_tps);
+        bench_table_add(x->t, bench_table_row(x->t, "decode of a chat, followed|%s", name), I_LAG,
+                        while_following.lag_max);
+        if (lending) add(x->t, "prefill, one unit of all cores", "-", prefill_whole, 0);
+        add(x->t, "prefill alone", name, prefill[lending], prefill_whole);
+        add(x->t, "prefill while the other unit decodes", name, prefilled, prefill[1]);
+    }
+    return status;
+}
+
+tdm_status bench_interference(bench *b, tdm_error *err)
+{
+    struct interference x = {0};
+    tdm_ids ids = {0};
+    x.t = bench_new_table(b, "",
+                          "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
+                          "round (alone: of a unit that has all cores; followed: of not followed)",
+                          "work|lending", "speed:tok/s|kept:|lag_max:tokens", err);
+    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->model, 0, PREFILL_LENGTH, &ids, err) : err->code;
+    if (!status) status = bench_machine(b, &x.machine, true, err);
+    int context = PREFILL_LENGTH + reply_tokens(b);
+    x.decode = (struct loop){.prompt = ids.ids, .decodes = true, .tokens = reply_tokens(b) / 2};
+    x.prefill = (struct loop){.prompt = ids.ids, .tokens = 2 * PREFILL_LENGTH};
+    if (!status) status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, DISPATCH, err);
+    if (!status) status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, DISPATCH, err);
+    for (int round = 0; !status && bench_again(b, round); round++) status = one_round(b, &x, round, err);
+    tdm_session_close(x.decode.session);
+    tdm_session_close(x.prefill.session);
+    tdm_machine_close(x.machine);
+    tdm_ids_free(&ids);
+    return status;
+}
+
+/* ---- Crossover ------------------------------------------------------------------------------------------------- */
+
+/* Milliseconds that the unit needs for the prompt. */
+static tdm_status prefill_ms(tdm_session *s, const tdm_id *ids, int n, double *out, tdm_error *err)
+{
+    tdm_session_clear(s);
+    int64_t start = clock_ns();
+    tdm_status status = tdm_session_eval(s, ids, (size_t)n, true, NULL, err);
+    *out = 1e3 * seconds_since(start);
+    return status;
+}
+
+static const int crossover_lengths[] = {13, 28, 74, 133, 256, 512};
+enum { LENGTHS = sizeof crossover_lengths / sizeof *crossover_lengths };
+
+/* With the first `cores` cores prefilling and the others decoding. */
+static tdm_status crossover_split(bench *b, bench_table *t, int cores, const tdm_id *ids, int round, tdm_error *err)
+{
+    struct cores sets[TDM_UNITS] = {{.count = cores}, {.count = b->host.cores.count - cores}};
+    char names[TDM_UNITS][200];
+    memcpy(sets[0].cpu, b->host.cores.cpu, sizeof(int) * (size_t)cores);
+    memcpy(sets[1].cpu, b->host.cores.cpu + cores, sizeof(int) * (size_t)sets[1].count);
+    for (int u = 0; u < TDM_UNITS; u++) cores_format(&sets[u], names[u], sizeof names[u]);
+    tdm_machine *machine = NULL;
+    tdm_session *session[TDM_UNITS] = {NULL};
+    const options *o = b->o;
+    tdm_machine_options m = {.prefill_unit = names[0],
+                             .decode_unit = names[1],
+                             .prefill_kind = options_text(o, OPTION_PREFILL_KIND),
+                             .decode_kind = options_text(o, OPTION_DECODE_KIND),
+                             .no_lending = true};
+    tdm_status status = tdm_machine_open(&machine, &m, err);
+    for (int u = 0; u < TDM_UNITS && !status; u++)
+        status = bench_session(b, &session[u], machine, u, crossover_lengths[LENGTHS - 1], DISPATCH, err);
+    for (int i = 0; i < LENGTHS && !status; i++)
+        for (int u = 0; u < TDM_UNITS && !status; u++) {
+            double took;
+            bench_step(b, "%d tokens, %s unit of %d cores", crossover_lengths[i], u ? "decode" : "prefill", sets[u].count);
+            if (round == 0 && i == 0) status = prefill_ms(session[u], ids, crossover_lengths[0], &took, err);
+            if (!status) status = prefill_ms(session[u], ids, crossover_lengths[i], &took, err);
+            int row = bench_table_row(t, "%d|%d", cores, crossover_lengths[i]);
+            if (!status) bench_table_add(t, row, u, took);
+        }
+    for (int u = 0; u < TDM_UNITS; u++) tdm_session_close(session[u]);
+    tdm_machine_close(machine);
+    return status;
+}
+
+tdm_status bench_crossover(bench *b, tdm_error *err)
+{
+    tdm_ids ids = {0};
+    int all = b->host.cores.count;
+    bench_table *t = bench_new_table(b, "", "prefill by each unit alone, without lending, by cores of the prefill unit",
+                                     "prefill_cores|prompt_tokens", "prefill_unit:ms|decode_unit:ms", err);
+    if (!t) return err->code;
+    if (all < 2) {
+        bench_table_note(t, "one core: both units share it, nothing can cross");
+        return TDM_OK;
+    }
+    tdm_status status = bench_prompt_ids(&b->prompt, b->model, 0, (size_t)crossover_lengths[LENGTHS - 1], &ids, err);
+    for (int round = 0; !status && bench_again(b, round); round++)
+        for (int cores = 1; cores < all && !status; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
+            status = crossover_split(b, t, cores, ids.ids, round, err);
+    for (int r = 0; r < t->n_rows;) {
+        const char *cores = t->rows[r].parameter[0];
+        char found[80] = "none";
+        int faster_before = -1;
+        for (; r < t->n_rows && !strcmp(t->rows[r].parameter[0], cores); r++) {
+            bench_summary p = bench_table_cell(t, r, 0), d = bench_table_cell(t, r, 1);
+            bool overlap = p.p5 <= d.p95 && d.p5 <= p.p95;
+            int faster = overlap ? faster_before : p.median < d.median;
+            if (faster_before >= 0 && faster != faster_before)
+                snprintf(found, sizeof found, "at about %s tokens", t->rows[r].parameter[1]);
+            faster_before = faster;
+        }
+        bench_table_note(t, "%s of %d cores prefill: crossover %s%s", cores, all, found,
+                         faster_before < 0 ? " (the units are equally fast within the spread)" : "");
+    }
+    tdm_ids_free(&ids);
+    return status;
+}
