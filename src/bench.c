@@ -20,9 +20,8 @@
 bench_table *bench_new_table(bench *b, const char *part, const char *title, const char *parameters,
                              const char *measures, tdm_error *err)
 {
-    bench_table *t = b->n_tables < BENCH_TABLES
-                         ? bench_table_new(b->suite, part, b->model_name, title, parameters, measures)
-                         : NULL;
+    bench_table *t =
+        b->n_tables < BENCH_TABLES ? bench_table_new(b->suite, part, b->model_name, title, parameters, measures) : NULL;
     if (t)
         b->tables[b->n_tables++] = t;
     else
@@ -56,7 +55,13 @@ void bench_left_out(bench_table *t, const char *format, ...)
     va_start(args, format);
     vsnprintf(row, sizeof row, format, args);
     va_end(args);
-    bench_table_note(t, "left out, since the budget has no time for it: %s", row);
+    static const char words[] = "left out, since the budget has no time for it: ";
+    char *last = t->n_notes ? t->notes[t->n_notes - 1] : NULL;
+    size_t n = last && !strncmp(last, words, sizeof words - 1) ? strlen(last) : 0;
+    if (n && n + strlen(row) + 3 < sizeof t->notes[0])
+        snprintf(last + n, sizeof t->notes[0] - n, "; %s", row);
+    else
+        bench_table_note(t, "%s%s", words, row);
 }
 
 void bench_part(bench *b, double share)
@@ -136,8 +141,9 @@ int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const 
         int64_t value;
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (length >= sizeof word || n == BENCH_LIST || !number_int(word, low, high, &value)) {
-            error_set(err, TDM_E_ARG, "--%s: '%s' is not allowed; expected at most %d numbers from %d to %d, with commas",
-                      option_name, text, BENCH_LIST, low, high);
+            error_set(err, TDM_E_ARG,
+                      "--%s: '%s' is not allowed; expected at most %d numbers from %d to %d, with commas", option_name,
+                      text, BENCH_LIST, low, high);
             return -1;
         }
         list[n++] = (int)value;
@@ -223,6 +229,9 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
     status = bench_kernel_set(b, &k, &kind, err);
     if (!status) status = bench_host_ceilings(&b->host, k, err);
     if (!status) bench_report_model(b);
+    tdm_machine *machine = NULL;
+    if (!status) status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err); /* names the units */
+    tdm_machine_close(machine);
     for (int s = 0; s < SUITES && !status; s++) {
         if (!chosen[s] || !suites[s].run) continue;
         int64_t now = clock_ns(), left = b->all_until_ns > now ? b->all_until_ns - now : 0;
@@ -268,7 +277,8 @@ int bench_main(options *o)
     if (choose(o, chosen)) return 2;
     const char *budget_text = options_text(o, OPTION_BUDGET);
     double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200, shares = 0;
-    if (budget <= 0) return mains_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
+    if (budget <= 0)
+        return mains_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
     b.in_full = !budget_text && !b.quick && o->n_arguments == 1 && (chosen[0] || !strcmp(o->arguments[0], "glyph"));
     const char *const *models = b.quick ? quick : usual;
     if (options_given(o, OPTION_BENCH_MODELS)) models = (const char *const *)o->values[OPTION_BENCH_MODELS].list;

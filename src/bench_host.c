@@ -75,7 +75,8 @@ static const char *power_source(void)
     bool battery = false;
     for (int i = 0; i < n; i++) {
         if (!sysfs_text("", type, sizeof type, "/sys/class/power_supply/%s/type", names[i])) continue;
-        if (!strcmp(type, "Mains") && sysfs_number("", &online, "/sys/class/power_supply/%s/online", names[i]) && online)
+        if (!strcmp(type, "Mains") && sysfs_number("", &online, "/sys/class/power_supply/%s/online", names[i]) &&
+            online)
             return "mains";
         if (!strcmp(type, "Battery")) battery = true;
     }

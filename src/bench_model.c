@@ -70,7 +70,8 @@ static tdm_status open_run(bench *b, const struct wanted *w, int threads, const 
     tdm_status status = bench_reader_open(&r->reader, &b->host, k, threads, err);
     if (!status) status = tdm_machine_open(&r->machine, &m, err);
     for (int d = 0; d < w->n_dispatches && !status; d++)
-        status = bench_session(b, &r->session[d], r->machine, TDM_PREFILL_UNIT, most + w->reply + 1, w->dispatches[d], err);
+        status =
+            bench_session(b, &r->session[d], r->machine, TDM_PREFILL_UNIT, most + w->reply + 1, w->dispatches[d], err);
     return status;
 }
 
@@ -128,9 +129,11 @@ tdm_status bench_model_speed(bench *b, tdm_error *err)
     if (status) return status;
     snprintf(title, sizeof title, "prefill; peak: %s arithmetic on registers, measured just before on the same cores",
              kinds[kind]);
-    bench_table *prefills = bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", "prefill:tok/s|of_peak:", err);
-    bench_table *decodes = bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
-                                           "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:|limit:GB/s", err);
+    bench_table *prefills =
+        bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", "prefill:tok/s|of_peak:", err);
+    bench_table *decodes =
+        bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
+                        "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:|limit:GB/s", err);
     if (!prefills || !decodes) return err->code;
     int most = 0;
     for (int p = 0; p < w.n_prompts; p++) {

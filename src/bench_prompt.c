@@ -37,26 +37,25 @@ void bench_prompt_close(bench_prompt *p)
     *p = (bench_prompt){0};
 }
 
-/* `count` words from `from` on and `fillers` times " a"; malloc'ed. */
-static char *words(const bench_prompt *p, int from, int count, int fillers)
+/* n words from `from` on; malloc'ed. */
+static char *words(const bench_prompt *p, int from, int n)
 {
-    size_t room = 1 + 2 * (size_t)fillers;
-    for (int i = 0; i < count; i++) room += strlen(p->words[(from + i) % p->n]) + 1;
+    size_t room = 1;
+    for (int i = 0; i < n; i++) room += strlen(p->words[(from + i) % p->n]) + 1;
     char *text = malloc(room), *end = text;
     if (!text) return NULL;
     *end = 0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < n; i++) {
         if (i) *end++ = ' ';
         end = stpcpy(end, p->words[(from + i) % p->n]);
     }
-    for (int i = 0; i < fillers; i++) end = stpcpy(end, end == text ? "a" : " a");
     return text;
 }
 
 tdm_status bench_prompt_ids(const bench_prompt *p, const tdm_model *m, int from, size_t n, tdm_ids *out, tdm_error *err)
 {
     if (n > MOST_TOKENS) return error_set(err, TDM_E_ARG, "bench: a prompt of %zu tokens; at most %d", n, MOST_TOKENS);
-    char *text = words(p, from % p->n, (int)n, 0); /* every word is a token at least */
+    char *text = words(p, from % p->n, (int)n); /* every word is a token at least */
     if (!text) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_ids ids = {0};
     tdm_message message = {.role = TDM_USER, .text = text, .length = strlen(text)};
@@ -73,10 +72,10 @@ tdm_status bench_prompt_ids(const bench_prompt *p, const tdm_model *m, int from,
     return status;
 }
 
-static tdm_status count(const tdm_model *m, const char *text, size_t *tokens, tdm_error *err)
+static tdm_status count(const tdm_model *m, const char *text, size_t length, size_t *tokens, tdm_error *err)
 {
     tdm_ids ids = {0};
-    tdm_status status = tdm_tokenize(m, text, strlen(text), false, &ids, err);
+    tdm_status status = tdm_tokenize(m, text, length, false, &ids, err);
     *tokens = ids.n;
     tdm_ids_free(&ids);
     return status;
@@ -85,26 +84,32 @@ static tdm_status count(const tdm_model *m, const char *text, size_t *tokens, td
 tdm_status bench_prompt_message(const bench_prompt *p, const tdm_model *m, int from, size_t tokens, char **out,
                                 tdm_error *err)
 {
-    size_t found = 0;
-    int fillers = 0;
-    /* Words while they fit, then "a"s, a token each. */
-    int n = (int)tokens;
-    for (;;) {
-        char *text = words(p, from % p->n, n, fillers);
+    enum { STARTS = 20 };
+    for (int start = from; start < from + STARTS; start++) {
+        char *text = words(p, start % p->n, (int)tokens); /* every word is a token at least */
         if (!text) return error_set(err, TDM_E_NOMEM, "out of memory");
-        tdm_status status = count(m, text, &found, err);
-        if (!status && found == tokens) {
+        size_t found = 0, low = 0, high = strlen(text);
+        tdm_status status = TDM_OK;
+        /* The shortest beginning that has so many tokens or more; then to and fro, as a cut word may count otherwise.
+         */
+        while (!status && low < high) {
+            size_t middle = (low + high) / 2;
+            status = count(m, text, middle, &found, err);
+            if (found >= tokens)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        for (size_t end = low; !status && end < low + 16 && end <= strlen(text); end++) {
+            if (end && text[end - 1] == ' ') continue; /* the template would trim it */
+            status = count(m, text, end, &found, err);
+            if (status || found != tokens) continue;
+            text[end] = 0;
             *out = text;
             return TDM_OK;
         }
         free(text);
         if (status) return status;
-        if (found > tokens && fillers) break;
-        if (found > tokens)
-            n--;
-        else
-            fillers += (int)(tokens - found);
-        if (n < 0) break;
     }
     return error_set(err, TDM_E_UNSUPPORTED, "bench: this tokenizer makes no text of exactly %zu tokens", tokens);
 }
@@ -115,7 +120,7 @@ tdm_status bench_prompt_frame(const tdm_model *m, size_t *tokens, tdm_error *err
     tdm_message message = {.role = TDM_USER, .text = "a", .length = 1};
     size_t own;
     tdm_status status = tdm_render(m, &message, 1, false, true, &ids, NULL, err);
-    if (!status) status = count(m, "a", &own, err);
+    if (!status) status = count(m, "a", 1, &own, err);
     if (!status) *tokens = ids.n - own;
     tdm_ids_free(&ids);
     return status;

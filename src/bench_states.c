@@ -28,7 +28,8 @@ static tdm_status through(int fd, char *bytes, size_t n, bool write, tdm_error *
 
 enum { H_MOVE, H_BRIDGE, H_SAVE, H_READ, H_RESTORE, H_SIZE };
 
-static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *to, bool keep, size_t length, tdm_error *err)
+static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *to, bool keep, size_t length,
+                      tdm_error *err)
 {
     void *bytes = NULL;
     size_t n = 0;

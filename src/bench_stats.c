@@ -16,7 +16,8 @@ bench_ratio bench_ratio_of(const bench_summary *above, const bench_summary *belo
     bench_ratio r = {0};
     if (above->n < 1 || below->n < 1 || above->median <= 0 || below->median <= 0) return r;
     r.ratio = above->median / below->median;
-    r.uncertainty = hypot(0.5 * (above->p95 - above->p5) / above->median, 0.5 * (below->p95 - below->p5) / below->median);
+    r.uncertainty =
+        hypot(0.5 * (above->p95 - above->p5) / above->median, 0.5 * (below->p95 - below->p5) / below->median);
     r.meaningful = above->n >= 3 && below->n >= 3 && r.uncertainty <= BENCH_RATIO_LIMIT;
     return r;
 }

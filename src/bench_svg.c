@@ -16,17 +16,26 @@ static const char style[] =
 static void put_text(FILE *out, const char *text)
 {
     for (; *text; text++) switch (*text) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        default: fputc(*text, out);
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        default:
+            fputc(*text, out);
         }
 }
 
 static void open_svg(FILE *out, int height, const char *title)
 {
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n%s",
-            WIDTH, height, WIDTH, height, style);
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n%s",
+        WIDTH, height, WIDTH, height, style);
     fputs("<title>", out);
     put_text(out, title);
     fprintf(out, "</title>\n<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", WIDTH, height);
@@ -120,10 +129,14 @@ char *bench_svg_table(const bench_table *t)
 static const struct {
     const char *colour, *name;
 } kinds[TDM_SPAN_KINDS] = {
-    [TDM_SPAN_HISTORY] = {"#8268c4", "history"},       [TDM_SPAN_DRAFT] = {"#1f9e89", "draft"},
-    [TDM_SPAN_SUFFIX] = {"#e08214", "suffix"},         [TDM_SPAN_PROMPT] = {"#1f9e89", "prompt"},
-    [TDM_SPAN_DECODE] = {"#2b7bb9", "decode"},         [TDM_SPAN_HANDOVER] = {"#d6336c", "hand-over"},
-    [TDM_SPAN_CHECKPOINT] = {"#8a949e", "checkpoint"}, [TDM_SPAN_RESTORE] = {"#b8860b", "restore"},
+    [TDM_SPAN_HISTORY] = {"#8268c4", "history"},
+    [TDM_SPAN_DRAFT] = {"#1f9e89", "draft"},
+    [TDM_SPAN_SUFFIX] = {"#e08214", "suffix"},
+    [TDM_SPAN_PROMPT] = {"#1f9e89", "prompt"},
+    [TDM_SPAN_DECODE] = {"#2b7bb9", "decode"},
+    [TDM_SPAN_HANDOVER] = {"#d6336c", "hand-over"},
+    [TDM_SPAN_CHECKPOINT] = {"#8a949e", "checkpoint"},
+    [TDM_SPAN_RESTORE] = {"#b8860b", "restore"},
     [TDM_SPAN_LENT] = {NULL, "lent"},
 };
 
@@ -143,7 +156,8 @@ static void put_tracks(FILE *out, const struct picture *p, int64_t a, int64_t b,
     for (int u = 0; u < TDM_UNITS; u++) {
         double top = y + u * (TRACK + GAP);
         put_at(out, 16, top + 22, "", "start", names[u]);
-        fprintf(out, "<line class=\"g\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", X0, top + TRACK, X1, top + TRACK);
+        fprintf(out, "<line class=\"g\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", X0, top + TRACK, X1,
+                top + TRACK);
         for (size_t i = 0; i < p->n[u]; i++) {
             const tdm_span *s = &p->spans[u][i];
             if (s->kind == TDM_SPAN_LENT || s->end_ns <= a || s->start_ns >= b) continue;
@@ -165,7 +179,8 @@ static void put_tracks(FILE *out, const struct picture *p, int64_t a, int64_t b,
         for (int k = 0; k < 2; k++) {
             if (moments[k].ns < a || moments[k].ns > b) continue;
             double x = X0 + scale * (double)(moments[k].ns - a);
-            fprintf(out, "<line class=\"w\" x1=\"%.2f\" y1=\"%.1f\" x2=\"%.2f\" y2=\"%.1f\" stroke-dasharray=\"%s\"/>\n", x,
+            fprintf(out,
+                    "<line class=\"w\" x1=\"%.2f\" y1=\"%.1f\" x2=\"%.2f\" y2=\"%.1f\" stroke-dasharray=\"%s\"/>\n", x,
                     y - 4, x, bottom + 4 + 14 * moments[k].level, k ? "2 3" : "none");
             put_at(out, x + (x > WIDTH - 90 ? -3 : 3), bottom + 16 + 14 * moments[k].level, "q",
                    x > WIDTH - 90 ? "end" : "start", moments[k].name);

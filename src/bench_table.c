@@ -153,7 +153,7 @@ void bench_table_print(const bench_table *t, FILE *out)
             if ((int)strlen(cell) > width[c]) width[c] = (int)strlen(cell);
         }
     fprintf(out, "\n%s: %s, %s\n", t->suite, t->title, t->model);
-    for (int r = -1; r < t->n_rows; r++) {
+    for (int r = t->n_rows ? -1 : 0; r < t->n_rows; r++) {
         for (int c = 0; c < columns; c++) {
             if (!column_used(t, c)) continue;
             cell_text(t, r, c, cell);
@@ -169,7 +169,7 @@ void bench_table_markdown(const bench_table *t, FILE *out)
     int columns = t->n_parameters + t->n_measures + 1;
     char cell[CELL];
     fprintf(out, "\n### %s: %s, %s\n\n", t->suite, t->title, t->model);
-    for (int r = -1; r < t->n_rows; r++) {
+    for (int r = t->n_rows ? -1 : 0; r < t->n_rows; r++) {
         fputc('|', out);
         for (int c = 0; c < columns; c++) {
             if (!column_used(t, c)) continue;

@@ -19,9 +19,9 @@ struct variant {
 
 /* The most telling first: a budget cuts from the end. */
 static const struct variant variants[] = {
-    {TDM_PIPE_TANDEM, TDM_SPEC_FULL},        {TDM_PIPE_SINGLE, TDM_SPEC_OFF},   {TDM_PIPE_TANDEM, TDM_SPEC_HISTORY},
-    {TDM_PIPE_TANDEM, TDM_SPEC_DRAFT},       {TDM_PIPE_TANDEM, TDM_SPEC_OFF},   {TDM_PIPE_BATCH, TDM_SPEC_OFF},
-    {TDM_PIPE_SLOTS, TDM_SPEC_OFF},          {TDM_PIPE_BATCH_SOLO, TDM_SPEC_OFF}, {TDM_PIPE_SEQUENTIAL, TDM_SPEC_OFF},
+    {TDM_PIPE_TANDEM, TDM_SPEC_FULL},         {TDM_PIPE_SINGLE, TDM_SPEC_OFF},     {TDM_PIPE_TANDEM, TDM_SPEC_HISTORY},
+    {TDM_PIPE_TANDEM, TDM_SPEC_DRAFT},        {TDM_PIPE_TANDEM, TDM_SPEC_OFF},     {TDM_PIPE_BATCH, TDM_SPEC_OFF},
+    {TDM_PIPE_SLOTS, TDM_SPEC_OFF},           {TDM_PIPE_BATCH_SOLO, TDM_SPEC_OFF}, {TDM_PIPE_SEQUENTIAL, TDM_SPEC_OFF},
     {TDM_PIPE_SEQUENTIAL_SOLO, TDM_SPEC_OFF},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
@@ -29,7 +29,7 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 /* How a conversation is typed. */
 struct typing {
     double cps, gap_s[TURNS];
-    int last_words;     /* typed live; the rest stands there before. 0: all */
+    int last_words; /* typed live; the rest stands there before. 0: all */
     bool while_it_streams;
 };
 
@@ -152,8 +152,8 @@ static void say_it(bench_table *t, int tandem, int single, int differing)
     bench_ratio ratio = bench_ratio_of(&cold, &warm);
     char w[32], c[32], p95[32], times[80];
     if (!warm.n || !cold.n) return;
-    bench_table_note(t, "warm %s ms (95th percentile %s) against %s ms cold, %s, %d turns; %s", bench_number(warm.median, w),
-                     bench_number(warm.p95, p95), bench_number(cold.median, c),
+    bench_table_note(t, "warm %s ms (95th percentile %s) against %s ms cold, %s, %d turns; %s",
+                     bench_number(warm.median, w), bench_number(warm.p95, p95), bench_number(cold.median, c),
                      differing ? "NOT the same tokens" : "same tokens", warm.n,
                      bench_ratio_text(&ratio, times, sizeof times));
     if (differing) bench_table_note(t, "turns whose tokens differ from those of the first row: %d", differing);
@@ -172,13 +172,15 @@ static void keep_timeline(bench *b, tdm_machine *machine, const struct played *p
 static tdm_status pipelines(bench *b, tdm_machine *machine, tdm_error *err)
 {
     char title[200];
-    snprintf(title, sizeof title,
-             "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms after the last "
-             "key; TTFT: Enter to first token id",
-             MESSAGE_TOKENS, reply_tokens(b));
+    snprintf(
+        title, sizeof title,
+        "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms after the last "
+        "key; TTFT: Enter to first token id",
+        MESSAGE_TOKENS, reply_tokens(b));
     bench_table *t = bench_new_table(b, "", title, "pipeline|speculation",
                                      "warm_TTFT:ms|cold_TTFT:ms|evaluated_after_Enter:tokens|transfer:ms|decode:tok/s|"
-                                     "warm_turn:ms|three_turns:ms|lag_max:tokens", err);
+                                     "warm_turn:ms|three_turns:ms|lag_max:tokens",
+                                     err);
     if (!t) return err->code;
     const struct typing typing = {.cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = b->in_full ? 0 : 12};
     if (typing.last_words)
@@ -216,21 +218,24 @@ static tdm_status gaps(bench *b, tdm_machine *machine, tdm_error *err)
     static const int gap_ms[] = {0, 100, 300, 1000};
     enum { GAPS = 4 };
     char title[200];
-    snprintf(title, sizeof title,
-             "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token messages typed at "
-             "30 characters a second after the reply of %d tokens",
-             MESSAGE_TOKENS, reply_tokens(b));
+    snprintf(
+        title, sizeof title,
+        "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token messages typed at "
+        "30 characters a second after the reply of %d tokens",
+        MESSAGE_TOKENS, reply_tokens(b));
     bench_table *t = bench_new_table(b, "gaps", title, "gap_ms",
                                      "TTFT:ms|evaluated_after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|"
-                                     "decode:tok/s", err);
+                                     "decode:tok/s",
+                                     err);
     if (!t) return err->code;
     tdm_status status = TDM_OK;
     struct played played;
     for (int round = 0; !status && bench_again_of(b, round, b->in_full ? WARM_TURNS / 2 : b->runs); round++)
-        for (int pair = 0; pair < GAPS && !status; pair++) { /* each gap once as the second and once as the third turn */
+        for (int pair = 0; pair < GAPS && !status;
+             pair++) { /* each gap once as the second and once as the third turn */
             const int *second = &gap_ms[pair], *third = &gap_ms[(pair + 1 + round % (GAPS - 1)) % GAPS];
-            struct typing typing = {.cps = CPS, .gap_s = {0, 1e-3 * *second, 1e-3 * *third},
-                                    .last_words = b->in_full ? 0 : 12};
+            struct typing typing = {
+                .cps = CPS, .gap_s = {0, 1e-3 * *second, 1e-3 * *third}, .last_words = b->in_full ? 0 : 12};
             bench_step(b, "gaps of %d and %d ms", *second, *third);
             status = play(b, machine, &variants[0], &typing, 100 + round * GAPS + pair, &played, err);
             for (int i = 1; i < TURNS && !status; i++) {
@@ -255,12 +260,14 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
 {
     enum { WORDS = 6, SPEEDS = 2, TYPIST_VARIANTS = 5 };
     static const int words_a_minute[SPEEDS] = {100, 40};
-    bench_table *t = bench_new_table(b, "typed",
-                                     "the last 6 words of each message typed live, a word being 5 characters; the others "
-                                     "stand there before the clock starts",
-                                     "words_a_minute|typed|pipeline|speculation",
-                                     "TTFT:ms|evaluated_after_Enter:tokens|transfer:ms|decode:tok/s|turn:ms|three_turns:ms|"
-                                     "suffix_evaluations:|ahead:tokens/key|wasted:tokens/key", err);
+    bench_table *t =
+        bench_new_table(b, "typed",
+                        "the last 6 words of each message typed live, a word being 5 characters; the others "
+                        "stand there before the clock starts",
+                        "words_a_minute|typed|pipeline|speculation",
+                        "TTFT:ms|evaluated_after_Enter:tokens|transfer:ms|decode:tok/s|turn:ms|three_turns:ms|"
+                        "suffix_evaluations:|ahead:tokens/key|wasted:tokens/key",
+                        err);
     if (!t) return err->code;
     tdm_status status = TDM_OK;
     bool dropped[SPEEDS][2][TYPIST_VARIANTS] = {0};
@@ -270,8 +277,8 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
             int v = kind % TYPIST_VARIANTS, streams = kind / TYPIST_VARIANTS % 2, speed = kind / TYPIST_VARIANTS / 2;
             bool *drop = &dropped[speed][streams][v];
             const struct variant *variant = &variants[v];
-            struct typing typing = {.cps = words_a_minute[speed] * 5 / 60.0, .last_words = WORDS,
-                                    .while_it_streams = streams};
+            struct typing typing = {
+                .cps = words_a_minute[speed] * 5 / 60.0, .last_words = WORDS, .while_it_streams = streams};
             const char *when = streams ? "while it streams" : "after the reply";
             if (round == 0 && !bench_fits(b)) *drop = true;
             if (round == 0 && *drop)
@@ -282,8 +289,8 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
                        tdm_pipeline_name(variant->pipeline), level_name(variant));
             status = play(b, machine, variant, &typing, 500 + round, &played, err);
             if (status) break;
-            int row = bench_table_row(t, "%d|%s|%s|%s", words_a_minute[speed], when, tdm_pipeline_name(variant->pipeline),
-                                      level_name(variant));
+            int row = bench_table_row(t, "%d|%s|%s|%s", words_a_minute[speed], when,
+                                      tdm_pipeline_name(variant->pipeline), level_name(variant));
             double total = 0;
             for (int i = 0; i < TURNS; i++) {
                 const tdm_turn_stats *s = &played.stats[i];
@@ -310,8 +317,7 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
 tdm_status bench_turns(bench *b, tdm_error *err)
 {
     tdm_machine *machine;
-    if (b->in_full)
-        fprintf(stderr, "turns in full takes some %d minutes a model; --budget shortens it\n", 70);
+    if (b->in_full) fprintf(stderr, "turns in full takes some %d minutes a model; --budget shortens it\n", 70);
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
     if (status) return status;
     bench_part(b, 0.5);

@@ -193,10 +193,11 @@ tdm_status bench_interference(bench *b, tdm_error *err)
 {
     struct interference x = {0};
     tdm_ids ids = {0};
-    x.t = bench_new_table(b, "",
-                          "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
-                          "round (alone: of a unit that has all cores; followed: of not followed)",
-                          "work|lending", "speed:tok/s|kept:|lag_max:tokens", err);
+    x.t = bench_new_table(
+        b, "",
+        "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
+        "round (alone: of a unit that has all cores; followed: of not followed)",
+        "work|lending", "speed:tok/s|kept:|lag_max:tokens", err);
     tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->model, 0, PREFILL_LENGTH, &ids, err) : err->code;
     if (!status) status = bench_machine(b, &x.machine, true, err);
     int context = PREFILL_LENGTH + reply_tokens(b);
@@ -249,7 +250,8 @@ static tdm_status crossover_split(bench *b, bench_table *t, int cores, const tdm
     for (int i = 0; i < LENGTHS && !status; i++)
         for (int u = 0; u < TDM_UNITS && !status; u++) {
             double took;
-            bench_step(b, "%d tokens, %s unit of %d cores", crossover_lengths[i], u ? "decode" : "prefill", sets[u].count);
+            bench_step(b, "%d tokens, %s unit of %d cores", crossover_lengths[i], u ? "decode" : "prefill",
+                       sets[u].count);
             if (round == 0 && i == 0) status = prefill_ms(session[u], ids, crossover_lengths[0], &took, err);
             if (!status) status = prefill_ms(session[u], ids, crossover_lengths[i], &took, err);
             int row = bench_table_row(t, "%d|%d", cores, crossover_lengths[i]);
