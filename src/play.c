@@ -355,7 +355,7 @@ static tdm_status open_all(player *p, tdm_error *err)
     if (status) return status;
     settings_chat_options(&p->settings, o, p->model);
     p->settings.prefill_model = p->prefill_model;
-    p->settings.ignore_eos = true;
+    p->settings.ignore_eos = p->settings.hash_logits = true;
     p->settings.max_tokens = p->script.max_tokens;
     if (p->script.temperature >= 0) p->settings.sampling.temperature = (float)p->script.temperature;
     if (!options_given(o, OPTION_SEED)) p->settings.sampling.seed = p->script.seed;
