@@ -9,7 +9,9 @@
 #include "engine/kernel/layout.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-#ifdef __clang__
+#ifdef SET_PLAIN_LOOPS /* where tiles are loops over one lane: unrolled they only take the compiler minutes */
+#define UNROLL
+#elif defined __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 32")

@@ -11,6 +11,7 @@
 #include "engine/kernel/layout.h"
 #include "engine/model/half.h"
 
+#define SET_PLAIN_LOOPS
 enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
