@@ -481,8 +481,8 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *arg
         return 0;
     }
     switch (type) {
+    case MD_TEXT_SOFTBR: /* models end the lines of poems and addresses so, and mean it */
     case MD_TEXT_BR: put(r, r->in_table ? " " : "\n", 1, source_of(r, NULL), current_style(r)); break;
-    case MD_TEXT_SOFTBR: put(r, " ", 1, source_of(r, NULL), current_style(r)); break;
     case MD_TEXT_ENTITY: entity(r, text, len); break;
     default:
         for (size_t at = 0; at < len;) { /* tabs and newlines within a leaf are blanks */

@@ -124,7 +124,7 @@ void sample_init(struct sample *s)
                                                  .seconds = 7.1};
     turn(s, VIEW_USER, "What is a checkpoint?");
     turn(s, VIEW_ASSISTANT,
-         "A checkpoint is a copy of the model's state at one place of the conversation.\n"
+         "A checkpoint is a copy of the model's state at one place of the conversation. "
          "The state of these models can't be cut back, only restored, so Tandem keeps:\n\n"
          "- one at the end of every turn,\n- one at the start of your draft,\n"
          "- one before the words that open a reply.\n\n"

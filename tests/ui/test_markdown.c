@@ -33,7 +33,7 @@ static void check_render(const char *text, int width, const char *expected)
 TEST(paragraphs_and_lists)
 {
     check_render("Hello *big*\nworld.\n\n- one two three four\n- two\n  - inner\n\nEnd", 20,
-                 "Hello big world.\n\n  - one two three\n    four\n  - two\n    - inner\n\nEnd\n");
+                 "Hello big\nworld.\n\n  - one two three\n    four\n  - two\n    - inner\n\nEnd\n");
     check_render("3. three\n4. four\n", 20, "  3. three\n  4. four\n");
     check_render("- [ ] open\n- [x] done\n", 20, "  [ ] open\n  [x] done\n");
     check_render("- a\n\n- b\n", 20, "  - a\n\n  - b\n");
@@ -42,7 +42,7 @@ TEST(paragraphs_and_lists)
 TEST(blocks)
 {
     check_render("# Title\n\n> quoted words here\n> more\n\n---\n", 16,
-                 "Title\n\n| quoted words\n| here more\n\n----------------\n");
+                 "Title\n\n| quoted words\n| here\n| more\n\n----------------\n");
     check_render("a [link](http://x.y) b <http://z.w>\n", 60, "a link (http://x.y) b http://z.w\n");
     check_render("~~gone~~ &amp; &#65; <b>\n", 60, "~~gone~~ & A <b>\n");
 }
