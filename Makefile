@@ -43,6 +43,7 @@ ISA_i8mm   := -O3 -march=armv8.2-a+dotprod+i8mm
 
 find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 TEST_LIBS_test_term := -lvterm
+TEST_LIBS_test_tui := -lvterm
 
 X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_vnni.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c

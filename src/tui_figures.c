@@ -164,8 +164,8 @@ static void read_sensors(tui_figures *f, int64_t now)
             if (at == &f->power) at->value += found[i].value;
             else if (found[i].value > at->value) at->value = found[i].value;
             at->valid = true;
-        } else if (at == &f->power && !at->valid) {
-            snprintf(f->reason, sizeof f->reason, "%s", found[i].reason);
+        } else if (at == &f->power && !at->valid && !f->remedy[0]) { /* the reason that can be helped */
+            if (at->why != f->reason || found[i].remedy[0]) snprintf(f->reason, sizeof f->reason, "%s", found[i].reason);
             at->why = f->reason;
             if (found[i].remedy[0]) snprintf(f->remedy, sizeof f->remedy, "^X w shows the command that allows it");
         }

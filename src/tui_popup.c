@@ -45,12 +45,53 @@ static void add(tui *t, const char *key, const char *text, size_t n, const char 
 
 /* ---- Pages ----------------------------------------------------------------------------------------------------- */
 
+/* Where a line of at most `cols` columns ends: at a blank, if there is one late enough. */
+static size_t line_end(const char *text, size_t n, int cols)
+{
+    size_t at = 0, blank = 0;
+    int col = 0;
+    while (at < n) {
+        struct width_glyph glyph;
+        size_t step = width_next(text + at, n - at, &glyph);
+        if (col + glyph.width > cols) return blank > n / 4 && blank > (size_t)cols / 3 ? blank : at ? at : step;
+        if (text[at] == ' ') blank = at + 1;
+        col += glyph.width;
+        at += step;
+    }
+    return n;
+}
+
+/* Below a table's right column, if the line looks like one: behind the first gap of two blanks; else two columns. */
+static int hanging(const char *text, size_t n, int cols)
+{
+    size_t at = strspn(text, " ");
+    while (at + 1 < n && !(text[at] == ' ' && text[at + 1] == ' ')) at++;
+    while (at < n && text[at] == ' ') at++;
+    return at < n && (int)at < cols / 2 ? (int)at : 2;
+}
+
+/* A line of any length as rows of the page. */
+static void add_wrapped(tui *t, const char *text, size_t n, int cols)
+{
+    char row[600];
+    int indent = hanging(text, n, cols);
+    size_t end = line_end(text, n, cols);
+    add(t, NULL, text, end, NULL);
+    for (text += end, n -= end; n; text += end, n -= end) {
+        end = line_end(text, n, cols - indent);
+        int length = snprintf(row, sizeof row, "%*s%.*s", indent, "", (int)end, text);
+        if (length > 0) add(t, NULL, row, (size_t)length < sizeof row ? (size_t)length : sizeof row - 1, NULL);
+    }
+}
+
 void tui_popup_page(tui *t, const char *title, const char *text)
 {
+    const struct layout *l = screen_layout(t->screen);
+    int cols = (l->form == VIEW_FORM_FULL ? t->canvas->cols : l->rule.cols) - 4;
     open_popup(t, TUI_POPUP_PAGE, title);
     while (*text) {
         size_t n = strcspn(text, "\n");
-        add(t, NULL, text, n, NULL);
+        add_wrapped(t, text, n, cols < 16 ? 16 : cols);
         text += n + (text[n] == '\n');
     }
 }

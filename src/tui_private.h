@@ -60,6 +60,7 @@ typedef struct {
     enum view_ttft_kind kind;
     int64_t enter_ns;        /* the running turn's clock */
     bool waits_for_glyph;
+    int after_enter;         /* tokens of the running or last turn that are read after Enter */
 } tui_turns;
 
 /* ---- Loading --------------------------------------------------------------------------------------------------- */

@@ -209,6 +209,8 @@ void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind)
     t->answered_until_ns = 0;
     tui_figures_enter(t, enter_ns);
     tui_turns_sync(t);
+    bool reads = t->status.phase == TDM_READING && t->status.reading_total > t->status.reading_done;
+    t->turns.after_enter = reads ? (int)(t->status.reading_total - t->status.reading_done) : 0;
 }
 
 static void on_reply(tui *t, const tdm_event *e)
@@ -273,6 +275,7 @@ static void on_end(tui *t, const tdm_event *e)
         turn->enter_ns = e->stats.enter_ns;
         set_stats(turn, &e->stats);
         t->turns.kind = kind_of(e->stats.kind);
+        t->turns.after_enter = (int)e->stats.after_enter;
         t->view.status.ttft_ms = turn->v.stats.ttft_ms;
         if (e->stats.first_id_ns)
             tui_figures_turn(t, &e->stats, turn->v.stats.ttft_ms, kind_of(e->stats.kind));

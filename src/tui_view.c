@@ -69,7 +69,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->draft_tokens = (int)s->draft_tokens;
     v->room_tokens = (int)(s->context_size > s->context_used ? s->context_size - s->context_used : 0);
     v->ttft_kind = t->turns.waits_for_glyph ? VIEW_TTFT_NONE : t->turns.kind;
-    v->read_after_enter = (int)t->app.last.after_enter;
+    v->read_after_enter = t->turns.after_enter;
     v->answered = now < t->answered_until_ns;
     v->tok_s = s->phase == TDM_IDLE ? t->app.last.decode_tps : s->decode_tps;
     v->pace = c.pace_tps;

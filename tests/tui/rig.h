@@ -1,0 +1,36 @@
+/* The program in a pseudo-terminal, read through a real terminal emulation (libvterm). Everything waits on what is on
+ * the screen; nothing sleeps. One program at a time. */
+#ifndef TANDEM_TESTS_TUI_RIG_H
+#define TANDEM_TESTS_TUI_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Starts $TANDEM with the arguments (NULL-terminated, without the program's name) in a terminal of that size and kind,
+ * its state below `home`. */
+bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments);
+
+void rig_type(const char *bytes);
+void rig_type_n(const char *bytes, size_t n);
+void rig_resize(int rows, int cols);
+void rig_kill(int number);
+
+/* Takes what the program writes until the screen shows the text (within one row), or does not any more. False when
+ * that did not happen in a minute or the program ended: the screen is printed then. */
+bool rig_wait(const char *text);
+bool rig_wait_gone(const char *text);
+/* Whether it shows it now; rig_row also where. */
+bool rig_shows(const char *text);
+int rig_row(const char *text); /* -1: nowhere */
+/* Takes what comes within some milliseconds (random keys only: nothing to wait for). False when the program ended. */
+bool rig_take(int ms);
+
+/* Waits for the program's end and closes the terminal; its wait status. The screen stays readable. */
+int rig_end(void);
+/* Whether the alternate screen is on. */
+bool rig_alternate(void);
+/* Whether the terminal's line discipline is as it was before the program (canonical, with echo). */
+bool rig_cooked(void);
+
+#endif

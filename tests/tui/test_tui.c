@@ -1,0 +1,249 @@
+/* The full-screen front end, end to end: keys into a pseudo-terminal, the built-in model behind it, the screen read
+ * through a terminal emulation. */
+#include "tests/check.h"
+#include "tests/tui/rig.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static const char *const greedy[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", NULL};
+
+#define START() REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"))
+#define LEAVE()                                                                                                        \
+    do {                                                                                                               \
+        rig_type("\x04");                                                                                              \
+        int ended = rig_end(); \
+        CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0); \
+        CHECK(!rig_alternate());                                                                                       \
+        CHECK(rig_cooked());                                                                                           \
+    } while (0)
+
+TEST(chat)
+{
+    START();
+    CHECK(rig_shows("nothing leaves it"));
+    rig_type("Why is the sky blue?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_wait("LENGTH | cold"));
+    CHECK(!rig_shows("nothing leaves it"));
+    LEAVE();
+    CHECK(rig_shows("tandem: 'Why is the sky blue?', 1 turn"));
+}
+
+TEST(typed_while_loading_and_sent)
+{
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
+    CHECK(rig_wait("Enter sends")); /* from here on Enter is told from a newline */
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("read before Enter"));
+    LEAVE();
+}
+
+TEST(queue_take_back_and_cut)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Tell me a story.\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("first line\r");
+    CHECK(rig_wait("queued: first line"));
+    rig_type("second line\r");
+    CHECK(rig_wait("queued: first line"));
+    rig_type("\033[A"); /* Up on the empty draft takes it back */
+    CHECK(rig_wait("second line"));
+    CHECK(rig_wait_gone("queued:"));
+    rig_type("\x15");
+    CHECK(rig_wait_gone("second line"));
+    rig_type("\x15now this\r");
+    CHECK(rig_wait("queued:"));
+    rig_type("\x18\r"); /* Ctrl-X Enter */
+    CHECK(rig_wait_gone("queued:"));
+    CHECK(rig_wait("> "));
+    CHECK(rig_wait("| cut"));
+    rig_type("\x03");
+    CHECK(rig_wait("STOPPED"));
+    CHECK(rig_shows("/continue goes on"));
+    LEAVE();
+}
+
+TEST(resized_while_streaming)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky"));
+    rig_resize(40, 120);
+    CHECK(rig_wait("UNITS"));
+    rig_resize(14, 50);
+    CHECK(rig_wait_gone("UNITS"));
+    CHECK(rig_wait("prefill"));
+    rig_resize(4, 15);
+    CHECK(rig_wait("too small"));
+    rig_resize(24, 80);
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_shows("> Why is the sky blue?"));
+    CHECK(rig_shows("The sky is blue"));
+    LEAVE();
+}
+
+TEST(paste_of_200_kb)
+{
+    enum { SIZE = 200 << 10 };
+    char *text = malloc(SIZE + 32);
+    REQUIRE(text);
+    START();
+    strcpy(text, "\033[200~");
+    size_t n = strlen(text);
+    while (n < SIZE) n += (size_t)sprintf(text + n, "line %zu of it\n", n);
+    strcpy(text + n, "\033[201~");
+    rig_type_n(text, strlen(text));
+    free(text);
+    CHECK(rig_wait("[too long]"));
+    rig_type("\r");
+    CHECK(rig_wait("2,048") || rig_wait("2048"));
+    CHECK(rig_shows("[too long]")); /* refused: the draft is kept */
+    rig_type("\x03");
+    CHECK(rig_wait_gone("[too long]"));
+    LEAVE();
+}
+
+TEST(commands_and_pages)
+{
+    START();
+    rig_type("/helq\r");
+    CHECK(rig_wait("help"));
+    CHECK(rig_shows("> /helq")); /* the draft stays */
+    rig_type("\x7fp\r");
+    CHECK(rig_wait("/sessions"));
+    rig_type("q");
+    CHECK(rig_wait_gone("/sessions"));
+    rig_type("/set follow nonsense\r");
+    CHECK(rig_wait("expected one of"));
+    rig_type("/set temp 0.5\r");
+    CHECK(rig_wait("temp               0.5"));
+    rig_type("/monitor off\r");
+    CHECK(rig_wait_gone("prefill"));
+    rig_type("\033OP"); /* F1 */
+    CHECK(rig_wait("new line"));
+    rig_type("\033");
+    CHECK(rig_wait_gone("new line"));
+    rig_type("/etc/hosts says\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("\x03");
+    LEAVE();
+}
+
+TEST(search_and_browse)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/find rainbow\r");
+    CHECK(rig_wait_gone("> /find"));
+    rig_type("\x18" "b");
+    CHECK(rig_wait("BROWSE"));
+    rig_type("/zebra\r");
+    CHECK(rig_wait("'zebra' is not in this conversation"));
+    rig_type("y");
+    CHECK(rig_wait("copied"));
+    rig_type("q");
+    CHECK(rig_wait_gone("BROWSE"));
+    LEAVE();
+}
+
+TEST(edit_makes_a_branch)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("a draft");
+    CHECK(rig_wait("> a draft"));
+    rig_type("\x18" "b[[e");
+    CHECK(rig_wait("editing turn 1"));
+    rig_type("\x03");
+    CHECK(rig_wait_gone("editing turn 1"));
+    CHECK(rig_wait("> a draft"));
+    rig_type("\x18" "b[[e");
+    CHECK(rig_wait("editing turn 1"));
+    rig_type("\x15What is the Moon?\r");
+    CHECK(rig_wait("2/2"));
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_wait("> a draft"));
+    CHECK(!rig_shows("> Why is the sky blue?"));
+    rig_type("\x15/branch 1\r");
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_shows("1/2"));
+    LEAVE();
+}
+
+TEST(a_session_goes_on)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    char home[300];
+    snprintf(home, sizeof home, "%s", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_kill(SIGTERM);
+    int left = rig_end();
+    CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
+    CHECK(!rig_alternate() && rig_cooked());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_shows("The sky is blue"));
+    rig_type("/new\r");
+    CHECK(rig_wait_gone("The sky is blue"));
+    rig_type("/sessions\r");
+    CHECK(rig_wait("1 turns"));
+    rig_type("\r");
+    CHECK(rig_wait("The sky is blue"));
+    LEAVE();
+}
+
+TEST(a_crash_restores_the_terminal)
+{
+    START();
+    rig_kill(SIGABRT);
+    int left = rig_end();
+    CHECK(WIFSIGNALED(left) && WTERMSIG(left) == SIGABRT);
+    CHECK(!rig_alternate());
+    CHECK(rig_cooked());
+}
+
+TEST(simple_terminals)
+{
+    REQUIRE(rig_start(check_tmp(), 24, 80, "vt100", greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky is blue"));
+    LEAVE();
+}
+
+TEST(demo)
+{
+    static const char script[] = "{\"max_tokens\": 12, \"temperature\": 0, \"seed\": 1, \"typing_cps\": 200, \"turns\": ["
+                                 "{\"text\": \"Why is the sky blue?\", \"pause\": 0.1},"
+                                 "{\"text\": \"What is the Moonx?\", \"pause\": 0.1, \"speculation\": \"off\", \"events\": "
+                                 "[{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]}]}";
+    char path[300];
+    snprintf(path, sizeof path, "%s/script.json", check_tmp());
+    FILE *out = fopen(path, "w");
+    REQUIRE(out);
+    fputs(script, out);
+    fclose(out);
+    const char *const arguments[] = {"chat", "-c", "2048", "--script", path, NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("> What is the Moon?"));
+    CHECK(rig_wait("reading ahead"));
+    CHECK(rig_wait("private"));
+    rig_type("q");
+    CHECK(rig_wait_gone("reading ahead"));
+    LEAVE();
+}
+
+TEST_MAIN(T(chat), T(typed_while_loading_and_sent), T(queue_take_back_and_cut), T(resized_while_streaming),
+          T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch), T(a_session_goes_on),
+          T(a_crash_restores_the_terminal), T(simple_terminals), T(demo))
