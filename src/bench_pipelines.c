@@ -186,7 +186,7 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
                 tdm_pipeline pipeline = p < PIPELINES ? pipelines[p] : TDM_PIPE_BATCH;
                 char name[48];
                 snprintf(name, sizeof name, "%s%s", tdm_pipeline_name(pipeline), p < PIPELINES ? "" : ", BF16 to Q8_0");
-                if (round == 0 && !bench_fits(b)) dropped[l][p] = true;
+                if (round == 0 && l > 0 && !bench_fits(b)) dropped[l][p] = true;
                 if (round == 0 && dropped[l][p]) bench_left_out(t, "%d tokens, %s", lengths[l], name);
                 if (dropped[l][p]) continue;
                 bench_step(b, "%d tokens, %s", lengths[l], name);

@@ -187,7 +187,7 @@ static void put_tracks(FILE *out, const struct picture *p, int64_t a, int64_t b,
         }
     }
     char line[64];
-    snprintf(line, sizeof line, "%.0f ms", 1e-6 * (double)(b - a));
+    snprintf(line, sizeof line, "%.1f s", 1e-9 * (double)(b - a));
     put_at(out, X1, y - 8, "q", "end", line);
 }
 
