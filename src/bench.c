@@ -29,6 +29,12 @@ bench_table *bench_new_table(bench *b, const char *part, const char *title, cons
     return t;
 }
 
+void bench_tables_done(bench *b)
+{
+    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
+    while (b->n_printed < b->n_tables) bench_report_table(b, b->tables[b->n_printed++]);
+}
+
 bool bench_again_of(bench *b, int round, int runs)
 {
     int64_t now = clock_ns(), took = round ? now - b->round_ns : 0;
@@ -189,13 +195,11 @@ static tdm_status run_suite(bench *b, const struct suite *s, tdm_error *err)
 {
     b->suite = s->name;
     b->round = 0;
-    int first = b->n_tables;
     char before[200];
     bench_host_moment(before, sizeof before);
     tdm_status status = s->run ? s->run(b, err) : run_kernels(b, err);
-    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
     /* What was measured before a failure is shown all the same. */
-    for (int t = first; t < b->n_tables; t++) bench_report_table(b, b->tables[t]);
+    bench_tables_done(b);
     bench_report_suite(b, before);
     return status;
 }
@@ -223,6 +227,7 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
     b->model_name = builtin ? "built-in" : name;
     tdm_status status = load_model(&b->model, b->o, builtin ? NULL : name, &(load_how){0}, err);
     if (status) return status;
+    interrupt_catch(); /* loading has its own way with Ctrl-C */
     tdm_model_describe(b->model, &b->info);
     const struct kernels *k;
     enum panel_kind kind;

@@ -27,7 +27,7 @@ typedef struct bench {
     bench_prompt prompt;
     FILE *json;     /* --json; NULL: none */
     bench_table *tables[BENCH_TABLES];
-    int n_tables;
+    int n_tables, n_printed;
     char *timelines[8]; /* SVG texts of conversations, see bench_svg.h */
     char timeline_names[8][96];
     int n_timelines;
@@ -53,6 +53,9 @@ bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_through
 /* A table of the running suite and model; NULL without memory (fills err). */
 bench_table *bench_new_table(bench *b, const char *part, const char *title, const char *parameters,
                              const char *measures, tdm_error *err);
+
+/* Prints the tables made so far: they get no more rows. */
+void bench_tables_done(bench *b);
 
 /* Is there to be a round number `round` (from 0)? At least 3, at most `runs`, else while time is left for one as long
  * as the last. */

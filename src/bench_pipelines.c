@@ -8,6 +8,7 @@
 #include "engine/turn/pipeline.h"
 #include "src/bench.h"
 #include "src/bench_talk.h"
+#include "src/interrupt.h"
 #include "src/load.h"
 
 struct turn {
@@ -156,7 +157,9 @@ static tdm_status open_wider(bench *b, tdm_model **out, tdm_error *err)
         return TDM_OK;
     snprintf(name, sizeof name, "%.*s%s", (int)n - 5, b->model_name, wide);
     bench_step(b, "opening %s", name);
-    return load_model(out, b->o, name, &(load_how){0}, err);
+    tdm_status status = load_model(out, b->o, name, &(load_how){0}, err);
+    interrupt_catch(); /* loading has its own way with Ctrl-C */
+    return status;
 }
 
 tdm_status bench_ttft(bench *b, tdm_error *err)

@@ -26,7 +26,7 @@ static tdm_status through(int fd, char *bytes, size_t n, bool write, tdm_error *
     return TDM_OK;
 }
 
-enum { H_MOVE, H_BRIDGE, H_SAVE, H_READ, H_RESTORE, H_SIZE };
+enum { H_BRIDGE, H_MOVE, H_SAVE, H_READ, H_RESTORE, H_SIZE };
 
 static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *to, bool keep, size_t length,
                       tdm_error *err)
@@ -71,7 +71,7 @@ tdm_status bench_handover(bench *b, tdm_error *err)
     enum { LENGTHS = sizeof lengths / sizeof *lengths };
     tdm_machine *machine;
     bench_table *t = bench_new_table(b, "", "bringing a state to the other unit: in memory, and through the bridge",
-                                     "tokens", "in_memory:ms|bridge:ms|save:ms|read:ms|restore:ms|state:MB", err);
+                                     "tokens", "bridge:ms|in_memory:ms|save:ms|read:ms|restore:ms|state:MB", err);
     if (!t) return err->code;
     int context = bench_context(b), n = 0;
     while (n < LENGTHS && lengths[n] <= context && !(b->quick && lengths[n] > 4096)) n++;

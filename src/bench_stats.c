@@ -42,6 +42,12 @@ char *bench_number(double value, char out[32])
     else if (size >= 99.95)
         figures_number(value, out);
     else
-        snprintf(out, 32, "%.*f", size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size > 0 ? 3 : 0, value);
+        snprintf(out, 32, "%.*f",
+                 size >= 9.995     ? 1
+                 : size >= 0.9995  ? 2
+                 : size >= 0.00995 ? 3
+                 : size > 0        ? 5
+                                   : 0,
+                 value);
     return out;
 }

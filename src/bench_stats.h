@@ -27,7 +27,7 @@ bench_ratio bench_ratio_of(const bench_summary *above, const bench_summary *belo
 /* "9.3x", or "no ratio: ..." with the reason. Returns out. */
 char *bench_ratio_text(const bench_ratio *r, char *out, size_t room);
 
-/* Three digits or so, thousands separated: "0.934", "9.31", "93.1", "931", "9,310". Returns out. */
+/* Three digits or so, thousands separated: "0.00042", "0.934", "9.31", "93.1", "931", "9,310". Returns out. */
 char *bench_number(double value, char out[32]);
 
 #endif

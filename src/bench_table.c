@@ -90,20 +90,27 @@ void bench_table_note(bench_table *t, const char *format, ...)
 
 enum { COLUMNS = BENCH_PARAMETERS + BENCH_MEASURES + 1, CELL = 72 };
 
+/* Names are shown with blanks. */
+static void spaced(char *name)
+{
+    for (; *name; name++)
+        if (*name == '_') *name = ' ';
+}
+
 /* Column c's heading (row -1) or cell: parameters, measures, at last the number of runs. */
 static void cell_text(const bench_table *t, int row, int c, char out[CELL])
 {
     out[0] = 0;
     if (c < t->n_parameters) {
         snprintf(out, CELL, "%s", row < 0 ? t->parameter[c].name : t->rows[row].parameter[c]);
-        for (char *u = out; row < 0 && *u; u++)
-            if (*u == '_') *u = ' ';
+        if (row < 0) spaced(out);
         return;
     }
     c -= t->n_parameters;
     if (c < t->n_measures) {
         if (row < 0) {
             snprintf(out, CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "", t->measure[c].unit);
+            spaced(out);
             return;
         }
         bench_summary s = bench_table_cell(t, row, c);

@@ -9,7 +9,15 @@
 #include "src/bench_talk.h"
 #include "src/load.h"
 
-enum { TURNS = 3, MESSAGE_TOKENS = 74, REPLY_TOKENS = 100, QUICK_REPLY_TOKENS = 24, WARM_TURNS = 30, OTHER_TURNS = 6 };
+enum {
+    TURNS = 3,
+    MOST_TURNS = 5,
+    MESSAGE_TOKENS = 74,
+    REPLY_TOKENS = 100,
+    QUICK_REPLY_TOKENS = 24,
+    WARM_TURNS = 30,
+    OTHER_TURNS = 6
+};
 #define CPS 30.0
 
 struct variant {
@@ -28,14 +36,15 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 
 /* How a conversation is typed. */
 struct typing {
-    double cps, gap_s[TURNS];
+    int turns;
+    double cps, gap_s[MOST_TURNS];
     int last_words; /* typed live; the rest stands there before. 0: all */
     bool while_it_streams;
 };
 
 struct played {
-    tdm_turn_stats stats[TURNS];
-    size_t typed[TURNS]; /* characters */
+    tdm_turn_stats stats[MOST_TURNS];
+    size_t typed[MOST_TURNS]; /* characters */
 };
 
 static const char *level_name(const struct variant *v)
@@ -84,7 +93,8 @@ static tdm_status play_turn(bench *b, bench_talk *talk, int turn, const char *te
     }
     if (!status) status = bench_talk_send(talk, text, err);
     /* The reply before may only have ended now: its figures are taken when the wait sees it. */
-    if (!status && !(turn + 1 < TURNS && typing->while_it_streams)) status = bench_talk_wait_ended(talk, turn + 1, err);
+    if (!status && !(turn + 1 < typing->turns && typing->while_it_streams))
+        status = bench_talk_wait_ended(talk, turn + 1, err);
     return status;
 }
 
@@ -100,14 +110,15 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     o.kv = o.prefill_kv = load_kv(b->o);
     bench_talk talk;
     tdm_status status = bench_talk_open(&talk, b->model, machine, &o, (uint64_t)seed, err);
-    for (int turn = 0; turn < TURNS && !status; turn++) {
+    for (int turn = 0; turn < typing->turns && !status; turn++) {
         char *text = NULL;
-        status = bench_prompt_message(&b->prompt, b->model, 97 * (TURNS * seed + turn), MESSAGE_TOKENS, &text, err);
+        status =
+            bench_prompt_message(&b->prompt, b->model, 97 * (MOST_TURNS * seed + turn), MESSAGE_TOKENS, &text, err);
         if (!status) status = play_turn(b, &talk, turn, text, v, typing, out, err);
         free(text);
     }
-    if (!status) status = bench_talk_wait_ended(&talk, TURNS, err);
-    int path[2 * TURNS], n = status ? 0 : tdm_chat_path(talk.chat, path, 2 * TURNS);
+    if (!status) status = bench_talk_wait_ended(&talk, typing->turns, err);
+    int path[2 * MOST_TURNS], n = status ? 0 : tdm_chat_path(talk.chat, path, 2 * MOST_TURNS);
     for (int i = 1; i < n && !status; i += 2) {
         tdm_node node;
         status = tdm_chat_node(talk.chat, path[i], &node, err);
@@ -115,7 +126,8 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
         out->stats[i / 2] = node.stats;
         tdm_node_free(&node);
     }
-    if (!status && n != 2 * TURNS) status = error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
+    if (!status && n != 2 * typing->turns)
+        status = error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
     bench_talk_close(&talk);
     return status;
 }
@@ -182,7 +194,8 @@ static tdm_status pipelines(bench *b, tdm_machine *machine, tdm_error *err)
                                      "warm_turn:ms|three_turns:ms|lag_max:tokens",
                                      err);
     if (!t) return err->code;
-    const struct typing typing = {.cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = b->in_full ? 0 : 12};
+    const struct typing typing = {
+        .turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = b->in_full ? 0 : 12};
     if (typing.last_words)
         bench_table_note(t, "within a budget only the last %d words are typed live; the others stand there before",
                          typing.last_words);
@@ -216,7 +229,7 @@ static tdm_status pipelines(bench *b, tdm_machine *machine, tdm_error *err)
 static tdm_status gaps(bench *b, tdm_machine *machine, tdm_error *err)
 {
     static const int gap_ms[] = {0, 100, 300, 1000};
-    enum { GAPS = 4 };
+    enum { GAPS = MOST_TURNS - 1 };
     char title[200];
     snprintf(
         title, sizeof title,
@@ -228,27 +241,26 @@ static tdm_status gaps(bench *b, tdm_machine *machine, tdm_error *err)
                                      "decode:tok/s",
                                      err);
     if (!t) return err->code;
+    for (int i = 0; i < GAPS; i++) bench_table_row(t, "%d", gap_ms[i]);
     tdm_status status = TDM_OK;
     struct played played;
-    for (int round = 0; !status && bench_again_of(b, round, b->in_full ? WARM_TURNS / 2 : b->runs); round++)
-        for (int pair = 0; pair < GAPS && !status;
-             pair++) { /* each gap once as the second and once as the third turn */
-            const int *second = &gap_ms[pair], *third = &gap_ms[(pair + 1 + round % (GAPS - 1)) % GAPS];
-            struct typing typing = {
-                .cps = CPS, .gap_s = {0, 1e-3 * *second, 1e-3 * *third}, .last_words = b->in_full ? 0 : 12};
-            bench_step(b, "gaps of %d and %d ms", *second, *third);
-            status = play(b, machine, &variants[0], &typing, 100 + round * GAPS + pair, &played, err);
-            for (int i = 1; i < TURNS && !status; i++) {
-                const tdm_turn_stats *s = &played.stats[i];
-                int row = bench_table_row(t, "%d", i == 1 ? *second : *third);
-                bench_table_add(t, row, 0, ttft(s));
-                bench_table_add(t, row, 1, s->after_enter);
-                bench_table_add(t, row, 2, s->handover_ms);
-                bench_table_add(t, row, 3, s->wasted);
-                bench_table_add(t, row, 4, s->lag_max);
-                bench_table_add(t, row, 5, s->decode_tps);
-            }
+    for (int round = 0; !status && bench_again_of(b, round, b->in_full ? WARM_TURNS : b->runs); round++) {
+        /* A conversation with every gap once, in another order each time: later turns have longer histories. */
+        struct typing typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = b->in_full ? 0 : 12};
+        for (int i = 0; i < GAPS; i++) typing.gap_s[1 + i] = 1e-3 * gap_ms[(i + round) % GAPS];
+        bench_step(b, "a conversation with gaps of 0 to 1000 ms");
+        status = play(b, machine, &variants[0], &typing, 100 + round, &played, err);
+        for (int i = 0; i < GAPS && !status; i++) {
+            const tdm_turn_stats *s = &played.stats[1 + i];
+            int row = bench_table_row(t, "%d", gap_ms[(i + round) % GAPS]);
+            bench_table_add(t, row, 0, ttft(s));
+            bench_table_add(t, row, 1, s->after_enter);
+            bench_table_add(t, row, 2, s->handover_ms);
+            bench_table_add(t, row, 3, s->wasted);
+            bench_table_add(t, row, 4, s->lag_max);
+            bench_table_add(t, row, 5, s->decode_tps);
         }
+    }
     if (!b->in_full)
         bench_table_note(t, "within a budget only the last 12 words are typed live; the others stand there before");
     return status;
@@ -280,7 +292,7 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
             struct typing typing = {
                 .cps = words_a_minute[speed] * 5 / 60.0, .last_words = WORDS, .while_it_streams = streams};
             const char *when = streams ? "while it streams" : "after the reply";
-            if (round == 0 && kind > 1 && !bench_fits(b)) *drop = true;
+            if (round == 0 && !bench_fits(b)) *drop = true;
             if (round == 0 && *drop)
                 bench_left_out(t, "%d words a minute, %s, %s %s", words_a_minute[speed], when,
                                tdm_pipeline_name(variant->pipeline), level_name(variant));
@@ -322,8 +334,10 @@ tdm_status bench_turns(bench *b, tdm_error *err)
     if (status) return status;
     bench_part(b, 0.5);
     status = pipelines(b, machine, err);
+    bench_tables_done(b);
     bench_part(b, 0.5);
     if (!status) status = gaps(b, machine, err);
+    bench_tables_done(b);
     bench_part(b, 1);
     if (!status) status = typists(b, machine, err);
     tdm_machine_close(machine);

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# `tandem bench` as a user calls it: wrong uses, JSON, Markdown and charts, on a small model so that it takes moments.
+set -u
+program=$(realpath "${TANDEM:-build/tandem}")
+tmp=$(mktemp -d /tmp/tandem-bench-XXXXXX)
+trap 'rm -rf "$tmp"' EXIT
+export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
+tiny=tests/goldens/tiny-a
+
+check() { # name, then a condition's command
+    local name=$1
+    shift
+    if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
+}
+refuses() { # name, a word of the message, arguments...
+    local name=$1 word=$2
+    shift 2
+    "$program" bench "$@" >"$tmp/out" 2>"$tmp/err"
+    check "$name" test "$?" = 2 -a -n "$(grep -F -- "$word" "$tmp/err")"
+}
+
+refuses unknown_suite "there are:" nonsense
+refuses no_pace "unknown option '--pace'" power --pace 3
+refuses bad_budget "--budget" power --budget soon
+refuses few_runs "3 to 10000" power --runs 2
+refuses bad_list "--prompt-tokens" model -m $tiny -p 32,x --budget 1s
+
+"$program" bench handover dispatch -m $tiny --runs 3 --quick --budget 1s --json "$tmp/rows.json" --svg "$tmp/charts" --md \
+    >"$tmp/out" 2>"$tmp/err"
+check runs_to_the_end test "$?" = 0
+check tells_machine_and_command grep -q "^    tandem bench handover dispatch -m $tiny" "$tmp/out"
+check prints_markdown grep -q '^| tokens | bridge ms | in memory ms |' "$tmp/out"
+check names_what_is_left_out grep -q 'left out: 32768 tokens' "$tmp/out"
+rows=$(wc -l <"$tmp/rows.json")
+whole=$(grep -cE '^\{ *"suite".*"model".*"measure".*"n".*"median".*"p5".*"p95".*"unit"' "$tmp/rows.json")
+check every_row_is_an_object test "$rows" -gt 10 -a "$rows" = "$whole"
+check at_least_three_runs test -z "$(grep -E '"n": ?[12],' "$tmp/rows.json")"
+check draws_charts test "$(grep -l '^</svg>' "$tmp"/charts/*.svg | wc -l)" = 2
