@@ -130,10 +130,10 @@ tdm_status bench_model_speed(bench *b, tdm_error *err)
     snprintf(title, sizeof title, "prefill; peak: %s arithmetic on registers, measured just before on the same cores",
              kinds[kind]);
     bench_table *prefills =
-        bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", "prefill:tok/s|of_peak:", err);
+        bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", "prefill:tok/s|of_peak:x", err);
     bench_table *decodes =
         bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
-                        "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:|limit:GB/s", err);
+                        "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:x|limit:GB/s", err);
     if (!prefills || !decodes) return err->code;
     int most = 0;
     for (int p = 0; p < w.n_prompts; p++) {

@@ -115,8 +115,12 @@ static void cell_text(const bench_table *t, int row, int c, char out[CELL])
         }
         bench_summary s = bench_table_cell(t, row, c);
         char median[32], low[32], high[32];
+        double spread = s.median > 0 ? 0.5 * (s.p95 - s.p5) / s.median : 0;
+        bool ratio = !strcmp(t->measure[c].unit, "x");
         if (!s.n)
             snprintf(out, CELL, "-");
+        else if (ratio && spread > BENCH_RATIO_LIMIT)
+            snprintf(out, CELL, "no ratio (spread %.0f %%)", 100 * spread);
         else if (s.p5 == s.p95)
             snprintf(out, CELL, "%s", bench_number(s.median, median));
         else

@@ -31,8 +31,8 @@ typedef struct bench_table {
     char notes[BENCH_NOTES][300];
 } bench_table;
 
-/* parameters: "prompt_tokens|pipeline"; measures: "prefill:tok/s|total:ms", the first is the one that charts show. NULL
- * without memory. */
+/* parameters: "prompt_tokens|pipeline"; measures: "prefill:tok/s|total:ms", the first is the one that charts show. A measure
+ * in "x" is a ratio: it is not printed where its spread makes it meaningless (bench_stats.h). NULL without memory. */
 bench_table *bench_table_new(const char *suite, const char *part, const char *model, const char *title,
                              const char *parameters, const char *measures);
 void bench_table_free(bench_table *t);

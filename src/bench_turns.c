@@ -278,7 +278,7 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
                         "stand there before the clock starts",
                         "words_a_minute|typed|pipeline|speculation",
                         "TTFT:ms|evaluated_after_Enter:tokens|transfer:ms|decode:tok/s|turn:ms|three_turns:ms|"
-                        "suffix_evaluations:|ahead:tokens/key|wasted:tokens/key",
+                        "suffix_evaluations:count|ahead:tokens/key|wasted:tokens/key",
                         err);
     if (!t) return err->code;
     tdm_status status = TDM_OK;

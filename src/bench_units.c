@@ -197,7 +197,7 @@ tdm_status bench_interference(bench *b, tdm_error *err)
         b, "",
         "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
         "round (alone: of a unit that has all cores; followed: of not followed)",
-        "work|lending", "speed:tok/s|kept:|lag_max:tokens", err);
+        "work|lending", "speed:tok/s|kept:x|lag_max:tokens", err);
     tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->model, 0, PREFILL_LENGTH, &ids, err) : err->code;
     if (!status) status = bench_machine(b, &x.machine, true, err);
     int context = PREFILL_LENGTH + reply_tokens(b);

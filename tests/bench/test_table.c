@@ -62,6 +62,22 @@ TEST(texts)
     bench_table_free(t);
 }
 
+TEST(ratios)
+{
+    bench_table *t = bench_table_new("suite", "", "m", "title", "a", "kept:x|speed:tok/s");
+    for (int i = 1; i <= 3; i++) {
+        bench_table_add(t, bench_table_row(t, "steady"), 0, 0.9 + 0.01 * i);
+        bench_table_add(t, bench_table_row(t, "wild"), 0, i);
+        bench_table_add(t, bench_table_row(t, "wild"), 1, i);
+    }
+    char *text = printed(t, bench_table_print);
+    CHECK(strstr(text, "0.920 (0.910-0.930)"));
+    CHECK(strstr(text, "no ratio (spread 50 %)"));
+    CHECK(strstr(text, "2.00 (1.00-3.00)")); /* a speed is shown however wild */
+    free(text);
+    bench_table_free(t);
+}
+
 TEST(json)
 {
     bench_table *t = made();
@@ -105,4 +121,4 @@ TEST(chart)
     bench_table_free(t);
 }
 
-TEST_MAIN(T(rows), T(texts), T(json), T(chart))
+TEST_MAIN(T(rows), T(texts), T(ratios), T(json), T(chart))
