@@ -33,13 +33,16 @@ PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/n
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenblas -lm -pthread
 UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 
-ISA_avx2   := -O3 -mavx2 -mfma -mf16c
-ISA_avx512 := -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
+# The unrolled tiles of the vector sets take a sanitizing compiler minutes; what they do is checked for sanitizers in the
+# scalar and reference sets, which are made from the same templates.
+KERNEL_O   ?= $(if $(SANITIZER),-O1 -fno-sanitize=all,-O3)
+ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c
+ISA_avx512 := $(KERNEL_O) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
 ISA_bf16   := $(ISA_avx512) -mavx512bf16
 ISA_vnni   := $(ISA_avx2) -mavxvnni
-ISA_neon   := -O3
-ISA_dotprod := -O3 -march=armv8.2-a+dotprod
-ISA_i8mm   := -O3 -march=armv8.2-a+dotprod+i8mm
+ISA_neon   := $(KERNEL_O)
+ISA_dotprod := $(KERNEL_O) -march=armv8.2-a+dotprod
+ISA_i8mm   := $(KERNEL_O) -march=armv8.2-a+dotprod+i8mm
 
 find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 TEST_LIBS_test_term := -lvterm
