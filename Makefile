@@ -92,12 +92,20 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS) $(TEST_LIBS_$(notdir $*))
 
+# The kernel sets are templates spread out: with every check in them a file takes minutes to compile. Fuzz targets, which
+# try parsers, do without checks in them; other builds without the undefined sanitizer's checks of each pointer, and with
+# calls for the address sanitizer's.
+NO_CHECKS  := -fno-sanitize=all
+FEW_CHECKS := -fno-sanitize=alignment,null,pointer-overflow,object-size $(if $(findstring clang,$(notdir \
+	$(CC))),,--param asan-instrumentation-with-call-threshold=0)
+checks = $(if $(SANITIZER),$(if $(filter engine/kernel/set_%,$(1)),$(if $(findstring fuzzer,$(SANITIZER)),$(NO_CHECKS),$(FEW_CHECKS))))
+
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) $(call isa,$<) $(PKG_CFLAGS) -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
 
 # ---- Generated from the table of options -------------------------------------------------------------------------
 
