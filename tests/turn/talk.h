@@ -1,0 +1,36 @@
+/* What the tests of conversations share: a tiny model on a machine, a chat, and its turns as they ended. */
+#ifndef TANDEM_TESTS_TURN_TALK_H
+#define TANDEM_TESTS_TURN_TALK_H
+
+#include "engine/tandem.h"
+
+enum { TALK_TURNS = 64 };
+
+struct talk {
+    tdm_chat *chat;
+    struct talk_turn {
+        tdm_turn_stats stats;
+        tdm_finish finish;
+        uint64_t text; /* hash of the reply's text when it ended */
+    } turns[TALK_TURNS];
+    int n;             /* that ended; only the first TALK_TURNS are kept */
+    char errors[1024]; /* what error events said, a line each */
+};
+
+/* The smallest model of the goldens with a kernel set (NULL: the best); kept until the program ends. NULL: failed. */
+const tdm_model *talk_model(const char *kernels);
+/* A machine of at most so many cores (0: all); kept likewise. */
+tdm_machine *talk_machine(int threads);
+/* Short replies, a small context, hashes of logits; sampling that looks at everything. */
+tdm_chat_options talk_options(const tdm_model *m);
+
+/* False with a failed check when it can't be opened. */
+bool talk_open(struct talk *t, const char *kernels, int threads, const tdm_chat_options *options);
+void talk_close(struct talk *t);
+void talk_events(struct talk *t);
+/* Waits until so many turns have ended. */
+void talk_until(struct talk *t, int turns);
+/* xorshift: a number below n. */
+uint32_t talk_draw(uint64_t *seed, uint32_t n);
+
+#endif
