@@ -58,13 +58,12 @@ static tdm_status open_chat(app *a, tdm_model *model, tdm_model *prefill_model, 
 tdm_status app_start(app *a, tdm_model *model, char *notice, tdm_error *err)
 {
     const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
-    const char *prefill = options_text(a->o, OPTION_PREFILL_MODEL);
     notice[0] = 0;
     a->model = model;
     tdm_model_describe(model, &a->info);
     if (path && !(a->model_path = strdup(path))) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = set_system_text(a, system, system ? strlen(system) : 0, err);
-    if (!status && prefill) status = load_model(&a->prefill_model, a->o, prefill, &(load_how){0}, err);
+    if (!status) status = load_prefill_model(&a->prefill_model, a->o, path, err);
     if (!status) status = load_machine(&a->machine, a->o, err);
     if (!status) status = open_chat(a, model, a->prefill_model, &a->chat, err);
     if (!status && options_given(a->o, OPTION_RESUME))

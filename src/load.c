@@ -95,6 +95,13 @@ static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t to
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
+/* The kernels of a unit whose kind is this option. */
+static const char *kernels_of(const options *o, option_id kind)
+{
+    const char *name = options_text(o, kind);
+    return name && !strcmp(name, "blas") ? name : options_text(o, OPTION_KERNELS);
+}
+
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err)
 {
     const char *builtin = load_builtin();
@@ -109,7 +116,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         .path = path ? path : builtin,
         .builtin = builtin,
         .hubs = hub_folders(),
-        .kernels = options_text(o, OPTION_KERNELS),
+        .kernels = kernels_of(o, how->prefill ? OPTION_PREFILL_KIND : OPTION_DECODE_KIND),
         .quant = options_text(o, OPTION_QUANT),
         .lm_head = options_text(o, OPTION_LM_HEAD),
         .threads = (int)options_int(o, OPTION_THREADS, 0),
@@ -122,6 +129,15 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
     if (!how->progress) interrupt_release();
     if (line.shown) fputs("\r\x1b[K", stderr);
     return status;
+}
+
+tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err)
+{
+    *out = NULL;
+    const char *other = options_text(o, OPTION_PREFILL_MODEL);
+    const char *mine = kernels_of(o, OPTION_PREFILL_KIND), *its = kernels_of(o, OPTION_DECODE_KIND);
+    if (!other && (mine == its || (mine && its && !strcmp(mine, its)))) return TDM_OK;
+    return load_model(out, o, other ? other : path, &(load_how){.prefill = true}, err);
 }
 
 tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)

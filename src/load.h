@@ -11,12 +11,16 @@ const char *load_builtin(void);
 
 typedef struct {
     bool text_only;        /* no weights */
+    bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind */
     tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;
 } load_how;
 
 /* path NULL: the built-in model; TDM_E_NOT_FOUND with a line on how to get one when there is none. */
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err);
+/* What the prefill unit needs of its own: the model of --prefill-model, or that of `path` once more where --prefill-kind
+ * and --decode-kind differ. *out is NULL where it shares the other's. */
+tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err);
 tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);
 
 /* --kv */

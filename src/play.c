@@ -347,10 +347,10 @@ static tdm_status load_history(player *p, tdm_error *err)
 static tdm_status open_all(player *p, tdm_error *err)
 {
     const options *o = p->o;
-    const char *prefill = options_text(o, OPTION_PREFILL_MODEL);
+    const char *path = options_text(o, OPTION_MODEL);
     tdm_status status = script_read(&p->script, options_text(o, OPTION_SCRIPT), err);
-    if (!status) status = load_model(&p->model, o, options_text(o, OPTION_MODEL), &(load_how){0}, err);
-    if (!status && prefill) status = load_model(&p->prefill_model, o, prefill, &(load_how){0}, err);
+    if (!status) status = load_model(&p->model, o, path, &(load_how){0}, err);
+    if (!status) status = load_prefill_model(&p->prefill_model, o, path, err);
     if (!status) status = load_machine(&p->machine, o, err);
     if (status) return status;
     settings_chat_options(&p->settings, o, p->model);

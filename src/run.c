@@ -213,17 +213,17 @@ static void print_end(const answer *a)
 static tdm_status open_all(answer *a, tdm_error *err)
 {
     const options *o = a->o;
-    const char *prefill = options_text(o, OPTION_PREFILL_MODEL), *system = options_text(o, OPTION_SYSTEM);
+    const char *path = options_text(o, OPTION_MODEL), *system = options_text(o, OPTION_SYSTEM);
     tdm_chat_options c;
     tdm_model_info info;
-    tdm_status status = load_model(&a->model, o, options_text(o, OPTION_MODEL), &(load_how){0}, err);
+    tdm_status status = load_model(&a->model, o, path, &(load_how){0}, err);
     if (status) return status;
     load_notes(a->model);
     tdm_model_describe(a->model, &info);
     settings_chat_options(&c, o, a->model);
     c.speculation = TDM_SPEC_OFF;
     if (c.think && !info.can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
-    if (prefill) status = load_model(&a->prefill_model, o, prefill, &(load_how){0}, err);
+    status = load_prefill_model(&a->prefill_model, o, path, err);
     c.prefill_model = a->prefill_model;
     if (!status) status = load_machine(&a->machine, o, err);
     if (!status) status = tdm_chat_open(&a->chat, a->model, a->machine, &c, err);

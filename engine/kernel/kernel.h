@@ -131,7 +131,7 @@ struct kernels {
 };
 
 /* The set with this name ("reference", "scalar", "avx2", "avx512", "neon"), or with NULL the best that this CPU
- * runs. TDM_E_ARG with the list of names for an unknown one, TDM_E_UNSUPPORTED where the CPU lacks what it needs. */
+ * runs; "blas" is a unit's kind and no choice of the list. TDM_E_ARG with the list of names for an unknown one, TDM_E_UNSUPPORTED where the CPU lacks what it needs. */
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
 /* The sets that this CPU runs, best last; returns how many. */
 int kernels_available(const struct kernels **out, int room);
