@@ -76,6 +76,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     if (status == TDM_OK) {
         text_clear(&c->draft);
         c->draft_held = c->draft_too_long = false;
+        if (c->phase == CHAT_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
     }
     pthread_mutex_unlock(&c->lock);
     return status;

@@ -16,8 +16,6 @@
 enum {
     CONTEXT_MAX = 32768,   /* of the default */
     DISPATCH_MAX = 512,
-    WARM_BUFFERS = 3,      /* states' memory that is touched ahead */
-    WARM_PAGES = 16,
     READY_REST_MS = 400,   /* without a key before the mark says ready */
 };
 
@@ -183,7 +181,7 @@ static tdm_status open_sides(struct tdm_chat *c, const tdm_model *m, tdm_error *
     a->pool = b->pool;
     if (c->two_pools)
         status = pool_new(&a->pool, &sa, a->weights->kernels, (enum kv_type)o->prefill_kv, (uint32_t)o->context, err);
-    if (status == TDM_OK) status = pool_warm(a->pool, WARM_PAGES, WARM_BUFFERS, err);
+    if (status == TDM_OK) status = pool_warm(a->pool, READY_PAGES, READY_BUFFERS, err);
     return status;
 }
 

@@ -71,6 +71,9 @@ struct decoder {
     double seconds_alone, seconds_shared; /* per token, decaying means: prefill idle, prefill at work */
 };
 
+/* Memory of states that lies ready, touched ahead, for the next dispatches, forks and hand-overs. */
+enum { READY_PAGES = 16, READY_BUFFERS = 3 };
+
 enum chat_phase { CHAT_IDLE, CHAT_PROMPT, CHAT_DECODE };
 
 struct tdm_chat {
@@ -98,6 +101,7 @@ struct tdm_chat {
     struct target_cache *targets;
     struct target target;
     struct follower follower;
+    bool dry;                /* there is no memory to be touched ahead */
     bool follower_failed;    /* its last dispatch failed: wait for another target */
 
     enum chat_phase phase;

@@ -67,9 +67,15 @@ static struct target_input target_input(const struct tdm_chat *c)
     };
 }
 
+/* Has the user rested long enough? */
+static bool draft_rests(const struct tdm_chat *c, int64_t now_ns)
+{
+    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->draft_ns >= pause_ns(c);
+}
+
 static void compute_target(struct tdm_chat *c, int64_t now_ns)
 {
-    c->draft_closed = draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->draft_ns >= pause_ns(c);
+    c->draft_closed = draft_rests(c, now_ns);
     struct target_input in = target_input(c);
     tdm_error err;
     if (target_make(c->targets, &in, &c->target, &err)) {
@@ -147,10 +153,28 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
     pthread_mutex_unlock(&c->lock);
 }
 
+static bool runs_dry(const struct tdm_chat *c)
+{
+    struct pool_stats s = pool_stats(c->side[TDM_PREFILL_UNIT].pool);
+    return s.free_pages < READY_PAGES || s.free_buffers < READY_BUFFERS;
+}
+
+static void job_warm(void *ctx, struct team *team, struct activity_span *span)
+{
+    struct tdm_chat *c = ctx;
+    (void)team;
+    (void)span;
+    tdm_status status = pool_warm(c->side[TDM_PREFILL_UNIT].pool, READY_PAGES, READY_BUFFERS, NULL);
+    pthread_mutex_lock(&c->lock);
+    c->dry = status != TDM_OK;
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* What the prefill unit does towards the newest target. */
 static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
-    compute_target(c, now_ns);
+    /* Whatever else changes it computes it at once. */
+    if (c->unfollowed || draft_rests(c, now_ns) != c->draft_closed) compute_target(c, now_ns);
     if (c->phase == CHAT_PROMPT && follower_is_ready(&c->follower, &c->target)) {
         if (!c->decoder.running) hand_over(c);
         return UNIT_IDLE;
@@ -163,6 +187,10 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
     }
     if (draft_counts(c) && c->options.speculation == TDM_SPEC_FULL && !c->draft_closed)
         return c->draft_ns + pause_ns(c);
+    if (c->phase == CHAT_IDLE && !c->dry && runs_dry(c)) {
+        *work = (struct work){.fn = job_warm, .ctx = c, .kind = SPAN_NONE};
+        return UNIT_WORK;
+    }
     pthread_cond_broadcast(&c->settled); /* the pause may have ended without anything to do */
     return UNIT_IDLE;
 }
@@ -685,6 +713,7 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind)
         if (status) conversation_remove_last(&c->conversation);
     }
     if (status) {
+        chat_retarget(c, now_ns);
         events_post_line(c->events, TDM_EV_ERROR, "the queued message was not sent: %s", err.text);
         events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
     }
