@@ -33,9 +33,7 @@ PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/n
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenblas -lm -pthread
 UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 
-# The unrolled tiles of the vector sets take a sanitizing compiler minutes; what they do is checked for sanitizers in the
-# scalar and reference sets, which are made from the same templates.
-KERNEL_O   ?= $(if $(SANITIZER),-O1 -fno-sanitize=all,-O3)
+KERNEL_O   ?= $(if $(SANITIZER),-O1,-O3)
 ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c
 ISA_avx512 := $(KERNEL_O) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
 ISA_bf16   := $(ISA_avx512) -mavx512bf16
@@ -92,13 +90,14 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS) $(TEST_LIBS_$(notdir $*))
 
-# The kernel sets are templates spread out: with every check in them a file takes minutes to compile. Fuzz targets, which
-# try parsers, do without checks in them; other builds without the undefined sanitizer's checks of each pointer, and with
-# calls for the address sanitizer's.
+# The kernel sets are templates spread out: with every check in them a file takes minutes to compile. The vector sets, and
+# all sets in fuzz targets, which try parsers, do without checks; the scalar and reference sets, from the same templates,
+# without the undefined sanitizer's checks of each pointer, and with calls for the address sanitizer's.
 NO_CHECKS  := -fno-sanitize=all
 FEW_CHECKS := -fno-sanitize=alignment,null,pointer-overflow,object-size $(if $(findstring clang,$(notdir \
 	$(CC))),,--param asan-instrumentation-with-call-threshold=0)
-checks = $(if $(SANITIZER),$(if $(filter engine/kernel/set_%,$(1)),$(if $(findstring fuzzer,$(SANITIZER)),$(NO_CHECKS),$(FEW_CHECKS))))
+checks = $(if $(SANITIZER),$(if $(filter engine/kernel/set_%,$(1)),$(if $(findstring fuzzer,$(SANITIZER))$(call \
+	isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS))))
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))

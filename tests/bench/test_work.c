@@ -73,9 +73,11 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     CHECK(bench_talk_send(&talk, text, &err) == TDM_OK);
     CHECK(bench_talk_wait_ended(&talk, 1, &err) == TDM_OK);
     CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+    tdm_turn_stats stats = talk.stats;
+    bench_talk_close(&talk); /* the last jobs' spans are recorded now */
     totals(after);
-    CHECK_INT(TOKENS, talk.stats.prompt_tokens);
-    CHECK_INT(REPLY, talk.stats.reply_tokens);
+    CHECK_INT(TOKENS, stats.prompt_tokens);
+    CHECK_INT(REPLY, stats.reply_tokens);
 
     int unit = p->prompt_unit, idle = 1 - unit;
     long long spans = SINCE(unit, TDM_SPAN_HISTORY, TDM_SPAN_PROMPT, spans);
@@ -102,16 +104,15 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     long long bytes = SINCE(unit, TDM_SPAN_HISTORY, TDM_SPAN_PROMPT, bytes);
     CHECK(bytes >= (spans - 1) * (long long)(info.bytes_per_token / 4));
     if (p->transfer == TRANSFER_BRIDGE) {
-        CHECK(talk.stats.save_ms > 0 && talk.stats.read_ms > 0 && talk.stats.restore_ms > 0);
+        CHECK(stats.save_ms > 0 && stats.read_ms > 0 && stats.restore_ms > 0);
         CHECK(SINCE(TDM_DECODE_UNIT, TDM_SPAN_HANDOVER, TDM_SPAN_HANDOVER, bytes) +
                   SINCE(TDM_PREFILL_UNIT, TDM_SPAN_HANDOVER, TDM_SPAN_HANDOVER, bytes) >
               0);
     } else {
-        CHECK_NEAR(0, talk.stats.save_ms, 0);
+        CHECK_NEAR(0, stats.save_ms, 0);
     }
-    if (*hash && talk.stats.ids_hash != *hash) CHECK_FAIL("%s: other tokens", p->name);
-    *hash = talk.stats.ids_hash;
-    bench_talk_close(&talk);
+    if (*hash && stats.ids_hash != *hash) CHECK_FAIL("%s: other tokens", p->name);
+    *hash = stats.ids_hash;
     free(text);
 }
 
