@@ -14,6 +14,8 @@ int convert_main(options *o);
 int config_main(options *o);
 int run_main(options *o);
 int chat_main(options *o);
+int demo_main(options *o);
+int monitor_main(options *o);
 int bench_main(options *o);
 
 /* Wrong use: prints "tandem COMMAND: line" and returns 2. */

@@ -17,6 +17,12 @@
     X(CHAT, "chat", "", "a conversation in the terminal (the default)",                                               \
       "Starts a conversation. It is saved after every turn (see --private) and can be continued with --resume. "      \
       "Commands begin with a slash; /help lists them.")                                                               \
+    X(DEMO, "demo", "", "a conversation that types itself",                                                           \
+      "Plays a conversation as a person would type it, on a prepared history, and shows what is read when. Any key "  \
+      "takes over, Ctrl-C ends it; saved sessions stay untouched. --script plays another one.")                       \
+    X(MONITOR, "monitor", "[PID]", "what a running Tandem does",                                                      \
+      "Shows the units of a conversation that runs in another terminal, live. With --json one object a second on "    \
+      "standard output. Where several run, PID picks one.")                                                           \
     X(RUN, "run", "[PROMPT] [-]", "one answer on standard output",                                                    \
       "Writes the answer to PROMPT as it is decoded. Standard input is read when there is no PROMPT, or when - is "   \
       "given: its text then follows PROMPT. With --json every line is an object: {\"event\":\"token\"} with id and "  \
@@ -87,7 +93,8 @@ enum {
 };
 
 #define FOR(c) (1u << COMMAND_##c)
-#define FOR_TALK (FOR(CHAT) | FOR(RUN))
+#define FOR_TALK (FOR(CHAT) | FOR(RUN) | FOR(DEMO))
+#define FOR_SCREEN (FOR(CHAT) | FOR(DEMO) | FOR(MONITOR))
 #define FOR_WORK (FOR_TALK | FOR(EVAL))
 #define FOR_TIMES (FOR_WORK | FOR(BENCH))
 #define FOR_MODEL (FOR_WORK | FOR(TOKENIZE) | FOR(RENDER) | FOR(INFO))
@@ -167,12 +174,12 @@ enum {
     X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
       "most disk space for the prefilled states of saved sessions")                                                   \
-    X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP, FOR(CHAT), "colours")                   \
-    X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "draw with ASCII characters alone")          \
+    X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP, FOR_SCREEN, "colours")                   \
+    X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR_SCREEN, "draw with ASCII characters alone")          \
     X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
       "print the conversation on leaving")                                                                            \
     X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \
-    X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL),          \
+    X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL),          \
       "write JSON")                                                                                                   \
     X(VERBOSE, "verbose", 'v', FLAG, NULL, 0, 0, "off", OUTPUT, KEEP, FOR_WORK, "one line of figures at the end")     \
     X(TRACE, "trace", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR_TALK,                                             \

@@ -180,6 +180,7 @@ static int64_t deadline(tui *t, int64_t now)
     int64_t at = earlier(decoder_deadline(t->decoder), tui_demo_deadline(t));
     if (t->app.chat && t->app.state_old && t->status.phase == TDM_IDLE)
         at = earlier(at, t->idle_since_ns + IDLE_S * TUI_S);
+    at = earlier(at, tui_socket_deadline(&t->socket));
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
     int64_t frame = t->frame_ns + TUI_FRAME_MS * TUI_MS;
@@ -201,13 +202,14 @@ static int64_t deadline(tui *t, int64_t now)
 
 static void wait_for_something(tui *t)
 {
-    enum { TERMINAL, CHAT, WAKE, INTERRUPT, EDITOR, ALL };
+    enum { TERMINAL, CHAT, WAKE, INTERRUPT, EDITOR, WATCHER, ALL };
     struct pollfd fds[ALL] = {
         [TERMINAL] = {t->editor ? -1 : STDIN_FILENO, POLLIN, 0},
         [CHAT] = {t->app.chat ? tdm_chat_fd(t->app.chat) : -1, POLLIN, 0},
         [WAKE] = {t->wake[0], POLLIN, 0},
         [INTERRUPT] = {interrupt_fd(), POLLIN, 0},
         [EDITOR] = {t->editor ? editor_fd(t->editor) : -1, POLLIN, 0},
+        [WATCHER] = {t->socket.listening, POLLIN, 0},
     };
     int64_t now = clock_ns(), at = deadline(t, now);
     int64_t ms = at == INT64_MAX ? -1 : at <= now ? 0 : (at - now + TUI_MS - 1) / TUI_MS;
@@ -227,6 +229,11 @@ static void wait_for_something(tui *t)
     if (fds[CHAT].revents & POLLIN) tui_turns_events(t);
     if (t->editor && fds[EDITOR].revents) tui_outside_edited(t);
     now = clock_ns();
+    if (fds[WATCHER].revents & POLLIN) tui_socket_accept(&t->socket, now);
+    if (tui_socket_deadline(&t->socket) <= now) {
+        tui_view_fill(t, now);
+        tui_socket_tell(&t->socket, &t->view, now);
+    }
     if (n == 0 || now >= at) t->dirty = true;
     if (n == 0 && t->app.chat && now >= t->idle_since_ns + IDLE_S * TUI_S) app_idle(&t->app);
 }
@@ -322,7 +329,7 @@ static bool open_all(tui *t, options *o)
                                        "Tell me a short story about a bicycle for two."};
     tdm_error err = {0};
     t->o = o;
-    t->wake[0] = t->wake[1] = -1;
+    t->wake[0] = t->wake[1] = t->socket.listening = -1;
     app_init(&t->app, o);
     if (!open_screen(t)) return false;
     look(t);
@@ -332,6 +339,7 @@ static bool open_all(tui *t, options *o)
     if (!t->input) return false;
     input_set_suggestions(t->input, tips, sizeof tips / sizeof *tips);
     if (store_list(&t->sessions, &t->n_sessions, NULL)) t->sessions = NULL, t->n_sessions = 0;
+    tui_socket_open(&t->socket);
     tui_load_begin(t, options_text(o, OPTION_MODEL), false);
     return true;
 }
@@ -362,6 +370,7 @@ static void say_goodbye(tui *t)
 
 static void close_all(tui *t)
 {
+    tui_socket_close(&t->socket);
     tui_load_cancel(t);
     tui_demo_end(t);
     if (t->editor) {

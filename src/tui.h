@@ -8,5 +8,7 @@
 bool tui_possible(const options *o);
 /* Runs until the user leaves. A terminal that can't be taken over gets the plain front end. Returns the exit status. */
 int tui_main(options *o);
+/* The file of the prepared demo, malloc'ed; NULL: not there. */
+char *tui_demo_script(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include "engine/base/clock.h"
 #include "src/load.h"
 #include "src/script.h"
+#include "src/tui.h"
 #include "src/tui_private.h"
 
 enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, LAST_PAUSE_MS = 2500 };
@@ -36,7 +37,7 @@ struct tui_demo {
 
 /* ---- Beginning and ending -------------------------------------------------------------------------------------- */
 
-static char *builtin_script(void)
+char *tui_demo_script(void)
 {
     const char *model = load_builtin();
     char path[PATH_MAX + 16];
@@ -52,7 +53,7 @@ bool tui_demo_begin(tui *t, const char *path)
 {
     tdm_error err = {0};
     if (t->demo) return false;
-    char *found = path ? strdup(path) : builtin_script();
+    char *found = path ? strdup(path) : tui_demo_script();
     struct tui_demo *d = calloc(1, sizeof *d);
     if (!found || !d || script_read(&d->s, found, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");

@@ -216,7 +216,7 @@ void tui_figures_fill(tui *t, int64_t now)
         sample_history(f, now);
         f->sampled_ns = now;
     }
-    if (form == VIEW_FORM_PANEL || form == VIEW_FORM_FULL) read_sensors(f, now);
+    if (form == VIEW_FORM_PANEL || form == VIEW_FORM_FULL || t->socket.n) read_sensors(f, now);
     fill_unit(t, TDM_PREFILL_UNIT, &m->prefill, now);
     fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
     fill_follower(t, &m->follower);

@@ -6,7 +6,7 @@
  *   tui_turns.c     the conversation as it is shown     tui_popup.c     pages, lists, questions, prompts
  *   tui_view.c      from all of it to struct view       tui_commands.c  commands and settings of the screen
  *   tui_figures.c   what the monitor shows              tui_outside.c   editor, clipboard, links, suspending
- *   tui_demo.c      a conversation that types itself
+ *   tui_demo.c      a conversation that types itself    tui_socket.c    for `tandem monitor`
  */
 #ifndef TANDEM_SRC_TUI_PRIVATE_H
 #define TANDEM_SRC_TUI_PRIVATE_H
@@ -16,6 +16,7 @@
 
 #include "src/app.h"
 #include "src/commands.h"
+#include "src/tui_socket.h"
 #include "ui/decoder.h"
 #include "ui/editor.h"
 #include "ui/input.h"
@@ -139,6 +140,7 @@ typedef struct tui {
     struct history_file *history;
     struct input *input;
     struct editor *editor;
+    tui_socket socket; /* other programs watch through it */
     int wake[2]; /* a pipe: signals and the loader */
     bool quit, dirty, urgent;
     int64_t frame_ns;

@@ -66,7 +66,9 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
         setenv("XDG_STATE_HOME", home, 1);
         setenv("XDG_CONFIG_HOME", home, 1);
         setenv("LC_ALL", "C.UTF-8", 1);
+        setenv("XDG_RUNTIME_DIR", home, 1);
         setenv("INPUTRC", "/dev/null", 1);
+        setenv("VISUAL", "true", 1);
         unsetenv("NO_COLOR");
         unsetenv("DISPLAY");
         unsetenv("WAYLAND_DISPLAY");
@@ -106,6 +108,11 @@ void rig_resize(int rows, int cols)
     rig.cols = cols;
     vterm_set_size(rig.vt, rows, cols);
     ioctl(rig.master, TIOCSWINSZ, &size);
+}
+
+pid_t rig_pid(void)
+{
+    return rig.pid;
 }
 
 void rig_kill(int number)

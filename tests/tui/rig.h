@@ -8,13 +8,14 @@
 #include <sys/types.h>
 
 /* Starts $TANDEM with the arguments (NULL-terminated, without the program's name) in a terminal of that size and kind,
- * its state below `home`. */
+ * its files below `home`. */
 bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments);
 
 void rig_type(const char *bytes);
 void rig_type_n(const char *bytes, size_t n);
 void rig_resize(int rows, int cols);
 void rig_kill(int number);
+pid_t rig_pid(void);
 
 /* Takes what the program writes until the screen shows the text (within one row), or does not any more. False when
  * that did not happen in a minute or the program ended: the screen is printed then. */

@@ -244,6 +244,68 @@ TEST(demo)
     LEAVE();
 }
 
+/* Another program watches through the socket. */
+TEST(monitor_json)
+{
+    char command[700], line[65536] = "";
+    const char *program = getenv("TANDEM");
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    snprintf(command, sizeof command, "XDG_RUNTIME_DIR='%s' '%s' monitor --json %d", check_tmp(),
+             program ? program : "build/tandem", (int)rig_pid());
+    FILE *in = popen(command, "r");
+    REQUIRE(in);
+    CHECK(fgets(line, sizeof line, in) != NULL);
+    CHECK(strstr(line, "\"state\":\"length\""));
+    CHECK(strstr(line, "\"turns\":[{\"number\":1,\"kind\":\"cold\""));
+    CHECK(strstr(line, "\"prefill\":{\"name\":\"cpu:"));
+    LEAVE(); /* its end is the reader's end */
+    CHECK_INT(0, pclose(in));
+}
+
+/* Random keys, pastes, mouse reports and sizes: the program neither crashes nor hangs, and ends when it is told to. */
+static void press_something(unsigned *seed)
+{
+    static const char *const keys[] = {
+        "\r", "\t", "\x7f", "\x03", "\033", "\x18", "\x0c", "\x01", "\x05", "\x0b", "\x19", "\x12", "\x07", "\x15",
+        "\033[A", "\033[B", "\033[C", "\033[D", "\033[5~", "\033[6~", "\033[1;5H", "\033OP", "\033OQ", "\033OR",
+        "\033OS", "\033[15~", "\033[17~", "\033[<64;10;5M", "\033[<0;10;5M", "\033[200~pasted\ntext\033[201~",
+        "/help\r", "/undo\r", "/regen\r", "/continue\r", "/edit\r", "/new\r", "/set follow top\r", "/monitor full\r",
+        "/monitor auto\r", "/sessions\r", "/think on\r", "/branch\r", "/stats\r", "/mouse on\r", "/theme light\r",
+        "/find the\r", "/system be brief\r", "/private on\r", "/attach /dev/null\r", "/speculation off\r",
+        "\x18" "m", "\x18" "b", "\x18" "v", "\x18" "f", "\x18+", "\x18-", "\x18r", "\x18t", "\x18s", "\x18?",
+        "\x18\x05", "\x18y", "hello there", "\xe4\xb8\xad\xe6\x96\x87", "\xff\xfe", "j", "k", "n", "G", "[", "]", "d",
+    };
+    enum { KEYS = sizeof keys / sizeof *keys };
+    char one[2] = {(char)(' ' + rand_r(seed) % 95), 0};
+    if (rand_r(seed) % 3 == 0) rig_type(one);
+    else rig_type(keys[(unsigned)rand_r(seed) % KEYS]);
+    if (rand_r(seed) % 40 == 0) rig_resize(1 + rand_r(seed) % 60, 1 + rand_r(seed) % 160);
+}
+
+TEST(random_keys)
+{
+    const char *longer = getenv("TANDEM_LONG");
+    const int most = longer && longer[0] ? 20000 : 300;
+    unsigned seed = 1;
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
+    for (int i = 0; i < most; i++) {
+        press_something(&seed);
+        if (rig_take(5)) continue;
+        int left = rig_end(); /* two Ctrl-C, or Ctrl-D by way of a paste */
+        CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
+        CHECK(!rig_alternate());
+        REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
+    }
+    rig_kill(SIGTERM);
+    int ended = rig_end();
+    CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    CHECK(!rig_alternate());
+    CHECK(rig_cooked());
+}
+
 TEST_MAIN(T(chat), T(typed_while_loading_and_sent), T(queue_take_back_and_cut), T(resized_while_streaming),
           T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch), T(a_session_goes_on),
-          T(a_crash_restores_the_terminal), T(simple_terminals), T(demo))
+          T(a_crash_restores_the_terminal), T(simple_terminals), T(demo),
+          T(monitor_json), T(random_keys))
