@@ -122,15 +122,20 @@ void tui_draw(tui *t)
 
 /* ---- Input ----------------------------------------------------------------------------------------------------- */
 
+static bool keys_are_elsewhere(const tui *t)
+{
+    return t->popup.kind || t->browse || tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+}
+
 void tui_input(tui *t)
 {
     struct input_action a;
     struct decoder_event e;
-    while (!t->quit && input_next_action(t->input, &a)) {
+    /* While an editor or the copy view has the screen, what was typed before it waits. */
+    while (!t->quit && !t->away && input_next_action(t->input, &a)) {
         tui_keys_action(t, &a);
-        if (!t->browse && !t->popup.kind && !t->away) continue;
-        /* The keys belong to somebody else now: what is queued still is theirs. */
-        while (input_unread(t->input, &e)) tui_keys_event(t, &e);
+        /* The keys may belong to somebody else now: then what is queued still is theirs, until they give them back. */
+        while (!t->quit && !t->away && keys_are_elsewhere(t) && input_unread(t->input, &e)) tui_keys_event(t, &e);
     }
     tui_keys_draft(t);
 }

@@ -116,8 +116,7 @@ static void submit(tui *t, const struct input_action *a)
     s.draft_empty = is_blank(a->text, a->length);
     enum input_enter enter = input_rule_enter(&s, a->time_ns);
     if (enter == INPUT_ENTER_CUT) {
-        t->turns.kind = VIEW_TTFT_CUT;
-        t->turns.enter_ns = a->time_ns;
+        t->turns.cut_ns = a->time_ns;
         tdm_chat_send_now(t->app.chat, a->time_ns);
         return;
     }
@@ -159,8 +158,7 @@ static void send_now(tui *t, int64_t now)
         free(input_take(t->input, NULL, true, !t->app.private));
     }
     if (what != INPUT_ENTER_CUT) return;
-    t->turns.kind = VIEW_TTFT_CUT;
-    t->turns.enter_ns = now;
+    t->turns.cut_ns = now;
     tdm_chat_send_now(t->app.chat, now);
 }
 

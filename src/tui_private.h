@@ -60,6 +60,7 @@ typedef struct {
     int replying;            /* the node that streams; 0: none */
     enum view_ttft_kind kind;
     int64_t enter_ns;        /* the running turn's clock */
+    int64_t cut_ns;          /* the send-now key of the turn that follows; 0: it follows by itself */
     bool waits_for_glyph;
     int after_enter;         /* tokens of the running or last turn that are read after Enter */
 } tui_turns;

@@ -298,7 +298,9 @@ void tui_turns_event(tui *t, const tdm_event *e)
     char line[300];
     switch (e->kind) {
     case TDM_EV_TURN: /* a queued message; its clock began when the reply before it ended, or with the cut */
-        tui_turns_sent(t, t->turns.enter_ns, t->turns.kind == VIEW_TTFT_CUT ? VIEW_TTFT_CUT : VIEW_TTFT_QUEUED);
+        if (t->turns.cut_ns) tui_turns_sent(t, t->turns.cut_ns, VIEW_TTFT_CUT);
+        else tui_turns_sent(t, t->turns.enter_ns, VIEW_TTFT_QUEUED);
+        t->turns.cut_ns = 0;
         transcript_sent(screen_transcript(t->screen));
         break;
     case TDM_EV_REPLY: on_reply(t, e); break;
