@@ -60,7 +60,7 @@ obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke install uninstall clean
+.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -168,6 +168,9 @@ bench: all ## every measurement (tandem bench)
 
 bench-smoke: all ## every measurement, two minutes in all
 	$(B)/tandem bench --quick
+
+figures: $(B)/tests/tui/test_tui $(B)/tandem ## the README's picture of the screen, from the running program
+	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/tui/test_tui picture
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## program, model with its card, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 $(B)/tandem $(DESTDIR)$(PREFIX)/bin/tandem

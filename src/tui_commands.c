@@ -7,6 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/files.h"
 #include "src/tui_private.h"
 #include "ui/markdown.h"
 
@@ -256,6 +257,24 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
     tui_view_name_model(t);
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* The screen as it is, for documents. */
+static void export_screen(tui *t, const char *path)
+{
+    tdm_error err = {0};
+    tui_draw(t);
+    char *picture = canvas_svg(t->canvas, t->look.theme, t->look.colours);
+    if (!picture) tui_notice_add(t, VIEW_NOTICE_ERROR, "out of memory");
+    else if (files_write(path, picture, strlen(picture), &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    else tui_notice_add(t, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(picture));
+    free(picture);
+}
+
 void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
@@ -265,6 +284,10 @@ void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
     }
     if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
         tui_popup_sessions(t);
+        return;
+    }
+    if (call->id == SLASH_EXPORT && ends_in(call->argument, ".svg")) {
+        export_screen(t, call->argument);
         return;
     }
     if (!t->app.chat && !screen) {
