@@ -273,6 +273,8 @@ TEST(picture)
     char path[300], command[400], *picture;
     snprintf(path, sizeof path, "%s/screen.svg", check_tmp());
     REQUIRE(rig_start(check_tmp(), 40, 120, "xterm-256color", talk) && rig_wait("IDLE"));
+    rig_type("/monitor panel\r"); /* an earlier test's choice is remembered */
+    CHECK(rig_wait("FOLLOWER"));
     rig_type("Why is the sky blue?");
     CHECK(rig_wait("[ready]"));
     rig_type("\r");
