@@ -186,6 +186,11 @@ static tdm_status run_kernels(bench *b, tdm_error *err)
                                       .threads = b->host.cores.count,
                                       .packing = true,
                                       .json = options_given(b->o, OPTION_BENCH_JSON)};
+    static const enum type few[] = {TYPE_Q8_0};
+    if (b->quick) { /* each type takes some seconds */
+        k.types = few;
+        k.type_count = 1;
+    }
     tdm_status status = kernels_find(&k.kernels, options_text(b->o, OPTION_KERNELS), err);
     if (status) return status;
     return bench_kernels(&k, k.json ? b->json : stdout, err);
