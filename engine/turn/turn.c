@@ -541,7 +541,7 @@ static tdm_status copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *
         to->ids = grown;
         to->room = n;
     }
-    memcpy(to->ids, ids, n * sizeof *ids);
+    if (n) memcpy(to->ids, ids, n * sizeof *ids); /* an empty list has no array */
     to->n = n;
     return TDM_OK;
 }
