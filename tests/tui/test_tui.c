@@ -325,14 +325,15 @@ TEST(random_keys)
     const char *longer = getenv("TANDEM_LONG");
     const int most = longer && longer[0] ? 20000 : 300;
     unsigned seed = 1;
-    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
+    /* Until the screen is up, Ctrl-C is the terminal's and ends any program. */
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
     for (int i = 0; i < most; i++) {
         press_something(&seed);
         if (rig_take(5)) continue;
         int left = rig_end(); /* two Ctrl-C, or Ctrl-D by way of a paste */
         CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
         CHECK(!rig_alternate());
-        REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
+        REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("ctx"));
     }
     rig_kill(SIGTERM);
     int ended = rig_end();
