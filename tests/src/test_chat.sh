@@ -92,7 +92,7 @@ check 'chat: /set' grep -qE '^  temp +0.5 ' <<<"$said"
 check 'chat: /export' grep -q '^## You' "$tmp/out.md"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
 holds 'chat: /delete' "$said" 'there is no saved session yet'
-printf '%s\n' 'Hello.' '/hepl' '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 >/dev/null 2>"$tmp/err"
+printf '%s\n' 'Hello.' '/hepl' '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
 holds 'chat: nearest command' "$(cat "$tmp/err")" 'unknown command /hepl; did you mean /help?'
 holds 'chat: a reply that is cut off' "$(cat "$tmp/err")" '(cut off at 5 tokens; /continue goes on)'
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"
