@@ -283,7 +283,6 @@ TEST(picture)
     CHECK(rig_wait("[ready]"));
     rig_type("\r");
     CHECK(rig_wait("ANSWERING | warm"));
-    CHECK(rig_wait("prefill has read"));
     snprintf(command, sizeof command, "/export %s\rHow big is the", kept && kept[0] ? kept : path);
     rig_type(command);
     CHECK(rig_wait("bytes"));

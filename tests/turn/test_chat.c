@@ -154,6 +154,10 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     memset(&p, 0, sizeof p);
     tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     REQUIRE(c);
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.pace_tps = 100; /* slow enough for what is sent meanwhile */
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     send(c, "One");
     send(c, "Two");
     send(c, "and a half");
@@ -166,8 +170,6 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     CHECK_STR("Two\nand a half", node.text);
     tdm_node_free(&node);
 
-    tdm_chat_options o;
-    tdm_chat_options_of(c, &o);
     o.max_tokens = 400;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     send(c, "Three");
