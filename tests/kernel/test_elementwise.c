@@ -241,12 +241,13 @@ TEST(attention_is_right_and_rows_stand_alone)
                     }
                     for (int p = 0; p < visible[r]; p++) total += exp(score[p] - most);
                     CHECK(fabs(most - (double)max[r]) < 1e-4 && fabs(total - (double)sum[r]) < 1e-3);
+                    const float *found = (const float *)acc + r * dim;
                     for (uint32_t i = 0; i < dim; i++) {
                         double y = 0;
                         for (int p = 0; p < visible[r]; p++) y += exp(score[p] - most) * (double)v_in[p][i];
-                        if (fabs(y - (double)(*acc)[r * dim + i]) > 2e-4 * total)
+                        if (fabs(y - (double)found[i]) > 2e-4 * total)
                             CHECK_FAIL("%s type %d dim %u row %d: expected %g, found %g", k->name, type, dim, r, y,
-                                       (double)(*acc)[r * dim + i]);
+                                       (double)found[i]);
                     }
                     float alone_max, alone_sum;
                     struct attend b = {(enum kv_type)type, dim, 1, q[r], visible + r, keys, values, &alone_max, &alone_sum, one};
