@@ -32,8 +32,8 @@ TEST(both_rules)
         "a|1|2|3|b",
         "(foo|_bar| +=|\tx",
         "a|  | b",
-        "a|   |\xC2\xA0"
-        "b",
+        ("a|   |\xC2\xA0"
+         "b"),
         "a|  \n\n|  | b",
         "a| !?\r\n\r\n|b",
         "\r\n|x",
