@@ -7,7 +7,6 @@
 #include "src/mains.h"
 #include "src/output.h"
 
-
 static void line(const char *name, const char *text)
 {
     if (text && text[0]) {

@@ -31,16 +31,9 @@ void follower_free(struct follower *f)
     *f = (struct follower){0};
 }
 
-static uint32_t common_prefix(const tdm_id *a, uint32_t na, const tdm_id *b, uint32_t nb)
-{
-    uint32_t n = na < nb ? na : nb, i = 0;
-    while (i < n && a[i] == b[i]) i++;
-    return i;
-}
-
 uint32_t follower_read(const struct follower *f, const struct target *t)
 {
-    return f->usable ? common_prefix(f->path, f->length, t->ids, t->n) : 0;
+    return f->usable ? target_common_prefix(t, f->path, f->length) : 0;
 }
 
 uint32_t follower_reach(struct follower *f, const struct target *t)
@@ -56,7 +49,7 @@ uint32_t follower_reach(struct follower *f, const struct target *t)
 bool follower_is_ready(const struct follower *f, const struct target *t)
 {
     return t->complete && !f->plan.active && f->usable && f->length == t->n && f->state->logits_valid &&
-           common_prefix(f->path, f->length, t->ids, t->n) == t->n;
+           target_common_prefix(t, f->path, f->length) == t->n;
 }
 
 /* Where the next dispatch from `from` ends at the latest: not beyond a place that is worth a checkpoint. */
@@ -149,7 +142,7 @@ void follower_wanted(struct follower *f, const struct target *t)
 {
     if (!f->plan.active || t->n == 0) return;
     uint32_t end = f->plan.from + f->plan.n;
-    if (common_prefix(f->path, end, t->ids, t->n) < end) atomic_store(&f->cancel, true);
+    if (target_common_prefix(t, f->path, end) < end) atomic_store(&f->cancel, true);
 }
 
 static void keep(struct follower *f, enum checkpoint_kind kind, struct activity *activity)

@@ -227,3 +227,10 @@ out:
     if (status) *out = (struct target){0};
     return status;
 }
+
+uint32_t target_common_prefix(const struct target *t, const tdm_id *ids, uint32_t n)
+{
+    uint32_t most = n < t->n ? n : t->n, i = 0;
+    while (i < most && ids[i] == t->ids[i]) i++;
+    return i;
+}

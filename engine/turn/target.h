@@ -53,4 +53,7 @@ void target_cache_free(struct target_cache *cache);
 
 tdm_status target_make(struct target_cache *cache, const struct target_input *in, struct target *out, tdm_error *err);
 
+/* How many of the first ids agree with the target's. */
+uint32_t target_common_prefix(const struct target *t, const tdm_id *ids, uint32_t n);
+
 #endif

@@ -526,13 +526,6 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work)
 
 /* ---- A turn's beginning and end --------------------------------------------------------------------------------- */
 
-static uint32_t shared_with_last(const struct tdm_chat *c)
-{
-    uint32_t i = 0;
-    while (i < c->last_prompt.n && i < c->target.n && c->last_prompt.ids[i] == c->target.ids[i]) i++;
-    return i;
-}
-
 static tdm_status copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err)
 {
     if (n > to->room) {
@@ -595,7 +588,8 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     follower_wanted(f, &c->target);
     uint32_t there = 0;
     if (pipeline->follows) there = f->plan.active ? follower_read(f, &c->target) : follower_reach(f, &c->target);
-    uint32_t base = shared_with_last(c), turn = c->target.n - c->target.opening;
+    uint32_t base = target_common_prefix(&c->target, c->last_prompt.ids, (uint32_t)c->last_prompt.n);
+    uint32_t turn = c->target.n - c->target.opening;
     c->stats = (tdm_turn_stats){
         .kind = kind == TDM_WARM && c->turns_since_load == 0 ? TDM_COLD : kind,
         .enter_ns = enter_ns,
