@@ -1,6 +1,9 @@
 #include "src/output.h"
 
+#include "src/interrupt.h"
+
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +14,8 @@ static struct {
     int error;    /* errno of the first write that failed */
     int terminal; /* 0: not asked yet, 1: yes, 2: no */
     output_held held;
+    char waiting[8192]; /* not written yet. Not stdio's buffer: that is lost when a signal (Ctrl-C) interrupts a write */
+    size_t n_waiting;
 } out;
 
 bool output_is_terminal(void)
@@ -24,26 +29,46 @@ bool output_good(void)
     return !out.error;
 }
 
-static void put(const char *text, size_t n)
-{
-    if (out.error) return;
-    errno = 0;
-    if (fwrite(text, 1, n, stdout) != n) out.error = errno ? errno : EIO;
-}
-
 void output_flush(void)
 {
-    errno = 0;
-    if (!out.error && fflush(stdout)) out.error = errno ? errno : EIO;
+    for (size_t done = 0; done < out.n_waiting && !out.error;) {
+        ssize_t n = write(STDOUT_FILENO, out.waiting + done, out.n_waiting - done);
+        if (n >= 0) {
+            done += (size_t)n;
+        } else if (errno == EAGAIN) { /* somebody else made the terminal non-blocking */
+            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (errno != EINTR || interrupt_leaving()) { /* a reader that doesn't read can't keep us from ending */
+            out.error = errno;
+        }
+    }
+    out.n_waiting = 0;
+}
+
+static void put(const char *text, size_t n)
+{
+    while (n) {
+        if (out.n_waiting == sizeof out.waiting) output_flush();
+        size_t room = sizeof out.waiting - out.n_waiting, piece = n < room ? n : room;
+        memcpy(out.waiting + out.n_waiting, text, piece);
+        out.n_waiting += piece;
+        text += piece;
+        n -= piece;
+    }
 }
 
 void output_print(const char *format, ...)
 {
+    char *text;
     va_list args;
     va_start(args, format);
-    errno = 0;
-    if (!out.error && vprintf(format, args) < 0) out.error = errno ? errno : EIO;
+    int n = vasprintf(&text, format, args);
     va_end(args);
+    if (n < 0) {
+        if (!out.error) out.error = ENOMEM;
+        return;
+    }
+    put(text, (size_t)n);
+    free(text);
 }
 
 /* How many bytes the sequence that begins with `lead` has; 0: none begins so. */

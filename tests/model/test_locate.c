@@ -72,7 +72,7 @@ TEST(what_is_missing_says_how_to_get_it)
     snprintf(cache, sizeof cache, "%s", check_tmp());
     check_missing("hf download Qwen/Qwen3.5-4B", "Qwen/Qwen3.5-4B");
     check_missing("no such file or directory", "model.gguf");
-    check_missing("no such file or directory", "../x");
+    check_missing("no such file or directory", "../no-such-folder/x");
     check_missing("no such file or directory", "a/../b");
     check_missing("no such file or directory", "/nonexistent/m.gguf");
     check_missing("no such file or directory", "");
