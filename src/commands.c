@@ -261,6 +261,18 @@ static tdm_status do_export(run *r, tdm_error *err)
 
 /* ---- Options --------------------------------------------------------------------------------------------------- */
 
+void commands_setting(const app *a, option_id id, char *out, size_t room)
+{
+    const char *text = options_text(a->o, id);
+    tdm_chat_options c;
+    if (a->chat && option_table[id].flags & LIVE && id != OPTION_NO_LENDING) {
+        tdm_chat_options_of(a->chat, &c);
+        settings_text(&c, id, out, room);
+    } else {
+        snprintf(out, room, "%s", text ? text : option_table[id].initial);
+    }
+}
+
 static tdm_status do_system(run *r, tdm_error *err)
 {
     const char *text = r->call->argument;
@@ -274,15 +286,26 @@ static tdm_status do_system(run *r, tdm_error *err)
     return status;
 }
 
+/* What /set of this front end shows and changes. */
+static bool is_setting(const run *r, option_id id)
+{
+    return option_table[id].flags & LIVE || (option_table[id].flags & LOOK && r->front->look);
+}
+
 static void say_setting(const run *r, option_id id)
 {
-    tdm_chat_options c;
     char value[64], range[200];
-    tdm_chat_options_of(r->a->chat, &c);
-    settings_text(&c, id, value, sizeof value);
-    if (id == OPTION_NO_LENDING) snprintf(value, sizeof value, "%s", options_flag(r->a->o, id) ? "on" : "off");
+    commands_setting(r->a, id, value, sizeof value);
     option_range(id, range, sizeof range);
     say(r, "  %-18s %-20s %s\n", option_table[id].name, value, range);
+}
+
+/* Takes a changed option over; on failure the earlier value is to be put back. */
+static tdm_status take_over(const run *r, option_id id, tdm_error *err)
+{
+    if (option_table[id].flags & LIVE) return app_configure(r->a, err);
+    r->front->look(r->front->ctx);
+    return TDM_OK;
 }
 
 /* Sets an option and shows it; on failure the earlier value stays. */
@@ -294,7 +317,7 @@ static tdm_status change(run *r, option_id id, const char *value, tdm_error *err
         *v = before;
         return TDM_E_ARG;
     }
-    tdm_status status = app_configure(r->a, err);
+    tdm_status status = take_over(r, id, err);
     if (status) {
         free(v->text);
         *v = before;
@@ -305,11 +328,11 @@ static tdm_status change(run *r, option_id id, const char *value, tdm_error *err
     return TDM_OK;
 }
 
-static tdm_status unknown_setting(const char *name, tdm_error *err)
+static tdm_status unknown_setting(const run *r, const char *name, tdm_error *err)
 {
     nearest best = {0};
     for (option_id id = 0; id < OPTION_COUNT; id++)
-        if (option_table[id].flags & LIVE) nearest_offer(&best, name, option_table[id].name);
+        if (is_setting(r, id)) nearest_offer(&best, name, option_table[id].name);
     if (best.name)
         return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; did you mean '%s'?", name, best.name);
     return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; /set lists them", name);
@@ -319,7 +342,7 @@ static tdm_status do_set(run *r, tdm_error *err)
 {
     if (!r->call->argument) {
         for (option_id id = 0; id < OPTION_COUNT; id++)
-            if (option_table[id].flags & LIVE) say_setting(r, id);
+            if (is_setting(r, id)) say_setting(r, id);
         return TDM_OK;
     }
     char name[64];
@@ -329,10 +352,8 @@ static tdm_status do_set(run *r, tdm_error *err)
     value += n;
     value += strspn(value, " \t=");
     option_id id = option_find(COMMAND_CHAT, name);
-    if (id == OPTION_COUNT || !(option_table[id].flags & LIVE)) {
-        tdm_status status = r->front->setting ? r->front->setting(r->front->ctx, name, value, err) : TDM_E_NOT_FOUND;
-        return status == TDM_E_NOT_FOUND ? unknown_setting(name, err) : status;
-    }
+    if (id == OPTION_COUNT || !(option_table[id].flags & (LIVE | LOOK))) return unknown_setting(r, name, err);
+    if (!is_setting(r, id)) return error_set(err, TDM_E_UNSUPPORTED, "%s belongs to the full screen", name);
     if (*value) return change(r, id, value, err);
     say_setting(r, id);
     return TDM_OK;
@@ -728,20 +749,37 @@ static void offer_sessions(struct completion *out)
     store_list_free(entries, n);
 }
 
+/* The ends of a number's range. */
+static void offer_range(struct completion *out, const option *o)
+{
+    char end[32];
+    snprintf(end, sizeof end, "%.10g", o->low);
+    completion_add(out, end, "the least");
+    snprintf(end, sizeof end, "%.10g", o->high);
+    completion_add(out, end, "the most");
+}
+
 /* NAME, or the value of the NAME that stands there. */
 static void offer_settings(struct completion *out, size_t index, const char *arguments)
 {
+    char name[64];
     if (index == 0) {
         for (option_id id = 0; id < OPTION_COUNT; id++)
-            if (option_table[id].flags & LIVE) completion_add(out, option_table[id].name, option_table[id].help);
+            if (option_table[id].flags & (LIVE | LOOK)) completion_add(out, option_table[id].name, option_table[id].help);
         return;
     }
-    char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(arguments, " \t"), arguments);
     option_id id = option_find(COMMAND_CHAT, name);
-    if (index > 1 || id == OPTION_COUNT) return;
-    if (option_table[id].kind == KIND_CHOICE) offer_choices(out, option_table[id].argument);
-    if (option_table[id].kind == KIND_FLAG) offer_choices(out, "on|off");
+    if (index > 1 || id == OPTION_COUNT || !(option_table[id].flags & (LIVE | LOOK))) return;
+    const option *o = &option_table[id];
+    switch (o->kind) {
+    case KIND_CHOICE: offer_choices(out, o->argument); break;
+    case KIND_FLAG: offer_choices(out, "on|off"); break;
+    case KIND_AUTO: completion_add(out, "auto", o->help); /* fall through */
+    case KIND_INT:
+    case KIND_REAL: offer_range(out, o); break;
+    default: break;
+    }
 }
 
 static enum complete_kind completed_argument(void *ctx, const char *name, size_t index, const char *arguments,

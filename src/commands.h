@@ -14,8 +14,8 @@ typedef struct {
     void (*say)(void *ctx, const char *text, size_t n);
     /* A command of the screen, or NULL: this front end has none. */
     tdm_status (*screen)(void *ctx, const slash_call *call, tdm_error *err);
-    /* /set of a name that is no live option (follow, draft-marks...), or NULL; TDM_E_NOT_FOUND: no such name. */
-    tdm_status (*setting)(void *ctx, const char *name, const char *value, tdm_error *err);
+    /* An option of the screen (LOOK) has another value in app.o, or NULL: this front end has no screen. */
+    void (*look)(void *ctx);
     /* Opens a model for /model, showing progress in its own way. path: as -m. */
     tdm_status (*load)(void *ctx, const char *path, tdm_model **out, tdm_error *err);
 } commands_front;
@@ -29,6 +29,9 @@ typedef struct {
 /* A failure is one line in err, for the front end to show. */
 tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
                         tdm_error *err);
+
+/* The value that holds for an option of /set, in the form that it takes. */
+void commands_setting(const app *a, option_id id, char *out, size_t room);
 
 /* Completion of commands and their arguments (ui/complete.h). */
 extern const struct completer commands_completer;

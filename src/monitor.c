@@ -203,6 +203,7 @@ static int show(stream *s, const options *o)
     if (ready) {
         w.view.options = (struct view_options){.colours = term_colours(w.term),
                                                .ascii = options_flag(o, OPTION_ASCII) || MB_CUR_MAX == 1,
+                                               .no_motion = !options_int(o, OPTION_MOTION, 1),
                                                .theme = (enum view_theme)options_int(o, OPTION_THEME, 0)};
         w.view.monitor.form = VIEW_FORM_FULL;
         run(&w);

@@ -90,11 +90,13 @@ enum {
     KEEP = 1,       /* may stand in the configuration file */
     LIVE = 2,       /* /set changes it in a running chat */
     FROM_MODEL = 4, /* the model file may set its default */
+    LOOK = 8,       /* /set changes it in the full screen, where a conversation takes no notice of it */
 };
 
 #define FOR(c) (1u << COMMAND_##c)
 #define FOR_TALK (FOR(CHAT) | FOR(RUN) | FOR(DEMO))
-#define FOR_SCREEN (FOR(CHAT) | FOR(DEMO) | FOR(MONITOR))
+#define FOR_PLACE (FOR(CHAT) | FOR(DEMO))
+#define FOR_SCREEN (FOR_PLACE | FOR(MONITOR))
 #define FOR_WORK (FOR_TALK | FOR(EVAL))
 #define FOR_TIMES (FOR_WORK | FOR(BENCH))
 #define FOR_MODEL (FOR_WORK | FOR(TOKENIZE) | FOR(RENDER) | FOR(INFO))
@@ -174,8 +176,17 @@ enum {
     X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
       "most disk space for the prefilled states of saved sessions")                                                   \
-    X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP, FOR_SCREEN, "colours")                   \
-    X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR_SCREEN, "draw with ASCII characters alone")          \
+    X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP | LOOK, FOR_SCREEN, "colours")            \
+    X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_SCREEN, "draw with ASCII characters alone")   \
+    X(FOLLOW, "follow", 0, CHOICE, "auto|top|stream", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_PLACE,                     \
+      "what the view does with a reply: stream with its last line, stop with its first line at the top, or stop "    \
+      "where it outruns reading (auto)")                                                                              \
+    X(DRAFT_MARKS, "draft-marks", 0, CHOICE, "full|mark|off", 0, 0, "full", CHAT, KEEP | LOOK, FOR_PLACE,             \
+      "how the draft shows what is read: tint and mark, the mark alone, or not at all")                              \
+    X(MOTION, "motion", 0, CHOICE, "off|on", 0, 0, "on", CHAT, KEEP | LOOK, FOR_SCREEN,                               \
+      "off: lanes and figures once a second, text by line")                                                          \
+    X(ESC_STOPS, "esc-stops", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_PLACE,                               \
+      "Esc on an empty draft stops the reply")                                                                        \
     X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
       "print the conversation on leaving")                                                                            \
     X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \

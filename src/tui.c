@@ -297,13 +297,6 @@ static void open_history(tui *t)
     free(path);
 }
 
-static void look(tui *t)
-{
-    t->look.colours = term_colours(t->term);
-    t->look.ascii = options_flag(t->o, OPTION_ASCII) || MB_CUR_MAX == 1;
-    t->look.theme = (enum view_theme)options_int(t->o, OPTION_THEME, VIEW_THEME_DARK);
-}
-
 /* The form of the monitor is remembered between runs. */
 static void remember_form(const tui *t)
 {
@@ -337,11 +330,12 @@ static bool open_all(tui *t, options *o)
     t->wake[0] = t->wake[1] = t->socket.listening = -1;
     app_init(&t->app, o);
     if (!open_screen(t)) return false;
-    look(t);
+    t->look.colours = term_colours(t->term);
     recall_form(t);
     open_history(t);
-    t->input = input_open(&(struct input_options){t->history, &tui_completer, getenv("HOME")}, &err);
+    t->input = input_open(&(struct input_options){t->history, &commands_completer, getenv("HOME")}, &err);
     if (!t->input) return false;
+    tui_look(t);
     input_set_suggestions(t->input, tips, sizeof tips / sizeof *tips);
     if (store_list(&t->sessions, &t->n_sessions, NULL)) t->sessions = NULL, t->n_sessions = 0;
     tui_socket_open(&t->socket);

@@ -1,6 +1,5 @@
 /* The screen's side of the slash commands: what they print, the commands and settings that only a screen has. What they
  * do to the conversation is in commands.c. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,84 +12,31 @@
 
 /* ---- Settings of the screen ------------------------------------------------------------------------------------ */
 
-typedef struct {
-    const char *name, *words, *help;
-} setting;
-
-enum { SET_FOLLOW, SET_DRAFT_MARKS, SET_MOTION, SET_ESC_STOPS, SET_ASCII, SETTINGS };
-
-static const setting settings[SETTINGS] = {
-    [SET_FOLLOW] = {"follow", "auto|top|stream", "what the view does when a reply outruns reading"},
-    [SET_DRAFT_MARKS] = {"draft-marks", "full|mark|off", "how the draft shows what is read"},
-    [SET_MOTION] = {"motion", "on|off", "off: lanes and figures once a second, text by line"},
-    [SET_ESC_STOPS] = {"esc-stops", "on|off", "Esc on an empty draft stops the reply"},
-    [SET_ASCII] = {"ascii", "on|off", "draw with ASCII characters alone"},
-};
-
-/* Which of the words between the bars it is, or -1. */
-static int word_of(const char *words, const char *text)
+void tui_look(tui *t)
 {
-    for (int i = 0;; i++) {
-        size_t n = strcspn(words, "|");
-        if (strlen(text) == n && !memcmp(words, text, n)) return i;
-        if (!words[n]) return -1;
-        words += n + 1;
-    }
+    t->look.ascii = options_flag(t->o, OPTION_ASCII) || MB_CUR_MAX == 1;
+    t->look.theme = (enum view_theme)options_int(t->o, OPTION_THEME, VIEW_THEME_DARK);
+    t->look.follow = (enum view_follow)options_int(t->o, OPTION_FOLLOW, VIEW_FOLLOW_AUTO);
+    t->look.draft_marks = (enum view_draft_marks)options_int(t->o, OPTION_DRAFT_MARKS, VIEW_DRAFT_FULL);
+    t->look.no_motion = !options_int(t->o, OPTION_MOTION, 1);
+    input_set_esc_stops(t->input, options_flag(t->o, OPTION_ESC_STOPS));
 }
 
-static tdm_status set(void *ctx, const char *name, const char *value, tdm_error *err)
+static void on_look(void *ctx)
 {
-    tui *t = ctx;
-    int i = 0;
-    while (i < SETTINGS && strcmp(settings[i].name, name)) i++;
-    if (i == SETTINGS) return TDM_E_NOT_FOUND;
-    int word = word_of(settings[i].words, value);
-    if (word < 0) return error_set(err, TDM_E_ARG, "%s: expected one of %s", name, settings[i].words);
-    switch (i) {
-    case SET_FOLLOW: t->look.follow = (enum view_follow)word; break;
-    case SET_DRAFT_MARKS: t->look.draft_marks = (enum view_draft_marks)word; break;
-    case SET_MOTION: t->look.no_motion = word == 1; break;
-    case SET_ESC_STOPS: input_set_esc_stops(t->input, word == 0); break;
-    default: t->look.ascii = word == 0; break;
-    }
-    tui_notice_add(t, VIEW_NOTICE_INFO, "%s %s", name, value);
+    tui_look(ctx);
+}
+
+/* /theme without a word: the next one. */
+static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
+{
+    static const char *const names[] = {[VIEW_THEME_DARK] = "dark", [VIEW_THEME_LIGHT] = "light",
+                                        [VIEW_THEME_MONO] = "mono"};
+    if (!argument) argument = names[(t->look.theme + 1) % (VIEW_THEME_MONO + 1)];
+    if (!option_set(t->o, OPTION_THEME, argument, FROM_COMMAND_LINE, err)) return TDM_E_ARG;
+    tui_look(t);
     return TDM_OK;
 }
-
-/* ---- Completion: the conversation's, and the settings of the screen -------------------------------------------- */
-
-static const char *completed_command(void *ctx, size_t i, const char **help)
-{
-    return commands_completer.command(ctx, i, help);
-}
-
-static void offer_words(struct completion *out, const char *words)
-{
-    char word[24];
-    for (;; words++) {
-        size_t n = strcspn(words, "|");
-        snprintf(word, sizeof word, "%.*s", (int)n, words);
-        completion_add(out, word, NULL);
-        words += n;
-        if (!*words) return;
-    }
-}
-
-static enum complete_kind completed_argument(void *ctx, const char *name, size_t index, const char *arguments,
-                                             struct completion *out)
-{
-    enum complete_kind kind = commands_completer.argument(ctx, name, index, arguments, out);
-    if (strcmp(name, "set")) return kind;
-    for (int i = 0; i < SETTINGS; i++) {
-        size_t n = strlen(settings[i].name);
-        if (index == 0) completion_add(out, settings[i].name, settings[i].help);
-        else if (index == 1 && !strncmp(arguments, settings[i].name, n) && arguments[n] == ' ')
-            offer_words(out, settings[i].words);
-    }
-    return kind;
-}
-
-const struct completer tui_completer = {.command = completed_command, .argument = completed_argument};
 
 /* ---- Commands of the screen ------------------------------------------------------------------------------------ */
 
@@ -119,11 +65,14 @@ static tdm_status stats_form(tui *t, const char *argument)
 
 static tdm_status monitor(tui *t, const char *argument)
 {
-    static const enum view_form forms[] = {VIEW_FORM_OFF, VIEW_FORM_LINE, VIEW_FORM_STRIP,
-                                           VIEW_FORM_PANEL, VIEW_FORM_FULL, VIEW_FORM_AUTO};
-    int i = argument ? word_of("off|line|strip|panel|full|auto", argument) : -1;
-    if (i >= 0) t->form = forms[i];
-    else tui_keys_screen(t, ACTION_MONITOR, 1);
+    static const struct {
+        const char *name;
+        enum view_form form;
+    } forms[] = {{"off", VIEW_FORM_OFF},     {"line", VIEW_FORM_LINE}, {"strip", VIEW_FORM_STRIP},
+                 {"panel", VIEW_FORM_PANEL}, {"full", VIEW_FORM_FULL}, {"auto", VIEW_FORM_AUTO}};
+    for (size_t i = 0; argument && i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(argument, forms[i].name)) t->form = forms[i].form;
+    if (!argument) tui_keys_screen(t, ACTION_MONITOR, 1);
     return TDM_OK;
 }
 
@@ -135,10 +84,7 @@ static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
     case SLASH_COPY: return copy(t, call->number, err);
     case SLASH_MONITOR: return monitor(t, argument);
     case SLASH_STATS: return stats_form(t, argument);
-    case SLASH_THEME:
-        t->look.theme = argument ? (enum view_theme)word_of("dark|light|mono", argument)
-                                 : (enum view_theme)((t->look.theme + 1) % (VIEW_THEME_MONO + 1));
-        return TDM_OK;
+    case SLASH_THEME: return next_theme(t, argument, err);
     case SLASH_MOUSE:
         t->mouse = argument ? !strcmp(argument, "on") : !t->mouse;
         term_set_mouse(t->term, t->mouse, t->browse);
@@ -226,7 +172,7 @@ static void begin_editing(tui *t, int turn, char *draft)
 
 static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
 {
-    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .setting = set, .load = give_loaded};
+    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded};
     commands_result result;
     tdm_error err = {0};
     int turn = turn_number(t, call->number);

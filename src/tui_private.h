@@ -254,7 +254,7 @@ bool tui_popup_event(tui *t, const struct decoder_event *e); /* false: not for t
 void tui_popup_fill(tui *t);
 
 /* tui_commands.c */
-extern const struct completer tui_completer;
+void tui_look(tui *t); /* takes the options of the screen over */
 void tui_command(tui *t, const slash_call *call, int64_t enter_ns);
 void tui_command_by(tui *t, slash_id id, const char *argument);
 /* /model, once its model has been loaded. */

@@ -121,7 +121,7 @@ TEST(commands_and_pages)
     rig_type("q");
     CHECK(rig_wait_gone("/sessions"));
     rig_type("/set follow nonsense\r");
-    CHECK(rig_wait("expected one of"));
+    CHECK(rig_wait("expected auto, top, stream"));
     rig_type("/set temp 0.5\r");
     CHECK(rig_wait("temp               0.5"));
     rig_type("/monitor off\r");
