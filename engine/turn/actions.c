@@ -247,6 +247,7 @@ static void forget(struct tdm_chat *c)
     c->turns_since_load = 0;
     c->context_warned = false;
     c->last_prompt.n = 0;
+    if (!c->decoder.running) c->decoder.prompt = c->decoder.index = 0;
     c->evaluated_mark = c->follower.figures.evaluated;
 }
 

@@ -233,7 +233,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     if (!c) return;
     atomic_store(&c->follower.cancel, true);
     atomic_store(&c->prompter.cancel, true);
-    for (int u = 0; u < TDM_UNITS; u++) unit_set_source(c->machine->units[u], NULL, NULL);
+    for (int u = 0; u < TDM_UNITS; u++) unit_end_source(c->machine->units[u], c);
     if (c->follower.path) follower_free(&c->follower);
     state_free(c->decoder.state);
     state_free(c->prompter.state);
@@ -420,7 +420,8 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     out->checkpoints = f->kept.count;
     out->checkpoint_bytes = f->kept.bytes;
     out->checkpoint_budget = f->kept.budget;
-    out->context_used = c->phase == CHAT_DECODE ? c->decoder.prompt + c->decoder.index : t->n;
+    /* Without a target (nothing is read ahead) the last turn's tokens stand. */
+    out->context_used = c->phase == CHAT_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
     const struct decoder *d = &c->decoder;
     if (d->seconds_alone > 0 && d->seconds_shared > 0) out->speed_kept = d->seconds_alone / d->seconds_shared;
     out->weight_bytes = c->side[TDM_DECODE_UNIT].weights->bytes;

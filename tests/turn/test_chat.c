@@ -399,7 +399,47 @@ TEST(cold_compares_with_every_pipeline)
     tdm_chat_close(c);
 }
 
+/* /model: the next chat is opened beside the last one, which is then closed. */
+TEST(a_chat_works_on_when_the_one_before_it_closes)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *before = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(before);
+    send(before, talk[0]);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat_close(before);
+    REQUIRE(c);
+    send(c, talk[0]);
+    play_until(c, &p, 1);
+    CHECK_INT(20, p.stats[0].reply_tokens);
+    tdm_chat_close(c);
+}
+
+/* What the screen shows as used, also where nothing is read ahead. */
+TEST(the_context_used_is_told_at_every_level)
+{
+    for (int level = TDM_SPEC_OFF; level <= TDM_SPEC_FULL; level++) {
+        static struct played p;
+        tdm_chat_status s;
+        memset(&p, 0, sizeof p);
+        tdm_chat *c = open_chat(TDM_PIPE_TANDEM, (tdm_speculation)level);
+        REQUIRE(c);
+        send(c, talk[0]);
+        play_until(c, &p, 1);
+        CHECK(tdm_chat_wait_idle(c, 20000));
+        tdm_chat_status_of(c, &s);
+        CHECK(s.context_used >= 20 && s.context_used < 200);
+        tdm_chat_clear(c);
+        CHECK(tdm_chat_wait_idle(c, 20000));
+        tdm_chat_status_of(c, &s);
+        CHECK(s.context_used < 10);
+        tdm_chat_close(c);
+    }
+}
+
 TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
           T(undo_redo_regenerate_and_edit_are_cheap), T(a_failed_dispatch_is_told_and_survived),
-          T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told), T(cold_compares_with_every_pipeline))
+          T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told), T(cold_compares_with_every_pipeline),
+          T(a_chat_works_on_when_the_one_before_it_closes), T(the_context_used_is_told_at_every_level))
