@@ -669,6 +669,11 @@ void input_set_queued(struct input *in, bool queued)
     in->queued = queued;
 }
 
+void input_set_columns(struct input *in, int columns)
+{
+    in->columns = columns > 0 ? columns : 0;
+}
+
 void input_set_esc_stops(struct input *in, bool on)
 {
     in->esc_stops = on;

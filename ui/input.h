@@ -109,6 +109,8 @@ void input_set_message(struct input *in, const char *text);
 
 /* What Up on the empty draft, Esc and Tab on the empty draft need to know. Suggestions are not copied. */
 void input_set_queued(struct input *in, bool queued);
+/* Columns of a row of the draft on the screen, by which Up and Down move; 0: as if rows were endless. */
+void input_set_columns(struct input *in, int columns);
 void input_set_esc_stops(struct input *in, bool on);
 void input_set_suggestions(struct input *in, const char *const *texts, size_t n);
 

@@ -4,10 +4,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #include "ui/input_private.h"
 #include "ui/paste.h"
+#include "ui/width.h"
 
 #define KEY_CTRL(c) ((c) & 0x1f)
 
@@ -81,7 +81,10 @@ int input_command_accept(int count, int key)
     return rl_newline(count, key);
 }
 
-/* -- moving by line ----------------------------------------------------------------------------------------------- */
+/* -- moving by row ------------------------------------------------------------------------------------------------
+ *
+ * A row is what the screen shows as one: a line of the draft, or the part of it that fits into the input's columns
+ * (ui/draft.c wraps in the same places). */
 
 static int line_start(int at)
 {
@@ -95,45 +98,68 @@ static int line_end(int at)
     return at;
 }
 
-/* The width of the character at a byte, and its length. */
-static int character(int at, int *length)
+/* Columns of the character at a byte that begins in `column`, and its length. */
+static int character(int at, int column, int *length)
 {
-    utf8proc_int32_t c;
-    utf8proc_ssize_t l = utf8proc_iterate((const utf8proc_uint8_t *)rl_line_buffer + at, rl_end - at, &c);
-    *length = l < 1 ? 1 : (int)l;
-    if (l < 1) return 1;
-    return c < 0x20 || c == 0x7f ? 2 : utf8proc_charwidth(c);
+    struct width_glyph glyph;
+    *length = (int)width_next(rl_line_buffer + at, (size_t)(rl_end - at), &glyph);
+    return glyph.n && glyph.point[0] == '\t' ? WIDTH_TAB - column % WIDTH_TAB : glyph.width;
 }
 
-static int column_of(int from, int to)
+struct row {
+    int start, end; /* bytes; end is the newline's, or the next row's start */
+    int column;     /* of the place that was asked for */
+};
+
+/* The row of a place. The place behind a full row is the next row's first. */
+static struct row row_of(int place)
 {
-    int column = 0, length;
-    for (int at = from; at < to; at += length) column += character(at, &length);
-    return column;
+    int columns = input_self->columns, line = line_end(place), length;
+    struct row row = {.start = line_start(place)};
+    int at = row.start, column = 0;
+    for (; at < line; at += length) {
+        int width = character(at, column, &length);
+        if (columns && column && column + width > columns) {
+            if (at > place) break;
+            row.start = at;
+            column = 0;
+            width = character(at, column, &length);
+        }
+        if (at <= place) row.column = column;
+        column += width;
+    }
+    row.end = at;
+    if (place < line) return row;
+    if (columns && column >= columns) return (struct row){.start = line, .end = line};
+    row.column = column;
+    return row;
 }
 
-static void go_to_column(int from, int column)
+static void go_to_column(struct row row, int goal)
 {
-    int length, at = from;
-    for (int end = line_end(from); at < end; at += length) {
-        int width = character(at, &length);
-        if (width > column) break;
-        column -= width;
+    bool wraps = row.end < rl_end && rl_line_buffer[row.end] != '\n';
+    int length, at = row.start;
+    for (int column = 0; at < row.end; at += length) {
+        int width = character(at, column, &length);
+        if (column + width > goal || (wraps && at + length >= row.end)) break;
+        column += width;
     }
     rl_point = at;
 }
 
 static bool can_move_lines(int direction)
 {
-    return direction < 0 ? line_start(rl_point) > 0 : line_end(rl_point) < rl_end;
+    struct row row = row_of(rl_point);
+    return direction < 0 ? row.start > 0 : row.end < rl_end;
 }
 
 static void move_line(int direction)
 {
     struct input *in = input_self;
-    int start = line_start(rl_point);
-    if (in->goal_column < 0) in->goal_column = column_of(start, rl_point);
-    go_to_column(direction < 0 ? line_start(start - 1) : line_end(rl_point) + 1, in->goal_column);
+    struct row row = row_of(rl_point);
+    if (in->goal_column < 0) in->goal_column = row.column;
+    int next = row.end + (rl_line_buffer[row.end] == '\n');
+    go_to_column(row_of(direction < 0 ? row.start - 1 : next), in->goal_column);
     in->was_line_move = true;
 }
 

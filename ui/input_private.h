@@ -39,6 +39,7 @@ struct input {
     int pasted_where;
     const char *paste_text;  /* for the slot that inserts it */
     bool paste_replaces;
+    int columns;             /* of a row on the screen; 0: endless */
     int goal_column;         /* of Up and Down, -1: the cursor's */
     bool was_line_move;
     int64_t prefix_since;

@@ -77,6 +77,7 @@ static void in_child(const struct play *how, const char *script, char *report)
     struct decoder *d = decoder_open(NULL);
     if (!in || !d) _exit(4);
     input_set_queued(in, how->queued);
+    input_set_columns(in, how->columns);
     input_set_esc_stops(in, how->esc_stops);
     size_t suggestions = 0;
     while (how->suggestions && how->suggestions[suggestions]) suggestions++;

@@ -17,6 +17,7 @@ struct play {
     const struct completer *completer;
     const char *history_path;      /* may be NULL */
     bool queued, esc_stops;
+    int columns;                   /* of a row on the screen; 0: endless */
     const char *const *suggestions; /* NULL-ended; may be NULL */
     /* Run at the end in the child, after the script; appends to the report. May be NULL. */
     void (*then)(struct input *in, int64_t now, char *report, size_t size);

@@ -149,6 +149,22 @@ TEST(multi_line_moves)
     CHECK_STR("ab$cd|", keys("ab\ncd" DOWN));
 }
 
+/* A row of the screen is a line, too: four columns here. */
+TEST(wrapped_moves)
+{
+    const struct play narrow = {.columns = 4, .history = past};
+    CHECK_STR("abcdef|ghij", play(&narrow, "abcdefghij" UP));
+    CHECK_STR("ab|cdefghij", play(&narrow, "abcdefghij" UP UP));
+    CHECK_STR("third$of two lines|", play(&narrow, "abcd" HOME UP)); /* the first row: the history */
+    CHECK_STR("abcdef|ghij", play(&narrow, "abcdefghij" UP UP DOWN));
+    CHECK_STR("abcdefghij|", play(&narrow, "abcdefghij" UP UP DOWN DOWN));
+    CHECK_STR("abcd|efgh", play(&narrow, "abcdefgh" UP DOWN)); /* the place behind a full row is the next row's */
+    CHECK_STR("abcdef$a|b", play(&narrow, "abcdef\nab" LEFT UP UP DOWN DOWN));
+    CHECK_STR("abcde|f$ab", play(&narrow, "abcdef\nab" LEFT UP));
+    CHECK_STR("\346\274\242|\346\274\242\346\274\242", play(&narrow, "\346\274\242\346\274\242\346\274\242" UP));
+    CHECK_STR("abcdefghij|", play(&(struct play){.columns = 0, .history = past}, "abcdefghij" UP DOWN));
+}
+
 TEST(queued_message)
 {
     const struct play queued = {.queued = true, .history = past};
@@ -363,7 +379,7 @@ TEST(unread_keys_go_back)
 }
 
 TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing),
-          T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text),
-          T(history), T(history_is_shared), T(multi_line_moves), T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins),
-          T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
-          T(unread_keys_go_back))
+          T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text), T(history), T(history_is_shared),
+          T(multi_line_moves), T(wrapped_moves), T(queued_message), T(search), T(control_keys), T(own_keys),
+          T(inputrc_wins), T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions),
+          T(the_program_changes_the_draft), T(unread_keys_go_back))
