@@ -23,6 +23,8 @@ const char *format_ms(char out[FORMAT_SIZE], double ms)
     if (!(ms >= 0) || ms > 1e12) ms = 0;
     if (ms >= 10e3)
         snprintf(out, FORMAT_SIZE, "%.1f s", ms / 1e3);
+    else if (ms >= 0.05 && ms < 9.95 && fabs(ms - round(ms)) >= 0.05)
+        snprintf(out, FORMAT_SIZE, "%.1f ms", ms);
     else
         snprintf(out, FORMAT_SIZE, "%s ms", format_count(n, llround(ms)));
     return out;

@@ -18,10 +18,18 @@ static double context_percent(const struct view_status *s)
     return s->ctx_size > 0 ? 100.0 * s->ctx_used / s->ctx_size : 0;
 }
 
+/* ", 3 s left"; nothing before there is a speed. */
+static const char *time_left(char out[FORMAT_SIZE], const struct view_status *s)
+{
+    out[0] = 0;
+    if (s->seconds_left >= 0) snprintf(out, FORMAT_SIZE, ", %.0f s left", ceil(s->seconds_left));
+    return out;
+}
+
 const char *state_word(char out[STATE_SIZE], const struct view *view)
 {
     const struct view_status *s = &view->status;
-    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], left[FORMAT_SIZE];
     static const char *const plain[VIEW_STATES] = {
         [VIEW_NO_MODEL] = "NO MODEL", [VIEW_FAILED] = "FAILED",     [VIEW_IDLE] = "IDLE",
         [VIEW_THINKING] = "THINKING", [VIEW_ANSWERING] = "ANSWERING", [VIEW_STOPPED] = "STOPPED",
@@ -34,8 +42,8 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
                  floor(percent_done(s)), (double)s->done_bytes / 1e9, (double)s->total_bytes / 1e9);
         break;
     case VIEW_READING:
-        snprintf(out, STATE_SIZE, "READING %s of %s, %.0f s left", format_count(a, s->done_tokens),
-                 format_count(b, s->total_tokens), ceil(s->seconds_left));
+        snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens), format_count(b, s->total_tokens),
+                 time_left(left, s));
         break;
     case VIEW_CONTEXT: snprintf(out, STATE_SIZE, "CONTEXT %.0f%%", context_percent(s)); break;
     default: snprintf(out, STATE_SIZE, "%s", (size_t)s->state < VIEW_STATES ? plain[s->state] : "");
@@ -83,7 +91,7 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
 {
     const struct view_status *s = &view->status;
     const struct view_follower *f = &view->monitor.follower;
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], bar[BAR * 3 + 4];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], left[FORMAT_SIZE], bar[BAR * 3 + 4];
     const char *what = s->state == VIEW_THINKING ? "The model is thinking" : "Reply is being written";
     out[0] = 0;
     switch (s->state) {
@@ -100,8 +108,8 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
         snprintf(out, STATE_SIZE, "/model tries another: %s", s->detail ? s->detail : "this one could not be loaded");
         break;
     case VIEW_READING:
-        snprintf(out, STATE_SIZE, "Reading the conversation: %s of %s tokens, %.0f s left",
-                 format_count(a, s->done_tokens), format_count(b, s->total_tokens), ceil(s->seconds_left));
+        snprintf(out, STATE_SIZE, "Reading the conversation: %s of %s tokens%s", format_count(a, s->done_tokens),
+                 format_count(b, s->total_tokens), time_left(left, s));
         break;
     case VIEW_THINKING:
     case VIEW_ANSWERING:

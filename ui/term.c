@@ -51,11 +51,18 @@ void term_emergency(void)
     tcsetattr(emergency.fd_in, TCSANOW, &emergency.modes);
 }
 
+const char *term_capability(void *unused, const char *name)
+{
+    (void)unused;
+    const char *s = tigetstr(name);
+    return s == (const char *)-1 ? NULL : s;
+}
+
 /* Appends a string capability, without its padding marks. */
 static void add_capability(const char *name)
 {
-    const char *s = tigetstr(name);
-    if (!s || s == (const char *)-1) return;
+    const char *s = term_capability(NULL, name);
+    if (!s) return;
     for (; *s && emergency.len + 1 < sizeof emergency.bytes; s++) {
         if (s[0] == '$' && s[1] == '<') {
             const char *end = strchr(s, '>');
@@ -114,23 +121,24 @@ struct term *term_open(FILE *out, FILE *in, int colours)
     return t;
 }
 
+/* Curses leaves the cursor in the last row: without an alternate screen that row is still ours, and what comes next
+ * would be written over it. */
+static void leave_screen(struct term *t)
+{
+    endwin();
+    if (!term_capability(NULL, "rmcup")) term_write(t, "\r\n", 2);
+}
+
 void term_close(struct term *t)
 {
     if (!t) return;
     emergency.open = 0;
     term_write(t, modes_off, sizeof modes_off - 1);
-    if (!t->suspended) endwin();
+    if (!t->suspended) leave_screen(t);
     tcsetattr(fileno(t->in), TCSADRAIN, &emergency.modes);
     delscreen(t->screen);
     free(t->shown);
     free(t);
-}
-
-const char *term_capability(void *unused, const char *name)
-{
-    (void)unused;
-    const char *s = tigetstr(name);
-    return s == (const char *)-1 ? NULL : s;
 }
 
 int term_colours(const struct term *t) { return t->colours; }
@@ -170,7 +178,7 @@ void term_suspend(struct term *t)
     t->suspended = true;
     emergency.open = 0;
     term_write(t, modes_off, sizeof modes_off - 1);
-    endwin();
+    leave_screen(t);
     tcsetattr(fileno(t->in), TCSADRAIN, &emergency.modes);
 }
 
