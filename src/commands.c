@@ -14,6 +14,7 @@
 #include "src/number.h"
 #include "src/settings.h"
 #include "src/trace.h"
+#include "ui/markdown.h"
 
 enum { LARGEST_ATTACHMENT = 16 << 20 };
 
@@ -83,6 +84,7 @@ static tdm_status do_quit(run *r, tdm_error *err)
 static tdm_status do_new(run *r, tdm_error *err)
 {
     tdm_status status = app_new(r->a, r->call->argument, err);
+    r->result->anew = true;
     if (!status) say(r, "a new session\n");
     return status;
 }
@@ -98,7 +100,7 @@ static void say_entry(const run *r, int number, const store_entry *e)
     if (e->damage[0])
         say(r, "%3d  %s  %s\n", number, date, e->damage);
     else
-        say(r, "%3d  %s  %3d turns  %-20.20s  %s%s\n", number, date, e->turns, e->model, e->name,
+        say(r, "%3d  %s  %3d %-5s  %-20.20s  %s%s\n", number, date, e->turns, e->turns == 1 ? "turn" : "turns", e->model, e->name,
             open ? "  (this one)" : "");
 }
 
@@ -118,6 +120,7 @@ static tdm_status do_resume(run *r, tdm_error *err)
 {
     char notice[400];
     tdm_status status = app_resume(r->a, r->call->argument, notice, err);
+    r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
     if (!status) say(r, "%s\n", notice);
     return status;
 }
@@ -135,7 +138,7 @@ static tdm_status delete_entry(run *r, const store_entry *e, tdm_error *err)
     app *a = r->a;
     if (strcmp(a->deleting, e->id)) {
         snprintf(a->deleting, sizeof a->deleting, "%s", e->id);
-        say(r, "delete '%s' (%d turns)? The same command once more does it\n", e->name, e->turns);
+        say(r, "delete '%s' (%d turn%s)? The same command once more does it\n", e->name, e->turns, e->turns == 1 ? "" : "s");
         return TDM_OK;
     }
     a->deleting[0] = 0;
@@ -146,6 +149,7 @@ static tdm_status delete_entry(run *r, const store_entry *e, tdm_error *err)
         free(a->name);
         a->name = NULL;
         a->state_old = false;
+        r->result->anew = true;
     }
     tdm_status status = store_delete(e->id, err);
     if (!status) say(r, "'%s' is deleted%s\n", e->name, open ? "; this is a new session" : "");
@@ -200,7 +204,9 @@ static tdm_status do_search(run *r, tdm_error *err)
 {
     search s = {.r = r};
     tdm_status status = store_search(r->call->argument, on_found, &s, err);
-    if (!status) say(r, s.found > 50 ? "%d messages; the first 50 are shown\n" : "%d messages\n", s.found);
+    if (status) return status;
+    if (!s.found) say(r, "no saved message has '%s'\n", r->call->argument);
+    if (s.found > 50) say(r, "%d messages; the first 50 are shown\n", s.found);
     return status;
 }
 
@@ -253,7 +259,8 @@ static tdm_status do_export(run *r, tdm_error *err)
     size_t n = 0;
     char *text = json ? session_messages(&s, &n) : session_markdown(&s, &n);
     status = text ? files_write(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
-    if (!status) say(r, "%s: %d turns, %zu bytes\n", path, session_turns(&s), n);
+    int turns = session_turns(&s);
+    if (!status) say(r, "%s: %d turn%s, %zu bytes\n", path, turns, turns == 1 ? "" : "s", n);
     free(text);
     session_free(&s);
     return status;
@@ -396,6 +403,7 @@ static tdm_status do_model(run *r, tdm_error *err)
     tdm_model *model;
     tdm_status status = r->front->load(r->front->ctx, r->call->argument, &model, err);
     if (!status) status = app_switch_model(r->a, model, r->call->argument, err);
+    r->result->anew = !status;
     if (!status) say(r, "going on with %s\n", r->a->info.name);
     return status;
 }
@@ -457,7 +465,9 @@ static tdm_status user_message(const app *a, long number, tdm_node *out, long *t
     }
     free(path);
     if (!node || (number && seen != number))
-        return error_set(err, TDM_E_NOT_FOUND, node ? "there are only %ld messages" : "there is no message yet", seen);
+        return error_set(err, TDM_E_NOT_FOUND,
+                         seen > 1 ? "there are only %ld messages" : seen ? "there is only one message" : "there is no message yet",
+                         seen);
     *turn = seen;
     return tdm_chat_node(a->chat, node, out, err);
 }
@@ -477,6 +487,45 @@ static tdm_status do_edit(run *r, tdm_error *err)
     tdm_node_free(&node);
     return status;
 }
+
+/* ---- Copying --------------------------------------------------------------------------------------------------- */
+
+static tdm_status last_reply(const app *a, tdm_node *out, tdm_error *err)
+{
+    int n;
+    int *path = current_path(a, &n);
+    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
+    bool found = false;
+    while (n-- > 0 && !found) {
+        if (tdm_chat_node(a->chat, path[n], out, NULL)) continue;
+        found = out->role == TDM_ASSISTANT && out->length;
+        if (!found) tdm_node_free(out);
+    }
+    free(path);
+    return found ? TDM_OK : error_set(err, TDM_E_NOT_FOUND, "there is no reply to copy yet");
+}
+
+static tdm_status do_copy(run *r, tdm_error *err)
+{
+    const char *argument = r->call->argument;
+    int64_t number = 0;
+    if (argument && !strcmp(argument, "view")) return r->front->copy_view(r->front->ctx, err);
+    if (argument && !number_int(argument, 1, 1000000, &number))
+        return error_set(err, TDM_E_ARG, "/copy: expected the number of a code block or 'view', found '%s'", argument);
+    tdm_node node;
+    tdm_status status = last_reply(r->a, &node, err);
+    if (status) return status;
+    size_t n = node.length;
+    char *code = number ? markdown_code_block(node.text, node.length, (int)number, &n) : NULL;
+    status = number && !code
+                 ? error_set(err, TDM_E_NOT_FOUND, "the last reply has no code block %d", (int)number)
+                 : r->front->copy(r->front->ctx, code ? code : node.text, n, err);
+    free(code);
+    tdm_node_free(&node);
+    return status;
+}
+
+/* ---- Branches -------------------------------------------------------------------------------------------------- */
 
 /* The nodes that share a parent and a role with `node`, in order; how many. */
 static int siblings(const app *a, const tdm_node *node, int *out, int room)
@@ -628,7 +677,7 @@ static tdm_status do_stats(run *r, tdm_error *err)
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
     say_turn_figures(r);
-    say(r, "session: %d turns\n", a->figures.turns);
+    say(r, "session: %d turn%s\n", a->figures.turns, a->figures.turns == 1 ? "" : "s");
     say_median(r, "warm, median", &a->figures.warm_ms, "ms");
     say_median(r, "cold, median", &a->figures.cold_ms, "ms");
     say_median(r, "decode, median", &a->figures.decode_tps, "tok/s");
@@ -704,7 +753,7 @@ static tdm_status (*const doers[SLASH_COUNT])(run *r, tdm_error *err) = {
     [SLASH_MODEL] = do_model,       [SLASH_PIPELINE] = do_pipeline, [SLASH_SPECULATION] = do_speculation,
     [SLASH_UNITS] = do_units,       [SLASH_STATS] = do_stats,       [SLASH_TRACE] = do_trace,
     [SLASH_SENSORS] = do_sensors,   [SLASH_PACE] = do_pace,         [SLASH_COLD] = do_cold,
-    [SLASH_AB] = do_ab,             [SLASH_QUIT] = do_quit,
+    [SLASH_AB] = do_ab,             [SLASH_COPY] = do_copy,         [SLASH_QUIT] = do_quit,
 };
 /* clang-format on */
 
@@ -799,6 +848,7 @@ static enum complete_kind completed_argument(void *ctx, const char *name, size_t
     default:
         if (id == SLASH_HELP && index == 0)
             for (slash_id other = 0; other < SLASH_COUNT; other++) completion_add(out, slash_table[other].name, NULL);
+        if (id == SLASH_COPY && index == 0) completion_add(out, "view", NULL);
         return COMPLETE_WORD;
     }
 }

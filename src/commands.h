@@ -18,11 +18,16 @@ typedef struct {
     void (*look)(void *ctx);
     /* Opens a model for /model, showing progress in its own way. path: as -m. */
     tdm_status (*load)(void *ctx, const char *path, tdm_model **out, tdm_error *err);
+    /* Puts a text on the clipboard and says how. */
+    tdm_status (*copy)(void *ctx, const char *text, size_t n, tdm_error *err);
+    /* /copy view: the conversation as plain text for the terminal's own selection. */
+    tdm_status (*copy_view)(void *ctx, tdm_error *err);
 } commands_front;
 
 typedef struct {
     bool quit;   /* /quit */
     bool waits;  /* an answer comes by events: a reply, or TDM_EV_COLD */
+    bool anew;   /* another conversation or chat is there: its nodes are numbered anew */
     char *draft; /* text to be put into the input (/edit), malloc'ed; NULL: none */
 } commands_result;
 

@@ -13,6 +13,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/clip.h"
 #include "src/commands.h"
 #include "src/files.h"
 #include "src/interrupt.h"
@@ -191,9 +192,36 @@ static tdm_status load(void *ctx, const char *path, tdm_model **out, tdm_error *
     return status;
 }
 
+static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
+{
+    struct clipboard_result result;
+    (void)ctx;
+    tdm_status status = clip_copy(text, n, output_is_terminal(), &result, err);
+    if (status) return status;
+    output_flush();
+    if (result.escape) output_print("%s", result.escape);
+    free(result.escape);
+    output_print("%s\n", result.text);
+    return TDM_OK;
+}
+
+static tdm_status copy_view(void *ctx, tdm_error *err)
+{
+    plain *p = ctx;
+    session s;
+    size_t n = 0;
+    tdm_status status = app_snapshot(&p->app, &s, err);
+    if (status) return status;
+    char *text = session_markdown(&s, &n);
+    if (text) output_text(text, n);
+    free(text);
+    session_free(&s);
+    return TDM_OK;
+}
+
 static void run_command(plain *p, const slash_call *call)
 {
-    const commands_front front = {.ctx = p, .say = say, .load = load};
+    const commands_front front = {.ctx = p, .say = say, .load = load, .copy = copy, .copy_view = copy_view};
     commands_result result;
     tdm_error err = {0};
     if (commands_run(&p->app, &front, call, &result, &err)) {

@@ -48,7 +48,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(REDO, "redo", "", NONE, "", 0, 0, CONVERSATION, "brings the turn back that /undo took")                         \
     X(BRANCH, "branch", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                  \
       "shows the branches of this place, or goes to number N")                                                        \
-    X(COPY, "copy", "", NUMBER, "[N]", 1, 1000000, SCREEN, "copies the last reply, or its code block N")              \
+    X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \
+      "copies the last reply or its code block N; view: all as plain text, to select from")                           \
     X(ATTACH, "attach", "", FILE, "FILE", 0, 0, CONVERSATION, "puts a text file before the next message")             \
     X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, "shows the model, or goes on with another")           \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,      \

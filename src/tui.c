@@ -113,6 +113,7 @@ void tui_draw(tui *t)
     if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
     if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
     int64_t now = clock_ns();
+    input_set_columns(t->input, layout_input_cols(rows, cols, t->form) - 2);
     tui_view_fill(t, now);
     screen_draw(t->screen, &t->view, t->canvas);
     term_present(t->term, t->canvas, t->look.theme);
@@ -323,8 +324,6 @@ static void recall_form(tui *t)
 
 static bool open_all(tui *t, options *o)
 {
-    static const char *const tips[] = {"What is a checkpoint?", "Why does the second turn answer at once?",
-                                       "Tell me a short story about a bicycle for two."};
     tdm_error err = {0};
     t->o = o;
     t->wake[0] = t->wake[1] = t->socket.listening = -1;
@@ -336,8 +335,8 @@ static bool open_all(tui *t, options *o)
     t->input = input_open(&(struct input_options){t->history, &commands_completer, getenv("HOME")}, &err);
     if (!t->input) return false;
     tui_look(t);
-    input_set_suggestions(t->input, tips, sizeof tips / sizeof *tips);
-    if (store_list(&t->sessions, &t->n_sessions, NULL)) t->sessions = NULL, t->n_sessions = 0;
+    input_set_suggestions(t->input, tui_tips, TUI_TIPS);
+    tui_popup_list(t, NULL);
     tui_socket_open(&t->socket);
     tui_load_begin(t, options_text(o, OPTION_MODEL), false);
     return true;

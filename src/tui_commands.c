@@ -8,7 +8,6 @@
 #include "engine/base/error.h"
 #include "src/files.h"
 #include "src/tui_private.h"
-#include "ui/markdown.h"
 
 /* ---- Settings of the screen ------------------------------------------------------------------------------------ */
 
@@ -40,22 +39,6 @@ static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 
 /* ---- Commands of the screen ------------------------------------------------------------------------------------ */
 
-static tdm_status copy(tui *t, long number, tdm_error *err)
-{
-    const tui_turn *turn = tui_turns_find(t, 0);
-    if (!turn || !turn->text.n) return error_set(err, TDM_E_NOT_FOUND, "there is no reply to copy yet");
-    if (!number) {
-        tui_outside_copy(t, turn->text.bytes, turn->text.n);
-        return TDM_OK;
-    }
-    size_t n;
-    char *code = markdown_code_block(turn->text.bytes, turn->text.n, (int)number, &n);
-    if (!code) return error_set(err, TDM_E_NOT_FOUND, "the last reply has no code block %ld", number);
-    tui_outside_copy(t, code, n);
-    free(code);
-    return TDM_OK;
-}
-
 static tdm_status stats_form(tui *t, const char *argument)
 {
     const char *form = argument + strlen("turn ");
@@ -81,7 +64,6 @@ static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
     tui *t = ctx;
     const char *argument = call->argument;
     switch (call->id) {
-    case SLASH_COPY: return copy(t, call->number, err);
     case SLASH_MONITOR: return monitor(t, argument);
     case SLASH_STATS: return stats_form(t, argument);
     case SLASH_THEME: return next_theme(t, argument, err);
@@ -123,7 +105,7 @@ static void say(void *ctx, const char *text, size_t n)
     larger[t->said_n] = 0;
 }
 
-/* One line is a notice, more are a page. */
+/* What fits into a row is a notice, more is a page. */
 static void show_said(tui *t, const slash_call *call)
 {
     char *text = t->said;
@@ -131,7 +113,7 @@ static void show_said(tui *t, const slash_call *call)
     t->said = NULL;
     t->said_n = 0;
     if (!text) return;
-    if (memchr(text, '\n', n) == text + n - 1) {
+    if (memchr(text, '\n', n) == text + n - 1 && width_text(text, n - 1) <= screen_layout(t->screen)->rule.cols) {
         text[n - 1] = 0;
         if (call->id != SLASH_EDIT) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", text); /* the rule says that one */
     } else {
@@ -150,6 +132,21 @@ static tdm_status give_loaded(void *ctx, const char *path, tdm_model **out, tdm_
     if (!t->load.model) return error_set(err, TDM_E_IO, "no model was loaded");
     *out = t->load.model;
     t->load.model = NULL;
+    return TDM_OK;
+}
+
+static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
+{
+    (void)err;
+    tui_outside_copy(ctx, text, n);
+    return TDM_OK;
+}
+
+static tdm_status copy_view(void *ctx, tdm_error *err)
+{
+    tui *t = ctx;
+    if (!t->turns.n) return error_set(err, TDM_E_NOT_FOUND, "there is nothing to copy yet");
+    tui_outside_copy_view(t);
     return TDM_OK;
 }
 
@@ -172,15 +169,15 @@ static void begin_editing(tui *t, int turn, char *draft)
 
 static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
 {
-    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded};
+    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded,
+                                   .copy = copy, .copy_view = copy_view};
     commands_result result;
     tdm_error err = {0};
     int turn = turn_number(t, call->number);
     if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
     show_said(t, call);
-    bool anew = call->id == SLASH_NEW || call->id == SLASH_RESUME || call->id == SLASH_MODEL || call->id == SLASH_DELETE;
     tui_turns_events(t);
-    if (anew && !err.code) {
+    if (result.anew) {
         tui_set(&t->told, NULL); /* the chat has no draft now */
         tui_turns_fresh(t);
     } else {

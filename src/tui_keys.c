@@ -238,13 +238,6 @@ static void toggle_speculation(tui *t)
     tui_command_by(t, SLASH_SPECULATION, c.speculation == TDM_SPEC_OFF ? "full" : "off");
 }
 
-static void copy_reply(tui *t)
-{
-    const tui_turn *turn = tui_turns_find(t, 0);
-    if (turn && turn->text.n) tui_outside_copy(t, turn->text.bytes, turn->text.n);
-    else tui_notice_add(t, VIEW_NOTICE_WARN, "there is no reply to copy yet");
-}
-
 /* Actions that mean the same wherever the keys are. */
 void tui_keys_screen(tui *t, enum key_action action, int count)
 {
@@ -267,8 +260,8 @@ void tui_keys_screen(tui *t, enum key_action action, int count)
     case ACTION_ZOOM_OUT: zoom(t, 2); break;
     case ACTION_FOLD: transcript_toggle_thinking(transcript, &t->view, transcript_marked(transcript)); break;
     case ACTION_RAW: transcript_toggle_raw(transcript, &t->view, transcript_marked(transcript)); break;
-    case ACTION_COPY: copy_reply(t); break;
-    case ACTION_COPY_VIEW: tui_outside_copy_view(t); break;
+    case ACTION_COPY: tui_command_by(t, SLASH_COPY, NULL); break;
+    case ACTION_COPY_VIEW: tui_command_by(t, SLASH_COPY, "view"); break;
     case ACTION_SPECULATION: toggle_speculation(t); break;
     case ACTION_SESSIONS: tui_popup_sessions(t); break;
     case ACTION_SENSORS: tui_command_by(t, SLASH_SENSORS, NULL); break;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "src/clip.h"
 #include "src/output.h"
 #include "src/tui_private.h"
-#include "ui/clipboard.h"
 
 static void release(void *ctx)
 {
@@ -68,8 +68,12 @@ void tui_outside_edited(tui *t)
 
 void tui_outside_suspend(tui *t)
 {
+    struct sigaction stop = {.sa_handler = SIG_DFL}, ours;
     release(t);
-    raise(SIGSTOP);
+    /* The whole job, as the terminal's own Ctrl-Z would; in a group that nobody could wake again nothing stops. */
+    sigaction(SIGTSTP, &stop, &ours);
+    kill(0, SIGTSTP);
+    sigaction(SIGTSTP, &ours, NULL);
     retake(t);
 }
 
@@ -79,10 +83,7 @@ void tui_outside_copy(tui *t, const char *text, size_t n)
 {
     struct clipboard_result result;
     tdm_error err = {0};
-    const struct clipboard_options how = {.path = getenv("PATH"), .wayland_display = getenv("WAYLAND_DISPLAY"),
-                                              .display = getenv("DISPLAY"), .term = getenv("TERM"),
-                                              .tmux = getenv("TMUX") != NULL};
-    if (clipboard_copy(&how, text, n, &result, &err)) {
+    if (clip_copy(text, n, true, &result, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
     }
@@ -91,15 +92,17 @@ void tui_outside_copy(tui *t, const char *text, size_t n)
     tui_notice_add(t, VIEW_NOTICE_INFO, "%s", result.text);
 }
 
-/* The conversation as plain text on the normal screen; the loop goes on behind it. */
+/* In browse mode the marked turn, else all of it, as plain text on the normal screen; the loop goes on behind it. */
 void tui_outside_copy_view(tui *t)
 {
     struct termios modes;
+    uint64_t marked = t->browse ? transcript_marked(screen_transcript(t->screen)) : 0;
     if (t->away || !t->turns.n) return;
     release(t);
     t->copy_view = true;
     for (size_t i = 0; i < t->turns.n; i++) {
         const tui_turn *turn = &t->turns.turns[i];
+        if (marked && turn->v.id != marked) continue;
         output_print(turn->v.role == VIEW_USER ? "> " : "");
         output_text(turn->text.bytes ? turn->text.bytes : "", turn->text.n);
         output_print("\n\n");

@@ -129,13 +129,18 @@ static void move(tui *t, long by)
 
 /* ---- Sessions -------------------------------------------------------------------------------------------------- */
 
+tdm_status tui_popup_list(tui *t, tdm_error *err)
+{
+    store_list_free(t->sessions, t->n_sessions);
+    t->sessions = NULL;
+    t->n_sessions = 0;
+    return store_list(&t->sessions, &t->n_sessions, err);
+}
+
 void tui_popup_sessions(tui *t)
 {
     tdm_error err = {0};
-    store_list_free(t->sessions, t->n_sessions);
-    if (store_list(&t->sessions, &t->n_sessions, &err)) {
-        t->sessions = NULL;
-        t->n_sessions = 0;
+    if (tui_popup_list(t, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
     }
@@ -152,7 +157,7 @@ void tui_popup_sessions(tui *t)
         localtime_r(&when, &parts);
         strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
         bool open = t->app.place.lock >= 0 && !strcmp(e->id, t->app.place.id);
-        snprintf(detail, sizeof detail, "%s  %3d turns  %.30s%s", date, e->turns, e->model ? e->model : "",
+        snprintf(detail, sizeof detail, "%s  %3d %-5s  %.30s%s", date, e->turns, e->turns == 1 ? "turn" : "turns", e->model ? e->model : "",
                  open ? "  (open)" : "");
         const char *name = e->damage[0] ? e->damage : e->name ? e->name : "";
         add(t, NULL, name, strlen(name), detail);

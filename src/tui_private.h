@@ -218,6 +218,8 @@ tui_turn *tui_turns_find(tui *t, uint64_t id);
 void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind);
 
 /* tui_view.c */
+enum { TUI_TIPS = 3 };
+extern const char *const tui_tips[TUI_TIPS]; /* of the first run */
 void tui_view_fill(tui *t, int64_t now_ns);
 void tui_view_name_model(tui *t);
 
@@ -245,6 +247,8 @@ void tui_browse_event(tui *t, const struct decoder_event *e);
 void tui_browse_find(tui *t, const char *words, int direction);
 
 /* tui_popup.c */
+/* The saved sessions as they are now. */
+tdm_status tui_popup_list(tui *t, tdm_error *err);
 void tui_popup_close(tui *t);
 void tui_popup_page(tui *t, const char *title, const char *text); /* a page of lines */
 void tui_popup_keys(tui *t);

@@ -195,6 +195,7 @@ void tui_turns_fresh(tui *t)
     t->context_told = false;
     t->search[0] = 0;
     tui_turns_sync(t);
+    if (!t->turns.n) tui_popup_list(t, NULL); /* the card shows the last ones */
     transcript_sent(screen_transcript(t->screen));
 }
 
@@ -296,6 +297,7 @@ void tui_turns_event(tui *t, const tdm_event *e)
     }
     app_event(&t->app, e, glyph_ns);
     char line[300];
+    tdm_cold cold;
     switch (e->kind) {
     case TDM_EV_TURN: /* a queued message; its clock began when the reply before it ended, or with the cut */
         if (t->turns.cut_ns) tui_turns_sent(t, t->turns.cut_ns, VIEW_TTFT_CUT);
@@ -319,7 +321,9 @@ void tui_turns_event(tui *t, const tdm_event *e)
     case TDM_EV_NOTICE: tui_notice_add(t, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;
     case TDM_EV_ERROR: tui_notice_add(t, VIEW_NOTICE_ERROR, "%.*s", (int)e->length, e->text); break;
     case TDM_EV_COLD:
-        figures_cold_line(&e->cold, line, sizeof line);
+        cold = e->cold;
+        cold.warm_ms = figures_ttft_ms(&t->app.last, t->app.last_glyph_ns); /* the engine knows its share only */
+        figures_cold_line(&cold, line, sizeof line);
         tui_popup_page(t, "cold start", line);
         break;
     default: break;

@@ -62,6 +62,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->done_tokens = (int)s->reading_done;
     v->total_tokens = (int)s->reading_total;
     double seconds = 1e-9 * (double)(now - t->turns.enter_ns);
+    v->seconds_left = -1;
     if (s->prefill_tps > 0)
         v->seconds_left = (s->reading_total - s->reading_done) / s->prefill_tps;
     else if (s->reading_done && seconds > 0)
@@ -166,14 +167,21 @@ static void fill_notices(tui *t, int64_t now)
     t->view.n_notices = n;
 }
 
+const char *const tui_tips[TUI_TIPS] = {"Why is the sky blue?", "Tell me a story.", "/monitor full"};
+
 static void fill_card(tui *t)
 {
     struct view_card *c = &t->view.card;
     c->show = t->turns.n == 0;
     c->first_run = t->n_sessions == 0;
     bool builtin = !options_text(t->o, OPTION_MODEL) && !t->app.model_path;
-    c->model = builtin ? "the built-in 51M demo model" : t->app.chat ? t->app.info.name : "";
-    c->good_for = builtin ? "good for trying the keys, not for answers" : "";
+    c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : "";
+    c->good_for = builtin ? "for trying, not for facts" : NULL;
+    c->tips = tui_tips;
+    c->n_tips = TUI_TIPS;
+    c->tip = 0;
+    for (size_t i = 0; i < TUI_TIPS; i++)
+        if (t->in.is_draft && !strcmp(t->in.text, tui_tips[i])) c->tip = i + 1;
     c->n_sessions = 0;
     for (int i = 0; i < t->n_sessions && c->n_sessions < 3; i++) {
         const store_entry *e = &t->sessions[i];

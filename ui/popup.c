@@ -157,7 +157,6 @@ static void wrap(struct lines *out, size_t *from, int cols)
 
 static void first_run(struct lines *out, const struct view_card *card, int cols)
 {
-    static const char *const tips[3] = {"Why is the sky blue?", "/demo", "/monitor full"};
     size_t from = 0;
     add(out, "Tandem talks with a language model on this computer; nothing leaves it.", STYLE_HEADING);
     wrap(out, &from, cols);
@@ -172,9 +171,9 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     add(out, ", before Enter.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "Try (Tab): ", STYLE_TEXT);
-    for (int i = 0; i < 3; i++) {
-        add(out, tips[i], card->tip == i + 1 ? STYLE_SELECTED : STYLE_KEY);
-        add(out, i < 2 ? "   " : NULL, STYLE_TEXT);
+    for (size_t i = 0; i < card->n_tips; i++) {
+        add(out, card->tips[i], card->tip == i + 1 ? STYLE_SELECTED : STYLE_KEY);
+        add(out, i + 1 < card->n_tips ? "   " : NULL, STYLE_TEXT);
     }
     wrap(out, &from, cols);
     add(out, "/demo shows in a minute what two units are good for.", STYLE_TEXT);
@@ -195,7 +194,7 @@ static void last_sessions(struct lines *out, const struct view_card *card, int c
         snprintf(text, sizeof text, "  %-12s  ", s->date ? s->date : "");
         add(out, text, STYLE_QUIET);
         add(out, s->name, STYLE_TEXT);
-        snprintf(text, sizeof text, "  %d turns  ", s->turns);
+        snprintf(text, sizeof text, "  %d %s  ", s->turns, s->turns == 1 ? "turn" : "turns");
         add(out, text, STYLE_QUIET);
         add(out, s->model, STYLE_QUIET);
         wrap(out, &from, cols);

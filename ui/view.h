@@ -120,7 +120,7 @@ enum view_state {
     VIEW_PACKING, /* the same */
     VIEW_FAILED,  /* `detail` is the one line */
     VIEW_IDLE,
-    VIEW_READING, /* done_tokens of total_tokens, seconds_left */
+    VIEW_READING, /* done_tokens of total_tokens, seconds_left (negative: not known yet) */
     VIEW_THINKING,
     VIEW_ANSWERING,
     VIEW_STOPPED,
@@ -295,9 +295,11 @@ struct view_session {
 struct view_card {
     bool show;
     bool first_run;
-    const char *model;    /* "the built-in 51M demo model" */
-    const char *good_for; /* "good for trying the keys, not for answers" */
-    int tip;              /* Tab on the empty draft goes through the three tips: 0 none, 1..3 the marked one */
+    const char *model;    /* "built-in 51M demo" */
+    const char *good_for; /* "for trying, not for facts"; NULL: not said */
+    const char *const *tips; /* things to try, which Tab on the empty draft goes through */
+    size_t n_tips;
+    size_t tip;           /* the one that stands in the draft, from 1; 0: none */
     const struct view_session *sessions; /* the last three */
     size_t n_sessions;
 };

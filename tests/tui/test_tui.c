@@ -197,7 +197,7 @@ TEST(a_session_goes_on)
     rig_type("/new\r");
     CHECK(rig_wait_gone("The sky is blue"));
     rig_type("/sessions\r");
-    CHECK(rig_wait("1 turns"));
+    CHECK(rig_wait("1 turn "));
     rig_type("\r");
     CHECK(rig_wait("The sky is blue"));
     LEAVE();

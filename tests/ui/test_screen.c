@@ -196,6 +196,7 @@ TEST(warnings_and_notices)
 
 TEST(cards)
 {
+    static const char *const tips[] = {"Why is the sky blue?", "Tell me a story.", "/monitor full"};
     struct sample s;
     sample_init(&s);
     s.view.n_turns = 0;
@@ -203,9 +204,9 @@ TEST(cards)
     s.view.status.state = VIEW_IDLE;
     s.view.card = (struct view_card){.show = true,
                                      .first_run = true,
-                                     .model = "the built-in demo model",
-                                     .good_for = "good for trying the keys",
-                                     .tip = 2};
+                                     .model = "built-in 51M demo",
+                                     .good_for = "for trying, not for facts",
+                                     .tips = tips, .n_tips = 3, .tip = 2};
     check_screen("card-first-run", &s.view, 24, 80);
     s.sessions[0] = (struct view_session){"why-does-the-second", "today 14:02", "0.8b q8_0", 4};
     s.sessions[1] = (struct view_session){"a-plan-for-sunday", "2026-11-19", "2b q4_k", 12};
