@@ -37,6 +37,7 @@ KERNEL_O   ?= $(if $(SANITIZER),-O1,-O3)
 ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c
 ISA_avx512 := $(KERNEL_O) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
 ISA_bf16   := $(ISA_avx512) -mavx512bf16
+ISA_amx    := $(ISA_bf16) -mamx-tile -mamx-int8 -mamx-bf16
 ISA_vnni   := $(ISA_avx2) -mavxvnni
 ISA_neon   := $(KERNEL_O)
 ISA_dotprod := $(KERNEL_O) -march=armv8.2-a+dotprod
@@ -46,7 +47,7 @@ find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 TEST_LIBS_test_term := -lvterm
 TEST_LIBS_test_tui := -lvterm
 
-X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_vnni.c
+X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_amx.c %_vnni.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
 ENGINE_C  := $(filter-out $(OTHER),$(call find,engine,*.c))

@@ -61,7 +61,7 @@ typedef struct {
     const char *path;        /* a GGUF file, a Hugging Face directory or name, `synthetic:0.8b[:type]` */
     const char *builtin;     /* the built-in model's GGUF (tokenizer of the synthetic ones; NULL: none) */
     const char *const *hubs; /* folders of Hugging Face hub caches to look names up in, NULL-terminated; or NULL */
-    const char *kernels;     /* reference, scalar, avx2, avx512, neon; NULL: the best for this CPU */
+    const char *kernels;     /* reference, scalar, avx2, avx512, amx, neon; NULL: the best for this CPU */
     const char *quant;       /* q8_0 or q4_0: quantise matrices while loading; NULL: as stored */
     const char *lm_head;     /* q8_0, q6_k; NULL or as-is: as stored */
     int threads;             /* cores used for packing; 0: every allowed one */

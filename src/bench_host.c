@@ -123,7 +123,10 @@ tdm_status bench_host_ceilings(bench_host *h, const struct kernels *k, tdm_error
     bench_reader r;
     tdm_status status = bench_reader_open(&r, h, k, 0, err);
     if (status) return status;
-    for (int kind = 0; kind < PANEL_KINDS; kind++) h->peak[kind] = ceiling_peak(r.team, k, (enum panel_kind)kind);
+    for (int kind = 0; kind < PANEL_KINDS; kind++) {
+        h->peak[kind] = ceiling_peak(r.team, k, (enum panel_kind)kind);
+        h->matrix_peak[kind] = ceiling_matrix_peak(r.team, k, (enum panel_kind)kind);
+    }
     h->read = bench_reader_speed(&r);
     bench_reader_close(&r);
     return TDM_OK;

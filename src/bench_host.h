@@ -13,7 +13,7 @@ typedef struct {
     char start[200];    /* frequency, governor, mains or battery, load average, other running Tandems */
     char units[200];    /* "cpu:0 prefills, cpu:1 decodes, lending on" */
     struct cores cores; /* those that units use by default */
-    double peak[PANEL_KINDS], read; /* operations and bytes per second, all cores; 0: not measured */
+    double peak[PANEL_KINDS], matrix_peak[PANEL_KINDS], read; /* operations and bytes per second, all cores; 0: none */
 } bench_host;
 
 void bench_host_start(bench_host *h);

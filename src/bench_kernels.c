@@ -96,7 +96,8 @@ static uint8_t *make_rows(enum type type, size_t bytes)
 }
 
 static tdm_status measure_type(const struct bench_kernels_options *o, struct team *t, enum type type, const float *x,
-                               const void *memory, size_t memory_bytes, double peak, FILE *out, tdm_error *err)
+                               const void *memory, size_t memory_bytes, double peak, double matrix_peak, FILE *out,
+                               tdm_error *err)
 {
     const struct kernels *k = o->kernels;
     size_t bytes = k->packed_bytes(type, ROWS, COLS), raw_bytes = ROWS * type_row_bytes(type, COLS);
@@ -136,13 +137,17 @@ static tdm_status measure_type(const struct bench_kernels_options *o, struct tea
         }
         double matrices = median(rate, REPEATS), share = median(read, REPEATS);
         double operations = matrices * 2 * ROWS * COLS * (double)w.panel.tokens, traffic = matrices * (double)bytes;
+        char unit[64] = "";
+        if (matrix_peak)
+            snprintf(unit, sizeof unit, o->json ? ",\"matrix_peak_share\":%.3f" : "  %5.2f of the matrix unit's",
+                     operations / matrix_peak);
         if (o->json)
             fprintf(out,
-                    "{\"type\":\"%s\",\"tokens\":%u,\"gops\":%.1f,\"peak_share\":%.3f,\"gbs\":%.2f,\"read_share\":%.3f}\n",
-                    type_info(type)->name, w.panel.tokens, operations / 1e9, operations / peak, traffic / 1e9, share);
+                    "{\"type\":\"%s\",\"tokens\":%u,\"gops\":%.1f,\"peak_share\":%.3f%s,\"gbs\":%.2f,\"read_share\":%.3f}\n",
+                    type_info(type)->name, w.panel.tokens, operations / 1e9, operations / peak, unit, traffic / 1e9, share);
         else
-            fprintf(out, "%-8s %4u tokens  %8.1f Gop/s  %5.2f of peak  %7.2f GB/s  %5.2f of read\n", type_info(type)->name,
-                    w.panel.tokens, operations / 1e9, operations / peak, traffic / 1e9, share);
+            fprintf(out, "%-8s %4u tokens  %8.1f Gop/s  %5.2f of the vector peak%s  %7.2f GB/s  %5.2f of read\n",
+                    type_info(type)->name, w.panel.tokens, operations / 1e9, operations / peak, unit, traffic / 1e9, share);
         fflush(out);
     }
     for (int i = 0; i < w.count && w.matrices; i++) matrix_free(&w.matrices[i]);
@@ -166,7 +171,7 @@ tdm_status bench_kernels(const struct bench_kernels_options *o, FILE *out, tdm_e
     team_solo(&solo);
     void *memory = ceiling_memory(memory_bytes);
     float *x = malloc(sizeof *x * MOST_TOKENS * COLS);
-    double peak[PANEL_KINDS];
+    double peak[PANEL_KINDS], matrix_peak[PANEL_KINDS];
     if (!memory || !x) status = error_set(err, TDM_E_NOMEM, "bench: no memory for a streaming read of 1 GiB");
     if (!status) {
         for (size_t i = 0; i < (size_t)MOST_TOKENS * COLS; i++) x[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
@@ -174,8 +179,14 @@ tdm_status bench_kernels(const struct bench_kernels_options *o, FILE *out, tdm_e
             double one = ceiling_peak(&solo, o->kernels, (enum panel_kind)kind);
             peak[kind] = ceiling_peak(t, o->kernels, (enum panel_kind)kind);
             fprintf(out, o->json ? "{\"ceiling\":\"%s\",\"one_gops\":%.1f,\"all_gops\":%.1f}\n"
-                                 : "ceiling  %s on registers: one core %.1f Gop/s, all %.1f\n",
+                                 : "ceiling  %s on vectors: one core %.1f Gop/s, all %.1f\n",
                     names[kind], one / 1e9, peak[kind] / 1e9);
+            one = ceiling_matrix_peak(&solo, o->kernels, (enum panel_kind)kind);
+            matrix_peak[kind] = ceiling_matrix_peak(t, o->kernels, (enum panel_kind)kind);
+            if (matrix_peak[kind])
+                fprintf(out, o->json ? "{\"ceiling\":\"matrix_%s\",\"one_gops\":%.1f,\"all_gops\":%.1f}\n"
+                                     : "ceiling  %s on the matrix unit: one core %.1f Gop/s, all %.1f\n",
+                        names[kind], one / 1e9, matrix_peak[kind] / 1e9);
         }
         double one = ceiling_read(&solo, o->kernels, memory, memory_bytes);
         double all = ceiling_read(t, o->kernels, memory, memory_bytes);
@@ -183,7 +194,8 @@ tdm_status bench_kernels(const struct bench_kernels_options *o, FILE *out, tdm_e
                              : "ceiling  reading 1 GiB: one core %.2f GB/s, all %.2f\n", one / 1e9, all / 1e9);
     }
     for (int i = 0; i < count && !status; i++)
-        status = measure_type(o, t, types[i], x, memory, memory_bytes, peak[o->kernels->panel_of(types[i])], out, err);
+        status = measure_type(o, t, types[i], x, memory, memory_bytes, peak[o->kernels->panel_of(types[i])],
+                              matrix_peak[o->kernels->panel_of(types[i])], out, err);
     free(memory);
     free(x);
     team_close(t);

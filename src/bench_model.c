@@ -92,11 +92,12 @@ static tdm_status measure(bench *b, bench_table *prefills, bench_table *decodes,
         for (int d = 0; d < w->n_dispatches && !status; d++) {
             int n = w->prompts[p], row = bench_table_row(prefills, "%d|%d|%d", threads, n, w->dispatches[d]);
             bench_step(b, "%d cores, prefill of %d tokens by %d", threads, n, w->dispatches[d]);
-            double peak = ceiling_peak(r->reader.team, k, kind);
+            double peak = ceiling_peak(r->reader.team, k, kind), unit = ceiling_matrix_peak(r->reader.team, k, kind);
             status = prefill(r->session[d], ids, n, false, &tps, err);
             if (status) break;
             bench_table_add(prefills, row, 0, tps);
             bench_table_add(prefills, row, 1, tps * (double)b->info.flops_per_token / peak);
+            if (unit > 0) bench_table_add(prefills, row, 2, tps * (double)b->info.flops_per_token / unit);
         }
     for (int p = 0; p < w->n_prompts && !status; p++) {
         int row = bench_table_row(decodes, "%d|%d|%d", threads, w->prompts[p], w->reply);
@@ -127,10 +128,11 @@ tdm_status bench_model_speed(bench *b, tdm_error *err)
     tdm_status status = bench_kernel_set(b, &k, &kind, err);
     if (!status) status = read_wanted(b, &w, err);
     if (status) return status;
-    snprintf(title, sizeof title, "prefill; peak: %s arithmetic on registers, measured just before on the same cores",
+    snprintf(title, sizeof title, "prefill; peak: %s arithmetic on vector registers, measured just before on the same cores",
              kinds[kind]);
     bench_table *prefills =
-        bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", "prefill:tok/s|of_peak:x", err);
+        bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch",
+                        k->matrix_peak ? "prefill:tok/s|of_peak:x|of_matrix_peak:x" : "prefill:tok/s|of_peak:x", err);
     bench_table *decodes =
         bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
                         "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:x|limit:GB/s", err);

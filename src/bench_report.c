@@ -64,6 +64,9 @@ void bench_report_model(const bench *b)
     printf("%sceilings just now: int8 %.0f Gop/s, bf16 %.0f, fp32 %.0f, reading %.1f GB/s\n", markdown(b) ? "\n" : "",
            1e-9 * b->host.peak[PANEL_INT8], 1e-9 * b->host.peak[PANEL_BF16], 1e-9 * b->host.peak[PANEL_F32],
            1e-9 * b->host.read);
+    if (b->host.matrix_peak[PANEL_INT8] > 0)
+        printf("on the matrix unit: int8 %.0f Gop/s, bf16 %.0f\n", 1e-9 * b->host.matrix_peak[PANEL_INT8],
+               1e-9 * b->host.matrix_peak[PANEL_BF16]);
     fflush(stdout);
 }
 

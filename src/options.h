@@ -111,8 +111,9 @@ enum {
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                     \
       "cores used in all; auto: every allowed one")                                                                   \
     X(KV, "kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "f16", MODEL, KEEP, FOR_TIMES, "type of the keys and values")         \
-    X(KERNELS, "kernels", 0, CHOICE, "reference|scalar|avx2|avx512|neon", 0, 0, "the best for this processor", MODEL, \
-      KEEP, FOR_TIMES | FOR(INFO), "arithmetic; reference: plain float32")                                             \
+    X(KERNELS, "kernels", 0, CHOICE, "reference|scalar|avx2|avx512|amx|neon", 0, 0, "the best for this processor",   \
+      MODEL, KEEP, FOR_TIMES | FOR(INFO),                                                                             \
+      "arithmetic; reference: plain float32; amx: avx512 and Intel's matrix unit")                                     \
     X(QUANT, "quant", 0, CHOICE, "q8_0|q4_0", 0, 0, "as stored", MODEL, KEEP, FOR_TIMES | FOR(INFO),                   \
       "quantise the matrices while loading")                                                                          \
     X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP, FOR_TIMES | FOR(INFO),             \

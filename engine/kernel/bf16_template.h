@@ -1,19 +1,12 @@
-/* bfloat16 products of AVX-512: part of the avx512 set (set_template.h, SET_BF16). Activations are rounded to
- * bfloat16; one output is the sum over ascending pairs of columns, each one vdpbf16ps (odd product first, subnormals
- * taken as zero). */
+/* Panels of bfloat16, and the products of AVX-512 with them (set_template.h, PANELS_OF_BF16 and SET_BF16). Activations
+ * are rounded to bfloat16, rows filled up with zeros to whole cache lines; one output is the sum over ascending pairs of
+ * columns, each one vdpbf16ps (odd product first, subnormals taken as zero). */
 #ifndef TANDEM_KERNEL_BF16_TEMPLATE_H
 #define TANDEM_KERNEL_BF16_TEMPLATE_H
-
-enum { BF16_VECTORS = 2, BF16_TOKENS = 12, BF16_PAIRS = 128 /* walked for all tokens before the next: 16 KiB of weights */ };
 
 static ALWAYS_INLINE size_t bf16_stride(uint32_t cols)
 {
     return ((size_t)cols + 31) / 32 * 32;
-}
-
-static ALWAYS_INLINE vf bf16_dot(vf acc, vf w, vf x)
-{
-    return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
 }
 
 static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
@@ -27,6 +20,14 @@ static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_
             _mm256_storeu_si256((__m256i *)(out + c), (__m256i)_mm512_cvtneps_pbh(y));
         }
     }
+}
+
+#ifdef SET_BF16
+enum { BF16_VECTORS = 2, BF16_TOKENS = 12, BF16_PAIRS = 128 /* walked for all tokens before the next: 16 KiB of weights */ };
+
+static ALWAYS_INLINE vf bf16_dot(vf acc, vf w, vf x)
+{
+    return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
 }
 
 static ALWAYS_INLINE void bf16_tile(const uint32_t *w, uint32_t pairs, uint32_t tokens, const uint16_t *x, size_t ldx,
@@ -77,4 +78,5 @@ static void bf16_tile_product(const struct matrix *m, const struct panel *p, uin
     }
 }
 
+#endif
 #endif

@@ -7,7 +7,7 @@
 #include "engine/base/clock.h"
 
 struct peak_work {
-    const struct kernels *k;
+    uint64_t (*peak)(enum panel_kind kind, uint64_t rounds);
     enum panel_kind kind;
     uint64_t rounds;
     _Atomic uint64_t operations;
@@ -17,12 +17,12 @@ static void peak_member(void *ctx, struct member *m)
 {
     struct peak_work *w = ctx;
     (void)m;
-    w->operations += w->k->peak(w->kind, w->rounds);
+    w->operations += w->peak(w->kind, w->rounds);
 }
 
-double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kind)
+static double operations_per_second(struct team *t, struct peak_work w)
 {
-    struct peak_work w = {.k = k, .kind = kind, .rounds = 1000};
+    w.rounds = 1000;
     for (;;) { /* the first rounds also bring the clock to what it is under this load */
         w.operations = 0;
         int64_t start = clock_ns();
@@ -31,6 +31,17 @@ double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kin
         if (ns > 60000000) return (double)w.operations / (double)ns * 1e9;
         w.rounds = ns > 6000000 ? w.rounds * 70000000 / (uint64_t)ns + 1 : w.rounds * 8;
     }
+}
+
+double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kind)
+{
+    return operations_per_second(t, (struct peak_work){.peak = k->peak, .kind = kind});
+}
+
+double ceiling_matrix_peak(struct team *t, const struct kernels *k, enum panel_kind kind)
+{
+    if (!k->matrix_peak || !k->matrix_peak(kind, 1)) return 0;
+    return operations_per_second(t, (struct peak_work){.peak = k->matrix_peak, .kind = kind});
 }
 
 struct read_work {

@@ -6,9 +6,12 @@
 #include "engine/base/team.h"
 #include "engine/kernel/kernel.h"
 
-/* Operations per second (two a multiply-add) of all members together on registers alone, in the arithmetic of a
- * panel kind, over about 60 ms. */
+/* Operations per second (two a multiply-add) of all members together on vector registers alone, in the arithmetic
+ * of a panel kind, over about 60 ms. */
 double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kind);
+
+/* The same for the set's matrix unit; 0 where the set has none, or none for this kind. */
+double ceiling_matrix_peak(struct team *t, const struct kernels *k, enum panel_kind kind);
 
 /* Bytes per second with which all members together read `memory` once. */
 double ceiling_read(struct team *t, const struct kernels *k, const void *memory, size_t bytes);

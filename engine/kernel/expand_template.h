@@ -72,9 +72,12 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, const uint8_t *pac
     }
 }
 
-/* One half's group of `blocks` blocks: its scales and, if asked for, its quants (else they stay packed). */
-static void expand(const struct layout *l, const uint8_t *quants, const uint8_t *scales, uint32_t blocks, bool bytes,
-                   struct expanded *e)
+/* What becomes of the quants: they stay packed, or each is a byte, the weight + 128 or the weight itself. */
+enum expand_to { EXPAND_SCALES, EXPAND_RAISED, EXPAND_SIGNED };
+
+/* One half's group of `blocks` blocks. */
+static void expand(const struct layout *l, const uint8_t *quants, const uint8_t *scales, uint32_t blocks,
+                   enum expand_to to, struct expanded *e)
 {
     uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
     switch (l->form) {
@@ -84,13 +87,17 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, scales, n, e); break;
     default: expand_scales(SCALE_BYTE_MIN, scales, n, e); break;
     }
-    if (!bytes || l->bits == 8) {
+    if (to == EXPAND_SCALES || (to == EXPAND_RAISED && l->bits == 8)) {
         e->q = quants;
         return;
     }
-    uint8_t offset = l->table ? 0 : (uint8_t)(128 - l->offset);
+    uint8_t raised = to == EXPAND_RAISED ? 128 : 0, offset = l->table ? 0 : (uint8_t)(raised - l->offset);
     e->q = e->buffer;
     switch (l->bits) {
+    case 8:
+        for (uint32_t s = 0; s < blocks * BLOCK_STEPS; s++)
+            ((bytes64 *)e->buffer)[s] = ((const bytes64 *)quants)[s] + offset;
+        break;
     case 6: expand_bits(6, offset, quants, e->buffer, blocks); break;
     case 5: expand_bits(5, offset, quants, e->buffer, blocks); break;
     case 4: expand_bits(4, offset, quants, e->buffer, blocks); break;
@@ -99,7 +106,7 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     }
     if (l->table) {
         uint8_t table[16] __attribute__((aligned(16)));
-        for (int i = 0; i < 16; i++) table[i] = (uint8_t)(layout_iq4_values[i] + 128);
+        for (int i = 0; i < 16; i++) table[i] = (uint8_t)(layout_iq4_values[i] + raised);
         for (uint32_t s = 0; s < blocks * BLOCK_STEPS; s++)
             bytes_look_up(e->buffer + STEP_BYTES * s, e->buffer + STEP_BYTES * s, table);
     }

@@ -139,7 +139,7 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t bits = blocks * (size_t)l->block_bytes, scale_bytes = layout_scale_bytes(l, blocks);
         for (uint32_t half = 0; half < 2; half++) {
-            expand(l, packed + half * bits, packed + 2 * bits + half * scale_bytes, blocks, true, &e);
+            expand(l, packed + half * bits, packed + 2 * bits + half * scale_bytes, blocks, EXPAND_RAISED, &e);
             for (uint32_t i = 0; i < blocks * BLOCK_COLS; i++)
                 for (uint32_t r = 0; r < HALF_ROWS; r++) {
                     uint32_t at = i / l->sub * HALF_ROWS + r;

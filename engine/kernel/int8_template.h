@@ -196,6 +196,7 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
     const struct expanded *const halves[2] = {&low, &high};
     uint32_t pieces = (tokens + INT8_TOKENS - 1) / INT8_TOKENS;
     bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
+    enum expand_to form = keep_packed ? EXPAND_SCALES : EXPAND_RAISED;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
@@ -203,8 +204,8 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
         struct ahead next = {packed + 2 * (quants + scales), (uint32_t)((quants + scales) / 32 / (blocks * pieces)) + 1};
-        expand(l, packed, packed + 2 * quants, blocks, !keep_packed, &low);
-        expand(l, packed + quants, packed + 2 * quants + scales, blocks, !keep_packed, &high);
+        expand(l, packed, packed + 2 * quants, blocks, form, &low);
+        expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
         if (keep_packed) {
             int8_group_packed(l, halves, blocks, a, p->tokens, acc, next);
         } else {

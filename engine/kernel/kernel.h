@@ -70,7 +70,7 @@ struct attend {             /* one block (page) of keys and values against some 
 };
 
 struct kernels {
-    const char *name; /* reference, scalar, avx2, avx512, neon */
+    const char *name; /* reference, scalar, avx2, avx512, amx, neon */
 
     /* Weights and activations. */
     enum panel_kind (*panel_of)(enum type type);
@@ -125,13 +125,16 @@ struct kernels {
     void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
 
     /* Ceilings (engine/kernel/ceiling.h). peak: `rounds` rounds of multiply-adds on registers in the arithmetic of a
-     * panel kind; returns the operations done, two a multiply-add. read: reads bytes once; returns their sum. */
+     * panel kind; returns the operations done, two a multiply-add. matrix_peak: the same of a matrix unit, NULL where the
+     * set uses none, 0 operations for a kind that it lacks. read: reads bytes once; returns their sum. */
     uint64_t (*peak)(enum panel_kind kind, uint64_t rounds);
+    uint64_t (*matrix_peak)(enum panel_kind kind, uint64_t rounds);
     float (*read)(const void *memory, size_t bytes);
 };
 
-/* The set with this name ("reference", "scalar", "avx2", "avx512", "neon"), or with NULL the best that this CPU
- * runs; "blas" is a unit's kind and no choice of the list. TDM_E_ARG with the list of names for an unknown one, TDM_E_UNSUPPORTED where the CPU lacks what it needs. */
+/* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best that this CPU
+ * runs; "blas" is a unit's kind and no choice of the list. TDM_E_ARG with the list of names for an unknown one,
+ * TDM_E_UNSUPPORTED where the CPU lacks what it needs or the system does not let programs use it. */
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
 /* The sets that this CPU runs, best last; returns how many. */
 int kernels_available(const struct kernels **out, int room);

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #if defined __x86_64__
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined __aarch64__
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -45,6 +47,19 @@ static bool has_fast_bf16(void)
 {
     return __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_is("intel");
 }
+
+/* The matrix unit: tiles, int8 and bfloat16; the system saves its registers (xgetbv) and lets this process use them,
+ * which holds for all its threads and has to be asked for. */
+static bool has_amx(void)
+{
+    enum { TILE = 1 << 24, INT8 = 1 << 25, BF16 = 1 << 22, ALL = TILE | INT8 | BF16, SAVED = 1 << 17 | 1 << 18 };
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* arch_prctl */
+    unsigned a, b, c, d = 0, low, high;
+    if (!has_avx512() || !__builtin_cpu_supports("avx512bf16") || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    if ((d & ALL) != ALL) return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & SAVED) == SAVED && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
 #endif
 
 int kernels_variants(const struct kernels **out, int room)
@@ -59,6 +74,7 @@ int kernels_variants(const struct kernels **out, int room)
     if (has_avx512() && __builtin_cpu_supports("avx512bf16")) sets[n++] = &kernels_avx512_bf16;
     if (has_avx512()) sets[n++] = &kernels_avx512;
     if (has_avx512() && has_fast_bf16()) sets[n - 1] = &kernels_avx512_bf16, sets[n - 2] = &kernels_avx512;
+    if (has_amx()) sets[n++] = &kernels_amx;
 #elif defined __aarch64__
     sets[n++] = &kernels_neon;
     if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) sets[n++] = &kernels_neon_dotprod;
@@ -82,7 +98,7 @@ int kernels_available(const struct kernels **out, int room)
 
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err)
 {
-    static const char *const names[] = {"reference", "scalar", "avx2", "avx512", "neon"};
+    static const char *const names[] = {"reference", "scalar", "avx2", "avx512", "amx", "neon"};
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
     if (!name) {
@@ -102,7 +118,7 @@ tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error 
         if (!strcmp(names[i], name))
             return error_set(err, TDM_E_UNSUPPORTED, "kernels %s: this CPU cannot run them; the best that it runs are %s",
                              name, sets[n - 1]->name);
-    return error_set(err, TDM_E_ARG, "kernels: expected reference, scalar, avx2, avx512 or neon, found \"%s\"", name);
+    return error_set(err, TDM_E_ARG, "kernels: expected reference, scalar, avx2, avx512, amx or neon, found \"%s\"", name);
 }
 
 /* ---- Matrices -------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* A kernel set from a vector layer. A file set_X.c includes vector_X.h, then this, and defines its table with
  * KERNEL_SET(name). What a set does in its own way it says before including this:
  *   SET_REFERENCE   weights of every type are widened to float32
- *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening */
+ *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening
+ *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for AMX_LEAST tokens and more */
 #ifndef TANDEM_KERNEL_SET_TEMPLATE_H
 #define TANDEM_KERNEL_SET_TEMPLATE_H
 
@@ -27,8 +28,12 @@ static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
 #include "engine/kernel/elementwise_template.h"
 #include "engine/kernel/delta_template.h"
 #include "engine/kernel/attend_template.h"
-#ifdef SET_BF16
+#if defined SET_BF16 || defined SET_AMX
+#define PANELS_OF_BF16
 #include "engine/kernel/bf16_template.h"
+#endif
+#ifdef SET_AMX
+#include "engine/kernel/amx_template.h"
 #endif
 
 static enum panel_kind set_panel_of(enum type type)
@@ -44,7 +49,7 @@ static enum panel_kind set_panel_of(enum type type)
 static size_t set_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t cols)
 {
     if (kind == PANEL_INT8) return ((size_t)cols + ACT_COLS - 1) / ACT_COLS * tokens * sizeof(struct act);
-#ifdef SET_BF16
+#ifdef PANELS_OF_BF16
     if (kind == PANEL_BF16) return bf16_stride(cols) * 2 * tokens;
 #endif
     return float_stride(cols) * sizeof(float) * tokens;
@@ -53,7 +58,7 @@ static size_t set_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t co
 static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
 {
     if (p->kind == PANEL_INT8) int8_fill(p, x, ldx, t0, t1);
-#ifdef SET_BF16
+#ifdef PANELS_OF_BF16
     else if (p->kind == PANEL_BF16) bf16_fill(p, x, ldx, t0, t1);
 #endif
     else float_fill(p, x, ldx, t0, t1, p->kind == PANEL_BF16);
@@ -77,21 +82,39 @@ static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
 /* Tokens whose sums of a tile are kept at hand while its columns are walked once. */
 enum { STRIP_TOKENS = 128 };
 
+typedef void tile_product_fn(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                             float *acc);
+
+/* The product for so many tokens at a time. */
+static tile_product_fn *tile_product(const struct matrix *m, const struct panel *p, uint32_t tokens)
+{
+    (void)tokens;
+#ifdef SET_AMX
+    if (amx_takes(p->kind, tokens)) return p->kind == PANEL_BF16 ? amx_bf16_product : amx_int8_product;
+#endif
+    if (p->kind == PANEL_INT8) return int8_tile_product;
+#ifdef SET_REFERENCE
+    if (layouts[m->type].bits) return float_quants_product;
+#endif
+#ifdef SET_BF16
+    if (p->kind == PANEL_BF16) return bf16_tile_product;
+#endif
+    (void)m;
+    return float_tile_product;
+}
+
 static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
                        float *out, size_t ldo, bool add)
 {
     float acc[STRIP_TOKENS * TILE_ROWS] __attribute__((aligned(64)));
     for (uint32_t t = t0; t < t1; t += STRIP_TOKENS) {
         uint32_t tokens = t1 - t < STRIP_TOKENS ? t1 - t : STRIP_TOKENS;
+        tile_product_fn *product = tile_product(m, p, tokens);
+#ifdef SET_AMX
+        if (amx_takes(p->kind, tokens)) amx_configure(amx_most(tokens), p->kind == PANEL_BF16 ? 64 : layouts[m->type].sub);
+#endif
         for (uint32_t r = r0; r < r1; r += TILE_ROWS) {
-            if (p->kind == PANEL_INT8) int8_tile_product(m, p, r / TILE_ROWS, t, tokens, acc);
-#ifdef SET_REFERENCE
-            else if (layouts[m->type].bits) float_quants_product(m, p, r / TILE_ROWS, t, tokens, acc);
-#endif
-#ifdef SET_BF16
-            else if (p->kind == PANEL_BF16) bf16_tile_product(m, p, r / TILE_ROWS, t, tokens, acc);
-#endif
-            else float_tile_product(m, p, r / TILE_ROWS, t, tokens, acc);
+            product(m, p, r / TILE_ROWS, t, tokens, acc);
             uint32_t n = r1 - r < TILE_ROWS ? r1 - r : TILE_ROWS;
             for (uint32_t i = 0; i < tokens; i++) {
                 float *row = out + (t + i) * ldo + r;
@@ -102,6 +125,9 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
                 }
             }
         }
+#ifdef SET_AMX
+        if (amx_takes(p->kind, tokens)) _tile_release();
+#endif
     }
 }
 
@@ -161,6 +187,15 @@ static uint64_t set_peak(enum panel_kind kind, uint64_t rounds)
     return rounds * PEAK_CHAINS * LANES * 2;
 }
 
+#ifdef SET_AMX
+static uint64_t set_matrix_peak(enum panel_kind kind, uint64_t rounds)
+{
+    return amx_peak(kind, rounds);
+}
+#else
+#define set_matrix_peak NULL
+#endif
+
 static float set_read(const void *memory, size_t bytes)
 {
     const float *p = memory;
@@ -198,6 +233,7 @@ static float set_read(const void *memory, size_t bytes)
         .attend_merge = set_attend_merge,                                                                               \
         .attend_finish = set_attend_finish,                                                                             \
         .peak = set_peak,                                                                                               \
+        .matrix_peak = set_matrix_peak,                                                                                 \
         .read = set_read,                                                                                               \
     }
 

@@ -162,6 +162,38 @@ TEST(products_do_not_depend_on_company)
         }
 }
 
+/* What the set amx does on the matrix unit with quantised weights has the bits of the vector kernels. */
+TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
+{
+    enum { MOST = 67, ROWS = 104 };
+    static const uint32_t counts[] = {1, 3, 5, 6, 9, 13, 16, 17, 20, 31, 32, 33, 48, 49, 67};
+    const struct kernels *vectors = NULL, *unit = NULL;
+    tdm_error err;
+    if (kernels_find(&unit, "amx", &err) || kernels_find(&vectors, "avx512", &err)) SKIP("this CPU has no matrix unit");
+    for (int type = 0; type < TYPE_COUNT; type++)
+        for (int i = 0; i < 4 && unit->panel_of(type) == PANEL_INT8; i++) {
+            uint32_t cols = cols_of(type, i);
+            uint8_t *raw = sample_rows(type, ROWS, cols);
+            float *x = malloc(MOST * cols * sizeof *x), *a = malloc(MOST * ROWS * sizeof *a), *b = malloc(MOST * ROWS * sizeof *b);
+            struct matrix m;
+            sample_floats(x, MOST * cols);
+            pack(&m, unit, type, ROWS, cols, raw);
+            for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+                struct panel p = fill(unit, type, x, cols, counts[c], cols);
+                unit->matmul(&m, &p, 0, ROWS, 0, counts[c], a, ROWS, false);
+                vectors->matmul(&m, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
+                if (memcmp(a, b, counts[c] * ROWS * sizeof *a))
+                    CHECK_FAIL("%s, %u columns, %u tokens: amx and avx512 differ", type_info(type)->name, cols, counts[c]);
+                free(p.data);
+            }
+            matrix_free(&m);
+            free(raw);
+            free(x);
+            free(a);
+            free(b);
+        }
+}
+
 TEST(a_packed_matrix_is_no_larger_than_promised)
 {
     for (int s = 0; s < set_count; s++)
@@ -192,6 +224,7 @@ int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
+        T(the_matrix_unit_makes_the_bits_of_the_vectors),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name)};
     set_count = kernels_variants(sets, 8);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);

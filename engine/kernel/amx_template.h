@@ -1,0 +1,376 @@
+/* Products on the matrix unit of Intel's server cores (AMX): part of the amx set (set_template.h, SET_AMX). README.md,
+ * 'The matrix unit', has the pictures.
+ *
+ * Quantised weights: 16 rows and 32 (or 16) columns that share a scale are, as they are packed, one operand of a tile
+ * product, up to 16 tokens the other; the integer sums of 16 tokens x 16 rows leave through L1 and are converted,
+ * scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the vector
+ * kernels, which few tokens take.
+ *
+ * BF16: the packed layout is the operand too. Sums stay in tiles over all columns; every number of tokens takes this
+ * way, as an output is what the tile product's own order of summation makes of it.
+ *
+ * Tiles belong to the thread. set_matmul configures them and releases them again, so that a thread at rest carries no
+ * tiles. Compilers don't see which memory a tile load reads: amx_written() stands between writing and loading it. */
+#ifndef TANDEM_KERNEL_AMX_TEMPLATE_H
+#define TANDEM_KERNEL_AMX_TEMPLATE_H
+
+enum {
+    AMX_TOKENS = 16, /* rows of a tile */
+    AMX_LEAST = 6,   /* tokens for which the matrix unit is worth its stores and loads */
+    AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
+    AMX_AHEAD = 4096, /* bytes of a stream of bfloat16 weights that are fetched ahead */
+};
+
+#define amx_written() __asm__ volatile("" ::: "memory")
+
+/* Tiles 0-3: sums [tokens][16]; 4 and 7: activations [tokens][bytes]; 5 and 6: weights [bytes / 4][16][4]. */
+static void amx_configure(uint32_t tokens, uint32_t bytes)
+{
+    struct {
+        uint8_t palette, start_row, unused[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } config = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        bool activations = i == 4 || i == 7, weights = i == 5 || i == 6;
+        config.row_bytes[i] = (uint16_t)(activations ? bytes : 64);
+        config.rows[i] = (uint8_t)(weights ? bytes / 4 : tokens);
+    }
+    amx_written();
+    _tile_loadconfig(&config);
+}
+
+static ALWAYS_INLINE bool amx_takes(enum panel_kind kind, uint32_t tokens)
+{
+    return kind == PANEL_BF16 || (kind == PANEL_INT8 && tokens >= AMX_LEAST);
+}
+
+/* Tokens are cut into pieces of nearly the same size, and the tiles have the rows of the largest. */
+static ALWAYS_INLINE uint32_t amx_pieces(uint32_t tokens)
+{
+    return (tokens + AMX_TOKENS - 1) / AMX_TOKENS;
+}
+
+static ALWAYS_INLINE uint32_t amx_most(uint32_t tokens)
+{
+    return (tokens + amx_pieces(tokens) - 1) / amx_pieces(tokens);
+}
+
+/* ---- Quantised weights ------------------------------------------------------------------------------------------ */
+
+typedef int32_t amx_sums[AMX_SUBS][AMX_TOKENS][HALF_ROWS];
+
+/* Instances are for `most` tokens, a multiple of four. A piece fills the tiles or has one token less, so that up to four
+ * of them may be none: what is computed for these is dropped. */
+static ALWAYS_INLINE bool amx_is_token(uint32_t t, uint32_t most, uint32_t tokens)
+{
+    return t + 4 < most || t < tokens;
+}
+
+/* part[token] += the sums of one sub-block of 16 rows, scaled; it is the at-th of the records' 128 columns. */
+static ALWAYS_INLINE void amx_add(vf *part, uint32_t most, uint32_t tokens, const int32_t (*sums)[HALF_ROWS],
+                                  const float *scale, const float *min, const struct act *a, uint32_t sub, uint32_t at,
+                                  bool minima)
+{
+    vf by = vf_load(scale);
+    if (minima) {
+        vf less = vf_load(min);
+        UNROLL for (uint32_t t = 0; t < most; t++) {
+            const struct act *record = a + (amx_is_token(t, most, tokens) ? t : 0);
+            part[t] = vf_fma(vf_from_int(vi_set(sub == 16 ? record->offset16[at] : record->offset32[at])), less, part[t]);
+        }
+    }
+    UNROLL for (uint32_t t = 0; t < most; t++)
+        part[t] = vf_fma(vf_from_int(_mm512_load_si512(sums[t])), by, part[t]);
+}
+
+/* acc[token] += part * d. */
+static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t tokens, const struct act *a, float *acc)
+{
+    UNROLL for (uint32_t t = 0; t < most; t++)
+        if (amx_is_token(t, most, tokens))
+            vf_store(acc + t * TILE_ROWS, vf_fma(part[t], vf_set(a[t].d), vf_load(acc + t * TILE_ROWS)));
+}
+
+/* The sums of sub-block b of both halves to tiles LOW and HIGH; X holds the activations. */
+#define AMX_MULTIPLY(b, LOW, HIGH, X)                                                                                   \
+    _tile_zero(LOW);                                                                                                    \
+    _tile_zero(HIGH);                                                                                                   \
+    _tile_loadd(X, x + BLOCK_COLS * (b), sizeof(struct act));                                                           \
+    _tile_loadd(5, low + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                   \
+    _tile_dpbssd(LOW, X, 5);                                                                                            \
+    _tile_loadd(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                  \
+    _tile_dpbssd(HIGH, X, 6)
+
+/* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32. While the matrix unit makes the sums
+ * of 128 columns, those of the 128 before are scaled. minima and most (4, 8, 12 or 16) are constants after inlining. */
+static ALWAYS_INLINE void amx_piece_32(const struct expanded *const *e, uint32_t blocks, bool minima, uint32_t most,
+                                       uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
+{
+    amx_sums sums[2][2]; /* [turn][half] */
+    vf part[AMX_TOKENS];
+    uint32_t chunks = (blocks + AMX_SUBS - 1) / AMX_SUBS;
+    __asm__("" : "=m"(sums)); /* not zeroed, and known to the compiler as written: rows beyond the tokens are dropped */
+    for (uint32_t c = 0; c <= chunks; c++) {
+        bool more = c < chunks;
+        uint32_t done = c ? c - 1 : 0, left = c ? blocks - AMX_SUBS * done : 0; /* sub-blocks to scale */
+        amx_sums *now = sums[c % 2], *before = sums[(c + 1) % 2];
+        const struct act *records = a + done * stride;
+        const float *scale = e[0]->scale + HALF_ROWS * AMX_SUBS * done, *min = e[0]->min + HALF_ROWS * AMX_SUBS * done;
+        const int8_t *x = a[c * stride].q;
+        const uint8_t *low = e[0]->q + ACT_COLS * HALF_ROWS * c, *high = e[1]->q + ACT_COLS * HALF_ROWS * c;
+#define AMX_ADD(half, b)                                                                                                \
+    if (b < left)                                                                                                       \
+    amx_add(part, most, tokens, before[half][b], scale + HALF_ROWS * b, min + HALF_ROWS * b, records, 32, b, minima)
+        UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
+        if (more) {
+            AMX_MULTIPLY(0, 0, 1, 4);
+        }
+        AMX_ADD(0, 0);
+        if (more) {
+            AMX_MULTIPLY(1, 2, 3, 7);
+        }
+        AMX_ADD(0, 1);
+        if (more) _tile_stored(0, now[0][0], 64);
+        AMX_ADD(0, 2);
+        if (more) {
+            _tile_stored(1, now[1][0], 64);
+            AMX_MULTIPLY(2, 0, 1, 4);
+        }
+        AMX_ADD(0, 3);
+        if (more) _tile_stored(2, now[0][1], 64);
+        if (left) amx_total(part, most, tokens, records, acc);
+        scale = e[1]->scale + HALF_ROWS * AMX_SUBS * done, min = e[1]->min + HALF_ROWS * AMX_SUBS * done;
+        UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
+        AMX_ADD(1, 0);
+        if (more) {
+            _tile_stored(3, now[1][1], 64);
+            AMX_MULTIPLY(3, 2, 3, 7);
+        }
+        AMX_ADD(1, 1);
+        if (more) _tile_stored(0, now[0][2], 64);
+        AMX_ADD(1, 2);
+        if (more) _tile_stored(1, now[1][2], 64);
+        for (uint32_t i = 0; more && i < next.lines * AMX_SUBS; i++, next.at += 64) prefetch(next.at);
+        AMX_ADD(1, 3);
+        if (more) {
+            _tile_stored(2, now[0][3], 64);
+            _tile_stored(3, now[1][3], 64);
+        }
+        if (left) amx_total(part, most, tokens, records, acc + HALF_ROWS);
+    }
+#undef AMX_ADD
+}
+
+/* The same for one half of a group whose scales cover 16 columns, which comes in whole groups: four sub-blocks at a
+ * time, eight before the sum of 128 columns is complete. */
+static ALWAYS_INLINE void amx_piece_16(const struct expanded *e, uint32_t blocks, bool minima, uint32_t most,
+                                       uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
+{
+    enum { SUB = 16, SUB_BYTES = SUB * HALF_ROWS, TURN = AMX_SUBS * SUB, TURNS = ACT_COLS / TURN };
+    amx_sums sums[2];
+    vf part[AMX_TOKENS];
+    uint32_t turns = blocks * BLOCK_COLS / TURN;
+    __asm__("" : "=m"(sums));
+    UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
+    for (uint32_t i = 0; i <= turns; i++) {
+        bool more = i < turns;
+        uint32_t done = i ? i - 1 : 0;
+        int32_t (*now)[AMX_TOKENS][HALF_ROWS] = sums[i % 2], (*before)[AMX_TOKENS][HALF_ROWS] = sums[(i + 1) % 2];
+        const struct act *records = a + done / TURNS * stride;
+        const float *scale = e->scale + HALF_ROWS * AMX_SUBS * done, *min = e->min + HALF_ROWS * AMX_SUBS * done;
+        const int8_t *x = a[i / TURNS * stride].q + i % TURNS * TURN;
+        const uint8_t *q = e->q + AMX_SUBS * SUB_BYTES * i;
+#define AMX_ADD(b)                                                                                                      \
+    if (i)                                                                                                              \
+    amx_add(part, most, tokens, before[b], scale + HALF_ROWS * b, min + HALF_ROWS * b, records, SUB,                            \
+            AMX_SUBS * (done % TURNS) + b, minima)
+#define AMX_SUM(b, C, X, W)                                                                                             \
+    if (more) {                                                                                                         \
+        _tile_zero(C);                                                                                                  \
+        _tile_loadd(X, x + SUB * b, sizeof(struct act));                                                                \
+        _tile_loadd(W, q + SUB_BYTES * b, STEP_BYTES);                                                                  \
+        _tile_dpbssd(C, X, W);                                                                                          \
+    }
+        AMX_SUM(0, 0, 4, 5)
+        AMX_SUM(1, 1, 7, 6)
+        AMX_ADD(0);
+        if (more) _tile_stored(0, now[0], 64);
+        AMX_SUM(2, 2, 4, 5)
+        AMX_ADD(1);
+        if (more) _tile_stored(1, now[1], 64);
+        AMX_SUM(3, 3, 7, 6)
+        for (uint32_t line = 0; more && line < next.lines * AMX_SUBS / TURNS; line++, next.at += 64) prefetch(next.at);
+        AMX_ADD(2);
+        if (more) _tile_stored(2, now[2], 64);
+        AMX_ADD(3);
+        if (more) _tile_stored(3, now[3], 64);
+#undef AMX_ADD
+#undef AMX_SUM
+        if (i && i % TURNS == 0) {
+            amx_total(part, most, tokens, records, acc);
+            UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
+        }
+    }
+}
+
+static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, uint32_t sub, bool minima,
+                                    uint32_t most, uint32_t tokens, const struct act *a, size_t stride, float *acc,
+                                    struct ahead next)
+{
+    if (sub == 32) {
+        amx_piece_32(e, blocks, minima, most, tokens, a, stride, acc, next);
+        return;
+    }
+    struct ahead none = {next.at, 0};
+    amx_piece_16(e[0], blocks, minima, most, tokens, a, stride, acc, next);
+    amx_piece_16(e[1], blocks, minima, most, tokens, a, stride, acc + HALF_ROWS, none);
+}
+
+#define AMX_GROUP(name, sub, minima)                                                                                    \
+    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t most, uint32_t tokens,                  \
+                     const struct act *a, size_t stride, float *acc, struct ahead next)                                 \
+    {                                                                                                                   \
+        switch ((most + 3) / 4) {                                                                                       \
+        case 1: amx_piece(e, blocks, sub, minima, 4, tokens, a, stride, acc, next); break;                              \
+        case 2: amx_piece(e, blocks, sub, minima, 8, tokens, a, stride, acc, next); break;                              \
+        case 3: amx_piece(e, blocks, sub, minima, 12, tokens, a, stride, acc, next); break;                             \
+        default: amx_piece(e, blocks, sub, minima, 16, tokens, a, stride, acc, next); break;                            \
+        }                                                                                                               \
+    }
+
+AMX_GROUP(amx_group_32, 32, false)
+AMX_GROUP(amx_group_32_min, 32, true)
+AMX_GROUP(amx_group_16, 16, false)
+AMX_GROUP(amx_group_16_min, 16, true)
+
+/* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
+static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                             float *acc)
+{
+    const struct layout *l = &layouts[m->type];
+    const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
+    void (*group)(const struct expanded *const *, uint32_t, uint32_t, uint32_t, const struct act *, size_t, float *,
+                  struct ahead) =
+        l->sub == 32 ? (layout_has_minima(l) ? amx_group_32_min : amx_group_32)
+                     : (layout_has_minima(l) ? amx_group_16_min : amx_group_16);
+    struct expanded low, high;
+    const struct expanded *const halves[2] = {&low, &high};
+    uint32_t pieces = amx_pieces(tokens), most = amx_most(tokens);
+
+    memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
+    for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
+        uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
+        size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
+        const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
+        struct ahead next = {packed + 2 * (quants + scales), (uint32_t)((quants + scales) / 32 / (blocks * pieces)) + 1};
+        expand(l, packed, packed + 2 * quants, blocks, EXPAND_SIGNED, &low);
+        expand(l, packed + quants, packed + 2 * quants + scales, blocks, EXPAND_SIGNED, &high);
+        amx_written();
+        for (uint32_t i = 0; i < pieces; i++) {
+            /* Some have a token less than the tiles, but not the last: tiles don't reach beyond the panel. */
+            uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
+            group(halves, blocks, most, to - from, a + from, p->tokens, acc + from * TILE_ROWS, next);
+            next.at += 64 * (size_t)next.lines * blocks;
+        }
+        packed += 2 * (quants + scales);
+    }
+}
+
+/* ---- BF16 ------------------------------------------------------------------------------------------------------- */
+
+enum { AMX_BF16_COLS = 32, AMX_BF16_STEP = AMX_BF16_COLS / 2 * TILE_ROWS /* pairs of weights that a step takes */ };
+
+/* acc[tokens][TILE_ROWS] = one tile of the matrix times one or two pieces of `most` tokens, the second `second` tokens
+ * after the first. w, x: the operands of a step of 32 columns; tail: the last step where columns are left over. */
+static ALWAYS_INLINE void amx_bf16_pieces(const uint32_t *w, uint32_t steps, const uint32_t *tail, bool two, uint32_t second,
+                                          const uint16_t *x, size_t ldx, float *acc)
+{
+    const size_t stride = TILE_ROWS * sizeof *w, x_stride = ldx * sizeof *x;
+    const uint16_t *y = x + second * ldx;
+    float *acc_y = acc + second * TILE_ROWS;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (uint32_t i = 0; i < steps + (tail != NULL); i++, x += AMX_BF16_COLS, y += AMX_BF16_COLS) {
+        const uint32_t *at = i < steps ? w + AMX_BF16_STEP * i : tail;
+        _tile_loadd(4, x, x_stride);
+        _tile_loadd(5, at, stride);
+        _tile_dpbf16ps(0, 4, 5);
+        _tile_loadd(6, at + HALF_ROWS, stride);
+        _tile_dpbf16ps(1, 4, 6);
+        if (two) {
+            _tile_loadd(7, y, x_stride);
+            _tile_dpbf16ps(2, 7, 5);
+            _tile_dpbf16ps(3, 7, 6);
+        }
+        UNROLL for (uint32_t line = 0; line < AMX_BF16_STEP / 16; line++)
+            prefetch((const char *)(at + 16 * line) + AMX_AHEAD);
+    }
+    _tile_stored(0, acc, TILE_ROWS * sizeof *acc);
+    _tile_stored(1, acc + HALF_ROWS, TILE_ROWS * sizeof *acc);
+    if (two) {
+        _tile_stored(2, acc_y, TILE_ROWS * sizeof *acc);
+        _tile_stored(3, acc_y + HALF_ROWS, TILE_ROWS * sizeof *acc);
+    }
+}
+
+/* As amx_int8_product. Pieces all have `most` tokens; the last ones may overlap, and give the same sums twice. */
+static void amx_bf16_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                             float *acc)
+{
+    const uint32_t *w = (const uint32_t *)((const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols));
+    size_t ldx = bf16_stride(p->cols);
+    const uint16_t *x = (const uint16_t *)p->data + t0 * ldx;
+    uint32_t steps = m->cols / AMX_BF16_COLS, left = (m->cols % AMX_BF16_COLS + 1) / 2; /* left: pairs */
+    uint32_t rest[AMX_BF16_STEP] __attribute__((aligned(64))), *tail = NULL;
+    uint32_t most = amx_most(tokens);
+
+    if (left) { /* the panel's columns beyond the last are zero, and so must be the weights' */
+        tail = rest;
+        memcpy(rest, w + AMX_BF16_STEP * steps, left * TILE_ROWS * sizeof *w);
+        memset(rest + left * TILE_ROWS, 0, (AMX_BF16_STEP - left * TILE_ROWS) * sizeof *w);
+        amx_written();
+    }
+    for (uint32_t t = 0; t < tokens; t += 2 * most) {
+        uint32_t from = tokens - t < most ? tokens - most : t, next = t + most;
+        if (next >= tokens) {
+            amx_bf16_pieces(w, steps, tail, false, 0, x + from * ldx, ldx, acc + from * TILE_ROWS);
+            continue;
+        }
+        uint32_t second = tokens - next < most ? tokens - most : next;
+        amx_bf16_pieces(w, steps, tail, true, second - from, x + from * ldx, ldx, acc + from * TILE_ROWS);
+    }
+}
+
+/* ---- Ceiling ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t amx_peak(enum panel_kind kind, uint64_t rounds)
+{
+    if (kind == PANEL_F32) return 0;
+    amx_configure(AMX_TOKENS, 64);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    _tile_zero(4);
+    _tile_zero(5);
+    for (uint64_t n = 0; n < rounds; n++) {
+        if (kind == PANEL_BF16) {
+            _tile_dpbf16ps(0, 4, 5);
+            _tile_dpbf16ps(1, 4, 5);
+            _tile_dpbf16ps(2, 4, 5);
+            _tile_dpbf16ps(3, 4, 5);
+        } else {
+            _tile_dpbssd(0, 4, 5);
+            _tile_dpbssd(1, 4, 5);
+            _tile_dpbssd(2, 4, 5);
+            _tile_dpbssd(3, 4, 5);
+        }
+    }
+    _tile_release();
+    return rounds * 4 * AMX_TOKENS * HALF_ROWS * (kind == PANEL_BF16 ? 32 : 64) * 2;
+}
+
+#endif
