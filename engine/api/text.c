@@ -13,26 +13,12 @@ TDM_API void tdm_ids_free(tdm_ids *ids)
     *ids = (tdm_ids){0};
 }
 
-static tdm_status append(tdm_ids *out, const struct ids *ids, tdm_error *err)
-{
-    size_t need = out->n + ids->count;
-    if (need > out->room) {
-        tdm_id *grown = realloc(out->ids, need * sizeof *grown);
-        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for %zu ids", need);
-        out->ids = grown;
-        out->room = need;
-    }
-    if (ids->count) memcpy(out->ids + out->n, ids->id, ids->count * sizeof *ids->id);
-    out->n = need;
-    return TDM_OK;
-}
-
 TDM_API tdm_status tdm_tokenize(const tdm_model *m, const char *text, size_t length, bool added, tdm_ids *out,
                                 tdm_error *err)
 {
     struct ids ids = {0};
     tdm_status status = tokenizer_encode(m->tokenizer, text, length, added ? TOKENIZE_ADDED : 0, 0, &ids, err);
-    if (status == TDM_OK) status = append(out, &ids, err);
+    if (status == TDM_OK) status = ids_list_append(out, ids.id, ids.count, err);
     ids_free(&ids);
     return status;
 }
@@ -95,7 +81,7 @@ TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, s
     struct ids found = {0};
     if (status == TDM_OK && ids) {
         status = template_encode(m->tokenizer, &options, messages, n, 0, &found, NULL, err);
-        if (status == TDM_OK) status = append(ids, &found, err);
+        if (status == TDM_OK) status = ids_list_append(ids, found.id, found.count, err);
     }
     ids_free(&found);
     if (status) {

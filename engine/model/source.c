@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "engine/model/map.h"
 #include "engine/model/safetensors.h"
 #include "engine/model/source_private.h"
@@ -103,8 +104,7 @@ static tdm_status check_complete(const struct source *s, tdm_error *err)
 
 static void hash_bytes(uint64_t *h, const void *data, size_t n)
 {
-    const uint8_t *p = data;
-    for (size_t i = 0; i < n; i++) *h = (*h ^ p[i]) * 0x100000001b3;
+    *h = fnv_bytes(*h, data, n);
 }
 
 static void hash_number(uint64_t *h, uint64_t v)
@@ -116,7 +116,7 @@ static uint64_t fingerprint(const struct source *s)
 {
     enum { SAMPLE = 64, SAMPLES = 3 };
     const struct config *c = &s->config;
-    uint64_t h = 0xcbf29ce484222325;
+    uint64_t h = FNV_START;
     const uint32_t shape[] = {
         c->hidden,          c->layers,      c->intermediate,  c->vocab,       c->tied,
         c->heads,           c->kv_heads,    c->head_dim,      c->rope_dims,   c->lin_key_heads,

@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "engine/model/half.h"
 #include "engine/model/source_private.h"
 
 uint64_t synthetic_hash(const char *name)
 {
-    uint64_t h = 0xcbf29ce484222325;
-    for (; *name; name++) h = (h ^ (uint8_t)*name) * 0x100000001b3;
-    return h;
+    return fnv_bytes(FNV_START, name, strlen(name));
 }
 
 static bool ends_with(const char *name, const char *end)

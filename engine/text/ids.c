@@ -1,5 +1,7 @@
 #include "engine/text/ids.h"
 
+#include <string.h>
+
 #include "engine/base/size.h"
 
 tdm_status ids_reserve(struct ids *ids, size_t more, tdm_error *err)
@@ -16,5 +18,21 @@ tdm_status ids_reserve(struct ids *ids, size_t more, tdm_error *err)
     if (end) ids->end = end;
     if (!id || !end) return error_set(err, TDM_E_NOMEM, "no memory for %llu tokens", (unsigned long long)need);
     ids->room = need;
+    return TDM_OK;
+}
+
+tdm_status ids_list_append(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err)
+{
+    uint64_t need, bytes;
+    if (!size_add(to->n, n, &need)) return error_set(err, TDM_E_NOMEM, "too many tokens");
+    if (need > to->room) {
+        uint64_t room = need < 2 * (uint64_t)to->room ? 2 * (uint64_t)to->room : need < 64 ? 64 : need;
+        tdm_id *grown = size_mul(room, sizeof *grown, &bytes) ? realloc(to->ids, bytes) : NULL;
+        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for %llu tokens", (unsigned long long)need);
+        to->ids = grown;
+        to->room = room;
+    }
+    if (n) memcpy(to->ids + to->n, ids, n * sizeof *ids); /* an empty list has no array */
+    to->n = need;
     return TDM_OK;
 }

@@ -26,6 +26,9 @@ static inline tdm_status ids_push(struct ids *ids, tdm_id id, size_t end, tdm_er
     return TDM_OK;
 }
 
+/* Appends n ids to a list of the public kind (tdm_ids_free). */
+tdm_status ids_list_append(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err);
+
 static inline void ids_free(struct ids *ids)
 {
     free(ids->id);

@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 
 static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *err)
 {
@@ -307,8 +308,9 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
 {
     uint64_t hash = c->model->info.fingerprint;
     const struct side *side = &c->side[TDM_PREFILL_UNIT];
-    for (const char *p = side->weights->kernels->name; *p; p++) hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
-    return (hash ^ (uint64_t)pool_kv(side->pool)) * 0x100000001b3u ^ side->weights->bytes;
+    const char *kernels = side->weights->kernels->name;
+    hash = fnv_bytes(hash, kernels, strlen(kernels));
+    return fnv_step(hash, (uint64_t)pool_kv(side->pool)) ^ side->weights->bytes;
 }
 
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err)

@@ -125,6 +125,7 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, tdm_error *er
     if (ready) return TDM_OK;
     while (c->decoder.running || c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
     tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, err);
+    if (!c->decoder.state || c->decoder.state->pool != decode->pool) c->decoder.held = 0;
     if (status == TDM_OK) status = state_on(&c->decoder.state, decode->pool, err);
     if (p->follows || status) return status;
     status = workspace_for(c, &prompt->workspace, prompt->weights, rows, err);
@@ -441,9 +442,7 @@ static bool is_settled(struct tdm_chat *c)
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
     if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
     uint32_t read = follower_read(&c->follower, &c->target);
-    bool waits_for_pause = c->options.speculation == TDM_SPEC_FULL && c->draft.n && !c->draft_held &&
-                           !c->draft_too_long && !c->draft_closed;
-    return read == c->target.n && !waits_for_pause &&
+    return read == c->target.n && !chat_waits_for_pause(c) &&
            (!c->target.complete || follower_is_ready(&c->follower, &c->target));
 }
 

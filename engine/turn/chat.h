@@ -1,9 +1,9 @@
 /* What a tdm_chat is inside: a conversation, a follower, a decoder, and the lock that they share.
  *
  * One lock (chat->lock) guards everything here but what a running job has claimed: the follower's state while its plan
- * is active, the decoder's state, sampler and reply while `decoding_job` is set, the prompter's state while
- * `prompt_job` is set. It is held for moments only: nobody evaluates under it, the longest thing done under it is
- * sampling one token at a hand-over. Order: chat->lock before the event queue's.
+ * is active, the decoder's state, sampler and reply while `decoder.running` is set, the prompter's state while
+ * `prompter.running` is set. It is held for moments only: nobody evaluates or copies a state under it, the longest thing
+ * done under it is sampling one token at a hand-over. Order: chat->lock before the event queue's.
  *
  * The two units have the chat as their source (turn.c: chat_next). A machine serves one chat at a time.
  *
@@ -57,6 +57,7 @@ struct decoder {
     struct state *state;     /* prompt + reply ids, or all of them but the last */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
+    uint32_t held;           /* tokens of the state while no job runs on it; 0: nothing to go on from */
     uint32_t turn, attempt;  /* of the random numbers */
     uint32_t index;          /* number of the next token in its reply */
     tdm_id next;             /* sampled last, not evaluated yet */
@@ -66,7 +67,7 @@ struct decoder {
     uint64_t serial;         /* chat.turn_serial of this reply */
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
-    bool running;            /* a job of it runs */
+    bool running;            /* a job of it runs: a token, or a state is moved into it */
     int64_t not_before_ns;   /* pace */
     double seconds_alone, seconds_shared; /* per token, decaying means: prefill idle, prefill at work */
 };
@@ -107,7 +108,8 @@ struct tdm_chat {
     enum chat_phase phase;
     uint64_t turn_serial;
     int user_node, reply_node;
-    bool resumed;            /* the reply is continued */
+    bool resumed;            /* the reply is continued ... */
+    bool goes_on;            /* ... from the decoder's own state: nothing is to be prefilled */
     tdm_turn_stats stats;    /* of the turn under way */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
     uint64_t enter_mark;     /* ... when the turn under way began */
@@ -137,6 +139,8 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
 
 /* Computes the newest target, asks a dispatch that it no longer contains to stop, and wakes the prefill unit. */
 void chat_retarget(struct tdm_chat *c, int64_t now_ns);
+/* Will the draft be taken for the whole message if the user goes on resting? */
+bool chat_waits_for_pause(const struct tdm_chat *c);
 /* Tokens of the prompt if the draft were sent now; 0 where there is none. The target must be computed anew afterwards. */
 uint32_t chat_prompt_length(struct tdm_chat *c);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */

@@ -10,13 +10,14 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "engine/forward/logits.h"
 
 enum { PAUSE_MAX_MS = 150 };
 
 static uint64_t hash_id(uint64_t hash, tdm_id id)
 {
-    return (hash ^ (uint32_t)id) * 0x100000001b3u;
+    return fnv_step(hash, (uint32_t)id);
 }
 
 static struct unit *unit_of(const struct tdm_chat *c, int unit)
@@ -73,6 +74,11 @@ static bool draft_rests(const struct tdm_chat *c, int64_t now_ns)
     return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->draft_ns >= pause_ns(c);
 }
 
+bool chat_waits_for_pause(const struct tdm_chat *c)
+{
+    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && !c->draft_closed;
+}
+
 static void compute_target(struct tdm_chat *c, int64_t now_ns)
 {
     c->draft_closed = draft_rests(c, now_ns);
@@ -104,22 +110,55 @@ void chat_retarget(struct tdm_chat *c, int64_t now_ns)
 /* moving_ns: when the state began to move here, bytes: what that copied; 0: it did not move. */
 static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes);
 
+/* The follower has read the whole prompt, and the decoder is free. */
+static bool can_hand_over(const struct tdm_chat *c)
+{
+    return c->phase == CHAT_PROMPT && follower_is_ready(&c->follower, &c->target) && !c->decoder.running;
+}
+
+/* Within one pool states are exchanged, which takes no time. */
 static void hand_over(struct tdm_chat *c)
 {
     int64_t start = clock_ns();
-    if (c->two_pools) {
-        tdm_error err;
-        struct state *moved = c->follower.state;
-        if (chat_transfer(c, &moved, c->decoder.state, &c->stats, &err)) {
+    must(!c->two_pools);
+    c->decoder.state = follower_take(&c->follower, c->decoder.state);
+    begin_reply(c, start, 0);
+}
+
+static void times_of_transfer(tdm_turn_stats *to, const tdm_turn_stats *from)
+{
+    to->save_ms = from->save_ms;
+    to->read_ms = from->read_ms;
+    to->restore_ms = from->restore_ms;
+}
+
+/* Between two pools the state is copied: a job of the prefill unit, which has no other meanwhile, so that nobody waits
+ * for the lock. The follower keeps its state. */
+static void job_hand_over(void *ctx, struct team *team, struct activity_span *span)
+{
+    struct tdm_chat *c = ctx;
+    struct decoder *d = &c->decoder;
+    (void)team;
+    (void)span;
+    int64_t start = clock_ns();
+    tdm_error err;
+    tdm_turn_stats times = {0};
+    struct state *moved = c->follower.state;
+    tdm_status status = chat_transfer(c, &moved, d->state, &times, &err);
+    pthread_mutex_lock(&c->lock);
+    d->running = false;
+    if (status == TDM_OK) d->state = moved;
+    if (c->turn_serial == d->serial && can_hand_over(c)) {
+        if (status) {
             events_post_line(c->events, TDM_EV_ERROR, "the hand-over failed: %s", err.text);
             chat_end(c, TDM_FAILED);
-            return;
+        } else {
+            times_of_transfer(&c->stats, &times);
+            begin_reply(c, start, c->bridge.size);
         }
-        c->decoder.state = moved;
-    } else {
-        c->decoder.state = follower_take(&c->follower, c->decoder.state);
     }
-    begin_reply(c, start, c->two_pools ? c->bridge.size : 0);
+    pthread_cond_broadcast(&c->settled);
+    pthread_mutex_unlock(&c->lock);
 }
 
 static void job_follow(void *ctx, struct team *team, struct activity_span *span)
@@ -175,9 +214,16 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
 {
     /* Whatever else changes it computes it at once. */
     if (c->unfollowed || draft_rests(c, now_ns) != c->draft_closed) compute_target(c, now_ns);
-    if (c->phase == CHAT_PROMPT && follower_is_ready(&c->follower, &c->target)) {
-        if (!c->decoder.running) hand_over(c);
-        return UNIT_IDLE;
+    if (can_hand_over(c)) {
+        if (!c->two_pools) {
+            hand_over(c);
+            return UNIT_IDLE;
+        }
+        c->decoder.held = 0;
+        c->decoder.serial = c->turn_serial;
+        c->decoder.running = true;
+        *work = (struct work){.fn = job_hand_over, .ctx = c, .kind = SPAN_NONE};
+        return UNIT_WORK;
     }
     if (c->follower_failed && c->phase != CHAT_PROMPT) return UNIT_IDLE;
     if (follower_plan(&c->follower, &c->target, c->phase == CHAT_DECODE, c->phase == CHAT_PROMPT)) {
@@ -185,8 +231,7 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
                               .tokens = c->follower.plan.n};
         return UNIT_WORK;
     }
-    if (draft_counts(c) && c->options.speculation == TDM_SPEC_FULL && !c->draft_closed)
-        return c->draft_ns + pause_ns(c);
+    if (chat_waits_for_pause(c)) return c->draft_ns + pause_ns(c);
     if (c->phase == CHAT_IDLE && !c->dry && runs_dry(c)) {
         *work = (struct work){.fn = job_warm, .ctx = c, .kind = SPAN_NONE};
         return UNIT_WORK;
@@ -247,9 +292,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     } else if (last) {
         p->active = false;
         if (moves) {
-            c->stats.save_ms = times.save_ms;
-            c->stats.read_ms = times.read_ms;
-            c->stats.restore_ms = times.restore_ms;
+            times_of_transfer(&c->stats, &times);
             c->decoder.state = state;
         } else {
             p->state = c->decoder.state;
@@ -281,19 +324,6 @@ static void give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_i
                                         .length = text.length, .thinking = thinking, .id = id});
 }
 
-static tdm_status keep_id(tdm_ids *ids, tdm_id id)
-{
-    if (ids->n == ids->room) {
-        size_t room = ids->room ? 2 * ids->room : 128;
-        tdm_id *grown = realloc(ids->ids, room * sizeof *grown);
-        if (!grown) return TDM_E_NOMEM;
-        ids->ids = grown;
-        ids->room = room;
-    }
-    ids->ids[ids->n++] = id;
-    return TDM_OK;
-}
-
 /* A token of the reply was drawn: shows it and decides whether it is the last. True while the reply goes on; when it
  * doesn't, the next turn may have begun already. */
 static bool take_token(struct tdm_chat *c, tdm_id id)
@@ -313,7 +343,7 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     }
     struct reply_piece piece;
     tdm_error err;
-    tdm_status status = keep_id(&node->reply, id);
+    tdm_status status = ids_list_append(&node->reply, &id, 1, &err);
     if (status == TDM_OK) status = reply_push(&d->reply, id, &piece, &err);
     if (status) {
         events_post_line(c->events, TDM_EV_ERROR, "no memory for the reply: it ends here");
@@ -369,6 +399,7 @@ static void account(struct tdm_chat *c)
     uint64_t evaluated = f->evaluated - c->evaluated_mark, fresh = c->stats.prompt_tokens - c->turn_base;
     if (pipeline_now(c)->follows) {
         c->stats.after_enter = (uint32_t)(f->evaluated - c->enter_mark);
+        if (c->goes_on) c->stats.after_enter += c->stats.prompt_tokens - c->decoder.held;
         c->stats.wasted = evaluated > fresh ? (uint32_t)(evaluated - fresh) : 0;
         c->stats.suffix_evaluations = f->suffixes - c->suffix_mark;
     } else {
@@ -396,7 +427,8 @@ static void repeat_reply(struct tdm_chat *c, struct node *node)
     if (node->text.n + node->thinking.n != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
 }
 
-/* The decoder has the state of the whole prompt: makes the reply and draws its first token. */
+/* The decoder has the state of the whole prompt: makes the reply and draws its first token. A reply that goes on from the
+ * decoder's own state may lack its last token there, which is then the first that is decoded. */
 static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 {
     struct decoder *d = &c->decoder;
@@ -412,7 +444,8 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     }
     struct node *node = &c->conversation.nodes[c->reply_node];
     node->finish = TDM_UNFINISHED;
-    d->prompt = d->state->length - (uint32_t)node->reply.n;
+    d->held = d->state->length;
+    d->prompt = (c->goes_on ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
     d->index = (uint32_t)node->reply.n;
     d->turn = (uint32_t)conversation_turns(&c->conversation, c->reply_node);
     d->attempt = node->attempt;
@@ -431,7 +464,8 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     c->phase = CHAT_DECODE;
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
     events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node});
-    tdm_id first = draw(d);
+    bool short_of_one = d->held < d->prompt + d->index;
+    tdm_id first = short_of_one ? node->reply.ids[node->reply.n - 1] : draw(d);
     c->stats.logits_hash = d->logits_hash;
     account(c);
     if (moving_ns) {
@@ -439,9 +473,35 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
         c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
         activity_add(unit_activity(unit_of(c, TDM_DECODE_UNIT)), &span);
     }
-    if (!take_token(c, first)) return; /* it was the only one */
+    if (short_of_one)
+        d->next = first;
+    else if (!take_token(c, first))
+        return; /* it was the only one */
     unit_wake(unit_of(c, d->unit));
     chat_retarget(c, clock_ns());
+}
+
+/* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job? Then
+ * a reply is continued right there. */
+static bool decoder_goes_on(const struct tdm_chat *c)
+{
+    const struct decoder *d = &c->decoder;
+    const struct target *t = &c->target;
+    uint32_t n = d->held;
+    if (n == 0 || n > t->n || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
+    if (target_common_prefix(t, d->state->tokens, n) < n) return false;
+    if (d->running && (n == t->n || t->ids[n++] != d->next)) return false;
+    return n + 1 >= t->n;
+}
+
+/* Goes on with a stopped reply, once no job runs on the decoder's state. The last one may have failed. */
+static void go_on(struct tdm_chat *c)
+{
+    c->goes_on = decoder_goes_on(c);
+    if (c->goes_on)
+        begin_reply(c, 0, 0);
+    else
+        wake(c);
 }
 
 static void job_decode(void *ctx, struct team *team, struct activity_span *span)
@@ -458,6 +518,7 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     double took = (double)(clock_ns() - start) / 1e9;
     pthread_mutex_lock(&c->lock);
     d->running = false;
+    d->held = status ? 0 : d->state->length;
     if (c->turn_serial == d->serial && c->phase == CHAT_DECODE) {
         c->stats.logits_hash = d->logits_hash;
         c->decode_rate = c->decode_rate > 0 ? 0.9 * c->decode_rate + 0.1 / took : 1 / took;
@@ -496,6 +557,7 @@ static int64_t next_prompt(struct tdm_chat *c, struct work *work)
     if (p->done == 0) state_clear(p->state);
     p->dispatch = (uint32_t)c->options.dispatch;
     p->running = true;
+    if (!p->cold) c->decoder.held = 0; /* its state is where the prompt's goes */
     *work = (struct work){.fn = job_prompt, .ctx = c, .kind = SPAN_PROMPT};
     return UNIT_WORK;
 }
@@ -504,11 +566,13 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
 {
     pthread_mutex_lock(&c->lock);
     int64_t when = UNIT_IDLE;
+    bool waits_for_decoder = c->phase == CHAT_PROMPT && c->goes_on;
+    if (waits_for_decoder && !c->decoder.running) go_on(c);
     if (c->phase == CHAT_DECODE && c->decoder.unit == unit)
         when = next_decode(c, now_ns, work);
     else if (c->prompter.active && pipeline_of(c->prompter.pipeline)->prompt_unit == unit)
         when = next_prompt(c, work);
-    else if (unit == TDM_PREFILL_UNIT && pipeline_now(c)->follows)
+    else if (unit == TDM_PREFILL_UNIT && pipeline_now(c)->follows && !waits_for_decoder)
         when = next_follow(c, now_ns, work);
     pthread_mutex_unlock(&c->lock);
     return when;
@@ -528,15 +592,8 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work)
 
 static tdm_status copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err)
 {
-    if (n > to->room) {
-        tdm_id *grown = realloc(to->ids, n * sizeof *grown);
-        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for a prompt of %zu tokens", n);
-        to->ids = grown;
-        to->room = n;
-    }
-    if (n) memcpy(to->ids, ids, n * sizeof *ids); /* an empty list has no array */
-    to->n = n;
-    return TDM_OK;
+    to->n = 0;
+    return ids_list_append(to, ids, n, err);
 }
 
 /* The prompt must leave room for a reply; with drop-oldest turns are left out until it takes three quarters. */
@@ -585,9 +642,13 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         return status;
     }
     struct follower *f = &c->follower;
-    follower_wanted(f, &c->target);
+    c->goes_on = resumed && pipeline->follows && decoder_goes_on(c);
+    if (!c->goes_on) follower_wanted(f, &c->target);
     uint32_t there = 0;
-    if (pipeline->follows) there = f->plan.active ? follower_read(f, &c->target) : follower_reach(f, &c->target);
+    if (c->goes_on)
+        there = c->decoder.held + c->decoder.running;
+    else if (pipeline->follows)
+        there = f->plan.active ? follower_read(f, &c->target) : follower_reach(f, &c->target);
     uint32_t base = target_common_prefix(&c->target, c->last_prompt.ids, (uint32_t)c->last_prompt.n);
     uint32_t turn = c->target.n - c->target.opening;
     c->stats = (tdm_turn_stats){
@@ -613,7 +674,10 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         p->cold = false;
         p->active = true;
         atomic_store(&p->cancel, false);
-    } else if (follower_is_ready(f, &c->target) && !c->decoder.running) {
+    } else if (c->goes_on && !c->decoder.running) {
+        begin_reply(c, 0, 0);
+        return TDM_OK;
+    } else if (!c->goes_on && !c->two_pools && can_hand_over(c)) {
         hand_over(c);
         return TDM_OK;
     }
@@ -686,6 +750,7 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
         node->stats = *s;
     }
     c->phase = CHAT_IDLE;
+    c->goes_on = false;
     c->turn_serial++;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = c->reply_node, .finish = finish, .stats = *s});
     chat_retarget(c, now);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/fnv.h"
 #include "tests/check.h"
 
 enum { KEPT = 8 };
@@ -66,9 +67,8 @@ void talk_close(struct talk *t)
 static uint64_t hash_of_text(const tdm_chat *c, int node)
 {
     tdm_node found;
-    uint64_t hash = 0xcbf29ce484222325u;
     if (node == 0 || tdm_chat_node(c, node, &found, &err)) return 0;
-    for (size_t i = 0; i < found.length; i++) hash = (hash ^ (unsigned char)found.text[i]) * 0x100000001b3u;
+    uint64_t hash = fnv_bytes(FNV_START, found.text, found.length);
     tdm_node_free(&found);
     return hash;
 }

@@ -230,42 +230,171 @@ TEST(stop_and_continue_give_the_whole_reply)
     free(both);
 }
 
-TEST(undo_redo_regenerate_and_edit_are_cheap)
+/* ---- What things cost, counted in tokens that the follower evaluates -------------------------------------------- */
+
+/* Rests, and says how many tokens were evaluated since the last call. */
+static uint32_t spent(tdm_chat *c)
+{
+    static uint64_t before;
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    uint64_t now = c->follower.figures.evaluated;
+    uint32_t since = now >= before ? (uint32_t)(now - before) : 0;
+    before = now;
+    return since;
+}
+
+/* A chat of four turns, typed with a rest before Enter, at rest. */
+static tdm_chat *talked(struct played *p)
+{
+    memset(p, 0, sizeof *p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    for (int i = 0; c && i < 4; i++) {
+        type(c, talk[i], 0);
+        CHECK(tdm_chat_wait_idle(c, 20000));
+        send(c, talk[i]);
+        play_until(c, p, i + 1);
+    }
+    if (c) spent(c);
+    return c;
+}
+
+static void limit(tdm_chat *c, int max_tokens, double pace_tps)
+{
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.max_tokens = max_tokens;
+    o.pace_tps = pace_tps;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+}
+
+TEST(continue_goes_on_from_the_decoders_state)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = talked(&p);
     REQUIRE(c);
-    for (int i = 0; i < 4; i++) {
-        send(c, talk[i]);
-        play_until(c, &p, i + 1);
+    /* Cut off by its length, stopped between two tokens, stopped in the middle of one. */
+    for (int i = 0; i < 6; i++) {
+        limit(c, i < 2 ? 7 : 400, i < 2 ? 0 : 300);
+        spent(c);
+        CHECK(tdm_chat_continue(c, &err) == TDM_OK);
+        if (i >= 2) {
+            usleep(4000 + 1700 * (useconds_t)i);
+            tdm_chat_stop(c);
+            if (i > 3) { /* at once, perhaps while the last token is still being evaluated */
+                CHECK(tdm_chat_continue(c, &err) == TDM_OK);
+                tdm_chat_stop(c);
+            }
+        }
+        play_until(c, &p, i < 4 ? 5 + i : 8 + 2 * (i - 3));
+        const tdm_turn_stats *s = &p.stats[p.n - 1];
+        CHECK(s->after_enter <= 1);
+        /* What is read is the reply in its past form, as after any reply. */
+        CHECK(spent(c) <= c->target.n - (s->prompt_tokens - s->turn_tokens));
     }
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    uint64_t before = c->follower.figures.evaluated;
+    /* Its state is another reply's by now: the prompt is a checkpoint, the reply's tokens are read again. */
+    int path[16], n = tdm_chat_path(c, path, 16);
+    REQUIRE(n == 8);
+    limit(c, 5, 0);
+    CHECK(tdm_chat_regenerate(c, clock_ns(), &err) == TDM_OK);
+    play_until(c, &p, p.n + 1);
+    tdm_node node;
+    REQUIRE(tdm_chat_node(c, path[7], &node, &err) == TDM_OK);
+    CHECK(tdm_chat_select(c, path[7], &err) == TDM_OK);
+    spent(c);
+    CHECK(tdm_chat_continue(c, &err) == TDM_OK);
+    play_until(c, &p, p.n + 1);
+    CHECK_INT(c->conversation.nodes[path[7]].reply.n - 5, p.stats[p.n - 1].after_enter);
+    tdm_node_free(&node);
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
+TEST(undo_redo_and_regenerate_evaluate_nothing_again)
+{
+    static struct played p;
+    tdm_chat *c = talked(&p);
+    REQUIRE(c);
+    CHECK(tdm_chat_undo(c, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK(tdm_chat_undo(c, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK(tdm_chat_redo(c, &err) == TDM_OK);
+    CHECK(tdm_chat_redo(c, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
     CHECK(tdm_chat_regenerate(c, clock_ns(), &err) == TDM_OK);
     play_until(c, &p, 5);
-    CHECK(p.stats[4].after_enter <= 2 * 32);
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    before = c->follower.figures.evaluated;
-    CHECK(tdm_chat_undo(c, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    CHECK_INT(before, c->follower.figures.evaluated);
-    CHECK(tdm_chat_redo(c, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    CHECK(c->follower.figures.evaluated - before <= 32);
+    CHECK_INT(0, p.stats[4].after_enter); /* the prompt with its logits was kept at the rest before Enter */
+    CHECK(p.stats[4].ids_hash != p.stats[3].ids_hash);
+    /* The new reply in its past form, and the opening of the next turn. */
+    CHECK(spent(c) <= c->target.n - (p.stats[4].prompt_tokens - p.stats[4].turn_tokens));
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
+TEST(an_edited_message_costs_itself)
+{
+    static struct played p;
+    tdm_chat *c = talked(&p);
+    REQUIRE(c);
     int path[16];
     REQUIRE(tdm_chat_path(c, path, 16) == 8);
-    before = c->follower.figures.evaluated;
     CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    CHECK_INT(before, c->follower.figures.evaluated);
+    CHECK_INT(0, spent(c));
+    CHECK(tdm_chat_edit(c, 0, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
     send(c, "Something else");
-    play_until(c, &p, 6);
+    play_until(c, &p, 5);
+    CHECK(p.stats[4].after_enter < p.stats[4].turn_tokens);
     CHECK_INT(4, tdm_chat_path(c, path, 16));
     tdm_node node;
     REQUIRE(tdm_chat_node(c, path[2], &node, &err) == TDM_OK);
     CHECK(node.branch == 2 && node.branches == 2);
     tdm_node_free(&node);
+    /* Back on the other branch everything is there. */
+    spent(c);
+    CHECK(tdm_chat_select(c, p.node[3], &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
+TEST(changed_settings_cost_what_they_change)
+{
+    static struct played p;
+    tdm_chat *c = talked(&p);
+    REQUIRE(c);
+    uint32_t whole = c->target.n;
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.sampling.temperature = 0;
+    o.sampling.seed++;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    /* Past turns don't show whether the next reply thinks. */
+    o.think = !o.think;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK(tdm_chat_set_draft(c, "Well then", 9, false, &err) == TDM_OK);
+    uint32_t turn = spent(c), suffix = c->target.n - c->target.draft;
+    CHECK_INT(c->target.n - whole, turn);
+    o.think = !o.think;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    uint32_t changed = spent(c);
+    CHECK(changed > 0 && changed <= (suffix > c->target.n - c->target.draft ? suffix : c->target.n - c->target.draft) + 2);
+    o.think = !o.think;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK(tdm_chat_set_draft(c, "", 0, false, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    /* The system prompt stands before everything: all is read again, but once. */
+    CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
+    CHECK_INT(c->target.n, spent(c));
+    CHECK(tdm_chat_set_system(c, "", 0, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
+    CHECK_INT(whole, c->target.n);
+    CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
+    CHECK_INT(0, spent(c));
     CHECK_STR("", p.errors);
     tdm_chat_close(c);
 }
@@ -440,6 +569,8 @@ TEST(the_context_used_is_told_at_every_level)
 
 TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
-          T(undo_redo_regenerate_and_edit_are_cheap), T(a_failed_dispatch_is_told_and_survived),
-          T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told), T(cold_compares_with_every_pipeline),
+          T(continue_goes_on_from_the_decoders_state), T(undo_redo_and_regenerate_evaluate_nothing_again),
+          T(an_edited_message_costs_itself), T(changed_settings_cost_what_they_change),
+          T(a_failed_dispatch_is_told_and_survived), T(a_saved_state_resumes_without_prefill),
+          T(a_full_context_is_told), T(cold_compares_with_every_pipeline),
           T(a_chat_works_on_when_the_one_before_it_closes), T(the_context_used_is_told_at_every_level))
