@@ -114,20 +114,21 @@ static tdm_status workspace_for(struct tdm_chat *c, struct workspace **ws, const
     return TDM_OK;
 }
 
-tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
+tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err)
 {
     const struct pipeline *p = pipeline_of(pipeline);
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
-    uint32_t rows = p->follows ? 1 : pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context);
+    bool prompts = cold || !p->follows;
+    uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
     bool ready = decode->workspace && c->decoder.state && c->decoder.state->pool == decode->pool;
-    if (!p->follows) ready = ready && prompt->workspace && workspace_tokens(prompt->workspace) >= rows &&
+    if (prompts) ready = ready && prompt->workspace && workspace_tokens(prompt->workspace) >= rows &&
                              c->prompter.state && c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
     while (c->decoder.running || c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
     tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, err);
     if (!c->decoder.state || c->decoder.state->pool != decode->pool) c->decoder.held = 0;
     if (status == TDM_OK) status = state_on(&c->decoder.state, decode->pool, err);
-    if (p->follows || status) return status;
+    if (!prompts || status) return status;
     status = workspace_for(c, &prompt->workspace, prompt->weights, rows, err);
     if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
     return status;
@@ -215,7 +216,7 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     if (status == TDM_OK) status = open_follower(c, err);
     if (status == TDM_OK) {
         lock(c);
-        status = chat_prepare(c, c->options.pipeline, err);
+        status = chat_prepare(c, c->options.pipeline, false, err);
         unlock(c);
     }
     if (status) {

@@ -154,8 +154,9 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind);
 /* Evaluates the prompt of this reply from nothing, to its first token; the phase is IDLE and no prompt under way. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
 
-/* Workspaces and states for a pipeline; what is there already stays. Not during a turn. */
-tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, tdm_error *err);
+/* Workspaces and states for a pipeline; what is there already stays. Not during a turn. cold: for chat_begin_cold, which
+ * evaluates the prompt by itself in any pipeline. */
+tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err);
 
 /* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state is
  * the result on the destination's pool; spare is a state there that is used up. Fills the times in stats. */

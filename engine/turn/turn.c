@@ -625,7 +625,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     if (c->prompter.active && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
     /* A prompt that was stopped is let go at its next layer. */
     while (c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
-    tdm_status status = chat_prepare(c, c->options.pipeline, err);
+    tdm_status status = chat_prepare(c, c->options.pipeline, false, err);
     if (status) return status;
     /* What has been read by now, before the target becomes the whole prompt. */
     c->phase = CHAT_PROMPT;
@@ -689,7 +689,7 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
 {
     struct prompter *p = &c->prompter;
     const struct node *node = &c->conversation.nodes[reply];
-    tdm_status status = chat_prepare(c, pipeline, err);
+    tdm_status status = chat_prepare(c, pipeline, true, err);
     if (status) return status;
     struct target_input in = {.conversation = &c->conversation, .path_start = c->path_start, .think = c->options.think,
                               .sent = node->parent};
