@@ -93,6 +93,13 @@ static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t to
     return 0;
 }
 
+static progress_line progress_begin(void)
+{
+    progress_line line = {.terminal = isatty(STDERR_FILENO)};
+    clock_gettime(CLOCK_MONOTONIC, &line.start);
+    return line;
+}
+
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 /* The kernels of a unit whose kind is this option. */
@@ -110,8 +117,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
                          "the built-in model (" BUILTIN_NAME
                          ") was not found: set TANDEM_DATADIR to its folder, or name "
                          "a GGUF file or a Hugging Face directory with -m (huggingface.co has Qwen3.5 models)");
-    progress_line line = {.terminal = isatty(STDERR_FILENO)};
-    clock_gettime(CLOCK_MONOTONIC, &line.start);
+    progress_line line = progress_begin();
     tdm_model_options m = {
         .path = path ? path : builtin,
         .builtin = builtin,
@@ -138,6 +144,18 @@ tdm_status load_prefill_model(tdm_model **out, const options *o, const char *pat
     const char *mine = kernels_of(o, OPTION_PREFILL_KIND), *its = kernels_of(o, OPTION_DECODE_KIND);
     if (!other && (mine == its || (mine && its && !strcmp(mine, its)))) return TDM_OK;
     return load_model(out, o, other ? other : path, &(load_how){.prefill = true}, err);
+}
+
+tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err)
+{
+    progress_line line = progress_begin();
+    tdm_model_options m = {
+        .path = in, .builtin = load_builtin(), .hubs = hub_folders(), .progress = show_progress, .progress_ctx = &line};
+    interrupt_catch();
+    tdm_status status = tdm_convert(&m, out, type, err);
+    interrupt_release();
+    if (line.shown) fputs("\r\x1b[K", stderr);
+    return status;
 }
 
 tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)

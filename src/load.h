@@ -21,6 +21,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
 /* What the prefill unit needs of its own: the model of --prefill-model, or that of `path` once more where --prefill-kind
  * and --decode-kind differ. *out is NULL where it shares the other's. */
 tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err);
+/* Writes the model `in` (as -m takes it) as a GGUF file; progress and Ctrl-C as above. */
+tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err);
 tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);
 
 /* --kv */

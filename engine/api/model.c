@@ -191,9 +191,7 @@ TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *o, t
     }
     struct tdm_model *m = calloc(1, sizeof *m);
     if (!m) return error_set(err, TDM_E_NOMEM, "no memory for a model");
-    size_t hubs = 0;
-    while (o->hubs && o->hubs[hubs]) hubs++;
-    tdm_status status = locate_model(&m->path, o->path, o->hubs, hubs, err);
+    tdm_status status = locate_model(&m->path, o->path, o->hubs, err);
     if (status == TDM_OK) status = source_open(&m->source, m->path, &options, err);
     if (status == TDM_OK) status = load_tokenizer(m, err);
     if (status == TDM_OK) {

@@ -101,7 +101,7 @@ static tdm_status look_in_cache(char **out, const char *cache, const char *name,
     return status;
 }
 
-tdm_status locate_model(char **out, const char *name, const char *const *caches, size_t cache_count, tdm_error *err)
+tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err)
 {
     *out = NULL;
     if (is_directory(name)) return look_in_directory(out, name, err);
@@ -115,7 +115,7 @@ tdm_status locate_model(char **out, const char *name, const char *const *caches,
                          "model directory, or a name such as Qwen/Qwen3.5-0.8B once it is in the hub cache",
                          name);
     tdm_status status = TDM_OK;
-    for (size_t i = 0; !status && !*out && i < cache_count; i++) status = look_in_cache(out, caches[i], name, err);
+    for (; !status && !*out && caches && *caches; caches++) status = look_in_cache(out, *caches, name, err);
     if (status || *out) return status;
     return error_set(err, TDM_E_NOT_FOUND,
                      "%.120s: not in the Hugging Face cache; get it with `hf download %.120s`, or give "

@@ -10,7 +10,7 @@
 
 #include "engine/tandem.h"
 
-/* *out is malloc'ed. When nothing is there, TDM_E_NOT_FOUND with a line that says how to get a model. */
-tdm_status locate_model(char **out, const char *name, const char *const *caches, size_t cache_count, tdm_error *err);
+/* *out is malloc'ed. caches: folders, NULL-terminated; or NULL. When nothing is there, TDM_E_NOT_FOUND with a line that says how to get a model. */
+tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err);
 
 #endif

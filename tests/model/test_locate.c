@@ -24,22 +24,22 @@ static void put_file(const char *path, const char *text)
 
 static void check_found(const char *expected, const char *name)
 {
-    const char *caches[2] = {"/nonexistent", cache};
+    const char *caches[] = {"/nonexistent", cache, NULL};
     char full[400], *out = NULL;
     tdm_error err = {0};
     snprintf(full, sizeof full, "%s%s%s", *expected == '+' ? cache : "", *expected == '+' ? "/" : "",
              expected + (*expected == '+'));
-    if (locate_model(&out, name, caches, 2, &err)) CHECK_FAIL("%s: %s", name, err.text);
+    if (locate_model(&out, name, caches, &err)) CHECK_FAIL("%s: %s", name, err.text);
     CHECK_STR(full, out);
     free(out);
 }
 
 static void check_missing(const char *part, const char *name)
 {
-    const char *caches[1] = {cache};
+    const char *caches[] = {cache, NULL};
     char *out = NULL;
     tdm_error err = {0};
-    CHECK_INT(TDM_E_NOT_FOUND, locate_model(&out, name, caches, 1, &err));
+    CHECK_INT(TDM_E_NOT_FOUND, locate_model(&out, name, caches, &err));
     CHECK(!out);
     if (!strstr(err.text, part)) CHECK_FAIL("%s: found \"%s\"", name, err.text);
 }

@@ -1,0 +1,120 @@
+/* Peak memory of loading and running a model: 1.15 x the file and 64 MiB, beside states, for every kernel set. Each
+ * measurement is a process of its own (VmHWM). TANDEM_LONG: the 0.8B's shape as well. */
+#include "tests/check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/tandem.h"
+
+#define BUILTIN "assets/tandem-demo-51m-q6_k.gguf"
+
+enum { MEASURED, NO_SUCH_SET, FAILED };
+
+struct peak {
+    double peak, file, state; /* bytes */
+};
+
+static double peak_memory(void)
+{
+    char line[256];
+    double kib = 0;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f) && sscanf(line, "VmHWM: %lf", &kib) != 1) {
+    }
+    if (f) fclose(f);
+    return 1024 * kib;
+}
+
+static int measure(const char *path, const char *kernels, struct peak *out)
+{
+    tdm_model *m;
+    tdm_machine *machine;
+    tdm_session *s;
+    tdm_error err = {0};
+    if (tdm_model_open(&m, &(tdm_model_options){.path = path, .kernels = kernels}, &err))
+        return err.code == TDM_E_ARG || err.code == TDM_E_UNSUPPORTED ? NO_SUCH_SET : FAILED;
+    tdm_session_options o = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = 512};
+    if (tdm_machine_open(&machine, &(tdm_machine_options){0}, &err) || tdm_session_open(&s, m, machine, &o, &err))
+        return FAILED;
+    tdm_id ids[8];
+    for (int i = 0; i < 8; i++) ids[i] = 100 + i;
+    if (tdm_session_eval(s, ids, 8, true, NULL, &err)) return FAILED;
+    tdm_model_info info;
+    tdm_model_describe(m, &info);
+    void *bytes;
+    size_t n;
+    *out = (struct peak){.peak = peak_memory(), .file = (double)info.file_bytes};
+    if (tdm_session_save(s, &bytes, &n, &err)) return FAILED;
+    out->state = (double)n;
+    return MEASURED;
+}
+
+static int measure_apart(const char *path, const char *kernels, struct peak *out)
+{
+    int ends[2], status = 0;
+    if (pipe(ends)) return FAILED;
+    pid_t child = fork();
+    if (!child) {
+        struct peak p = {0};
+        int result = measure(path, kernels, &p);
+        _exit(write(ends[1], &p, sizeof p) == sizeof p ? result : FAILED);
+    }
+    close(ends[1]);
+    bool whole = child > 0 && read(ends[0], out, sizeof *out) == sizeof *out;
+    close(ends[0]);
+    if (child > 0) waitpid(child, &status, 0);
+    return whole && WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
+static void check_peaks(const char *path)
+{
+    static const char *const sets[] = {"reference", "scalar", "avx2", "avx512", "amx", "neon"};
+    int measured = 0;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct peak p;
+        int result = measure_apart(path, sets[i], &p);
+        if (result == FAILED) CHECK_FAIL("%s with %s kernels: failed", path, sets[i]);
+        if (result != MEASURED) continue;
+        measured++;
+        double most = 1.15 * p.file + 64 * 1048576.0 + p.state;
+        if (p.peak > most)
+            CHECK_FAIL("%s with %s kernels: expected at most %.1f MB, found %.1f", path, sets[i], 1e-6 * most,
+                       1e-6 * p.peak);
+    }
+    CHECK(measured >= 3);
+}
+
+static bool measurable(void)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return false;
+#endif
+    return !getenv("TEST_RUNNER");
+}
+
+TEST(the_builtin_model_fits)
+{
+    if (!measurable()) SKIP("sanitizers and emulators take memory of their own");
+    check_peaks(BUILTIN);
+}
+
+static void check_converted(const char *from, const char *type)
+{
+    char path[400];
+    tdm_error err = {0};
+    snprintf(path, sizeof path, "%s/%s.gguf", check_tmp(), type);
+    if (tdm_convert(&(tdm_model_options){.path = from, .builtin = BUILTIN}, path, type, &err)) CHECK_FAIL("%s", err.text);
+    check_peaks(path);
+    remove(path);
+}
+
+TEST(converted_models_fit)
+{
+    if (!measurable()) SKIP("sanitizers and emulators take memory of their own");
+    const char *from = getenv("TANDEM_LONG") ? "synthetic:0.8b:bf16" : BUILTIN;
+    check_converted(from, "bf16");
+    check_converted(from, "q8_0");
+}
+
+TEST_MAIN(T(the_builtin_model_fits), T(converted_models_fit))
