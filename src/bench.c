@@ -8,8 +8,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/model/type.h"
-#include "src/bench_kernels.h"
+#include "src/bench_from.h"
 #include "src/bench_report.h"
+#include "src/bench_talk.h"
 #include "src/interrupt.h"
 #include "src/load.h"
 #include "src/mains.h"
@@ -33,6 +34,20 @@ void bench_tables_done(bench *b)
 {
     if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
     while (b->n_printed < b->n_tables) bench_report_table(b, b->tables[b->n_printed++]);
+}
+
+bool bench_wanted(const bench *b, const char *row, ...)
+{
+    char text[300];
+    char *const *texts = b->o->values[OPTION_ROWS].list;
+    va_list args;
+    va_start(args, row);
+    vsnprintf(text, sizeof text, row, args);
+    va_end(args);
+    for (char *bar = strchr(text, '|'); bar; bar = strchr(bar, '|')) *bar = ' ';
+    for (int i = 0; i < b->o->values[OPTION_ROWS].n; i++)
+        if (strstr(text, texts[i])) return true;
+    return !b->o->values[OPTION_ROWS].n;
 }
 
 bool bench_again_of(bench *b, int round, int runs)
@@ -115,11 +130,19 @@ tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *e
     return TDM_OK;
 }
 
+void bench_chat_options(const bench *b, tdm_chat_options *o)
+{
+    bench_talk_defaults(o, b->model);
+    o->kv = o->prefill_kv = load_kv(b->o);
+    o->prefill_model = b->prefill_model;
+}
+
 tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err)
 {
     tdm_session_options s = {.unit = unit, .kv = load_kv(b->o), .context = context, .dispatch = dispatch};
-    return tdm_session_open(out, b->model, machine, &s, err);
+    bool other = unit == TDM_PREFILL_UNIT && b->prefill_model;
+    return tdm_session_open(out, other ? b->prefill_model : b->model, machine, &s, err);
 }
 
 tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err)
@@ -160,53 +183,60 @@ int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const 
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-/* In the order in which they run; share: of the budget, by weight; once: it measures no model. */
+/* In the order in which they run; share: of the budget, by weight; the last ones measure no model. */
 static const struct suite {
     const char *name, *what;
-    bench_suite_fn *run; /* NULL: kernels, which has a printer of its own */
+    bench_suite_fn *run;
+    void (*conclude)(bench_table *t);
     double share;
+    bool no_model;
 } suites[] = {
-    {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns, 6},
-    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, 2},
-    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, 2},
-    {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, 1},
-    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, 3},
-    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, 1},
-    {"handover", "what moving a state costs, by its length", bench_handover, 1},
-    {"crossover", "the prompt length from which the other unit prefills faster", bench_crossover, 1},
-    {"power", "watts and joules", bench_power, 0.5},
-    {"glyph", "Enter to the first character on a terminal", bench_glyph, 2},
-    {"kernels", "products of matrices beside the machine's ceilings", NULL, 1},
+    {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns,
+     bench_turns_conclude, 6, false},
+    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false},
+    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 2, false},
+    {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, NULL, 1, false},
+    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 3, false},
+    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 1, false},
+    {"handover", "what moving a state costs, by its length", bench_handover, NULL, 1, false},
+    {"crossover", "the prompt length from which the other unit prefills faster", bench_crossover,
+     bench_crossover_conclude, 1, false},
+    {"power", "watts and joules", bench_power, NULL, 1, false},
+    {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 2, false},
+    {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true},
 };
-enum { SUITES = sizeof suites / sizeof *suites };
+enum { SUITES = sizeof suites / sizeof *suites, TURNS_SUITE = 0, GLYPH_SUITE = SUITES - 2 };
 
-static tdm_status run_kernels(bench *b, tdm_error *err)
+void bench_conclude(bench_table *t)
 {
-    struct bench_kernels_options k = {.cpus = b->host.cores.cpu,
-                                      .threads = b->host.cores.count,
-                                      .packing = true,
-                                      .json = options_given(b->o, OPTION_BENCH_JSON)};
-    static const enum type few[] = {TYPE_Q8_0};
-    if (b->quick) { /* each type takes some seconds */
-        k.types = few;
-        k.type_count = 1;
-    }
-    tdm_status status = kernels_find(&k.kernels, options_text(b->o, OPTION_KERNELS), err);
-    if (status) return status;
-    return bench_kernels(&k, k.json ? b->json : stdout, err);
+    for (int s = 0; s < SUITES; s++)
+        if (!strcmp(suites[s].name, t->suite) && suites[s].conclude) suites[s].conclude(t);
 }
 
-static tdm_status run_suite(bench *b, const struct suite *s, tdm_error *err)
+static tdm_status run_suite(bench *b, const struct suite *s, double *shares_left, tdm_error *err)
 {
+    int64_t now = clock_ns(), left = b->all_until_ns > now ? b->all_until_ns - now : 0;
     b->suite = s->name;
     b->round = 0;
-    char before[200];
-    bench_host_moment(before, sizeof before);
-    tdm_status status = s->run ? s->run(b, err) : run_kernels(b, err);
+    b->suite_until_ns = b->all_until_ns ? now + (int64_t)((double)left * s->share / *shares_left) : 0;
+    *shares_left -= s->share;
+    if (b->all_until_ns && !left && b->n_tables) {
+        fprintf(stderr, "tandem bench: left out, since the budget is used up: %s, %s\n", s->name, b->model_name);
+        return TDM_OK;
+    }
+    b->until_ns = b->suite_until_ns;
+    bench_part(b, 1);
+    bench_moment before;
+    bench_host_now(&before);
+    tdm_status status = s->run(b, err);
     /* What was measured before a failure is shown all the same. */
     bench_tables_done(b);
-    bench_report_suite(b, before);
-    return status;
+    bench_report_suite(b, &before, 1e-9 * (double)(clock_ns() - now));
+    if (!status || status == TDM_E_CANCELLED || status == TDM_E_ARG) return status;
+    /* One suite that can't run doesn't take the others with it. */
+    fprintf(stderr, "tandem bench: %s, %s: %s\n", s->name, b->model_name, err->text);
+    b->failed = true;
+    return TDM_OK;
 }
 
 /* The suites chosen by the arguments (all: none). */
@@ -226,40 +256,51 @@ static int choose(const options *o, bool chosen[SUITES])
     return 0;
 }
 
+/* The suites that need no model, or all others with this one. */
+static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES], double *shares_left, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    for (int s = 0; s < SUITES && !status; s++)
+        if (chosen[s] && suites[s].no_model == no_model) status = run_suite(b, &suites[s], shares_left, err);
+    return status;
+}
+
 static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES], double *shares_left, tdm_error *err)
 {
     bool builtin = !strcmp(name, "builtin");
     b->model_name = builtin ? "built-in" : name;
     tdm_status status = load_model(&b->model, b->o, builtin ? NULL : name, &(load_how){0}, err);
-    if (status) return status;
+    if (!status) status = load_prefill_model(&b->prefill_model, b->o, builtin ? NULL : name, err);
     interrupt_catch(); /* loading has its own way with Ctrl-C */
-    tdm_model_describe(b->model, &b->info);
     const struct kernels *k;
     enum panel_kind kind;
-    status = bench_kernel_set(b, &k, &kind, err);
-    if (!status) status = bench_host_ceilings(&b->host, k, err);
-    if (!status) bench_report_model(b);
     tdm_machine *machine = NULL;
+    if (!status) {
+        tdm_model_describe(b->model, &b->info);
+        b->kernels = b->info.kernels;
+        status = bench_kernel_set(b, &k, &kind, err);
+    }
+    if (!status) status = bench_host_ceilings(&b->host, k, err);
     if (!status) status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err); /* names the units */
     tdm_machine_close(machine);
-    for (int s = 0; s < SUITES && !status; s++) {
-        if (!chosen[s] || !suites[s].run) continue;
-        int64_t now = clock_ns(), left = b->all_until_ns > now ? b->all_until_ns - now : 0;
-        b->suite_until_ns = b->all_until_ns ? now + (int64_t)((double)left * suites[s].share / *shares_left) : 0;
-        b->until_ns = b->suite_until_ns;
-        bench_part(b, 1);
-        *shares_left -= suites[s].share;
-        status = run_suite(b, &suites[s], err);
-        if (status && status != TDM_E_CANCELLED && status != TDM_E_ARG) {
-            /* One suite that can't run doesn't take the others with it. */
-            fprintf(stderr, "tandem bench: %s, %s: %s\n", suites[s].name, b->model_name, err->text);
-            b->failed = true;
-            status = TDM_OK;
-        }
-    }
+    if (!status) bench_report_model(b);
+    if (!status) status = run_suites(b, false, chosen, shares_left, err);
+    tdm_model_close(b->prefill_model);
     tdm_model_close(b->model);
-    b->model = NULL;
+    b->model = b->prefill_model = NULL;
     return status;
+}
+
+static tdm_status run_without_model(bench *b, const bool chosen[SUITES], double *shares_left, tdm_error *err)
+{
+    const struct kernels *k;
+    b->model_name = "no model";
+    b->info = (tdm_model_info){0};
+    tdm_status status = kernels_find(&k, options_text(b->o, OPTION_KERNELS), err);
+    if (!status && b->host.read <= 0) status = bench_host_ceilings(&b->host, k, err);
+    if (status) return status;
+    b->kernels = k->name;
+    return run_suites(b, true, chosen, shares_left, err);
 }
 
 /* "20m", "90s", "90": seconds, or 0. */
@@ -275,49 +316,58 @@ static double seconds_of(const char *text)
     return number_real(number, 0.1, 1e6, &value) ? value * unit : 0;
 }
 
-int bench_main(options *o)
+static tdm_status measure(bench *b, const bool chosen[SUITES], double budget, tdm_error *err)
 {
     static const char *const usual[] = {"builtin", "synthetic:0.8b:q8_0", NULL};
     static const char *const quick[] = {"builtin", NULL};
+    const char *const *models = b->quick ? quick : usual;
+    if (options_given(b->o, OPTION_BENCH_MODELS)) models = (const char *const *)b->o->values[OPTION_BENCH_MODELS].list;
+    int n_models = 0;
+    bool with = false, without = false;
+    double shares = 0;
+    while (models[n_models]) n_models++;
+    for (int s = 0; s < SUITES; s++) {
+        if (!chosen[s]) continue;
+        shares += suites[s].share * (suites[s].no_model ? 1 : n_models);
+        *(suites[s].no_model ? &without : &with) = true;
+    }
+    if (!b->in_full) b->all_until_ns = b->began_ns + (int64_t)(1e9 * budget);
+    tdm_status status = bench_prompt_open(&b->prompt, err);
+    interrupt_catch();
+    for (int m = 0; with && m < n_models && !status; m++) status = run_model(b, models[m], chosen, &shares, err);
+    if (!status && without) status = run_without_model(b, chosen, &shares, err);
+    interrupt_release();
+    bench_prompt_close(&b->prompt);
+    return status;
+}
+
+int bench_main(options *o)
+{
     tdm_error err = {0};
     bool chosen[SUITES];
     static bench b;
     b = (bench){.o = o, .quick = options_flag(o, OPTION_QUICK), .runs = (int)options_int(o, OPTION_RUNS, 10)};
     b.rest_s = options_real(o, OPTION_REST, 0);
+    b.began_ns = clock_ns();
+    b.sensors_root = "";
     if (choose(o, chosen)) return 2;
     const char *budget_text = options_text(o, OPTION_BUDGET);
-    double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200, shares = 0;
+    double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200;
     if (budget <= 0)
         return mains_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
-    b.in_full = !budget_text && !b.quick && o->n_arguments == 1 && (chosen[0] || !strcmp(o->arguments[0], "glyph"));
-    const char *const *models = b.quick ? quick : usual;
-    if (options_given(o, OPTION_BENCH_MODELS)) models = (const char *const *)o->values[OPTION_BENCH_MODELS].list;
-    int n_models = 0;
-    bool kernels = chosen[SUITES - 1], others = false;
-    while (models[n_models]) n_models++;
-    for (int s = 0; s < SUITES; s++) {
-        if (chosen[s]) shares += suites[s].share * (suites[s].run ? n_models : 1);
-        others |= chosen[s] && suites[s].run;
-    }
-    bench_host_start(&b.host);
-    tdm_status status = bench_prompt_open(&b.prompt, &err);
-    if (!status) status = bench_report_open(&b, &err);
-    int64_t start = clock_ns();
-    if (!b.in_full) b.all_until_ns = start + (int64_t)(1e9 * budget);
-    interrupt_catch();
-    for (int m = 0; others && m < n_models && !status; m++) status = run_model(&b, models[m], chosen, &shares, &err);
-    b.model_name = "no model";
-    if (!status && kernels) status = run_suite(&b, &suites[SUITES - 1], &err);
-    interrupt_release();
+    b.in_full = !budget_text && !b.quick && o->n_arguments == 1 && (chosen[TURNS_SUITE] || chosen[GLYPH_SUITE]);
+    bool reads = options_given(o, OPTION_FROM);
+    if (!reads) bench_host_start(&b.host);
+    tdm_status status = bench_report_open(&b, &err);
+    if (!status) status = reads ? bench_from_files(&b, &err) : measure(&b, chosen, budget, &err);
     tdm_error late = {0};
-    tdm_status written = bench_report_close(&b, 1e-9 * (double)(clock_ns() - start), &late);
+    tdm_status written = bench_report_close(&b, &late);
     if (written && !status) {
         status = written;
         err = late;
     }
     for (int t = 0; t < b.n_tables; t++) bench_table_free(b.tables[t]);
     for (int t = 0; t < b.n_timelines; t++) free(b.timelines[t]);
-    bench_prompt_close(&b.prompt);
     if (status) return load_failed(&err);
     return b.failed;
 }

@@ -23,6 +23,7 @@ typedef struct bench {
     bool quick;
     bool in_full;   /* the suite was asked for by itself and without a budget: full counts */
     double rest_s;  /* between measurements */
+    const char *sensors_root; /* ""; the folder of a made-up tree in tests */
     bench_host host;
     bench_prompt prompt;
     FILE *json;     /* --json; NULL: none */
@@ -32,11 +33,14 @@ typedef struct bench {
     char timeline_names[8][96];
     int n_timelines;
     bool failed; /* a suite could not run */
+    int64_t began_ns;
 
     /* The suite that runs. */
     const char *suite, *model_name; /* as given */
-    tdm_model *model;
+    tdm_model *model;         /* NULL: the suite measures none */
+    tdm_model *prefill_model; /* of the prefill unit where its kind is another; NULL: the same */
     tdm_model_info info;
+    const char *kernels;      /* the name of the set */
     int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */
     int64_t start_ns, until_ns;     /* of its part that runs */
     int64_t all_until_ns;           /* of everything; 0: no budget */
@@ -48,14 +52,25 @@ typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
 
 /* The suites, one function each. */
 bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_throughput, bench_ttft, bench_dispatch,
-    bench_handover, bench_crossover, bench_power, bench_glyph;
+    bench_handover, bench_crossover, bench_power, bench_glyph, bench_kernels;
+
+/* What can be said of a suite's finished tables, measured now or read from a file: notes. */
+void bench_turns_conclude(bench_table *t);
+void bench_ttft_conclude(bench_table *t);
+void bench_crossover_conclude(bench_table *t);
+/* The one of the table's suite. */
+void bench_conclude(bench_table *t);
 
 /* A table of the running suite and model; NULL without memory (fills err). */
 bench_table *bench_new_table(bench *b, const char *part, const char *title, const char *parameters,
                              const char *measures, tdm_error *err);
 
-/* Prints the tables made so far: they get no more rows. */
+/* Concludes and prints the tables made so far: they get no more rows. */
 void bench_tables_done(bench *b);
+
+/* Do the options ask for this row? Its part and values ("typed|100|single") hold one of the texts of --rows, or there
+ * are none. */
+bool bench_wanted(const bench *b, const char *row, ...) __attribute__((format(printf, 2, 3)));
 
 /* Is there to be a round number `round` (from 0)? At least 3, at most `runs`, else while time is left for one as long
  * as the last. */
@@ -72,6 +87,8 @@ void bench_part(bench *b, double share);
 void bench_step(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A machine as the options say, lending on or off. Remembers its units for the report. */
 tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *err);
+/* Options of a chat on it: bench_talk_defaults, types and models as the options say. */
+void bench_chat_options(const bench *b, tdm_chat_options *o);
 /* A session on a unit with room for `context` tokens. */
 tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err);

@@ -10,8 +10,7 @@
 #include "engine/tandem.h"
 #include "engine/unit/sysfs.h"
 #include "engine/unit/topology.h"
-
-enum { READ_BYTES = 256 << 20 };
+#include "src/bench_stats.h"
 
 /* ---- The machine ------------------------------------------------------------------------------------------------- */
 
@@ -49,7 +48,7 @@ static void add_caches(char *out, size_t room)
             !sysfs_text("", type, sizeof type, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i) ||
             !sysfs_text("", size, sizeof size, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i))
             continue;
-        if (strcmp(type, "Instruction")) append(out, room, ", L%d %s", (int)level, size);
+        if (strcmp(type, "Instruction")) append(out, room, "%sL%d %s", out[0] ? ", " : "", (int)level, size);
     }
 }
 
@@ -83,45 +82,58 @@ static const char *power_source(void)
     return battery ? "battery" : "no battery";
 }
 
-void bench_host_moment(char *out, size_t room)
+void bench_host_now(bench_moment *m)
 {
-    double load[3] = {0};
-    char governor[32] = "governor not told";
+    *m = (bench_moment){.power = power_source(), .others = other_tandems()};
     tdm_sensors *s = tdm_sensors_open();
     tdm_sensor all[64];
     size_t n = s ? tdm_sensors_read(s, all, 64) : 0;
-    out[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!strcmp(all[i].name, "frequency"))
-            append(out, room, all[i].valid ? "%.0f MHz" : "frequency not told", all[i].value);
-        if (!strcmp(all[i].unit, "name") && all[i].valid) snprintf(governor, sizeof governor, "%s", all[i].name);
+        if (!all[i].valid) continue;
+        if (!strcmp(all[i].name, "frequency")) m->mhz = all[i].value;
+        if (!strcmp(all[i].unit, "name")) snprintf(m->governor, sizeof m->governor, "%.31s", all[i].name);
     }
     tdm_sensors_close(s);
-    if (getloadavg(load, 1) < 1) load[0] = 0;
-    append(out, room, ", %s, %s, load average %.1f, other running Tandems: %d", governor, power_source(), load[0],
-           other_tandems());
+    if (getloadavg(&m->load, 1) < 1) m->load = 0;
+}
+
+char *bench_moment_text(const bench_moment *m, char *out, size_t room)
+{
+    char mhz[32];
+    out[0] = 0;
+    if (m->mhz > 0)
+        append(out, room, "%s MHz", bench_number(m->mhz, mhz));
+    else
+        append(out, room, "frequency not told");
+    append(out, room, ", %s%s, %s, load average %.1f, other running Tandems: %d", m->governor[0] ? "" : "governor not told",
+           m->governor, m->power, m->load, m->others);
+    return out;
+}
+
+char *bench_host_text(const bench_host *h, char *out, size_t room)
+{
+    snprintf(out, room, "%s: %d cores used of %d CPUs%s%s", h->cpu, h->cores.count, h->cpus, h->caches[0] ? ", " : "",
+             h->caches);
+    return out;
 }
 
 void bench_host_start(bench_host *h)
 {
     static struct topology t;
     *h = (bench_host){0};
-    char name[80];
-    cpu_name(name, sizeof name);
+    cpu_name(h->cpu, sizeof h->cpu);
     if (!topology_read(&t, "", NULL, NULL)) {
         topology_all(&t, &h->cores);
-        snprintf(h->cpu, sizeof h->cpu, "%s: %d cores used of %d CPUs", name, h->cores.count, t.count);
-    } else {
-        snprintf(h->cpu, sizeof h->cpu, "%s", name);
+        h->cpus = t.count;
     }
-    add_caches(h->cpu, sizeof h->cpu);
-    bench_host_moment(h->start, sizeof h->start);
+    add_caches(h->caches, sizeof h->caches);
+    bench_host_now(&h->start);
 }
 
 tdm_status bench_host_ceilings(bench_host *h, const struct kernels *k, tdm_error *err)
 {
     bench_reader r;
-    tdm_status status = bench_reader_open(&r, h, k, 0, err);
+    tdm_status status = bench_reader_open(&r, h, k, 0, BENCH_READ_MIB, err);
     if (status) return status;
     for (int kind = 0; kind < PANEL_KINDS; kind++) {
         h->peak[kind] = ceiling_peak(r.team, k, (enum panel_kind)kind);
@@ -134,9 +146,10 @@ tdm_status bench_host_ceilings(bench_host *h, const struct kernels *k, tdm_error
 
 /* ---- The read speed of the moment -------------------------------------------------------------------------------- */
 
-tdm_status bench_reader_open(bench_reader *r, const bench_host *h, const struct kernels *k, int threads, tdm_error *err)
+tdm_status bench_reader_open(bench_reader *r, const bench_host *h, const struct kernels *k, int threads, int mib,
+                             tdm_error *err)
 {
-    *r = (bench_reader){.kernels = k, .bytes = READ_BYTES};
+    *r = (bench_reader){.kernels = k, .bytes = (size_t)mib << 20};
     int count = threads && threads < h->cores.count ? threads : h->cores.count;
     tdm_status status = team_open(&r->team, count ? count : 1, h->cores.count ? h->cores.cpu : NULL, err);
     if (status) return status;

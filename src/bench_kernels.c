@@ -1,15 +1,18 @@
-#include "src/bench_kernels.h"
+/* `tandem bench kernels`: products of each weight type for 1 to 128 tokens beside the machine's own ceilings, and how
+ * fast weights are packed. It measures no model. */
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
+#include "src/bench.h"
 
 /* The matrices are those of one layer's feed-forward part of the 0.8B, so many of them that they are read from
  * memory like a model's: more than any cache that a guest of a large machine may get hold of. */
-enum { ROWS = 3584, COLS = 1024, MOST_TOKENS = 128, REPEATS = 5 };
+enum { ROWS = 3584, COLS = 1024, MOST_TOKENS = 128 };
 static const size_t weights_total = (size_t)320 << 20;
 
 static const uint32_t token_counts[] = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -20,7 +23,7 @@ struct work {
     int count, passes;
     struct panel panel;
     float *out;
-    const uint8_t *raw;
+    uint8_t *raw;
     size_t raw_panel; /* bytes of MATRIX_TILE rows in the file's format */
     uint8_t *copy;
     size_t copy_bytes;
@@ -56,18 +59,6 @@ static void copying(void *ctx, struct member *m)
             memcpy(w->copy + i * w->raw_panel, w->raw + i % panels * w->raw_panel, w->raw_panel);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, ascending);
-    return x[n / 2];
-}
-
 static double seconds_of(struct team *t, team_fn *fn, struct work *w)
 {
     int64_t start = clock_ns();
@@ -95,109 +86,153 @@ static uint8_t *make_rows(enum type type, size_t bytes)
     return raw;
 }
 
-static tdm_status measure_type(const struct bench_kernels_options *o, struct team *t, enum type type, const float *x,
-                               const void *memory, size_t memory_bytes, double peak, double matrix_peak, FILE *out,
-                               tdm_error *err)
+/* What all types share. */
+struct measuring {
+    bench *b;
+    struct team *team;
+    const struct kernels *kernels;
+    const float *x;     /* the activations */
+    bench_reader reader;
+    double peak[PANEL_KINDS], matrix_peak[PANEL_KINDS]; /* of vector registers; of the matrix unit, 0: none */
+    bench_table *products, *packing;
+};
+
+static tdm_status open_work(struct work *w, const struct kernels *k, enum type type, tdm_error *err)
 {
-    const struct kernels *k = o->kernels;
     size_t bytes = k->packed_bytes(type, ROWS, COLS), raw_bytes = ROWS * type_row_bytes(type, COLS);
-    struct work w = {.count = (int)((weights_total + bytes - 1) / bytes), .passes = 1, .panel.cols = COLS};
-    w.matrices = calloc((size_t)w.count, sizeof *w.matrices);
-    w.out = malloc(sizeof *w.out * MOST_TOKENS * ROWS);
-    w.panel.kind = k->panel_of(type);
-    uint8_t *raw = make_rows(type, raw_bytes);
-    tdm_status status = w.matrices && w.out && raw ? TDM_OK : error_set(err, TDM_E_NOMEM, "bench: no memory");
-    if (!status && posix_memalign(&w.panel.data, 64, (k->panel_bytes(w.panel.kind, MOST_TOKENS, COLS) + 63) / 64 * 64))
-        status = error_set(err, TDM_E_NOMEM, "bench: no memory");
-    for (int i = 0; i < w.count && !status; i++) status = matrix_new(&w.matrices[i], k, type, ROWS, COLS, err);
-    if (!status) {
-        w.raw = raw, w.raw_panel = raw_bytes / (ROWS / MATRIX_TILE);
-        double pack = seconds_of(t, packing, &w);
-        if (o->packing) {
-            w.copy_bytes = (size_t)w.count * raw_bytes;
-            w.copy = malloc(w.copy_bytes);
-            double copy = w.copy ? seconds_of(t, copying, &w) : 0;
-            free(w.copy);
-            if (o->json)
-                fprintf(out, "{\"type\":\"%s\",\"pack_gbs\":%.2f,\"pack_over_copy\":%.3f}\n", type_info(type)->name,
-                        (double)w.copy_bytes / pack / 1e9, pack / copy);
-            else
-                fprintf(out, "%-8s packing %.1f GB/s, %.2f times a copy into fresh memory\n", type_info(type)->name,
-                        (double)w.copy_bytes / pack / 1e9, pack / copy);
+    *w = (struct work){.count = (int)((weights_total + bytes - 1) / bytes), .passes = 1, .panel.cols = COLS};
+    w->panel.kind = k->panel_of(type);
+    w->matrices = calloc((size_t)w->count, sizeof *w->matrices);
+    w->out = malloc(sizeof *w->out * MOST_TOKENS * ROWS);
+    w->raw = make_rows(type, raw_bytes);
+    w->raw_panel = raw_bytes / (ROWS / MATRIX_TILE);
+    w->copy_bytes = (size_t)w->count * raw_bytes;
+    size_t panel = (k->panel_bytes(w->panel.kind, MOST_TOKENS, COLS) + 63) / 64 * 64;
+    if (!w->matrices || !w->out || !w->raw || posix_memalign(&w->panel.data, 64, panel))
+        return error_set(err, TDM_E_NOMEM, "bench: no memory for weights of %s", type_info(type)->name);
+    return TDM_OK;
+}
+
+static void close_work(struct work *w)
+{
+    for (int i = 0; i < w->count && w->matrices; i++) matrix_free(&w->matrices[i]);
+    free(w->matrices);
+    free(w->out);
+    free(w->panel.data);
+    free(w->raw);
+}
+
+/* Packs all weights into fresh memory, which the products need anyway, and copies as many bytes into fresh memory. */
+static tdm_status measure_packing(struct measuring *m, struct work *w, enum type type, tdm_error *err)
+{
+    int row = bench_table_row(m->packing, "%s", type_info(type)->name);
+    bench_step(m->b, "packing %s", type_info(type)->name);
+    for (int i = 0; i < w->count; i++) {
+        matrix_free(&w->matrices[i]);
+        tdm_status status = matrix_new(&w->matrices[i], m->kernels, type, ROWS, COLS, err);
+        if (status) return status;
+    }
+    double pack = seconds_of(m->team, packing, w);
+    if (!(w->copy = malloc(w->copy_bytes))) return error_set(err, TDM_E_NOMEM, "bench: no memory for a copy");
+    double copy = seconds_of(m->team, copying, w);
+    free(w->copy);
+    bench_table_add(m->packing, row, 0, 1e-9 * (double)w->copy_bytes / pack);
+    bench_table_add(m->packing, row, 1, pack / copy);
+    return TDM_OK;
+}
+
+static tdm_status measure_type(struct measuring *m, enum type type, tdm_error *err)
+{
+    const struct kernels *k = m->kernels;
+    const char *name = type_info(type)->name;
+    struct work w;
+    tdm_status status = open_work(&w, k, type, err);
+    size_t bytes = k->packed_bytes(type, ROWS, COLS);
+    double peak = m->peak[w.panel.kind], unit = m->matrix_peak[w.panel.kind];
+    for (int round = 0; !status && bench_again(m->b, round); round++) {
+        status = measure_packing(m, &w, type, err);
+        for (int c = 0; c < COUNTS && !status; c++) {
+            if (!bench_wanted(m->b, "%s|%u", name, token_counts[c])) continue;
+            bench_step(m->b, "%s, %u tokens", name, token_counts[c]);
+            w.panel.tokens = token_counts[c];
+            k->panel_fill(&w.panel, m->x, COLS, 0, w.panel.tokens);
+            double before = bench_reader_speed(&m->reader);
+            double rate = (double)w.count / seconds_of(m->team, products, &w);
+            double read = 0.5 * (before + bench_reader_speed(&m->reader));
+            double operations = rate * 2 * ROWS * COLS * (double)w.panel.tokens, traffic = rate * (double)bytes;
+            int row = bench_table_row(m->products, "%s|%u", name, token_counts[c]);
+            bench_table_add(m->products, row, 0, 1e-9 * operations);
+            bench_table_add(m->products, row, 1, operations / peak);
+            bench_table_add(m->products, row, 2, 1e-9 * traffic);
+            bench_table_add(m->products, row, 3, traffic / read);
+            if (unit > 0) bench_table_add(m->products, row, 4, operations / unit);
         }
     }
-    for (int c = 0; c < COUNTS && !status; c++) {
-        double rate[REPEATS], read[REPEATS];
-        w.panel.tokens = token_counts[c];
-        k->panel_fill(&w.panel, x, COLS, 0, w.panel.tokens);
-        for (int r = 0; r < REPEATS; r++) {
-            double before = ceiling_read(t, k, memory, memory_bytes);
-            rate[r] = (double)w.count / seconds_of(t, products, &w);
-            read[r] = rate[r] * (double)bytes / ((before + ceiling_read(t, k, memory, memory_bytes)) / 2);
-        }
-        double matrices = median(rate, REPEATS), share = median(read, REPEATS);
-        double operations = matrices * 2 * ROWS * COLS * (double)w.panel.tokens, traffic = matrices * (double)bytes;
-        char unit[64] = "";
-        if (matrix_peak)
-            snprintf(unit, sizeof unit, o->json ? ",\"matrix_peak_share\":%.3f" : "  %5.2f of the matrix unit's",
-                     operations / matrix_peak);
-        if (o->json)
-            fprintf(out,
-                    "{\"type\":\"%s\",\"tokens\":%u,\"gops\":%.1f,\"peak_share\":%.3f%s,\"gbs\":%.2f,\"read_share\":%.3f}\n",
-                    type_info(type)->name, w.panel.tokens, operations / 1e9, operations / peak, unit, traffic / 1e9, share);
-        else
-            fprintf(out, "%-8s %4u tokens  %8.1f Gop/s  %5.2f of the vector peak%s  %7.2f GB/s  %5.2f of read\n",
-                    type_info(type)->name, w.panel.tokens, operations / 1e9, operations / peak, unit, traffic / 1e9, share);
-        fflush(out);
-    }
-    for (int i = 0; i < w.count && w.matrices; i++) matrix_free(&w.matrices[i]);
-    free(w.matrices);
-    free(w.out);
-    free(w.panel.data);
-    free(raw);
+    close_work(&w);
     return status;
 }
 
-tdm_status bench_kernels(const struct bench_kernels_options *o, FILE *out, tdm_error *err)
+/* Of one core and of all: what is printed beside each type is of all. */
+static void measure_ceilings(struct measuring *m, bench_table *arithmetic, bench_table *reading)
 {
-    static const enum type usual[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K, TYPE_BF16, TYPE_F16, TYPE_F32};
     static const char *const names[PANEL_KINDS] = {[PANEL_F32] = "fp32", [PANEL_BF16] = "bf16", [PANEL_INT8] = "int8"};
-    const enum type *types = o->types ? o->types : usual;
-    int count = o->types ? o->type_count : (int)(sizeof usual / sizeof *usual);
-    size_t memory_bytes = (size_t)1 << 30;
-    struct team *t, solo;
-    tdm_status status = team_open(&t, o->threads, o->cpus, err);
-    if (status) return status;
+    typedef double peak_fn(struct team *, const struct kernels *, enum panel_kind);
+    static peak_fn *const peaks[] = {ceiling_peak, ceiling_matrix_peak};
+    static const char *const where[] = {"vector registers", "matrix unit"};
+    int cores = m->b->host.cores.count;
+    struct team solo;
     team_solo(&solo);
-    void *memory = ceiling_memory(memory_bytes);
-    float *x = malloc(sizeof *x * MOST_TOKENS * COLS);
-    double peak[PANEL_KINDS], matrix_peak[PANEL_KINDS];
-    if (!memory || !x) status = error_set(err, TDM_E_NOMEM, "bench: no memory for a streaming read of 1 GiB");
-    if (!status) {
-        for (size_t i = 0; i < (size_t)MOST_TOKENS * COLS; i++) x[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
-        for (int kind = 0; kind < PANEL_KINDS; kind++) {
-            double one = ceiling_peak(&solo, o->kernels, (enum panel_kind)kind);
-            peak[kind] = ceiling_peak(t, o->kernels, (enum panel_kind)kind);
-            fprintf(out, o->json ? "{\"ceiling\":\"%s\",\"one_gops\":%.1f,\"all_gops\":%.1f}\n"
-                                 : "ceiling  %s on vectors: one core %.1f Gop/s, all %.1f\n",
-                    names[kind], one / 1e9, peak[kind] / 1e9);
-            one = ceiling_matrix_peak(&solo, o->kernels, (enum panel_kind)kind);
-            matrix_peak[kind] = ceiling_matrix_peak(t, o->kernels, (enum panel_kind)kind);
-            if (matrix_peak[kind])
-                fprintf(out, o->json ? "{\"ceiling\":\"matrix_%s\",\"one_gops\":%.1f,\"all_gops\":%.1f}\n"
-                                     : "ceiling  %s on the matrix unit: one core %.1f Gop/s, all %.1f\n",
-                        names[kind], one / 1e9, matrix_peak[kind] / 1e9);
-        }
-        double one = ceiling_read(&solo, o->kernels, memory, memory_bytes);
-        double all = ceiling_read(t, o->kernels, memory, memory_bytes);
-        fprintf(out, o->json ? "{\"ceiling\":\"read\",\"one_gbs\":%.2f,\"all_gbs\":%.2f}\n"
-                             : "ceiling  reading 1 GiB: one core %.2f GB/s, all %.2f\n", one / 1e9, all / 1e9);
+    bench_reader one = m->reader;
+    one.team = &solo;
+    for (int round = 0; round < BENCH_LEAST_RUNS; round++) {
+        for (int kind = 0; kind < PANEL_KINDS; kind++)
+            for (int p = 0; p < 2; p++) {
+                double *kept = p ? &m->matrix_peak[kind] : &m->peak[kind];
+                bench_step(m->b, "ceiling %s, %s", names[kind], where[p]);
+                double single = peaks[p](&solo, m->kernels, (enum panel_kind)kind);
+                double all = peaks[p](m->team, m->kernels, (enum panel_kind)kind);
+                if (all <= 0) continue; /* no matrix unit */
+                bench_table_add(arithmetic, bench_table_row(arithmetic, "%s|%s|1", names[kind], where[p]), 0,
+                                1e-9 * single);
+                bench_table_add(arithmetic, bench_table_row(arithmetic, "%s|%s|%d", names[kind], where[p], cores), 0,
+                                1e-9 * all);
+                *kept = all > *kept ? all : *kept;
+            }
+        bench_table_add(reading, bench_table_row(reading, "1"), 0, 1e-9 * bench_reader_speed(&one));
+        bench_table_add(reading, bench_table_row(reading, "%d", cores), 0, 1e-9 * bench_reader_speed(&m->reader));
     }
-    for (int i = 0; i < count && !status; i++)
-        status = measure_type(o, t, types[i], x, memory, memory_bytes, peak[o->kernels->panel_of(types[i])],
-                              matrix_peak[o->kernels->panel_of(types[i])], out, err);
-    free(memory);
+}
+
+tdm_status bench_kernels(bench *b, tdm_error *err)
+{
+    static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K, TYPE_BF16, TYPE_F16, TYPE_F32};
+    int count = b->quick ? 1 : (int)(sizeof types / sizeof *types); /* each takes some seconds */
+    struct measuring m = {.b = b};
+    mallopt(M_MMAP_THRESHOLD, 1 << 20); /* or memory that is freed and taken again would not be fresh */
+    float *x = malloc(sizeof *x * MOST_TOKENS * COLS);
+    bench_table *arithmetic = bench_new_table(b, "ceilings", "arithmetic on registers alone, two operations a "
+                                              "multiply-add", "arithmetic|where|cores", "speed:Gop/s", err);
+    bench_table *reading = bench_new_table(b, "reading", "reading memory once", "cores", "speed:GB/s", err);
+    m.packing = bench_new_table(b, "packing", "packing weights, and that over copying the same bytes into fresh memory",
+                                "type", "packing:GB/s|over_copy:x", err);
+    m.products = bench_new_table(b, "", "products of 3584 x 1024 matrices read from memory; peak (of vector "
+                                 "registers), matrix peak and reading as measured in this run, all cores", "type|tokens",
+                                 "speed:Gop/s|of_peak:x|weights:GB/s|of_reading:x|of_matrix_peak:x", err);
+    tdm_status status = arithmetic && reading && m.packing && m.products ? TDM_OK : err->code;
+    if (!status && !x) status = error_set(err, TDM_E_NOMEM, "bench: no memory for activations");
+    if (!status) status = kernels_find(&m.kernels, options_text(b->o, OPTION_KERNELS), err);
+    if (!status) status = bench_reader_open(&m.reader, &b->host, m.kernels, 0, BENCH_READ_MOST_MIB, err);
+    if (!status) {
+        m.team = m.reader.team;
+        m.x = x;
+        for (size_t i = 0; i < (size_t)MOST_TOKENS * COLS; i++) x[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
+        measure_ceilings(&m, arithmetic, reading);
+    }
+    for (int i = 0; i < count && !status; i++) {
+        bench_part(b, 1.0 / (count - i));
+        status = measure_type(&m, types[i], err);
+    }
+    bench_reader_close(&m.reader);
     free(x);
-    team_close(t);
     return status;
 }

@@ -60,26 +60,33 @@ struct model_run {
     bench_reader reader;
 };
 
-static tdm_status open_run(bench *b, const struct wanted *w, int threads, const struct kernels *k, struct model_run *r,
-                           tdm_error *err)
+/* All machines before any reader: a reader's team pins the calling thread, and a machine has the cores that its caller
+ * may use. For the same reason they are closed in the reverse order. */
+static tdm_status open_runs(bench *b, const struct wanted *w, const struct kernels *k, struct model_run *runs,
+                            tdm_error *err)
 {
     int most = 0;
+    tdm_status status = TDM_OK;
     for (int i = 0; i < w->n_prompts; i++) most = w->prompts[i] > most ? w->prompts[i] : most;
-    tdm_machine_options m = {.threads = threads};
-    *r = (struct model_run){0};
-    tdm_status status = bench_reader_open(&r->reader, &b->host, k, threads, err);
-    if (!status) status = tdm_machine_open(&r->machine, &m, err);
-    for (int d = 0; d < w->n_dispatches && !status; d++)
-        status =
-            bench_session(b, &r->session[d], r->machine, TDM_PREFILL_UNIT, most + w->reply + 1, w->dispatches[d], err);
+    for (int t = 0; t < w->n_threads && !status; t++) {
+        tdm_machine_options m = {.threads = w->threads[t]};
+        status = tdm_machine_open(&runs[t].machine, &m, err);
+        for (int d = 0; d < w->n_dispatches && !status; d++)
+            status = bench_session(b, &runs[t].session[d], runs[t].machine, TDM_PREFILL_UNIT, most + w->reply + 1,
+                                   w->dispatches[d], err);
+    }
+    for (int t = 0; t < w->n_threads && !status; t++)
+        status = bench_reader_open(&runs[t].reader, &b->host, k, w->threads[t], BENCH_READ_MIB, err);
     return status;
 }
 
-static void close_run(const struct wanted *w, struct model_run *r)
+static void close_runs(const struct wanted *w, struct model_run *runs)
 {
-    for (int d = 0; d < w->n_dispatches; d++) tdm_session_close(r->session[d]);
-    tdm_machine_close(r->machine);
-    bench_reader_close(&r->reader);
+    for (int t = w->n_threads; t-- > 0;) bench_reader_close(&runs[t].reader);
+    for (int t = 0; t < w->n_threads; t++) {
+        for (int d = 0; d < w->n_dispatches; d++) tdm_session_close(runs[t].session[d]);
+        tdm_machine_close(runs[t].machine);
+    }
 }
 
 static tdm_status measure(bench *b, bench_table *prefills, bench_table *decodes, const struct wanted *w, int threads,
@@ -147,7 +154,7 @@ tdm_status bench_model_speed(bench *b, tdm_error *err)
         w.prompts[p--] = w.prompts[--w.n_prompts];
     }
     if (w.n_prompts) status = bench_prompt_ids(&b->prompt, b->model, 0, (size_t)most, &ids, err);
-    for (int t = 0; t < w.n_threads && !status; t++) status = open_run(b, &w, w.threads[t], k, &run[t], err);
+    if (!status) status = open_runs(b, &w, k, run, err);
     for (int t = 0; t < w.n_threads && !status; t++) { /* warm up: pages, clocks */
         double unused;
         for (int d = 0; d < w.n_dispatches && !status; d++)
@@ -156,7 +163,7 @@ tdm_status bench_model_speed(bench *b, tdm_error *err)
     for (int round = 0; !status && bench_again_of(b, round, b->runs < 5 ? 5 : b->runs); round++)
         for (int t = 0; t < w.n_threads && !status; t++)
             status = measure(b, prefills, decodes, &w, w.threads[t], &run[t], ids.ids, k, kind, err);
-    for (int t = 0; t < w.n_threads; t++) close_run(&w, &run[t]);
+    close_runs(&w, run);
     tdm_ids_free(&ids);
     return status;
 }

@@ -11,6 +11,8 @@
 #include "src/interrupt.h"
 #include "src/load.h"
 
+#define MIXED ", BF16 to Q8_0"
+
 struct turn {
     tdm_turn_stats stats;
     double prefill_tps; /* of the prompt's dispatches alone, by the activity of the unit that did them */
@@ -36,12 +38,11 @@ static tdm_status cold_turn(bench *b, tdm_machine *machine, tdm_pipeline pipelin
     bench_talk talk = {0};
     size_t frame;
     char *text = NULL;
-    bench_talk_defaults(&o, b->model);
+    bench_chat_options(b, &o);
     o.pipeline = pipeline;
     o.speculation = TDM_SPEC_OFF;
-    o.prefill_model = prefill_model;
+    if (prefill_model) o.prefill_model = prefill_model;
     o.max_tokens = reply;
-    o.kv = o.prefill_kv = load_kv(b->o);
     tdm_status status = bench_prompt_frame(b->model, &frame, err);
     if (!status) status = bench_prompt_message(&b->prompt, b->model, tokens, (size_t)tokens - frame, &text, err);
     if (!status) status = bench_talk_open(&talk, b->model, machine, &o, 1, err);
@@ -101,6 +102,7 @@ tdm_status bench_throughput(bench *b, tdm_error *err)
         for (int i = 0; i < 9 && !status; i++) {
             int tokens = lengths[i / 3];
             tdm_pipeline p = pipelines[i % 3];
+            if (!bench_wanted(b, "%d|%s", tokens, tdm_pipeline_name(p))) continue;
             bench_step(b, "%d tokens, %s", tokens, tdm_pipeline_name(p));
             if (round == 0) status = cold_turn(b, machine, p, NULL, tokens, 2, &turn, err);
             if (!status) status = cold_turn(b, machine, p, NULL, tokens, REPLY, &turn, err);
@@ -130,20 +132,6 @@ static double peak_memory(void)
         fclose(f);
     }
     return 1024 * kib;
-}
-
-static void note_best(bench_table *t)
-{
-    for (int first = 0; first < t->n_rows;) {
-        const char *tokens = t->rows[first].parameter[0];
-        int best = first, next = first;
-        for (; next < t->n_rows && !strcmp(t->rows[next].parameter[0], tokens); next++)
-            if (bench_table_cell(t, next, 0).median < bench_table_cell(t, best, 0).median) best = next;
-        char ms[32];
-        bench_table_note(t, "%s tokens: first token soonest with %s, %s ms", tokens, t->rows[best].parameter[1],
-                         bench_number(bench_table_cell(t, best, 0).median, ms));
-        first = next;
-    }
 }
 
 /* "synthetic:0.8b:q8_0" has a sibling "synthetic:0.8b:bf16" with the same weights in another precision. */
@@ -178,8 +166,10 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
         bench_new_table(b, "", title, "prompt_tokens|pipeline", "TTFT:ms|decode:tok/s|peak_memory:GB", err);
     if (!t) return err->code;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status && !b->quick) status = open_wider(b, &wider, err);
     if (!status) status = feasible(b, t, published, LENGTHS, lengths, err);
+    bool mixed = false;
+    for (int l = 0; l < LENGTHS && !status && !b->quick; l++) mixed |= bench_wanted(b, "%d|batch" MIXED, lengths[l]);
+    if (!status && mixed) status = open_wider(b, &wider, err);
     bench_part(b, 1);
     struct turn turn;
     bool dropped[LENGTHS][PIPELINES + 1] = {0};
@@ -188,7 +178,8 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
             for (int p = 0; p < PIPELINES + !!wider && !status; p++) {
                 tdm_pipeline pipeline = p < PIPELINES ? pipelines[p] : TDM_PIPE_BATCH;
                 char name[48];
-                snprintf(name, sizeof name, "%s%s", tdm_pipeline_name(pipeline), p < PIPELINES ? "" : ", BF16 to Q8_0");
+                snprintf(name, sizeof name, "%s%s", tdm_pipeline_name(pipeline), p < PIPELINES ? "" : MIXED);
+                if (!bench_wanted(b, "%d|%s", lengths[l], name)) continue;
                 if (round == 0 && l > 0 && !bench_fits(b)) dropped[l][p] = true;
                 if (round == 0 && dropped[l][p]) bench_left_out(t, "%d tokens, %s", lengths[l], name);
                 if (dropped[l][p]) continue;
@@ -202,8 +193,21 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
                 if (round < LONG) bench_table_add(t, row, 1, turn.stats.decode_tps);
                 bench_table_add(t, row, 2, 1e-9 * peak_memory());
             }
-    note_best(t);
     tdm_machine_close(machine);
     tdm_model_close(wider);
     return status;
+}
+
+void bench_ttft_conclude(bench_table *t)
+{
+    for (int first = 0; first < t->n_rows;) {
+        const char *tokens = t->rows[first].parameter[0];
+        int best = first, next = first;
+        for (; next < t->n_rows && !strcmp(t->rows[next].parameter[0], tokens); next++)
+            if (bench_table_cell(t, next, 0).median < bench_table_cell(t, best, 0).median) best = next;
+        char ms[32];
+        bench_table_note(t, "%s tokens: first token soonest with %s, %s ms", tokens, t->rows[best].parameter[1],
+                         bench_number(bench_table_cell(t, best, 0).median, ms));
+        first = next;
+    }
 }

@@ -1,92 +1,132 @@
-/* `tandem bench power`: watts of each package while one unit prefills, decodes, or both work; joules per token. */
+/* `tandem bench power`: average and peak watts of each package while the machine rests, one unit prefills, one decodes,
+ * or both work; joules per token. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/unit/sensors.h"
 #include "src/bench.h"
+#include "src/bench_loop.h"
 
-enum { LENGTH = 256, DISPATCH = 32, START = 74, SENSORS = 64 };
+/* A package's power is a mean over a quarter of a second (engine/unit/sensors.h): reading faster tells nothing new. */
+enum { SAMPLE_US = 250000, DECODE_ROOM = 64 };
+#define PHASE_S 2.0
 
-/* A sensor's reading, or NULL with the reason in out. */
-static const tdm_sensor *find(const tdm_sensor *all, size_t n, const char *name)
+/* Reads the sensors while others work. */
+struct sampler {
+    struct sensors *sensors;
+    atomic_bool stop;
+    struct {
+        char name[32];
+        double sum, peak;
+        int n;
+    } package[SENSORS_ZONES];
+    int packages;
+    double joules;
+};
+
+static void sample(struct sampler *s, const struct sensors_now *now)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(all[i].name, name)) return &all[i];
+    for (int z = 0; z < now->zones; z++) {
+        int p = 0;
+        if (!now->zone[z].package || !now->zone[z].watts.valid) continue;
+        while (p < s->packages && strcmp(s->package[p].name, now->zone[z].name)) p++;
+        if (p == s->packages) snprintf(s->package[s->packages++].name, sizeof s->package->name, "%s", now->zone[z].name);
+        double watts = now->zone[z].watts.value;
+        s->package[p].sum += watts;
+        s->package[p].peak = watts > s->package[p].peak ? watts : s->package[p].peak;
+        s->package[p].n++;
+    }
+}
+
+static void *sampler_run(void *ctx)
+{
+    struct sampler *s = ctx;
+    struct sensors_now now;
+    sensors_read(s->sensors, clock_ns(), &now);
+    double before = now.joules.value;
+    while (!atomic_load(&s->stop)) {
+        usleep(SAMPLE_US);
+        sensors_read(s->sensors, clock_ns(), &now);
+        sample(s, &now);
+    }
+    s->joules = now.joules.value - before;
     return NULL;
 }
 
-/* Works for about two seconds: prefill, or decode; counts tokens. */
-static tdm_status work(tdm_session *s, const tdm_id *ids, bool decodes, int *tokens, tdm_error *err)
+enum phase { REST, PREFILL, DECODE, BOTH, PHASES };
+
+/* Works, or rests, for some seconds with the sampler beside it; counts tokens. */
+static tdm_status one_phase(enum phase phase, bench_loop *prefill, bench_loop *decode, struct sampler *s, double *tokens,
+                            tdm_error *err)
 {
-    static const tdm_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
-    int64_t until = clock_ns() + 1000000000;
+    double tps, other_tps = 0;
+    pthread_t thread;
     tdm_status status = TDM_OK;
-    while (!status && clock_ns() < until) {
-        if (tdm_session_length(s) + DISPATCH > LENGTH) tdm_session_clear(s);
-        size_t at = tdm_session_length(s);
-        if (!decodes) {
-            status = tdm_session_eval(s, ids + at, DISPATCH, false, NULL, err);
-            *tokens += DISPATCH;
-        } else if (at < START) {
-            status = tdm_session_eval(s, ids, START, true, NULL, err);
-        } else {
-            tdm_id next = tdm_session_sample(s, &greedy, 0, 0, (uint32_t)at);
-            status = tdm_session_eval(s, &next, 1, true, NULL, err);
-            ++*tokens;
-        }
-    }
+    *s = (struct sampler){.sensors = s->sensors};
+    *tokens = 0;
+    if (pthread_create(&thread, NULL, sampler_run, s)) return error_set(err, TDM_E_NOMEM, "bench: no thread");
+    if (phase == REST)
+        usleep((useconds_t)(1e6 * PHASE_S));
+    else
+        status = bench_loop_run(phase == PREFILL ? prefill : decode, phase == BOTH ? prefill : NULL, &tps, &other_tps, err);
+    atomic_store(&s->stop, true);
+    pthread_join(thread, NULL);
+    if (phase == PREFILL || phase == BOTH) *tokens += (double)atomic_load(&prefill->done);
+    if (phase == DECODE || phase == BOTH) *tokens += (double)atomic_load(&decode->done);
     return status;
+}
+
+/* Why nothing is measured, as a note; false when something can be. */
+static bool unreadable(bench_table *t, struct sensors *sensors)
+{
+    struct sensors_now now;
+    sensors_read(sensors, clock_ns(), &now);
+    if (now.joules.valid) return false;
+    bench_table_note(t, "not measured: %s%s%s", now.joules.reason, now.joules.remedy[0] ? "; " : "", now.joules.remedy);
+    return true;
 }
 
 tdm_status bench_power(bench *b, tdm_error *err)
 {
-    static const char *const phases[] = {"idle", "prefill", "decode"};
-    enum { PHASES = 3 };
-    bench_table *t = bench_new_table(b, "", "power of all packages", "phase", "power:W|energy:J/token", err);
+    static const char *const names[PHASES] = {"rest", "prefill", "decode", "both"};
+    bench_table *t = bench_new_table(b, "", "power of each package; energy: of all packages, by prefilled and decoded tokens",
+                                     "phase|package", "average:W|peak:W|energy:J/token", err);
     if (!t) return err->code;
-    tdm_sensors *sensors = tdm_sensors_open();
-    tdm_sensor all[SENSORS];
-    size_t n = 0;
-    if (!sensors) return error_set(err, TDM_E_NOMEM, "out of memory");
-    n = tdm_sensors_read(sensors, all, SENSORS);
-    const tdm_sensor *energy = find(all, n, "energy");
-    if (!energy || !energy->valid) {
-        bench_table_note(t, "not measured: %s%s%s", energy ? energy->reason : "no sensor",
-                         energy && energy->remedy[0] ? "; " : "", energy ? energy->remedy : "");
-        tdm_sensors_close(sensors);
+    struct sampler s = {.sensors = sensors_open(b->sensors_root)};
+    if (!s.sensors) return error_set(err, TDM_E_NOMEM, "out of memory");
+    if (unreadable(t, s.sensors)) {
+        sensors_close(s.sensors);
         return TDM_OK;
     }
     tdm_machine *machine = NULL;
-    tdm_session *session = NULL;
     tdm_ids ids = {0};
+    bench_loop prefill = {.at_most_s = PHASE_S}, decode = {.decodes = true, .room = DECODE_ROOM, .at_most_s = PHASE_S};
+    int context = BENCH_LOOP_PROMPT + DECODE_ROOM;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = bench_prompt_ids(&b->prompt, b->model, 0, LENGTH, &ids, err);
-    if (!status) status = bench_session(b, &session, machine, TDM_DECODE_UNIT, LENGTH, DISPATCH, err);
+    if (!status) status = bench_prompt_ids(&b->prompt, b->model, 0, BENCH_LOOP_PROMPT, &ids, err);
+    prefill.prompt = decode.prompt = ids.ids;
+    if (!status) status = bench_session(b, &prefill.session, machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status) status = bench_session(b, &decode.session, machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
     for (int round = 0; !status && bench_again(b, round); round++)
-        for (int p = 0; p < PHASES && !status; p++) {
-            int tokens = 0;
-            bench_step(b, "%s", phases[p]);
-            n = tdm_sensors_read(sensors, all, SENSORS);
-            energy = find(all, n, "energy");
-            double before = energy ? energy->value : 0;
-            int64_t start = clock_ns();
-            if (p)
-                status = work(session, ids.ids, p == 2, &tokens, err);
-            else
-                usleep(1000000);
-            double seconds = 1e-9 * (double)(clock_ns() - start);
-            n = tdm_sensors_read(sensors, all, SENSORS);
-            energy = find(all, n, "energy");
-            if (status || !energy) break;
-            int row = bench_table_row(t, "%s", phases[p]);
-            bench_table_add(t, row, 0, (energy->value - before) / seconds);
-            if (tokens) bench_table_add(t, row, 1, (energy->value - before) / tokens);
+        for (enum phase phase = REST; phase < PHASES && !status; phase++) {
+            double tokens;
+            bench_step(b, "%s", names[phase]);
+            status = one_phase(phase, &prefill, &decode, &s, &tokens, err);
+            for (int p = 0; p < s.packages && !status; p++) {
+                int row = bench_table_row(t, "%s|%s", names[phase], s.package[p].name);
+                bench_table_add(t, row, 0, s.package[p].sum / s.package[p].n);
+                bench_table_add(t, row, 1, s.package[p].peak);
+                if (tokens > 0 && p == 0) bench_table_add(t, row, 2, s.joules / tokens);
+            }
         }
-    tdm_session_close(session);
+    tdm_session_close(prefill.session);
+    tdm_session_close(decode.session);
     tdm_machine_close(machine);
-    tdm_sensors_close(sensors);
+    sensors_close(s.sensors);
     tdm_ids_free(&ids);
     return status;
 }

@@ -82,8 +82,11 @@ void bench_table_note(bench_table *t, const char *format, ...)
     if (t->n_notes == BENCH_NOTES) return;
     va_list args;
     va_start(args, format);
-    vsnprintf(t->notes[t->n_notes++], sizeof t->notes[0], format, args);
+    vsnprintf(t->notes[t->n_notes], sizeof t->notes[0], format, args);
     va_end(args);
+    for (int i = 0; i < t->n_notes; i++)
+        if (!strcmp(t->notes[i], t->notes[t->n_notes])) return;
+    t->n_notes++;
 }
 
 /* ---- Text and Markdown ------------------------------------------------------------------------------------------- */
@@ -200,16 +203,58 @@ void bench_table_markdown(const bench_table *t, FILE *out)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
+static json_object *begin(const bench_table *t)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_string(o, "suite", t->suite);
+    jsonio_add_string(o, "part", t->part);
+    jsonio_add_string(o, "model", t->model);
+    return o;
+}
+
+static void end(json_object *o, FILE *out)
+{
+    fprintf(out, "%s\n", jsonio_line(o));
+    json_object_put(o);
+}
+
+static void describe(const bench_table *t, FILE *out)
+{
+    json_object *o = begin(t), *parameters = json_object_new_array(), *measures = json_object_new_array(),
+                *notes = json_object_new_array();
+    jsonio_add_string(o, "title", t->title);
+    for (int p = 0; p < t->n_parameters; p++)
+        json_object_array_add(parameters, json_object_new_string(t->parameter[p].name));
+    for (int m = 0; m < t->n_measures; m++) {
+        json_object *measure = json_object_new_object();
+        jsonio_add_string(measure, "name", t->measure[m].name);
+        jsonio_add_string(measure, "unit", t->measure[m].unit);
+        json_object_array_add(measures, measure);
+    }
+    for (int i = 0; i < t->n_notes; i++) json_object_array_add(notes, json_object_new_string(t->notes[i]));
+    json_object_object_add(o, "parameters", parameters);
+    json_object_object_add(o, "measures", measures);
+    json_object_object_add(o, "notes", notes);
+    end(o, out);
+}
+
+/* Numbers of a measured kind need no more digits than this. */
+static json_object *number(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    return json_object_new_double_s(value, text);
+}
+
 void bench_table_json(const bench_table *t, FILE *out)
 {
+    describe(t, out);
     for (int r = 0; r < t->n_rows; r++)
         for (int m = 0; m < t->n_measures; m++) {
-            bench_summary s = bench_table_cell(t, r, m);
+            const figures_row *cell = &t->rows[r].value[m];
+            bench_summary s = bench_summarise(cell);
             if (!s.n) continue;
-            json_object *o = json_object_new_object();
-            jsonio_add_string(o, "suite", t->suite);
-            jsonio_add_string(o, "part", t->part);
-            jsonio_add_string(o, "model", t->model);
+            json_object *o = begin(t), *values = json_object_new_array();
             for (int p = 0; p < t->n_parameters; p++) {
                 int64_t whole;
                 if (number_int(t->rows[r].parameter[p], INT64_MIN, INT64_MAX, &whole))
@@ -219,11 +264,12 @@ void bench_table_json(const bench_table *t, FILE *out)
             }
             jsonio_add_string(o, "measure", t->measure[m].name);
             jsonio_add_int(o, "n", s.n);
-            jsonio_add_real(o, "median", s.median);
-            jsonio_add_real(o, "p5", s.p5);
-            jsonio_add_real(o, "p95", s.p95);
+            json_object_object_add(o, "median", number(s.median));
+            json_object_object_add(o, "p5", number(s.p5));
+            json_object_object_add(o, "p95", number(s.p95));
             jsonio_add_string(o, "unit", t->measure[m].unit);
-            fprintf(out, "%s\n", jsonio_line(o));
-            json_object_put(o);
+            for (int i = 0; i < cell->n; i++) json_object_array_add(values, number(cell->values[i]));
+            json_object_object_add(o, "values", values);
+            end(o, out);
         }
 }

@@ -10,7 +10,7 @@
 
 #include "src/bench_stats.h"
 
-enum { BENCH_PARAMETERS = 5, BENCH_MEASURES = 9, BENCH_NOTES = 24 };
+enum { BENCH_PARAMETERS = 5, BENCH_MEASURES = 12, BENCH_NOTES = 32 };
 
 typedef struct {
     char parameter[BENCH_PARAMETERS][48];
@@ -42,13 +42,14 @@ int bench_table_row(bench_table *t, const char *values, ...) __attribute__((form
 /* Row -1 is ignored. */
 void bench_table_add(bench_table *t, int row, int measure, double value);
 bench_summary bench_table_cell(const bench_table *t, int row, int measure);
-/* A line below the table. */
+/* A line below the table; one that stands there already is not added again. */
 void bench_table_note(bench_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void bench_table_print(const bench_table *t, FILE *out);    /* aligned text */
 void bench_table_markdown(const bench_table *t, FILE *out); /* GitHub's tables */
-/* One object a line and measured cell: suite, part, model, measure, n, median, p5, p95, unit and the parameters, numbers
- * where they are numbers. */
+/* One object a line. First what the table is: suite, part, model, title, parameters (names), measures (name and unit of
+ * each), notes. Then every measured cell of every row: suite, part, model, the parameters (numbers where they are
+ * numbers), measure, n, median, p5, p95, unit, and all n values. */
 void bench_table_json(const bench_table *t, FILE *out);
 
 #endif

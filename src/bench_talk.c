@@ -85,6 +85,7 @@ tdm_status bench_talk_type(bench_talk *t, const char *text, size_t there, double
         next += (int64_t)(1e9 * script_interval(&typing, t->turn, character));
         status = pump(t, next, err);
         if (!status) status = tdm_chat_set_draft(t->chat, text, at, false, err);
+        t->last_key_ns = clock_ns();
     }
     return status ? status : pump(t, clock_ns() + (int64_t)(1e9 * gap_s), err);
 }

@@ -13,6 +13,7 @@ typedef struct {
     int reply_tokens;       /* of the running or last reply */
     tdm_turn_stats stats;   /* of the last turn that ended */
     tdm_finish finish;
+    int64_t last_key_ns;    /* when the draft was changed last */
 } bench_talk;
 
 /* Options of a chat for measuring: greedy, no end token, hashes off, a context that holds what benches play. */

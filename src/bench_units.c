@@ -1,6 +1,4 @@
 /* `tandem bench interference` and `crossover`: what the two units do to each other, and which prefills what faster. */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,88 +6,10 @@
 #include "engine/base/error.h"
 #include "engine/unit/topology.h"
 #include "src/bench.h"
+#include "src/bench_loop.h"
 #include "src/bench_talk.h"
-#include "src/load.h"
 
-enum { DISPATCH = 32, PREFILL_LENGTH = 256, DECODE_START = 74, REPLY = 128, QUICK_REPLY = 48 };
-
-static double seconds_since(int64_t start_ns)
-{
-    return 1e-9 * (double)(clock_ns() - start_ns);
-}
-
-/* ---- One unit's loop ------------------------------------------------------------------------------------------- */
-
-/* A session that decodes or prefills until it is told to stop, or has done `tokens`. */
-struct loop {
-    tdm_session *session;
-    const tdm_id *prompt;
-    bool decodes;
-    int tokens; /* 0: until stopped */
-    atomic_bool stop, running;
-    atomic_long done;
-    double seconds;
-    tdm_error err;
-    tdm_status status;
-};
-
-static tdm_status loop_step(struct loop *l)
-{
-    static const tdm_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
-    size_t length = tdm_session_length(l->session);
-    if (!l->decodes) {
-        if (length + DISPATCH > PREFILL_LENGTH) tdm_session_clear(l->session);
-        length = tdm_session_length(l->session);
-        return tdm_session_eval(l->session, l->prompt + length, DISPATCH, false, NULL, &l->err);
-    }
-    tdm_id next = tdm_session_sample(l->session, &greedy, 0, 0, (uint32_t)(length - DECODE_START));
-    return tdm_session_eval(l->session, &next, 1, true, NULL, &l->err);
-}
-
-static void *loop_run(void *ctx)
-{
-    struct loop *l = ctx;
-    tdm_session_clear(l->session);
-    l->status = l->decodes ? tdm_session_eval(l->session, l->prompt, DECODE_START, true, NULL, &l->err) : TDM_OK;
-    for (int warm_up = 0; warm_up < 2 && !l->status; warm_up++) l->status = loop_step(l);
-    atomic_store(&l->done, 0);
-    atomic_store(&l->running, true);
-    int64_t start = clock_ns();
-    while (!l->status && !atomic_load(&l->stop) && (!l->tokens || atomic_load(&l->done) < l->tokens)) {
-        l->status = loop_step(l);
-        atomic_fetch_add(&l->done, l->decodes ? 1 : DISPATCH);
-    }
-    l->seconds = seconds_since(start);
-    atomic_store(&l->running, true); /* also when it failed at once */
-    return NULL;
-}
-
-/* Tokens a second of `measured` while `other` (may be NULL) is at work; of the other in *other_tps. */
-static tdm_status together(struct loop *measured, struct loop *other, double *tps, double *other_tps, tdm_error *err)
-{
-    pthread_t thread;
-    measured->status = TDM_OK;
-    measured->stop = measured->running = false;
-    if (other) {
-        other->status = TDM_OK;
-        other->stop = other->running = false;
-        if (pthread_create(&thread, NULL, loop_run, other)) return error_set(err, TDM_E_NOMEM, "bench: no thread");
-        while (!atomic_load(&other->running)) {
-            struct timespec moment = {.tv_nsec = 1000000};
-            nanosleep(&moment, NULL);
-        }
-    }
-    loop_run(measured);
-    *tps = (double)measured->done / measured->seconds;
-    if (other) {
-        atomic_store(&other->stop, true);
-        pthread_join(thread, NULL);
-        *other_tps = (double)other->done / other->seconds;
-    }
-    struct loop *bad = measured->status ? measured : other && other->status ? other : NULL;
-    if (bad && err) *err = bad->err;
-    return bad ? bad->status : TDM_OK;
-}
+enum { REPLY = 128, QUICK_REPLY = 48 };
 
 /* ---- Interference ---------------------------------------------------------------------------------------------- */
 
@@ -105,12 +25,11 @@ static tdm_status followed(bench *b, tdm_machine *machine, tdm_speculation level
     tdm_chat_options o;
     bench_talk talk;
     char *text = NULL;
-    bench_talk_defaults(&o, b->model);
+    bench_chat_options(b, &o);
     o.speculation = level;
     o.max_tokens = reply_tokens(b);
-    o.kv = o.prefill_kv = load_kv(b->o);
     tdm_status status = bench_talk_open(&talk, b->model, machine, &o, 1, err);
-    if (!status) status = bench_prompt_message(&b->prompt, b->model, 131 * seed, DECODE_START, &text, err);
+    if (!status) status = bench_prompt_message(&b->prompt, b->model, 131 * seed, BENCH_LOOP_START, &text, err);
     if (!status) status = bench_talk_send(&talk, text, err);
     if (!status) status = bench_talk_wait_ended(&talk, 1, err);
     *stats = talk.stats;
@@ -120,7 +39,7 @@ static tdm_status followed(bench *b, tdm_machine *machine, tdm_speculation level
 }
 
 /* The speed of one unit that has all cores for itself. */
-static tdm_status whole_machine(bench *b, struct loop *like, int unit, double *tps, tdm_error *err)
+static tdm_status whole_machine(bench *b, bench_loop *like, int unit, double *tps, tdm_error *err)
 {
     char cores[200];
     tdm_machine *machine = NULL;
@@ -128,9 +47,9 @@ static tdm_status whole_machine(bench *b, struct loop *like, int unit, double *t
     cores_format(&b->host.cores, cores, sizeof cores);
     tdm_machine_options m = {.prefill_unit = cores, .decode_unit = cores, .no_lending = true};
     tdm_status status = tdm_machine_open(&machine, &m, err);
-    if (!status) status = bench_session(b, &session, machine, unit, PREFILL_LENGTH + reply_tokens(b), DISPATCH, err);
+    if (!status) status = bench_session(b, &session, machine, unit, BENCH_LOOP_PROMPT + reply_tokens(b), BENCH_LOOP_DISPATCH, err);
     like->session = session;
-    if (!status) status = together(like, NULL, tps, NULL, err);
+    if (!status) status = bench_loop_run(like, NULL, tps, NULL, err);
     like->session = mine;
     tdm_session_close(session);
     tdm_machine_close(machine);
@@ -142,7 +61,7 @@ enum { I_TPS, I_KEPT, I_LAG };
 struct interference {
     bench_table *t;
     tdm_machine *machine;
-    struct loop decode, prefill;
+    bench_loop decode, prefill;
 };
 
 /* One row's value, and its share of the same unit's speed alone in this round. */
@@ -166,13 +85,13 @@ static tdm_status one_round(bench *b, struct interference *x, int round, tdm_err
         const char *name = lending ? "on" : "off";
         tdm_machine_set_lending(x->machine, lending);
         bench_step(b, "alone, lending %s", name);
-        status = together(&x->decode, NULL, &decode[lending], NULL, err);
-        if (!status) status = together(&x->prefill, NULL, &prefill[lending], NULL, err);
+        status = bench_loop_run(&x->decode, NULL, &decode[lending], NULL, err);
+        if (!status) status = bench_loop_run(&x->prefill, NULL, &prefill[lending], NULL, err);
         if (status) break;
         add(x->t, "decode alone", name, decode[lending], decode_whole);
         bench_step(b, "both, lending %s", name);
         double decoded, prefilled;
-        status = together(&x->decode, &x->prefill, &decoded, &prefilled, err);
+        status = bench_loop_run(&x->decode, &x->prefill, &decoded, &prefilled, err);
         if (status) break;
         add(x->t, "decode while the other unit prefills", name, decoded, decode[1]);
         status = followed(b, x->machine, TDM_SPEC_OFF, 2 * round, &alone, err);
@@ -198,13 +117,13 @@ tdm_status bench_interference(bench *b, tdm_error *err)
         "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
         "round (alone: of a unit that has all cores; followed: of not followed)",
         "work|lending", "speed:tok/s|kept:x|lag_max:tokens", err);
-    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->model, 0, PREFILL_LENGTH, &ids, err) : err->code;
+    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->model, 0, BENCH_LOOP_PROMPT, &ids, err) : err->code;
     if (!status) status = bench_machine(b, &x.machine, true, err);
-    int context = PREFILL_LENGTH + reply_tokens(b);
-    x.decode = (struct loop){.prompt = ids.ids, .decodes = true, .tokens = reply_tokens(b) / 2};
-    x.prefill = (struct loop){.prompt = ids.ids, .tokens = 2 * PREFILL_LENGTH};
-    if (!status) status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, DISPATCH, err);
-    if (!status) status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, DISPATCH, err);
+    int context = BENCH_LOOP_PROMPT + reply_tokens(b);
+    x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = reply_tokens(b), .tokens = reply_tokens(b) / 2};
+    x.prefill = (bench_loop){.prompt = ids.ids, .tokens = 2 * BENCH_LOOP_PROMPT};
+    if (!status) status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status) status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
     for (int round = 0; !status && bench_again(b, round); round++) status = one_round(b, &x, round, err);
     tdm_session_close(x.decode.session);
     tdm_session_close(x.prefill.session);
@@ -221,7 +140,7 @@ static tdm_status prefill_ms(tdm_session *s, const tdm_id *ids, int n, double *o
     tdm_session_clear(s);
     int64_t start = clock_ns();
     tdm_status status = tdm_session_eval(s, ids, (size_t)n, true, NULL, err);
-    *out = 1e3 * seconds_since(start);
+    *out = 1e-6 * (double)(clock_ns() - start);
     return status;
 }
 
@@ -246,7 +165,7 @@ static tdm_status crossover_split(bench *b, bench_table *t, int cores, const tdm
                              .no_lending = true};
     tdm_status status = tdm_machine_open(&machine, &m, err);
     for (int u = 0; u < TDM_UNITS && !status; u++)
-        status = bench_session(b, &session[u], machine, u, crossover_lengths[LENGTHS - 1], DISPATCH, err);
+        status = bench_session(b, &session[u], machine, u, crossover_lengths[LENGTHS - 1], BENCH_LOOP_DISPATCH, err);
     for (int i = 0; i < LENGTHS && !status; i++)
         for (int u = 0; u < TDM_UNITS && !status; u++) {
             double took;
@@ -277,6 +196,13 @@ tdm_status bench_crossover(bench *b, tdm_error *err)
     for (int round = 0; !status && bench_again(b, round); round++)
         for (int cores = 1; cores < all && !status; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
             status = crossover_split(b, t, cores, ids.ids, round, err);
+    tdm_ids_free(&ids);
+    return status;
+}
+
+/* Where it is that the order of the two units changes. */
+void bench_crossover_conclude(bench_table *t)
+{
     for (int r = 0; r < t->n_rows;) {
         const char *cores = t->rows[r].parameter[0];
         char found[80] = "none";
@@ -289,9 +215,7 @@ tdm_status bench_crossover(bench *b, tdm_error *err)
                 snprintf(found, sizeof found, "at about %s tokens", t->rows[r].parameter[1]);
             faster_before = faster;
         }
-        bench_table_note(t, "%s of %d cores prefill: crossover %s%s", cores, all, found,
+        bench_table_note(t, "%s cores prefill: crossover %s%s", cores, found,
                          faster_before < 0 ? " (the units are equally fast within the spread)" : "");
     }
-    tdm_ids_free(&ids);
-    return status;
 }

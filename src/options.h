@@ -223,6 +223,10 @@ enum {
     X(QUICK, "quick", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH),                                              \
       "two minutes, the built-in model alone, short conversations")                                                   \
     X(REST, "rest", 0, REAL, "SECONDS", 0, 3600, "0", OUTPUT, 0, FOR(BENCH), "pause before each measurement")         \
+    X(ROWS, "rows", 0, LIST, "TEXT", 0, 0, "all", OUTPUT, 0, FOR(BENCH),                                              \
+      "measure only rows that hold this text ('typed 100', 'single'); may be given several times")                    \
+    X(FROM, "from", 0, LIST, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                             \
+      "show what --json wrote instead of measuring; rows of several files are joined")                                \
     X(BENCH_JSON, "json", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "write one object a row; -: standard output") \
     X(MARKDOWN, "md", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH), "print Markdown, with machine and command")  \
     X(SVG, "svg", 0, FILE, "DIR", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "draw each table as a chart into this folder") \
