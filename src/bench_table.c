@@ -238,11 +238,11 @@ static void describe(const bench_table *t, FILE *out)
     end(o, out);
 }
 
-/* Numbers of a measured kind need no more digits than this. */
+/* So many digits that a chart of what is read again is the same. */
 static json_object *number(double value)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.6g", value);
+    snprintf(text, sizeof text, "%.10g", value);
     return json_object_new_double_s(value, text);
 }
 
