@@ -153,7 +153,7 @@ TEST(turns) { check_suite("turns", "--rows 'pipelines single' --rows 'pipelines 
 TEST(interference) { check_suite("interference", "", 20); }
 TEST(model) { check_suite("model", "-p 20 -n 4", 10); }
 TEST(throughput) { check_suite("throughput", "", 9); }
-TEST(ttft) { check_suite("ttft", "--rows single --rows 'tandem'", 9); }
+TEST(ttft) { check_suite("ttft", "--rows single --rows tandem", 6); }
 TEST(dispatch) { check_suite("dispatch", "", 10); }
 TEST(handover) { check_suite("handover", "", 18); }
 TEST(crossover) { check_suite("crossover", "", 0); /* none on one core */ }
