@@ -103,7 +103,8 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     if (end > t->n) end = t->n;
     if (!urgent) end = split_at_turns(t, plan.from, end);
     plan.n = end - plan.from;
-    if (polite && !t->complete && plan.n < f->dispatch) {
+    /* What is wanted and not what fits before the next turn: a short end of an old turn must not hold up the rest. */
+    if (polite && !t->complete && t->n - plan.from < f->dispatch) {
         if (!plan.restore) return false;
         /* Taking up the checkpoint costs the decoder nothing, and the figures say how far behind we are. */
         end = plan.from;

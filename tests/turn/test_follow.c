@@ -1,0 +1,73 @@
+/* What the follower does next, by hand-made targets. */
+#include "tests/check.h"
+#include "tests/forward/rig.h"
+
+#include "engine/turn/follower.h"
+
+enum { DISPATCH = 32, LONGEST = 300 };
+
+static struct follower follower;
+static tdm_id ids[LONGEST];
+static uint32_t turns[4];
+
+/* A follower that has read `length` of the ids. */
+static bool open_at(uint32_t length)
+{
+    static struct rig *rig;
+    struct checkpoints *checkpoints;
+    tdm_error err;
+    if (!rig) rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1);
+    if (!rig || checkpoints_new(&checkpoints, 1 << 20, &err)) return false;
+    struct state *s = rig_state(rig);
+    for (int i = 0; i < LONGEST; i++) ids[i] = i % 512;
+    rig_all_logits(rig, s, ids, length, NULL, NULL);
+    if (follower_init(&follower, NULL, NULL, s, checkpoints, DISPATCH, &err)) return false;
+    memcpy(follower.path, ids, length * sizeof *ids);
+    follower.length = length;
+    return true;
+}
+
+static struct target target(uint32_t n, uint32_t history, uint32_t turn)
+{
+    turns[0] = turn;
+    return (struct target){.ids = ids, .n = n, .history = history, .draft = history, .turns = turns, .n_turns = turn > 0};
+}
+
+static void check_plan(uint32_t from, uint32_t n)
+{
+    CHECK_INT(from, follower.plan.from);
+    CHECK_INT(n, follower.plan.n);
+    follower.plan.active = false;
+    follower.length = from;
+}
+
+TEST(waits_for_a_full_dispatch_while_a_reply_decodes)
+{
+    REQUIRE(open_at(60));
+    struct target t = target(91, 91, 0);
+    CHECK(!follower_plan(&follower, &t, true, false));
+    CHECK(follower_plan(&follower, &t, false, false));
+    check_plan(60, 31);
+    t = target(92, 92, 0);
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 32);
+    follower_free(&follower);
+}
+
+/* An earlier turn that begins within the next dispatch is worth a checkpoint, so the dispatch ends there; that it is
+ * not full then must not keep the follower from reading on for the rest of the reply. */
+TEST(a_turn_within_the_dispatch_holds_nothing_up)
+{
+    REQUIRE(open_at(60));
+    struct target t = target(140, 140, 85);
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 25);
+    t = target(91, 91, 85);
+    CHECK(!follower_plan(&follower, &t, true, false));
+    t = target(140, 140, 70); /* too near to be worth a dispatch of its own */
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 32);
+    follower_free(&follower);
+}
+
+TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up))
