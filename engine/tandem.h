@@ -81,11 +81,15 @@ typedef struct {
     uint64_t seed;
 } tdm_sampling;
 
+/* The arithmetic of a matrix's products. */
+typedef enum { TDM_F32, TDM_BF16, TDM_INT8, TDM_ARITHMETICS } tdm_arithmetic;
+
 /* Facts for `info`; strings live as long as the model. */
 typedef struct {
     const char *name, *path, *format, *architecture, *kernels;
     const char *weight_types;    /* "Q6_K 84%, F32 16%" by bytes */
     uint64_t parameters, file_bytes, packed_bytes, bytes_per_token, flops_per_token;
+    tdm_arithmetic arithmetic;   /* of most of the weights with this kernel set */
     int layers, full_layers, hidden, intermediate, heads, kv_heads, head_dim;
     int lin_key_heads, lin_value_heads, lin_key_dim, lin_value_dim, conv_kernel;
     int vocabulary;              /* rows of the LM head */
@@ -184,6 +188,21 @@ typedef struct {
 TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out);
 /* Copies the spans that end after since_ns, oldest first, at most `room` (the newest are kept); returns how many. */
 TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room);
+
+/* What some cores can do at most, as measured: the figures that speeds are held against. 0: not measured. */
+typedef struct {
+    double operations[TDM_ARITHMETICS]; /* a second, two a multiply-add, on registers alone */
+    double bytes;                       /* read from memory a second */
+} tdm_ceiling;
+
+typedef struct {
+    tdm_ceiling unit[TDM_UNITS]; /* with its own cores, while the other unit rests */
+    tdm_ceiling all;             /* with the cores of both */
+} tdm_ceilings;
+
+/* Measures with a kernel set (NULL: the best for this CPU), some 2 s and 256 MiB. Waits for the dispatches and tokens
+ * that run; whatever the units have to do besides waits meanwhile. Not from several threads at once. */
+TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_ceilings *out, tdm_error *err);
 
 typedef enum { TDM_KV_F32, TDM_KV_F16, TDM_KV_Q8_0 } tdm_kv;
 

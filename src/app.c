@@ -65,6 +65,7 @@ tdm_status app_start(app *a, tdm_model *model, char *notice, tdm_error *err)
     tdm_status status = set_system_text(a, system, system ? strlen(system) : 0, err);
     if (!status) status = load_prefill_model(&a->prefill_model, a->o, path, err);
     if (!status) status = load_machine(&a->machine, a->o, err);
+    if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     if (!status) status = open_chat(a, model, a->prefill_model, &a->chat, err);
     if (!status && options_given(a->o, OPTION_RESUME))
         status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
@@ -330,6 +331,7 @@ tdm_status app_switch_model(app *a, tdm_model *model, const char *path, tdm_erro
     a->prefill_model = NULL;
     a->model_path = copy;
     tdm_model_describe(model, &a->info);
+    ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->state_old = true;
     return app_save(a, err);
 }

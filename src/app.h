@@ -9,6 +9,7 @@
 #ifndef TANDEM_SRC_APP_H
 #define TANDEM_SRC_APP_H
 
+#include "src/ceilings.h"
 #include "src/figures.h"
 #include "src/options.h"
 #include "src/store.h"
@@ -19,6 +20,7 @@ typedef struct {
     tdm_model_info info;
     char *model_path; /* as given; NULL: the built-in model */
     tdm_machine *machine;
+    ceilings ceilings; /* of this machine with the model's kernels, as kept or measured */
     tdm_chat *chat; /* NULL before app_start */
     char *system;   /* system prompt; NULL: none */
     size_t system_length;

@@ -620,11 +620,26 @@ static tdm_status do_attach(run *r, tdm_error *err)
 
 /* ---- Figures --------------------------------------------------------------------------------------------------- */
 
+static tdm_status measure_units(run *r, tdm_error *err)
+{
+    tdm_chat_status now;
+    tdm_error unkept;
+    tdm_chat_status_of(r->a->chat, &now);
+    if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "the units are at work: measure when the reply has ended");
+    tdm_status status = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, &unkept, err);
+    if (status) return status;
+    char *text = ceilings_text(&r->a->ceilings, r->a->machine);
+    say(r, "%s", text ? text : "");
+    if (unkept.code) say(r, "for this run only, not kept: %s\n", unkept.text);
+    free(text);
+    return TDM_OK;
+}
+
 static tdm_status do_units(run *r, tdm_error *err)
 {
+    if (r->call->argument) return measure_units(r, err);
     static const char *const kinds[TDM_SPAN_KINDS] = {"history",   "draft",       "suffix",   "prompt", "decode",
                                                       "hand-over", "checkpoints", "restores", "lent"};
-    (void)err;
     for (int unit = 0; unit < TDM_UNITS; unit++) {
         tdm_unit_info info;
         tdm_unit_describe(r->a->machine, unit, &info);
@@ -635,6 +650,9 @@ static tdm_status do_units(run *r, tdm_error *err)
                 say(r, "  %-12s %8" PRIu64 " spans %10" PRIu64 " tokens %8.1f s\n", kinds[kind], info.total[kind].spans,
                     info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
     }
+    char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
+    say(r, "%s", text ? text : "ceilings: not measured yet (/units measure)\n");
+    free(text);
     return TDM_OK;
 }
 

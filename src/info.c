@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/ceilings.h"
 #include "src/jsonio.h"
 #include "src/load.h"
 #include "src/mains.h"
@@ -109,10 +110,30 @@ static int print_cpu(void)
     return 0;
 }
 
+/* The same as /units measure, without a conversation. */
+static int measure(const options *o)
+{
+    tdm_error err = {0}, unkept = {0};
+    tdm_machine *m;
+    ceilings c;
+    if (load_machine(&m, o, &err)) return load_failed(&err);
+    tdm_status status = ceilings_measure(&c, m, options_text(o, OPTION_KERNELS), &unkept, &err);
+    char *text = status ? NULL : ceilings_text(&c, m);
+    tdm_machine_close(m);
+    if (status) return load_failed(&err);
+    output_print("%s", text ? text : "");
+    free(text);
+    return unkept.code ? load_failed(&unkept) : 0;
+}
+
 int info_main(options *o)
 {
-    if (options_flag(o, OPTION_CPU)) return print_cpu();
     tdm_error err = {0};
+    if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU)) return mains_usage(o, "--measure needs --cpu");
+    if (options_flag(o, OPTION_CPU)) {
+        int status = print_cpu();
+        return status || !options_flag(o, OPTION_MEASURE) ? status : measure(o);
+    }
     tdm_model *m;
     const char *path = o->n_arguments ? o->arguments[0] : options_text(o, OPTION_MODEL);
     if (o->n_arguments > 1) return mains_usage(o, "expected one model, found %d", o->n_arguments);

@@ -56,7 +56,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       CONVERSATION, "how prefill and decode are shared between the units")                                            \
     X(SPECULATION, "speculation", "", CHOICE, "off|history|draft|full", 0, 0, CONVERSATION,                           \
       "what is prefilled before Enter")                                                                               \
-    X(UNITS, "units", "", NONE, "", 0, 0, CONVERSATION, "shows the units and what they have done")                    \
+    X(UNITS, "units", "", CHOICE, "measure", 0, 0, CONVERSATION,                                                      \
+      "shows the units and what they have done; measure: what their cores can do at most, for the shares")            \
     X(MONITOR, "monitor", "", CHOICE, "off|line|strip|panel|full|auto", 0, 0, SCREEN, "form of the monitor")          \
     X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION,                                           \
       "figures of the last turn and of the session")                                                                  \

@@ -237,6 +237,11 @@ void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
         tui_notice_add(t, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
         return;
     }
+    if (call->id == SLASH_UNITS && call->argument) { /* the cores are not to be disturbed: keys wait as well */
+        tui_notice_add(t, VIEW_NOTICE_INFO, "measuring for two seconds");
+        tui_draw(t);
+        t->notices[t->n_notices - 1].until_ns = 0;
+    }
     run_call(t, call, enter_ns);
 }
 

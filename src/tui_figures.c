@@ -91,42 +91,83 @@ static struct view_figure figure(double value)
     return (struct view_figure){.value = value, .valid = value > 0, .why = "not yet"};
 }
 
+static struct view_figure share(double value, double most)
+{
+    return (struct view_figure){.value = most > 0 ? 100 * value / most : 0, .valid = most > 0, .why = "/units measure"};
+}
+
+/* What a unit did in a stretch of time, in nanoseconds, tokens and bytes. */
+typedef struct {
+    double busy, lent;
+    double work, with_all; /* of busy: forward passes; of these, with the other unit's cores */
+    double tokens, bytes;
+} tally;
+
+static double overlap(const struct view_span *s, int64_t from, int64_t to)
+{
+    if (s->start_ns > from) from = s->start_ns;
+    if (s->end_ns < to) to = s->end_ns;
+    return to > from ? (double)(to - from) : 0;
+}
+
+/* The part of a span in which the other unit's cores were lent. *at: the first of the other's spans that may matter, for
+ * spans that are asked about in their order. */
+static double lent_during(const struct view_span *other, size_t n, size_t *at, const struct view_span *s, int64_t from)
+{
+    double ns = 0;
+    int64_t start = s->start_ns > from ? s->start_ns : from;
+    while (*at < n && other[*at].end_ns <= start) ++*at;
+    for (size_t i = *at; i < n && other[i].start_ns < s->end_ns; i++)
+        if (other[i].kind == VIEW_K_LENT) ns += overlap(&other[i], start, s->end_ns);
+    return ns;
+}
+
+static tally count_unit(const tui_figures *f, int unit, int64_t from, int64_t to)
+{
+    const struct view_span *other = f->spans[!unit];
+    size_t at = 0;
+    tally t = {0};
+    for (size_t i = 0; i < f->n_spans[unit]; i++) {
+        const struct view_span *s = &f->spans[unit][i];
+        double ns = overlap(s, from, to);
+        if (ns <= 0) continue;
+        if (s->kind == VIEW_K_LENT) {
+            t.lent += ns;
+            continue;
+        }
+        t.busy += ns;
+        if (s->kind > VIEW_K_DECODE) continue;
+        t.work += ns;
+        t.with_all += lent_during(other, f->n_spans[!unit], &at, s, from);
+        t.bytes += (double)s->bytes;
+        t.tokens += s->tokens;
+    }
+    return t;
+}
+
 static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now)
 {
     const tui_figures *f = &t->figures;
-    static const char *const unmeasured = "the ceilings are not measured";
-    int64_t from = now - WINDOW_S * TUI_S;
-    double busy = 0, lent = 0, bytes = 0, tokens = 0, work = 0;
-    for (size_t i = 0; i < f->n_spans[unit]; i++) {
-        const struct view_span *s = &f->spans[unit][i];
-        int64_t start = s->start_ns > from ? s->start_ns : from;
-        if (s->end_ns <= start) continue;
-        double ns = (double)(s->end_ns - start);
-        if (s->kind == VIEW_K_LENT) {
-            lent += ns;
-            continue;
-        }
-        busy += ns;
-        if (s->kind > VIEW_K_DECODE) continue;
-        work += ns;
-        bytes += (double)s->bytes;
-        tokens += s->tokens;
-    }
-    double whole = WINDOW_S * 1e9;
+    const double whole = WINDOW_S * 1e9;
+    tally w = count_unit(f, unit, now - WINDOW_S * TUI_S, now);
+    double operations = w.tokens * (double)t->app.info.flops_per_token;
+    bool blas = f->unit[unit].kind && !strcmp(f->unit[unit].kind, "blas");
+    ceilings_time time = {.own_s = 1e-9 * (w.work - w.with_all), .all_s = 1e-9 * w.with_all};
     out->name = f->unit[unit].name;
     out->kind = f->unit[unit].kind;
     out->spans = f->spans[unit];
     out->n_spans = f->n_spans[unit];
-    out->busy = busy >= whole ? 100 : 100 * busy / whole;
-    out->lent = 100 * lent / whole;
+    out->busy = w.busy >= whole ? 100 : 100 * w.busy / whole;
+    out->lent = 100 * w.lent / whole;
     if (out->lent > 100 - out->busy) out->lent = 100 - out->busy;
     out->idle = 100 - out->busy - out->lent;
-    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? (work > 0 ? 1e9 * tokens / work : 0) : t->status.decode_tps);
-    out->gb_s = figure(work > 0 ? bytes / work : 0);
-    out->gflop_s = figure(work > 0 ? tokens * (double)t->app.info.flops_per_token / work : 0);
-    out->gb_share = out->gflop_share = (struct view_figure){.why = unmeasured};
-    out->kept = (struct view_figure){.value = 100 * t->status.speed_kept, .valid = t->status.speed_kept > 0};
-    out->kept.why = "not yet";
+    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? (w.work > 0 ? 1e9 * w.tokens / w.work : 0) : t->status.decode_tps);
+    out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
+    out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
+    out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time));
+    out->gflop_share = share(operations, ceilings_operations(&t->app.ceilings, unit,
+                                                             blas ? TDM_F32 : t->app.info.arithmetic, time));
+    out->kept = figure(100 * t->status.speed_kept);
     out->history = f->history[unit];
     out->n_history = TUI_HISTORY_S;
 }

@@ -94,6 +94,7 @@ static void list_types(struct tdm_model *m)
         int most = 0;
         for (int t = 0; t < TYPE_COUNT; t++)
             if (bytes[t] > bytes[most]) most = t;
+        if (round == 0 && m->weights) m->arithmetic = (tdm_arithmetic)m->weights->kernels->panel_of((enum type)most);
         if (bytes[most] == 0 || at >= sizeof m->weight_types - 24) break;
         at += (size_t)snprintf(m->weight_types + at, sizeof m->weight_types - at, "%s%s %.1f%%", at ? ", " : "",
                                type_info((enum type)most)->name, 100.0 * (double)bytes[most] / (double)all);
@@ -151,6 +152,7 @@ static void fill_info(struct tdm_model *m)
         .architecture = c->architecture,
         .kernels = m->weights ? m->weights->kernels->name : "",
         .weight_types = m->weight_types,
+        .arithmetic = m->arithmetic,
         .parameters = source_parameter_count(m->source),
         .file_bytes = source_file_bytes(m->source),
         .layers = (int)c->layers,

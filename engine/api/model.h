@@ -17,6 +17,7 @@ struct tdm_model {
     struct weights *weights;
     tdm_model_info info;
     char weight_types[160], skipped[96];
+    tdm_arithmetic arithmetic;
     char *path;
 };
 

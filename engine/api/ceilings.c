@@ -1,0 +1,59 @@
+/* tdm_machine_measure: the ceilings of a machine's units, by jobs on the units themselves, so that the cores, their
+ * workers and the lending are those that the speeds come from. */
+#include <stdlib.h>
+
+#include "engine/api/machine.h"
+#include "engine/base/error.h"
+#include "engine/kernel/ceiling.h"
+
+_Static_assert((int)TDM_F32 == PANEL_F32 && (int)TDM_BF16 == PANEL_BF16 && (int)TDM_INT8 == PANEL_INT8 &&
+                   (int)TDM_ARITHMETICS == PANEL_KINDS,
+               "the public names of the arithmetics stand in the order of the panels");
+
+enum { READ_BYTES = 256 << 20, READS = 4, PEAKS = 2 };
+
+struct measurement {
+    const struct kernels *kernels;
+    const void *memory;
+    tdm_ceiling *out;
+};
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void job_measure(void *ctx, struct team *team, struct activity_span *span)
+{
+    struct measurement *w = ctx;
+    (void)span;
+    /* A ceiling is the best of some: what disturbs only slows. */
+    for (int i = 0; i < PEAKS * PANEL_KINDS; i++) {
+        double *best = &w->out->operations[i % PANEL_KINDS];
+        *best = larger(*best, ceiling_peak(team, w->kernels, (enum panel_kind)(i % PANEL_KINDS)));
+    }
+    for (int i = 0; i < READS; i++)
+        w->out->bytes = larger(w->out->bytes, ceiling_read(team, w->kernels, w->memory, READ_BYTES));
+}
+
+TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_ceilings *out, tdm_error *err)
+{
+    const struct kernels *k;
+    tdm_status status = kernels_find(&k, kernels, err);
+    if (status) return status;
+    void *memory = ceiling_memory(READ_BYTES);
+    if (!memory) return error_set(err, TDM_E_NOMEM, "no memory (%d MiB) to measure how fast it is read", READ_BYTES >> 20);
+    bool lending = machine_lending(m->machine);
+    *out = (tdm_ceilings){0};
+    for (int u = 0; u < TDM_UNITS; u++) unit_quiesce(m->units[u]);
+    for (int u = 0; u <= TDM_UNITS; u++) {
+        bool all = u == TDM_UNITS;
+        struct measurement w = {k, memory, all ? &out->all : &out->unit[u]};
+        machine_set_lending(m->machine, all);
+        unit_call(m->units[all ? TDM_DECODE_UNIT : u], &(struct work){.fn = job_measure, .ctx = &w, .kind = SPAN_NONE});
+    }
+    machine_set_lending(m->machine, lending);
+    for (int u = 0; u < TDM_UNITS; u++) unit_resume(m->units[u]);
+    free(memory);
+    return TDM_OK;
+}

@@ -1,0 +1,37 @@
+/* What the cores can do at most (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json, a
+ * file for each processor, kernel set and split of the cores. Measured when asked for (/units measure, info --cpu
+ * --measure); until then shares of the ceilings are not known. A file that is not exactly as it was written is none. */
+#ifndef TANDEM_SRC_CEILINGS_H
+#define TANDEM_SRC_CEILINGS_H
+
+#include "engine/tandem.h"
+
+typedef struct {
+    bool known;
+    tdm_ceilings value;
+} ceilings;
+
+/* What is kept for this processor; not known otherwise. kernels: the name of the set, NULL: the best. */
+void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
+/* Measures and keeps it. That it can't be kept (no folder, a full disk) is no failure: kept_err tells
+ * then (its code isn't 0). */
+tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err,
+                            tdm_error *err);
+
+/* A table of lines, for a person; malloc'ed. */
+char *ceilings_text(const ceilings *c, const tdm_machine *m);
+
+/* Time that a unit worked with its own cores alone, and with those of both, in seconds: what it could have done. */
+typedef struct {
+    double own_s, all_s;
+} ceilings_time;
+double ceilings_operations(const ceilings *c, int unit, tdm_arithmetic a, ceilings_time t); /* 0: not known */
+double ceilings_bytes(const ceilings *c, int unit, ceilings_time t);
+
+/* ---- For tests ---- */
+
+/* The text of the file, malloc'ed, and back; false: it is of another processor, or damaged. */
+char *ceilings_write(const tdm_ceilings *value, const char *processor, size_t *n);
+bool ceilings_read(tdm_ceilings *value, const char *processor, const char *text, size_t n);
+
+#endif
