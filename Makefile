@@ -27,7 +27,7 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
 PKGS_ENGINE := json-c libutf8proc
-PKGS_UI     := ncursesw md4c readline
+PKGS_UI     := ncursesw md4c readline vterm
 PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(shell $(CC) -dumpmachine)/pkgconfig) pkg-config
 PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenblas -lm -pthread
@@ -44,8 +44,6 @@ ISA_dotprod := $(KERNEL_O) -march=armv8.2-a+dotprod
 ISA_i8mm   := $(KERNEL_O) -march=armv8.2-a+dotprod+i8mm
 
 find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
-TEST_LIBS_test_term := -lvterm
-TEST_LIBS_test_tui := -lvterm
 
 X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_amx.c %_vnni.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
@@ -89,7 +87,7 @@ $(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS) $(TEST_LIBS_$(notdir $*))
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
 
 # The kernel sets are templates spread out: with every check in them a file takes minutes to compile. The vector sets, and
 # all sets in fuzz targets, which try parsers, do without checks; the scalar and reference sets, from the same templates,

@@ -1,210 +1,265 @@
-/* `tandem bench glyph`: from the Enter key to the first character of the reply in a pseudo-terminal. Another Tandem,
- * the line-mode chat, runs behind the terminal; keys are written into it and what it shows is read, as a terminal
- * would, so that everything between key and character counts. Beside it stands the figure that the program itself
- * shows. */
-#include <errno.h>
-#include <poll.h>
-#include <pty.h>
-#include <signal.h>
+/* `tandem bench glyph`: from the Enter key to the first character of the reply on a terminal. Another Tandem, with the
+ * full screen that users have, runs in a pseudo-terminal; keys are written into it and the screen is read, so that
+ * everything between key and character counts. Beside it stand the program's own figure and the engine's share. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/bench.h"
-#include "src/interrupt.h"
+#include "src/bench_screen.h"
 #include "src/script.h"
 
-enum { PATIENCE_MS = 120000, MESSAGE_TOKENS = 74, TURNS = 30, QUICK_MESSAGE_TOKENS = 24 };
+enum { TURNS = 30, MESSAGE_TOKENS = 74, QUICK_MESSAGE_TOKENS = 24, LIVE_CHARACTERS = 60, QUICK_LIVE_CHARACTERS = 20,
+       PATIENCE_S = 120 };
+#define CPS 30.0
+/* A reply is long enough to meet it: half a second, at the speed at which the memory could be read. */
+#define REPLY_S 0.5
+enum { SHORTEST_REPLY = 20, LONGEST_REPLY = 350 };
+#define BEGIN_PASTE "\033[200~"
+#define END_PASTE "\033[201~"
 
-struct screen {
-    pid_t child;
-    int fd;
-    char *seen; /* what was shown since the last Enter */
-    size_t length, room;
-    int64_t glyph_ns; /* when the first character of the reply came; 0: not yet */
+/* How a message comes to be sent. */
+enum how { COLD, WARM, AT_ONCE, QUEUED, CUT, HOWS };
+
+static const char *const names[HOWS] = {
+    "cold, pasted", "warm, Enter after 300 ms", "warm, Enter at once", "queued, with the wait for its turn", "cut"};
+
+struct figures_seen {
+    double glyph_ms;           /* by the terminal: from the key to the first character */
+    double own_ms, engine_ms;  /* as the program says */
 };
 
-/* ---- The child --------------------------------------------------------------------------------------------------- */
+/* ---- Reading the screen ------------------------------------------------------------------------------------------ */
 
-static tdm_status start(bench *b, struct screen *s, tdm_error *err)
+/* Rows of the conversation: those above the first rule. */
+static int transcript_rows(const bench_screen *s)
 {
-    const char *given = b->model_name, *reply = b->quick ? "8" : "20";
-    bool builtin = !strcmp(given, "built-in");
-    struct winsize size = {.ws_row = 40, .ws_col = 4000}; /* lines don't wrap: readline would draw them again */
-    *s = (struct screen){0};
-    s->child = forkpty(&s->fd, NULL, NULL, &size);
-    if (s->child < 0) return error_errno(err, TDM_E_IO, "bench: no pseudo-terminal");
-    if (s->child) return TDM_OK;
-    setenv("TERM", "dumb", 1);
-    setenv("INPUTRC", "/dev/null", 1);
-    execl("/proc/self/exe", "tandem", "chat", "--plain", "--private", "--temp", "0", "--seed", "1", "--ignore-eos",
-          "-n", reply, builtin ? (char *)NULL : "-m", given, (char *)NULL);
-    _exit(127);
-}
-
-static void stop(struct screen *s)
-{
-    if (s->child <= 0) return;
-    kill(s->child, SIGTERM);
-    close(s->fd);
-    waitpid(s->child, NULL, 0);
-    free(s->seen);
-    *s = (struct screen){0};
-}
-
-/* The first visible character of the reply in what was shown since Enter: not of the notes in brackets. */
-static bool reply_shown(const struct screen *s)
-{
-    for (size_t i = 0; i < s->length;) {
-        size_t end = i;
-        while (end < s->length && s->seen[end] != '\n') end++;
-        size_t at = i;
-        while (at < end && (unsigned char)s->seen[at] <= ' ') at++;
-        if (at < end && strncmp(s->seen + at, "(reading", end - at < 8 ? end - at : 8)) return true;
-        i = end + 1;
+    char row[BENCH_SCREEN_COLS + 1];
+    for (int r = 0; r < BENCH_SCREEN_ROWS; r++) {
+        bench_screen_row(s, r, row);
+        if (!strncmp(row, "~~ ", 3) || !strncmp(row, "~~~~", 4)) return r; /* drawn with line characters */
     }
-    return false;
+    return 0;
 }
 
-/* Reads what is there, waiting at most wait_ms for it. */
-static tdm_status take(struct screen *s, int wait_ms, tdm_error *err)
+/* The row below the message that begins with `text` and ends at the first empty row; -1: it is not shown (yet). */
+static int below_message(const bench_screen *s, const char *text, int rows)
 {
-    struct pollfd fd = {.fd = s->fd, .events = POLLIN};
-    int ready = poll(&fd, 1, wait_ms);
-    if (interrupt_seen()) return error_set(err, TDM_E_CANCELLED, "interrupted");
-    if (ready <= 0) return TDM_OK;
-    if (s->room - s->length < 4097) {
-        char *larger = realloc(s->seen, 2 * s->room + 8192);
-        if (!larger) return error_set(err, TDM_E_NOMEM, "out of memory");
-        s->seen = larger;
-        s->room = 2 * s->room + 8192;
+    char row[BENCH_SCREEN_COLS + 1], begin[24];
+    snprintf(begin, sizeof begin, "> %.20s", text);
+    for (int r = rows; r-- > 0;) {
+        bench_screen_row(s, r, row);
+        if (strncmp(row, begin, strlen(begin))) continue;
+        while (r < rows && row[0]) bench_screen_row(s, ++r, row);
+        return r < rows ? r + 1 : -1;
     }
-    ssize_t n = read(s->fd, s->seen + s->length, 4096);
-    int64_t now = clock_ns();
-    if (n < 0 && errno == EINTR) return TDM_OK;
-    if (n <= 0)
-        return error_set(err, TDM_E_IO, "bench: the chat in the pseudo-terminal ended: %.200s", s->length ? s->seen : "");
-    for (ssize_t i = 0; i < n; i++)
-        if (!s->seen[s->length + (size_t)i]) s->seen[s->length + (size_t)i] = ' ';
-    s->length += (size_t)n;
-    s->seen[s->length] = 0;
-    if (!s->glyph_ns && reply_shown(s)) s->glyph_ns = now;
-    return TDM_OK;
+    return -1;
 }
 
-static tdm_status wait_for_text(struct screen *s, const char *text, tdm_error *err)
+static bool reply_shown(const bench_screen *s, const char *text)
 {
-    int64_t until = clock_ns() + PATIENCE_MS * INT64_C(1000000);
-    tdm_status status = TDM_OK;
-    while (!status && !(s->length && strstr(s->seen, text))) {
-        if (clock_ns() > until) return error_set(err, TDM_E_IO, "bench: '%s' did not appear on the terminal", text);
-        status = take(s, 200, err);
+    char row[BENCH_SCREEN_COLS + 1];
+    int rows = transcript_rows(s), r = below_message(s, text, rows);
+    if (r < 0) return false;
+    bench_screen_row(s, r, row);
+    return r < rows && row[0];
+}
+
+/* "9 ms", "1,870 ms", "12.3 s" at the start of text, in milliseconds. */
+static double milliseconds(const char *text)
+{
+    double value = 0, place = 0;
+    for (; (*text >= '0' && *text <= '9') || *text == ',' || *text == '.'; text++) {
+        if (*text == '.') place = 1;
+        if (*text < '0' || *text > '9') continue;
+        value = place > 0 ? value + (*text - '0') * (place /= 10) : 10 * value + (*text - '0');
     }
-    return status;
+    return strncmp(text, " s", 2) ? value : 1000 * value;
 }
 
-static tdm_status keys(struct screen *s, const char *text, size_t n, tdm_error *err)
+/* "  first glyph  warm 9 ms (engine 7 ms)" below the message; false while it isn't there. */
+static bool own_figures(const bench_screen *s, const char *text, struct figures_seen *out)
 {
-    return write(s->fd, text, n) == (ssize_t)n ? TDM_OK
-                                               : error_errno(err, TDM_E_IO, "bench: the terminal takes no keys");
+    char row[BENCH_SCREEN_COLS + 1];
+    int rows = transcript_rows(s), below = below_message(s, text, rows);
+    int found = below < 0 ? -1 : bench_screen_find(s, below, "first glyph  ");
+    if (found < 0 || found >= rows) return false;
+    bench_screen_row(s, found, row);
+    const char *figure = strpbrk(row, "0123456789"), *engine = strstr(row, "(engine ");
+    if (!figure || !engine) return false;
+    out->own_ms = milliseconds(figure);
+    out->engine_ms = milliseconds(engine + 8);
+    return true;
 }
 
 /* ---- A turn ------------------------------------------------------------------------------------------------------ */
 
-/* "warm 9 ms | 18 in": the number, 0 when it isn't there. */
-static double own_figure(const char *shown)
+/* Lets the program go on for so long. */
+static tdm_status rest(bench_screen *s, double seconds, tdm_error *err)
 {
-    double ms = 0;
-    const char *mark = strstr(shown, " ms | ");
-    while (mark && mark > shown && (mark[-1] == ',' || mark[-1] == '.' || (mark[-1] >= '0' && mark[-1] <= '9'))) mark--;
-    for (double place = 0; mark && *mark != ' '; mark++) {
-        if (*mark == '.') place = 1;
-        if (*mark < '0' || *mark > '9') continue;
-        ms = place > 0 ? ms + (*mark - '0') * (place /= 10) : 10 * ms + (*mark - '0');
-    }
-    return ms;
-}
-
-/* Types text at cps characters a second (0: all at once), rests, presses Enter, waits for the end of the reply. */
-static tdm_status turn(struct screen *s, const char *text, double cps, double gap_s, int number, double *glyph_ms,
-                       double *own_ms, tdm_error *err)
-{
-    script typing = {.seed = 1, .typing_cps = cps};
+    int64_t until = clock_ns() + (int64_t)(1e9 * seconds), left;
     tdm_status status = TDM_OK;
-    size_t n = strlen(text);
-    for (size_t i = 0; i < n && !status;) {
-        size_t piece = cps > 0 ? 1 : n;
-        status = keys(s, text + i, piece, err);
-        i += piece;
-        int64_t until = clock_ns() + (int64_t)(1e9 * script_interval(&typing, number, (int)i));
-        while (!status && clock_ns() < until) status = take(s, 1 + (int)((until - clock_ns()) / 1000000), err);
-    }
-    int64_t until = clock_ns() + (int64_t)(1e9 * gap_s);
-    while (!status && clock_ns() < until) status = take(s, 1 + (int)((until - clock_ns()) / 1000000), err);
-    /* The echo is out of the way before the clock starts. */
-    while (!status && !(s->length && strstr(s->seen, text + (n > 8 ? n - 8 : 0)))) status = take(s, 200, err);
-    s->length = 0;
-    s->glyph_ns = 0;
-    int64_t enter = clock_ns();
-    if (!status) status = keys(s, "\r", 1, err);
-    if (!status) status = wait_for_text(s, " tok/s", err);
-    if (!status) status = wait_for_text(s, "\n> ", err);
-    if (status) return status;
-    *glyph_ms = 1e-6 * (double)(s->glyph_ns - enter);
-    *own_ms = own_figure(s->seen);
-    s->length = 0;
-    return TDM_OK;
+    while (!status && (left = until - clock_ns()) > 0)
+        status = bench_screen_take(s, left < 1000000 ? 1 : (int)(left / 1000000), err);
+    return status;
 }
 
-static tdm_status new_session(struct screen *s, tdm_error *err)
+static tdm_status paste(bench_screen *s, const char *text, size_t n, tdm_error *err)
 {
-    s->length = 0;
-    tdm_status status = keys(s, "/new\r", 5, err);
-    if (!status) status = wait_for_text(s, "a new session", err);
-    if (!status) status = wait_for_text(s, "\n> ", err);
-    s->length = 0;
+    tdm_status status = bench_screen_keys(s, BEGIN_PASTE, strlen(BEGIN_PASTE), err);
+    if (!status) status = bench_screen_keys(s, text, n, err);
+    if (!status) status = bench_screen_keys(s, END_PASTE, strlen(END_PASTE), err);
     return status;
+}
+
+/* Pastes all but the last `live` characters, waits until they are read, and types the rest. */
+static tdm_status type(bench_screen *s, const char *text, size_t live, int number, tdm_error *err)
+{
+    script typing = {.seed = 1, .typing_cps = CPS};
+    size_t n = strlen(text), there = n > live ? n - live : 0;
+    tdm_status status = there ? paste(s, text, there, err) : TDM_OK;
+    if (!status && there) status = bench_screen_wait(s, "[ready]", err);
+    for (size_t i = there; i < n && !status; i++) {
+        status = rest(s, script_interval(&typing, number, (int)(i - there)), err);
+        if (!status) status = bench_screen_keys(s, text + i, 1, err);
+    }
+    return status;
+}
+
+/* Presses the key that sends and waits for the first character and the end of the reply. */
+static tdm_status send(bench_screen *s, const char *text, const char *key, bool to_the_end, struct figures_seen *out,
+                       tdm_error *err)
+{
+    int64_t enter = clock_ns(), glyph = 0, until = enter + PATIENCE_S * INT64_C(1000000000);
+    tdm_status status = bench_screen_keys(s, key, strlen(key), err);
+    *out = (struct figures_seen){0};
+    while (!status && !(glyph && (!to_the_end || own_figures(s, text, out)))) {
+        if (clock_ns() > until) return error_set(err, TDM_E_IO, "bench: no reply appeared on the terminal");
+        status = bench_screen_take(s, 200, err);
+        if (!status && !glyph && reply_shown(s, text)) glyph = s->got_ns;
+    }
+    out->glyph_ms = 1e-6 * (double)(glyph - enter);
+    return status;
+}
+
+/* Sends the message into a running reply; *met: it was still running, so that the message is queued. */
+static tdm_status queue(bench_screen *s, const char *text, bool *met, tdm_error *err)
+{
+    tdm_status status = bench_screen_keys(s, "\r", 1, err);
+    *met = false;
+    while (!status && !*met && !reply_shown(s, text)) {
+        status = bench_screen_take(s, 200, err);
+        *met = bench_screen_find(s, 0, "queued: ") >= 0;
+    }
+    return status;
+}
+
+/* Two texts: the second is the message that is measured, the first the one whose reply it meets (queued, cut). *met:
+ * what is to be measured was there. */
+static tdm_status turn(bench_screen *s, enum how how, char *const text[2], size_t live, struct figures_seen *out,
+                       bool *met, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    *met = true;
+    if (how == QUEUED || how == CUT) {
+        status = paste(s, text[0], strlen(text[0]), err);
+        if (!status) status = bench_screen_wait(s, "[ready]", err);
+        if (!status) status = send(s, text[0], "\r", false, out, err);
+        *met = !status && !own_figures(s, text[0], out);
+    }
+    if (!status && (how == WARM || how == AT_ONCE))
+        status = type(s, text[1], live, how, err);
+    else if (!status)
+        status = paste(s, text[1], strlen(text[1]), err);
+    if (!status && how == WARM) status = rest(s, 0.3, err);
+    if (!status && how == CUT) status = queue(s, text[1], met, err);
+    if (status || (how == CUT && !*met)) return status;
+    return send(s, text[1], how == CUT ? "\x18\r" : "\r", true, out, err);
+}
+
+static tdm_status new_session(bench_screen *s, tdm_error *err)
+{
+    tdm_status status = bench_screen_keys(s, "/new\r", 5, err);
+    while (!status && bench_screen_find(s, 0, "first glyph") >= 0) status = bench_screen_take(s, 200, err);
+    return status ? status : rest(s, 0.5, err); /* the opening of the prompt is read */
 }
 
 /* ---- The suite --------------------------------------------------------------------------------------------------- */
 
+/* The full screen with the model and the units of the bench. */
+static tdm_status start(bench *b, bench_screen *s, tdm_error *err)
+{
+    static const option_id passed[] = {OPTION_KV,           OPTION_KERNELS,     OPTION_QUANT,        OPTION_LM_HEAD,
+                                       OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT, OPTION_PREFILL_KIND, OPTION_DECODE_KIND};
+    enum { PASSED = sizeof passed / sizeof *passed };
+    const char *arguments[40] = {"tandem", "chat", "--private", "--temp", "0", "--seed", "1", "--ignore-eos", "-n", NULL};
+    char given[PASSED][64], reply[16];
+    double fits = REPLY_S * b->host.read / (double)b->info.bytes_per_token;
+    snprintf(reply, sizeof reply, "%d", fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > LONGEST_REPLY ? LONGEST_REPLY : (int)fits);
+    arguments[9] = reply;
+    int n = 10;
+    if (strcmp(b->model_name, "built-in")) {
+        arguments[n++] = "-m";
+        arguments[n++] = b->model_name;
+    }
+    if (options_flag(b->o, OPTION_NO_LENDING)) arguments[n++] = "--no-lending";
+    for (int i = 0; i < PASSED; i++) {
+        if (!options_given(b->o, passed[i])) continue;
+        snprintf(given[i], sizeof given[i], "--%s", option_table[passed[i]].name);
+        arguments[n++] = given[i];
+        arguments[n++] = options_text(b->o, passed[i]);
+    }
+    tdm_status status = bench_screen_open(s, arguments, err);
+    if (!status) status = bench_screen_wait(s, "IDLE", err);
+    static const char card[] = "/stats turn card\r";
+    if (!status) status = bench_screen_keys(s, card, sizeof card - 1, err);
+    return status ? status : rest(s, 0.5, err);
+}
+
+static tdm_status one(bench *b, bench_screen *s, bench_table *t, enum how how, int round, tdm_error *err)
+{
+    size_t tokens = b->quick ? QUICK_MESSAGE_TOKENS : MESSAGE_TOKENS;
+    size_t live = b->in_full ? SIZE_MAX : b->quick ? QUICK_LIVE_CHARACTERS : LIVE_CHARACTERS;
+    char *text[2] = {NULL};
+    struct figures_seen f = {0};
+    tdm_status status = TDM_OK;
+    bench_step(b, "%s", names[how]);
+    for (int i = 0; i < 2 && !status; i++)
+        status = bench_prompt_message(&b->prompt, b->model, 83 * (2 * (HOWS * round + (int)how) + i), tokens, &text[i], err);
+    bool met = false;
+    if (!status) status = turn(s, how, text, live, &f, &met, err);
+    if (!status && met) {
+        int row = bench_table_row(t, "%s", names[how]);
+        bench_table_add(t, row, 0, f.glyph_ms);
+        bench_table_add(t, row, 1, f.own_ms);
+        bench_table_add(t, row, 2, f.engine_ms);
+    }
+    free(text[0]);
+    free(text[1]);
+    return status;
+}
+
 tdm_status bench_glyph(bench *b, tdm_error *err)
 {
     bench_table *t = bench_new_table(b, "",
-                                     "Enter to the first character of the reply, written to and read from a "
-                                     "pseudo-terminal with the line-mode chat behind it",
-                                     "turn", "glyph:ms|as_the_program_says:ms", err);
+                                     "Enter to the first character of the reply, as a terminal gets it from the full "
+                                     "screen; beside it the program's own figure and the engine's share",
+                                     "turn", "glyph:ms|program:ms|engine:ms", err);
     if (!t) return err->code;
-    struct screen s;
-    tdm_status status = start(b, &s, err);
-    if (status) return status;
+    if (b->in_full)
+        fprintf(stderr, "glyph in full, %s: some %d minutes; --budget shortens it\n", b->model_name,
+                (int)(TURNS * (2 * 5 * MESSAGE_TOKENS / CPS + 7 * 2 * REPLY_S) / 60) + 1);
+    bench_table_note(t, "the program counts queued turns from the end of the reply before, and shows tenths of a millisecond");
+    bench_screen s;
     bench_step(b, "the chat loads its model");
-    status = wait_for_text(&s, "\n> ", err);
-    static const struct {
-        const char *name;
-        double cps, gap_s;
-    } kinds[] = {
-        {"cold, pasted and sent", 0, 0}, {"warm, Enter after 300 ms", 30, 0.3}, {"warm, Enter at once", 30, 0}};
-    enum { KINDS = 3 };
+    tdm_status status = start(b, &s, err);
     for (int round = 0; !status && bench_again_of(b, round, b->in_full ? TURNS : b->runs); round++) {
         status = new_session(&s, err);
-        for (int k = 0; k < KINDS && !status; k++) {
-            char *text = NULL;
-            double glyph, own;
-            bench_step(b, "%s", kinds[k].name);
-            status = bench_prompt_message(&b->prompt, b->model, 83 * (KINDS * round + k),
-                                          b->quick ? QUICK_MESSAGE_TOKENS : MESSAGE_TOKENS, &text, err);
-            if (!status) status = turn(&s, text, kinds[k].cps, kinds[k].gap_s, k, &glyph, &own, err);
-            free(text);
-            int row = bench_table_row(t, "%s", kinds[k].name);
-            if (status) break;
-            bench_table_add(t, row, 0, glyph);
-            bench_table_add(t, row, 1, own);
-        }
+        /* The first turn opens the conversation whether its row is asked for or not. */
+        for (enum how how = COLD; how < HOWS && !status; how++)
+            if (how == COLD || bench_wanted(b, "%s", names[how])) status = one(b, &s, t, how, round, err);
     }
-    stop(&s);
+    bench_screen_close(&s);
     return status;
 }

@@ -116,11 +116,11 @@ static void check_row(json_object *o, json_object *table)
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-static void check_suite(const char *suite, const char *arguments, int least_rows)
+static void check_suite_of(const char *model, const char *suite, const char *arguments, int least_rows)
 {
     char all[400];
     int rows = 0, ran_on = 0, few = 0;
-    snprintf(all, sizeof all, "%s -m tests/goldens/tiny-a --runs 3 --quick --budget 1s --json - %s", suite, arguments);
+    snprintf(all, sizeof all, "%s -m %s --runs 3 --quick --budget 1s --json - %s", suite, model, arguments);
     char *text = run(all), *save;
     json_object *table = NULL;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -149,6 +149,11 @@ static void check_suite(const char *suite, const char *arguments, int least_rows
     free(text);
 }
 
+static void check_suite(const char *suite, const char *arguments, int least_rows)
+{
+    check_suite_of("tests/goldens/tiny-a", suite, arguments, least_rows);
+}
+
 TEST(turns) { check_suite("turns", "--rows 'pipelines single' --rows 'pipelines batch'", 10); }
 TEST(interference) { check_suite("interference", "", 20); }
 TEST(model) { check_suite("model", "-p 20 -n 4", 10); }
@@ -158,6 +163,7 @@ TEST(dispatch) { check_suite("dispatch", "", 10); }
 TEST(handover) { check_suite("handover", "", 18); }
 TEST(crossover) { check_suite("crossover", "", 0); /* none on one core */ }
 TEST(power) { check_suite("power", "", 0); /* none without sensors */ }
+TEST(glyph) { check_suite_of("builtin", "glyph", "--rows 'at once' --rows queued", 9); }
 TEST(kernels) { check_suite("kernels", "--rows 'q8_0 32'", 8); }
 
 /* ---- Reading them again ------------------------------------------------------------------------------------------ */
@@ -183,4 +189,4 @@ TEST(read_again)
 }
 
 TEST_MAIN(T(turns), T(interference), T(model), T(throughput), T(ttft), T(dispatch), T(handover), T(crossover), T(power),
-          T(kernels), T(read_again))
+          T(glyph), T(kernels), T(read_again))
