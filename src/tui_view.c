@@ -10,6 +10,22 @@
 
 enum { READING_SHOWN_MS = 300 }; /* a shorter reading isn't worth a word */
 
+/* The size that a model's name tells ("Qwen3.5-0.8B": "0.8b"), which is what people call it; false: none. */
+static bool size_in_name(const char *name, char out[16])
+{
+    for (const char *at = name; *at; at++) {
+        size_t n = strspn(at, "0123456789.");
+        bool begins = at == name || !isalnum((unsigned char)at[-1]);
+        bool ends = n && n < 8 && strchr("mMbB", at[n]) && at[n] && !isalnum((unsigned char)at[n + 1]);
+        if (begins && ends && isdigit((unsigned char)*at)) {
+            snprintf(out, 16, "%.*s%c", (int)n, at, tolower((unsigned char)at[n]));
+            return true;
+        }
+        if (n) at += n - 1;
+    }
+    return false;
+}
+
 /* "51m q6_k" */
 void tui_view_name_model(tui *t)
 {
@@ -17,7 +33,8 @@ void tui_view_name_model(tui *t)
     if (!t->app.chat) return;
     double n = (double)info->parameters;
     char size[16], type[24];
-    snprintf(size, sizeof size, n < 1e9 ? "%.0fm" : n < 9.95e9 ? "%.1fb" : "%.0fb", n < 1e9 ? n / 1e6 : n / 1e9);
+    if (!size_in_name(info->name, size))
+        snprintf(size, sizeof size, n < 1e9 ? "%.0fm" : n < 9.95e9 ? "%.1fb" : "%.0fb", n < 1e9 ? n / 1e6 : n / 1e9);
     snprintf(type, sizeof type, "%.*s", (int)strcspn(info->weight_types, " "), info->weight_types);
     for (char *c = type; *c; c++) *c = (char)tolower((unsigned char)*c);
     snprintf(t->model_name, sizeof t->model_name, "%s %s", size, type);

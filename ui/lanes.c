@@ -41,7 +41,7 @@ static void fill(char *lane, const struct view_unit *unit, int64_t from, int64_t
     for (int c = 0; c < cols; c++) {
         int64_t a = from + (to - from) / cols * c, b = c + 1 == cols ? to : from + (to - from) / cols * (c + 1);
         int64_t time[VIEW_KINDS] = {0}, idle = b - a;
-        bool handover = false;
+        bool handover = false, begins = false;
         while (first < unit->n_spans && unit->spans[first].end_ns <= a) first++;
         for (size_t i = first; i < unit->n_spans && unit->spans[i].start_ns < b; i++) {
             const struct view_span *s = &unit->spans[i];
@@ -52,6 +52,7 @@ static void fill(char *lane, const struct view_unit *unit, int64_t from, int64_t
             for (size_t k = i + 1; (kind == VIEW_K_CHECKPOINT || kind == VIEW_K_RESTORE) && k < unit->n_spans; k++)
                 if (unit->spans[k].kind != VIEW_K_LENT) kind = unit->spans[k].kind;
             if (end <= start || kind >= VIEW_KINDS) continue;
+            begins |= kind != VIEW_K_LENT && s->start_ns >= a;
             time[kind] += end - start;
             idle -= end - start;
         }
@@ -65,7 +66,7 @@ static void fill(char *lane, const struct view_unit *unit, int64_t from, int64_t
         int64_t ground = idle > time[VIEW_K_LENT] ? idle : time[VIEW_K_LENT];
         if (handover)
             lane[c] = '>';
-        else if (best >= 0 && work * WORK_WEIGHT >= ground)
+        else if (best >= 0 && (begins || work * WORK_WEIGHT >= ground))
             lane[c] = letters[best];
         else
             lane[c] = time[VIEW_K_LENT] > idle ? '~' : '.';

@@ -3,7 +3,8 @@
  *     h history  d draft  s suffix  p prompt  = decode  > hand-over  ~ lent  . idle
  *
  * The work with most time in a column wins; a hand-over always shows; checkpoint and restore are drawn as the dispatch
- * that follows them. A dispatch is often shorter than its column: work counts threefold against lent and idle time.
+ * that follows them. A dispatch is often shorter than its column: it shows at least where it begins, and elsewhere work
+ * counts threefold against lent and idle time.
  */
 #ifndef TANDEM_UI_LANES_H
 #define TANDEM_UI_LANES_H

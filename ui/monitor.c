@@ -14,21 +14,34 @@ static const int64_t ms = 1000000;
 static int64_t lanes_every(const struct view *view) { return view->options.no_motion ? 1000 * ms : 100 * ms; }
 static int64_t figures_every(const struct view *view) { return view->options.no_motion ? 1000 * ms : 500 * ms; }
 
-/* The figures that are shown at a pace of their own, as an array. */
-static int figures(struct view_monitor *m, double *out[MONITOR_FIGURES])
+/* The figures that are shown at a pace of their own. */
+static int figures(struct view_monitor *m, double *values[MONITOR_FIGURES], bool *valid[MONITOR_FIGURES])
 {
-    int n = 0;
+    int n = 0, known = 0;
     struct view_unit *units[2] = {&m->prefill, &m->decode};
     for (int i = 0; i < 2; i++) {
         struct view_unit *u = units[i];
-        double *fields[] = {&u->busy, &u->lent, &u->idle, &u->tok_s.value, &u->gb_s.value, &u->gflop_s.value,
-                            &u->gb_share.value, &u->gflop_share.value, &u->kept.value};
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) out[n++] = fields[k];
+        double *fields[] = {&u->busy, &u->lent, &u->idle};
+        struct view_figure *rest[] = {&u->tok_s, &u->gb_s, &u->gflop_s, &u->gb_share, &u->gflop_share, &u->kept};
+        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) values[n++] = fields[k];
+        for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
+            values[n++] = &rest[k]->value, valid[known++] = &rest[k]->valid;
     }
-    double *rest[] = {&m->follower.handover_ms.value, &m->power_w.value, &m->temperature_c.value, &m->energy_j.value,
-                      &m->states_gib, &m->free_gib};
-    for (size_t k = 0; k < sizeof rest / sizeof *rest; k++) out[n++] = rest[k];
+    struct view_figure *rest[] = {&m->follower.handover_ms, &m->power_w, &m->temperature_c, &m->energy_j};
+    for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
+        values[n++] = &rest[k]->value, valid[known++] = &rest[k]->valid;
+    values[n++] = &m->states_gib;
+    values[n++] = &m->free_gib;
+    while (known < MONITOR_FIGURES) valid[known++] = NULL;
     return n;
+}
+
+/* Which figures are there: one that comes or goes isn't kept waiting. */
+static uint32_t shape_of(const struct view_monitor *m, bool *const valid[MONITOR_FIGURES])
+{
+    uint32_t shape = m->prefill.name != NULL;
+    for (int i = 0; i < MONITOR_FIGURES && valid[i]; i++) shape = shape << 1 | *valid[i];
+    return shape;
 }
 
 /* A copy of the view's monitor whose figures are those that are due. */
@@ -36,9 +49,11 @@ static struct view_monitor paced(struct monitor_state *state, const struct view 
 {
     struct view_monitor m = view->monitor;
     double *at[MONITOR_FIGURES];
-    int n = figures(&m, at);
+    bool *valid[MONITOR_FIGURES];
+    int n = figures(&m, at, valid);
+    uint32_t shape = shape_of(&m, valid);
     bool due = state->figures_ns == 0 || view->now_ns - state->figures_ns >= figures_every(view) ||
-               view->now_ns < state->figures_ns;
+               view->now_ns < state->figures_ns || shape != state->shape;
     for (int i = 0; i < n; i++) {
         if (due)
             state->figures[i] = *at[i];
@@ -46,6 +61,7 @@ static struct view_monitor paced(struct monitor_state *state, const struct view 
             *at[i] = state->figures[i];
     }
     if (due) state->figures_ns = view->now_ns;
+    state->shape = shape;
     return m;
 }
 

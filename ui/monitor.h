@@ -15,6 +15,7 @@ struct monitor_state {
     struct lanes lanes;
     int64_t lanes_ns, figures_ns; /* when they were renewed; 0: never */
     double figures[MONITOR_FIGURES];
+    uint32_t shape; /* which of them are there */
     bool turn_view;
     double live_s;
     int64_t turn_start_ns;

@@ -8,8 +8,9 @@
 #include "ui/graph.h"
 #include "ui/layout.h"
 #include "ui/monitor.h"
+#include "ui/state.h"
 
-enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, SPAN = 60, BLOCKS = 8, GAP = 3 };
+enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, POWER = 9, SPAN = 60, BLOCKS = 8, GAP = 3, COLUMNS = 8 };
 
 /* Where a block writes: rows are added as it goes. */
 struct pen {
@@ -19,6 +20,7 @@ struct pen {
     struct canvas *canvas;
     int row, col, end; /* columns [col, end) */
     int rows;          /* that are left */
+    int turns;         /* most turns shown; 0: as the rows allow */
 };
 
 static void text(struct pen *p, style_t style, const char *line)
@@ -46,7 +48,7 @@ static void units(struct pen *p)
     int col = canvas_puts(p->canvas, p->row, p->col, p->end, "UNITS", STYLE_HEADING);
     canvas_puts(p->canvas, p->row, col + 2, p->end, name, STYLE_QUIET);
     canvas_puts(p->canvas, p->row++, p->end - (int)strlen(hints), p->end, hints, STYLE_QUIET);
-    monitor_marks(lanes, p->canvas, p->row, left, right, "");
+    monitor_marks(lanes, p->canvas, p->row, left, p->m->turn_view ? right : right - 1, "");
     if (!p->m->turn_view) canvas_puts(p->canvas, p->row, right - 1, p->end, "now", STYLE_QUIET);
     p->row++;
     canvas_puts(p->canvas, p->row, p->col, left, "prefill", STYLE_STATUS);
@@ -66,12 +68,12 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
                       f->why ? f->why : "");
         return;
     }
-    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.0f %s", f->value, unit);
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, f->value < 9.95 ? "%.1f %s" : "%.0f %s", f->value,
+                        unit);
     if (share->valid)
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %.0f%% of the %s", share->value, of);
     else
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, ", share n/a: %s",
-                      share->why ? share->why : "/units measure");
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, " = n/a: %s", share->why ? share->why : "no ceiling");
 }
 
 static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
@@ -86,12 +88,13 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %3.0f%%  ", u->busy);
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
     canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %2.0f%%  idle %2.0f%%", u->lent, u->idle);
-    canvas_puts(p->canvas, p->row, p->col, p->end, u->tok_s.valid ? format_rate(rate, u->tok_s.value) : "-",
-                STYLE_STATUS);
+    col = canvas_puts(p->canvas, p->row, p->col, p->end, u->tok_s.valid ? format_rate(rate, u->tok_s.value) : "-",
+                      STYLE_STATUS) + 2;
+    if (col < p->col + HISTORY) col = p->col + HISTORY;
     if (prefill)
-        speed(p, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak", p->col + HISTORY);
+        speed(p, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak", col);
     else
-        speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", p->col + HISTORY);
+        speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", col);
     p->row++;
     if (!prefill) {
         if (u->kept.valid)
@@ -127,7 +130,7 @@ static void follower(struct pen *p)
 static int turns_shown(const struct pen *p)
 {
     enum { OTHER = 2, AFTER = 4, FEW = 4 };
-    int n = p->rows - OTHER - AFTER;
+    int n = p->turns ? p->turns : p->rows - OTHER - AFTER;
     if (n < 1) n = p->rows - OTHER < FEW ? p->rows - OTHER : FEW;
     return n < (int)p->m->n_turns ? n : (int)p->m->n_turns;
 }
@@ -178,28 +181,57 @@ static void context(struct pen *p)
     header(p, line);
 }
 
+/* "0.8", "0.04": a small model's weights are not nothing. */
+static const char *gib(char out[FORMAT_SIZE], double value)
+{
+    snprintf(out, FORMAT_SIZE, value >= 0.095 || value < 0.005 ? "%.1f" : "%.2f", value);
+    return out;
+}
+
 static void memory(struct pen *p)
 {
-    char line[96];
+    char line[200], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
     canvas_puts(p->canvas, p->row, p->col, p->end, "MEMORY", STYLE_HEADING);
-    snprintf(line, sizeof line, "weights %.1f  states %.1f  free %.1f GiB", p->m->weights_gib, p->m->states_gib,
-             p->m->free_gib);
-    canvas_puts(p->canvas, p->row++, p->col + 9, p->end, line, STYLE_STATUS);
+    snprintf(line, sizeof line, "weights %s  states %s  free %s GiB", gib(a, p->m->weights_gib), gib(b, p->m->states_gib),
+             gib(c, p->m->free_gib));
+    canvas_puts(p->canvas, p->row++, p->col + POWER, p->end, line, STYLE_STATUS);
+}
+
+/* Where a text of more than `cols` bytes is broken: behind the last blank that fits. */
+static size_t broken(const char *line, int cols)
+{
+    size_t n = strlen(line), at = (size_t)(cols > 0 ? cols : 0);
+    if (n <= at) return n;
+    while (at && line[at] != ' ') at--;
+    return at ? at : (size_t)cols;
+}
+
+/* Why there is no power, and what can be done: two rows, the first of which may run over into the second. */
+static void no_power(struct pen *p)
+{
+    const struct view_monitor *m = p->m;
+    char line[256];
+    int col = p->col + POWER;
+    snprintf(line, sizeof line, "n/a%s%s", m->power_w.why ? ": " : "", m->power_w.why ? m->power_w.why : "");
+    size_t cut = broken(line, p->end - col);
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.*s", (int)cut, line);
+    if (m->temperature_c.valid && !line[cut])
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
+    p->row++;
+    if (m->power_remedy)
+        canvas_puts(p->canvas, p->row, p->col + POWER, p->end, m->power_remedy, STYLE_QUIET);
+    else
+        canvas_puts(p->canvas, p->row, p->col + POWER, p->end, line + cut + (line[cut] == ' '), STYLE_STATUS);
+    p->row++;
 }
 
 static void power(struct pen *p)
 {
     const struct view_monitor *m = p->m;
-    int col = p->col + 9;
+    int col = p->col + POWER;
     canvas_puts(p->canvas, p->row, p->col, p->end, "POWER", STYLE_HEADING);
     if (!m->power_w.valid) {
-        col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "n/a%s%s", m->power_w.why ? ": " : "",
-                            m->power_w.why ? m->power_w.why : "");
-        if (m->temperature_c.valid)
-            canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
-        p->row++;
-        if (m->power_remedy) canvas_puts(p->canvas, p->row, p->col + 9, p->end, m->power_remedy, STYLE_QUIET);
-        p->row++;
+        no_power(p);
         return;
     }
     col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.1f W", m->power_w.value);
@@ -236,7 +268,7 @@ static void draw_block(struct pen *p, int b)
 void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                 struct canvas *canvas, struct rect area)
 {
-    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows};
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows, 0};
     for (int b = 0; b < BLOCKS; b++) {
         int rows = block_rows(&p, b);
         if (rows > p.rows) break;
@@ -245,41 +277,93 @@ void panel_draw(struct monitor_state *state, const struct view *view, const stru
     }
 }
 
+/* ---- The full screen ---- */
+
+/* Keys 1-6 hide units, prefill, decode, follower, turns, and the last three blocks together. */
+static bool is_hidden(const struct view_monitor *m, int block)
+{
+    static const int key[BLOCKS] = {0, 1, 2, 3, 4, 5, 5, 5};
+    return m->hidden & (1u << key[block]);
+}
+
+/* Puts the blocks behind the lanes into columns of so many rows at most, in their order; column[b] -1: hidden. Whether
+ * they fit. */
+static bool place_blocks(const struct pen *p, int rows, int columns, int column[BLOCKS])
+{
+    struct pen try = *p;
+    int at = 0;
+    try.rows = rows;
+    for (int b = 1; b < BLOCKS; b++) {
+        column[b] = -1;
+        if (is_hidden(p->m, b)) continue;
+        int need = block_rows(&try, b);
+        if (need > try.rows) {
+            try.rows = rows;
+            need = block_rows(&try, b);
+            if (++at >= columns || need > rows) return false;
+        }
+        column[b] = at;
+        try.rows -= need;
+    }
+    return true;
+}
+
+/* The blocks behind the lanes, side by side, as evenly as their order allows; what doesn't fit is left out. */
+static void draw_columns(struct pen *p, int columns, int width)
+{
+    enum { MOST_TURNS = 12 };
+    int column[BLOCKS], rows = 1, top = p->row, all = p->rows, last = 0, left = p->col;
+    for (p->turns = MOST_TURNS; p->turns > 1 && !place_blocks(p, all, columns, column);) p->turns--;
+    while (rows < all && !place_blocks(p, rows, columns, column)) rows++;
+    bool whole = place_blocks(p, rows, columns, column);
+    p->rows = whole ? rows : all;
+    for (int b = 1; b < BLOCKS && last < columns; b++) {
+        if (is_hidden(p->m, b)) continue;
+        if (whole ? column[b] != last : block_rows(p, b) > p->rows) {
+            last++;
+            p->row = top;
+            p->rows = whole ? rows : all;
+        }
+        if (last >= columns || block_rows(p, b) > p->rows) break;
+        p->col = left + last * (width + GAP);
+        p->end = p->col + width;
+        int row = p->row;
+        draw_block(p, b);
+        p->rows -= p->row - row;
+    }
+}
+
+/* "tandem 4711  IDLE  0.8b q8_0  pipeline tandem  the session" and, below, the sentence. */
+static void title(struct pen *p)
+{
+    const struct view_status *s = &p->view->status;
+    char text[STATE_SIZE], name[64] = "";
+    if (s->model) snprintf(name, sizeof name, "  %s", s->model);
+    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "tandem %d%s  pipeline %s", p->m->pid, name,
+                            s->pipeline ? s->pipeline : "tandem");
+    if (s->session) canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  %s", s->session);
+    p->row++;
+    p->rows--;
+    col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "%s  ", state_word(text, p->view));
+    canvas_puts(p->canvas, p->row++, col, p->end, state_sentence(text, p->view), STYLE_TEXT);
+    p->rows--;
+}
+
 void panel_draw_full(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                      struct canvas *canvas, struct rect area)
 {
-    /* Keys 1-6 hide units, prefill, decode, follower, turns, and the last three blocks together. */
-    static const int key[BLOCKS] = {0, 1, 2, 3, 4, 5, 5, 5};
     int columns = (area.cols + GAP) / (LAYOUT_PANEL_COLS + GAP);
     if (columns < 1) columns = 1;
+    if (columns > COLUMNS) columns = COLUMNS;
     int width = (area.cols + GAP) / columns - GAP, end = area.col + area.cols;
-    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 2};
-    canvas_printf(canvas, p.row++, area.col, end, STYLE_STATE, "tandem %d  %s  pipeline %s  %s", monitor->pid,
-                  view->status.model ? view->status.model : "no model",
-                  view->status.pipeline ? view->status.pipeline : "tandem",
-                  view->status.session ? view->status.session : "");
-    if (!(monitor->hidden & 1) && block_rows(&p, 0) <= p.rows) {
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 1, 0};
+    title(&p);
+    if (!is_hidden(monitor, 0) && block_rows(&p, 0) <= p.rows) {
         int row = p.row;
         draw_block(&p, 0); /* the lanes take the whole width */
         p.rows -= p.row - row;
     }
-    int top = p.row, rows = p.rows, column = 0;
-    p.end = p.col + width;
-    for (int b = 1; b < BLOCKS; b++) {
-        if (monitor->hidden & (1u << key[b])) continue;
-        int need = block_rows(&p, b);
-        if (need > p.rows) {
-            if (++column == columns) break;
-            p.col += width + GAP;
-            p.end = p.col + width;
-            p.row = top;
-            p.rows = rows;
-            need = block_rows(&p, b);
-            if (need > p.rows) break;
-        }
-        draw_block(&p, b);
-        p.rows -= need;
-    }
+    draw_columns(&p, columns, width);
     canvas_puts(canvas, area.row + area.rows - 1, area.col, end,
                 "q leave  v live/turn  f hold  + - zoom  1-6 panels  ? keys", STYLE_QUIET);
 }

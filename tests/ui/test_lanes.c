@@ -26,10 +26,13 @@ TEST(the_kind_with_most_time_wins)
     CHECK_STR("h~.", lane(spans, 3, 3));
 }
 
-TEST(short_work_shows_and_shorter_does_not)
+TEST(short_work_shows_where_it_begins)
 {
-    struct view_span spans[] = {{0, 30, VIEW_K_SUFFIX, 0, 0}, {30, 100, VIEW_K_LENT, 0, 0}, {100, 115, VIEW_K_SUFFIX, 0, 0}};
-    CHECK_STR("s..", lane(spans, 3, 3));
+    struct view_span spans[] = {{0, 30, VIEW_K_SUFFIX, 0, 0}, {30, 100, VIEW_K_LENT, 0, 0}, {101, 103, VIEW_K_DRAFT, 0, 0},
+                                {290, 320, VIEW_K_SUFFIX, 0, 0}, {330, 400, VIEW_K_LENT, 0, 0}};
+    CHECK_STR("sds~.", lane(spans, 5, 5));
+    spans[3] = (struct view_span){260, 340, VIEW_K_SUFFIX, 0, 0};
+    CHECK_STR("sdss.", lane(spans, 5, 5));
 }
 
 TEST(a_hand_over_always_shows)
@@ -113,7 +116,7 @@ TEST(numbers)
     CHECK_STR("999", format_count(s, 999));
     CHECK_STR("-1,000", format_count(s, -1000));
     CHECK_STR("1,234,567", format_count(s, 1234567));
-    CHECK_STR("9 ms", format_ms(s, 8.6));
+    CHECK_STR("8.6 ms", format_ms(s, 8.6));
     CHECK_STR("1,870 ms", format_ms(s, 1870));
     CHECK_STR("12.3 s", format_ms(s, 12345));
     CHECK_STR("0 ms", format_ms(s, NAN));
@@ -138,6 +141,6 @@ TEST(graphs)
     canvas_free(canvas);
 }
 
-TEST_MAIN(T(the_kind_with_most_time_wins), T(short_work_shows_and_shorter_does_not), T(a_hand_over_always_shows),
+TEST_MAIN(T(the_kind_with_most_time_wins), T(short_work_shows_where_it_begins), T(a_hand_over_always_shows),
           T(checkpoint_and_restore_are_drawn_as_what_follows), T(the_live_window_moves_by_columns_and_stops),
           T(holding_stands_still), T(figures_are_renewed_twice_a_second), T(numbers), T(graphs))
