@@ -3,6 +3,7 @@
 # Every .c file below engine/, ui/, src/ and tests/ is found by its place; nothing has to be listed here.
 #   engine/*/X_avx2.c, X_avx512.c ...  are compiled for that instruction set (see ISA below)
 #   tests/**/test_X.c                  is one test program, linked with the engine, ui/ and src/ (less main.c)
+#   tests/**/fake_X.c                  stands in for other code in all test programs of its folder
 #   tests/**/fuzz_X.c                  is one fuzz target (make fuzz)
 #   tests/**/test_X.sh                 is one end-to-end test, run with TANDEM=the program
 
@@ -53,13 +54,14 @@ UI_C      := $(call find,ui,*.c)
 SRC_C     := $(call find,src,*.c)
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
-TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C),$(call find,tests,*.c))
+FAKE_C    := $(call find,tests,fake_*.c)
+TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures install uninstall clean
+.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures goldens-update install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -84,7 +86,8 @@ $(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
 
-$(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+.SECONDEXPANSION:
+$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
@@ -169,6 +172,10 @@ bench: all ## every measurement (tandem bench)
 
 bench-smoke: all ## every measurement, two minutes in all
 	$(B)/tandem bench --quick
+
+goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## write the golden screens anew (read the diff)
+	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
+	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
 figures: $(B)/tests/tui/test_tui $(B)/tandem ## the README's picture of the screen, from the running program
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/tui/test_tui picture

@@ -74,12 +74,13 @@ tdm_status app_start(app *a, tdm_model *model, char *notice, tdm_error *err)
 
 static void save_state(app *a)
 {
-    if (a->private || a->place.lock < 0 || !a->state_old || !a->chat) return;
+    bool old = a->state_old;
+    a->state_old = false; /* also where nothing is written: or the front end would ask again at once */
+    if (a->private || a->place.lock < 0 || !old || !a->chat) return;
     uint64_t limit = options_whole(a->o, OPTION_STATE_DISK, (uint64_t)4 << 30);
     char *path = store_state_path(a->place.id);
     /* A state only saves time: what goes wrong with it isn't worth a word. */
     if (path && limit && !tdm_chat_save_state(a->chat, path, NULL)) store_trim_states(limit);
-    a->state_old = false;
     free(path);
 }
 
@@ -366,6 +367,11 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
     int picked = store_pick(entries, n, wanted, err);
+    if (picked >= 0 && a->place.lock >= 0 && !strcmp(entries[picked].id, a->place.id)) {
+        snprintf(notice, 400, "'%.200s' is the open session", a->name ? a->name : "session");
+        store_list_free(entries, n);
+        return TDM_OK;
+    }
     store_place place = {.lock = -1};
     session s = {0};
     bool copied = false;

@@ -176,17 +176,17 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
     int turn = turn_number(t, call->number);
     if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
     show_said(t, call);
+    bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
+    if (replies && result.waits) { /* its clock runs before its events are taken */
+        tui_turns_sent(t, enter_ns, VIEW_TTFT_WARM);
+        transcript_sent(screen_transcript(t->screen));
+    }
     tui_turns_events(t);
     if (result.anew) {
         tui_set(&t->told, NULL); /* the chat has no draft now */
         tui_turns_fresh(t);
     } else {
         tui_turns_sync(t);
-    }
-    bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
-    if (replies && result.waits) {
-        tui_turns_sent(t, enter_ns, VIEW_TTFT_WARM);
-        transcript_sent(screen_transcript(t->screen));
     }
     if (result.draft) {
         begin_editing(t, turn, result.draft);

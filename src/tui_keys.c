@@ -194,7 +194,7 @@ static void interrupt(tui *t, int64_t now)
     if (t->load.state == TUI_LOAD_RUNNING && !t->popup.kind) {
         bool switching = t->load.switching;
         tui_load_cancel(t);
-        tui_notice_add(t, VIEW_NOTICE_INFO, "loading was stopped");
+        if (switching) tui_notice_add(t, VIEW_NOTICE_INFO, "loading was stopped"); /* else the sentence says it */
         t->load.state = switching ? TUI_LOAD_DONE : TUI_LOAD_FAILED;
         snprintf(t->failure, sizeof t->failure, "loading was stopped");
         t->load.err = (tdm_error){.code = TDM_E_CANCELLED};
@@ -210,7 +210,10 @@ static void interrupt(tui *t, int64_t now)
         break;
     case INPUT_INTERRUPT_TAKE_BACK: take_back(t); break;
     case INPUT_INTERRUPT_CLEAR: free(input_take(t->input, NULL, true, !t->app.private)); break;
-    case INPUT_INTERRUPT_ASK: tui_notice_add(t, VIEW_NOTICE_INFO, "Ctrl-C again quits"); break;
+    case INPUT_INTERRUPT_ASK:
+        tui_notice_add(t, VIEW_NOTICE_INFO, "Ctrl-C again quits");
+        if (t->n_notices) t->notices[t->n_notices - 1].until_ns = now + INPUT_QUIT_NS; /* as long as it is true */
+        break;
     case INPUT_INTERRUPT_QUIT: tui_quit(t); break;
     default: break;
     }
@@ -317,7 +320,7 @@ static void monitor_event(tui *t, const struct decoder_event *e)
     if (e->kind == DECODER_KEY) row = keys_find_code(KEYS_MONITOR, e->code, e->mods);
     if (e->kind != DECODER_KEY && byte) row = keys_find_byte(KEYS_MONITOR, byte);
     if (e->kind == DECODER_KEY && e->code == KEYCODE_F1 + 3) t->form = VIEW_FORM_AUTO;
-    if (!row) return;
+    if (!row) return; /* a ^X before one of the letters, too, as the input has it */
     if (row->action == ACTION_QUIT) t->form = VIEW_FORM_AUTO;
     else if (row->action == ACTION_PANEL) t->hidden ^= 1u << (byte - '1');
     else tui_keys_screen(t, row->action, 1);

@@ -75,7 +75,7 @@ static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
     turn->v.stats = (struct view_turn_stats){
         .valid = true,
         .kind = kind_of(s->kind),
-        .ttft_ms = figures_ttft_ms(s, turn->glyph_ns),
+        .ttft_ms = figures_ttft_ms(s, turn->thought_ns && turn->answer_ns ? turn->answer_ns : turn->glyph_ns),
         .engine_ms = figures_ttft_ms(s, 0),
         .paced = s->paced,
         .in = (int)s->turn_tokens,
@@ -277,9 +277,9 @@ static void on_end(tui *t, const tdm_event *e)
         set_stats(turn, &e->stats);
         t->turns.kind = kind_of(e->stats.kind);
         t->turns.after_enter = (int)e->stats.after_enter;
-        t->view.status.ttft_ms = turn->v.stats.ttft_ms;
-        if (e->stats.first_id_ns)
-            tui_figures_turn(t, &e->stats, turn->v.stats.ttft_ms, kind_of(e->stats.kind));
+        double ttft_ms = figures_ttft_ms(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
+        t->view.status.ttft_ms = ttft_ms;
+        if (e->stats.first_id_ns) tui_figures_turn(t, &e->stats, ttft_ms, kind_of(e->stats.kind));
     }
     t->ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
                : e->finish == TDM_LENGTH ? VIEW_LENGTH

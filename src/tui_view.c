@@ -152,11 +152,12 @@ static void fill_draft(tui *t, int64_t now)
 
 /* ---- The rest -------------------------------------------------------------------------------------------------- */
 
-static void fill_turns(tui *t)
+static void fill_turns(tui *t, int64_t now)
 {
     tui_turns *s = &t->turns;
     for (size_t i = 0; i < s->n; i++) {
         tui_turn *turn = &s->turns[i];
+        if (turn->v.state == VIEW_TURN_THINKING) turn->v.thought_s = 1e-9 * (double)(now - turn->thought_ns);
         turn->v.text = turn->text.bytes ? turn->text.bytes : "";
         turn->v.text_len = turn->text.n;
         turn->v.thinking = turn->thinking.n ? turn->thinking.bytes : NULL;
@@ -189,10 +190,13 @@ const char *const tui_tips[TUI_TIPS] = {"Why is the sky blue?", "Tell me a story
 static void fill_card(tui *t)
 {
     struct view_card *c = &t->view.card;
-    c->show = t->turns.n == 0;
-    c->first_run = t->n_sessions == 0;
-    bool builtin = !options_text(t->o, OPTION_MODEL) && !t->app.model_path;
-    c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : "";
+    c->show = !t->app.chat || tdm_chat_nodes(t->app.chat) == 0;
+    bool none = !t->app.chat && t->load.state != TUI_LOAD_RUNNING;
+    const char *loading = t->app.chat ? NULL : t->load.path, *asked = options_text(t->o, OPTION_MODEL);
+    bool builtin = !none && !(t->app.chat ? t->app.model_path : loading ? loading : asked);
+    c->first_run = t->n_sessions == 0 || none;
+    c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : none ? NULL : loading;
+    c->missing = t->failure[0] ? t->failure : NULL;
     c->good_for = builtin ? "for trying, not for facts" : NULL;
     c->tips = tui_tips;
     c->n_tips = TUI_TIPS;
@@ -226,7 +230,7 @@ void tui_view_fill(tui *t, int64_t now)
             t->status_changed_ns = now;
         t->status = s;
     }
-    fill_turns(t);
+    fill_turns(t, now);
     fill_draft(t, now);
     fill_status(t, now);
     tui_figures_fill(t, now);

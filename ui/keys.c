@@ -66,6 +66,7 @@ static const struct key_row rows[] = {
     {KEYS_BROWSE, ACTION_BACK, "\r\033q\n\003", 0, 0, "Enter, Esc, q, ^C", NULL, NULL, "back to the input"},
 
     {KEYS_MONITOR, ACTION_QUIT, "q\033\003", 0, 0, "q, Esc, ^C", NULL, NULL, "leave"},
+    {KEYS_MONITOR, ACTION_MONITOR, "m", 0, 0, "m, ^X m", NULL, "/monitor", "form of the monitor"},
     {KEYS_MONITOR, ACTION_VIEW, "v", 0, 0, "v", NULL, "/view", "live or turn view"},
     {KEYS_MONITOR, ACTION_HOLD, "f", 0, 0, "f", NULL, "/hold", "hold the picture"},
     {KEYS_MONITOR, ACTION_ZOOM_IN, "+=", 0, 0, "+", NULL, "/zoom in", "zoom in"},

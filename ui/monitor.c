@@ -55,7 +55,7 @@ static struct view_monitor paced(struct monitor_state *state, const struct view 
     bool due = state->figures_ns == 0 || view->now_ns - state->figures_ns >= figures_every(view) ||
                view->now_ns < state->figures_ns || shape != state->shape;
     for (int i = 0; i < n; i++) {
-        if (due)
+        if (due || state->figures[i] == 0) /* a first one needs no pace */
             state->figures[i] = *at[i];
         else
             *at[i] = state->figures[i];
@@ -145,10 +145,13 @@ void monitor_marks(const struct lanes *lanes, struct canvas *canvas, int row, in
     for (int i = 0; i < lanes->n_enters; i++) {
         const struct lanes_enter *e = &lanes->enters[i];
         int stop = i + 1 < lanes->n_enters ? col + lanes->enters[i + 1].col : end;
-        char text[64], n[FORMAT_SIZE];
-        snprintf(text, sizeof text, "|%s%s%s", word, word[0] && e->ttft_ms >= 0 ? " " : "",
-                 e->ttft_ms >= 0 ? format_ms(n, e->ttft_ms) : "");
-        if (col + e->col + (int)strlen(text) > stop) snprintf(text, sizeof text, "|"); /* no half figures */
+        char text[64], n[FORMAT_SIZE] = "";
+        if (e->ttft_ms >= 0) format_ms(n, e->ttft_ms);
+        int room = stop - col - e->col;
+        if (room < 1) continue;
+        snprintf(text, sizeof text, "|%s%s%s", word, word[0] && n[0] ? " " : "", n);
+        if ((int)strlen(text) > room) snprintf(text, sizeof text, "|%s", n); /* without the word, then without the figure */
+        if ((int)strlen(text) > room) snprintf(text, sizeof text, "|");
         canvas_puts(canvas, row, col + e->col, stop < end ? stop : end, text, STYLE_ENTER);
     }
 }

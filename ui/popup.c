@@ -161,10 +161,10 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     add(out, "Tandem talks with a language model on this computer; nothing leaves it.", STYLE_HEADING);
     wrap(out, &from, cols);
     add(out, "Model: ", STYLE_TEXT);
-    add(out, card->model ? card->model : "none yet", STYLE_TEXT);
-    add(out, card->good_for ? ", " : NULL, STYLE_TEXT);
-    add(out, card->good_for, STYLE_TEXT);
-    add(out, "; /model FILE loads another.", STYLE_TEXT);
+    add(out, card->model ? card->model : card->missing ? card->missing : "none yet", STYLE_TEXT);
+    add(out, card->model && card->good_for ? ", " : NULL, STYLE_TEXT);
+    add(out, card->model ? card->good_for : NULL, STYLE_TEXT);
+    add(out, card->model ? "; /model FILE loads another." : "; /model FILE loads one.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "While you type, ", STYLE_TEXT);
     add(out, "words change tint once they are read", STYLE_READ);

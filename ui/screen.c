@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/draft.h"
+#include "ui/lines.h"
 #include "ui/monitor.h"
 #include "ui/popup.h"
 #include "ui/state.h"
@@ -45,6 +46,41 @@ static int bits(unsigned n)
 
 static bool wants_legend(const struct view *view) { return view->monitor.legend; }
 
+/* All lines of the message in one row. */
+static void draw_queued(const char *text, struct canvas *canvas, int row, int col, int end)
+{
+    col = canvas_puts(canvas, row, col, end, "queued: ", STYLE_NOTICE);
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "\n");
+        col = canvas_put(canvas, row, col, end, text, n, STYLE_QUIET);
+        if (!text[n]) return;
+        col = canvas_puts(canvas, row, col, end, " ", STYLE_QUIET);
+        n++;
+    }
+}
+
+/* A text of any length in rows that end above `row`; returns the row above it. Without a canvas it is only counted. */
+static int draw_wrapped(const char *text, style_t style, struct canvas *canvas, int row, struct rect area)
+{
+    enum { MOST = 4 };
+    struct lines lines = {0};
+    lines_add(&lines, text, strlen(text), 0, style);
+    lines_wrap(&lines, 0, area.cols, (struct lines_prefix){"", "  ", style}, LINES_WORDS);
+    int n = (int)(lines.n < MOST ? lines.n : MOST), top = row - n + 1;
+    for (int i = 0; canvas && i < n; i++)
+        if (top + i >= area.row) lines_draw(&lines, (size_t)i, canvas, top + i, area.col, area.col + area.cols, NULL, 0);
+    lines_free(&lines);
+    return row - n;
+}
+
+static int notice_rows(const struct view *view, int cols)
+{
+    int row = 0;
+    for (size_t i = 0; i < view->n_notices; i++)
+        row = draw_wrapped(view->notices[i].text, STYLE_TEXT, NULL, row, (struct rect){0, 0, 1, cols});
+    return -row;
+}
+
 /* Notices, warnings that last, the queued message, the legend, the sentence: one row each, the last ones first when
  * rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
@@ -58,11 +94,10 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
         canvas_puts(canvas, row--, area.col, end, state_sentence(text, view),
                     view->status.state == VIEW_FAILED || view->status.state == VIEW_FULL ? STYLE_ERROR : STYLE_NOTICE);
     if (view->draft.queued && row >= area.row) {
-        int col = canvas_puts(canvas, row, area.col, end, "queued: ", STYLE_NOTICE);
-        canvas_puts(canvas, row--, col, end, view->draft.queued, STYLE_QUIET);
+        draw_queued(view->draft.queued, canvas, row--, area.col, end);
     }
     for (size_t i = view->n_notices; i-- > 0 && row >= area.row;)
-        canvas_puts(canvas, row--, area.col, end, view->notices[i].text, levels[view->notices[i].level % 3]);
+        row = draw_wrapped(view->notices[i].text, levels[view->notices[i].level % 3], canvas, row, area);
     for (int i = VIEW_WARNINGS - 1; i >= 0 && row >= area.row; i--)
         if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
     if (s->layout.form == VIEW_FORM_STRIP && wants_legend(view) && row >= area.row)
@@ -102,7 +137,7 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         .form = view->monitor.form,
     };
     s->layout = layout_compute(&request);
-    request.notice_rows = (int)view->n_notices + bits(view->status.warnings) + (view->draft.queued != NULL) +
+    request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) + (view->draft.queued != NULL) +
                           (s->layout.form == VIEW_FORM_STRIP && wants_legend(view));
     s->layout = layout_compute(&request);
     if (s->layout.too_small) {

@@ -40,6 +40,7 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
     case VIEW_PACKING:
         snprintf(out, STATE_SIZE, "%s %.0f%% %.1f of %.1f GB", s->state == VIEW_LOADING ? "LOADING" : "PACKING",
                  floor(percent_done(s)), (double)s->done_bytes / 1e9, (double)s->total_bytes / 1e9);
+        if (!s->total_bytes) out[strlen("LOADING")] = 0; /* nothing is known yet */
         break;
     case VIEW_READING:
         snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens), format_count(b, s->total_tokens),
@@ -92,10 +93,12 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     const struct view_status *s = &view->status;
     const struct view_follower *f = &view->monitor.follower;
     char a[FORMAT_SIZE], b[FORMAT_SIZE], left[FORMAT_SIZE], bar[BAR * 3 + 4];
-    const char *what = s->state == VIEW_THINKING ? "The model is thinking" : "Reply is being written";
+    bool thinks = s->state == VIEW_THINKING;
+    const char *what = thinks ? "The model is thinking" : "Reply is being written";
+    const char *began = thinks ? "Thinking began" : "Answered";
     out[0] = 0;
     switch (s->state) {
-    case VIEW_NO_MODEL: snprintf(out, STATE_SIZE, "No model: /model lists and loads; what you type is kept"); break;
+    case VIEW_NO_MODEL: snprintf(out, STATE_SIZE, "No model: /model FILE loads one; what you type is kept"); break;
     case VIEW_LOADING:
         progress(bar, view);
         snprintf(out, STATE_SIZE, "%s The model is loading, ^C stops; type ahead", bar);
@@ -114,10 +117,10 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_THINKING:
     case VIEW_ANSWERING:
         if (s->answered && s->read_after_enter > 0)
-            snprintf(out, STATE_SIZE, "Answered after %s: %s tokens were read after Enter", format_ms(a, s->ttft_ms),
+            snprintf(out, STATE_SIZE, "%s after %s: %s tokens were read after Enter", began, format_ms(a, s->ttft_ms),
                      format_count(b, s->read_after_enter));
         else if (s->answered)
-            snprintf(out, STATE_SIZE, "Answered after %s: all was read before Enter", format_ms(a, s->ttft_ms));
+            snprintf(out, STATE_SIZE, "%s after %s: all was read before Enter", began, format_ms(a, s->ttft_ms));
         else if (f->phase_total > 0)
             snprintf(out, STATE_SIZE, "%s; prefill has read %s of its %s tokens", what, format_count(a, f->phase_read),
                      format_count(b, f->phase_total));

@@ -36,12 +36,9 @@ static void render_thinking(struct turn_lines *l, const struct view_turn *turn)
     clear(out);
     bool running = turn->state == VIEW_TURN_THINKING;
     if (turn->thinking_len == 0 && !running) return;
-    if (running)
-        snprintf(text, sizeof text, "thinking %.0f s, %s tokens", turn->thought_s,
-                 format_count(tokens, turn->thought_tokens));
-    else
-        snprintf(text, sizeof text, "thought %.0f s, %s tokens", turn->thought_s,
-                 format_count(tokens, turn->thought_tokens));
+    int n = snprintf(text, sizeof text, "%s %.0f s", running ? "thinking" : "thought", turn->thought_s);
+    if (turn->thought_tokens) /* counted at the end */
+        snprintf(text + n, sizeof text - (size_t)n, ", %s tokens", format_count(tokens, turn->thought_tokens));
     lines_one(out, text, STYLE_THINKING, l->width, false);
     if (running || l->open) {
         /* While it runs only the last lines are shown, wrapped from a paragraph's start so that they stand still. */

@@ -295,7 +295,8 @@ struct view_session {
 struct view_card {
     bool show;
     bool first_run;
-    const char *model;    /* "built-in 51M demo" */
+    const char *model;    /* "built-in 51M demo"; NULL: there is none */
+    const char *missing;  /* without a model: how to get one */
     const char *good_for; /* "for trying, not for facts"; NULL: not said */
     const char *const *tips; /* things to try, which Tab on the empty draft goes through */
     size_t n_tips;

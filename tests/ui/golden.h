@@ -12,6 +12,8 @@ char *golden_text(const struct canvas *canvas);
 
 /* Compares with the file. */
 void golden_check(const char *name, const char *found);
+/* The same with a file below tests/. */
+void golden_file(const char *path, const char *found);
 
 /* The conversation of the 80x24 sketch: a reply is being written, the user types ahead. A view points into the sample,
  * which is as large as all that is shown. */

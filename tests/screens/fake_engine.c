@@ -1,0 +1,580 @@
+#include "tests/screens/fake_engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/turn/conversation.h"
+#include "engine/turn/events.h"
+
+struct fake fake;
+
+struct tdm_model {
+    char path[300];
+    bool synthetic;
+};
+
+struct tdm_machine {
+    int cores;
+};
+
+struct tdm_sensors {
+    int unused;
+};
+
+struct tdm_chat {
+    struct conversation conversation;
+    struct events *events;
+    struct text draft, queued;
+    int editing, reply; /* nodes; 0: none */
+    tdm_turn_kind kind;
+    int turns;
+    int64_t enter_ns, first_ns;
+};
+
+static struct tdm_chat *chat; /* the newest */
+static struct tdm_machine machine;
+
+void fake_reset(void)
+{
+    fake = (struct fake){.cores = 2, .context = 32768, .can_think = true};
+    fake.stats = (tdm_turn_stats){.turn_tokens = 18, .turn_before_enter = 18, .reply_tokens = 220, .decode_tps = 31};
+    fake.status = (tdm_chat_status){.mark = TDM_MARK_FOLLOWING, .weight_bytes = 812ull << 20, .state_bytes = 96ull << 20,
+                                    .checkpoints = 6, .checkpoint_bytes = 116ull << 20,
+                                    .checkpoint_budget = 2ull << 30};
+}
+
+/* ---- Models ---------------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    char what[32];
+    uint64_t done, total;
+    bool ended, told;
+    tdm_status status;
+    char why[300];
+} loading;
+
+void fake_load(const char *what, uint64_t done, uint64_t total)
+{
+    pthread_mutex_lock(&load_lock);
+    snprintf(loading.what, sizeof loading.what, "%s", what);
+    loading.done = done;
+    loading.total = total;
+    loading.told = false;
+    pthread_mutex_unlock(&load_lock);
+    for (bool told = false; !told; usleep(500)) { /* until the loader has passed it on */
+        pthread_mutex_lock(&load_lock);
+        told = loading.told;
+        pthread_mutex_unlock(&load_lock);
+    }
+}
+
+void fake_loaded(tdm_status status, const char *why)
+{
+    pthread_mutex_lock(&load_lock);
+    loading.ended = true;
+    loading.status = status;
+    snprintf(loading.why, sizeof loading.why, "%s", why);
+    pthread_mutex_unlock(&load_lock);
+}
+
+TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *options, tdm_error *err)
+{
+    for (;; usleep(500)) {
+        pthread_mutex_lock(&load_lock);
+        bool ended = loading.ended;
+        tdm_status status = loading.status;
+        int cancel = options->progress(options->progress_ctx, loading.what, loading.done, loading.total);
+        loading.told = true;
+        if (ended || cancel) memset(&loading, 0, offsetof(__typeof__(loading), why));
+        pthread_mutex_unlock(&load_lock);
+        if (cancel) return error_set(err, TDM_E_CANCELLED, "cancelled");
+        if (!ended) continue;
+        if (status) return error_set(err, status, "%s", loading.why);
+        tdm_model *m = calloc(1, sizeof *m);
+        if (!m) return error_set(err, TDM_E_NOMEM, "out of memory");
+        const char *folder = strrchr(options->path, '/'); /* where the checkout is, is not to be seen */
+        snprintf(m->path, sizeof m->path, "%s", folder ? folder + 1 : options->path);
+        m->synthetic = !strncmp(options->path, "synthetic:", 10);
+        *out = m;
+        return TDM_OK;
+    }
+}
+
+TDM_API void tdm_model_close(tdm_model *m)
+{
+    free(m);
+}
+
+TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out)
+{
+    *out = (tdm_model_info){.name = "Qwen3.5-0.8B", .path = m->path, .format = "GGUF", .architecture = "qwen35",
+                            .kernels = "avx512", .weight_types = "Q8_0 99%, F32 1%", .parameters = 800000000,
+                            .file_bytes = 812000000, .flops_per_token = 1000000000, .trained_context = 262144,
+                            .synthetic = m->synthetic, .can_think = fake.can_think, .template_name = "qwen3.5",
+                            .skipped = "", .fingerprint = 1};
+}
+
+TDM_API tdm_status tdm_tokenize(const tdm_model *m, const char *text, size_t length, bool added, tdm_ids *out,
+                                tdm_error *err)
+{
+    (void)m, (void)text, (void)added, (void)err;
+    *out = (tdm_ids){.n = length / 4 + 1};
+    return TDM_OK;
+}
+
+TDM_API void tdm_ids_free(tdm_ids *ids)
+{
+    *ids = (tdm_ids){0};
+}
+
+/* ---- Machine --------------------------------------------------------------------------------------------------- */
+
+static tdm_span spans[TDM_UNITS][256];
+static size_t n_spans[TDM_UNITS];
+
+static size_t lane(tdm_span *out, const char *letters, int64_t from, int64_t column)
+{
+    static const char known[] = "hdsp=>";
+    size_t n = 0;
+    for (int c = 0; letters[c]; c++) {
+        const char *at = strchr(known, letters[c]);
+        if (letters[c] == '.') continue;
+        tdm_span_kind kind = at ? (tdm_span_kind)(at - known) : TDM_SPAN_LENT;
+        out[n++] = (tdm_span){from + c * column, from + (c + 1) * column, kind, 32, 1 << 20};
+    }
+    return n;
+}
+
+void fake_lanes(const char *prefill, const char *decode, int64_t now_ns)
+{
+    int64_t column = INT64_C(20000000000) / (int64_t)strlen(decode), from = now_ns - column * (int64_t)strlen(decode);
+    n_spans[TDM_PREFILL_UNIT] = lane(spans[TDM_PREFILL_UNIT], prefill, from, column);
+    n_spans[TDM_DECODE_UNIT] = lane(spans[TDM_DECODE_UNIT], decode, from, column);
+}
+
+TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *options, tdm_error *err)
+{
+    (void)options, (void)err;
+    *out = &machine;
+    return TDM_OK;
+}
+
+TDM_API void tdm_machine_close(tdm_machine *m)
+{
+    (void)m;
+}
+
+TDM_API void tdm_machine_set_lending(tdm_machine *m, bool on)
+{
+    (void)m, (void)on;
+}
+
+TDM_API int tdm_machine_cores(const tdm_machine *m)
+{
+    (void)m;
+    return fake.cores;
+}
+
+TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out)
+{
+    (void)m;
+    *out = (tdm_unit_info){.name = unit == TDM_PREFILL_UNIT ? "cpu:1" : "cpu:0", .kind = "native", .cores = 1};
+    for (size_t i = 0; i < n_spans[unit]; i++) {
+        const tdm_span *s = &spans[unit][i];
+        out->total[s->kind].spans++;
+        out->total[s->kind].tokens += s->tokens;
+        out->total[s->kind].bytes += s->bytes;
+        out->total[s->kind].ns += (uint64_t)(s->end_ns - s->start_ns);
+    }
+}
+
+TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room)
+{
+    (void)m;
+    size_t n = 0;
+    for (size_t i = 0; i < n_spans[unit] && n < room; i++)
+        if (spans[unit][i].end_ns > since_ns) out[n++] = spans[unit][i];
+    return n;
+}
+
+TDM_API tdm_sensors *tdm_sensors_open(void)
+{
+    static struct tdm_sensors sensors;
+    return &sensors;
+}
+
+TDM_API void tdm_sensors_close(tdm_sensors *s)
+{
+    (void)s;
+}
+
+TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room)
+{
+    (void)s;
+    size_t n = fake.n_sensors < room ? fake.n_sensors : room;
+    memcpy(out, fake.sensors, n * sizeof *out);
+    return n;
+}
+
+/* ---- Chats: opening -------------------------------------------------------------------------------------------- */
+
+TDM_API void tdm_chat_defaults(tdm_chat_options *options, const tdm_model *m)
+{
+    (void)m;
+    *options = (tdm_chat_options){.pipeline = TDM_PIPE_TANDEM, .speculation = TDM_SPEC_FULL, .dispatch = 32,
+                                  .pause_ms = -1, .sampling = {.temperature = 0.7f, .top_k = 20, .top_p = 0.8f,
+                                                .repeat_penalty = 1}};
+}
+
+TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine *on, const tdm_chat_options *options,
+                                 tdm_error *err)
+{
+    (void)m, (void)on;
+    struct tdm_chat *c = calloc(1, sizeof *c);
+    if (!c) return error_set(err, TDM_E_NOMEM, "out of memory");
+    fake.options = *options;
+    tdm_status status = conversation_init(&c->conversation, err);
+    if (!status) status = events_open(&c->events, err);
+    chat = *out = c;
+    return status;
+}
+
+TDM_API void tdm_chat_close(tdm_chat *c)
+{
+    if (!c) return;
+    if (chat == c) chat = NULL;
+    conversation_free(&c->conversation);
+    events_close(c->events);
+    text_free(&c->draft);
+    text_free(&c->queued);
+    free(c);
+}
+
+TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err)
+{
+    (void)c, (void)err;
+    fake.options = *options;
+    return TDM_OK;
+}
+
+TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out)
+{
+    (void)c;
+    *out = fake.options;
+}
+
+/* ---- Chats: talking -------------------------------------------------------------------------------------------- */
+
+static bool is_idle(void)
+{
+    return fake.status.phase == TDM_IDLE;
+}
+
+static tdm_status busy(tdm_error *err)
+{
+    return is_idle() ? TDM_OK : error_set(err, TDM_E_BUSY, "a reply is being written; stop it first");
+}
+
+/* A message has been sent: it is read, its reply is waited for. */
+static void begin(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
+{
+    fake.status.phase = TDM_READING;
+    c->kind = kind;
+    c->enter_ns = enter_ns;
+    c->first_ns = 0;
+    c->reply = 0;
+}
+
+static tdm_turn_kind next_kind(const struct tdm_chat *c)
+{
+    return c->turns ? TDM_WARM : TDM_COLD;
+}
+
+static int add_user(struct tdm_chat *c, const char *text, size_t n)
+{
+    int parent = c->editing ? c->conversation.nodes[c->editing].parent : c->conversation.leaf;
+    c->editing = 0;
+    return conversation_add(&c->conversation, parent, TDM_USER, text, n, NULL);
+}
+
+TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
+{
+    (void)held;
+    text_clear(&c->draft);
+    fake.status.draft_tokens = (uint32_t)(length / 4 + (length > 0));
+    fake.status.draft_read_bytes = 0;
+    return text_append(&c->draft, text, length, err);
+}
+
+TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err)
+{
+    if (length / 4 > (size_t)fake.context)
+        return error_set(err, TDM_E_CONTEXT, "%zu tokens don't fit: %d of %d are free", length / 4,
+                         fake.context - (int)fake.status.context_used, fake.context);
+    text_clear(&c->draft);
+    fake.status.draft_tokens = 0;
+    fake.status.draft_read_bytes = 0;
+    if (!is_idle()) {
+        if (c->queued.n) text_append(&c->queued, "\n", 1, err);
+        text_append(&c->queued, text, length, err);
+        events_post(c->events, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
+        return TDM_OK;
+    }
+    add_user(c, text, length);
+    begin(c, next_kind(c), enter_ns);
+    return TDM_OK;
+}
+
+static void end(struct tdm_chat *c, tdm_finish finish)
+{
+    if (is_idle()) return;
+    tdm_turn_stats s = fake.stats;
+    s.kind = c->kind;
+    s.enter_ns = c->enter_ns;
+    s.first_id_ns = c->first_ns;
+    s.end_ns = clock_ns();
+    s.paced = fake.options.pace_tps > 0;
+    if (c->reply) {
+        c->conversation.nodes[c->reply].finish = finish;
+        c->conversation.nodes[c->reply].stats = s;
+        c->turns++;
+    }
+    fake.status.phase = TDM_IDLE;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = c->reply, .finish = finish, .stats = s});
+    c->reply = 0;
+}
+
+static void send_queued(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
+{
+    if (!c->queued.n) return;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
+    int node = add_user(c, c->queued.bytes, c->queued.n);
+    text_clear(&c->queued);
+    begin(c, kind, enter_ns);
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_TURN, .node = node});
+}
+
+TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
+{
+    end(c, TDM_STOPPED);
+    send_queued(c, TDM_CUT, enter_ns);
+}
+
+TDM_API char *tdm_chat_unqueue(tdm_chat *c)
+{
+    if (!c->queued.n) return NULL;
+    char *text = strndup(c->queued.bytes, c->queued.n);
+    text_clear(&c->queued);
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
+    return text;
+}
+
+TDM_API void tdm_chat_stop(tdm_chat *c)
+{
+    end(c, TDM_STOPPED);
+    send_queued(c, TDM_QUEUED, clock_ns());
+}
+
+void fake_reply(const char *text, size_t n, bool thinking)
+{
+    if (is_idle()) return;
+    if (!chat->reply) {
+        chat->reply = conversation_add(&chat->conversation, chat->conversation.leaf, TDM_ASSISTANT, "", 0, NULL);
+        chat->conversation.nodes[chat->reply].finish = TDM_UNFINISHED;
+        chat->first_ns = clock_ns();
+        events_post(chat->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = chat->reply});
+    }
+    fake.status.phase = thinking ? TDM_THINKING : TDM_ANSWERING;
+    conversation_append(&chat->conversation, chat->reply, thinking, text, n, NULL);
+    events_post(chat->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = chat->reply, .text = text, .length = n,
+                                           .thinking = thinking, .id = 1});
+}
+
+void fake_end(tdm_finish finish)
+{
+    end(chat, finish);
+    send_queued(chat, TDM_QUEUED, clock_ns());
+}
+
+void fake_post(const tdm_event *event)
+{
+    events_post(chat->events, event);
+}
+
+TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
+{
+    if (busy(err)) return TDM_E_BUSY;
+    int leaf = c->conversation.leaf;
+    if (!leaf || c->conversation.nodes[leaf].role != TDM_ASSISTANT)
+        return error_set(err, TDM_E_ARG, "there is no reply to go on with");
+    begin(c, TDM_WARM, clock_ns());
+    c->reply = leaf;
+    c->first_ns = clock_ns();
+    c->conversation.nodes[leaf].finish = TDM_UNFINISHED;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = leaf});
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err)
+{
+    if (busy(err)) return TDM_E_BUSY;
+    int leaf = c->conversation.leaf;
+    if (!leaf) return error_set(err, TDM_E_ARG, "there is no message to answer");
+    if (c->conversation.nodes[leaf].role == TDM_ASSISTANT) c->conversation.leaf = c->conversation.nodes[leaf].parent;
+    begin(c, TDM_WARM, enter_ns);
+    return TDM_OK;
+}
+
+/* ---- Chats: the conversation ------------------------------------------------------------------------------------ */
+
+static tdm_status moved(struct tdm_chat *c, bool done, const char *why, tdm_error *err)
+{
+    if (!done) return error_set(err, TDM_E_NOT_FOUND, "%s", why);
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err)
+{
+    return busy(err) ? TDM_E_BUSY : moved(c, conversation_undo(&c->conversation), "there is nothing to undo", err);
+}
+
+TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err)
+{
+    return busy(err) ? TDM_E_BUSY : moved(c, conversation_redo(&c->conversation), "there is nothing to redo", err);
+}
+
+TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
+{
+    (void)err;
+    c->editing = node;
+    return moved(c, true, "", err);
+}
+
+TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err)
+{
+    conversation_select(&c->conversation, node);
+    return moved(c, true, "", err);
+}
+
+TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t length, tdm_error *err)
+{
+    return conversation_set_system(&c->conversation, text, length, err);
+}
+
+TDM_API void tdm_chat_clear(tdm_chat *c)
+{
+    end(c, TDM_STOPPED);
+    conversation_clear(&c->conversation);
+    text_clear(&c->queued);
+    c->editing = 0;
+    moved(c, true, "", NULL);
+}
+
+TDM_API int tdm_chat_nodes(const tdm_chat *c)
+{
+    return c->conversation.n;
+}
+
+static char *copied(const struct text *t)
+{
+    char *copy = calloc(1, t->n + 1);
+    if (copy && t->n) memcpy(copy, t->bytes, t->n);
+    return copy;
+}
+
+/* While a message is edited the path ends before it. */
+TDM_API int tdm_chat_path(const tdm_chat *c, int *nodes, int room)
+{
+    if (!c->editing) return conversation_path(&c->conversation, nodes, room);
+    struct conversation before = c->conversation;
+    before.leaf = before.nodes[c->editing].parent;
+    return conversation_path(&before, nodes, room);
+}
+
+TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int number, tdm_node *out, tdm_error *err)
+{
+    if (number < 1 || number > c->conversation.n) return error_set(err, TDM_E_NOT_FOUND, "no message %d", number);
+    const struct node *n = &c->conversation.nodes[number];
+    *out = (tdm_node){.node = number, .parent = n->parent, .role = n->role, .finish = n->finish, .time_s = n->time_s,
+                      .text = copied(&n->text), .length = n->text.n,
+                      .thinking = n->thinking.n ? copied(&n->thinking) : NULL,
+                      .thinking_length = n->thinking.n, .stats = n->stats,
+                      .current = conversation_on_path(&c->conversation, number)};
+    conversation_branch(&c->conversation, number, &out->branch, &out->branches);
+    return TDM_OK;
+}
+
+TDM_API void tdm_node_free(tdm_node *node)
+{
+    free(node->text);
+    free(node->thinking);
+}
+
+TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
+                                 int leaf, tdm_error *err)
+{
+    conversation_clear(&c->conversation);
+    tdm_status status = conversation_set_system(&c->conversation, system, system_length, err);
+    for (int i = 0; i < n && !status; i++) {
+        int node = conversation_add(&c->conversation, nodes[i].parent, nodes[i].role, nodes[i].text, nodes[i].length, err);
+        c->conversation.nodes[node].finish = nodes[i].finish;
+        if (nodes[i].thinking)
+            status = conversation_append(&c->conversation, node, true, nodes[i].thinking, nodes[i].thinking_length, err);
+    }
+    c->conversation.leaf = leaf;
+    return moved(c, true, "", err);
+}
+
+TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err)
+{
+    (void)c, (void)path;
+    return error_set(err, TDM_E_UNSUPPORTED, "there is no state");
+}
+
+TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err)
+{
+    return tdm_chat_save_state(c, path, err);
+}
+
+/* ---- Chats: watching -------------------------------------------------------------------------------------------- */
+
+TDM_API int tdm_chat_fd(const tdm_chat *c)
+{
+    return events_fd(c->events);
+}
+
+TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out)
+{
+    return events_take(c->events, out);
+}
+
+TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms)
+{
+    (void)c, (void)timeout_ms;
+    return true;
+}
+
+TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
+{
+    (void)err;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_COLD, .cold = {.pipeline = pipeline, .warm_engine_ms = 7,
+                                                                      .cold_ms = 1870, .warm_tokens = 3,
+                                                                      .cold_tokens = 188, .same_first_token = true}});
+    return TDM_OK;
+}
+
+TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
+{
+    *out = fake.status;
+    out->queued = c->queued.n > 0;
+    out->context_size = (uint32_t)fake.context;
+    if (out->queued) out->mark = TDM_MARK_QUEUED;
+}

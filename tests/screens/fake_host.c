@@ -1,0 +1,239 @@
+#include "tests/screens/fake_host.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ui/decoder.h"
+#include "ui/term.h"
+
+struct host host;
+
+void host_print(const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    for (int done = 0; done < n;) {
+        ssize_t wrote = write(STDOUT_FILENO, text + done, (size_t)(n - done));
+        if (wrote < 0) _exit(5);
+        done += (int)wrote;
+    }
+    if (n >= 0) free(text);
+}
+
+/* ---- The C library's --------------------------------------------------------------------------------------------
+ *
+ * A definition in the program comes before the library's. 2026-11-21 14:00 UTC is when the clock begins. */
+
+enum { BEGINS_S = 1795269600 };
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    if (!host.running) return (int)syscall(SYS_clock_gettime, clock, t);
+    t->tv_sec = host.now_ns / 1000000000 + (clock == CLOCK_REALTIME ? BEGINS_S : 0);
+    t->tv_nsec = host.now_ns % 1000000000;
+    return 0;
+}
+
+time_t time(time_t *out)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    if (out) *out = t.tv_sec;
+    return t.tv_sec;
+}
+
+pid_t getpid(void)
+{
+    return host.running ? 4711 : (pid_t)syscall(SYS_getpid);
+}
+
+int isatty(int fd)
+{
+    (void)fd;
+    return 1;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    static char memory[] = "MemTotal: 33554432 kB\nMemAvailable: 18979225 kB\n";
+    static FILE *(*libc)(const char *, const char *);
+    if (!strcmp(path, "/proc/meminfo")) return fmemopen(memory, sizeof memory - 1, "r");
+    if (!libc) *(void **)&libc = dlsym(RTLD_NEXT, "fopen");
+    return libc(path, mode);
+}
+
+ssize_t read(int fd, void *buffer, size_t n)
+{
+    if (!host.running || fd != STDIN_FILENO) return (ssize_t)syscall(SYS_read, fd, buffer, n);
+    if (n > host.n_typed) n = host.n_typed;
+    memcpy(buffer, host.typed, n);
+    host.typed += n;
+    host.n_typed -= n;
+    return (ssize_t)n;
+}
+
+static int really_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    return (int)syscall(SYS_ppoll, fds, n, ms < 0 ? NULL : &wait, NULL, 0);
+}
+
+/* A loop that wants to be woken at once, again and again while no time passes, would not sleep on a real machine. */
+static void count_spins(void)
+{
+    static int64_t at;
+    static int spins;
+    if (at != host.now_ns) spins = 0;
+    at = host.now_ns;
+    static bool told;
+    if (++spins < 100) return;
+    if (!told) host_print("-- the loop spins\n");
+    told = true;
+    host.now_ns += 1000000;
+}
+
+/* poll(2) under a name of our own: its declaration says that the array is only written. */
+int host_poll(struct pollfd *fds, nfds_t n, int timeout) __asm__("poll");
+
+int host_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+    enum { LOOP = 3, PATIENCE_MS = 20000 }; /* the front end's loop waits for more than that at once, others for less */
+    if (!host.running || n <= LOOP) return really_poll(fds, n, timeout);
+    static bool over;
+    int64_t left_ns = timeout < 0 ? INT64_MAX : INT64_C(1000000) * timeout;
+    for (;;) {
+        int terminal = fds[0].fd;
+        fds[0].fd = -1;
+        int ready = really_poll(fds, n, host.awaits_wake || terminal < 0 ? PATIENCE_MS : 0);
+        fds[0].fd = terminal;
+        host.awaits_wake = false;
+        if (ready > 0) host.was_woken = true;
+        if (ready < 0 && errno != EINTR) return ready;
+        if (ready < 0) continue;
+        if (host.n_typed && terminal == STDIN_FILENO) {
+            fds[0].revents = POLLIN;
+            ready++;
+        }
+        if (ready) return ready;
+        if (left_ns == 0) {
+            if (timeout == 0) count_spins();
+            return 0;
+        }
+        if (host.wait_ns) {
+            int64_t step = host.wait_ns < left_ns ? host.wait_ns : left_ns;
+            host.now_ns += step;
+            host.wait_ns -= step;
+            if (left_ns != INT64_MAX) left_ns -= step;
+        } else if (!host.next()) {
+            if (over) _exit(6); /* it was told to leave and waits */
+            over = true;
+            kill(getpid() == 4711 ? (pid_t)syscall(SYS_getpid) : getpid(), SIGTERM);
+        }
+    }
+}
+
+/* ---- ui/term.h --------------------------------------------------------------------------------------------------- */
+
+struct term {
+    int unused;
+};
+
+struct term *term_open(FILE *out, FILE *in, int colours)
+{
+    static struct term term;
+    (void)out, (void)in, (void)colours;
+    host.canvas = canvas_new(host.rows, host.cols);
+    return host.canvas ? &term : NULL;
+}
+
+void term_close(struct term *term)
+{
+    (void)term;
+    canvas_free(host.canvas);
+    host.canvas = NULL;
+    host_print("-- gives the terminal back\n");
+}
+
+int term_colours(const struct term *term)
+{
+    (void)term;
+    return host.colours;
+}
+
+void term_size(const struct term *term, int *rows, int *cols)
+{
+    (void)term;
+    *rows = host.rows;
+    *cols = host.cols;
+}
+
+void term_present(struct term *term, const struct canvas *canvas, enum view_theme theme)
+{
+    (void)term;
+    if (!canvas_resize(host.canvas, canvas->rows, canvas->cols)) _exit(7);
+    memcpy(host.canvas->cells, canvas->cells, sizeof *canvas->cells * (size_t)canvas->rows * (size_t)canvas->cols);
+    host.canvas->cursor_row = canvas->cursor_row;
+    host.canvas->cursor_col = canvas->cursor_col;
+    host.theme = theme;
+    host.frames++;
+}
+
+const char *term_capability(void *unused, const char *name)
+{
+    (void)unused, (void)name;
+    return NULL;
+}
+
+void term_redraw(struct term *term)
+{
+    (void)term;
+}
+
+void term_set_synchronised(struct term *term, bool on)
+{
+    (void)term, (void)on;
+}
+
+void term_set_mouse(struct term *term, bool mouse, bool wheel_as_keys)
+{
+    (void)term;
+    host_print("-- mouse %s, wheel %s\n", mouse ? "on" : "off", wheel_as_keys ? "as keys" : "off");
+}
+
+void term_write(struct term *term, const char *bytes, size_t n)
+{
+    (void)term;
+    bool modes = !strncmp(bytes, DECODER_MODES_ON, n) || !strncmp(bytes, DECODER_MODES_OFF, n);
+    if (modes || !strncmp(bytes, "\033[?2026$p", n)) return;
+    host_print("-- writes ");
+    for (size_t i = 0; i < n; i++) host_print((unsigned char)bytes[i] < 0x20 ? "^%c" : "%c", bytes[i] < 0x20 ? bytes[i] + 64 : bytes[i]);
+    host_print("\n");
+}
+
+void term_suspend(struct term *term)
+{
+    (void)term;
+    host_print("-- leaves the screen\n");
+}
+
+void term_resume(struct term *term)
+{
+    (void)term;
+    host_print("-- comes back\n");
+}
+
+void term_emergency(void)
+{
+}
