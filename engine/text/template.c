@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/base/fnv.h"
 #include "engine/base/size.h"
 #include "engine/text/unicode.h"
 
@@ -34,9 +35,8 @@ struct template_form template_recognise(struct span text)
 {
     struct template_form form = {TEMPLATE_QWEN35, true, false};
     if (!text.length) return form;
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < text.length; i++) hash = (hash ^ (unsigned char)text.bytes[i]) * 0x100000001B3u;
-    if (hash == BUILTIN_HASH) return (struct template_form){TEMPLATE_BUILTIN, false, false};
+    if (fnv_bytes(FNV_START, text.bytes, text.length) == BUILTIN_HASH)
+        return (struct template_form){TEMPLATE_BUILTIN, false, false};
     form.can_think = memmem(text.bytes, text.length, "enable_thinking", 15);
     form.substituted = !form.can_think || !memmem(text.bytes, text.length, "<|im_start|>", 12);
     return form;
@@ -181,30 +181,44 @@ static void write_thinking(struct rendering *r, struct span thinking)
 /* The stable part of a growing text as it will be rendered: without the white space before it, and ending before any
  * at its end (an incomplete character may become some), which goes if the text ends there. The line break that the
  * template writes before it stays a token of its own, since what remains never begins with white space. */
-static tdm_status stable_part(const struct tokenizer *t, struct span *text, tdm_error *err)
+static tdm_status stable_part(const struct tokenizer *t, struct growing *g, struct span *text, tdm_error *err)
 {
     size_t n = text->length - unicode_incomplete(text->bytes, text->length), length = 0;
     struct span limit = strip((struct span){text->bytes, n});
     if (limit.length) n -= (size_t)(limit.bytes - text->bytes);
-    tdm_status status = limit.length ? tokenizer_stable_prefix(t, limit.bytes, n, limit.length, &length, err) : TDM_OK;
+    tdm_status status = g ? growing_set(g, limit.bytes, limit.length ? n : 0, limit.length, err) : TDM_OK;
+    if (status == TDM_OK && g)
+        status = growing_stable(g, &length, err);
+    else if (status == TDM_OK && limit.length)
+        status = tokenizer_stable_prefix(t, limit.bytes, n, limit.length, &length, err);
     *text = (struct span){limit.bytes, length};
     return status;
 }
 
+/* The text of the last message, if it is kept. Not a closed reply's: white space may stand before that. */
+static struct growing *growing_of(const struct template_options *options, const tdm_message *last)
+{
+    return options->open || last->role != TDM_ASSISTANT ? options->growing : NULL;
+}
+
+/* last: of the prompt. */
 static tdm_status write_message(struct rendering *r, const struct template_options *options, const tdm_message *message,
-                                bool open, bool past, const struct tokenizer *t, struct template_place *place,
+                                bool last, bool past, const struct tokenizer *t, struct template_place *place,
                                 tdm_error *err)
 {
+    bool open = options->open && last;
+    struct growing *g = last ? growing_of(options, message) : NULL;
     struct span text = message_text(message), thinking = {"", 0};
     const char *source = text.bytes;
     tdm_status status = TDM_OK;
     bool block = message->role == TDM_ASSISTANT && !past;
     if (open)
-        status = stable_part(t, &text, err);
+        status = stable_part(t, g, &text, err);
     else if (message->role == TDM_ASSISTANT && options->form.kind == TEMPLATE_QWEN35)
         take_apart(message, &text, &thinking);
     else
         text = strip(text);
+    if (!open && g) status = growing_set(g, text.bytes, text.length, text.length, err);
     if (status) return status;
 
     place->start = r->length;
@@ -252,7 +266,7 @@ static tdm_status render(struct rendering *r, const struct tokenizer *t, const s
     }
     for (size_t i = 0; i < n && !status; i++) {
         struct template_place unused;
-        status = write_message(r, options, &messages[i], options->open && i == n - 1, (ptrdiff_t)i <= query, t,
+        status = write_message(r, options, &messages[i], i == n - 1, (ptrdiff_t)i <= query, t,
                                places ? &places[i] : &unused, err);
     }
     *generation = r->length;
@@ -285,6 +299,21 @@ tdm_status template_render(const struct template_options *options, const tdm_mes
     return TDM_OK;
 }
 
+/* The text between two tokens. Where it is the last message (last not NULL), the ids of its text come from g: before it
+ * stands a line break, which is a token of its own, since the text does not begin with white space. */
+static tdm_status encode_between(const struct rendering *r, const struct tokenizer *t, const struct growing *g,
+                                 const struct template_place *last, size_t begin, size_t end, struct ids *out,
+                                 tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    if (last && last->begin >= begin && last->end <= end && last->end > last->begin) {
+        status = tokenizer_encode(t, r->text + begin, last->begin - begin, 0, begin, out, err);
+        if (!status) status = growing_encode(g, last->end - last->begin, last->begin, out, err);
+        begin = last->end;
+    }
+    return status ? status : tokenizer_encode(t, r->text + begin, end - begin, 0, begin, out, err);
+}
+
 tdm_status template_encode(const struct tokenizer *t, const struct template_options *options,
                            const tdm_message *messages, size_t n, size_t first, struct ids *out,
                            struct template_place *places, tdm_error *err)
@@ -303,14 +332,18 @@ tdm_status template_encode(const struct tokenizer *t, const struct template_opti
     tdm_status status = render(&r, t, options, messages, n, places, &generation, err);
     if (!status) {
         size_t at = first == 0 ? 0 : first < n ? places[first].start : generation;
+        /* The last message's text is a stretch of its own only between two tokens. */
+        const struct growing *g = n ? growing_of(options, &messages[n - 1]) : NULL;
+        bool apart = g && mark_ids[MARK_START] >= 0 && mark_ids[MARK_END] >= 0;
+        const struct template_place *last = apart ? &places[n - 1] : NULL;
         for (size_t i = 0; i < r.mark_count && !status; i++) {
             const struct mark *mark = &r.marks[i];
             if (mark->at < at || mark_ids[mark->kind] < 0) continue;
-            status = tokenizer_encode(t, r.text + at, mark->at - at, 0, at, out, err);
+            status = encode_between(&r, t, g, last, at, mark->at, out, err);
             at = mark->at + strlen(marks[mark->kind]);
             if (!status) status = ids_push(out, mark_ids[mark->kind], at, err);
         }
-        if (!status) status = tokenizer_encode(t, r.text + at, r.length - at, 0, at, out, err);
+        if (!status) status = encode_between(&r, t, g, last, at, r.length, out, err);
         rendering_free(&r);
     }
     free(own);

@@ -21,7 +21,7 @@
 #ifndef TANDEM_TEXT_TEMPLATE_H
 #define TANDEM_TEXT_TEMPLATE_H
 
-#include "engine/text/tokenizer.h"
+#include "engine/text/growing.h"
 
 enum template_kind { TEMPLATE_QWEN35, TEMPLATE_BUILTIN };
 
@@ -38,6 +38,7 @@ struct template_options {
     struct template_form form;
     bool think;      /* TDM_E_REFUSED where the form can't */
     bool generation; /* ends with the opening of the reply */
+    struct growing *growing; /* keeps the ids of the last message's text from call to call (growing.h); or NULL */
     bool open;       /* the last message (user or assistant) is still growing; not with generation. It is rendered up to
                         its stable part (tokenizer_stable_prefix) and not closed; an assistant's text is the answer
                         alone. All assistant messages, it included, are rendered as before a user message to come. */

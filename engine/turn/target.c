@@ -14,6 +14,7 @@ struct key {
 struct target_cache {
     struct template_form form;
     const struct tokenizer *tokenizer;
+    struct growing *growing;      /* the text of the last message: a draft, or a reply that is being written */
     bool separable;               /* <|im_start|> is a token, so a message's ids don't depend on others */
     struct ids ids;               /* of the last target */
     struct key *keys;             /* of the first `closed` messages, whose ids stand at the beginning of `ids` */
@@ -35,6 +36,11 @@ tdm_status target_cache_new(struct target_cache **out, const struct tokenizer *t
     if (!cache) return error_set(err, TDM_E_NOMEM, "no memory for the target");
     cache->form = form;
     cache->tokenizer = tokenizer;
+    tdm_status status = growing_new(&cache->growing, tokenizer, err);
+    if (status) {
+        free(cache);
+        return status;
+    }
     cache->separable = tokenizer_find(tokenizer, "<|im_start|>") >= 0;
     *out = cache;
     return TDM_OK;
@@ -44,6 +50,7 @@ void target_cache_free(struct target_cache *cache)
 {
     if (!cache) return;
     ids_free(&cache->ids);
+    growing_free(cache->growing);
     free(cache->keys);
     free(cache->messages);
     free(cache->places);
@@ -197,7 +204,8 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
 
     bool think = in->resumed ? c->nodes[in->resumed].think : in->think;
     struct template_options options = {.form = cache->form, .think = think && cache->form.can_think,
-                                       .generation = out->complete, .open = !out->complete};
+                                       .generation = out->complete, .open = !out->complete,
+                                       .growing = cache->growing};
     /* The last message is made anew: it may have been open, or an earlier draft. */
     size_t first = cache->separable ? still_cached(cache, keys, n - 1) : 0;
     cache->ids.count = first ? template_count(&cache->ids, cache->places[first].start) : 0;

@@ -427,8 +427,8 @@ static void repeat_reply(struct tdm_chat *c, struct node *node)
     if (node->text.n + node->thinking.n != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
 }
 
-/* The decoder has the state of the whole prompt: makes the reply and draws its first token. A reply that goes on from the
- * decoder's own state may lack its last token there, which is then the first that is decoded. */
+/* The decoder has the state of the whole prompt: makes the reply and draws its first token. A reply that goes on from
+ * the decoder's own state may lack its last token there, which is then the first that is decoded. */
 static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 {
     struct decoder *d = &c->decoder;
@@ -481,8 +481,8 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     chat_retarget(c, clock_ns());
 }
 
-/* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job? Then
- * a reply is continued right there. */
+/* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?
+ * Then a reply is continued right there. */
 static bool decoder_goes_on(const struct tdm_chat *c)
 {
     const struct decoder *d = &c->decoder;

@@ -381,7 +381,8 @@ TEST(changed_settings_cost_what_they_change)
     o.think = !o.think;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     uint32_t changed = spent(c);
-    CHECK(changed > 0 && changed <= (suffix > c->target.n - c->target.draft ? suffix : c->target.n - c->target.draft) + 2);
+    if (suffix < c->target.n - c->target.draft) suffix = c->target.n - c->target.draft;
+    CHECK(changed > 0 && changed <= suffix + 2);
     o.think = !o.think;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     CHECK_INT(0, spent(c));

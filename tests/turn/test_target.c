@@ -401,7 +401,7 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
 
 TEST(the_cache_gives_what_nothing_gives)
 {
-    static char draft[2048];
+    static char draft[6000];
     size_t n = 0;
     struct rig r;
     REQUIRE(rig_open(&r));
