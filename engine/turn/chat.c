@@ -286,7 +286,8 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         if (c->phase == CHAT_IDLE) c->pipeline = options->pipeline;
         if (options->pace_tps == 0) c->decoder.not_before_ns = 0;
         chat_retarget(c, clock_ns());
-        unit_wake(c->machine->units[TDM_DECODE_UNIT]);
+        /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
+        if (c->phase == CHAT_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
     }
     unlock(c);
     if (between) unit_resume(c->machine->units[TDM_PREFILL_UNIT]);

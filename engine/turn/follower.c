@@ -10,6 +10,10 @@
 enum { KEEP_EVERY = 256 };
 /* A dispatch is ended early at the start of an earlier turn only if it keeps at least so many tokens. */
 enum { WORTH_SPLITTING = 16 };
+/* Up to so many tokens a dispatch takes about as long as one token: the time in which the weights are read. */
+enum { SHORT = 8 };
+/* So many tokens are not worth a checkpoint of their own while somebody waits. */
+enum { NEAR = 16 };
 
 tdm_status follower_init(struct follower *f, const struct weights *weights, struct workspace *workspace,
                          struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err)
@@ -115,7 +119,8 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     plan.kind = kind_of(t, plan.from, end);
     /* The draft may change, and the suffix of a prompt certainly will. */
     bool temporary = plan.from > t->history || plan.logits;
-    if (plan.from > 0 && !plan.restore && temporary && plan.n > 0) {
+    bool near = urgent && kept && plan.from - kept->length <= NEAR;
+    if (plan.from > 0 && !plan.restore && temporary && plan.n > 0 && !near) {
         plan.keep_before = true;
         plan.kind_before = plan.logits ? CHECKPOINT_SUFFIX : CHECKPOINT_DISPATCH;
     }
@@ -134,6 +139,7 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     memcpy(f->path, t->ids, end * sizeof *f->path);
     f->length = plan.from;
     f->usable = true;
+    plan.start_ns = clock_ns();
     f->plan = plan;
     atomic_store(&f->cancel, false);
     return true;
@@ -144,6 +150,16 @@ void follower_wanted(struct follower *f, const struct target *t)
     if (!f->plan.active || t->n == 0) return;
     uint32_t end = f->plan.from + f->plan.n;
     if (target_common_prefix(t, f->path, end) < end) atomic_store(&f->cancel, true);
+}
+
+void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns)
+{
+    const struct follower_plan *plan = &f->plan;
+    follower_wanted(f, t);
+    bool kept = plan->keep_before || plan->restore || plan->clear;
+    bool joins = plan->from + plan->n < t->n && t->n - plan->from <= f->dispatch;
+    if (!plan->active || plan->n == 0 || plan->n > SHORT || !kept || !joins) return;
+    if (2 * (now_ns - plan->start_ns) < f->figures.short_ns) atomic_store(&f->cancel, true);
 }
 
 static void keep(struct follower *f, enum checkpoint_kind kind, struct activity *activity)
@@ -197,6 +213,8 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
         if (f->plan.logits && f->plan.n) {
             f->figures.suffixes++;
             f->figures.suffix_ns = took_ns;
+        } else if (f->plan.n && f->plan.n <= SHORT) {
+            f->figures.short_ns = took_ns;
         }
         return;
     }

@@ -26,6 +26,7 @@ struct follower_plan {
     uint32_t from, n;            /* tokens path[from, from + n) */
     bool logits;                 /* of the last one are wanted */
     enum span_kind kind;
+    int64_t start_ns;
 };
 
 struct follower_figures { /* counts of tokens */
@@ -33,6 +34,7 @@ struct follower_figures { /* counts of tokens */
     uint64_t cancelled;      /* dispatches dropped at a layer */
     uint32_t suffixes;       /* dispatches that reached the end of a complete target */
     int64_t suffix_ns;       /* what the last of these took */
+    int64_t short_ns;        /* what the last short dispatch took that was none of these */
 };
 
 struct follower {
@@ -67,6 +69,9 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 
 /* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
 void follower_wanted(struct follower *f, const struct target *t);
+/* Somebody waits for the end of the target from now on. A short dispatch that has hardly begun is given up too, where its
+ * tokens fit into the one that follows: there they cost next to nothing, while it reads all weights for itself. */
+void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns);
 
 /* Carries the plan out. The job's span is made that of the forward pass; restoring and keeping are recorded apart. */
 tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,

@@ -156,6 +156,8 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
             times_of_transfer(&c->stats, &times);
             begin_reply(c, start, c->bridge.size);
         }
+    } else {
+        wake(c); /* a prompt may have waited for this job's end */
     }
     pthread_cond_broadcast(&c->settled);
     pthread_mutex_unlock(&c->lock);
@@ -501,7 +503,7 @@ static void go_on(struct tdm_chat *c)
     if (c->goes_on)
         begin_reply(c, 0, 0);
     else
-        wake(c);
+        unit_wake(unit_of(c, TDM_PREFILL_UNIT));
 }
 
 static void job_decode(void *ctx, struct team *team, struct activity_span *span)
@@ -643,7 +645,10 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     }
     struct follower *f = &c->follower;
     c->goes_on = resumed && pipeline->follows && decoder_goes_on(c);
-    if (!c->goes_on) follower_wanted(f, &c->target);
+    if (!c->goes_on && pipeline->follows)
+        follower_hurry(f, &c->target, clock_ns());
+    else if (!c->goes_on)
+        follower_wanted(f, &c->target);
     uint32_t there = 0;
     if (c->goes_on)
         there = c->decoder.held + c->decoder.running;
@@ -681,7 +686,9 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         hand_over(c);
         return TDM_OK;
     }
-    wake(c);
+    /* The other unit is left asleep: one that asks its source at this moment would keep its cores from the dispatch that
+     * is waited for. */
+    unit_wake(unit_of(c, c->goes_on ? pipeline->decode_unit : pipeline->prompt_unit));
     return TDM_OK;
 }
 
@@ -710,7 +717,7 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
     p->cold = p->active = true;
     atomic_store(&p->cancel, false);
     p->start_ns = clock_ns();
-    wake(c);
+    unit_wake(unit_of(c, pipeline_of(pipeline)->prompt_unit));
     return TDM_OK;
 }
 
