@@ -1,5 +1,6 @@
 #include "src/monitor_json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "src/jsonio.h"
@@ -12,6 +13,8 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_FULL] = "full",
 };
 static const char *const ttft_names[] = {"none", "cold", "warm", "queued", "cut", "head start"};
+static const char *const mark_names[] = {"none", "after reply", "following", "to read", "ready", "queued", "too long", "off"};
+enum { MARKS = sizeof mark_names / sizeof *mark_names };
 
 /* ---- Writing --------------------------------------------------------------------------------------------------- */
 
@@ -46,12 +49,15 @@ static json_object *unit(const struct view_unit *u, bool lanes)
     json_object *o = json_object_new_object();
     jsonio_add_string(o, "name", u->name);
     jsonio_add_string(o, "kind", u->kind);
+    jsonio_add_string(o, "failed", u->failed);
     jsonio_add_real(o, "busy_percent", u->busy);
     jsonio_add_real(o, "lent_percent", u->lent);
     jsonio_add_real(o, "idle_percent", u->idle);
     add_figure(o, "tok_s", &u->tok_s);
     add_figure(o, "gb_s", &u->gb_s);
     add_figure(o, "gflop_s", &u->gflop_s);
+    add_figure(o, "gb_limit_percent", &u->gb_share);
+    add_figure(o, "gflop_peak_percent", &u->gflop_share);
     add_figure(o, "speed_kept_percent", &u->kept);
     if (lanes) add_lanes(o, u);
     return o;
@@ -65,6 +71,8 @@ static json_object *follower(const struct view_follower *f)
     jsonio_add_int(o, "behind", f->behind);
     jsonio_add_int(o, "ahead", f->ahead);
     jsonio_add_int(o, "wasted", f->wasted);
+    jsonio_add_int(o, "phase_read", f->phase_read);
+    jsonio_add_int(o, "phase_total", f->phase_total);
     add_figure(o, "handover_ms", &f->handover_ms);
     jsonio_add_int(o, "checkpoints", f->checkpoints);
     jsonio_add_int(o, "checkpoint_bytes", (int64_t)f->checkpoint_bytes);
@@ -100,6 +108,18 @@ static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
     else json_object_put(enters);
 }
 
+/* What the draft is, not what it says. */
+static json_object *draft(const struct view *view)
+{
+    json_object *o = json_object_new_object();
+    size_t mark = (size_t)view->draft.mark;
+    jsonio_add_string(o, "mark", mark_names[mark < MARKS ? mark : 0]);
+    jsonio_add_int(o, "bytes", (int64_t)view->draft.len);
+    jsonio_add_int(o, "tokens", view->status.draft_tokens);
+    jsonio_add_int(o, "to_read", view->draft.to_read);
+    return o;
+}
+
 json_object *monitor_json_write(const struct view *view, bool lanes)
 {
     const struct view_status *s = &view->status;
@@ -115,6 +135,14 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     jsonio_add_real(o, "pace", s->pace);
     jsonio_add_string(o, "ttft_kind", ttft_names[s->ttft_kind]);
     jsonio_add_real(o, "ttft_ms", s->ttft_ms);
+    jsonio_add_int(o, "read_after_enter", s->read_after_enter);
+    json_object_object_add(o, "just_answered", json_object_new_boolean(s->answered));
+    jsonio_add_int(o, "done_tokens", s->done_tokens);
+    jsonio_add_int(o, "total_tokens", s->total_tokens);
+    jsonio_add_real(o, "seconds_left", s->seconds_left);
+    jsonio_add_int(o, "done_bytes", (int64_t)s->done_bytes);
+    jsonio_add_int(o, "total_bytes", (int64_t)s->total_bytes);
+    json_object_object_add(o, "draft", draft(view));
     jsonio_add_int(o, "context_used", s->ctx_used);
     jsonio_add_int(o, "context_size", s->ctx_size);
     json_object_object_add(o, "prefill", unit(&m->prefill, lanes));
@@ -130,7 +158,11 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     add_figure(o, "temperature_c", &m->temperature_c);
     add_figure(o, "energy_j_per_token", &m->energy_j);
     jsonio_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
-    if (lanes) jsonio_add_int(o, "now_ns", view->now_ns);
+    if (lanes) {
+        jsonio_add_int(o, "now_ns", view->now_ns);
+        jsonio_add_int(o, "turn_start_ns", m->turn_start_ns);
+        jsonio_add_int(o, "turn_end_ns", m->turn_end_ns);
+    }
     return o;
 }
 
@@ -149,11 +181,36 @@ static int whole(json_object *o, const char *key)
     return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int)value;
 }
 
-static struct view_figure figure(json_object *o, const char *key)
+static uint64_t bytes(json_object *o, const char *key)
+{
+    int64_t value = jsonio_int(o, key, 0);
+    return value < 0 ? 0 : (uint64_t)value;
+}
+
+/* A figure that can be calculated with and drawn; 0 for what no machine has. */
+static double real(json_object *o, const char *key)
+{
+    double value = jsonio_real(o, key, 0);
+    return fabs(value) < 1e12 ? value : 0;
+}
+
+static double percent(json_object *o, const char *key)
+{
+    double value = real(o, key);
+    return value < 0 ? 0 : value > 100 ? 100 : value;
+}
+
+static struct view_figure figure(json_object *o, const char *key, const char *why)
 {
     json_object *member;
-    bool valid = json_object_object_get_ex(o, key, &member) && member;
-    return (struct view_figure){.value = jsonio_real(o, key, 0), .valid = valid, .why = "not yet"};
+    bool valid = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &member) && member;
+    return (struct view_figure){.value = real(o, key), .valid = valid, .why = why};
+}
+
+/* A time of the clock, or -1: so far from the ends of its type that sums don't leave it. */
+static int64_t time_of(int64_t value)
+{
+    return value >= 0 && value < INT64_MAX / 4 ? value : -1;
 }
 
 static int64_t number_at(json_object *row, size_t i)
@@ -169,35 +226,49 @@ static size_t newest(json_object *array, size_t room, size_t *n)
     return all - *n;
 }
 
-static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
+static void read_spans(struct view_unit *u, struct view_span *spans, json_object *rows)
 {
-    json_object *rows = jsonio_member(o, "spans", json_type_array), *points = jsonio_member(o, "busy_60s", json_type_array);
-    u->name = jsonio_text(o, "name", NULL);
-    u->kind = jsonio_text(o, "kind", NULL);
-    u->busy = jsonio_real(o, "busy_percent", 0);
-    u->lent = jsonio_real(o, "lent_percent", 0);
-    u->idle = jsonio_real(o, "idle_percent", 0);
-    u->tok_s = figure(o, "tok_s");
-    u->gb_s = figure(o, "gb_s");
-    u->gflop_s = figure(o, "gflop_s");
-    u->kept = figure(o, "speed_kept_percent");
-    u->gb_share = u->gflop_share = (struct view_figure){.why = "the ceilings are not measured"};
     size_t n, first = newest(rows, MONITOR_SPANS, &n);
     for (size_t i = 0; i < n; i++) {
         json_object *row = json_object_array_get_idx(rows, first + i);
         if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3) continue;
-        int64_t kind = number_at(row, 0), start = number_at(row, 1), end = number_at(row, 2);
+        int64_t kind = number_at(row, 0), start = time_of(number_at(row, 1)), end = time_of(number_at(row, 2));
         if (kind < 0 || kind >= VIEW_KINDS || start < 0 || end < start) continue;
         spans[u->n_spans++] = (struct view_span){.start_ns = start, .end_ns = end, .kind = (enum view_kind)kind};
     }
-    first = newest(points, MONITOR_SECONDS, &n);
+    u->spans = spans;
+}
+
+static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
+{
+    json_object *points = jsonio_member(o, "busy_60s", json_type_array);
+    *u = (struct view_unit){
+        .name = jsonio_text(o, "name", NULL),
+        .kind = jsonio_text(o, "kind", NULL),
+        .failed = jsonio_text(o, "failed", NULL),
+        .busy = percent(o, "busy_percent"),
+        .lent = percent(o, "lent_percent"),
+        .idle = percent(o, "idle_percent"),
+        .tok_s = figure(o, "tok_s", "not yet"),
+        .gb_s = figure(o, "gb_s", "not yet"),
+        .gflop_s = figure(o, "gflop_s", "not yet"),
+        .gb_share = figure(o, "gb_limit_percent", "/units measure"),
+        .gflop_share = figure(o, "gflop_peak_percent", "/units measure"),
+        .kept = figure(o, "speed_kept_percent", "not yet"),
+    };
+    read_spans(u, spans, jsonio_member(o, "spans", json_type_array));
+    size_t n, first = newest(points, MONITOR_SECONDS, &n);
     for (size_t i = 0; i < n; i++) {
         int64_t value = number_at(points, first + i);
         history[i] = (uint8_t)(value < 0 ? 0 : value > 100 ? 100 : value);
     }
-    u->spans = spans;
     u->history = history;
     u->n_history = n;
+}
+
+static enum view_ttft_kind ttft_kind(json_object *o, const char *key)
+{
+    return (enum view_ttft_kind)name_of(ttft_names, 6, jsonio_text(o, key, NULL), VIEW_TTFT_NONE);
 }
 
 static void read_turns(struct view_monitor *m, monitor_json_room *room, json_object *o)
@@ -208,8 +279,8 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
         json_object *turn = json_object_array_get_idx(turns, first + i);
         room->turns[i] = (struct view_monitor_turn){
             .number = whole(turn, "number"),
-            .kind = (enum view_ttft_kind)name_of(ttft_names, 6, jsonio_text(turn, "kind", NULL), VIEW_TTFT_NONE),
-            .ttft_ms = jsonio_real(turn, "ttft_ms", 0),
+            .kind = ttft_kind(turn, "kind"),
+            .ttft_ms = real(turn, "ttft_ms"),
         };
     }
     m->turns = room->turns;
@@ -220,7 +291,9 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
         json_object *row = json_object_array_get_idx(enters, first + i);
         if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 2) continue;
         double ms = json_object_get_double(json_object_array_get_idx(row, 1));
-        room->enters[m->n_enters++] = (struct view_enter){number_at(row, 0), ms};
+        int64_t at = time_of(number_at(row, 0));
+        if (at < 0 || !(fabs(ms) < 1e12)) continue;
+        room->enters[m->n_enters++] = (struct view_enter){at, ms};
     }
     m->enters = room->enters;
 }
@@ -228,20 +301,26 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
 static struct view_median read_median(json_object *o, const char *key)
 {
     json_object *m = jsonio_member(o, key, json_type_object);
-    return (struct view_median){jsonio_real(m, "ms", 0), m ? whole(m, "n") : 0};
+    return (struct view_median){real(m, "ms"), m ? whole(m, "n") : 0};
 }
 
-void monitor_json_read(struct view *view, monitor_json_room *room, json_object *o)
+static void read_status(struct view *view, json_object *o)
 {
-    struct view_status *s = &view->status;
-    struct view_monitor *m = &view->monitor;
-    json_object *f = jsonio_member(o, "follower", json_type_object);
-    *s = (struct view_status){
+    json_object *draft = jsonio_member(o, "draft", json_type_object);
+    view->status = (struct view_status){
         .state = (enum view_state)name_of(state_names, VIEW_STATES, jsonio_text(o, "state", NULL), VIEW_IDLE),
-        .ttft_kind = (enum view_ttft_kind)name_of(ttft_names, 6, jsonio_text(o, "ttft_kind", NULL), VIEW_TTFT_NONE),
-        .ttft_ms = jsonio_real(o, "ttft_ms", 0),
-        .tok_s = jsonio_real(o, "tok_s", 0),
-        .pace = jsonio_real(o, "pace", 0),
+        .ttft_kind = ttft_kind(o, "ttft_kind"),
+        .ttft_ms = real(o, "ttft_ms"),
+        .read_after_enter = whole(o, "read_after_enter"),
+        .answered = json_object_get_boolean(jsonio_member(o, "just_answered", json_type_boolean)),
+        .done_tokens = whole(o, "done_tokens"),
+        .total_tokens = whole(o, "total_tokens"),
+        .seconds_left = real(o, "seconds_left"),
+        .done_bytes = bytes(o, "done_bytes"),
+        .total_bytes = bytes(o, "total_bytes"),
+        .draft_tokens = whole(draft, "tokens"),
+        .tok_s = real(o, "tok_s"),
+        .pace = real(o, "pace"),
         .ctx_used = whole(o, "context_used"),
         .ctx_size = whole(o, "context_size"),
         .speculation = jsonio_text(o, "speculation", NULL),
@@ -249,7 +328,20 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
         .model = jsonio_text(o, "model", NULL),
         .session = jsonio_text(o, "session", NULL),
     };
-    m->prefill = m->decode = (struct view_unit){0};
+    /* What it says isn't told; that there is something is all the sentence needs. */
+    view->draft = (struct view_draft){
+        .text = ".",
+        .len = bytes(draft, "bytes") > 0,
+        .mark = (enum view_mark)name_of(mark_names, MARKS, jsonio_text(draft, "mark", NULL), VIEW_MARK_NONE),
+        .to_read = whole(draft, "to_read"),
+    };
+}
+
+void monitor_json_read(struct view *view, monitor_json_room *room, json_object *o)
+{
+    struct view_monitor *m = &view->monitor;
+    json_object *f = jsonio_member(o, "follower", json_type_object);
+    read_status(view, o);
     read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", json_type_object));
     read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", json_type_object));
     m->follower = (struct view_follower){
@@ -258,20 +350,24 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
         .behind = whole(f, "behind"),
         .ahead = whole(f, "ahead"),
         .wasted = whole(f, "wasted"),
-        .handover_ms = figure(f, "handover_ms"),
+        .phase_read = whole(f, "phase_read"),
+        .phase_total = whole(f, "phase_total"),
+        .handover_ms = figure(f, "handover_ms", "not yet"),
         .checkpoints = whole(f, "checkpoints"),
-        .checkpoint_bytes = (uint64_t)jsonio_int(f, "checkpoint_bytes", 0),
-        .checkpoint_budget = (uint64_t)jsonio_int(f, "checkpoint_budget", 0),
+        .checkpoint_bytes = bytes(f, "checkpoint_bytes"),
+        .checkpoint_budget = bytes(f, "checkpoint_budget"),
     };
     read_turns(m, room, o);
     m->warm = read_median(o, "warm_median");
     m->cold = read_median(o, "cold_median");
-    m->weights_gib = jsonio_real(o, "weights_gib", 0);
-    m->states_gib = jsonio_real(o, "states_gib", 0);
-    m->free_gib = jsonio_real(o, "free_gib", 0);
-    m->power_w = figure(o, "power_w");
-    m->power_w.why = jsonio_text(o, "power_reason", NULL);
-    m->temperature_c = figure(o, "temperature_c");
-    m->energy_j = figure(o, "energy_j_per_token");
+    m->weights_gib = real(o, "weights_gib");
+    m->states_gib = real(o, "states_gib");
+    m->free_gib = real(o, "free_gib");
+    m->power_w = figure(o, "power_w", jsonio_text(o, "power_reason", NULL));
+    m->temperature_c = figure(o, "temperature_c", NULL);
+    m->energy_j = figure(o, "energy_j_per_token", NULL);
     m->pid = whole(o, "pid");
+    int64_t start = time_of(jsonio_int(o, "turn_start_ns", 0)), end = time_of(jsonio_int(o, "turn_end_ns", 0));
+    m->turn_start_ns = start > 0 && end >= start ? start : 0;
+    m->turn_end_ns = m->turn_start_ns ? end : 0;
 }

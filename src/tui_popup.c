@@ -100,15 +100,19 @@ void tui_popup_keys(tui *t)
 {
     static const char *const names[] = {[KEYS_CHAT] = "in the input", [KEYS_BROWSE] = "in browse mode (^X b)",
                                         [KEYS_MONITOR] = "in the full-screen monitor"};
+    static const enum key_context usual[] = {KEYS_CHAT, KEYS_BROWSE, KEYS_MONITOR},
+                                  monitor[] = {KEYS_MONITOR, KEYS_CHAT, KEYS_BROWSE};
+    const enum key_context *order = tui_keys_drawn_form(t) == VIEW_FORM_FULL ? monitor : usual; /* whose keys these are */
     size_t n;
     const struct key_row *rows = keys_table(&n);
     open_popup(t, TUI_POPUP_PAGE, "keys");
-    for (size_t i = 0; i < n; i++) {
-        if (!i || rows[i].context != rows[i - 1].context) {
-            if (i) add(t, "", "", 0, NULL);
-            add(t, "", names[rows[i].context], strlen(names[rows[i].context]), NULL);
-        }
-        add(t, rows[i].shown, rows[i].help, strlen(rows[i].help), t->canvas->cols >= 110 ? rows[i].command : NULL);
+    for (int c = 0; c < 3; c++) {
+        if (c) add(t, "", "", 0, NULL);
+        add(t, "", names[order[c]], strlen(names[order[c]]), NULL);
+        for (size_t i = 0; i < n; i++)
+            if (rows[i].context == order[c])
+                add(t, rows[i].shown, rows[i].help, strlen(rows[i].help),
+                    t->canvas->cols >= 110 ? rows[i].command : NULL);
     }
 }
 

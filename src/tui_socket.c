@@ -20,11 +20,25 @@ bool tui_socket_folder(char *out, size_t room)
     return n > 0 && (size_t)n < room;
 }
 
+bool tui_socket_folder_is_safe(const char *folder)
+{
+    struct stat st;
+    return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+bool tui_socket_same_user(int fd)
+{
+    struct ucred who;
+    socklen_t n = sizeof who;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid();
+}
+
 void tui_socket_open(tui_socket *s)
 {
     char folder[sizeof s->address.sun_path - 24];
     *s = (tui_socket){.listening = -1, .address.sun_family = AF_UNIX};
     if (!tui_socket_folder(folder, sizeof folder) || files_make_folder(folder, NULL)) return;
+    if (!tui_socket_folder_is_safe(folder)) return;
     snprintf(s->address.sun_path, sizeof s->address.sun_path, "%s/%d.sock", folder, (int)getpid());
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return;
@@ -50,7 +64,7 @@ void tui_socket_accept(tui_socket *s, int64_t now_ns)
 {
     int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
-    if (s->n == TUI_SOCKET_CLIENTS) {
+    if (s->n == TUI_SOCKET_CLIENTS || !tui_socket_same_user(fd)) {
         close(fd);
         return;
     }

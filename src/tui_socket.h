@@ -26,6 +26,10 @@ typedef struct {
 
 /* The folder of the sockets, or false: there is no XDG_RUNTIME_DIR. */
 bool tui_socket_folder(char *out, size_t room);
+/* Whether the folder is ours, and nobody else can put a socket there. */
+bool tui_socket_folder_is_safe(const char *folder);
+/* Whether the process at the other end is the same user's. */
+bool tui_socket_same_user(int fd);
 
 void tui_socket_open(tui_socket *s);
 void tui_socket_close(tui_socket *s);

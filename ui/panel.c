@@ -341,7 +341,10 @@ static void title(struct pen *p)
     if (s->model) snprintf(name, sizeof name, "  %s", s->model);
     int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "tandem %d%s  pipeline %s", p->m->pid, name,
                             s->pipeline ? s->pipeline : "tandem");
-    if (s->session) canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  %s", s->session);
+    if (p->m->silent_s > 0)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_WARN, "  no news for %.0f s", p->m->silent_s);
+    else if (s->session)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  %s", s->session);
     p->row++;
     p->rows--;
     col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "%s  ", state_word(text, p->view));

@@ -248,6 +248,7 @@ struct view_monitor {
     bool legend;     /* explain the letters (the first three turns) */
     unsigned hidden; /* full form: bit n hides panel n + 1 */
     int pid;
+    double silent_s; /* `tandem monitor`: so long nothing has come from the program that it shows; 0: it tells */
 };
 
 /* ---- Popups --------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,159 @@
+/* What a conversation tells through its socket: the schema that scripts rely on, the way back into a view, and whatever
+ * else may come through it. */
+#include "tests/check.h"
+#include "tests/ui/golden.h"
+
+#include "src/jsonio.h"
+#include "src/monitor_json.h"
+#include "src/monitor_stream.h"
+#include "ui/screen.h"
+
+static const char units_members[] = "name:s kind:s failed:n busy_percent:r lent_percent:r idle_percent:r tok_s:r gb_s:? "
+                                    "gflop_s:? gb_limit_percent:? gflop_peak_percent:? speed_kept_percent:?";
+static const struct {
+    const char *object, *members; /* name:type, as documented for scripts: s text, i whole, r number, b, o, a, n null, ? any */
+} schema[] = {
+    {"", "pid:i state:s model:s session:n pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_ms:r read_after_enter:i "
+         "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
+         "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
+         "free_gib:r power_w:n temperature_c:n energy_j_per_token:n power_reason:s"},
+    {"draft", "mark:s bytes:i tokens:i to_read:i"},
+    {"prefill", units_members},
+    {"decode", units_members},
+    {"follower", "target:i read:i behind:i ahead:i wasted:i phase_read:i phase_total:i handover_ms:r checkpoints:i "
+                 "checkpoint_bytes:i checkpoint_budget:i"},
+    {"warm_median", "ms:r n:i"},
+};
+
+static bool is_of_type(json_object *o, char type)
+{
+    switch (type) {
+    case 's': return json_object_is_type(o, json_type_string);
+    case 'i': return json_object_is_type(o, json_type_int);
+    case 'r': return json_object_is_type(o, json_type_double) || json_object_is_type(o, json_type_int);
+    case 'b': return json_object_is_type(o, json_type_boolean);
+    case 'o': return json_object_is_type(o, json_type_object);
+    case 'a': return json_object_is_type(o, json_type_array);
+    case 'n': return o == NULL;
+    default: return true;
+    }
+}
+
+TEST(the_schema)
+{
+    struct sample s;
+    sample_init(&s);
+    json_object *o = monitor_json_write(&s.view, false);
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) {
+        json_object *at = schema[i].object[0] ? jsonio_member(o, schema[i].object, json_type_object) : o, *member;
+        char members[1000], *rest = members;
+        int n = 0;
+        snprintf(members, sizeof members, "%s", schema[i].members);
+        for (char *each; (each = strsep(&rest, " ")); n++) {
+            char *type = strchr(each, ':');
+            *type++ = 0;
+            if (!json_object_object_get_ex(at, each, &member)) CHECK_FAIL("%s.%s is absent", schema[i].object, each);
+            else if (!is_of_type(member, *type)) CHECK_FAIL("%s.%s is of another type", schema[i].object, each);
+        }
+        CHECK_INT(n, json_object_object_length(at)); /* and nothing that is not told here */
+    }
+    CHECK(!strchr(jsonio_line(o), '\n'));
+    CHECK(!strstr(jsonio_line(o), "and how much memory")); /* the draft itself stays here */
+    json_object_put(o);
+    s.view.status.session = "a name";
+    s.view.status.private_session = true;
+    o = monitor_json_write(&s.view, true);
+    CHECK(!strstr(jsonio_line(o), "a name"));
+    json_object_put(o);
+}
+
+TEST(what_is_read_draws_the_same_picture)
+{
+    static struct sample s;
+    static monitor_json_room room;
+    sample_init(&s);
+    struct view other = {.options = s.view.options, .now_ns = s.view.now_ns};
+    s.view.monitor.turn_start_ns = s.view.now_ns - 5000000000;
+    s.view.monitor.turn_end_ns = s.view.now_ns;
+    s.view.monitor.power_remedy = NULL;
+    json_object *o = monitor_json_write(&s.view, true);
+    monitor_json_read(&other, &room, o);
+    other.monitor.form = s.view.monitor.form = VIEW_FORM_FULL;
+    for (int turn = 0; turn < 2; turn++) {
+        struct screen *a = screen_new(), *b = screen_new();
+        struct canvas *mine = canvas_new(40, 120), *its = canvas_new(40, 120);
+        other.monitor.turn_view = s.view.monitor.turn_view = turn;
+        screen_draw(a, &s.view, mine);
+        screen_draw(b, &other, its);
+        char *expected = canvas_dump(mine), *found = canvas_dump(its);
+        CHECK_STR(expected, found);
+        free(expected);
+        free(found);
+        canvas_free(mine);
+        canvas_free(its);
+        screen_free(a);
+        screen_free(b);
+    }
+    json_object_put(o);
+}
+
+TEST(nonsense_is_left_out)
+{
+    static monitor_json_room room;
+    static const char *const lines[] = {
+        "{}",
+        "{\"prefill\":[],\"decode\":7,\"follower\":\"x\",\"turns\":{},\"enters\":[1,[2],[3,\"x\"]],\"draft\":[]}",
+        "{\"prefill\":{\"spans\":[[0,5,1],[99,1,2],[-1,1,2],[0,-5,9],[0,1,9223372036854775807],1,[]],\"busy_60s\":[-1,300,\"x\"],"
+        "\"busy_percent\":1e300},\"context_used\":-4,\"context_size\":99999999999,\"ttft_ms\":1e999,\"turn_start_ns\":-9,"
+        "\"turns\":[1,{\"number\":-1,\"kind\":\"lukewarm\"}],\"state\":\"dancing\"}",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct view v = {0};
+        json_object *o;
+        REQUIRE(jsonio_parse(&o, "line", lines[i], strlen(lines[i]), NULL) == TDM_OK);
+        monitor_json_read(&v, &room, o);
+        CHECK_INT(0, v.monitor.prefill.n_spans);
+        CHECK(v.monitor.prefill.busy >= 0 && v.monitor.prefill.busy <= 100);
+        CHECK_INT(VIEW_IDLE, v.status.state);
+        CHECK(v.status.ctx_used == 0 && v.monitor.turn_start_ns == 0);
+        json_object_put(o);
+    }
+}
+
+TEST(lines_from_a_stream)
+{
+    monitor_stream s = {0};
+    json_object *o;
+    tdm_error err;
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && !o);
+    static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
+    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(monitor_stream_feed(&s, bytes + i, 1, &err) == TDM_OK);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
+    json_object_put(o);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
+    json_object_put(o);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
+    CHECK(monitor_stream_feed(&s, ":3}\n", 4, &err) == TDM_OK);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
+    json_object_put(o);
+    CHECK(monitor_stream_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_E_FORMAT && !o);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_E_FORMAT && !o);
+    CHECK_STR("the monitor's line: expected an object", err.text);
+    monitor_stream_free(&s);
+}
+
+TEST(a_line_without_end_is_refused)
+{
+    static char many[65536];
+    monitor_stream s = {0};
+    tdm_error err;
+    size_t fed = 0;
+    memset(many, ' ', sizeof many);
+    while (monitor_stream_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= MONITOR_LONGEST_LINE);
+    CHECK_INT(MONITOR_LONGEST_LINE, fed);
+    monitor_stream_free(&s);
+}
+
+TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(nonsense_is_left_out), T(lines_from_a_stream),
+          T(a_line_without_end_is_refused))
