@@ -66,7 +66,7 @@ bool bench_again(bench *b, int round)
 
 bool bench_fits(const bench *b)
 {
-    return !b->until_ns || clock_ns() - b->start_ns <= (b->until_ns - b->start_ns) / BENCH_LEAST_RUNS;
+    return !b->until_ns || clock_ns() - b->start_ns <= (b->until_ns - b->start_ns) / (BENCH_LEAST_RUNS + 1);
 }
 
 void bench_left_out(bench_table *t, const char *format, ...)
@@ -192,17 +192,17 @@ static const struct suite {
     bool no_model;
 } suites[] = {
     {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns,
-     bench_turns_conclude, 6, false},
+     bench_turns_conclude, 5, false},
     {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false},
-    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 2, false},
+    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false},
     {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, NULL, 1, false},
-    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 3, false},
-    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 1, false},
-    {"handover", "what moving a state costs, by its length", bench_handover, NULL, 1, false},
+    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false},
+    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 0.5, false},
+    {"handover", "what moving a state costs, by its length", bench_handover, NULL, 0.5, false},
     {"crossover", "the prompt length from which the other unit prefills faster", bench_crossover,
-     bench_crossover_conclude, 1, false},
-    {"power", "watts and joules", bench_power, NULL, 1, false},
-    {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 2, false},
+     bench_crossover_conclude, 0.5, false},
+    {"power", "watts and joules", bench_power, NULL, 0.5, false},
+    {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false},
     {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true},
 };
 enum { SUITES = sizeof suites / sizeof *suites, TURNS_SUITE = 0, GLYPH_SUITE = SUITES - 2 };

@@ -66,6 +66,25 @@ static double put_title(FILE *out, const char *title)
     return title[n] ? 78 : 61;
 }
 
+/* "133 prompt tokens, batch", "decode alone, lending on": what the row is about. */
+static void row_label(const bench_table *t, int row, char *out, size_t room)
+{
+    out[0] = 0;
+    for (int p = 0; p < t->n_parameters; p++) {
+        const char *value = t->rows[row].parameter[p], *name = t->parameter[p].name, *comma = out[0] ? ", " : "";
+        size_t n = strlen(out);
+        if (!strcmp(value, "-")) continue; /* does not apply */
+        if (strspn(value, "0123456789") == strlen(value))
+            snprintf(out + n, room - n, "%s%s %s", comma, value, name);
+        else if (!strcmp(value, "on") || !strcmp(value, "off") || (value[0] >= '0' && value[0] <= '9'))
+            snprintf(out + n, room - n, "%s%s %s", comma, name, value);
+        else
+            snprintf(out + n, room - n, "%s%s", comma, value);
+    }
+    for (char *u = out; *u; u++)
+        if (*u == '_') *u = ' ';
+}
+
 char *bench_svg_table(const bench_table *t)
 {
     double low = INFINITY, high = 0;
@@ -96,15 +115,8 @@ char *bench_svg_table(const bench_table *t)
     for (int r = 0; r < t->n_rows; r++) {
         bench_summary s = bench_table_cell(t, r, 0);
         if (!s.n || s.median <= 0) continue;
-        char label[200] = "", number[32];
-        for (int p = 0; p < t->n_parameters; p++) {
-            size_t n = strlen(label);
-            bool whole = strspn(t->rows[r].parameter[p], "0123456789") == strlen(t->rows[r].parameter[p]);
-            snprintf(label + n, sizeof label - n, "%s%s%s%s", p ? ", " : "", t->rows[r].parameter[p], whole ? " " : "",
-                     whole ? t->parameter[p].name : "");
-        }
-        for (char *u = label; *u; u++)
-            if (*u == '_') *u = ' ';
+        char label[200], number[32];
+        row_label(t, r, label, sizeof label);
         put_at(out, LEFT - 10, y + 18, "", "end", label);
         fprintf(out, "<rect class=\"b\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n", LEFT, y + 5,
                 X(s.median) - LEFT, BAR);

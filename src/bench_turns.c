@@ -20,7 +20,7 @@ enum {
     WARM_TURNS = 30,
     OTHER_TURNS = 6,
     BUDGET_WORDS = 12, /* typed live within a budget */
-    QUICK_WORDS = 4,
+    QUICK_WORDS = 2,
     MOST_SPANS = 8192,
 };
 #define CPS 30.0
@@ -48,6 +48,7 @@ struct typing {
 };
 
 struct played {
+    int64_t began_ns; /* the chat was opened */
     tdm_turn_stats stats[MOST_TURNS];
     size_t typed[MOST_TURNS];       /* characters */
     int64_t last_key_ns[MOST_TURNS]; /* 0: nothing was typed live */
@@ -154,7 +155,7 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     o.speculation = v->level;
     o.max_tokens = reply_tokens(b);
     bench_talk talk;
-    int64_t start = clock_ns();
+    out->began_ns = clock_ns();
     tdm_status status = bench_talk_open(&talk, b->model, machine, &o, (uint64_t)seed, err);
     for (int turn = 0; turn < typing->turns && !status; turn++) {
         char *text = NULL;
@@ -174,7 +175,7 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     }
     if (!status && n != 2 * typing->turns)
         status = error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
-    if (!status) status = add_spans(machine, start, typing->turns, out, err);
+    if (!status) status = add_spans(machine, out->began_ns, typing->turns, out, err);
     bench_talk_close(&talk);
     return status;
 }
@@ -231,9 +232,8 @@ void bench_turns_conclude(bench_table *t)
 
 static void keep_timeline(bench *b, tdm_machine *machine, const struct played *p)
 {
-    int64_t from = p->stats[0].enter_ns - 200000000;
     if (b->n_timelines == (int)(sizeof b->timelines / sizeof *b->timelines)) return;
-    char *text = bench_svg_timeline(machine, from, p->stats, TURNS, b->model_name);
+    char *text = bench_svg_timeline(machine, p->began_ns, p->stats, TURNS, b->model_name);
     if (!text) return;
     snprintf(b->timeline_names[b->n_timelines], sizeof b->timeline_names[0], "%s", b->model_name);
     b->timelines[b->n_timelines++] = text;
