@@ -331,7 +331,8 @@ static tdm_status measure(bench *b, const bool chosen[SUITES], double budget, td
         shares += suites[s].share * (suites[s].no_model ? 1 : n_models);
         *(suites[s].no_model ? &without : &with) = true;
     }
-    if (!b->in_full) b->all_until_ns = b->began_ns + (int64_t)(1e9 * budget);
+    /* Some margin, since the last round of a row may take longer than the one before. */
+    if (!b->in_full) b->all_until_ns = b->began_ns + (int64_t)(0.92e9 * budget);
     tdm_status status = bench_prompt_open(&b->prompt, err);
     interrupt_catch();
     for (int m = 0; with && m < n_models && !status; m++) status = run_model(b, models[m], chosen, &shares, err);

@@ -184,8 +184,10 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
                 if (round == 0 && dropped[l][p]) bench_left_out(t, "%d tokens, %s", lengths[l], name);
                 if (dropped[l][p]) continue;
                 bench_step(b, "%d tokens, %s", lengths[l], name);
+                if (round == 0 && l == 0) /* warms up */
+                    status = cold_turn(b, machine, pipeline, p < PIPELINES ? NULL : wider, lengths[l], 1, &turn, err);
                 peak_memory();
-                status = cold_turn(b, machine, pipeline, p < PIPELINES ? NULL : wider, lengths[l],
+                if (!status) status = cold_turn(b, machine, pipeline, p < PIPELINES ? NULL : wider, lengths[l],
                                    round < LONG ? reply : 1, &turn, err);
                 if (status) break;
                 int row = bench_table_row(t, "%d|%s", lengths[l], name);

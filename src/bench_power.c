@@ -14,6 +14,7 @@
 /* A package's power is a mean over a quarter of a second (engine/unit/sensors.h): reading faster tells nothing new. */
 enum { SAMPLE_US = 250000, DECODE_ROOM = 64 };
 #define PHASE_S 2.0
+#define QUICK_PHASE_S 0.6
 
 /* Reads the sensors while others work. */
 struct sampler {
@@ -70,7 +71,7 @@ static tdm_status one_phase(enum phase phase, bench_loop *prefill, bench_loop *d
     *tokens = 0;
     if (pthread_create(&thread, NULL, sampler_run, s)) return error_set(err, TDM_E_NOMEM, "bench: no thread");
     if (phase == REST)
-        usleep((useconds_t)(1e6 * PHASE_S));
+        usleep((useconds_t)(1e6 * decode->at_most_s));
     else
         status = bench_loop_run(phase == PREFILL ? prefill : decode, phase == BOTH ? prefill : NULL, &tps, &other_tps, err);
     atomic_store(&s->stop, true);
@@ -104,7 +105,8 @@ tdm_status bench_power(bench *b, tdm_error *err)
     }
     tdm_machine *machine = NULL;
     tdm_ids ids = {0};
-    bench_loop prefill = {.at_most_s = PHASE_S}, decode = {.decodes = true, .room = DECODE_ROOM, .at_most_s = PHASE_S};
+    double seconds = b->quick ? QUICK_PHASE_S : PHASE_S;
+    bench_loop prefill = {.at_most_s = seconds}, decode = {.decodes = true, .room = DECODE_ROOM, .at_most_s = seconds};
     int context = BENCH_LOOP_PROMPT + DECODE_ROOM;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
     if (!status) status = bench_prompt_ids(&b->prompt, b->model, 0, BENCH_LOOP_PROMPT, &ids, err);
