@@ -183,7 +183,7 @@ int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const 
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-/* In the order in which they run; share: of the budget, by weight; the last ones measure no model. */
+/* In the order in which they run, the long ones late but for the one that the program is about; share: of the budget, by weight; the last ones measure no model. */
 static const struct suite {
     const char *name, *what;
     bench_suite_fn *run;
@@ -193,15 +193,15 @@ static const struct suite {
 } suites[] = {
     {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns,
      bench_turns_conclude, 5, false},
-    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false},
-    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false},
     {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, NULL, 1, false},
-    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false},
     {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 0.5, false},
     {"handover", "what moving a state costs, by its length", bench_handover, NULL, 0.5, false},
     {"crossover", "the prompt length from which the other unit prefills faster", bench_crossover,
      bench_crossover_conclude, 0.5, false},
     {"power", "watts and joules", bench_power, NULL, 0.5, false},
+    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false},
+    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false},
+    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false},
     {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true},
 };
