@@ -18,7 +18,7 @@ enum {
     AMX_TOKENS = 16, /* rows of a tile */
     AMX_LEAST = 6,   /* tokens for which the matrix unit is worth its stores and loads */
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
-    AMX_AHEAD = 4096, /* bytes of a stream of bfloat16 weights that are fetched ahead */
+    AMX_AHEAD = 8192, /* bytes of a stream of bfloat16 weights that are fetched ahead */
 };
 
 #define amx_written() __asm__ volatile("" ::: "memory")
@@ -58,7 +58,7 @@ static ALWAYS_INLINE uint32_t amx_most(uint32_t tokens)
 
 /* ---- Quantised weights ------------------------------------------------------------------------------------------ */
 
-typedef int32_t amx_sums[AMX_SUBS][AMX_TOKENS][HALF_ROWS];
+typedef int32_t amx_sums[AMX_SUBS][AMX_TOKENS][HALF_ROWS] __attribute__((aligned(64)));
 
 /* Instances are for `most` tokens, a multiple of four. A piece fills the tiles or has one token less, so that up to four
  * of them may be none: what is computed for these is dropped. */
@@ -100,7 +100,8 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
     _tile_loadd(5, low + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                   \
     _tile_dpbssd(LOW, X, 5);                                                                                            \
     _tile_loadd(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                  \
-    _tile_dpbssd(HIGH, X, 6)
+    _tile_dpbssd(HIGH, X, 6);                                                                                           \
+    for (uint32_t line = 0; line < next.lines; line++, next.at += 64) prefetch(next.at, false)
 
 /* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32. While the matrix unit makes the sums
  * of 128 columns, those of the 128 before are scaled. minima and most (4, 8, 12 or 16) are constants after inlining. */
@@ -151,7 +152,6 @@ static ALWAYS_INLINE void amx_piece_32(const struct expanded *const *e, uint32_t
         if (more) _tile_stored(0, now[0][2], 64);
         AMX_ADD(1, 2);
         if (more) _tile_stored(1, now[1][2], 64);
-        for (uint32_t i = 0; more && i < next.lines * AMX_SUBS; i++, next.at += 64) prefetch(next.at);
         AMX_ADD(1, 3);
         if (more) {
             _tile_stored(2, now[0][3], 64);
@@ -193,14 +193,15 @@ static ALWAYS_INLINE void amx_piece_16(const struct expanded *e, uint32_t blocks
         _tile_dpbssd(C, X, W);                                                                                          \
     }
         AMX_SUM(0, 0, 4, 5)
+        for (uint32_t line = 0; more && line < next.lines; line++, next.at += 64) prefetch(next.at, false);
         AMX_SUM(1, 1, 7, 6)
         AMX_ADD(0);
         if (more) _tile_stored(0, now[0], 64);
         AMX_SUM(2, 2, 4, 5)
+        for (uint32_t line = 0; more && line < next.lines; line++, next.at += 64) prefetch(next.at, false);
         AMX_ADD(1);
         if (more) _tile_stored(1, now[1], 64);
         AMX_SUM(3, 3, 7, 6)
-        for (uint32_t line = 0; more && line < next.lines * AMX_SUBS / TURNS; line++, next.at += 64) prefetch(next.at);
         AMX_ADD(2);
         if (more) _tile_stored(2, now[2], 64);
         AMX_ADD(3);
@@ -246,7 +247,7 @@ AMX_GROUP(amx_group_16_min, 16, true)
 
 /* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
 static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                             float *acc)
+                             struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
@@ -263,7 +264,7 @@ static void amx_int8_product(const struct matrix *m, const struct panel *p, uint
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = {packed + 2 * (quants + scales), (uint32_t)((quants + scales) / 32 / (blocks * pieces)) + 1};
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, EXPAND_SIGNED, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, EXPAND_SIGNED, &high);
         amx_written();
@@ -306,7 +307,7 @@ static ALWAYS_INLINE void amx_bf16_pieces(const uint32_t *w, uint32_t steps, con
             _tile_dpbf16ps(3, 7, 6);
         }
         UNROLL for (uint32_t line = 0; line < AMX_BF16_STEP / 16; line++)
-            prefetch((const char *)(at + 16 * line) + AMX_AHEAD);
+            prefetch((const char *)(at + 16 * line) + AMX_AHEAD, !two);
     }
     _tile_stored(0, acc, TILE_ROWS * sizeof *acc);
     _tile_stored(1, acc + HALF_ROWS, TILE_ROWS * sizeof *acc);
@@ -318,8 +319,9 @@ static ALWAYS_INLINE void amx_bf16_pieces(const uint32_t *w, uint32_t steps, con
 
 /* As amx_int8_product. Pieces all have `most` tokens; the last ones may overlap, and give the same sums twice. */
 static void amx_bf16_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                             float *acc)
+                             struct stream *stream, float *acc)
 {
+    (void)stream;
     const uint32_t *w = (const uint32_t *)((const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols));
     size_t ldx = bf16_stride(p->cols);
     const uint16_t *x = (const uint16_t *)p->data + t0 * ldx;

@@ -27,7 +27,7 @@ static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, 
                     UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
                 }
                 if (tokens == 1)
-                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) prefetch(w16 + 2 * v * LANES + AHEAD / 2);
+                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) prefetch(w16 + 2 * v * LANES + AHEAD / 2, true);
             }
     for (; c < n; c++, w32 += TILE_ROWS, w16 += TILE_ROWS) {
         vf row[FLOAT_VECTORS];
@@ -36,7 +36,8 @@ static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, 
                      : type == TYPE_F16 ? vf_load_f16(w16 + v * LANES)
                                         : vf_load_bf16_pair(w16 + 2 * v * LANES, 0); /* an odd last column */
             if (tokens == 1 && type != TYPE_BF16)
-                prefetch(type == TYPE_F32 ? (const char *)(w32 + v * LANES) + AHEAD : (const char *)(w16 + v * LANES) + AHEAD);
+                prefetch(type == TYPE_F32 ? (const char *)(w32 + v * LANES) + AHEAD : (const char *)(w16 + v * LANES) + AHEAD,
+                         true);
         }
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
             vf by = vf_set(x[t * ldx + c]);
@@ -102,8 +103,9 @@ static ALWAYS_INLINE size_t float_stride(uint32_t cols)
 }
 
 static void float_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                               float *acc)
+                               struct stream *stream, float *acc)
 {
+    (void)stream; /* each column fetches its own, AHEAD */
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     size_t ldx = float_stride(p->cols);
     const float *x = (const float *)p->data + t0 * ldx;
@@ -124,8 +126,10 @@ static void float_tile_product(const struct matrix *m, const struct panel *p, ui
 
 /* The same for quantised weights, widened exactly: the reference set. */
 static __attribute__((unused)) void float_quants_product(const struct matrix *m, const struct panel *p, uint32_t tile,
-                                                         uint32_t t0, uint32_t tokens, float *acc)
+                                                         uint32_t t0, uint32_t tokens, struct stream *stream,
+                                                         float *acc)
 {
+    (void)stream;
     const struct layout *l = &layouts[m->type];
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     size_t ldx = float_stride(p->cols);

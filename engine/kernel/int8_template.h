@@ -51,11 +51,31 @@ static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_
     }
 }
 
-/* The group after this one: each block fetches some of its lines, so that it is at hand when its turn comes. */
+/* The weights of a product on their way from memory: while a group is in use, each of its blocks fetches some lines of
+ * what comes STREAM_AHEAD bytes later. next: the first that isn't fetched yet; end: of the rows asked for. */
+struct stream {
+    const uint8_t *next, *end;
+};
+
+/* What one block fetches. */
 struct ahead {
     const uint8_t *at;
     uint32_t lines;
 };
+
+/* What `parts` blocks together fetch while the group [group, group + bytes) is in use: at the beginning up to twice a
+ * group, until the distance is reached. */
+static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *group, size_t bytes, uint32_t parts)
+{
+    if (s->next < group + bytes) s->next = group + bytes;
+    const uint8_t *upto = group + bytes + STREAM_AHEAD;
+    if (upto > s->next + 2 * bytes) upto = s->next + 2 * bytes;
+    if (upto > s->end) upto = s->end;
+    if (upto <= s->next) return (struct ahead){s->next, 0};
+    struct ahead next = {s->next, (uint32_t)((size_t)(upto - s->next) / 64 / parts) + 1};
+    s->next += 64 * (size_t)next.lines * parts;
+    return next;
+}
 
 /* Step k of a block as it is packed: LANES rows, unsigned quants of `bits` bits. */
 static ALWAYS_INLINE vb packed_step(uint32_t bits, const uint8_t *block, uint32_t k)
@@ -92,7 +112,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
         vf part[INT8_TOKENS][INT8_VECTORS];
         UNROLL for (uint32_t t = 0; t < tokens; t++) UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = vf_set(0);
         for (uint32_t b = 0; b < n; b++) {
-            for (uint32_t line = 0; r == 0 && line < next.lines; line++, next.at += 64) prefetch(next.at);
+            for (uint32_t line = 0; r == 0 && line < next.lines; line++, next.at += 64) prefetch(next.at, tokens == 1);
             UNROLL for (uint32_t s = 0; s < BLOCK_COLS / sub; s++) { /* sub-blocks */
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
@@ -184,7 +204,7 @@ static void int8_group_packed(const struct layout *l, const struct expanded *con
 
 /* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
 static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                              float *acc)
+                              struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
@@ -203,7 +223,7 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = {packed + 2 * (quants + scales), (uint32_t)((quants + scales) / 32 / (blocks * pieces)) + 1};
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
         if (keep_packed) {

@@ -22,6 +22,16 @@ static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
+enum { STREAM_AHEAD = 8192 }; /* bytes of weights on their way while a group is in use (int8_template.h) */
+
+/* Asks for a line of weights: into L1 for one token, which uses them at once, else into L2. Always inlined: GCC takes a
+ * function that does nothing else for one without effects, and drops its calls. */
+static ALWAYS_INLINE void prefetch(const void *p, bool near)
+{
+    if (near) __builtin_prefetch(p, 0, 3);
+    else __builtin_prefetch(p, 0, 2);
+}
+
 #include "engine/kernel/expand_template.h"
 #include "engine/kernel/int8_template.h"
 #include "engine/kernel/float_template.h"
@@ -83,7 +93,7 @@ static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
 enum { STRIP_TOKENS = 128 };
 
 typedef void tile_product_fn(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                             float *acc);
+                             struct stream *stream, float *acc);
 
 /* The product for so many tokens at a time. */
 static tile_product_fn *tile_product(const struct matrix *m, const struct panel *p, uint32_t tokens)
@@ -113,8 +123,11 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
 #ifdef SET_AMX
         if (amx_takes(p->kind, tokens)) amx_configure(amx_most(tokens), p->kind == PANEL_BF16 ? 64 : layouts[m->type].sub);
 #endif
+        size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
+        const uint8_t *packed = m->data;
+        struct stream stream = {packed + r0 / TILE_ROWS * tile_bytes, packed + (r1 + TILE_ROWS - 1) / TILE_ROWS * tile_bytes};
         for (uint32_t r = r0; r < r1; r += TILE_ROWS) {
-            product(m, p, r / TILE_ROWS, t, tokens, acc);
+            product(m, p, r / TILE_ROWS, t, tokens, &stream, acc);
             uint32_t n = r1 - r < TILE_ROWS ? r1 - r : TILE_ROWS;
             for (uint32_t i = 0; i < tokens; i++) {
                 float *row = out + (t + i) * ldo + r;

@@ -18,7 +18,7 @@ enum { INT8_VECTORS = 2, INT8_TOKENS = 3, DOT_UNSIGNED = 1 };
 #else
 enum { INT8_VECTORS = 2, INT8_TOKENS = 2, DOT_UNSIGNED = 0 };
 #endif
-enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 6, DELTA_VECTORS = 2, ATTEND_ROWS = 2, VALUE_VECTORS = 2, AHEAD = 2048 };
+enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 6, DELTA_VECTORS = 2, ATTEND_ROWS = 2, VALUE_VECTORS = 2, AHEAD = 8192 };
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -126,7 +126,5 @@ static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *
     for (int i = 0; i < STEP_BYTES; i += 32)
         _mm256_storeu_si256((__m256i *)(out + i), _mm256_shuffle_epi8(values, vb_load(q + i)));
 }
-
-static inline void prefetch(const void *p) { _mm_prefetch(p, _MM_HINT_T1); }
 
 #endif

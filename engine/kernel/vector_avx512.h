@@ -13,7 +13,7 @@
 enum { LANES = 16 };
 /* Register tiles: vectors of rows times tokens. Of 32 registers, int8 takes a sum, a part and 2 weights a vector. */
 enum { INT8_VECTORS = 2, INT8_TOKENS = 6, DOT_UNSIGNED = 1, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
-enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2, AHEAD = 2048 };
+enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2, AHEAD = 8192 };
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -89,7 +89,5 @@ static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *
     __m512i values = _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)table));
     _mm512_storeu_si512(out, _mm512_shuffle_epi8(values, _mm512_loadu_si512(q)));
 }
-
-static inline void prefetch(const void *p) { _mm_prefetch(p, _MM_HINT_T1); }
 
 #endif

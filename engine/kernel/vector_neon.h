@@ -123,6 +123,4 @@ static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *
     for (int i = 0; i < STEP_BYTES; i += 16) vst1q_u8(out + i, vqtbl1q_u8(vld1q_u8(table), vld1q_u8(q + i)));
 }
 
-static inline void prefetch(const void *p) { __builtin_prefetch(p, 0, 2); }
-
 #endif

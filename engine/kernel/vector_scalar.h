@@ -15,7 +15,7 @@
 enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
-enum { AHEAD = 2048 }; /* bytes of a stream of weights that are fetched ahead */
+enum { AHEAD = 8192 }; /* bytes of a stream of weights that are fetched ahead */
 
 typedef float vf;
 typedef int32_t vi;
@@ -92,7 +92,5 @@ static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *
 {
     for (int i = 0; i < STEP_BYTES; i++) out[i] = table[q[i]];
 }
-
-static inline void prefetch(const void *p) { __builtin_prefetch(p); }
 
 #endif
