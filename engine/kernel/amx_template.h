@@ -1,10 +1,10 @@
 /* Products on the matrix unit of Intel's server cores (AMX): part of the amx set (set_template.h, SET_AMX). README.md,
  * 'The matrix unit', has the pictures.
  *
- * Quantised weights: 16 rows and 32 (or 16) columns that share a scale are, as they are packed, one operand of a tile
+ * Quantised weights: 16 rows and 32 columns that share a scale are, as they are packed, one operand of a tile
  * product, up to 16 tokens the other; the integer sums of 16 tokens x 16 rows leave through L1 and are converted,
  * scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the vector
- * kernels, which few tokens take.
+ * kernels, which take few tokens, and the types whose scales cover 16 columns.
  *
  * BF16: the packed layout is the operand too. Sums stay in tiles over all columns; every number of tokens takes this
  * way, as an output is what the tile product's own order of summation makes of it.
@@ -16,7 +16,8 @@
 
 enum {
     AMX_TOKENS = 16, /* rows of a tile */
-    AMX_LEAST = 6,   /* tokens for which the matrix unit is worth its stores and loads */
+    AMX_LEAST = 7,   /* tokens for which the matrix unit is worth its loads and stores; for types with minima */
+    AMX_LEAST_MIN = 12,
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
     AMX_AHEAD = 8192, /* bytes of a stream of bfloat16 weights that are fetched ahead */
 };
@@ -40,9 +41,11 @@ static void amx_configure(uint32_t tokens, uint32_t bytes)
     _tile_loadconfig(&config);
 }
 
-static ALWAYS_INLINE bool amx_takes(enum panel_kind kind, uint32_t tokens)
+/* Whether a product is made on tiles. Where scales cover 16 columns the vectors are as fast. */
+static ALWAYS_INLINE bool amx_takes(enum type type, uint32_t tokens)
 {
-    return kind == PANEL_BF16 || (kind == PANEL_INT8 && tokens >= AMX_LEAST);
+    const struct layout *l = &layouts[type];
+    return type == TYPE_BF16 || (l->sub == 32 && tokens >= (layout_has_minima(l) ? AMX_LEAST_MIN : AMX_LEAST));
 }
 
 /* Tokens are cut into pieces of nearly the same size, and the tiles have the rows of the largest. */
@@ -67,18 +70,14 @@ static ALWAYS_INLINE bool amx_is_token(uint32_t t, uint32_t most, uint32_t token
     return t + 4 < most || t < tokens;
 }
 
-/* part[token] += the sums of one sub-block of 16 rows, scaled; it is the at-th of the records' 128 columns. */
-static ALWAYS_INLINE void amx_add(vf *part, uint32_t most, uint32_t tokens, const int32_t (*sums)[HALF_ROWS],
-                                  const float *scale, const float *min, const struct act *a, uint32_t sub, uint32_t at,
-                                  bool minima)
+/* part[token] += the sums of one sub-block of 16 rows, scaled. offset: of the sub-block and token 0, AMX_SUBS a token. */
+static ALWAYS_INLINE void amx_add(vf *part, uint32_t most, const int32_t (*sums)[HALF_ROWS], const float *scale,
+                                  const float *min, const float *offset, bool minima)
 {
     vf by = vf_load(scale);
     if (minima) {
         vf less = vf_load(min);
-        UNROLL for (uint32_t t = 0; t < most; t++) {
-            const struct act *record = a + (amx_is_token(t, most, tokens) ? t : 0);
-            part[t] = vf_fma(vf_from_int(vi_set(sub == 16 ? record->offset16[at] : record->offset32[at])), less, part[t]);
-        }
+        UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_fma(vf_set(offset[t * AMX_SUBS]), less, part[t]);
     }
     UNROLL for (uint32_t t = 0; t < most; t++)
         part[t] = vf_fma(vf_from_int(_mm512_load_si512(sums[t])), by, part[t]);
@@ -105,11 +104,12 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
 
 /* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32. While the matrix unit makes the sums
  * of 128 columns, those of the 128 before are scaled. minima and most (4, 8, 12 or 16) are constants after inlining. */
-static ALWAYS_INLINE void amx_piece_32(const struct expanded *const *e, uint32_t blocks, bool minima, uint32_t most,
+static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, bool minima, uint32_t most,
                                        uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
     amx_sums sums[2][2]; /* [turn][half] */
     vf part[AMX_TOKENS];
+    float offset[AMX_TOKENS * AMX_SUBS] __attribute__((aligned(64))); /* -128 times the sums of a token's sub-blocks */
     uint32_t chunks = (blocks + AMX_SUBS - 1) / AMX_SUBS;
     __asm__("" : "=m"(sums)); /* not zeroed, and known to the compiler as written: rows beyond the tokens are dropped */
     for (uint32_t c = 0; c <= chunks; c++) {
@@ -122,7 +122,12 @@ static ALWAYS_INLINE void amx_piece_32(const struct expanded *const *e, uint32_t
         const uint8_t *low = e[0]->q + ACT_COLS * HALF_ROWS * c, *high = e[1]->q + ACT_COLS * HALF_ROWS * c;
 #define AMX_ADD(half, b)                                                                                                \
     if (b < left)                                                                                                       \
-    amx_add(part, most, tokens, before[half][b], scale + HALF_ROWS * b, min + HALF_ROWS * b, records, 32, b, minima)
+    amx_add(part, most, before[half][b], scale + HALF_ROWS * b, min + HALF_ROWS * b, offset + b, minima)
+        if (minima)
+            UNROLL for (uint32_t t = 0; t < most; t++) {
+                const struct act *record = records + (amx_is_token(t, most, tokens) ? t : 0);
+                _mm_store_ps(offset + t * AMX_SUBS, _mm_cvtepi32_ps(_mm_load_si128((const __m128i *)record->offset32)));
+            }
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         if (more) {
             AMX_MULTIPLY(0, 0, 1, 4);
@@ -162,88 +167,20 @@ static ALWAYS_INLINE void amx_piece_32(const struct expanded *const *e, uint32_t
 #undef AMX_ADD
 }
 
-/* The same for one half of a group whose scales cover 16 columns, which comes in whole groups: four sub-blocks at a
- * time, eight before the sum of 128 columns is complete. */
-static ALWAYS_INLINE void amx_piece_16(const struct expanded *e, uint32_t blocks, bool minima, uint32_t most,
-                                       uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
-{
-    enum { SUB = 16, SUB_BYTES = SUB * HALF_ROWS, TURN = AMX_SUBS * SUB, TURNS = ACT_COLS / TURN };
-    amx_sums sums[2];
-    vf part[AMX_TOKENS];
-    uint32_t turns = blocks * BLOCK_COLS / TURN;
-    __asm__("" : "=m"(sums));
-    UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
-    for (uint32_t i = 0; i <= turns; i++) {
-        bool more = i < turns;
-        uint32_t done = i ? i - 1 : 0;
-        int32_t (*now)[AMX_TOKENS][HALF_ROWS] = sums[i % 2], (*before)[AMX_TOKENS][HALF_ROWS] = sums[(i + 1) % 2];
-        const struct act *records = a + done / TURNS * stride;
-        const float *scale = e->scale + HALF_ROWS * AMX_SUBS * done, *min = e->min + HALF_ROWS * AMX_SUBS * done;
-        const int8_t *x = a[i / TURNS * stride].q + i % TURNS * TURN;
-        const uint8_t *q = e->q + AMX_SUBS * SUB_BYTES * i;
-#define AMX_ADD(b)                                                                                                      \
-    if (i)                                                                                                              \
-    amx_add(part, most, tokens, before[b], scale + HALF_ROWS * b, min + HALF_ROWS * b, records, SUB,                            \
-            AMX_SUBS * (done % TURNS) + b, minima)
-#define AMX_SUM(b, C, X, W)                                                                                             \
-    if (more) {                                                                                                         \
-        _tile_zero(C);                                                                                                  \
-        _tile_loadd(X, x + SUB * b, sizeof(struct act));                                                                \
-        _tile_loadd(W, q + SUB_BYTES * b, STEP_BYTES);                                                                  \
-        _tile_dpbssd(C, X, W);                                                                                          \
-    }
-        AMX_SUM(0, 0, 4, 5)
-        for (uint32_t line = 0; more && line < next.lines; line++, next.at += 64) prefetch(next.at, false);
-        AMX_SUM(1, 1, 7, 6)
-        AMX_ADD(0);
-        if (more) _tile_stored(0, now[0], 64);
-        AMX_SUM(2, 2, 4, 5)
-        for (uint32_t line = 0; more && line < next.lines; line++, next.at += 64) prefetch(next.at, false);
-        AMX_ADD(1);
-        if (more) _tile_stored(1, now[1], 64);
-        AMX_SUM(3, 3, 7, 6)
-        AMX_ADD(2);
-        if (more) _tile_stored(2, now[2], 64);
-        AMX_ADD(3);
-        if (more) _tile_stored(3, now[3], 64);
-#undef AMX_ADD
-#undef AMX_SUM
-        if (i && i % TURNS == 0) {
-            amx_total(part, most, tokens, records, acc);
-            UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
-        }
-    }
-}
-
-static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, uint32_t sub, bool minima,
-                                    uint32_t most, uint32_t tokens, const struct act *a, size_t stride, float *acc,
-                                    struct ahead next)
-{
-    if (sub == 32) {
-        amx_piece_32(e, blocks, minima, most, tokens, a, stride, acc, next);
-        return;
-    }
-    struct ahead none = {next.at, 0};
-    amx_piece_16(e[0], blocks, minima, most, tokens, a, stride, acc, next);
-    amx_piece_16(e[1], blocks, minima, most, tokens, a, stride, acc + HALF_ROWS, none);
-}
-
-#define AMX_GROUP(name, sub, minima)                                                                                    \
+#define AMX_GROUP(name, minima)                                                                                         \
     static void name(const struct expanded *const *e, uint32_t blocks, uint32_t most, uint32_t tokens,                  \
                      const struct act *a, size_t stride, float *acc, struct ahead next)                                 \
     {                                                                                                                   \
         switch ((most + 3) / 4) {                                                                                       \
-        case 1: amx_piece(e, blocks, sub, minima, 4, tokens, a, stride, acc, next); break;                              \
-        case 2: amx_piece(e, blocks, sub, minima, 8, tokens, a, stride, acc, next); break;                              \
-        case 3: amx_piece(e, blocks, sub, minima, 12, tokens, a, stride, acc, next); break;                             \
-        default: amx_piece(e, blocks, sub, minima, 16, tokens, a, stride, acc, next); break;                            \
+        case 1: amx_piece(e, blocks, minima, 4, tokens, a, stride, acc, next); break;                                   \
+        case 2: amx_piece(e, blocks, minima, 8, tokens, a, stride, acc, next); break;                                   \
+        case 3: amx_piece(e, blocks, minima, 12, tokens, a, stride, acc, next); break;                                  \
+        default: amx_piece(e, blocks, minima, 16, tokens, a, stride, acc, next); break;                                 \
         }                                                                                                               \
     }
 
-AMX_GROUP(amx_group_32, 32, false)
-AMX_GROUP(amx_group_32_min, 32, true)
-AMX_GROUP(amx_group_16, 16, false)
-AMX_GROUP(amx_group_16_min, 16, true)
+AMX_GROUP(amx_group, false)
+AMX_GROUP(amx_group_min, true)
 
 /* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
 static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
@@ -252,9 +189,7 @@ static void amx_int8_product(const struct matrix *m, const struct panel *p, uint
     const struct layout *l = &layouts[m->type];
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     void (*group)(const struct expanded *const *, uint32_t, uint32_t, uint32_t, const struct act *, size_t, float *,
-                  struct ahead) =
-        l->sub == 32 ? (layout_has_minima(l) ? amx_group_32_min : amx_group_32)
-                     : (layout_has_minima(l) ? amx_group_16_min : amx_group_16);
+                  struct ahead) = layout_has_minima(l) ? amx_group_min : amx_group;
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
     uint32_t pieces = amx_pieces(tokens), most = amx_most(tokens);

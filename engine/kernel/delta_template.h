@@ -1,54 +1,71 @@
 /* The gated delta rule on one slab: part of a kernel set (set_template.h).
  *
  * With S the state before a token, g its decay: d = beta (v - g S^T k); out = g S^T q + (k . q) d; S = g S + k d^T.
- * One pass over the slab makes S^T k and S^T q, the next the update; the slab stays in L1 over all tokens. S^T k and
- * S^T q are each two partial sums, of the even and the odd rows. */
+ * One pass over the slab makes a token's update and, of the rows just written, S^T k and S^T q of the next token; the
+ * slab stays in L1 over all tokens. */
 
-/* Columns [j, j + vectors * LANES) of the slab, or the n < LANES that are left of it (vectors = 1). */
+/* S^T k and S^T q, each in two partial sums: of the even and of the odd rows. */
+struct delta_sums {
+    vf k[2][DELTA_VECTORS], q[2][DELTA_VECTORS];
+};
+
+/* One pass over the slab. `update`: S = g S + k d^T; `look`: the sums of the token after that, with what was just written.
+ * Both, vectors and odd (the row's parity) are constants after inlining. */
+static ALWAYS_INLINE void delta_row(float *row, uint32_t vectors, uint32_t n, uint32_t odd, bool update, vf g, float k,
+                                    const vf *d, bool look, float next_k, float next_q, struct delta_sums *sums)
+{
+    UNROLL for (uint32_t c = 0; c < vectors; c++) {
+        float *p = row + c * LANES;
+        vf x = vectors == 1 ? vf_load_n(p, n) : vf_load(p);
+        if (update) {
+            x = vf_fma(vf_set(k), d[c], vf_mul(g, x));
+            if (vectors == 1) vf_store_n(p, x, n);
+            else vf_store(p, x);
+        }
+        if (look) {
+            sums->k[odd][c] = vf_fma(x, vf_set(next_k), sums->k[odd][c]);
+            sums->q[odd][c] = vf_fma(x, vf_set(next_q), sums->q[odd][c]);
+        }
+    }
+}
+
+static ALWAYS_INLINE void delta_pass(float *s, uint32_t key_dim, uint32_t width, uint32_t vectors, uint32_t n, bool update,
+                                     vf g, const float *k, const vf *d, bool look, const float *next_k,
+                                     const float *next_q, struct delta_sums *out)
+{
+    struct delta_sums sums;
+    UNROLL for (uint32_t c = 0; c < vectors; c++) sums.k[0][c] = sums.k[1][c] = sums.q[0][c] = sums.q[1][c] = vf_set(0);
+    uint32_t i = 0;
+    for (; i + 2 <= key_dim; i += 2, s += 2 * width) {
+        delta_row(s, vectors, n, 0, update, g, k[i], d, look, next_k[i], next_q[i], &sums);
+        delta_row(s + width, vectors, n, 1, update, g, k[i + 1], d, look, next_k[i + 1], next_q[i + 1], &sums);
+    }
+    if (i < key_dim) delta_row(s, vectors, n, 0, update, g, k[i], d, look, next_k[i], next_q[i], &sums);
+    *out = sums;
+}
+
+/* All tokens for vectors * LANES columns of the slab, or the n < LANES that are left of it (vectors = 1). */
 static ALWAYS_INLINE void delta_columns(float *s, uint32_t key_dim, uint32_t width, const float *q, const float *k,
                                         size_t ldq, const float *v, size_t ldv, const float *decay, const float *beta,
                                         size_t ldg, float *out, size_t ldo, uint32_t tokens, uint32_t vectors, uint32_t n)
 {
-#define DELTA_LOAD(p) (vectors == 1 ? vf_load_n(p, n) : vf_load(p))
+    struct delta_sums sums;
+    vf d[DELTA_VECTORS];
+    UNROLL for (uint32_t c = 0; c < vectors; c++) d[c] = vf_set(0);
+    if (tokens) delta_pass(s, key_dim, width, vectors, n, false, vf_set(0), k, d, true, k, q, &sums);
     for (uint32_t t = 0; t < tokens; t++, q += ldq, k += ldq, v += ldv, out += ldo, decay += ldg, beta += ldg) {
-        vf sk[2][DELTA_VECTORS], sq[2][DELTA_VECTORS];
-        UNROLL for (uint32_t c = 0; c < vectors; c++) sk[0][c] = sk[1][c] = sq[0][c] = sq[1][c] = vf_set(0);
-        const float *row = s;
-        for (uint32_t i = 0; i + 1 < key_dim; i += 2, row += 2 * width)
-            UNROLL for (uint32_t odd = 0; odd < 2; odd++) {
-                vf by_k = vf_set(k[i + odd]), by_q = vf_set(q[i + odd]);
-                UNROLL for (uint32_t c = 0; c < vectors; c++) {
-                    vf x = DELTA_LOAD(row + odd * width + c * LANES);
-                    sk[odd][c] = vf_fma(x, by_k, sk[odd][c]);
-                    sq[odd][c] = vf_fma(x, by_q, sq[odd][c]);
-                }
-            }
-        if (key_dim % 2)
-            UNROLL for (uint32_t c = 0; c < vectors; c++) {
-                vf x = DELTA_LOAD(row + c * LANES);
-                sk[0][c] = vf_fma(x, vf_set(k[key_dim - 1]), sk[0][c]);
-                sq[0][c] = vf_fma(x, vf_set(q[key_dim - 1]), sq[0][c]);
-            }
-        vf kq = vf_set(sum_of_products(k, q, key_dim)), g = vf_set(*decay), b = vf_set(*beta), d[DELTA_VECTORS];
+        vf kq = vf_set(sum_of_products(k, q, key_dim)), g = vf_set(*decay), b = vf_set(*beta);
         UNROLL for (uint32_t c = 0; c < vectors; c++) {
-            vf was = vf_mul(g, vf_add(sk[0][c], sk[1][c])), seen = vf_mul(g, vf_add(sq[0][c], sq[1][c]));
-            d[c] = vf_mul(b, vf_sub(DELTA_LOAD(v + c * LANES), was));
+            vf was = vf_mul(g, vf_add(sums.k[0][c], sums.k[1][c])), seen = vf_mul(g, vf_add(sums.q[0][c], sums.q[1][c]));
+            vf target = vectors == 1 ? vf_load_n(v, n) : vf_load(v + c * LANES);
+            d[c] = vf_mul(b, vf_sub(target, was));
             vf y = vf_fma(kq, d[c], seen);
-            if (vectors == 1) vf_store_n(out + c * LANES, y, n);
+            if (vectors == 1) vf_store_n(out, y, n);
             else vf_store(out + c * LANES, y);
         }
-        float *target = s;
-        for (uint32_t i = 0; i < key_dim; i++, target += width) {
-            vf by_k = vf_set(k[i]);
-            UNROLL for (uint32_t c = 0; c < vectors; c++) {
-                float *p = target + c * LANES;
-                vf y = vf_fma(by_k, d[c], vf_mul(g, DELTA_LOAD(p)));
-                if (vectors == 1) vf_store_n(p, y, n);
-                else vf_store(p, y);
-            }
-        }
+        if (t + 1 < tokens) delta_pass(s, key_dim, width, vectors, n, true, g, k, d, true, k + ldq, q + ldq, &sums);
+        else delta_pass(s, key_dim, width, vectors, n, true, g, k, d, false, k, q, &sums);
     }
-#undef DELTA_LOAD
 }
 
 static void set_delta_slab(float *s, uint32_t key_dim, uint32_t width, const float *q, const float *k, size_t ldq,

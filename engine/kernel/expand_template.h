@@ -87,11 +87,12 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, scales, n, e); break;
     default: expand_scales(SCALE_BYTE_MIN, scales, n, e); break;
     }
-    if (to == EXPAND_SCALES || (to == EXPAND_RAISED && l->bits == 8)) {
+    uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
+    uint8_t offset = l->table ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
+    if (to == EXPAND_SCALES || (l->bits == 8 && !offset)) {
         e->q = quants;
         return;
     }
-    uint8_t raised = to == EXPAND_RAISED ? 128 : 0, offset = l->table ? 0 : (uint8_t)(raised - l->offset);
     e->q = e->buffer;
     switch (l->bits) {
     case 8:

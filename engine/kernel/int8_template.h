@@ -89,6 +89,16 @@ static ALWAYS_INLINE vb packed_step(uint32_t bits, const uint8_t *block, uint32_
     return q;
 }
 
+/* A step of bytes as the dot product takes them, 128 added. */
+static ALWAYS_INLINE vb raised_step(const uint8_t *step)
+{
+#ifdef SET_AMX
+    return _mm512_xor_si512(vb_load(step), _mm512_set1_epi8((char)128));
+#else
+    return vb_load(step);
+#endif
+}
+
 /* acc[tokens][TILE_ROWS] += one group, for `vectors` vectors of rows from row r of the tile. bits, sub, minima,
  * vectors and tokens are constants after inlining. With bits 8 the quants are bytes with 128 added; with fewer they are
  * packed, and taken apart here in registers: best for a single token. The integers are the same either way, as the
@@ -127,7 +137,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                     const uint32_t step = s * (sub / 4) + k;
                     vb w[INT8_VECTORS];
                     UNROLL for (uint32_t v = 0; v < vectors; v++)
-                        w[v] = bits == 8 ? vb_load(q[v] + STEP_BYTES * step) : packed_step(bits, q[v], step);
+                        w[v] = bits == 8 ? raised_step(q[v] + STEP_BYTES * step) : packed_step(bits, q[v], step);
                     UNROLL for (uint32_t t = 0; t < tokens; t++) {
                         vx x = vx_load(a[t].q + BLOCK_COLS * b + 4 * step);
                         UNROLL for (uint32_t v = 0; v < vectors; v++)
@@ -216,7 +226,7 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
     const struct expanded *const halves[2] = {&low, &high};
     uint32_t pieces = (tokens + INT8_TOKENS - 1) / INT8_TOKENS;
     bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
-    enum expand_to form = keep_packed ? EXPAND_SCALES : EXPAND_RAISED;
+    enum expand_to form = keep_packed ? EXPAND_SCALES : QUANTS_RAISED ? EXPAND_RAISED : EXPAND_SIGNED;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {

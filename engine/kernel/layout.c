@@ -99,14 +99,14 @@ static void split_scales(uint8_t *s, uint8_t *m, const uint8_t *p)
     }
 }
 
-static void read_simple(enum type type, struct strip *t, const uint8_t *p, uint32_t blocks)
+static void read_simple(enum type type, struct strip *t, const uint8_t *p, uint32_t blocks, uint8_t raised)
 {
     for (uint32_t b = 0; b < blocks; b++) {
         uint8_t *q = t->q + BLOCK_COLS * b;
         t->d[b] = u16(p);
         switch (type) {
         case TYPE_Q8_0:
-            for (int i = 0; i < 32; i++) q[i] = p[2 + i] ^ 0x80;
+            for (int i = 0; i < 32; i++) q[i] = (uint8_t)(p[2 + i] + raised);
             p += 34;
             break;
         case TYPE_Q4_1:
@@ -241,7 +241,7 @@ static void pack_scales(const struct layout *l, uint8_t *out, const struct strip
         for (int r = 0; r < HALF_ROWS; r++, out += 2) word = rows[r].m[0], memcpy(out, &word, 2);
 }
 
-static void pack_quants(enum type type, uint32_t cols, uint8_t *tile, const uint8_t *raw, uint32_t n)
+static void pack_quants(enum type type, uint32_t cols, uint8_t *tile, const uint8_t *raw, uint32_t n, uint8_t raised)
 {
     const struct layout *l = &layouts[type];
     size_t row_bytes = type_row_bytes(type, cols), strip_bytes = type_row_bytes(type, GROUP_COLS);
@@ -257,7 +257,7 @@ static void pack_quants(enum type type, uint32_t cols, uint8_t *tile, const uint
                 if (half * HALF_ROWS + r >= n)
                     memset(&rows[r], 0, sizeof rows[r]); /* zero scales: whatever the quants, the weight is zero */
                 else if (l->form == SCALE_F16 || l->form == SCALE_F16_MIN)
-                    read_simple(type, &rows[r], raw + (half * HALF_ROWS + r) * row_bytes, blocks);
+                    read_simple(type, &rows[r], raw + (half * HALF_ROWS + r) * row_bytes, blocks, raised);
                 else
                     read_k(type, &rows[r], raw + (half * HALF_ROWS + r) * row_bytes);
             }
@@ -292,7 +292,8 @@ static void pack_float(uint8_t *tile, const uint8_t *raw, uint32_t cols, uint32_
     }
 }
 
-void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n)
+void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n,
+                 uint8_t raised)
 {
     size_t row_bytes = type_row_bytes(type, cols), tile_bytes = layout_tile_bytes(type, cols);
     must(row0 % TILE_ROWS == 0 && row_bytes);
@@ -301,7 +302,7 @@ void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uin
         const uint8_t *in = (const uint8_t *)raw + r * row_bytes;
         uint32_t count = n - r < TILE_ROWS ? n - r : TILE_ROWS;
         if (layouts[type].bits) {
-            pack_quants(type, cols, tile, in, count);
+            pack_quants(type, cols, tile, in, count, raised);
         } else if (type == TYPE_BF16) {
             pack_float(tile, in, cols / 2, count, 4, row_bytes); /* a pair of columns is moved as one */
             if (cols % 2) {
@@ -317,11 +318,11 @@ void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uin
 
 /* ---- One row back ---------------------------------------------------------------------------------------------- */
 
-/* The quant of row r (of 16), column c (of 32), in a block of bits. */
-static int quant_at(const struct layout *l, const uint8_t *block, uint32_t r, uint32_t c)
+/* The quant of row r (of 16), column c (of 32), in a block of bits; 8 bits: the weight + 128. */
+static int quant_at(const struct layout *l, const uint8_t *block, uint32_t r, uint32_t c, uint8_t raised)
 {
     uint32_t step = c / 4, lane = 4 * r + c % 4, shift = 0;
-    if (l->bits == 8) return block[STEP_BYTES * step + lane];
+    if (l->bits == 8) return (int8_t)(block[STEP_BYTES * step + lane] - raised) + 128;
     int q = 0;
     if (l->bits >= 4) {
         q = block[STEP_BYTES * (step % 4) + lane] >> 4 * (step / 4) & 15;
@@ -365,7 +366,8 @@ static void scale_at(const struct layout *l, const uint8_t *p, uint32_t blocks, 
     }
 }
 
-static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *tile, uint32_t row, float *out)
+static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *tile, uint32_t row, uint8_t raised,
+                          float *out)
 {
     uint32_t half = row / HALF_ROWS, r = row % HALF_ROWS;
     for (uint32_t c0 = 0; c0 < cols; c0 += GROUP_COLS) {
@@ -377,7 +379,7 @@ static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *
             scale_at(l, scales, blocks, r, s, &scale, &min);
             for (uint32_t i = 0; i < l->sub; i++) {
                 uint32_t c = s * l->sub + i;
-                int q = quant_at(l, quants + c / BLOCK_COLS * l->block_bytes, r, c % BLOCK_COLS);
+                int q = quant_at(l, quants + c / BLOCK_COLS * l->block_bytes, r, c % BLOCK_COLS, raised);
                 int w = l->table ? layout_iq4_values[q] : q - l->offset;
                 out[c0 + c] = layout_has_minima(l) ? scale * (float)w - min : scale * (float)w;
             }
@@ -386,11 +388,11 @@ static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *
     }
 }
 
-void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, float *out)
+void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, uint8_t raised, float *out)
 {
     const uint8_t *tile = (const uint8_t *)data + row / TILE_ROWS * layout_tile_bytes(type, cols);
     uint32_t r = row % TILE_ROWS;
-    if (layouts[type].bits) unpack_quants(&layouts[type], cols, tile, r, out);
+    if (layouts[type].bits) unpack_quants(&layouts[type], cols, tile, r, raised, out);
     else if (type == TYPE_F32)
         for (uint32_t c = 0; c < cols; c++) memcpy(out + c, tile + 4 * ((size_t)c * TILE_ROWS + r), 4);
     else if (type == TYPE_F16)

@@ -13,7 +13,7 @@
  *   pairs   (2 vectors)   vector v: step v+2i in bits 2i, 2i+1
  *   singles (1 vector)    step i in bit i
  *
- * and a block is: 8 bits raw (weight + 128); 6 = nibbles + pairs; 5 = nibbles + singles; 4; 3 = pairs + singles; 2.
+ * and a block is: 8 bits raw (weight + 128; in the set amx the weight); 6 = nibbles + pairs; 5 = nibbles + singles; 4; 3 = pairs + singles; 2.
  * The scales of a half with n blocks: f16 d[n][16] and for types with minima f16 m[n][16]; or, for types with two
  * levels of scales, bytes s[n * 32/sub][16], bytes m likewise, f16 d[16], f16 dmin[16]  (Q2_K: s and m share bytes).
  */
@@ -60,9 +60,10 @@ size_t layout_group_bytes(const struct layout *l, uint32_t blocks);
 size_t layout_tile_bytes(enum type type, uint32_t cols);
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols);
 
-/* Packs n rows (type_row_bytes apart) that start at a multiple of TILE_ROWS into data; see kernel.h, matrix_pack. */
-void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n);
+/* Packs n rows (type_row_bytes apart) that start at a multiple of TILE_ROWS into data; see kernel.h, matrix_pack.
+ * raised: what is added to 8-bit quants, 128 or 0, the same for all of a matrix. */
+void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n, uint8_t raised);
 /* The exact weights of one row. */
-void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, float *out);
+void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, uint8_t raised, float *out);
 
 #endif

@@ -22,6 +22,13 @@ static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
+/* What is added to packed 8-bit quants: vector products take weights as unsigned bytes, the matrix unit as signed ones. */
+#ifdef SET_AMX
+enum { QUANTS_RAISED = 0 };
+#else
+enum { QUANTS_RAISED = 128 };
+#endif
+
 enum { STREAM_AHEAD = 8192 }; /* bytes of weights on their way while a group is in use (int8_template.h) */
 
 /* Asks for a line of weights: into L1 for one token, which uses them at once, else into L2. Always inlined: GCC takes a
@@ -81,12 +88,12 @@ static size_t set_packed_bytes(enum type type, uint32_t rows, uint32_t cols)
 
 static void set_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n)
 {
-    layout_pack(m->type, m->cols, m->data, raw, row0, n);
+    layout_pack(m->type, m->cols, m->data, raw, row0, n, QUANTS_RAISED);
 }
 
 static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
 {
-    layout_unpack_row(m->type, m->cols, m->data, row, out);
+    layout_unpack_row(m->type, m->cols, m->data, row, QUANTS_RAISED, out);
 }
 
 /* Tokens whose sums of a tile are kept at hand while its columns are walked once. */
@@ -100,7 +107,7 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
 {
     (void)tokens;
 #ifdef SET_AMX
-    if (amx_takes(p->kind, tokens)) return p->kind == PANEL_BF16 ? amx_bf16_product : amx_int8_product;
+    if (amx_takes(m->type, tokens)) return m->type == TYPE_BF16 ? amx_bf16_product : amx_int8_product;
 #endif
     if (p->kind == PANEL_INT8) return int8_tile_product;
 #ifdef SET_REFERENCE
@@ -121,7 +128,7 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
         uint32_t tokens = t1 - t < STRIP_TOKENS ? t1 - t : STRIP_TOKENS;
         tile_product_fn *product = tile_product(m, p, tokens);
 #ifdef SET_AMX
-        if (amx_takes(p->kind, tokens)) amx_configure(amx_most(tokens), p->kind == PANEL_BF16 ? 64 : layouts[m->type].sub);
+        if (amx_takes(m->type, tokens)) amx_configure(amx_most(tokens), m->type == TYPE_BF16 ? 64 : BLOCK_COLS);
 #endif
         size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
         const uint8_t *packed = m->data;
@@ -139,7 +146,7 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
             }
         }
 #ifdef SET_AMX
-        if (amx_takes(p->kind, tokens)) _tile_release();
+        if (amx_takes(m->type, tokens)) _tile_release();
 #endif
     }
 }

@@ -175,18 +175,20 @@ TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
             uint32_t cols = cols_of(type, i);
             uint8_t *raw = sample_rows(type, ROWS, cols);
             float *x = malloc(MOST * cols * sizeof *x), *a = malloc(MOST * ROWS * sizeof *a), *b = malloc(MOST * ROWS * sizeof *b);
-            struct matrix m;
+            struct matrix m, v;
             sample_floats(x, MOST * cols);
             pack(&m, unit, type, ROWS, cols, raw);
+            pack(&v, vectors, type, ROWS, cols, raw);
             for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
                 struct panel p = fill(unit, type, x, cols, counts[c], cols);
                 unit->matmul(&m, &p, 0, ROWS, 0, counts[c], a, ROWS, false);
-                vectors->matmul(&m, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
+                vectors->matmul(&v, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
                 if (memcmp(a, b, counts[c] * ROWS * sizeof *a))
                     CHECK_FAIL("%s, %u columns, %u tokens: amx and avx512 differ", type_info(type)->name, cols, counts[c]);
                 free(p.data);
             }
             matrix_free(&m);
+            matrix_free(&v);
             free(raw);
             free(x);
             free(a);
