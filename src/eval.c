@@ -1,4 +1,4 @@
-/* `tandem eval`: logits and perplexity of given tokens. */
+/* `tandem eval`: logits and perplexity of given tokens, and how far they are from those of other kernels. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +23,12 @@ typedef struct {
     FILE *file;     /* --logits; NULL: not asked for */
     double log_sum; /* -log of the probabilities of the tokens that followed */
     size_t predicted;
+    struct { /* --against: the same tokens with other kernels; keys and values of the reference in float32 */
+        tdm_model *model;
+        tdm_session *session;
+        double sum, largest; /* of the divergences, in nats */
+        size_t positions, same;
+    } other;
 } evaluation;
 
 /* ---- Input ----------------------------------------------------------------------------------------------------- */
@@ -95,18 +101,48 @@ static double cost(const float *row, size_t n, tdm_id id)
     return log(sum) + most - row[id];
 }
 
+/* One position against the same of the other kernels: the Kullback-Leibler divergence of ours from theirs,
+ * sum p log(p / q), and whether the likeliest token is the same. */
+static void compare(evaluation *e, const float *theirs, const float *ours)
+{
+    size_t n = e->vocabulary, their_best = 0, our_best = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (theirs[i] > theirs[their_best]) their_best = i;
+        if (ours[i] > ours[our_best]) our_best = i;
+    }
+    double their_sum = 0, our_sum = 0, divergence = 0;
+    for (size_t i = 0; i < n; i++) {
+        their_sum += exp(theirs[i] - theirs[their_best]);
+        our_sum += exp(ours[i] - ours[our_best]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double p = theirs[i] - theirs[their_best] - log(their_sum), q = ours[i] - ours[our_best] - log(our_sum);
+        divergence += exp(p) * (p - q);
+    }
+    e->other.sum += divergence;
+    if (divergence > e->other.largest) e->other.largest = divergence;
+    e->other.positions++;
+    e->other.same += their_best == our_best;
+}
+
 /* ---- The evaluation -------------------------------------------------------------------------------------------- */
 
-static tdm_status evaluate_piece(evaluation *e, size_t start, size_t n, float *rows, tdm_error *err)
+/* theirs: room for the rows of the other kernels, NULL without --against. */
+static tdm_status evaluate_piece(evaluation *e, size_t start, size_t n, float *rows, float *theirs, tdm_error *err)
 {
     bool perplexity = options_flag(e->o, OPTION_PERPLEXITY);
     bool last_only = options_flag(e->o, OPTION_LAST), last = start + n == e->ids.n;
-    bool need_all = perplexity || (e->file && !last_only);
+    bool need_all = perplexity || theirs || (e->file && !last_only);
     tdm_status status = tdm_session_eval(e->session, e->ids.ids + start, n, last, need_all ? rows : NULL, err);
     if (status) return status;
     for (size_t i = 0; perplexity && i < n && start + i + 1 < e->ids.n; i++) {
         e->log_sum += cost(rows + i * e->vocabulary, e->vocabulary, e->ids.ids[start + i + 1]);
         e->predicted++;
+    }
+    if (theirs) {
+        status = tdm_session_eval(e->other.session, e->ids.ids + start, n, last, theirs, err);
+        if (status) return status;
+        for (size_t i = 0; i < n; i++) compare(e, theirs + i * e->vocabulary, rows + i * e->vocabulary);
     }
     if (!e->file) return TDM_OK;
     if (!last_only) return write_rows(e, rows, n, err);
@@ -123,13 +159,25 @@ static tdm_status evaluate(evaluation *e, tdm_error *err)
     };
     tdm_status status = load_machine(&e->machine, e->o, err);
     if (!status) status = tdm_session_open(&e->session, e->model, e->machine, &s, err);
+    const char *against = options_text(e->o, OPTION_AGAINST);
+    if (!status && against) {
+        if (!strcmp(against, "reference")) s.kv = TDM_KV_F32;
+        status = load_model(&e->other.model, e->o, options_text(e->o, OPTION_MODEL), &(load_how){.kernels = against}, err);
+        if (!status) status = tdm_session_open(&e->other.session, e->other.model, e->machine, &s, err);
+    }
     if (status) return status;
-    float *rows = malloc(sizeof *rows * e->vocabulary * PIECE);
-    if (!rows) return error_set(err, TDM_E_NOMEM, "no memory for the logits of %d positions", PIECE);
+    size_t piece_bytes = sizeof(float) * e->vocabulary * PIECE;
+    float *rows = malloc(piece_bytes), *theirs = against ? malloc(piece_bytes) : NULL;
+    if (!rows || (against && !theirs)) {
+        free(rows);
+        free(theirs);
+        return error_set(err, TDM_E_NOMEM, "no memory for the logits of %d positions", PIECE);
+    }
     if (options_text(e->o, OPTION_LOGITS)) status = begin_file(e, options_flag(e->o, OPTION_LAST) ? 1 : e->ids.n, err);
     for (size_t i = 0; !status && i < e->ids.n; i += PIECE)
-        status = evaluate_piece(e, i, e->ids.n - i < PIECE ? e->ids.n - i : PIECE, rows, err);
+        status = evaluate_piece(e, i, e->ids.n - i < PIECE ? e->ids.n - i : PIECE, rows, theirs, err);
     free(rows);
+    free(theirs);
     return end_file(e, status, err);
 }
 
@@ -142,13 +190,26 @@ static void print_perplexity(const evaluation *e)
         output_print("perplexity %.4f tokens %zu\n", perplexity, e->predicted);
 }
 
+static void print_divergence(const evaluation *e)
+{
+    double n = (double)e->other.positions, mean = e->other.sum / n, same = (double)e->other.same / n;
+    if (options_flag(e->o, OPTION_JSON))
+        output_print("{\"kl_mean\":%.6g,\"kl_largest\":%.6g,\"same_choice\":%.6g,\"positions\":%zu}\n", mean,
+                     e->other.largest, same, e->other.positions);
+    else
+        output_print("KL divergence from %s: mean %.3g, largest %.3g nats; same first choice at %.1f %% of %zu positions\n",
+                     options_text(e->o, OPTION_AGAINST), mean, e->other.largest, 100 * same, e->other.positions);
+}
+
 int eval_main(options *o)
 {
     int inputs = options_given(o, OPTION_IDS) + options_given(o, OPTION_IDS_FILE) + options_given(o, OPTION_TEXT_FILE);
     bool perplexity = options_flag(o, OPTION_PERPLEXITY);
     if (o->n_arguments) return mains_usage(o, "'%s' is not expected; texts come with --text-file", o->arguments[0]);
     if (inputs != 1) return mains_usage(o, "needs one of --ids, --ids-file and --text-file");
-    if (!perplexity && !options_given(o, OPTION_LOGITS)) return mains_usage(o, "needs --logits FILE or --perplexity");
+    bool against = options_given(o, OPTION_AGAINST);
+    if (!perplexity && !against && !options_given(o, OPTION_LOGITS))
+        return mains_usage(o, "needs --logits FILE, --perplexity or --against KERNELS");
 
     evaluation e = {.o = o};
     tdm_error err = {0};
@@ -164,8 +225,11 @@ int eval_main(options *o)
         status = error_set(&err, TDM_E_ARG, "perplexity needs at least two tokens");
     if (!status) status = evaluate(&e, &err);
     if (!status && perplexity) print_perplexity(&e);
+    if (!status && against) print_divergence(&e);
+    tdm_session_close(e.other.session);
     tdm_session_close(e.session);
     tdm_machine_close(e.machine);
+    tdm_model_close(e.other.model);
     tdm_model_close(e.model);
     tdm_ids_free(&e.ids);
     return status ? load_failed(&err) : 0;

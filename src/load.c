@@ -122,7 +122,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         .path = path ? path : builtin,
         .builtin = builtin,
         .hubs = hub_folders(),
-        .kernels = kernels_of(o, how->prefill ? OPTION_PREFILL_KIND : OPTION_DECODE_KIND),
+        .kernels = how->kernels ? how->kernels
+                                : kernels_of(o, how->prefill ? OPTION_PREFILL_KIND : OPTION_DECODE_KIND),
         .quant = options_text(o, OPTION_QUANT),
         .lm_head = options_text(o, OPTION_LM_HEAD),
         .threads = (int)options_int(o, OPTION_THREADS, 0),

@@ -11,6 +11,7 @@ const char *load_builtin(void);
 
 typedef struct {
     bool text_only;        /* no weights */
+    const char *kernels;   /* this set; NULL: as --kernels says */
     bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind */
     tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;

@@ -203,6 +203,8 @@ enum {
     X(LOGITS, "logits", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "write the logits to a safetensors file") \
     X(LAST, "last", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(EVAL), "keep the last row only")                       \
     X(PERPLEXITY, "perplexity", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(EVAL), "print 'perplexity X tokens N'")    \
+    X(AGAINST, "against", 0, CHOICE, "reference|scalar|avx2|avx512|amx|neon", 0, 0, "none", OUTPUT, 0, FOR(EVAL),      \
+      "print how far the logits are from those of another arithmetic (KL divergence)")                                \
     X(DECODE, "decode", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(TOKENIZE), "from ids to text")                     \
     X(MESSAGES, "messages", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(RENDER), "JSON file of the messages")       \
     X(NO_GENERATION_PROMPT, "no-generation-prompt", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RENDER),               \

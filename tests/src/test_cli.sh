@@ -115,6 +115,10 @@ else
 fi
 tandem eval -m $tiny --ids '1 2 3' --perplexity
 check 'perplexity' grep -qE '^perplexity [0-9.]+ tokens 2$' <<<"$out"
+tandem eval -m $tiny --ids 1,2,3 --against reference --kernels scalar
+check 'divergence from the reference' grep -qE '^KL divergence from reference: mean [0-9.e-]+, largest .* of 3 positions$' <<<"$out"
+tandem eval -m $tiny --ids 1,2,3 --against scalar --kernels scalar --json
+check 'no divergence from itself' grep -qxF '{"kl_mean":0,"kl_largest":0,"same_choice":1,"positions":3}' <<<"$out"
 tandem eval -m $tiny --ids 1,2,3 --logits "$tmp/l" --last
 check 'logits of the last row' test "$status" = 0 -a "$(stat -c %s "$tmp/l")" -gt 2048 -a "$(stat -c %s "$tmp/l")" -lt 2400
 tandem convert $tiny "$tmp/tiny.gguf" --type bf16
