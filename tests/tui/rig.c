@@ -1,6 +1,7 @@
 #include "tests/tui/rig.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ static struct {
     VTermScreen *screen;
     bool alternate, ended, cooked;
     int status;
+    char reports[320]; /* a sanitizer's, by pattern */
 } rig = {.master = -1};
 
 static int on_property(VTermProp prop, VTermValue *value, void *user)
@@ -53,6 +55,7 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
     rig.rows = rows;
     rig.cols = cols;
     rig.alternate = rig.ended = rig.cooked = false;
+    snprintf(rig.reports, sizeof rig.reports, "%s/sanitizer.*", home);
     rig.vt = vterm_new(rows, cols);
     vterm_set_utf8(rig.vt, 1);
     vterm_output_set_callback(rig.vt, on_output, NULL);
@@ -69,6 +72,10 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
         setenv("XDG_RUNTIME_DIR", home, 1);
         setenv("INPUTRC", "/dev/null", 1);
         setenv("VISUAL", "true", 1);
+        char report[340];
+        snprintf(report, sizeof report, "log_path=%s/sanitizer", home); /* a terminal is no place for it */
+        setenv("ASAN_OPTIONS", report, 0);
+        setenv("UBSAN_OPTIONS", report, 0);
         unsetenv("NO_COLOR");
         unsetenv("DISPLAY");
         unsetenv("WAYLAND_DISPLAY");
@@ -184,18 +191,35 @@ static int64_t now_ms(void)
     return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
-static bool wait_until(const char *text, bool there)
+static void print_file(const char *path)
+{
+    char line[1024];
+    FILE *in = fopen(path, "r");
+    while (in && fgets(line, sizeof line, in)) printf("# %s", line);
+    if (in) fclose(in);
+}
+
+void rig_print(void)
 {
     static char row[WIDEST * 24];
+    glob_t found;
+    for (int i = 0; i < rig.rows; i++) {
+        row_text(i, row);
+        printf("# |%s\n", row);
+    }
+    if (glob(rig.reports, 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) print_file(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+static bool wait_until(const char *text, bool there)
+{
     int64_t until = now_ms() + PATIENCE_MS;
     while (rig_shows(text) != there && now_ms() < until && rig_take(100)) {
     }
     if (rig_shows(text) == there) return true;
     printf("# %s for '%s'; the screen:\n", there ? "waited" : "waited for the end", text);
-    for (int i = 0; i < rig.rows; i++) {
-        row_text(i, row);
-        printf("# |%s\n", row);
-    }
+    rig_print();
     return false;
 }
 

@@ -24,6 +24,8 @@ bool rig_wait_gone(const char *text);
 /* Whether it shows it now; rig_row also where. */
 bool rig_shows(const char *text);
 int rig_row(const char *text); /* -1: nowhere */
+/* The screen, and what a sanitizer has written about the program, as comments of the test. */
+void rig_print(void);
 /* Takes what comes within some milliseconds (random keys only: nothing to wait for). False when the program ended. */
 bool rig_take(int ms);
 

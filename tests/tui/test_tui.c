@@ -5,6 +5,8 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char *const greedy[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", NULL};
 
@@ -213,6 +215,147 @@ TEST(a_crash_restores_the_terminal)
     CHECK(rig_cooked());
 }
 
+/* Killed while it writes: the next start has the message and what was there of the reply. */
+TEST(a_killed_program_keeps_the_conversation)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    char home[300];
+    snprintf(home, sizeof home, "%s", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky is"));
+    rig_kill(SIGKILL);
+    int left = rig_end();
+    CHECK(WIFSIGNALED(left) && WTERMSIG(left) == SIGKILL);
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("resumed 'Why is the sky blue?'"));
+    rig_type("/regen\r");
+    CHECK(rig_wait("read before Enter"));
+    LEAVE();
+}
+
+TEST(copy_view)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/copy view\r");
+    CHECK(rig_wait("a key goes back"));
+    CHECK(!rig_alternate());
+    CHECK(rig_shows("> Why is the sky blue?"));
+    rig_type("x");
+    CHECK(rig_wait("ctx"));
+    CHECK(rig_alternate());
+    CHECK(rig_wait_gone("> x"));
+    LEAVE();
+}
+
+/* In a shell with job control, as people have it. */
+TEST(suspended_and_back)
+{
+    const char *program = getenv("TANDEM"), *const shell[] = {"--norc", "--noprofile", "-i", NULL};
+    char command[600], kept[500];
+    if (access("/bin/bash", X_OK)) SKIP("needs bash");
+    snprintf(kept, sizeof kept, "%s", program ? program : "build/tandem");
+    snprintf(command, sizeof command, "%s chat --temp 0 -c 2048\r", kept);
+    setenv("TANDEM", "/bin/bash", 1);
+    setenv("PS1", "shell> ", 1);
+    bool started = rig_start(check_tmp(), 24, 80, "xterm-256color", shell);
+    setenv("TANDEM", kept, 1);
+    REQUIRE(started && rig_wait("shell>"));
+    rig_type(command);
+    CHECK(rig_wait("IDLE"));
+    rig_type("half a draft");
+    CHECK(rig_wait("> half a draft"));
+    rig_type("\x1a");
+    CHECK(rig_wait("Stopped"));
+    CHECK(!rig_alternate());
+    rig_type("fg\r");
+    CHECK(rig_wait("> half a draft"));
+    CHECK(rig_alternate());
+    rig_type("\x15\x04");
+    CHECK(rig_wait_gone("IDLE"));
+    rig_type("exit\r");
+    int ended = rig_end();
+    CHECK(WIFEXITED(ended));
+}
+
+/* Where nobody could wake it (it leads its session), Ctrl-Z stops nothing. */
+TEST(not_suspended_for_ever)
+{
+    START();
+    rig_type("\x1a" "still here");
+    CHECK(rig_wait("> still here"));
+    rig_type("\x15");
+    LEAVE();
+}
+
+TEST(another_model)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/model assets/tandem-demo-51m-q6_k.gguf\r");
+    CHECK(rig_wait("going on with Tandem Demo 51M"));
+    rig_type("What is the Moon?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("> What is the Moon?"));
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/model nothing.gguf\r");
+    CHECK(rig_wait("nothing.gguf"));
+    LEAVE();
+}
+
+TEST(sessions_are_deleted_after_asking)
+{
+    START();
+    rig_type("/new\rName three colours.\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/sessions\r");
+    CHECK(rig_wait("Enter resumes"));
+    rig_type("d");
+    CHECK(rig_wait("delete 'Name three colours.'?"));
+    rig_type("n");
+    CHECK(rig_wait("Enter resumes"));
+    rig_type("d");
+    CHECK(rig_wait("delete 'Name three colours.'?"));
+    rig_type("y");
+    CHECK(rig_wait("'Name three colours.' is deleted"));
+    CHECK(rig_wait_gone("> Name three colours."));
+    LEAVE();
+}
+
+TEST(files_in_and_out)
+{
+    char path[300], command[400], text[4096] = "";
+    snprintf(path, sizeof path, "%s/colours.txt", check_tmp());
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    fputs("red, \033[31mgreen and blue\n", file);
+    fclose(file);
+    START();
+    snprintf(command, sizeof command, "/attach %s\r", path);
+    rig_type(command);
+    CHECK(rig_wait("goes before your next message"));
+    rig_type("Name these colours.\r");
+    CHECK(rig_wait("> colours.txt:"));
+    CHECK(rig_wait("green and blue")); /* shown harmlessly */
+    CHECK(rig_wait("read before Enter"));
+    snprintf(path, sizeof path, "%s/talk.md", check_tmp());
+    snprintf(command, sizeof command, "/export %s\r", path);
+    rig_type(command);
+    CHECK(rig_wait("1 turn,"));
+    LEAVE();
+    file = fopen(path, "r");
+    REQUIRE(file);
+    CHECK(fread(text, 1, sizeof text - 1, file) > 50);
+    fclose(file);
+    CHECK(strstr(text, "Name these colours."));
+}
+
 TEST(simple_terminals)
 {
     REQUIRE(rig_start(check_tmp(), 24, 80, "vt100", greedy) && rig_wait("IDLE"));
@@ -310,6 +453,10 @@ static void press_something(unsigned *seed)
         "/monitor auto\r", "/sessions\r", "/think on\r", "/branch\r", "/stats\r", "/mouse on\r", "/theme light\r",
         "/find the\r", "/system be brief\r", "/private on\r", "/attach /dev/null\r", "/speculation off\r",
         "\x18" "m", "\x18" "b", "\x18" "v", "\x18" "f", "\x18+", "\x18-", "\x18r", "\x18t", "\x18s", "\x18?",
+        "/copy view\r", "/copy\r", "/delete\r", "/resume\r", "/rename x\r", "/cold\r", "/ab on\r", "/pace 50\r",
+        "/pipeline batch\r", "/pipeline tandem\r", "/speculation full\r", "/demo\r", "/model\r", "/units\r", "/hold\r",
+        "/zoom in\r", "/fold\r", "/raw\r", "/redo\r", "/branch 1\r", "/search the\r", "/send\r", "/keys\r",
+        "\x18" "c", "\x18o", "\x18\r", "\x18/", "\x1a", "\033[200~\033[31m\r\n\xff\t\033[201~", "y", "c", "o", "e", "{", "}",
         "\x18\x05", "\x18y", "hello there", "\xe4\xb8\xad\xe6\x96\x87", "\xff\xfe", "j", "k", "n", "G", "[", "]", "d",
     };
     enum { KEYS = sizeof keys / sizeof *keys };
@@ -319,29 +466,50 @@ static void press_something(unsigned *seed)
     if (rand_r(seed) % 40 == 0) rig_resize(1 + rand_r(seed) % 60, 1 + rand_r(seed) % 160);
 }
 
+static int64_t seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* TANDEM_SEED: what to press, to play a finding again. Ten minutes with TANDEM_LONG, else some seconds. */
 TEST(random_keys)
 {
-    const char *longer = getenv("TANDEM_LONG");
-    const int most = longer && longer[0] ? 20000 : 300;
-    unsigned seed = 1;
+    const char *longer = getenv("TANDEM_LONG"), *wanted = getenv("TANDEM_SEED");
+    int64_t until = seconds() + (longer && longer[0] ? 600 : 6);
+    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)time(NULL);
+    int pressed = 0, starts = 1;
+    printf("# TANDEM_SEED=%u\n", seed);
     /* Until the screen is up, Ctrl-C is the terminal's and ends any program. */
     REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
-    for (int i = 0; i < most; i++) {
+    for (; seconds() < until; pressed++) {
         press_something(&seed);
         if (rig_take(5)) continue;
         int left = rig_end(); /* two Ctrl-C, or Ctrl-D by way of a paste */
-        CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
+        if (!WIFEXITED(left) || WEXITSTATUS(left)) {
+            CHECK_FAIL("status %d after %d keys", left, pressed);
+            rig_print();
+            return;
+        }
         CHECK(!rig_alternate());
+        starts++;
         REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("ctx"));
     }
     rig_kill(SIGTERM);
     int ended = rig_end();
-    CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    if (!WIFEXITED(ended) || WEXITSTATUS(ended)) {
+        CHECK_FAIL("status %d after SIGTERM", ended);
+        rig_print();
+    }
     CHECK(!rig_alternate());
     CHECK(rig_cooked());
+    printf("# %d keys in %d programs\n", pressed, starts);
 }
 
 TEST_MAIN(T(chat), T(typed_while_loading_and_sent), T(queue_take_back_and_cut), T(resized_while_streaming),
           T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch), T(a_session_goes_on),
-          T(a_crash_restores_the_terminal), T(simple_terminals), T(demo),
+          T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation), T(copy_view),
+          T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(sessions_are_deleted_after_asking),
+          T(files_in_and_out), T(simple_terminals), T(demo),
           T(monitor_json), T(picture), T(random_keys))
