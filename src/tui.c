@@ -195,7 +195,7 @@ static int64_t deadline(tui *t, int64_t now)
     for (size_t i = 0; i < t->n_notices; i++) at = earlier(at, t->notices[i].until_ns);
     if (t->answered_until_ns > now) at = earlier(at, t->answered_until_ns);
     if (t->context_until_ns > now) at = earlier(at, t->context_until_ns);
-    int ms = screen_timeout_ms(t->screen, &t->view);
+    int ms = t->dirty ? -1 : screen_timeout_ms(t->screen, &t->view); /* of the frame that was drawn; another is due */
     if (ms >= 0) {
         int64_t next = t->view.now_ns + ms * TUI_MS;
         at = earlier(at, next > frame ? next : frame);

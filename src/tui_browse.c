@@ -29,8 +29,7 @@ void tui_browse_find(tui *t, const char *words, int direction)
 {
     if (words) snprintf(t->search, sizeof t->search, "%s", words);
     if (!t->search[0]) return;
-    tui_view_fill(t, t->view.now_ns);
-    if (!transcript_find(screen_transcript(t->screen), &t->view, t->search, direction))
+    if (!transcript_find(screen_transcript(t->screen), tui_view_turns(t), t->search, direction))
         tui_notice_add(t, VIEW_NOTICE_WARN, "'%s' is not in this conversation", t->search);
 }
 
@@ -97,14 +96,14 @@ static void act(tui *t, enum key_action action, int count)
     const tui_turn *turn = marked(t);
     int n = count ? count : 1;
     switch (action) {
-    case ACTION_LINE_DOWN: transcript_scroll(transcript, &t->view, n); break;
-    case ACTION_LINE_UP: transcript_scroll(transcript, &t->view, -n); break;
+    case ACTION_LINE_DOWN: transcript_scroll(transcript, tui_view_turns(t), n); break;
+    case ACTION_LINE_UP: transcript_scroll(transcript, tui_view_turns(t), -n); break;
     case ACTION_FIND: tui_popup_find(t, 1); break;
     case ACTION_FIND_BACK: tui_popup_find(t, -1); break;
     case ACTION_FIND_NEXT: tui_browse_find(t, NULL, 1); break;
     case ACTION_FIND_PREVIOUS: tui_browse_find(t, NULL, -1); break;
-    case ACTION_TURN_PREVIOUS: transcript_turn(transcript, &t->view, -1); break;
-    case ACTION_TURN_NEXT: transcript_turn(transcript, &t->view, 1); break;
+    case ACTION_TURN_PREVIOUS: transcript_turn(transcript, tui_view_turns(t), -1); break;
+    case ACTION_TURN_NEXT: transcript_turn(transcript, tui_view_turns(t), 1); break;
     case ACTION_COPY_TURN:
         if (turn) tui_outside_copy(t, turn->text.bytes ? turn->text.bytes : "", turn->text.n);
         break;

@@ -248,10 +248,10 @@ void tui_keys_screen(tui *t, enum key_action action, int count)
     if (count < 1) count = 1;
     switch (action) {
     case ACTION_REDRAW: term_redraw(t->term); break;
-    case ACTION_PAGE_UP: transcript_page(transcript, &t->view, -count); break;
-    case ACTION_PAGE_DOWN: transcript_page(transcript, &t->view, count); break;
-    case ACTION_TOP: transcript_home(transcript, &t->view); break;
-    case ACTION_BOTTOM: transcript_end(transcript, &t->view); break;
+    case ACTION_PAGE_UP: transcript_page(transcript, tui_view_turns(t), -count); break;
+    case ACTION_PAGE_DOWN: transcript_page(transcript, tui_view_turns(t), count); break;
+    case ACTION_TOP: transcript_home(transcript, tui_view_turns(t)); break;
+    case ACTION_BOTTOM: transcript_end(transcript, tui_view_turns(t)); break;
     case ACTION_MONITOR: t->form = layout_next_form(t->canvas->rows, t->canvas->cols, tui_keys_drawn_form(t)); break;
     case ACTION_VIEW:
         t->turn_view = !t->turn_view;
@@ -261,8 +261,8 @@ void tui_keys_screen(tui *t, enum key_action action, int count)
     case ACTION_HOLD: t->hold = !t->hold; break;
     case ACTION_ZOOM_IN: zoom(t, 0.5); break;
     case ACTION_ZOOM_OUT: zoom(t, 2); break;
-    case ACTION_FOLD: transcript_toggle_thinking(transcript, &t->view, transcript_marked(transcript)); break;
-    case ACTION_RAW: transcript_toggle_raw(transcript, &t->view, transcript_marked(transcript)); break;
+    case ACTION_FOLD: transcript_toggle_thinking(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
+    case ACTION_RAW: transcript_toggle_raw(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
     case ACTION_COPY: tui_command_by(t, SLASH_COPY, NULL); break;
     case ACTION_COPY_VIEW: tui_command_by(t, SLASH_COPY, "view"); break;
     case ACTION_SPECULATION: toggle_speculation(t); break;
@@ -306,7 +306,7 @@ static void mouse(tui *t, const struct decoder_event *e)
 {
     struct transcript *transcript = screen_transcript(t->screen);
     if (e->mouse == DECODER_WHEEL && (e->button == 1 || e->button == -1))
-        transcript_scroll(transcript, &t->view, 3 * e->button);
+        transcript_scroll(transcript, tui_view_turns(t), 3 * e->button);
     if (e->mouse == DECODER_PRESS && e->button == 1 && t->browse) {
         uint64_t id = transcript_turn_at(transcript, e->row);
         if (id) transcript_mark(transcript, id);

@@ -221,6 +221,8 @@ void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind);
 enum { TUI_TIPS = 3 };
 extern const char *const tui_tips[TUI_TIPS]; /* of the first run */
 void tui_view_fill(tui *t, int64_t now_ns);
+/* The view with the turns as they are now: between two frames they may have moved in memory. */
+struct view *tui_view_turns(tui *t);
 void tui_view_name_model(tui *t);
 
 /* tui_figures.c */

@@ -168,6 +168,12 @@ static void fill_turns(tui *t, int64_t now)
     t->view.n_turns = s->n;
 }
 
+struct view *tui_view_turns(tui *t)
+{
+    fill_turns(t, t->view.now_ns);
+    return &t->view;
+}
+
 static void fill_notices(tui *t, int64_t now)
 {
     size_t n = 0;
