@@ -26,6 +26,8 @@ static struct {
     VTermScreen *screen;
     bool alternate, ended, cooked;
     int status;
+    char answers[4096];
+    size_t n_answers;
     char reports[320]; /* a sanitizer's, by pattern */
 } rig = {.master = -1};
 
@@ -38,11 +40,23 @@ static int on_property(VTermProp prop, VTermValue *value, void *user)
 
 static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
 
-/* Answers of the terminal to questions. */
+/* Answers of the terminal to questions. They are kept until the emulation has taken all that was read: typing takes what
+ * the program writes meanwhile. */
 static void on_output(const char *bytes, size_t n, void *user)
 {
     (void)user;
-    rig_type_n(bytes, n);
+    if (n > sizeof rig.answers - rig.n_answers) n = sizeof rig.answers - rig.n_answers;
+    memcpy(rig.answers + rig.n_answers, bytes, n);
+    rig.n_answers += n;
+}
+
+static void answer(void)
+{
+    char bytes[sizeof rig.answers];
+    size_t n = rig.n_answers;
+    memcpy(bytes, rig.answers, n);
+    rig.n_answers = 0;
+    if (n) rig_type_n(bytes, n);
 }
 
 bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments)
@@ -55,6 +69,7 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
     rig.rows = rows;
     rig.cols = cols;
     rig.alternate = rig.ended = rig.cooked = false;
+    rig.n_answers = 0;
     snprintf(rig.reports, sizeof rig.reports, "%s/sanitizer.*", home);
     rig.vt = vterm_new(rows, cols);
     vterm_set_utf8(rig.vt, 1);
@@ -139,6 +154,7 @@ bool rig_take(int ms)
             return false;
         }
         vterm_input_write(rig.vt, buffer, (size_t)n);
+        answer();
         ms = 0;
     }
     return true;
