@@ -19,6 +19,7 @@
 #include "src/output.h"
 #include "src/tui_socket.h"
 #include "ui/decoder.h"
+#include "ui/probe.h"
 #include "ui/screen.h"
 #include "ui/term.h"
 
@@ -253,6 +254,9 @@ static void run(watch *w)
 static int show(peer *p, const options *o)
 {
     watch w = {.from = p, .heard_ns = clock_ns()};
+    char typed[PROBE_TYPED];
+    size_t n_typed;
+    probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
     w.room = calloc(1, sizeof *w.room);
     w.screen = screen_new();
     w.canvas = canvas_new(24, 80);

@@ -22,6 +22,7 @@
 #include "src/output.h"
 #include "src/plain.h"
 #include "src/tui_private.h"
+#include "ui/probe.h"
 
 enum { IDLE_S = 30, TICK_MS = 100, RESTLESS_S = 3 };
 
@@ -275,6 +276,9 @@ bool tui_possible(const options *o)
 
 static bool open_screen(tui *t)
 {
+    char typed[PROBE_TYPED];
+    size_t n_typed;
+    probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
     if (pipe2(t->wake, O_CLOEXEC | O_NONBLOCK)) return false;
     wake_end = t->wake[1];
     catch_signals();
@@ -284,6 +288,7 @@ static bool open_screen(tui *t)
     t->decoder = decoder_open(NULL);
     if (!t->screen || !t->canvas || !t->decoder) return false;
     decoder_add_terminfo(t->decoder, term_capability, NULL);
+    if (n_typed) decoder_feed(t->decoder, typed, n_typed, clock_ns());
     term_write(t->term, DECODER_MODES_ON, strlen(DECODER_MODES_ON));
     term_write(t->term, "\033[?2026$p", 9); /* does it know synchronised updates? */
     return true;

@@ -31,6 +31,15 @@ static struct {
     char reports[320]; /* a sanitizer's, by pattern */
 } rig = {.master = -1};
 
+static const char *rig_lc_all = "C.UTF-8";
+static bool rig_utf8 = true;
+
+void rig_locale(const char *lc_all, bool utf8)
+{
+    rig_lc_all = lc_all;
+    rig_utf8 = utf8;
+}
+
 static int on_property(VTermProp prop, VTermValue *value, void *user)
 {
     (void)user;
@@ -72,7 +81,7 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
     rig.n_answers = 0;
     snprintf(rig.reports, sizeof rig.reports, "%s/sanitizer.*", home);
     rig.vt = vterm_new(rows, cols);
-    vterm_set_utf8(rig.vt, 1);
+    vterm_set_utf8(rig.vt, rig_utf8);
     vterm_output_set_callback(rig.vt, on_output, NULL);
     rig.screen = vterm_obtain_screen(rig.vt);
     vterm_screen_set_callbacks(rig.screen, &callbacks, NULL);
@@ -83,7 +92,7 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
         setenv("TERM", term, 1);
         setenv("XDG_STATE_HOME", home, 1);
         setenv("XDG_CONFIG_HOME", home, 1);
-        setenv("LC_ALL", "C.UTF-8", 1);
+        setenv("LC_ALL", rig_lc_all, 1);
         setenv("XDG_RUNTIME_DIR", home, 1);
         setenv("INPUTRC", "/dev/null", 1);
         setenv("VISUAL", "true", 1);

@@ -11,6 +11,9 @@
  * its files below `home`. */
 bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments);
 
+/* LC_ALL of the programs started from here on (C.UTF-8), and whether the terminal shows UTF-8 (it does). */
+void rig_locale(const char *lc_all, bool utf8);
+
 void rig_type(const char *bytes);
 void rig_type_n(const char *bytes, size_t n);
 void rig_resize(int rows, int cols);
