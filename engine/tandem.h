@@ -440,6 +440,8 @@ typedef struct {
     uint32_t wasted;
     uint32_t checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;
+    bool no_checkpoints;        /* there was no memory for any: an edit reads the conversation again */
+    bool prefill_failed;        /* its last dispatch failed: it rests until the next change, and Enter waits for what is unread */
     uint32_t context_used, context_size;
     double decode_tps, prefill_tps; /* over the last second or so */
     double speed_kept;          /* decode speed while prefill works over decode speed alone; 0: not known yet */

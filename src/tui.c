@@ -201,10 +201,7 @@ static int64_t deadline(tui *t, int64_t now)
         int64_t next = t->view.now_ns + ms * TUI_MS;
         at = earlier(at, next > frame ? next : frame);
     }
-    enum view_form form = screen_layout(t->screen)->form;
-    if (t->app.chat && (form == VIEW_FORM_FULL || form == VIEW_FORM_PANEL) && t->figures.power.valid)
-        at = earlier(at, t->figures.sensors_ns + TUI_S);
-    return at;
+    return earlier(at, tui_figures_deadline(t, now));
 }
 
 static void wait_for_something(tui *t)

@@ -172,45 +172,29 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     out->n_history = TUI_HISTORY_S;
 }
 
-/* ---- The machine ----------------------------------------------------------------------------------------------- */
-
-static double free_memory_gib(void)
+/* When a unit last did something of its own. */
+static int64_t last_work(const tui_figures *f)
 {
-    char line[128];
-    unsigned long long kib = 0;
-    FILE *in = fopen("/proc/meminfo", "re");
-    if (!in) return 0;
-    while (fgets(line, sizeof line, in))
-        if (sscanf(line, "MemAvailable: %llu", &kib) == 1) break;
-    fclose(in);
-    return (double)kib / (1 << 20);
+    int64_t last = 0;
+    for (int unit = 0; unit < TDM_UNITS; unit++)
+        for (size_t i = f->n_spans[unit]; i-- > 0;) {
+            const struct view_span *s = &f->spans[unit][i];
+            if (s->kind == VIEW_K_LENT) continue;
+            if (s->end_ns > last) last = s->end_ns;
+            break;
+        }
+    return last;
 }
 
-static void read_sensors(tui_figures *f, int64_t now)
+static bool shows_sensors(const tui *t)
 {
-    enum { MOST = 64 };
-    tdm_sensor found[MOST];
-    if (f->sensors_ns && now - f->sensors_ns < TUI_S) return;
-    f->sensors_ns = now;
-    f->free_gib = free_memory_gib();
-    if (!f->sensors) f->sensors = tdm_sensors_open();
-    size_t n = f->sensors ? tdm_sensors_read(f->sensors, found, MOST) : 0;
-    f->power = f->temperature = (struct view_figure){.why = "this machine doesn't tell"};
-    f->remedy[0] = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct view_figure *at = !strcmp(found[i].unit, "W") ? &f->power : !strcmp(found[i].unit, "C") ? &f->temperature
-                                                                                                       : NULL;
-        if (!at) continue;
-        if (found[i].valid) {
-            if (at == &f->power) at->value += found[i].value;
-            else if (found[i].value > at->value) at->value = found[i].value;
-            at->valid = true;
-        } else if (at == &f->power && !at->valid && !f->remedy[0]) { /* the reason that can be helped */
-            if (at->why != f->reason || found[i].remedy[0]) snprintf(f->reason, sizeof f->reason, "%s", found[i].reason);
-            at->why = f->reason;
-            if (found[i].remedy[0]) snprintf(f->remedy, sizeof f->remedy, "^X w shows the command that allows it");
-        }
-    }
+    enum view_form form = screen_layout(t->screen)->form;
+    return t->app.chat && (form == VIEW_FORM_PANEL || form == VIEW_FORM_FULL || t->socket.n);
+}
+
+int64_t tui_figures_deadline(const tui *t, int64_t now)
+{
+    return sensing_deadline(&t->figures.sensing, shows_sensors(t), last_work(&t->figures), now);
 }
 
 /* ---- All ------------------------------------------------------------------------------------------------------- */
@@ -251,13 +235,12 @@ void tui_figures_fill(tui *t, int64_t now)
     m->pid = (int)getpid();
     m->legend = f->seen_turns < 3;
     if (!t->app.chat) return;
-    enum view_form form = screen_layout(t->screen)->form;
     if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
         for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);
         sample_history(f, now);
         f->sampled_ns = now;
     }
-    if (form == VIEW_FORM_PANEL || form == VIEW_FORM_FULL || t->socket.n) read_sensors(f, now);
+    sensing_read(&f->sensing, shows_sensors(t), last_work(f), now);
     fill_unit(t, TDM_PREFILL_UNIT, &m->prefill, now);
     fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
     fill_follower(t, &m->follower);
@@ -269,12 +252,13 @@ void tui_figures_fill(tui *t, int64_t now)
     m->cold = (struct view_median){figures_median(&t->app.figures.cold_ms), t->app.figures.cold_ms.n};
     m->weights_gib = (double)t->status.weight_bytes / (1 << 30);
     m->states_gib = (double)(t->status.state_bytes + t->status.checkpoint_bytes) / (1 << 30);
-    m->free_gib = f->free_gib;
-    m->power_w = f->power;
-    m->temperature_c = f->temperature;
+    m->free_gib = f->sensing.free_gib;
+    m->power_w = f->sensing.power;
+    m->temperature_c = f->sensing.temperature;
     m->energy_j = (struct view_figure){.why = "no power"};
-    if (f->power.valid && t->status.decode_tps > 0) m->energy_j = figure(f->power.value / t->status.decode_tps);
-    m->power_remedy = f->remedy[0] ? f->remedy : NULL;
+    if (f->sensing.power.valid && t->status.decode_tps > 0)
+        m->energy_j = figure(f->sensing.power.value / t->status.decode_tps);
+    m->power_remedy = f->sensing.remedy[0] ? f->sensing.remedy : NULL;
     m->turn_view = t->turn_view && f->turn_start_ns && (f->turn_end_ns || t->view_chosen);
     m->turn_start_ns = f->turn_start_ns;
     m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
@@ -282,6 +266,5 @@ void tui_figures_fill(tui *t, int64_t now)
 
 void tui_figures_free(tui_figures *f)
 {
-    tdm_sensors_close(f->sensors);
-    f->sensors = NULL;
+    sensing_close(&f->sensing);
 }

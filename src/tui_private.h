@@ -16,6 +16,7 @@
 
 #include "src/app.h"
 #include "src/commands.h"
+#include "src/sensing.h"
 #include "src/tui_socket.h"
 #include "ui/decoder.h"
 #include "ui/editor.h"
@@ -111,11 +112,7 @@ typedef struct {
     struct view_monitor_turn turns[TUI_MONITOR_TURNS];
     size_t n_turns;
     int seen_turns;      /* since the program began */
-    tdm_sensors *sensors;
-    int64_t sensors_ns;
-    struct view_figure power, temperature;
-    char reason[96], remedy[200];
-    double free_gib;
+    sensing sensing;
     uint32_t base;       /* the follower's target when the reply began */
     int64_t first_key_ns, turn_start_ns, turn_end_ns;
 } tui_figures;
@@ -230,6 +227,8 @@ void tui_figures_fill(tui *t, int64_t now_ns);
 void tui_figures_enter(tui *t, int64_t enter_ns);
 void tui_figures_glyph(tui *t, double ttft_ms);
 void tui_figures_turn(tui *t, const tdm_turn_stats *stats, double ttft_ms, enum view_ttft_kind kind);
+/* When the sensors are to be read again. */
+int64_t tui_figures_deadline(const tui *t, int64_t now_ns);
 void tui_figures_free(tui_figures *f);
 
 /* tui_keys.c */

@@ -423,6 +423,8 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     out->checkpoints = f->kept.count;
     out->checkpoint_bytes = f->kept.bytes;
     out->checkpoint_budget = f->kept.budget;
+    out->no_checkpoints = f->kept.count == 0 && f->figures.unkept > 0;
+    out->prefill_failed = c->follower_failed;
     /* Without a target (nothing is read ahead) the last turn's tokens stand. */
     out->context_used = c->phase == CHAT_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
     const struct decoder *d = &c->decoder;

@@ -167,7 +167,10 @@ static void keep(struct follower *f, enum checkpoint_kind kind, struct activity 
     struct activity_span span = {.start_ns = clock_ns(), .kind = SPAN_CHECKPOINT, .bytes = state_own_bytes(f->state)};
     bool kept;
     /* A checkpoint that can't be kept costs work later, never correctness. */
-    if (checkpoints_add(f->checkpoints, f->state, kind, &kept, NULL) || !kept) return;
+    if (checkpoints_add(f->checkpoints, f->state, kind, &kept, NULL) || !kept) {
+        f->plan.unkept = true;
+        return;
+    }
     span.end_ns = clock_ns();
     activity_add(activity, &span);
 }
@@ -206,6 +209,7 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
     must(f->plan.active);
     f->plan.active = false;
     f->kept = checkpoints_stats(f->checkpoints);
+    f->figures.unkept += f->plan.unkept;
     if (status == TDM_OK) {
         f->length = f->plan.from + f->plan.n;
         f->usable = true;

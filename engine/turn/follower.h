@@ -21,7 +21,7 @@ struct follower_plan {
     bool active;
     const struct state *restore; /* a checkpoint to take up first; NULL: none */
     bool clear;                  /* start from nothing */
-    bool keep_before, keep_after;
+    bool keep_before, keep_after, unkept; /* unkept: there was no room for one of them */
     enum checkpoint_kind kind_before, kind_after;
     uint32_t from, n;            /* tokens path[from, from + n) */
     bool logits;                 /* of the last one are wanted */
@@ -32,6 +32,7 @@ struct follower_plan {
 struct follower_figures { /* counts of tokens */
     uint64_t evaluated;      /* in all finished dispatches */
     uint64_t cancelled;      /* dispatches dropped at a layer */
+    uint64_t unkept;         /* checkpoints for which there was no room */
     uint32_t suffixes;       /* dispatches that reached the end of a complete target */
     int64_t suffix_ns;       /* what the last of these took */
     int64_t short_ns;        /* what the last short dispatch took that was none of these */

@@ -419,10 +419,39 @@ TEST(a_failed_dispatch_is_told_and_survived)
     send(c, "Three");
     play_until(c, &p, 3);
     CHECK_INT(TDM_FAILED, p.finish[2]);
+    tdm_chat_status now;
+    for (int i = 0; i < 2000; i++) { /* what it reads ahead fails as well: it rests and says so */
+        tdm_chat_status_of(c, &now);
+        if (now.prefill_failed) break;
+        usleep(1000);
+    }
+    CHECK(now.prefill_failed && !now.no_checkpoints);
     c->fail_dispatches = 0;
     send(c, "Four");
     play_until(c, &p, 4);
     CHECK_INT(20, p.stats[3].reply_tokens);
+    tdm_chat_status_of(c, &now);
+    CHECK(!now.prefill_failed);
+    tdm_chat_close(c);
+}
+
+TEST(no_memory_for_checkpoints_is_told)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    tdm_chat_options o;
+    tdm_chat_status now;
+    tdm_chat_options_of(c, &o);
+    o.checkpoint_bytes = 1;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    send(c, "One");
+    play_until(c, &p, 1);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    tdm_chat_status_of(c, &now);
+    CHECK(now.checkpoints == 0 && now.no_checkpoints);
+    CHECK_INT(20, p.stats[0].reply_tokens);
     tdm_chat_close(c);
 }
 
@@ -572,6 +601,6 @@ TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_no
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
           T(continue_goes_on_from_the_decoders_state), T(undo_redo_and_regenerate_evaluate_nothing_again),
           T(an_edited_message_costs_itself), T(changed_settings_cost_what_they_change),
-          T(a_failed_dispatch_is_told_and_survived), T(a_saved_state_resumes_without_prefill),
+          T(a_failed_dispatch_is_told_and_survived), T(no_memory_for_checkpoints_is_told), T(a_saved_state_resumes_without_prefill),
           T(a_full_context_is_told), T(cold_compares_with_every_pipeline),
           T(a_chat_works_on_when_the_one_before_it_closes), T(the_context_used_is_told_at_every_level))
