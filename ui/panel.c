@@ -192,8 +192,11 @@ static void memory(struct pen *p)
 {
     char line[200], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
     canvas_puts(p->canvas, p->row, p->col, p->end, "MEMORY", STYLE_HEADING);
-    snprintf(line, sizeof line, "weights %s  states %s  free %s GiB", gib(a, p->m->weights_gib), gib(b, p->m->states_gib),
-             gib(c, p->m->free_gib));
+    gib(a, p->m->weights_gib);
+    gib(b, p->m->states_gib);
+    gib(c, p->m->free_gib);
+    if (p->m->free_gib >= 9.95 && strlen(a) + strlen(b) > 6) snprintf(c, sizeof c, "%.0f", p->m->free_gib); /* or it is cut */
+    snprintf(line, sizeof line, "weights %s  states %s  free %s GiB", a, b, c);
     canvas_puts(p->canvas, p->row++, p->col + POWER, p->end, line, STYLE_STATUS);
 }
 
