@@ -18,17 +18,19 @@ bench_ratio bench_ratio_of(const bench_summary *above, const bench_summary *belo
     r.ratio = above->median / below->median;
     r.uncertainty =
         hypot(0.5 * (above->p95 - above->p5) / above->median, 0.5 * (below->p95 - below->p5) / below->median);
+    r.least = below->p95 > 0 ? above->p5 / below->p95 : 0;
     r.meaningful = above->n >= 3 && below->n >= 3 && r.uncertainty <= BENCH_RATIO_LIMIT;
     return r;
 }
 
 char *bench_ratio_text(const bench_ratio *r, char *out, size_t room)
 {
-    char number[32];
+    char number[32], least[64] = "";
+    if (r->least > 1) snprintf(least, sizeof least, "; at least %sx", bench_number(r->least, number));
     if (r->meaningful)
         snprintf(out, room, "%sx", bench_number(r->ratio, number));
     else if (r->uncertainty > BENCH_RATIO_LIMIT)
-        snprintf(out, room, "no ratio: the runs spread by %.0f %%", 100 * r->uncertainty);
+        snprintf(out, room, "no ratio: the runs spread by %.0f %%%s", 100 * r->uncertainty, least);
     else
         snprintf(out, room, "no ratio: fewer than 3 runs");
     return out;

@@ -221,7 +221,7 @@ void bench_turns_conclude(bench_table *t)
     }
     bench_summary warm = bench_table_cell(t, tandem, P_WARM), cold = bench_table_cell(t, single, P_WARM);
     bench_ratio ratio = bench_ratio_of(&cold, &warm);
-    char w[32], c[32], p95[32], times[80];
+    char w[32], c[32], p95[32], times[120];
     if (!warm.n || !cold.n) return;
     bench_table_note(t, "warm %s ms (95th percentile %s) against %s ms cold, %s, %d turns; %s",
                      bench_number(warm.median, w), bench_number(warm.p95, p95), bench_number(cold.median, c),

@@ -44,7 +44,10 @@ TEST(ratio)
     fast.p95 = 20; /* half the range is 55 % of the median */
     r = bench_ratio_of(&slow, &fast);
     CHECK(!r.meaningful);
-    CHECK_STR("no ratio: the runs spread by 55 %", bench_ratio_text(&r, text, sizeof text));
+    CHECK_STR("no ratio: the runs spread by 55 %; at least 4.60x", bench_ratio_text(&r, text, sizeof text));
+    fast.p95 = 100; /* they overlap */
+    r = bench_ratio_of(&slow, &fast);
+    CHECK_STR("no ratio: the runs spread by 455 %", bench_ratio_text(&r, text, sizeof text));
     fast = (bench_summary){.n = 2, .median = 10, .p5 = 10, .p95 = 10};
     r = bench_ratio_of(&slow, &fast);
     CHECK(!r.meaningful);
