@@ -177,8 +177,12 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
 	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
-figures: $(B)/tests/tui/test_tui $(B)/tandem ## the README's picture of the screen, from the running program
+figures: $(B)/tests/tui/test_tui $(B)/tandem ## the README's pictures: the screen, the measured figures, a conversation on both units
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/tui/test_tui picture
+	$(B)/tandem bench --from assets/measured.jsonl --svg $(B)/figures >/dev/null
+	cp $(B)/figures/turns-pipelines-synthetic-0.8b-q8_0.svg assets/turns.svg
+	$(B)/tandem bench turns -m synthetic:0.8b:q8_0 --rows 'pipelines tandem full' --runs 3 --budget 60s --svg $(B)/figures
+	cp $(B)/figures/timeline-synthetic-0.8b-q8_0.svg assets/timeline.svg
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## program, model with its card, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 $(B)/tandem $(DESTDIR)$(PREFIX)/bin/tandem

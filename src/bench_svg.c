@@ -104,10 +104,11 @@ char *bench_svg_table(const bench_table *t)
     FILE *out = open_memstream(&text, &length);
     if (!out) return NULL;
     open_svg(out, TOP + 56 + STEP * shown, t->title);
-    snprintf(line, sizeof line, "%s: %s%s%s, %s", t->suite, t->measure[0].name, t->measure[0].unit[0] ? " " : "",
-             t->measure[0].unit, t->model);
-    for (char *u = line; *u; u++)
+    char measure[64];
+    snprintf(measure, sizeof measure, "%s%s%s", t->measure[0].name, t->measure[0].unit[0] ? " " : "", t->measure[0].unit);
+    for (char *u = measure; *u; u++)
         if (*u == '_') *u = ' ';
+    snprintf(line, sizeof line, "%s: %s, %s", t->suite, measure, t->model);
     put_at(out, 16, 24, "t", "start", line);
     double y = put_title(out, t->title), scale = (WIDTH - LEFT - RIGHT) / span;
     fprintf(out, "<line class=\"g\" x1=\"%d\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n", LEFT, y, LEFT, y + STEP * shown);
