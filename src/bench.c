@@ -203,6 +203,7 @@ static const struct suite {
     {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false},
     {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false},
+    {"screen", "the full screen: first frame, key echo, drawing", bench_screen_suite, NULL, 1, false},
     {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true},
 };
 enum { SUITES = sizeof suites / sizeof *suites, TURNS_SUITE = 0, GLYPH_SUITE = SUITES - 2 };

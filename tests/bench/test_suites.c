@@ -164,6 +164,7 @@ TEST(handover) { check_suite("handover", "", 18); }
 TEST(crossover) { check_suite("crossover", "", 0); /* none on one core */ }
 TEST(power) { check_suite("power", "", 0); /* none without sensors */ }
 TEST(glyph) { check_suite_of("builtin", "glyph", "--rows 'at once' --rows queued", 9); }
+TEST(screen) { check_suite_of("builtin", "screen", "", 3); }
 TEST(kernels) { check_suite("kernels", "--rows 'q8_0 16'", 8); }
 
 /* ---- Reading them again ------------------------------------------------------------------------------------------ */
@@ -189,4 +190,4 @@ TEST(read_again)
 }
 
 TEST_MAIN(T(turns), T(interference), T(model), T(throughput), T(ttft), T(dispatch), T(handover), T(crossover), T(power),
-          T(glyph), T(kernels), T(read_again))
+          T(glyph), T(screen), T(kernels), T(read_again))
