@@ -5,6 +5,7 @@
 #define TANDEM_TESTS_SCREENS_FAKE_ENGINE_H
 
 #include "engine/tandem.h"
+#include "engine/unit/sensors.h"
 
 /* What the next answers are; a script sets the fields before or while the front end runs. */
 struct fake {
@@ -13,8 +14,7 @@ struct fake {
     tdm_turn_stats stats;    /* of the turn that ends next; times and kind are the chat's */
     bool can_think, synthetic, builtin_template;
     int cores, context;
-    tdm_sensor sensors[4];
-    size_t n_sensors;
+    struct sensors_now sensors;
 };
 extern struct fake fake;
 

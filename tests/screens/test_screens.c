@@ -17,7 +17,7 @@
  *   status NAME VALUE             of the chat (read, target, behind, ahead, draft-read ...; mark WORD)
  *   model thinks|does-not-think   what it can do
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
- *   sensor UNIT VALUE|- [REASON|REMEDY]
+ *   sensor W|C VALUE|- [REASON|REMEDY]
  *   notice TEXT | error TEXT      from the engine
  *   await                         a thread or a program wakes the front end, in real time
  *   screen NAME                   the text of the screen, the cursor as _
@@ -219,11 +219,9 @@ static void end_reply(const char *how)
 
 static void set_sensor(char *rest)
 {
-    tdm_sensor *s = &fake.sensors[fake.n_sensors++ % 4];
-    char *unit = word(&rest), *value = word(&rest), *bar = strchr(rest, '|');
-    *s = (tdm_sensor){.valid = strcmp(value, "-") != 0, .value = strtod(value, NULL)};
-    snprintf(s->name, sizeof s->name, "package-0");
-    snprintf(s->unit, sizeof s->unit, "%s", unit);
+    struct sensor *s = !strcmp(word(&rest), "W") ? &fake.sensors.watts : &fake.sensors.celsius;
+    char *value = word(&rest), *bar = strchr(rest, '|');
+    *s = (struct sensor){.valid = strcmp(value, "-") != 0, .value = strtod(value, NULL)};
     if (bar) *bar = 0;
     snprintf(s->reason, sizeof s->reason, "%s", rest);
     snprintf(s->remedy, sizeof s->remedy, "%s", bar ? bar + 1 : "");
