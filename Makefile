@@ -170,8 +170,8 @@ fuzz-programs: $(FUZZERS)
 bench: all ## every measurement (tandem bench)
 	$(B)/tandem bench
 
-bench-smoke: all ## every measurement, two minutes in all
-	$(B)/tandem bench --quick
+bench-smoke: all ## the kernels and the built-in model against this machine's ceilings, in less than a minute
+	$(B)/tandem bench kernels model -m builtin --quick --budget 40s
 
 goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## write the golden screens anew (read the diff)
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen

@@ -22,32 +22,44 @@ struct act {
     float unused[3];
 };
 
-static void act_fill(struct act *a, const float *x, uint32_t n)
+static ALWAYS_INLINE void act_quantise(struct act *a, const float *x, uint32_t n)
 {
-    vf largest = vf_set(0);
-    uint32_t i;
-    for (i = 0; i < n; i += LANES) largest = vf_max(largest, vf_abs(vf_load_n(x + i, n - i)));
-    float top = vf_largest(largest);
+    vf largest[2] = {vf_set(0), vf_set(0)};
+    for (uint32_t i = 0; i < n; i += LANES)
+        largest[i / LANES % 2] = vf_max(largest[i / LANES % 2], vf_abs(vf_load_n(x + i, n - i)));
+    float top = vf_largest(vf_max(largest[0], largest[1]));
     vf inverse = vf_set(top > 0 ? 127 / top : 0);
     a->d = top / 127;
-    for (i = 0; i < ACT_COLS; i += LANES)
+    for (uint32_t i = 0; i < ACT_COLS; i += LANES)
         vf_store_int8(a->q + i, i < n ? vf_mul(vf_load_n(x + i, n - i), inverse) : vf_set(0));
+}
+
+static ALWAYS_INLINE void act_sum(struct act *a)
+{
     static const uint8_t ones[STEP_BYTES] = {[0 ... STEP_BYTES - 1] = 1};
     int32_t fours[ACT_COLS / 4] __attribute__((aligned(64))); /* sums of four */
-    for (i = 0; i < ACT_COLS; i += 4 * LANES)
+    for (uint32_t i = 0; i < ACT_COLS; i += 4 * LANES)
         vi_store(fours + i / 4, vi_dot_small(vi_set(0), vb_load(ones), vx_load_bytes(a->q + i)));
-    for (i = 0; i < ACT_COLS / 16; i++)
+    for (uint32_t i = 0; i < ACT_COLS / 16; i++)
         a->offset16[i] = -128 * (fours[4 * i] + fours[4 * i + 1] + fours[4 * i + 2] + fours[4 * i + 3]);
-    for (i = 0; i < ACT_COLS / 32; i++) a->offset32[i] = a->offset16[2 * i] + a->offset16[2 * i + 1];
+    for (uint32_t i = 0; i < ACT_COLS / 32; i++) a->offset32[i] = a->offset16[2 * i] + a->offset16[2 * i + 1];
     memset(a->unused, 0, sizeof a->unused);
 }
 
 static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
 {
-    for (uint32_t c = 0; c < p->cols; c += ACT_COLS) {
-        struct act *a = (struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens;
-        uint32_t n = p->cols - c < ACT_COLS ? p->cols - c : ACT_COLS;
-        for (uint32_t t = t0; t < t1; t++) act_fill(a + t, x + t * ldx + c, n);
+    struct act *first = p->data;
+    uint32_t chunks = (p->cols + ACT_COLS - 1) / ACT_COLS;
+    for (uint32_t t = t0; t < t1; t++) {
+        for (uint32_t i = 0; i < chunks; i++) {
+            uint32_t c = i * ACT_COLS, n = p->cols - c < ACT_COLS ? p->cols - c : ACT_COLS;
+            struct act *a = first + (size_t)i * p->tokens + t;
+            /* Whole ones, the most, are unrolled. */
+            if (n == ACT_COLS) act_quantise(a, x + t * ldx + c, ACT_COLS);
+            else act_quantise(a, x + t * ldx + c, n);
+        }
+        /* Later, when the bytes have left the way to the cache: a wide load right after narrow stores waits for them. */
+        for (uint32_t i = 0; i < chunks; i++) act_sum(first + (size_t)i * p->tokens + t);
     }
 }
 
