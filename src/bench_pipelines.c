@@ -224,16 +224,21 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
     return status;
 }
 
+/* Rows of one length need not stand together: files of several runs are joined. */
 void bench_ttft_conclude(bench_table *t)
 {
-    for (int first = 0; first < t->n_rows;) {
+    for (int first = 0; first < t->n_rows; first++) {
         const char *tokens = t->rows[first].parameter[0];
-        int best = first, next = first;
-        for (; next < t->n_rows && !strcmp(t->rows[next].parameter[0], tokens); next++)
-            if (bench_table_cell(t, next, 0).median < bench_table_cell(t, best, 0).median) best = next;
+        int best = first;
+        bool again = false;
+        for (int r = 0; r < t->n_rows; r++) {
+            if (strcmp(t->rows[r].parameter[0], tokens)) continue;
+            again |= r < first;
+            if (bench_table_cell(t, r, 0).median < bench_table_cell(t, best, 0).median) best = r;
+        }
         char ms[32];
+        if (again) continue;
         bench_table_note(t, "%s tokens: first token soonest with %s, %s ms", tokens, t->rows[best].parameter[1],
                          bench_number(bench_table_cell(t, best, 0).median, ms));
-        first = next;
     }
 }
