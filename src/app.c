@@ -38,15 +38,15 @@ static tdm_status check_thinking(const tdm_chat_options *c, const tdm_model_info
     return TDM_OK;
 }
 
-static tdm_status open_chat(app *a, tdm_model *model, tdm_model *prefill_model, tdm_chat **out, tdm_error *err)
+static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm_error *err)
 {
     tdm_chat_options c;
     tdm_model_info info;
-    tdm_model_describe(model, &info);
-    settings_chat_options(&c, a->o, model);
-    c.prefill_model = prefill_model;
+    tdm_model_describe(models->model, &info);
+    settings_chat_options(&c, a->o, models->model);
+    c.prefill_model = models->prefill;
     tdm_status status = check_thinking(&c, &info, err);
-    if (!status) status = tdm_chat_open(out, model, a->machine, &c, err);
+    if (!status) status = tdm_chat_open(out, models->model, a->machine, &c, err);
     if (!status && a->system) status = tdm_chat_set_system(*out, a->system, a->system_length, err);
     if (status && *out) {
         tdm_chat_close(*out);
@@ -55,40 +55,39 @@ static tdm_status open_chat(app *a, tdm_model *model, tdm_model *prefill_model, 
     return status;
 }
 
-tdm_status app_start(app *a, tdm_model *model, char *notice, tdm_error *err)
+tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err)
 {
     const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
     notice[0] = 0;
-    a->model = model;
-    tdm_model_describe(model, &a->info);
+    a->models = *models;
+    tdm_model_describe(a->models.model, &a->info);
     if (path && !(a->model_path = strdup(path))) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = set_system_text(a, system, system ? strlen(system) : 0, err);
-    if (!status) status = load_prefill_model(&a->prefill_model, a->o, path, err);
     if (!status) status = load_machine(&a->machine, a->o, err);
     if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
-    if (!status) status = open_chat(a, model, a->prefill_model, &a->chat, err);
+    if (!status) status = open_chat(a, &a->models, &a->chat, err);
     if (!status && options_given(a->o, OPTION_RESUME))
         status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
     return status;
 }
 
-static void save_state(app *a)
+/* Begins to write the state file where it is older than the conversation. */
+static void begin_save_state(app *a)
 {
     bool old = a->state_old;
     a->state_old = false; /* also where nothing is written: or the front end would ask again at once */
     if (a->private || a->place.lock < 0 || !old || !a->chat) return;
     uint64_t limit = options_whole(a->o, OPTION_STATE_DISK, (uint64_t)4 << 30);
-    char *path = store_state_path(a->place.id);
-    /* A state only saves time: what goes wrong with it isn't worth a word. */
-    if (path && limit && !tdm_chat_save_state(a->chat, path, NULL)) store_trim_states(limit);
-    free(path);
+    char *path = limit ? store_state_path(a->place.id) : NULL;
+    if (path) saver_begin(&a->saver, a->chat, path, limit);
 }
 
 static void leave_session(app *a)
 {
     tdm_error unheard;
     app_save(a, &unheard);
-    save_state(a);
+    begin_save_state(a);
+    saver_wait(&a->saver);
     store_close(&a->place);
     free(a->name);
     a->name = NULL;
@@ -105,8 +104,7 @@ void app_close(app *a)
     if (a->chat) leave_session(a);
     tdm_chat_close(a->chat);
     tdm_machine_close(a->machine);
-    tdm_model_close(a->prefill_model);
-    tdm_model_close(a->model);
+    load_pair_close(&a->models);
     store_close(&a->place);
     figures_free(&a->figures);
     free(a->system);
@@ -188,13 +186,14 @@ tdm_status app_save(app *a, tdm_error *err)
 
 void app_idle(app *a)
 {
-    save_state(a);
+    begin_save_state(a);
 }
 
 void app_set_private(app *a, bool on)
 {
     tdm_error unheard;
     a->private = on;
+    saver_wait(&a->saver);
     if (on && a->place.lock >= 0) {
         store_close(&a->place);
         store_delete(a->place.id, &unheard);
@@ -306,32 +305,32 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
 
 /* ---- Sessions and models --------------------------------------------------------------------------------------- */
 
-tdm_status app_switch_model(app *a, tdm_model *model, const char *path, tdm_error *err)
+tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err)
 {
+    load_pair next = *models;
     session s;
     tdm_chat *chat = NULL;
     char *copy = path ? strdup(path) : NULL;
     tdm_status status = path && !copy ? error_set(err, TDM_E_NOMEM, "out of memory") : app_snapshot(a, &s, err);
     if (!status) {
-        status = open_chat(a, model, NULL, &chat, err);
+        status = open_chat(a, &next, &chat, err);
         if (!status) status = tdm_chat_load(chat, a->system, a->system_length, s.nodes, s.n, s.leaf, err);
         session_free(&s);
     }
     if (status) {
         tdm_chat_close(chat);
-        tdm_model_close(model);
+        load_pair_close(&next);
         free(copy);
         return status;
     }
+    saver_wait(&a->saver);
     tdm_chat_close(a->chat);
-    tdm_model_close(a->model);
-    tdm_model_close(a->prefill_model);
+    load_pair_close(&a->models);
     free(a->model_path);
     a->chat = chat;
-    a->model = model;
-    a->prefill_model = NULL;
+    a->models = next;
     a->model_path = copy;
-    tdm_model_describe(model, &a->info);
+    tdm_model_describe(next.model, &a->info);
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->state_old = true;
     return app_save(a, err);

@@ -11,12 +11,14 @@
 
 #include "src/ceilings.h"
 #include "src/figures.h"
+#include "src/load.h"
 #include "src/options.h"
+#include "src/saver.h"
 #include "src/store.h"
 
 typedef struct {
     options *o;
-    tdm_model *model, *prefill_model;
+    load_pair models;
     tdm_model_info info;
     char *model_path; /* as given; NULL: the built-in model */
     tdm_machine *machine;
@@ -30,6 +32,7 @@ typedef struct {
     store_place place; /* lock -1: no place yet */
     char unsaved[400]; /* why the last save failed; "": it did not */
     bool state_old;    /* the state file is older than the conversation */
+    saver saver;       /* writes it while nobody does anything */
     char *attached;    /* text that goes before the next message; NULL: none */
     size_t attached_length;
     bool ab;             /* /ab: speculation full and off by turns */
@@ -41,14 +44,14 @@ typedef struct {
 } app;
 
 void app_init(app *a, options *o);
-/* Takes over the model, also on failure. notice (room for 400 bytes) gets a line worth telling, or "". */
-tdm_status app_start(app *a, tdm_model *model, char *notice, tdm_error *err);
+/* Takes over the models, also on failure. notice (room for 400 bytes) gets a line worth telling, or "". */
+tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err);
 void app_close(app *a);
 
 /* Bookkeeping for an event; call it for each before showing it. glyph_ns: TDM_EV_END only, when the first character of
  * the reply was on the terminal (0: not measured). */
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
-/* Once the program has been idle for half a minute: writes the prefilled state. */
+/* Once the program has been idle for half a minute: begins to write the prefilled state. */
 void app_idle(app *a);
 
 /* What is typed: the attachment goes before it. */
@@ -59,7 +62,7 @@ tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_er
 tdm_status app_configure(app *a, tdm_error *err);
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
 /* Goes on with another model, which is taken over also on failure; the old one stays then. path: as given, copied. */
-tdm_status app_switch_model(app *a, tdm_model *model, const char *path, tdm_error *err);
+tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
 /* Sessions. The one that is open is saved and closed first. */
 tdm_status app_new(app *a, const char *name, tdm_error *err);

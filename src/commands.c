@@ -400,9 +400,9 @@ static tdm_status do_model(run *r, tdm_error *err)
         say(r, "%s (%s, %s)\n", r->a->info.name, r->a->info.weight_types, r->a->info.path);
         return TDM_OK;
     }
-    tdm_model *model;
-    tdm_status status = r->front->load(r->front->ctx, r->call->argument, &model, err);
-    if (!status) status = app_switch_model(r->a, model, r->call->argument, err);
+    load_pair models;
+    tdm_status status = r->front->load(r->front->ctx, r->call->argument, &models, err);
+    if (!status) status = app_switch_model(r->a, &models, r->call->argument, err);
     r->result->anew = !status;
     if (!status) say(r, "going on with %s\n", r->a->info.name);
     return status;
@@ -597,7 +597,7 @@ static tdm_status do_attach(run *r, tdm_error *err)
     tdm_ids ids = {0};
     tdm_chat_status now;
     tdm_chat_status_of(r->a->chat, &now);
-    status = tdm_tokenize(r->a->model, bytes, n, false, &ids, err);
+    status = tdm_tokenize(r->a->models.model, bytes, n, false, &ids, err);
     size_t tokens = ids.n;
     tdm_ids_free(&ids);
     if (!status && tokens + now.context_used >= now.context_size)

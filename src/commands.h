@@ -17,7 +17,7 @@ typedef struct {
     /* An option of the screen (LOOK) has another value in app.o, or NULL: this front end has no screen. */
     void (*look)(void *ctx);
     /* Opens a model for /model, showing progress in its own way. path: as -m. */
-    tdm_status (*load)(void *ctx, const char *path, tdm_model **out, tdm_error *err);
+    tdm_status (*load)(void *ctx, const char *path, load_pair *out, tdm_error *err);
     /* Puts a text on the clipboard and says how. */
     tdm_status (*copy)(void *ctx, const char *text, size_t n, tdm_error *err);
     /* /copy view: the conversation as plain text for the terminal's own selection. */

@@ -138,13 +138,43 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
     return status;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* other: the model of --prefill-model where it counts, or NULL. */
+static tdm_status open_prefill(tdm_model **out, const options *o, const char *path, const char *other,
+                               const load_how *how, tdm_error *err)
+{
+    load_how its = *how;
+    its.prefill = true;
+    *out = NULL;
+    if (!other && same_text(kernels_of(o, OPTION_PREFILL_KIND), kernels_of(o, OPTION_DECODE_KIND))) return TDM_OK;
+    return load_model(out, o, other ? other : path, &its, err);
+}
+
 tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err)
 {
-    *out = NULL;
-    const char *other = options_text(o, OPTION_PREFILL_MODEL);
-    const char *mine = kernels_of(o, OPTION_PREFILL_KIND), *its = kernels_of(o, OPTION_DECODE_KIND);
-    if (!other && (mine == its || (mine && its && !strcmp(mine, its)))) return TDM_OK;
-    return load_model(out, o, other ? other : path, &(load_how){.prefill = true}, err);
+    return open_prefill(out, o, path, options_text(o, OPTION_PREFILL_MODEL), &(load_how){0}, err);
+}
+
+tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err)
+{
+    *out = (load_pair){0};
+    bool first = same_text(path, options_text(o, OPTION_MODEL));
+    tdm_status status = load_model(&out->model, o, path, how, err);
+    if (!status)
+        status = open_prefill(&out->prefill, o, path, first ? options_text(o, OPTION_PREFILL_MODEL) : NULL, how, err);
+    if (status) load_pair_close(out);
+    return status;
+}
+
+void load_pair_close(load_pair *pair)
+{
+    tdm_model_close(pair->prefill);
+    tdm_model_close(pair->model);
+    *pair = (load_pair){0};
 }
 
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err)

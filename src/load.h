@@ -12,7 +12,8 @@ const char *load_builtin(void);
 typedef struct {
     bool text_only;        /* no weights */
     const char *kernels;   /* this set; NULL: as --kernels says */
-    bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind */
+    bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind; set by those
+                              that load two */
     tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;
 } load_how;
@@ -22,6 +23,15 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
 /* What the prefill unit needs of its own: the model of --prefill-model, or that of `path` once more where --prefill-kind
  * and --decode-kind differ. *out is NULL where it shares the other's. */
 tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err);
+
+/* Both. --prefill-model is another form of the model that the program was started with, so it counts for that path
+ * alone; the kinds count for every model. */
+typedef struct {
+    tdm_model *model, *prefill; /* prefill NULL: it shares the model */
+} load_pair;
+
+tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err);
+void load_pair_close(load_pair *pair);
 /* Writes the model `in` (as -m takes it) as a GGUF file; progress and Ctrl-C as above. */
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err);
 tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);

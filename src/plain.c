@@ -183,12 +183,12 @@ static void say(void *ctx, const char *text, size_t n)
     output_flush();
 }
 
-static tdm_status load(void *ctx, const char *path, tdm_model **out, tdm_error *err)
+static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *err)
 {
     plain *p = ctx;
-    tdm_status status = load_model(out, p->app.o, path, &(load_how){0}, err);
+    tdm_status status = load_pair_open(out, p->app.o, path, &(load_how){0}, err);
     interrupt_catch();
-    if (!status) load_notes(*out);
+    if (!status) load_notes(out->model);
     return status;
 }
 
@@ -488,13 +488,13 @@ int plain_main(options *o)
 {
     plain p = {.terminal = isatty(STDIN_FILENO)};
     tdm_error err = {0};
-    tdm_model *model;
+    load_pair models;
     char notice[400];
     app_init(&p.app, o);
-    tdm_status status = load_model(&model, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
+    tdm_status status = load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
     if (!status) {
-        load_notes(model);
-        status = app_start(&p.app, model, notice, &err);
+        load_notes(models.model);
+        status = app_start(&p.app, &models, notice, &err);
     }
     if (!status) {
         open_history(&p);

@@ -19,7 +19,7 @@
 typedef struct {
     const options *o;
     script script;
-    tdm_model *model, *prefill_model;
+    load_pair models;
     tdm_machine *machine;
     tdm_chat *chat;
     tdm_chat_options settings;
@@ -349,17 +349,16 @@ static tdm_status open_all(player *p, tdm_error *err)
     const options *o = p->o;
     const char *path = options_text(o, OPTION_MODEL);
     tdm_status status = script_read(&p->script, options_text(o, OPTION_SCRIPT), err);
-    if (!status) status = load_model(&p->model, o, path, &(load_how){0}, err);
-    if (!status) status = load_prefill_model(&p->prefill_model, o, path, err);
+    if (!status) status = load_pair_open(&p->models, o, path, &(load_how){0}, err);
     if (!status) status = load_machine(&p->machine, o, err);
     if (status) return status;
-    settings_chat_options(&p->settings, o, p->model);
-    p->settings.prefill_model = p->prefill_model;
+    settings_chat_options(&p->settings, o, p->models.model);
+    p->settings.prefill_model = p->models.prefill;
     p->settings.ignore_eos = p->settings.hash_logits = true;
     p->settings.max_tokens = p->script.max_tokens;
     if (p->script.temperature >= 0) p->settings.sampling.temperature = (float)p->script.temperature;
     if (!options_given(o, OPTION_SEED)) p->settings.sampling.seed = p->script.seed;
-    status = tdm_chat_open(&p->chat, p->model, p->machine, &p->settings, err);
+    status = tdm_chat_open(&p->chat, p->models.model, p->machine, &p->settings, err);
     if (!status) status = load_history(p, err);
     if (!status) tdm_chat_wait_idle(p->chat, -1);
     return status;
@@ -370,8 +369,7 @@ static void close_all(player *p)
     trace_free(p->trace);
     tdm_chat_close(p->chat);
     tdm_machine_close(p->machine);
-    tdm_model_close(p->prefill_model);
-    tdm_model_close(p->model);
+    load_pair_close(&p->models);
     script_free(&p->script);
     figures_row_free(&p->ttft);
     figures_row_free(&p->decode);

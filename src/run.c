@@ -18,7 +18,7 @@
 
 typedef struct {
     const options *o;
-    tdm_model *model, *prefill_model;
+    load_pair models;
     tdm_machine *machine;
     tdm_chat *chat;
     trace *trace;
@@ -216,17 +216,16 @@ static tdm_status open_all(answer *a, tdm_error *err)
     const char *path = options_text(o, OPTION_MODEL), *system = options_text(o, OPTION_SYSTEM);
     tdm_chat_options c;
     tdm_model_info info;
-    tdm_status status = load_model(&a->model, o, path, &(load_how){0}, err);
+    tdm_status status = load_pair_open(&a->models, o, path, &(load_how){0}, err);
     if (status) return status;
-    load_notes(a->model);
-    tdm_model_describe(a->model, &info);
-    settings_chat_options(&c, o, a->model);
+    load_notes(a->models.model);
+    tdm_model_describe(a->models.model, &info);
+    settings_chat_options(&c, o, a->models.model);
     c.speculation = TDM_SPEC_OFF;
     if (c.think && !info.can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
-    status = load_prefill_model(&a->prefill_model, o, path, err);
-    c.prefill_model = a->prefill_model;
-    if (!status) status = load_machine(&a->machine, o, err);
-    if (!status) status = tdm_chat_open(&a->chat, a->model, a->machine, &c, err);
+    c.prefill_model = a->models.prefill;
+    status = load_machine(&a->machine, o, err);
+    if (!status) status = tdm_chat_open(&a->chat, a->models.model, a->machine, &c, err);
     if (!status && system) status = tdm_chat_set_system(a->chat, system, strlen(system), err);
     return status;
 }
@@ -252,8 +251,7 @@ int run_main(options *o)
     trace_free(a.trace);
     tdm_chat_close(a.chat);
     tdm_machine_close(a.machine);
-    tdm_model_close(a.prefill_model);
-    tdm_model_close(a.model);
+    load_pair_close(&a.models);
     free(a.text);
     free(prompt);
     if (status) return load_failed(&err);

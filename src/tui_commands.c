@@ -125,13 +125,13 @@ static void show_said(tui *t, const slash_call *call)
 }
 
 /* /model's second half: the model that has been loaded is handed over. */
-static tdm_status give_loaded(void *ctx, const char *path, tdm_model **out, tdm_error *err)
+static tdm_status give_loaded(void *ctx, const char *path, load_pair *out, tdm_error *err)
 {
     tui *t = ctx;
     (void)path;
-    if (!t->load.model) return error_set(err, TDM_E_IO, "no model was loaded");
-    *out = t->load.model;
-    t->load.model = NULL;
+    if (!t->load.models.model) return error_set(err, TDM_E_IO, "no model was loaded");
+    *out = t->load.models;
+    t->load.models = (load_pair){0};
     return TDM_OK;
 }
 
@@ -260,12 +260,10 @@ void tui_command_by(tui *t, slash_id id, const char *argument)
     slashes_free(&call);
 }
 
-void tui_command_model(tui *t, tdm_model *model, const char *path)
+void tui_command_model(tui *t, const char *path)
 {
     char *argument = strdup(path);
-    t->load.model = model;
     if (argument) run_call(t, &(slash_call){.id = SLASH_MODEL, .argument = argument}, clock_ns());
     free(argument);
-    tdm_model_close(t->load.model);
-    t->load.model = NULL;
+    load_pair_close(&t->load.models);
 }

@@ -1,6 +1,6 @@
-/* The model, loaded on a thread of its own so that the first frame comes at once and keys are taken meanwhile.
+/* The model, and what the prefill unit needs of its own, loaded on a thread of its own so that the first frame comes at once and keys are taken meanwhile.
  *
- * The thread writes `model` and `err` before it sets `done`; the front end reads them after it has seen `done` and
+ * The thread writes `models` and `err` before it sets `done`; the front end reads them after it has seen `done` and
  * joined. Progress and the wish to stop are atomics. */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,7 @@ static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t tota
 static void *run(void *arg)
 {
     tui_load *l = arg;
-    if (load_model(&l->model, l->o, l->path, &(load_how){.progress = on_progress, .progress_ctx = l}, &l->err))
-        l->model = NULL;
+    load_pair_open(&l->models, l->o, l->path, &(load_how){.progress = on_progress, .progress_ctx = l}, &l->err);
     atomic_store(&l->done, true);
     ssize_t told = write(l->wake, "l", 1);
     (void)told;
@@ -43,7 +42,7 @@ bool tui_load_begin(tui *t, const char *path, bool switching)
     l->o = t->o;
     l->wake = t->wake[1];
     l->switching = switching;
-    l->model = NULL;
+    l->models = (load_pair){0};
     l->err = (tdm_error){0};
     atomic_store(&l->cancel, false);
     atomic_store(&l->packing, false);
@@ -64,7 +63,9 @@ static void start(tui *t)
 {
     char notice[400];
     tdm_error err = {0};
-    if (app_start(&t->app, t->load.model, notice, &err)) {
+    load_pair models = t->load.models;
+    t->load.models = (load_pair){0};
+    if (app_start(&t->app, &models, notice, &err)) {
         bool usable = t->app.chat != NULL; /* a session that can't be resumed leaves an empty conversation */
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         if (!usable) {
@@ -97,9 +98,9 @@ void tui_load_end(tui *t)
     pthread_join(l->thread, NULL);
     l->state = TUI_LOAD_DONE;
     t->dirty = t->urgent = true;
-    if (l->model && l->switching) {
-        tui_command_model(t, l->model, l->path);
-    } else if (l->model) {
+    if (l->models.model && l->switching) {
+        tui_command_model(t, l->path);
+    } else if (l->models.model) {
         start(t);
     } else if (l->switching) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", l->err.text);
@@ -116,7 +117,6 @@ void tui_load_cancel(tui *t)
     if (l->state != TUI_LOAD_RUNNING) return;
     atomic_store(&l->cancel, true);
     pthread_join(l->thread, NULL);
-    tdm_model_close(l->model);
-    l->model = NULL;
+    load_pair_close(&l->models);
     l->state = TUI_LOAD_NONE;
 }

@@ -79,7 +79,7 @@ typedef struct {
     bool switching;       /* /model: an app is there already */
     atomic_bool cancel, packing, done;
     atomic_uint_fast64_t done_bytes, total_bytes;
-    tdm_model *model;     /* the thread's result */
+    load_pair models;     /* the thread's result */
     tdm_error err;
 } tui_load;
 
@@ -263,7 +263,7 @@ void tui_look(tui *t); /* takes the options of the screen over */
 void tui_command(tui *t, const slash_call *call, int64_t enter_ns);
 void tui_command_by(tui *t, slash_id id, const char *argument);
 /* /model, once its model has been loaded. */
-void tui_command_model(tui *t, tdm_model *model, const char *path);
+void tui_command_model(tui *t, const char *path);
 
 /* tui_outside.c */
 void tui_outside_edit(tui *t);
