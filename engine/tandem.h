@@ -274,7 +274,7 @@ typedef struct {
     tdm_on_full on_full;
     tdm_sampling sampling;
     bool think;
-    int max_tokens;              /* of a reply; 0: until the end token or the context */
+    int max_tokens;              /* of a reply, as it is when that begins; 0: until the end token or the context */
     bool ignore_eos;
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
@@ -406,6 +406,7 @@ typedef struct {
     size_t length;
     bool thinking;
     tdm_id id;              /* TDM_EV_TEXT: last token of this text; -1: none */
+    uint32_t tokens;        /* TDM_EV_TEXT: of the reply, up to the end of this text, as reply_tokens counts them */
     tdm_finish finish;
     tdm_turn_stats stats;
     tdm_cold cold;

@@ -27,10 +27,10 @@ typedef struct {
     bool json;
     char *draft; /* what stands in the input; room for all that a turn can type */
     size_t length, room;
-    int sent, ended;  /* messages that were sent or replies asked for; replies that ended */
+    int sent;         /* messages that were sent, or replies asked for otherwise */
+    int begun, ended; /* of their replies */
     int reply_tokens; /* of the running or last reply, as far as told */
     int turn;         /* being typed, from 0 */
-    int queued_turn;  /* whose message waits for the running reply to end; -1: none */
     const char *deed; /* what asked for the running reply: "send", "regenerate", "continue" */
     figures_row ttft, decode, after, handover;
     tdm_error failure;
@@ -74,6 +74,7 @@ static void print_reply(player *p, const tdm_event *e)
 static void on_end(player *p, const tdm_event *e)
 {
     p->ended++;
+    if (p->begun < p->ended) p->begun = p->ended; /* it was cut before its first token */
     if (p->trace) trace_turn(p->trace, &e->stats);
     if (e->stats.kind == TDM_WARM) {
         figures_add(&p->ttft, figures_ttft_ms(&e->stats, 0));
@@ -84,12 +85,13 @@ static void on_end(player *p, const tdm_event *e)
     print_reply(p, e);
 }
 
-/* Where the reply to turn `turn` ends at the latest: a stop of its own, or the next turn's send_now. A limit and not a
- * call at the right moment, so that the conversation doesn't depend on how fast it is played. */
-static int reply_limit(const player *p, int turn)
+/* Where the reply to a message of this turn ends at the latest: a stop of its own, or, where it is the turn's last one,
+ * the next turn's send_now. A limit and not a call at the right moment, so that the conversation doesn't depend on how
+ * fast it is played. */
+static int reply_limit(const player *p, bool last)
 {
-    int limit = p->script.max_tokens;
-    for (int k = turn; k <= turn + 1 && k < p->script.n; k++) {
+    int limit = p->script.max_tokens, turn = p->turn;
+    for (int k = turn; k <= turn + last && k < p->script.n; k++) {
         const script_turn *t = &p->script.turns[k];
         for (int i = 0; i < t->n_events; i++) {
             script_deed wanted = k == turn ? SCRIPT_STOP : SCRIPT_SEND_NOW;
@@ -105,12 +107,10 @@ static tdm_status limit_reply(player *p, int limit, tdm_error *err)
     return tdm_chat_configure(p->chat, &p->settings, err);
 }
 
-/* A queued message's reply gets its own limit when it begins. */
 static void on_reply(player *p)
 {
     p->reply_tokens = 0;
-    if (p->queued_turn >= 0) limit_reply(p, reply_limit(p, p->queued_turn), &p->failure);
-    p->queued_turn = -1;
+    p->begun++;
 }
 
 /* Takes events until `until_ns` (0: those that are there). False: the script can't go on (p->failure). */
@@ -120,7 +120,7 @@ static bool pump(player *p, int64_t until_ns)
         tdm_event e;
         while (tdm_chat_next_event(p->chat, &e)) {
             if (e.kind == TDM_EV_REPLY) on_reply(p);
-            if (e.kind == TDM_EV_TEXT) p->reply_tokens++;
+            if (e.kind == TDM_EV_TEXT) p->reply_tokens = (int)e.tokens;
             if (e.kind == TDM_EV_END) on_end(p, &e);
             if (e.kind == TDM_EV_ERROR) error_set(&p->failure, TDM_E_IO, "%.*s", (int)e.length, e.text);
         }
@@ -140,9 +140,19 @@ static bool pump_until_ended(player *p)
     return true;
 }
 
+/* Until the reply that runs has so many tokens, or has ended. */
 static bool pump_until_tokens(player *p, int tokens)
 {
-    while (p->ended < p->sent && p->reply_tokens < tokens)
+    int ended = p->ended;
+    while (p->ended == ended && p->ended < p->sent && p->reply_tokens < tokens)
+        if (!pump(p, clock_ns() + 2000000)) return false;
+    return true;
+}
+
+/* Until the reply to the last message has begun; before that the message may wait for another reply to end. */
+static bool pump_until_begun(player *p)
+{
+    while (p->begun < p->sent)
         if (!pump(p, clock_ns() + 2000000)) return false;
     return true;
 }
@@ -182,16 +192,13 @@ static tdm_status delete_characters(player *p, int characters)
     return draft_changed(p);
 }
 
-/* The limit of a reply that is running stays: it belongs to that reply. */
-static tdm_status send_draft(player *p)
+/* last: of the turn. It may be queued. A second message while one is queued would make one of both, or not, depending on
+ * the time; so it waits until the reply before it runs, which has its limit then. */
+static tdm_status send_draft(player *p, bool last)
 {
     if (!p->length) return TDM_OK;
-    tdm_status status = TDM_OK;
-    bool joined = p->queued_turn >= 0; /* a second message while one is queued makes one message of both */
-    if (p->ended == p->sent)
-        status = limit_reply(p, reply_limit(p, p->turn), &p->failure);
-    else
-        p->queued_turn = p->turn;
+    if (!pump_until_begun(p)) return p->failure.code;
+    tdm_status status = limit_reply(p, reply_limit(p, last), &p->failure);
     if (!status) status = tdm_chat_send(p->chat, p->draft, p->length, clock_ns(), &p->failure);
     if (status) return status;
     if (!p->json) {
@@ -200,7 +207,7 @@ static tdm_status send_draft(player *p)
         output_print("\n\n");
     }
     p->deed = "send";
-    p->sent += !joined;
+    p->sent++;
     p->length = 0;
     return TDM_OK;
 }
@@ -232,7 +239,7 @@ static tdm_status late_deed(player *p, script_deed deed)
         if (!status) status = tdm_chat_continue(p->chat, err);
         break;
     default:
-        status = limit_reply(p, reply_limit(p, p->turn), err);
+        status = limit_reply(p, reply_limit(p, true), err);
         if (!status) status = tdm_chat_regenerate(p->chat, clock_ns(), err);
         break;
     }
@@ -252,7 +259,7 @@ static bool typed_deeds(player *p, const script_turn *t, int characters)
         if (e->at_chars != characters) continue;
         if (e->deed == SCRIPT_INSERT) status = append(p, e->text, strlen(e->text));
         if (e->deed == SCRIPT_DELETE) status = delete_characters(p, e->chars);
-        if (e->deed == SCRIPT_SEND) status = send_draft(p);
+        if (e->deed == SCRIPT_SEND) status = send_draft(p, false);
         if (failed(p, status)) return false;
     }
     return true;
@@ -276,7 +283,9 @@ static bool type_text(player *p, const script_turn *t)
 
 static bool begin_turn(player *p, const script_turn *t)
 {
-    if (t->start_after_tokens >= 0 ? !pump_until_tokens(p, t->start_after_tokens) : !pump_until_ended(p)) return false;
+    if (t->start_after_tokens < 0 ? !pump_until_ended(p)
+                                  : !pump_until_begun(p) || !pump_until_tokens(p, t->start_after_tokens))
+        return false;
     if (t->speculation >= 0) {
         p->settings.speculation = (tdm_speculation)t->speculation;
         if (failed(p, tdm_chat_configure(p->chat, &p->settings, &p->failure))) return false;
@@ -289,10 +298,11 @@ static bool begin_turn(player *p, const script_turn *t)
 
 static bool play_turn(player *p, const script_turn *t)
 {
-    if (!begin_turn(p, t) || !type_text(p, t) || failed(p, send_draft(p))) return false;
+    if (!begin_turn(p, t) || !type_text(p, t) || failed(p, send_draft(p, true))) return false;
     for (int i = 0; i < t->n_events; i++) {
         const script_event *e = &t->events[i];
         if (e->deed == SCRIPT_SEND_NOW) {
+            if (p->begun == p->sent) continue; /* nothing waits: the reply had ended before */
             if (!pump_until_tokens(p, e->after_tokens)) return false;
             tdm_chat_send_now(p->chat, clock_ns());
         } else if (script_deed_is_late(e->deed)) {
@@ -380,7 +390,7 @@ static void close_all(player *p)
 
 int play_main(options *o)
 {
-    player p = {.o = o, .json = options_flag(o, OPTION_JSON), .deed = "send", .queued_turn = -1};
+    player p = {.o = o, .json = options_flag(o, OPTION_JSON), .deed = "send"};
     const char *trace_path = options_text(o, OPTION_TRACE);
     if (o->n_arguments) return mains_usage(o, "a script takes no prompt");
     tdm_status status = open_all(&p, &p.failure);

@@ -418,7 +418,8 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     out->mark = mark_of(c, out->behind, now);
     if (c->phase == CHAT_PROMPT) {
         out->reading_total = c->stats.prompt_tokens;
-        out->reading_done = follows ? read : c->prompter.done;
+        /* A state that runs past the prompt is given up for a checkpoint: what it shares is not progress. */
+        out->reading_done = !follows ? c->prompter.done : read == f->length ? read : 0;
     }
     out->checkpoints = f->kept.count;
     out->checkpoint_bytes = f->kept.bytes;

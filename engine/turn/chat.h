@@ -63,6 +63,7 @@ struct decoder {
     tdm_id next;             /* sampled last, not evaluated yet */
     struct sampler *sampler;
     tdm_sampling sampling;   /* as it was when the reply began */
+    uint32_t max_tokens;     /* likewise; 0: no limit */
     struct reply reply;
     uint64_t serial;         /* chat.turn_serial of this reply */
     bool hashes;

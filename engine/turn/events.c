@@ -73,6 +73,7 @@ void events_post(struct events *q, const tdm_event *event)
         last->event.length += length;
         last->text[last->event.length] = 0;
         last->event.id = event->id;
+        last->event.tokens = event->tokens;
         pthread_mutex_unlock(&q->lock);
         return;
     }

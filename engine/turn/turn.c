@@ -323,7 +323,8 @@ static void give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_i
         events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
     if (!thinking && c->stats.first_answer_ns == 0) c->stats.first_answer_ns = clock_ns();
     events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = c->reply_node, .text = text.bytes,
-                                        .length = text.length, .thinking = thinking, .id = id});
+                                        .length = text.length, .thinking = thinking, .id = id,
+                                        .tokens = c->stats.reply_tokens});
 }
 
 /* A token of the reply was drawn: shows it and decides whether it is the last. True while the reply goes on; when it
@@ -367,7 +368,7 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     tdm_finish finish = TDM_UNFINISHED;
     if (piece.stopped)
         finish = TDM_STOP_STRING;
-    else if (c->options.max_tokens > 0 && c->stats.reply_tokens >= (uint32_t)c->options.max_tokens)
+    else if (d->max_tokens > 0 && c->stats.reply_tokens >= d->max_tokens)
         finish = TDM_LENGTH;
     else if (d->prompt + d->index >= pool_context(d->state->pool))
         finish = TDM_CONTEXT;
@@ -452,6 +453,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     d->turn = (uint32_t)conversation_turns(&c->conversation, c->reply_node);
     d->attempt = node->attempt;
     d->sampling = c->options.sampling;
+    d->max_tokens = c->options.max_tokens > 0 ? (uint32_t)c->options.max_tokens : 0;
     d->hashes = c->options.hash_logits;
     d->logits_hash = LOGITS_HASH_START;
     d->unit = pipeline_now(c)->decode_unit;

@@ -20,7 +20,8 @@ struct played {
     int node[16];
     int n;
     char text[4096];
-    char errors[1024];
+    char errors[1024], notices[1024];
+    uint32_t told; /* tokens of the running reply, as its text tells them */
 };
 
 static void open_all(void)
@@ -56,6 +57,18 @@ static void take_events(tdm_chat *c, struct played *p)
             p->stats[p->n] = e.stats;
             p->finish[p->n] = e.finish;
             p->node[p->n++] = e.node;
+        }
+        if (e.kind == TDM_EV_REPLY) p->told = 0;
+        if (e.kind == TDM_EV_TEXT) {
+            CHECK(e.tokens >= p->told);
+            p->told = e.tokens;
+        }
+        if (e.kind == TDM_EV_END && e.finish == TDM_LENGTH)
+            /* All of them, but for the last ones where they make no whole character. */
+            CHECK(p->told <= e.stats.reply_tokens && p->told + 4 > e.stats.reply_tokens);
+        if (e.kind == TDM_EV_NOTICE) {
+            strncat(p->notices, e.text, sizeof p->notices - strlen(p->notices) - 2);
+            strcat(p->notices, "\n");
         }
         if (e.kind == TDM_EV_TEXT && strlen(p->text) + e.length < sizeof p->text) strncat(p->text, e.text, e.length);
         if (e.kind == TDM_EV_ERROR) {
@@ -375,13 +388,12 @@ TEST(changed_settings_cost_what_they_change)
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     CHECK_INT(0, spent(c));
     CHECK(tdm_chat_set_draft(c, "Well then", 9, false, &err) == TDM_OK);
-    uint32_t turn = spent(c), suffix = c->target.n - c->target.draft;
+    uint32_t turn = spent(c);
     CHECK_INT(c->target.n - whole, turn);
     o.think = !o.think;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     uint32_t changed = spent(c);
-    if (suffix < c->target.n - c->target.draft) suffix = c->target.n - c->target.draft;
-    CHECK(changed > 0 && changed <= suffix + 2);
+    CHECK(changed > 0 && changed <= c->target.n - c->target.history);
     o.think = !o.think;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     CHECK_INT(0, spent(c));
@@ -521,12 +533,70 @@ TEST(a_full_context_is_told)
     play_until(c, &p, 2);
     CHECK_INT(TDM_CONTEXT, p.finish[1]);
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, "more", 4, clock_ns(), &err));
+    CHECK(strstr(err.text, "the context is full"));
+    tdm_chat_close(c);
+}
+
+TEST(four_fifths_of_the_context_are_told_once)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    limit(c, 60, 0);
+    int turns = 0;
+    while (!p.notices[0] && turns < 15 && !check_failures) {
+        send(c, "on and on");
+        play_until(c, &p, ++turns);
+        const tdm_turn_stats *s = &p.stats[turns - 1];
+        CHECK((s->prompt_tokens + s->reply_tokens >= 1024 / 5 * 4) == (p.notices[0] != 0));
+    }
+    CHECK(strstr(p.notices, "the context is 8"));
+    size_t told = strlen(p.notices);
+    limit(c, 5, 0);
+    send(c, "and on");
+    play_until(c, &p, turns + 1);
+    CHECK_INT(told, strlen(p.notices));
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
+/* The conversation without its oldest turns is another prompt: it is read from its beginning, and how far that has got is
+ * told. */
+TEST(the_oldest_turns_are_dropped_with_progress)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
     o.on_full = TDM_FULL_DROP_OLDEST;
-    o.max_tokens = 10;
+    o.max_tokens = 120;
+    o.dispatch = 4; /* so that it takes a while */
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    send(c, "more");
-    play_until(c, &p, 3);
-    CHECK_INT(10, p.stats[2].reply_tokens);
+    int turns = 0;
+    while (!strstr(p.notices, "left out") && turns < 12 && !check_failures) {
+        CHECK(tdm_chat_wait_idle(c, 20000));
+        send(c, "go on");
+        tdm_chat_status s;
+        uint32_t done = 0, total = 0, looks = 0;
+        for (tdm_chat_status_of(c, &s); s.phase == TDM_READING; tdm_chat_status_of(c, &s)) {
+            CHECK(s.reading_done <= s.reading_total && s.reading_done >= done);
+            looks += s.reading_done > done;
+            done = s.reading_done;
+            total = s.reading_total;
+        }
+        play_until(c, &p, ++turns);
+        CHECK(p.finish[turns - 1] == TDM_LENGTH || p.finish[turns - 1] == TDM_CONTEXT);
+        if (!strstr(p.notices, "left out")) continue;
+        CHECK_INT(p.stats[turns - 1].prompt_tokens, total);
+        CHECK(looks > 2);
+        CHECK(p.stats[turns - 1].prompt_tokens <= 1024 / 4 * 3);
+    }
+    CHECK(strstr(p.notices, "messages are left out"));
+    CHECK_INT(2 * turns, tdm_chat_path(c, NULL, 0)); /* they are still in the conversation */
+    CHECK_STR("", p.errors);
     tdm_chat_close(c);
 }
 
@@ -600,6 +670,8 @@ TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_no
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
           T(continue_goes_on_from_the_decoders_state), T(undo_redo_and_regenerate_evaluate_nothing_again),
           T(an_edited_message_costs_itself), T(changed_settings_cost_what_they_change),
-          T(a_failed_dispatch_is_told_and_survived), T(no_memory_for_checkpoints_is_told), T(a_saved_state_resumes_without_prefill),
-          T(a_full_context_is_told), T(cold_compares_with_every_pipeline),
+          T(a_failed_dispatch_is_told_and_survived), T(no_memory_for_checkpoints_is_told),
+          T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told),
+          T(four_fifths_of_the_context_are_told_once), T(the_oldest_turns_are_dropped_with_progress),
+          T(cold_compares_with_every_pipeline),
           T(a_chat_works_on_when_the_one_before_it_closes), T(the_context_used_is_told_at_every_level))
