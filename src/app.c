@@ -377,14 +377,15 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     status = picked < 0 ? TDM_E_NOT_FOUND : store_open(&place, entries[picked].id, &s, &copied, err);
     if (!status) {
         leave_session(a);
+        /* Before the conversation, so that none of it is read meanwhile. Of another model or damaged: then it is
+         * prefilled, which is all it costs. */
+        char *path = store_state_path(entries[picked].id);
+        if (path && access(path, R_OK) == 0) tdm_chat_load_state(a->chat, path, NULL);
+        free(path);
         status = enter_session(a, &s, err);
         if (status) tdm_chat_clear(a->chat);
     }
     if (!status) {
-        char *path = store_state_path(entries[picked].id);
-        /* Of another model or damaged: then the conversation is prefilled, which is all it costs. */
-        if (path && access(path, R_OK) == 0) tdm_chat_load_state(a->chat, path, NULL);
-        free(path);
         a->place = place;
         a->name = s.name ? strdup(s.name) : NULL;
         a->created_s = s.created_s;
