@@ -63,11 +63,11 @@ static ALWAYS_INLINE uint32_t amx_most(uint32_t tokens)
 
 typedef int32_t amx_sums[AMX_SUBS][AMX_TOKENS][HALF_ROWS] __attribute__((aligned(64)));
 
-/* Instances are for `most` tokens, a multiple of four. A piece fills the tiles or has one token less, so that up to four
- * of them may be none: what is computed for these is dropped. */
+/* Instances are for `most` tokens, the multiple of four that holds the piece's, so that up to three of them may be none:
+ * what is computed for these is dropped. */
 static ALWAYS_INLINE bool amx_is_token(uint32_t t, uint32_t most, uint32_t tokens)
 {
-    return t + 4 < most || t < tokens;
+    return t + 3 < most || t < tokens;
 }
 
 /* part[token] += the sums of one sub-block of 16 rows, scaled. offset: of the sub-block and token 0, AMX_SUBS a token. */
@@ -105,7 +105,7 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
 /* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32. While the matrix unit makes the sums
  * of 128 columns, those of the 128 before are scaled. minima and most (4, 8, 12 or 16) are constants after inlining. */
 static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, bool minima, uint32_t most,
-                                       uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
+                                    uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
     amx_sums sums[2][2]; /* [turn][half] */
     vf part[AMX_TOKENS];
@@ -167,11 +167,13 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
 #undef AMX_ADD
 }
 
+/* int8_group_fn */
 #define AMX_GROUP(name, minima)                                                                                         \
-    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t most, uint32_t tokens,                  \
-                     const struct act *a, size_t stride, float *acc, struct ahead next)                                 \
+    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
+                     size_t stride, float *acc, struct ahead next)                                                      \
     {                                                                                                                   \
-        switch ((most + 3) / 4) {                                                                                       \
+        amx_written();                                                                                                  \
+        switch ((tokens + 3) / 4) {                                                                                     \
         case 1: amx_piece(e, blocks, minima, 4, tokens, a, stride, acc, next); break;                                   \
         case 2: amx_piece(e, blocks, minima, 8, tokens, a, stride, acc, next); break;                                   \
         case 3: amx_piece(e, blocks, minima, 12, tokens, a, stride, acc, next); break;                                  \
@@ -182,35 +184,12 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
 AMX_GROUP(amx_group, false)
 AMX_GROUP(amx_group_min, true)
 
-/* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
+/* A piece may have a token less than the tiles, but not the last: tiles don't reach beyond the panel. */
 static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                              struct stream *stream, float *acc)
 {
-    const struct layout *l = &layouts[m->type];
-    const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
-    void (*group)(const struct expanded *const *, uint32_t, uint32_t, uint32_t, const struct act *, size_t, float *,
-                  struct ahead) = layout_has_minima(l) ? amx_group_min : amx_group;
-    struct expanded low, high;
-    const struct expanded *const halves[2] = {&low, &high};
-    uint32_t pieces = amx_pieces(tokens), most = amx_most(tokens);
-
-    memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
-    for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
-        uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
-        size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
-        const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), blocks * pieces);
-        expand(l, packed, packed + 2 * quants, blocks, EXPAND_SIGNED, &low);
-        expand(l, packed + quants, packed + 2 * quants + scales, blocks, EXPAND_SIGNED, &high);
-        amx_written();
-        for (uint32_t i = 0; i < pieces; i++) {
-            /* Some have a token less than the tiles, but not the last: tiles don't reach beyond the panel. */
-            uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
-            group(halves, blocks, most, to - from, a + from, p->tokens, acc + from * TILE_ROWS, next);
-            next.at += 64 * (size_t)next.lines * blocks;
-        }
-        packed += 2 * (quants + scales);
-    }
+    int8_group_fn *group = layout_has_minima(&layouts[m->type]) ? amx_group_min : amx_group;
+    int8_groups(m, p, tile, t0, tokens, stream, group, amx_pieces(tokens), EXPAND_SIGNED, acc);
 }
 
 /* ---- BF16 ------------------------------------------------------------------------------------------------------- */

@@ -224,21 +224,19 @@ static void int8_group_packed(const struct layout *l, const struct expanded *con
 #undef INT8_PACKED
 }
 
-/* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
-static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                              struct stream *stream, float *acc)
+/* acc[tokens][TILE_ROWS] += one group of up to 256 columns. */
+typedef void int8_group_fn(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,
+                           size_t stride, float *acc, struct ahead next);
+
+/* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel, by groups that are expanded
+ * to `form` (EXPAND_SCALES: a single token takes them packed, without `group`). */
+static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                        struct stream *stream, int8_group_fn *group, uint32_t pieces, enum expand_to form, float *acc)
 {
     const struct layout *l = &layouts[m->type];
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
-    void (*group)(const struct expanded *const *, uint32_t, uint32_t, const struct act *, size_t, float *,
-                  struct ahead) =
-        l->sub == 32 ? (layout_has_minima(l) ? int8_group_32_min : int8_group_32)
-                     : (layout_has_minima(l) ? int8_group_16_min : int8_group_16);
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
-    uint32_t pieces = (tokens + INT8_TOKENS - 1) / INT8_TOKENS;
-    bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
-    enum expand_to form = keep_packed ? EXPAND_SCALES : QUANTS_RAISED ? EXPAND_RAISED : EXPAND_SIGNED;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
@@ -248,10 +246,10 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
         struct ahead next = stream_on(stream, packed, 2 * (quants + scales), blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
-        if (keep_packed) {
+        if (form == EXPAND_SCALES) {
             int8_group_packed(l, halves, blocks, a, p->tokens, acc, next);
         } else {
-            for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size */
+            for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size, none larger than the last */
                 uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
                 group(halves, blocks, to - from, a + from, p->tokens, acc + from * TILE_ROWS, next);
                 next.at += 64 * (size_t)next.lines * blocks;
@@ -259,4 +257,15 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
         }
         packed += 2 * (quants + scales);
     }
+}
+
+static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                              struct stream *stream, float *acc)
+{
+    const struct layout *l = &layouts[m->type];
+    int8_group_fn *group = l->sub == 32 ? (layout_has_minima(l) ? int8_group_32_min : int8_group_32)
+                                        : (layout_has_minima(l) ? int8_group_16_min : int8_group_16);
+    bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
+    enum expand_to form = keep_packed ? EXPAND_SCALES : QUANTS_RAISED ? EXPAND_RAISED : EXPAND_SIGNED;
+    int8_groups(m, p, tile, t0, tokens, stream, group, (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);
 }
