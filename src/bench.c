@@ -132,17 +132,17 @@ tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *e
 
 void bench_chat_options(const bench *b, tdm_chat_options *o)
 {
-    bench_talk_defaults(o, b->model);
+    bench_talk_defaults(o, b->models.model);
     o->kv = o->prefill_kv = load_kv(b->o);
-    o->prefill_model = b->prefill_model;
+    o->prefill_model = b->models.prefill;
 }
 
 tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err)
 {
     tdm_session_options s = {.unit = unit, .kv = load_kv(b->o), .context = context, .dispatch = dispatch};
-    bool other = unit == TDM_PREFILL_UNIT && b->prefill_model;
-    return tdm_session_open(out, other ? b->prefill_model : b->model, machine, &s, err);
+    bool other = unit == TDM_PREFILL_UNIT && b->models.prefill;
+    return tdm_session_open(out, other ? b->models.prefill : b->models.model, machine, &s, err);
 }
 
 tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err)
@@ -270,14 +270,13 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
 {
     bool builtin = !strcmp(name, "builtin");
     b->model_name = builtin ? "built-in" : name;
-    tdm_status status = load_model(&b->model, b->o, builtin ? NULL : name, &(load_how){0}, err);
-    if (!status) status = load_prefill_model(&b->prefill_model, b->o, builtin ? NULL : name, err);
+    tdm_status status = load_pair_open(&b->models, b->o, builtin ? NULL : name, &(load_how){0}, err);
     interrupt_catch(); /* loading has its own way with Ctrl-C */
     const struct kernels *k;
     enum panel_kind kind;
     tdm_machine *machine = NULL;
     if (!status) {
-        tdm_model_describe(b->model, &b->info);
+        tdm_model_describe(b->models.model, &b->info);
         b->kernels = b->info.kernels;
         status = bench_kernel_set(b, &k, &kind, err);
     }
@@ -286,9 +285,7 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
     tdm_machine_close(machine);
     if (!status) bench_report_model(b);
     if (!status) status = run_suites(b, false, chosen, shares_left, err);
-    tdm_model_close(b->prefill_model);
-    tdm_model_close(b->model);
-    b->model = b->prefill_model = NULL;
+    load_pair_close(&b->models);
     return status;
 }
 

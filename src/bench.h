@@ -13,6 +13,7 @@
 #include "src/bench_host.h"
 #include "src/bench_prompt.h"
 #include "src/bench_table.h"
+#include "src/load.h"
 #include "src/options.h"
 
 enum { BENCH_TABLES = 96, BENCH_LIST = 16, BENCH_LEAST_RUNS = 3 };
@@ -37,8 +38,7 @@ typedef struct bench {
 
     /* The suite that runs. */
     const char *suite, *model_name; /* as given */
-    tdm_model *model;         /* NULL: the suite measures none */
-    tdm_model *prefill_model; /* of the prefill unit where its kind is another; NULL: the same */
+    load_pair models;               /* no model: the suite measures none */
     tdm_model_info info;
     const char *kernels;      /* the name of the set */
     int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */

@@ -227,7 +227,8 @@ static tdm_status one(bench *b, bench_screen *s, bench_table *t, enum how how, i
     tdm_status status = TDM_OK;
     bench_step(b, "%s", names[how]);
     for (int i = 0; i < 2 && !status; i++)
-        status = bench_prompt_message(&b->prompt, b->model, 83 * (2 * (HOWS * round + (int)how) + i), tokens, &text[i], err);
+        status = bench_prompt_message(&b->prompt, b->models.model, 83 * (2 * (HOWS * round + (int)how) + i), tokens,
+                                      &text[i], err);
     bool met = false;
     if (!status) status = turn(s, how, text, live, &f, &met, err);
     if (!status && met) {

@@ -153,7 +153,7 @@ tdm_status bench_model_speed(bench *b, tdm_error *err)
         bench_table_note(prefills, "left out: %d tokens, beyond the model's context", w.prompts[p]);
         w.prompts[p--] = w.prompts[--w.n_prompts];
     }
-    if (w.n_prompts) status = bench_prompt_ids(&b->prompt, b->model, 0, (size_t)most, &ids, err);
+    if (w.n_prompts) status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)most, &ids, err);
     if (!status) status = open_runs(b, &w, k, run, err);
     for (int t = 0; t < w.n_threads && !status; t++) { /* warm up: pages, clocks */
         double unused;
@@ -183,7 +183,7 @@ tdm_status bench_dispatch(bench *b, tdm_error *err)
     bench_table *t = bench_new_table(b, "", title, "dispatch", "prefill:tok/s|over_one:x", err);
     if (!t) return err->code;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = bench_prompt_ids(&b->prompt, b->model, 0, (size_t)n, &ids, err);
+    if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)n, &ids, err);
     for (int i = 0; i < SIZES && !status; i++)
         status = bench_session(b, &session[i], machine, TDM_PREFILL_UNIT, n, sizes[i], err);
     for (int round = 0; !status && bench_again(b, round); round++) {

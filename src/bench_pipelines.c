@@ -43,9 +43,9 @@ static tdm_status cold_turn(bench *b, tdm_machine *machine, tdm_pipeline pipelin
     o.speculation = TDM_SPEC_OFF;
     if (prefill_model) o.prefill_model = prefill_model;
     o.max_tokens = reply;
-    tdm_status status = bench_prompt_frame(b->model, &frame, err);
-    if (!status) status = bench_prompt_message(&b->prompt, b->model, tokens, (size_t)tokens - frame, &text, err);
-    if (!status) status = bench_talk_open(&talk, b->model, machine, &o, 1, err);
+    tdm_status status = bench_prompt_frame(b->models.model, &frame, err);
+    if (!status) status = bench_prompt_message(&b->prompt, b->models.model, tokens, (size_t)tokens - frame, &text, err);
+    if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, 1, err);
     int unit = pipeline_of(pipeline)->prompt_unit;
     uint64_t tokens_before, ns_before, tokens_after, ns_after;
     prompt_work(machine, unit, &tokens_before, &ns_before);
@@ -72,7 +72,7 @@ static double ttft_ms(const tdm_turn_stats *s)
 static tdm_status feasible(bench *b, bench_table *t, const int *published, int n, int *lengths, tdm_error *err)
 {
     size_t frame = 0;
-    tdm_status status = bench_prompt_frame(b->model, &frame, err);
+    tdm_status status = bench_prompt_frame(b->models.model, &frame, err);
     for (int i = 0; i < n; i++) {
         lengths[i] = published[i] > (int)frame ? published[i] : (int)frame + 1;
         if (lengths[i] != published[i])

@@ -109,7 +109,7 @@ tdm_status bench_power(bench *b, tdm_error *err)
     bench_loop prefill = {.at_most_s = seconds}, decode = {.decodes = true, .room = DECODE_ROOM, .at_most_s = seconds};
     int context = BENCH_LOOP_PROMPT + DECODE_ROOM;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = bench_prompt_ids(&b->prompt, b->model, 0, BENCH_LOOP_PROMPT, &ids, err);
+    if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
     prefill.prompt = decode.prompt = ids.ids;
     if (!status) status = bench_session(b, &prefill.session, machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
     if (!status) status = bench_session(b, &decode.session, machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);

@@ -132,8 +132,8 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
     jsonio_add_string(o, "weight_types", b->info.weight_types);
     jsonio_add_string(o, "kernels", b->kernels);
     static const char *const kv[] = {[TDM_KV_F32] = "f32", [TDM_KV_F16] = "f16", [TDM_KV_Q8_0] = "q8_0"};
-    jsonio_add_string(o, "kv", b->model ? kv[load_kv(b->o)] : NULL);
-    jsonio_add_string(o, "units", b->model ? b->host.units : NULL);
+    jsonio_add_string(o, "kv", b->models.model ? kv[load_kv(b->o)] : NULL);
+    jsonio_add_string(o, "units", b->models.model ? b->host.units : NULL);
     json_object_object_add(o, "lending", json_object_new_boolean(!options_flag(b->o, OPTION_NO_LENDING)));
     jsonio_add_string(machine, "cpu", b->host.cpu);
     jsonio_add_int(machine, "cores", b->host.cores.count);

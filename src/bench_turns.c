@@ -156,11 +156,11 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     o.max_tokens = reply_tokens(b);
     bench_talk talk;
     out->began_ns = clock_ns();
-    tdm_status status = bench_talk_open(&talk, b->model, machine, &o, (uint64_t)seed, err);
+    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, (uint64_t)seed, err);
     for (int turn = 0; turn < typing->turns && !status; turn++) {
         char *text = NULL;
         status =
-            bench_prompt_message(&b->prompt, b->model, 97 * (MOST_TURNS * seed + turn), MESSAGE_TOKENS, &text, err);
+            bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + turn), MESSAGE_TOKENS, &text, err);
         if (!status) status = play_turn(b, &talk, turn, text, v, typing, out, err);
         free(text);
     }

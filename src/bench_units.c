@@ -28,8 +28,8 @@ static tdm_status followed(bench *b, tdm_machine *machine, tdm_speculation level
     bench_chat_options(b, &o);
     o.speculation = level;
     o.max_tokens = reply_tokens(b);
-    tdm_status status = bench_talk_open(&talk, b->model, machine, &o, 1, err);
-    if (!status) status = bench_prompt_message(&b->prompt, b->model, 131 * seed, BENCH_LOOP_START, &text, err);
+    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, 1, err);
+    if (!status) status = bench_prompt_message(&b->prompt, b->models.model, 131 * seed, BENCH_LOOP_START, &text, err);
     if (!status) status = bench_talk_send(&talk, text, err);
     if (!status) status = bench_talk_wait_ended(&talk, 1, err);
     *stats = talk.stats;
@@ -117,7 +117,7 @@ tdm_status bench_interference(bench *b, tdm_error *err)
         "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
         "round (alone: of a unit that has all cores; followed: of not followed)",
         "work|lending", "speed:tok/s|kept:x|lag_max:tokens", err);
-    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->model, 0, BENCH_LOOP_PROMPT, &ids, err) : err->code;
+    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err) : err->code;
     if (!status) status = bench_machine(b, &x.machine, true, err);
     int context = BENCH_LOOP_PROMPT + reply_tokens(b);
     x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = reply_tokens(b), .tokens = reply_tokens(b) / 2};
@@ -192,7 +192,7 @@ tdm_status bench_crossover(bench *b, tdm_error *err)
         bench_table_note(t, "one core: both units share it, nothing can cross");
         return TDM_OK;
     }
-    tdm_status status = bench_prompt_ids(&b->prompt, b->model, 0, (size_t)crossover_lengths[LENGTHS - 1], &ids, err);
+    tdm_status status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &ids, err);
     for (int round = 0; !status && bench_again(b, round); round++)
         for (int cores = 1; cores < all && !status; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
             status = crossover_split(b, t, cores, ids.ids, round, err);

@@ -93,11 +93,19 @@ static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t to
     return 0;
 }
 
+/* Progress is shown, and Ctrl-C stops what is under way, until progress_end. */
 static progress_line progress_begin(void)
 {
+    interrupt_catch();
     progress_line line = {.terminal = isatty(STDERR_FILENO)};
     clock_gettime(CLOCK_MONOTONIC, &line.start);
     return line;
+}
+
+static void progress_end(const progress_line *line)
+{
+    interrupt_release();
+    if (line->shown) fputs("\r\x1b[K", stderr);
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
@@ -117,7 +125,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
                          "the built-in model (" BUILTIN_NAME
                          ") was not found: set TANDEM_DATADIR to its folder, or name "
                          "a GGUF file or a Hugging Face directory with -m (huggingface.co has Qwen3.5 models)");
-    progress_line line = progress_begin();
+    progress_line line = {0};
+    if (!how->progress) line = progress_begin();
     tdm_model_options m = {
         .path = path ? path : builtin,
         .builtin = builtin,
@@ -131,10 +140,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         .progress = how->progress ? how->progress : show_progress,
         .progress_ctx = how->progress ? how->progress_ctx : &line,
     };
-    if (!how->progress) interrupt_catch();
     tdm_status status = tdm_model_open(out, &m, err);
-    if (!how->progress) interrupt_release();
-    if (line.shown) fputs("\r\x1b[K", stderr);
+    if (!how->progress) progress_end(&line);
     return status;
 }
 
@@ -143,29 +150,16 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* other: the model of --prefill-model where it counts, or NULL. */
-static tdm_status open_prefill(tdm_model **out, const options *o, const char *path, const char *other,
-                               const load_how *how, tdm_error *err)
-{
-    load_how its = *how;
-    its.prefill = true;
-    *out = NULL;
-    if (!other && same_text(kernels_of(o, OPTION_PREFILL_KIND), kernels_of(o, OPTION_DECODE_KIND))) return TDM_OK;
-    return load_model(out, o, other ? other : path, &its, err);
-}
-
-tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err)
-{
-    return open_prefill(out, o, path, options_text(o, OPTION_PREFILL_MODEL), &(load_how){0}, err);
-}
-
 tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err)
 {
-    *out = (load_pair){0};
     bool first = same_text(path, options_text(o, OPTION_MODEL));
+    const char *other = first ? options_text(o, OPTION_PREFILL_MODEL) : NULL;
+    bool two = other || !same_text(kernels_of(o, OPTION_PREFILL_KIND), kernels_of(o, OPTION_DECODE_KIND));
+    load_how its = *how;
+    its.prefill = true;
+    *out = (load_pair){0};
     tdm_status status = load_model(&out->model, o, path, how, err);
-    if (!status)
-        status = open_prefill(&out->prefill, o, path, first ? options_text(o, OPTION_PREFILL_MODEL) : NULL, how, err);
+    if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
     if (status) load_pair_close(out);
     return status;
 }
@@ -182,10 +176,8 @@ tdm_status load_convert(const char *in, const char *out, const char *type, tdm_e
     progress_line line = progress_begin();
     tdm_model_options m = {
         .path = in, .builtin = load_builtin(), .hubs = hub_folders(), .progress = show_progress, .progress_ctx = &line};
-    interrupt_catch();
     tdm_status status = tdm_convert(&m, out, type, err);
-    interrupt_release();
-    if (line.shown) fputs("\r\x1b[K", stderr);
+    progress_end(&line);
     return status;
 }
 

@@ -20,12 +20,9 @@ typedef struct {
 
 /* path NULL: the built-in model; TDM_E_NOT_FOUND with a line on how to get one when there is none. */
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err);
-/* What the prefill unit needs of its own: the model of --prefill-model, or that of `path` once more where --prefill-kind
- * and --decode-kind differ. *out is NULL where it shares the other's. */
-tdm_status load_prefill_model(tdm_model **out, const options *o, const char *path, tdm_error *err);
-
-/* Both. --prefill-model is another form of the model that the program was started with, so it counts for that path
- * alone; the kinds count for every model. */
+/* The models of both units. The prefill unit has one of its own, that of --prefill-model, or `path` once more where
+ * --prefill-kind and --decode-kind differ. --prefill-model is another form of the model that the program was started
+ * with, so it counts for that path alone; the kinds count for every model. */
 typedef struct {
     tdm_model *model, *prefill; /* prefill NULL: it shares the model */
 } load_pair;

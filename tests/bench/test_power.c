@@ -53,9 +53,9 @@ static bench_table *measure(void)
     b = (bench){.o = &o, .runs = 3, .quick = true, .suite = "power", .model_name = "tiny", .sensors_root = root};
     bench_host_start(&b.host);
     if (bench_prompt_open(&b.prompt, &err) ||
-        tdm_model_open(&b.model, &(tdm_model_options){.path = check_data("goldens/tiny-a")}, &err) || bench_power(&b, &err))
+        tdm_model_open(&b.models.model, &(tdm_model_options){.path = check_data("goldens/tiny-a")}, &err) || bench_power(&b, &err))
         CHECK_FAIL("%s", err.text);
-    tdm_model_close(b.model);
+    tdm_model_close(b.models.model);
     bench_prompt_close(&b.prompt);
     return b.tables[0];
 }
