@@ -190,23 +190,25 @@ static const struct suite {
     void (*conclude)(bench_table *t);
     double share;
     bool no_model;
+    bool in_full; /* full counts when it is asked for by itself and without a budget */
 } suites[] = {
     {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns,
-     bench_turns_conclude, 5, false},
-    {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, NULL, 1, false},
-    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 0.5, false},
-    {"handover", "what moving a state costs, by its length", bench_handover, NULL, 0.5, false},
+     bench_turns_conclude, 5, false, true},
+    {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, NULL, 1, false, false},
+    {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 0.5, false, false},
+    {"handover", "what moving a state costs, by its length", bench_handover, NULL, 0.5, false, false},
     {"crossover", "the prompt length from which the other unit prefills faster", bench_crossover,
-     bench_crossover_conclude, 0.5, false},
-    {"power", "watts and joules", bench_power, NULL, 0.5, false},
-    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false},
-    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false},
-    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false},
-    {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false},
-    {"screen", "the full screen: first frame, key echo, drawing", bench_screen_suite, NULL, 1, false},
-    {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true},
+     bench_crossover_conclude, 0.5, false, false},
+    {"power", "watts and joules", bench_power, NULL, 0.5, false, false},
+    {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false, false},
+    {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false, false},
+    {"pass", "where the time of one dispatch goes, by function", bench_pass, NULL, 0.5, false, false},
+    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false, false},
+    {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false, true},
+    {"screen", "the full screen: first frame, key echo, drawing", bench_screen_suite, NULL, 1, false, false},
+    {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true, false},
 };
-enum { SUITES = sizeof suites / sizeof *suites, TURNS_SUITE = 0, GLYPH_SUITE = SUITES - 2 };
+enum { SUITES = sizeof suites / sizeof *suites };
 
 void bench_conclude(bench_table *t)
 {
@@ -354,7 +356,8 @@ int bench_main(options *o)
     double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200;
     if (budget <= 0)
         return mains_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
-    b.in_full = !budget_text && !b.quick && o->n_arguments == 1 && (chosen[TURNS_SUITE] || chosen[GLYPH_SUITE]);
+    for (int s = 0; s < SUITES; s++)
+        b.in_full |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
     bool reads = options_given(o, OPTION_FROM);
     if (!reads) bench_host_start(&b.host);
     tdm_status status = bench_report_open(&b, &err);

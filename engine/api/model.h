@@ -1,4 +1,5 @@
-/* What a tdm_model is inside the engine: for the other files of the library, not for its users.
+/* What a tdm_model is inside the engine: for the other files of the library, and for the bench that measures its
+ * parts; not for its users.
  *
  * A model opened with text_only has no weights, one made from a bare tokenizer.json neither weights nor template.
  */

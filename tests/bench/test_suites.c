@@ -157,6 +157,7 @@ static void check_suite(const char *suite, const char *arguments, int least_rows
 TEST(turns) { check_suite("turns", "--rows 'pipelines single' --rows 'pipelines batch'", 10); }
 TEST(interference) { check_suite("interference", "", 20); }
 TEST(model) { check_suite("model", "-p 20 -n 4", 10); }
+TEST(pass) { check_suite("pass", "--dispatch 1,12 -t 1", 22); }
 TEST(throughput) { check_suite("throughput", "", 9); }
 TEST(ttft) { check_suite("ttft", "--rows single --rows tandem", 6); }
 TEST(dispatch) { check_suite("dispatch", "", 10); }
@@ -189,5 +190,5 @@ TEST(read_again)
     free(twice);
 }
 
-TEST_MAIN(T(turns), T(interference), T(model), T(throughput), T(ttft), T(dispatch), T(handover), T(crossover), T(power),
+TEST_MAIN(T(turns), T(interference), T(model), T(pass), T(throughput), T(ttft), T(dispatch), T(handover), T(crossover), T(power),
           T(glyph), T(screen), T(kernels), T(read_again))
