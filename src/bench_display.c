@@ -1,6 +1,8 @@
 /* `tandem bench screen`: what a user of the full screen waits for besides the model: the first frame, a key until it is on
- * the terminal while both units work, and the time that drawing takes. Another Tandem runs in a pseudo-terminal. */
+ * the terminal while both units work, the time that drawing takes; and what the screen and each form of the monitor leave
+ * of the speed that `tandem run` decodes with. Another Tandem runs in a pseudo-terminal. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,8 +10,13 @@
 #include "engine/base/error.h"
 #include "src/bench.h"
 #include "src/bench_screen.h"
+#include "src/bench_talk.h"
 
 enum { KEYS = 40, KEY_GAP_MS = 60, PATIENCE_S = 60 };
+
+static const char message[] = "Tell me a long story.";
+
+/* ---- First frame, echo, drawing ------------------------------------------------------------------------------------ */
 
 /* Processor time of the program's first thread, which reads keys, takes what the units tell, and draws; < 0: unknown. */
 static double front_end_seconds(pid_t pid)
@@ -25,15 +32,11 @@ static double front_end_seconds(pid_t pid)
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-static tdm_status open_screen(bench *b, bench_screen *s, bench_table *t, tdm_error *err)
+static tdm_status open_screen(bench *b, pty *s, bench_table *t, tdm_error *err)
 {
-    const char *arguments[12] = {"tandem", "chat", "--private", "--temp", "0", "--ignore-eos", NULL};
-    if (strcmp(b->model_name, "built-in")) {
-        arguments[6] = "-m";
-        arguments[7] = b->model_name;
-    }
+    static const char *const private[] = {"--private", NULL};
     int64_t start = clock_ns();
-    tdm_status status = bench_screen_open(s, arguments, err);
+    tdm_status status = bench_screen_open(b, s, "chat", private, err);
     if (!status) status = bench_screen_wait(s, "Enter sends", err);
     if (!status) bench_table_add(t, bench_table_row(t, "first frame"), 0, 1e-6 * (double)(s->got_ns - start));
     if (!status) status = bench_screen_wait(s, "IDLE", err);
@@ -41,7 +44,7 @@ static tdm_status open_screen(bench *b, bench_screen *s, bench_table *t, tdm_err
 }
 
 /* Types one letter after the other into the draft while the reply is written. */
-static tdm_status type(bench_screen *s, bench_table *t, const char *row_name, tdm_error *err)
+static tdm_status type(pty *s, bench_table *t, const char *row_name, tdm_error *err)
 {
     char draft[KEYS + 3] = "> ";
     tdm_status status = TDM_OK;
@@ -50,50 +53,205 @@ static tdm_status type(bench_screen *s, bench_table *t, const char *row_name, td
         draft[2 + i] = letter;
         draft[3 + i] = 0;
         int64_t pressed = clock_ns(), until = pressed + PATIENCE_S * INT64_C(1000000000);
-        status = bench_screen_keys(s, &letter, 1, err);
-        if (letter == ' ') { /* a blank at the end can't be told from none */
-            while (!status && clock_ns() < pressed + KEY_GAP_MS * INT64_C(1000000)) status = bench_screen_take(s, 5, err);
-            continue;
-        }
-        while (!status && bench_screen_find(s, 0, draft) < 0) {
+        status = pty_keys(s, &letter, 1, err);
+        bool seen = letter != ' '; /* a blank at the end can't be told from none */
+        while (!status && seen && pty_find(s, 0, draft) < 0) {
             if (clock_ns() > until) return error_set(err, TDM_E_IO, "bench: a key did not appear on the terminal");
             status = bench_screen_take(s, 200, err);
         }
-        if (!status) bench_table_add(t, bench_table_row(t, "%s", row_name), 0, 1e-6 * (double)(s->got_ns - pressed));
-        while (!status && clock_ns() < pressed + KEY_GAP_MS * INT64_C(1000000)) status = bench_screen_take(s, 5, err);
+        if (!status && seen) bench_table_add(t, bench_table_row(t, "%s", row_name), 0, 1e-6 * (double)(s->got_ns - pressed));
+        if (!status) status = bench_screen_rest(s, KEY_GAP_MS / 1e3 - 1e-9 * (double)(clock_ns() - pressed), err);
     }
     return status;
 }
 
-static tdm_status one(bench *b, bench_table *t, tdm_error *err)
+static tdm_status display(bench *b, bench_table *t, tdm_error *err)
 {
-    static const char message[] = "Tell me a long story.\r";
-    bench_screen s;
+    pty s = {.fd = -1};
     bench_step(b, "first frame");
     tdm_status status = open_screen(b, &s, t, err);
     bench_step(b, "keys and drawing");
-    if (!status) status = bench_screen_keys(&s, message, sizeof message - 1, err);
+    if (!status) status = bench_screen_keys(&s, message, err);
+    if (!status) status = bench_screen_keys(&s, "\r", err);
     if (!status) status = bench_screen_wait(&s, "ANSWERING", err);
     double before = front_end_seconds(s.child);
     int64_t from = clock_ns();
-    while (!status && clock_ns() < from + INT64_C(2500000000)) status = bench_screen_take(&s, 50, err);
+    if (!status) status = bench_screen_rest(&s, 2.5, err);
     double seconds = 1e-9 * (double)(clock_ns() - from), after = front_end_seconds(s.child);
-    bool writes = !status && bench_screen_find(&s, 0, "ANSWERING") >= 0; /* else the context was full before */
+    bool writes = !status && pty_find(&s, 0, "ANSWERING") >= 0; /* else the context was full before */
     if (writes && before >= 0 && after >= before)
         bench_table_add(t, bench_table_row(t, "front end while a reply streams"), 1, 100 * (after - before) / seconds);
     if (writes) status = type(&s, t, "key while a reply streams", err);
-    bench_screen_close(&s);
+    pty_close(&s);
     return status;
+}
+
+/* ---- Decoding, watched and not --------------------------------------------------------------------------------------- */
+
+/* Who decodes the same reply to the same message, in a conversation that it opens. */
+static const struct watched {
+    const char *name;
+    const char *keys; /* into the full screen, before the message; NULL: there is none */
+    bool run;         /* `tandem run`, which reads nothing ahead */
+} watched[] = {
+    {"tandem run", NULL, true},
+    {"the same units and follower, no screen", NULL, false},
+    {"full screen, monitor off", "/speculation full\r/monitor off\r", false},
+    {"full screen, strip", "/speculation full\r/monitor strip\r", false},
+    {"full screen, panel", "/speculation full\r/monitor panel\r", false},
+    {"full screen, panel, nothing read ahead", "/speculation off\r/monitor panel\r", false},
+};
+enum { WATCHED = sizeof watched / sizeof *watched, SHORTEST_REPLY = 32, LONGEST_REPLY = 600 };
+#define REPLY_S 3.0
+#define QUICK_REPLY_S 0.5
+
+typedef struct {
+    bench *b;
+    pty screen; /* opened when it is first needed; serves all rounds */
+    tdm_machine *machine;
+    char tokens[16]; /* of the reply */
+} watching;
+
+/* The end of what a program writes. */
+typedef struct {
+    char text[8192];
+    size_t n;
+} tail;
+
+static void keep(void *ctx, const char *bytes, size_t n)
+{
+    tail *t = ctx;
+    size_t most = sizeof t->text - 1;
+    if (n > most) {
+        bytes += n - most;
+        n = most;
+    }
+    if (t->n + n > most) {
+        size_t gone = t->n + n - most;
+        memmove(t->text, t->text + gone, t->n -= gone);
+    }
+    memcpy(t->text + t->n, bytes, n);
+    t->text[t->n += n] = 0;
+}
+
+static tdm_status by_run(watching *w, double *tps, tdm_error *err)
+{
+    const char *const arguments[] = {"--json", "-n", w->tokens, message, NULL};
+    const char *key = "\"decode_tps\":";
+    tail last = {.n = 0};
+    pty s = {.fd = -1};
+    tdm_status status = bench_screen_open(w->b, &s, "run", arguments, err);
+    s.seen = keep;
+    s.seen_ctx = &last;
+    while (!status && !s.hung_up) status = bench_screen_take(&s, 200, err);
+    pty_close(&s);
+    char *figure = strstr(last.text, key);
+    if (status == TDM_E_CANCELLED) return status;
+    if (!figure) return error_set(err, TDM_E_IO, "bench: tandem run did not end with its figures");
+    *tps = strtod(figure + strlen(key), NULL);
+    return TDM_OK;
+}
+
+static tdm_status by_chat(watching *w, double *tps, tdm_error *err)
+{
+    tdm_chat_options o;
+    bench_talk talk = {0};
+    bench_chat_options(w->b, &o);
+    o.max_tokens = atoi(w->tokens);
+    tdm_status status = w->machine ? TDM_OK
+                                   : bench_machine(w->b, &w->machine, !options_flag(w->b->o, OPTION_NO_LENDING), err);
+    if (!status) status = bench_talk_open(&talk, w->b->models.model, w->machine, &o, 1, err);
+    if (!status) status = bench_talk_send(&talk, message, err);
+    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    *tps = talk.stats.decode_tps;
+    bench_talk_close(&talk);
+    return status;
+}
+
+static tdm_status by_screen(watching *w, const char *keys, double *tps, tdm_error *err)
+{
+    const char *const arguments[] = {"--private", "-n", w->tokens, NULL};
+    char row[PTY_ROW];
+    pty *s = &w->screen;
+    tdm_status status = TDM_OK;
+    if (!s->child) {
+        status = bench_screen_open(w->b, s, "chat", arguments, err);
+        if (!status) status = bench_screen_wait(s, "IDLE", err);
+        if (!status) status = bench_screen_keys(s, "/stats turn card\r", err);
+    }
+    if (!status) status = bench_screen_keys(s, keys, err);
+    if (!status) status = bench_screen_keys(s, "/new\r", err);
+    if (!status) status = bench_screen_wait_gone(s, "  speed  ", err);
+    if (!status) status = bench_screen_rest(s, 0.5, err); /* the opening of the prompt is read */
+    if (!status) status = bench_screen_keys(s, message, err);
+    if (!status) status = bench_screen_rest(s, 0.3, err);
+    if (!status) status = bench_screen_keys(s, "\r", err);
+    if (!status) status = bench_screen_wait(s, "  speed  ", err);
+    if (status) return status;
+    pty_row(s, pty_find(s, 0, "  speed  "), row);
+    char *figure = strpbrk(row, "0123456789");
+    *tps = figure ? strtod(figure, NULL) : 0;
+    return TDM_OK;
+}
+
+static tdm_status decode_round(watching *w, bench_table *t, tdm_error *err)
+{
+    double run = 0;
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < WATCHED && !status; i++) {
+        double tps = 0;
+        if (i && !bench_wanted(w->b, "%s", watched[i].name)) continue; /* the first is what all are held against */
+        bench_step(w->b, "%s", watched[i].name);
+        status = watched[i].run ? by_run(w, &tps, err)
+                 : watched[i].keys ? by_screen(w, watched[i].keys, &tps, err) : by_chat(w, &tps, err);
+        if (status) break;
+        if (watched[i].run) run = tps;
+        int row = bench_table_row(t, "%s", watched[i].name);
+        bench_table_add(t, row, 0, tps);
+        if (run > 0) bench_table_add(t, row, 1, tps / run);
+    }
+    return status;
+}
+
+static tdm_status decode(bench *b, tdm_error *err)
+{
+    bench_table *t = bench_new_table(b, "decode", "decode of one reply, by what shows it; kept: of tandem run in the same "
+                                                  "round", "shown_by", "decode:tok/s|kept:x", err);
+    if (!t) return err->code;
+    watching w = {.b = b, .screen.fd = -1};
+    double fits = (b->quick ? QUICK_REPLY_S : REPLY_S) * b->host.read / (double)b->info.bytes_per_token;
+    int tokens = fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > LONGEST_REPLY ? LONGEST_REPLY : (int)fits;
+    snprintf(w.tokens, sizeof w.tokens, "%d", tokens);
+    bench_table_note(t, "replies of %d tokens; tandem run has the cores of both units for itself", tokens);
+    tdm_status status = TDM_OK;
+    for (int round = 0; !status && bench_again(b, round); round++) status = decode_round(&w, t, err);
+    pty_close(&w.screen);
+    tdm_machine_close(w.machine);
+    return status;
+}
+
+/* ---- The suite --------------------------------------------------------------------------------------------------------- */
+
+static bool any_wanted(const bench *b)
+{
+    bool any = false;
+    for (int i = 0; i < WATCHED; i++) any |= bench_wanted(b, "%s", watched[i].name);
+    return any;
 }
 
 tdm_status bench_screen_suite(bench *b, tdm_error *err)
 {
-    bench_table *t = bench_new_table(b, "", "the full screen: first frame, a key until the terminal has it, and the "
-                                            "processor time of the thread that draws, in percent of one core",
-                                     "what", "time:ms|core:%", err);
-    if (!t) return err->code;
-    bench_table_note(t, "processor time is counted in steps of %ld ms", 1000 / sysconf(_SC_CLK_TCK));
     tdm_status status = TDM_OK;
-    for (int round = 0; !status && bench_again(b, round); round++) status = one(b, t, err);
-    return status;
+    bool decodes = any_wanted(b);
+    if (bench_wanted(b, "first frame") || bench_wanted(b, "front end") || bench_wanted(b, "key")) {
+        bench_table *t = bench_new_table(b, "", "the full screen: first frame, a key until the terminal has it, and the "
+                                                "processor time of the thread that draws, in percent of one core",
+                                         "what", "time:ms|core:%", err);
+        if (!t) return err->code;
+        bench_table_note(t, "processor time is counted in steps of %ld ms", 1000 / sysconf(_SC_CLK_TCK));
+        bench_part(b, decodes ? 0.3 : 1);
+        for (int round = 0; !status && bench_again(b, round); round++) status = display(b, t, err);
+    }
+    bench_part(b, 1);
+    return status || !decodes ? status : decode(b, err);
 }

@@ -18,6 +18,7 @@ enum { TURNS = 30, MESSAGE_TOKENS = 74, QUICK_MESSAGE_TOKENS = 24, LIVE_CHARACTE
 enum { SHORTEST_REPLY = 20, LONGEST_REPLY = 100, QUICK_REPLY = 60 };
 #define BEGIN_PASTE "\033[200~"
 #define END_PASTE "\033[201~"
+#define RULE "\342\224\200\342\224\200" /* a rule begins with two line characters */
 
 /* How a message comes to be sent. */
 enum how { COLD, WARM, AT_ONCE, QUEUED, CUT, HOWS };
@@ -33,36 +34,36 @@ struct figures_seen {
 /* ---- Reading the screen ------------------------------------------------------------------------------------------ */
 
 /* Rows of the conversation: those above the first rule. */
-static int transcript_rows(const bench_screen *s)
+static int transcript_rows(const pty *s)
 {
-    char row[BENCH_SCREEN_COLS + 1];
+    char row[PTY_ROW];
     for (int r = 0; r < BENCH_SCREEN_ROWS; r++) {
-        bench_screen_row(s, r, row);
-        if (!strncmp(row, "~~ ", 3) || !strncmp(row, "~~~~", 4)) return r; /* drawn with line characters */
+        pty_row(s, r, row);
+        if (!strncmp(row, RULE, strlen(RULE))) return r;
     }
     return 0;
 }
 
 /* The row below the message that begins with `text` and ends at the first empty row; -1: it is not shown (yet). */
-static int below_message(const bench_screen *s, const char *text, int rows)
+static int below_message(const pty *s, const char *text, int rows)
 {
-    char row[BENCH_SCREEN_COLS + 1], begin[24];
+    char row[PTY_ROW], begin[24];
     snprintf(begin, sizeof begin, "> %.20s", text);
     for (int r = rows; r-- > 0;) {
-        bench_screen_row(s, r, row);
+        pty_row(s, r, row);
         if (strncmp(row, begin, strlen(begin))) continue;
-        while (r < rows && row[0]) bench_screen_row(s, ++r, row);
+        while (r < rows && row[0]) pty_row(s, ++r, row);
         return r < rows ? r + 1 : -1;
     }
     return -1;
 }
 
-static bool reply_shown(const bench_screen *s, const char *text)
+static bool reply_shown(const pty *s, const char *text)
 {
-    char row[BENCH_SCREEN_COLS + 1];
+    char row[PTY_ROW];
     int rows = transcript_rows(s), r = below_message(s, text, rows);
     if (r < 0) return false;
-    bench_screen_row(s, r, row);
+    pty_row(s, r, row);
     return r < rows && row[0];
 }
 
@@ -79,13 +80,13 @@ static double milliseconds(const char *text)
 }
 
 /* "  first glyph  warm 9 ms (engine 7 ms)" below the message; false while it isn't there. */
-static bool own_figures(const bench_screen *s, const char *text, struct figures_seen *out)
+static bool own_figures(const pty *s, const char *text, struct figures_seen *out)
 {
-    char row[BENCH_SCREEN_COLS + 1];
+    char row[PTY_ROW];
     int rows = transcript_rows(s), below = below_message(s, text, rows);
-    int found = below < 0 ? -1 : bench_screen_find(s, below, "first glyph  ");
+    int found = below < 0 ? -1 : pty_find(s, below, "first glyph  ");
     if (found < 0 || found >= rows) return false;
-    bench_screen_row(s, found, row);
+    pty_row(s, found, row);
     const char *figure = strpbrk(row, "0123456789"), *engine = strstr(row, "(engine ");
     if (!figure || !engine) return false;
     out->own_ms = milliseconds(figure);
@@ -95,44 +96,34 @@ static bool own_figures(const bench_screen *s, const char *text, struct figures_
 
 /* ---- A turn ------------------------------------------------------------------------------------------------------ */
 
-/* Lets the program go on for so long. */
-static tdm_status rest(bench_screen *s, double seconds, tdm_error *err)
+static tdm_status paste(pty *s, const char *text, size_t n, tdm_error *err)
 {
-    int64_t until = clock_ns() + (int64_t)(1e9 * seconds), left;
-    tdm_status status = TDM_OK;
-    while (!status && (left = until - clock_ns()) > 0)
-        status = bench_screen_take(s, left < 1000000 ? 1 : (int)(left / 1000000), err);
-    return status;
-}
-
-static tdm_status paste(bench_screen *s, const char *text, size_t n, tdm_error *err)
-{
-    tdm_status status = bench_screen_keys(s, BEGIN_PASTE, strlen(BEGIN_PASTE), err);
-    if (!status) status = bench_screen_keys(s, text, n, err);
-    if (!status) status = bench_screen_keys(s, END_PASTE, strlen(END_PASTE), err);
+    tdm_status status = bench_screen_keys(s, BEGIN_PASTE, err);
+    if (!status) status = pty_keys(s, text, n, err);
+    if (!status) status = bench_screen_keys(s, END_PASTE, err);
     return status;
 }
 
 /* Pastes all but the last `live` characters, waits until they are read, and types the rest. */
-static tdm_status type(bench_screen *s, const char *text, size_t live, int number, tdm_error *err)
+static tdm_status type(pty *s, const char *text, size_t live, int number, tdm_error *err)
 {
     script typing = {.seed = 1, .typing_cps = CPS};
     size_t n = strlen(text), there = n > live ? n - live : 0;
     tdm_status status = there ? paste(s, text, there, err) : TDM_OK;
     if (!status && there) status = bench_screen_wait(s, "[ready]", err);
     for (size_t i = there; i < n && !status; i++) {
-        status = rest(s, script_interval(&typing, number, (int)(i - there)), err);
-        if (!status) status = bench_screen_keys(s, text + i, 1, err);
+        status = bench_screen_rest(s, script_interval(&typing, number, (int)(i - there)), err);
+        if (!status) status = pty_keys(s, text + i, 1, err);
     }
     return status;
 }
 
 /* Presses the key that sends and waits for the first character and the end of the reply. */
-static tdm_status send(bench_screen *s, const char *text, const char *key, bool to_the_end, struct figures_seen *out,
+static tdm_status send(pty *s, const char *text, const char *key, bool to_the_end, struct figures_seen *out,
                        tdm_error *err)
 {
     int64_t enter = clock_ns(), glyph = 0, until = enter + PATIENCE_S * INT64_C(1000000000);
-    tdm_status status = bench_screen_keys(s, key, strlen(key), err);
+    tdm_status status = bench_screen_keys(s, key, err);
     *out = (struct figures_seen){0};
     while (!status && !(glyph && (!to_the_end || own_figures(s, text, out)))) {
         if (clock_ns() > until) return error_set(err, TDM_E_IO, "bench: no reply appeared on the terminal");
@@ -144,20 +135,20 @@ static tdm_status send(bench_screen *s, const char *text, const char *key, bool 
 }
 
 /* Sends the message into a running reply; *met: it was still running, so that the message is queued. */
-static tdm_status queue(bench_screen *s, const char *text, bool *met, tdm_error *err)
+static tdm_status queue(pty *s, const char *text, bool *met, tdm_error *err)
 {
-    tdm_status status = bench_screen_keys(s, "\r", 1, err);
+    tdm_status status = bench_screen_keys(s, "\r", err);
     *met = false;
     while (!status && !*met && !reply_shown(s, text)) {
         status = bench_screen_take(s, 200, err);
-        *met = bench_screen_find(s, 0, "queued: ") >= 0;
+        *met = pty_find(s, 0, "queued: ") >= 0;
     }
     return status;
 }
 
 /* Two texts: the second is the message that is measured, the first the one whose reply it meets (queued, cut). *met:
  * what is to be measured was there. */
-static tdm_status turn(bench_screen *s, enum how how, char *const text[2], size_t live, struct figures_seen *out,
+static tdm_status turn(pty *s, enum how how, char *const text[2], size_t live, struct figures_seen *out,
                        bool *met, tdm_error *err)
 {
     tdm_status status = TDM_OK;
@@ -172,53 +163,35 @@ static tdm_status turn(bench_screen *s, enum how how, char *const text[2], size_
         status = type(s, text[1], live, how, err);
     else if (!status)
         status = paste(s, text[1], strlen(text[1]), err);
-    if (!status && how == WARM) status = rest(s, 0.3, err);
+    if (!status && how == WARM) status = bench_screen_rest(s, 0.3, err);
     if (!status && how == CUT) status = queue(s, text[1], met, err);
     if (status || (how == CUT && !*met)) return status;
     return send(s, text[1], how == CUT ? "\x18\r" : "\r", true, out, err);
 }
 
-static tdm_status new_session(bench_screen *s, tdm_error *err)
+static tdm_status new_session(pty *s, tdm_error *err)
 {
-    tdm_status status = bench_screen_keys(s, "/new\r", 5, err);
-    while (!status && bench_screen_find(s, 0, "first glyph") >= 0) status = bench_screen_take(s, 200, err);
-    return status ? status : rest(s, 0.5, err); /* the opening of the prompt is read */
+    tdm_status status = bench_screen_keys(s, "/new\r", err);
+    while (!status && pty_find(s, 0, "first glyph") >= 0) status = bench_screen_take(s, 200, err);
+    return status ? status : bench_screen_rest(s, 0.5, err); /* the opening of the prompt is read */
 }
 
 /* ---- The suite --------------------------------------------------------------------------------------------------- */
 
-/* The full screen with the model and the units of the bench. */
-static tdm_status start(bench *b, bench_screen *s, tdm_error *err)
+static tdm_status start(bench *b, pty *s, tdm_error *err)
 {
-    static const option_id passed[] = {OPTION_KV,           OPTION_KERNELS,     OPTION_QUANT,        OPTION_LM_HEAD,
-                                       OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT, OPTION_PREFILL_KIND, OPTION_DECODE_KIND};
-    enum { PASSED = sizeof passed / sizeof *passed };
-    const char *arguments[40] = {"tandem", "chat", "--private", "--temp", "0", "--seed", "1", "--ignore-eos", "-n", NULL};
-    char given[PASSED][64], reply[16];
+    char reply[16];
+    const char *const arguments[] = {"--private", "-n", reply, NULL};
     double fits = REPLY_S * b->host.read / (double)b->info.bytes_per_token;
     int most = b->quick ? QUICK_REPLY : LONGEST_REPLY;
     snprintf(reply, sizeof reply, "%d", fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > most ? most : (int)fits);
-    arguments[9] = reply;
-    int n = 10;
-    if (strcmp(b->model_name, "built-in")) {
-        arguments[n++] = "-m";
-        arguments[n++] = b->model_name;
-    }
-    if (options_flag(b->o, OPTION_NO_LENDING)) arguments[n++] = "--no-lending";
-    for (int i = 0; i < PASSED; i++) {
-        if (!options_given(b->o, passed[i])) continue;
-        snprintf(given[i], sizeof given[i], "--%s", option_table[passed[i]].name);
-        arguments[n++] = given[i];
-        arguments[n++] = options_text(b->o, passed[i]);
-    }
-    tdm_status status = bench_screen_open(s, arguments, err);
+    tdm_status status = bench_screen_open(b, s, "chat", arguments, err);
     if (!status) status = bench_screen_wait(s, "IDLE", err);
-    static const char card[] = "/stats turn card\r";
-    if (!status) status = bench_screen_keys(s, card, sizeof card - 1, err);
-    return status ? status : rest(s, 0.5, err);
+    if (!status) status = bench_screen_keys(s, "/stats turn card\r", err);
+    return status ? status : bench_screen_rest(s, 0.5, err);
 }
 
-static tdm_status one(bench *b, bench_screen *s, bench_table *t, enum how how, int round, tdm_error *err)
+static tdm_status one(bench *b, pty *s, bench_table *t, enum how how, int round, tdm_error *err)
 {
     size_t tokens = b->quick ? QUICK_MESSAGE_TOKENS : MESSAGE_TOKENS;
     size_t live = b->in_full ? SIZE_MAX : b->quick ? QUICK_LIVE_CHARACTERS : LIVE_CHARACTERS;
@@ -253,7 +226,7 @@ tdm_status bench_glyph(bench *b, tdm_error *err)
         fprintf(stderr, "glyph in full, %s: some %d minutes; --budget shortens it\n", b->model_name,
                 (int)(TURNS * (2 * 5 * MESSAGE_TOKENS / CPS + 7 * 2 * REPLY_S) / 60) + 1);
     bench_table_note(t, "the program counts queued turns from the end of the reply before, and shows tenths of a millisecond");
-    bench_screen s;
+    pty s = {.fd = -1};
     bench_step(b, "the chat loads its model");
     tdm_status status = start(b, &s, err);
     for (int round = 0; !status && bench_again_of(b, round, b->in_full ? TURNS : b->runs); round++) {
@@ -262,6 +235,6 @@ tdm_status bench_glyph(bench *b, tdm_error *err)
         for (enum how how = COLD; how < HOWS && !status; how++)
             if (how == COLD || bench_wanted(b, "%s", names[how])) status = one(b, &s, t, how, round, err);
     }
-    bench_screen_close(&s);
+    pty_close(&s);
     return status;
 }

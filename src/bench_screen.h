@@ -1,36 +1,25 @@
-/* The program in a pseudo-terminal, read through a terminal emulation (libvterm): what a user would see, and when the
- * terminal got it. For `tandem bench glyph`. One thread. */
+/* This program's full screen in a pseudo-terminal, for the suites that measure what a user sees (`tandem bench glyph`,
+ * `tandem bench screen`): without the user's configuration, with a patience, ended by Ctrl-C. One thread. */
 #ifndef TANDEM_SRC_BENCH_SCREEN_H
 #define TANDEM_SRC_BENCH_SCREEN_H
 
-#include <sys/types.h>
-#include <vterm.h>
+#include "src/bench.h"
+#include "src/pty.h"
 
-#include "engine/tandem.h"
+enum { BENCH_SCREEN_ROWS = 40, BENCH_SCREEN_COLS = 120 };
 
-enum { BENCH_SCREEN_ROWS = 40, BENCH_SCREEN_COLS = 100 };
-
-typedef struct {
-    pid_t child;
-    int fd;
-    VTerm *vt;
-    VTermScreen *cells;
-    int64_t got_ns; /* when the last bytes came */
-} bench_screen;
-
-/* Starts this program with these arguments (NULL-terminated, arguments[0] its name), without the user's configuration. */
-tdm_status bench_screen_open(bench_screen *s, const char *const *arguments, tdm_error *err);
-void bench_screen_close(bench_screen *s);
-
-tdm_status bench_screen_keys(bench_screen *s, const char *bytes, size_t n, tdm_error *err);
+/* Starts `tandem COMMAND --temp 0 --seed 1 --ignore-eos` with the model and the units of the bench, and these arguments
+ * (NULL-terminated). */
+tdm_status bench_screen_open(bench *b, pty *s, const char *command, const char *const *arguments, tdm_error *err);
+/* Types, as a user would. */
+tdm_status bench_screen_keys(pty *s, const char *text, tdm_error *err);
 /* Takes what comes within wait_ms; returns at the first bytes. TDM_E_IO when the program has ended, TDM_E_CANCELLED
  * after Ctrl-C. */
-tdm_status bench_screen_take(bench_screen *s, int wait_ms, tdm_error *err);
-/* A row without trailing blanks; what is not ASCII is '~'. */
-void bench_screen_row(const bench_screen *s, int row, char out[BENCH_SCREEN_COLS + 1]);
-/* The first row at or below `from` that holds the text, or -1. */
-int bench_screen_find(const bench_screen *s, int from, const char *text);
-/* Takes what comes until a row holds the text. */
-tdm_status bench_screen_wait(bench_screen *s, const char *text, tdm_error *err);
+tdm_status bench_screen_take(pty *s, int wait_ms, tdm_error *err);
+/* Takes what comes until a row holds the text, or none does. */
+tdm_status bench_screen_wait(pty *s, const char *text, tdm_error *err);
+tdm_status bench_screen_wait_gone(pty *s, const char *text, tdm_error *err);
+/* Lets the program go on for so long. */
+tdm_status bench_screen_rest(pty *s, double seconds, tdm_error *err);
 
 #endif

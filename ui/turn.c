@@ -129,7 +129,7 @@ static void stats_card(struct turn_lines *l, const struct view_turn *turn)
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  out          %s tokens", format_count(a, s->out));
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    snprintf(text, sizeof text, "  speed        %s%s", format_rate(a, s->tok_s), s->paced ? " (paced)" : "");
+    snprintf(text, sizeof text, "  speed        %.1f tok/s%s", s->tok_s, s->paced ? " (paced)" : "");
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  time         %s", format_seconds(a, s->seconds));
     lines_one(out, text, STYLE_QUIET, l->width, false);

@@ -1,37 +1,25 @@
 #include "tests/tui/rig.h"
 
-#include <errno.h>
 #include <glob.h>
-#include <poll.h>
-#include <pty.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <time.h>
-#include <unistd.h>
-#include <vterm.h>
 
-enum { PATIENCE_MS = 60000, WIDEST = 400 };
+#include "engine/base/clock.h"
+#include "src/pty.h"
+
+enum { PATIENCE_S = 60, LONGEST = 1 << 18 };
 
 static struct {
-    pid_t pid;
-    int master;
-    int rows, cols;
-    VTerm *vt;
-    VTermScreen *screen;
-    bool alternate, ended, cooked;
-    int status;
-    char answers[4096];
-    size_t n_answers;
-    char reports[320]; /* a sanitizer's, by pattern */
-} rig = {.master = -1};
+    pty pty;
+    char reports[320];          /* a sanitizer's, by pattern */
+    char said[LONGEST];         /* all that was written, the latest part of it */
+    size_t n_said, said_from;   /* from where rig_said looks */
+} rig = {.pty.fd = -1};
 
-static const char *rig_lc_all = "C.UTF-8";
+static const char *rig_lc_all = "C.UTF-8", *rig_more;
 static bool rig_utf8 = true;
 
 void rig_locale(const char *lc_all, bool utf8)
@@ -40,91 +28,64 @@ void rig_locale(const char *lc_all, bool utf8)
     rig_utf8 = utf8;
 }
 
-static int on_property(VTermProp prop, VTermValue *value, void *user)
+void rig_environment(const char *variable)
 {
-    (void)user;
-    if (prop == VTERM_PROP_ALTSCREEN) rig.alternate = value->boolean;
-    return 1;
+    rig_more = variable;
 }
 
-static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
-
-/* Answers of the terminal to questions. They are kept until the emulation has taken all that was read: typing takes what
- * the program writes meanwhile. */
-static void on_output(const char *bytes, size_t n, void *user)
+static void keep(void *ctx, const char *bytes, size_t n)
 {
-    (void)user;
-    if (n > sizeof rig.answers - rig.n_answers) n = sizeof rig.answers - rig.n_answers;
-    memcpy(rig.answers + rig.n_answers, bytes, n);
-    rig.n_answers += n;
-}
-
-static void answer(void)
-{
-    char bytes[sizeof rig.answers];
-    size_t n = rig.n_answers;
-    memcpy(bytes, rig.answers, n);
-    rig.n_answers = 0;
-    if (n) rig_type_n(bytes, n);
+    (void)ctx;
+    if (n > LONGEST / 2) n = LONGEST / 2;
+    if (rig.n_said + n >= LONGEST) {
+        size_t gone = rig.n_said > LONGEST / 2 ? rig.n_said - LONGEST / 2 : 0;
+        memmove(rig.said, rig.said + gone, rig.n_said -= gone);
+        rig.said_from -= gone < rig.said_from ? gone : rig.said_from;
+    }
+    memcpy(rig.said + rig.n_said, bytes, n);
+    rig.n_said += n;
+    rig.said[rig.n_said] = 0;
 }
 
 bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments)
 {
+    static const char *const homes[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"};
     const char *program = getenv("TANDEM");
     const char *argv[32] = {program ? program : "build/tandem"};
-    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    char home_is[3][340], locale[64], address[380], undefined[380];
+    const char *environment[16];
+    int n = 0;
     for (int i = 0; i < 30 && arguments[i]; i++) argv[i + 1] = arguments[i];
-    if (rig.vt) vterm_free(rig.vt);
-    rig.rows = rows;
-    rig.cols = cols;
-    rig.alternate = rig.ended = rig.cooked = false;
-    rig.n_answers = 0;
-    snprintf(rig.reports, sizeof rig.reports, "%s/sanitizer.*", home);
-    rig.vt = vterm_new(rows, cols);
-    vterm_set_utf8(rig.vt, rig_utf8);
-    vterm_output_set_callback(rig.vt, on_output, NULL);
-    rig.screen = vterm_obtain_screen(rig.vt);
-    vterm_screen_set_callbacks(rig.screen, &callbacks, NULL);
-    vterm_screen_enable_altscreen(rig.screen, 1);
-    vterm_screen_reset(rig.screen, 1);
-    rig.pid = forkpty(&rig.master, NULL, NULL, &size);
-    if (rig.pid == 0) {
-        setenv("TERM", term, 1);
-        setenv("XDG_STATE_HOME", home, 1);
-        setenv("XDG_CONFIG_HOME", home, 1);
-        setenv("LC_ALL", rig_lc_all, 1);
-        setenv("XDG_RUNTIME_DIR", home, 1);
-        setenv("INPUTRC", "/dev/null", 1);
-        setenv("VISUAL", "true", 1);
-        char report[340];
-        snprintf(report, sizeof report, "log_path=%s/sanitizer", home); /* a terminal is no place for it */
-        setenv("ASAN_OPTIONS", report, 0);
-        setenv("UBSAN_OPTIONS", report, 0);
-        unsetenv("NO_COLOR");
-        unsetenv("DISPLAY");
-        unsetenv("WAYLAND_DISPLAY");
-        execv(argv[0], (char *const *)argv);
-        _exit(127);
+    for (int i = 0; i < 3; i++) {
+        snprintf(home_is[i], sizeof home_is[i], "%s=%s", homes[i], home);
+        environment[n++] = home_is[i];
     }
-    return rig.pid > 0;
+    snprintf(locale, sizeof locale, "LC_ALL=%s", rig_lc_all);
+    environment[n++] = locale;
+    environment[n++] = "INPUTRC=/dev/null";
+    environment[n++] = "VISUAL=true";
+    environment[n++] = "NO_COLOR";
+    environment[n++] = "DISPLAY";
+    environment[n++] = "WAYLAND_DISPLAY";
+    /* A terminal is no place for what a sanitizer says. */
+    snprintf(address, sizeof address, "ASAN_OPTIONS=log_path=%s/sanitizer", home);
+    snprintf(undefined, sizeof undefined, "UBSAN_OPTIONS=log_path=%s/sanitizer", home);
+    if (!getenv("ASAN_OPTIONS")) environment[n++] = address;
+    if (!getenv("UBSAN_OPTIONS")) environment[n++] = undefined;
+    if (rig_more) environment[n++] = rig_more;
+    environment[n] = NULL;
+    snprintf(rig.reports, sizeof rig.reports, "%s/sanitizer.*", home);
+    pty_close(&rig.pty);
+    rig.n_said = rig.said_from = 0;
+    const pty_options o = {.rows = rows, .cols = cols, .term = term, .no_utf8 = !rig_utf8, .environment = environment};
+    if (pty_open(&rig.pty, argv[0], argv, &o, NULL)) return false;
+    rig.pty.seen = keep;
+    return true;
 }
 
 void rig_type_n(const char *bytes, size_t n)
 {
-    while (n) {
-        struct pollfd p = {.fd = rig.master, .events = POLLIN | POLLOUT};
-        if (poll(&p, 1, PATIENCE_MS) <= 0) return;
-        if (p.revents & POLLIN) rig_take(0); /* or both would wait for each other */
-        if (!(p.revents & POLLOUT)) {
-            if (rig.ended) return;
-            continue;
-        }
-        ssize_t done = write(rig.master, bytes, n < 1024 ? n : 1024);
-        if (done < 0 && errno != EAGAIN && errno != EINTR) return;
-        if (done <= 0) continue;
-        bytes += done;
-        n -= (size_t)done;
-    }
+    pty_keys(&rig.pty, bytes, n, NULL);
 }
 
 void rig_type(const char *bytes)
@@ -134,74 +95,27 @@ void rig_type(const char *bytes)
 
 void rig_resize(int rows, int cols)
 {
-    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
-    rig.rows = rows;
-    rig.cols = cols;
-    vterm_set_size(rig.vt, rows, cols);
-    ioctl(rig.master, TIOCSWINSZ, &size);
+    pty_resize(&rig.pty, rows, cols);
 }
 
 pid_t rig_pid(void)
 {
-    return rig.pid;
+    return rig.pty.child;
 }
 
 void rig_kill(int number)
 {
-    kill(rig.pid, number);
+    kill(rig.pty.child, number);
 }
 
 bool rig_take(int ms)
 {
-    char buffer[16384];
-    struct pollfd p = {.fd = rig.master, .events = POLLIN};
-    if (rig.ended) return false;
-    while (poll(&p, 1, ms) > 0) {
-        ssize_t n = read(rig.master, buffer, sizeof buffer);
-        if (n <= 0) {
-            rig.ended = true;
-            return false;
-        }
-        vterm_input_write(rig.vt, buffer, (size_t)n);
-        answer();
-        ms = 0;
-    }
-    return true;
-}
-
-/* A row as UTF-8 without its trailing blanks. */
-static void row_text(int row, char out[WIDEST * 24])
-{
-    size_t n = 0, end = 0;
-    for (int col = 0; col < rig.cols; col++) {
-        VTermScreenCell cell;
-        vterm_screen_get_cell(rig.screen, (VTermPos){row, col}, &cell);
-        if (cell.chars[0] == UINT32_MAX) continue; /* the second half of a wide one */
-        uint32_t c = cell.chars[0] ? cell.chars[0] : ' ';
-        if (c < 0x80) {
-            out[n++] = (char)c;
-        } else if (c < 0x800) {
-            out[n++] = (char)(0xc0 | c >> 6);
-            out[n++] = (char)(0x80 | (c & 0x3f));
-        } else {
-            if (c >= 0x10000) out[n++] = (char)(0xf0 | c >> 18);
-            out[n++] = (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12);
-            out[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-            out[n++] = (char)(0x80 | (c & 0x3f));
-        }
-        if (c != ' ') end = n;
-    }
-    out[end] = 0;
+    return !pty_take(&rig.pty, ms, NULL);
 }
 
 int rig_row(const char *text)
 {
-    static char row[WIDEST * 24];
-    for (int i = 0; i < rig.rows; i++) {
-        row_text(i, row);
-        if (strstr(row, text)) return i;
-    }
-    return -1;
+    return pty_find(&rig.pty, 0, text);
 }
 
 bool rig_shows(const char *text)
@@ -209,11 +123,15 @@ bool rig_shows(const char *text)
     return rig_row(text) >= 0;
 }
 
-static int64_t now_ms(void)
+bool rig_coloured(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+    VTermScreenCell cell;
+    for (int row = 0; row < rig.pty.rows; row++)
+        for (int col = 0; col < rig.pty.cols; col++)
+            if (vterm_screen_get_cell(rig.pty.screen, (VTermPos){row, col}, &cell) &&
+                !(VTERM_COLOR_IS_DEFAULT_FG(&cell.fg) && VTERM_COLOR_IS_DEFAULT_BG(&cell.bg)))
+                return true;
+    return false;
 }
 
 static void print_file(const char *path)
@@ -226,10 +144,10 @@ static void print_file(const char *path)
 
 void rig_print(void)
 {
-    static char row[WIDEST * 24];
+    char row[PTY_ROW];
     glob_t found;
-    for (int i = 0; i < rig.rows; i++) {
-        row_text(i, row);
+    for (int i = 0; i < rig.pty.rows; i++) {
+        pty_row(&rig.pty, i, row);
         printf("# |%s\n", row);
     }
     if (glob(rig.reports, 0, NULL, &found)) return;
@@ -239,8 +157,8 @@ void rig_print(void)
 
 static bool wait_until(const char *text, bool there)
 {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (rig_shows(text) != there && now_ms() < until && rig_take(100)) {
+    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    while (rig_shows(text) != there && clock_ns() < until && rig_take(100)) {
     }
     if (rig_shows(text) == there) return true;
     printf("# %s for '%s'; the screen:\n", there ? "waited" : "waited for the end", text);
@@ -258,32 +176,33 @@ bool rig_wait_gone(const char *text)
     return wait_until(text, false);
 }
 
+bool rig_said(const char *text)
+{
+    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    for (;;) {
+        rig.said[rig.n_said] = 0;
+        char *found = strstr(rig.said + rig.said_from, text);
+        if (found) {
+            rig.said_from = (size_t)(found - rig.said) + strlen(text);
+            return true;
+        }
+        if (clock_ns() < until && rig_take(100)) continue;
+        printf("# '%s' was not said after: %s\n", text, rig.said + rig.said_from);
+        return false;
+    }
+}
+
 int rig_end(void)
 {
-    struct termios modes;
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (now_ms() < until && rig_take(100)) {
-        if (waitpid(rig.pid, &rig.status, WNOHANG) != rig.pid) continue;
-        rig_take(0);
-        rig.pid = -1;
-        break;
-    }
-    if (rig.pid > 0) {
-        if (!rig.ended) kill(rig.pid, SIGKILL); /* it hangs: the status will say so */
-        waitpid(rig.pid, &rig.status, 0);
-    }
-    rig.cooked = tcgetattr(rig.master, &modes) == 0 && (modes.c_lflag & ICANON) && (modes.c_lflag & ECHO);
-    close(rig.master);
-    rig.master = -1;
-    return rig.status;
+    return pty_end(&rig.pty, 0);
 }
 
 bool rig_alternate(void)
 {
-    return rig.alternate;
+    return rig.pty.alternate;
 }
 
 bool rig_cooked(void)
 {
-    return rig.cooked;
+    return rig.pty.cooked;
 }

@@ -1,5 +1,5 @@
-/* The program in a pseudo-terminal, read through a real terminal emulation (libvterm). Everything waits on what is on
- * the screen; nothing sleeps. One program at a time. */
+/* The program in a pseudo-terminal (src/pty.h), as tests use it: one at a time, its files below a folder of the test,
+ * nothing of the user's. Everything waits on what is on the screen; nothing sleeps. */
 #ifndef TANDEM_TESTS_TUI_RIG_H
 #define TANDEM_TESTS_TUI_RIG_H
 
@@ -13,6 +13,8 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
 
 /* LC_ALL of the programs started from here on (C.UTF-8), and whether the terminal shows UTF-8 (it does). */
 void rig_locale(const char *lc_all, bool utf8);
+/* One more variable of theirs ("NAME=VALUE"; NULL: none). */
+void rig_environment(const char *variable);
 
 void rig_type(const char *bytes);
 void rig_type_n(const char *bytes, size_t n);
@@ -27,6 +29,10 @@ bool rig_wait_gone(const char *text);
 /* Whether it shows it now; rig_row also where. */
 bool rig_shows(const char *text);
 int rig_row(const char *text); /* -1: nowhere */
+/* For programs that write line by line: takes what comes until the text was written after the one waited for last. */
+bool rig_said(const char *text);
+/* Whether a cell has a colour that isn't the terminal's own. */
+bool rig_coloured(void);
 /* The screen, and what a sanitizer has written about the program, as comments of the test. */
 void rig_print(void);
 /* Takes what comes within some milliseconds (random keys only: nothing to wait for). False when the program ended. */
