@@ -177,7 +177,7 @@ static tdm_status by_screen(watching *w, const char *keys, double *tps, tdm_erro
     if (!s->child) {
         status = bench_screen_open(w->b, s, "chat", arguments, err);
         if (!status) status = bench_screen_wait(s, "IDLE", err);
-        if (!status) status = bench_screen_keys(s, "/stats turn card\r", err);
+        if (!status) status = bench_screen_keys(s, "/stats turn card\r/set follow stream\r", err); /* the card is in sight */
     }
     if (!status) status = bench_screen_keys(s, keys, err);
     if (!status) status = bench_screen_keys(s, "/new\r", err);
