@@ -20,7 +20,7 @@ typedef enum {
     ARG_MODEL,   /* as -m; may be left out */
 } slash_argument;
 
-/* Who carries it out: the conversation (src/commands.c, in every front end) or the full-screen front end alone. */
+/* Who carries it out: the conversation (src/commands.h, in every front end) or the full-screen front end alone. */
 typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
 
 /* X(ID, name, second names, argument kind, arguments as shown, low, high, owner, help) */
