@@ -14,7 +14,8 @@ struct checkpoint {
 
 struct checkpoints {
     struct checkpoint *list; /* in no particular order */
-    uint32_t n, room;
+    uint32_t n, room, pinned;
+    uint64_t bytes; /* of all, kept up to date: a look at the figures costs nothing */
     uint64_t budget, clock, added, dropped;
 };
 
@@ -31,26 +32,6 @@ tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error 
     if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for checkpoints");
     (*out)->budget = budget;
     return TDM_OK;
-}
-
-static void drop(struct checkpoints *c, uint32_t i)
-{
-    state_free(c->list[i].state);
-    c->list[i] = c->list[--c->n];
-    c->dropped++;
-}
-
-void checkpoints_clear(struct checkpoints *c)
-{
-    while (c->n) drop(c, c->n - 1);
-}
-
-void checkpoints_free(struct checkpoints *c)
-{
-    if (!c) return;
-    checkpoints_clear(c);
-    free(c->list);
-    free(c);
 }
 
 /* Sealed pages that two states share: a shared page implies that those before it are shared, so bisect. */
@@ -75,22 +56,37 @@ static bool is_prefix_of(const struct state *a, const struct state *b)
     return !memcmp(a->tokens + same, b->tokens + same, (a->length - same) * sizeof(tdm_id));
 }
 
-/* What s adds to the first n checkpoints: its own memory and the sealed pages that none of them has. */
-static uint64_t added_bytes(const struct checkpoints *c, uint32_t n, const struct state *s)
+/* What s adds to the checkpoints other than number `skipped`: its own memory and the sealed pages that none of them has. */
+static uint64_t added_bytes(const struct checkpoints *c, uint32_t skipped, const struct state *s)
 {
     uint32_t shared = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t pages = shared_pages(c->list[i].state, s);
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t pages = i == skipped ? 0 : shared_pages(c->list[i].state, s);
         if (pages > shared) shared = pages;
     }
     return state_own_bytes(s) + (uint64_t)(s->length / KV_PAGE - shared) * pool_page_bytes(s->pool);
 }
 
-static uint64_t total_bytes(const struct checkpoints *c)
+static void drop(struct checkpoints *c, uint32_t i)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < c->n; i++) bytes += added_bytes(c, i, c->list[i].state);
-    return bytes;
+    c->bytes -= added_bytes(c, i, c->list[i].state);
+    c->pinned -= c->list[i].pinned;
+    state_free(c->list[i].state);
+    c->list[i] = c->list[--c->n];
+    c->dropped++;
+}
+
+void checkpoints_clear(struct checkpoints *c)
+{
+    while (c->n) drop(c, c->n - 1);
+}
+
+void checkpoints_free(struct checkpoints *c)
+{
+    if (!c) return;
+    checkpoints_clear(c);
+    free(c->list);
+    free(c);
 }
 
 /* What the loss of a checkpoint would cost, by the measure of checkpoints.h. */
@@ -112,7 +108,7 @@ static double value(const struct checkpoints *c, const struct checkpoint *point)
 /* Drops checkpoints until `more` bytes fit; false when only pinned ones are left. */
 static bool make_room(struct checkpoints *c, const struct state *s)
 {
-    while (total_bytes(c) + added_bytes(c, c->n, s) > c->budget) {
+    while (c->bytes + added_bytes(c, c->n, s) > c->budget) {
         uint32_t worst = c->n;
         double least = 0;
         for (uint32_t i = 0; i < c->n; i++) {
@@ -151,7 +147,11 @@ tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum ch
         if (extra_span[kind] > extra_span[same->kind]) same->kind = kind;
         same->used = c->clock;
         if (same->state->logits_valid || !s->logits_valid) return TDM_OK;
-        return state_copy(same->state, s, err);
+        uint32_t place = (uint32_t)(same - c->list);
+        c->bytes -= added_bytes(c, place, same->state);
+        tdm_status status = state_copy(same->state, s, err); /* which may share other pages */
+        c->bytes += added_bytes(c, place, same->state);
+        return status;
     }
     if (c->n == c->room) {
         uint32_t room = c->room ? 2 * c->room : 16;
@@ -167,6 +167,7 @@ tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum ch
     struct state *fork;
     tdm_status status = state_fork(&fork, s, err);
     if (status) return status;
+    c->bytes += added_bytes(c, c->n, fork);
     c->list[c->n++] = (struct checkpoint){.state = fork, .kind = kind, .used = c->clock};
     return TDM_OK;
 }
@@ -176,8 +177,11 @@ const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, u
     struct checkpoint *longest = NULL;
     for (uint32_t i = 0; i < c->n; i++) {
         struct checkpoint *point = &c->list[i];
-        if ((!longest || point->state->length > longest->state->length) && state_is_prefix(point->state, ids, n))
-            longest = point;
+        if ((longest && point->state->length <= longest->state->length) || point->state->length > n) continue;
+        /* Tokens in pages that it shares with the longest so far have been compared. */
+        uint32_t same = longest ? shared_pages(longest->state, point->state) * KV_PAGE : 0;
+        uint32_t rest = point->state->length - same;
+        if (!memcmp(point->state->tokens + same, ids + same, rest * sizeof *ids)) longest = point;
     }
     if (!longest) return NULL;
     longest->used = c->clock;
@@ -187,8 +191,10 @@ const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, u
 bool checkpoints_pin(struct checkpoints *c, const tdm_id *ids, uint32_t n, bool pinned)
 {
     struct checkpoint *point = find_exactly(c, ids, n);
-    if (point) point->pinned = pinned;
-    return point != NULL;
+    if (!point) return false;
+    c->pinned += pinned - point->pinned;
+    point->pinned = pinned;
+    return true;
 }
 
 void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_t n)
@@ -199,8 +205,6 @@ void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_
 
 struct checkpoints_stats checkpoints_stats(const struct checkpoints *c)
 {
-    struct checkpoints_stats s = {
-        .count = c->n, .bytes = total_bytes(c), .budget = c->budget, .added = c->added, .dropped = c->dropped};
-    for (uint32_t i = 0; i < c->n; i++) s.pinned += c->list[i].pinned;
-    return s;
+    return (struct checkpoints_stats){.count = c->n, .pinned = c->pinned, .bytes = c->bytes, .budget = c->budget,
+                                      .added = c->added, .dropped = c->dropped};
 }

@@ -137,4 +137,42 @@ TEST(shared_pages_count_once)
     rig_close(rig);
 }
 
-TEST_MAIN(T(longest_prefix), T(thinning), T(shared_pages_count_once))
+/* Whatever is added, dropped, replaced and pinned: the bytes told are those that the pool has given out. */
+TEST(bytes_are_those_of_the_pool)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
+    struct checkpoints *c = open_store(10 * buffer + 30 * page);
+    tdm_error err;
+    uint64_t seed = 1;
+    uint32_t pinned = 0;
+    tdm_id path[RIG_CONTEXT] = {0};
+    for (int round = 0; round < 300 && !check_failures; round++) {
+        /* From the longest checkpoint of a path that branches off somewhere, some tokens further. */
+        uint32_t r[4];
+        for (int i = 0; i < 4; i++) r[i] = (uint32_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
+        for (uint32_t i = r[0] % 300; i < 400; i++) path[i] = (tdm_id)((i * 7 + r[1] % 3) % 512);
+        const struct state *from = checkpoints_find(c, path, r[0] % 300 + 40);
+        struct state *s = from ? rig_fork(from) : rig_state(rig);
+        uint32_t n = s->length < 350 ? r[2] % 45 : 0;
+        if (n) rig_eval(rig, s, path + s->length, n, 32); /* has logits, which a checkpoint may lack */
+        if (s->length) CHECK_INT(TDM_OK, checkpoints_add(c, s, (enum checkpoint_kind)(r[3] % 4), NULL, &err));
+        if (round % 7 == 0) checkpoints_pin(c, path, s->length, round % 2);
+        state_free(s);
+        if (round % 50 == 49) checkpoints_keep_prefixes(c, path, 200);
+        struct checkpoints_stats stats = checkpoints_stats(c);
+        struct pool_stats pool = pool_stats(rig->pool);
+        CHECK_INT((pool.buffers - pool.free_buffers) * buffer + (pool.pages - pool.free_pages) * page, stats.bytes);
+        CHECK_INT(stats.count, pool.buffers - pool.free_buffers);
+        CHECK(stats.bytes <= stats.budget);
+        if (stats.pinned > pinned) pinned = stats.pinned;
+    }
+    struct checkpoints_stats stats = checkpoints_stats(c);
+    CHECK(stats.dropped > 20 && stats.added > stats.dropped && pinned > 1);
+    checkpoints_clear(c);
+    CHECK(checkpoints_stats(c).bytes == 0 && checkpoints_stats(c).pinned == 0);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST_MAIN(T(longest_prefix), T(thinning), T(shared_pages_count_once), T(bytes_are_those_of_the_pool))
