@@ -266,7 +266,8 @@ typedef struct {
     tdm_pipeline pipeline;
     tdm_speculation speculation;
     int dispatch;                /* tokens per forward pass; default 32 */
-    int pause_ms;                /* -1: twice the suffix's time, at most 150 ms */
+    int pause_ms;                /* rest before the draft is taken for the whole message; -1, automatic: none after a
+                                    sentence, else twice the suffix's time or a key's, at most 150 ms */
     int context;                 /* 0: as much as the model and half the free memory allow, at most 32768 */
     tdm_kv kv, prefill_kv;
     const tdm_model *prefill_model; /* the same model in another weight type for the prefill unit; NULL: same */

@@ -151,7 +151,8 @@ enum {
       "what is prefilled before Enter")                                                                               \
     X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32", UNITS, KEEP | LIVE, FOR_WORK, "tokens of one forward pass")    \
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
-      "how long no key must come before the whole prompt is prefilled; auto: twice the time of its end, at most 150") \
+      "how long no key must come before the whole prompt is prefilled; auto: not at all after a sentence, else "      \
+      "twice the time of the prompt's end or of a key, at most 150")                                                  \
     X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                   \
       "cores of the prefill unit")                                                                                    \
     X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                     \

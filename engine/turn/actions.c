@@ -24,16 +24,18 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
     text_clear(&c->draft);
     tdm_status status = text_append(&c->draft, text, length, err);
     c->draft_held = held;
-    c->draft_ns = clock_ns();
+    typing_key(&c->typing, clock_ns());
     /* A token stands for some bytes, but no more than the longest: a text that can't fit is not even looked at. */
     c->draft_too_long = length / 128 > (size_t)c->options.context;
-    if (c->options.speculation >= TDM_SPEC_DRAFT && pipeline_of(c->options.pipeline)->follows) {
-        chat_retarget(c, c->draft_ns);
+    /* While a turn is under way the draft is no part of the target, and the decoder keeps the cores that it is lent. */
+    bool counts = c->phase == CHAT_IDLE && c->options.speculation >= TDM_SPEC_DRAFT;
+    if (counts && pipeline_of(c->options.pipeline)->follows) {
+        chat_retarget(c, c->typing.last_ns);
         /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */
         uint32_t context = (uint32_t)c->options.context;
-        if (c->phase == CHAT_IDLE && !held && c->target.history + length >= context) {
+        if (!held && c->target.history + length >= context) {
             c->draft_too_long = chat_prompt_length(c) >= context;
-            chat_retarget(c, c->draft_ns);
+            chat_retarget(c, c->typing.last_ns);
         }
     }
     return status;

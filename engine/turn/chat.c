@@ -385,7 +385,7 @@ static tdm_mark mark_of(const struct tdm_chat *c, uint32_t behind, int64_t now_n
     if (c->draft_too_long) return TDM_MARK_TOO_LONG;
     if (c->options.speculation < TDM_SPEC_DRAFT || !pipeline_of(c->options.pipeline)->follows) return TDM_MARK_OFF;
     if (c->phase != CHAT_IDLE) return TDM_MARK_AFTER_REPLY;
-    if (follower_is_ready(&c->follower, &c->target) && now_ns - c->draft_ns >= (int64_t)READY_REST_MS * 1000000)
+    if (follower_is_ready(&c->follower, &c->target) && now_ns - c->typing.last_ns >= (int64_t)READY_REST_MS * 1000000)
         return TDM_MARK_READY;
     return behind > c->follower.dispatch ? TDM_MARK_TO_READ : TDM_MARK_FOLLOWING;
 }
@@ -397,7 +397,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     const struct follower *f = &c->follower;
     const struct target *t = &c->target;
     bool follows = pipeline_of(c->pipeline)->follows;
-    uint32_t read = follower_read(f, t);
+    uint32_t read = follower_held(f, t);
     *out = (tdm_chat_status){
         .phase = c->phase == CHAT_PROMPT ? TDM_READING
                  : c->phase == CHAT_IDLE ? TDM_IDLE
@@ -419,7 +419,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     if (c->phase == CHAT_PROMPT) {
         out->reading_total = c->stats.prompt_tokens;
         /* A state that runs past the prompt is given up for a checkpoint: what it shares is not progress. */
-        out->reading_done = !follows ? c->prompter.done : read == f->length ? read : 0;
+        out->reading_done = !follows ? c->prompter.done : f->usable && read == f->length ? read : 0;
     }
     out->checkpoints = f->kept.count;
     out->checkpoint_bytes = f->kept.bytes;

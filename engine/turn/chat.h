@@ -20,6 +20,7 @@
 #include "engine/turn/conversation.h"
 #include "engine/turn/events.h"
 #include "engine/turn/follower.h"
+#include "engine/turn/pause.h"
 #include "engine/turn/pipeline.h"
 #include "engine/turn/reply.h"
 #include "engine/turn/target.h"
@@ -97,7 +98,7 @@ struct tdm_chat {
 
     struct text draft;
     bool draft_held, draft_closed, draft_too_long;
-    int64_t draft_ns;        /* its last change */
+    struct typing typing;    /* last_ns: its last change */
     uint32_t draft_tokens;
 
     struct target_cache *targets;

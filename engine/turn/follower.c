@@ -35,6 +35,11 @@ void follower_free(struct follower *f)
     *f = (struct follower){0};
 }
 
+uint32_t follower_held(const struct follower *f, const struct target *t)
+{
+    return target_common_prefix(t, f->path, f->length);
+}
+
 uint32_t follower_read(const struct follower *f, const struct target *t)
 {
     return f->usable ? target_common_prefix(t, f->path, f->length) : 0;
@@ -65,6 +70,14 @@ static uint32_t split_at_turns(const struct target *t, uint32_t from, uint32_t e
         if (turn == t->history || turn - from >= WORTH_SPLITTING) return turn;
     }
     return end;
+}
+
+/* Where it takes two dispatches to the end in any case, the last one begins with the suffix: the state before it is where
+ * the follower goes on after the hand-over. One that began within the suffix would leave it further back. */
+static uint32_t split_at_suffix(const struct target *t, uint32_t from, uint32_t end, uint32_t dispatch)
+{
+    bool within = end < t->n && from < t->draft && t->draft < end;
+    return t->complete && within && t->n - t->draft <= dispatch ? t->draft : end;
 }
 
 static bool starts_a_turn(const struct target *t, uint32_t place)
@@ -105,15 +118,10 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     }
     uint32_t end = plan.from + f->dispatch;
     if (end > t->n) end = t->n;
-    if (!urgent) end = split_at_turns(t, plan.from, end);
+    end = urgent ? split_at_suffix(t, plan.from, end, f->dispatch) : split_at_turns(t, plan.from, end);
     plan.n = end - plan.from;
     /* What is wanted and not what fits before the next turn: a short end of an old turn must not hold up the rest. */
-    if (polite && !t->complete && t->n - plan.from < f->dispatch) {
-        if (!plan.restore) return false;
-        /* Taking up the checkpoint costs the decoder nothing, and the figures say how far behind we are. */
-        end = plan.from;
-        plan.n = 0;
-    }
+    if (polite && !t->complete && t->n - plan.from < f->dispatch) return false;
 
     plan.logits = t->complete && end == t->n;
     plan.kind = kind_of(t, plan.from, end);
@@ -224,6 +232,7 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
     }
     if (status == TDM_E_CANCELLED) f->figures.cancelled++;
     f->usable = !f->plan.restore && !f->plan.clear && !f->state->broken && f->state->length == f->length;
+    if (!f->usable) f->length = 0;
 }
 
 struct state *follower_take(struct follower *f, struct state *other)
@@ -234,6 +243,15 @@ struct state *follower_take(struct follower *f, struct state *other)
     f->usable = false;
     f->length = 0;
     return ready;
+}
+
+void follower_look_back(struct follower *f, const struct target *t)
+{
+    must(!f->plan.active);
+    if (f->usable) return;
+    const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
+    f->length = kept ? kept->length : 0;
+    memcpy(f->path, t->ids, f->length * sizeof *f->path);
 }
 
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)

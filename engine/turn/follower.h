@@ -46,7 +46,7 @@ struct follower {
     struct checkpoints_stats kept; /* of the checkpoints, when the last plan ended: they belong to the running one */
     uint32_t dispatch;       /* most tokens of one forward pass */
     tdm_id *path;            /* [context] */
-    uint32_t length;         /* tokens of path that are evaluated; the plan's come behind */
+    uint32_t length;         /* tokens of path that are evaluated, in a checkpoint if not usable; the plan's come behind */
     bool usable;             /* state holds path[0, length); otherwise it must be restored or cleared first */
     struct follower_plan plan;
     atomic_bool cancel;
@@ -58,14 +58,16 @@ tdm_status follower_init(struct follower *f, const struct weights *weights, stru
                          struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err);
 void follower_free(struct follower *f);
 
-/* How many of the target's ids are evaluated in the current state. */
+/* How many of the target's ids are evaluated. */
+uint32_t follower_held(const struct follower *f, const struct target *t);
+/* How many of them are in the current state. */
 uint32_t follower_read(const struct follower *f, const struct target *t);
-/* The same, with checkpoints: what would be there after a restore. Only while no plan is active. */
+/* How many are there after a restore. Only while no plan is active. */
 uint32_t follower_reach(struct follower *f, const struct target *t);
 
 /* Sets f->plan to the next dispatch towards the target; false when there is nothing to do.
  * polite: a reply is being decoded, so a dispatch that is not full waits (unless the target is complete).
- * urgent: somebody waits for the end of the target, so a dispatch is not split for the sake of a checkpoint. */
+ * urgent: somebody waits for the end of the target, so no dispatch is added for the sake of a checkpoint. */
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent);
 
 /* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
@@ -84,6 +86,9 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns);
 bool follower_is_ready(const struct follower *f, const struct target *t);
 /* Exchanges the ready state for another one of the same pool, whose contents are lost; returns the ready one. */
 struct state *follower_take(struct follower *f, struct state *other);
+/* After that: notes which checkpoint the next plan towards this target will take up, which it does when it has got a
+ * dispatch's worth of tokens to read. */
+void follower_look_back(struct follower *f, const struct target *t);
 
 /* Only while no plan is active. */
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);

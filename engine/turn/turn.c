@@ -13,7 +13,8 @@
 #include "engine/base/fnv.h"
 #include "engine/forward/logits.h"
 
-enum { PAUSE_MAX_MS = 150 };
+/* So many tokens of a reply are decoded before the follower asks for its cores back: it has nothing urgent to do. */
+enum { FIRST_TOKENS = 4 };
 
 static uint64_t hash_id(uint64_t hash, tdm_id id)
 {
@@ -41,8 +42,7 @@ static void wake(const struct tdm_chat *c)
 static int64_t pause_ns(const struct tdm_chat *c)
 {
     if (c->options.pause_ms >= 0) return (int64_t)c->options.pause_ms * 1000000;
-    int64_t twice = 2 * c->follower.figures.suffix_ns, most = (int64_t)PAUSE_MAX_MS * 1000000;
-    return twice > 0 && twice < most ? twice : most;
+    return pause_auto(&c->typing, c->draft.bytes, c->draft.n, c->follower.figures.suffix_ns);
 }
 
 static bool draft_counts(const struct tdm_chat *c)
@@ -71,7 +71,7 @@ static struct target_input target_input(const struct tdm_chat *c)
 /* Has the user rested long enough? */
 static bool draft_rests(const struct tdm_chat *c, int64_t now_ns)
 {
-    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->draft_ns >= pause_ns(c);
+    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->typing.last_ns >= pause_ns(c);
 }
 
 bool chat_waits_for_pause(const struct tdm_chat *c)
@@ -233,7 +233,7 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
                               .tokens = c->follower.plan.n};
         return UNIT_WORK;
     }
-    if (chat_waits_for_pause(c)) return c->draft_ns + pause_ns(c);
+    if (chat_waits_for_pause(c)) return c->typing.last_ns + pause_ns(c);
     if (c->phase == CHAT_IDLE && !c->dry && runs_dry(c)) {
         *work = (struct work){.fn = job_warm, .ctx = c, .kind = SPAN_NONE};
         return UNIT_WORK;
@@ -377,12 +377,13 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
         return false;
     }
 
-    uint32_t here = c->follower.usable ? c->follower.length : 0;
+    uint32_t here = c->follower.length;
     uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + ++c->unfollowed;
     if (pipeline_now(c)->follows && c->options.speculation >= TDM_SPEC_HISTORY) {
         if (here && behind > c->stats.lag_max) c->stats.lag_max = behind;
         /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
-        if (behind >= c->follower.dispatch && !c->follower.plan.active) unit_wake(unit_of(c, TDM_PREFILL_UNIT));
+        if (behind >= c->follower.dispatch && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active)
+            unit_wake(unit_of(c, TDM_PREFILL_UNIT));
     }
     return true;
 }
@@ -482,7 +483,10 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     else if (!take_token(c, first))
         return; /* it was the only one */
     unit_wake(unit_of(c, d->unit));
-    chat_retarget(c, clock_ns());
+    compute_target(c, clock_ns());
+    c->follower_failed = false;
+    follower_wanted(&c->follower, &c->target);
+    if (!c->follower.plan.active) follower_look_back(&c->follower, &c->target); /* take_token wakes it */
 }
 
 /* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?

@@ -57,6 +57,15 @@ static bool is_available(const struct core *c, const struct unit *u, int64_t now
     return true;
 }
 
+/* What another unit is about to do is known in a moment: its cores are not left idle for a whole job because of that.
+ * u works by now, so nobody waits for it, nor takes its cores. */
+static void await_decisions(struct unit *u)
+{
+    struct machine *m = u->machine;
+    for (int i = 0; i < m->units; i++)
+        while (m->lending && m->unit[i] != u && m->unit[i]->deciding) pthread_cond_wait(&m->changed, &m->lock);
+}
+
 /* Sets up the team of u's next job. */
 static void gather(struct unit *u, int64_t now)
 {
@@ -72,8 +81,7 @@ static void gather(struct unit *u, int64_t now)
         struct unit *v = m->unit[k];
         if (v == u) continue;
         int before = u->team.count;
-        /* A unit that is asking its source keeps its cores: a decoder would lose them between two tokens. */
-        if (m->lending && !v->working && !v->asking && !has_work(v, now))
+        if (m->lending && !v->working && !has_work(v, now))
             for (int i = 0; i < v->cores; i++)
                 if (!owns(u, v->core[i]) && is_available(v->core[i], u, now)) use(u, v->core[i]);
         if (u->team.count > before)
@@ -99,10 +107,11 @@ static void release(struct unit *u)
 static void run_job(struct unit *u, const struct work *work)
 {
     struct machine *m = u->machine;
-    int64_t now = clock_ns();
     schedule_end_lent(u);
-    gather(u, now);
     u->working = true;
+    await_decisions(u);
+    int64_t now = clock_ns();
+    gather(u, now);
     pthread_mutex_unlock(&m->lock);
 
     struct activity_span span = {.start_ns = now, .kind = work->kind, .tokens = work->tokens, .bytes = work->bytes};
@@ -129,10 +138,12 @@ static void step(struct unit *u)
         struct work work = {0};
         u->want = false;
         u->ask_at = UNIT_IDLE;
-        u->asking = true;
+        u->asking = u->deciding = true;
         pthread_mutex_unlock(&m->lock);
         int64_t answer = u->next(u->ctx, clock_ns(), &work);
         pthread_mutex_lock(&m->lock);
+        u->deciding = false;
+        pthread_cond_broadcast(&m->changed);
         if (answer == UNIT_WORK) {
             must(work.fn);
             run_job(u, &work);

@@ -52,7 +52,8 @@ struct unit {
     bool want;      /* the source is to be asked */
     int64_t ask_at; /* and at this time in any case */
     int paused;
-    bool asking;    /* the source or one of its jobs runs */
+    bool asking;    /* the source or one of its jobs runs ... */
+    bool deciding;  /* ... the source */
     struct call *calls;
 
     bool working;          /* a job runs, of the source or a call */

@@ -260,6 +260,41 @@ TEST(a_lent_core_is_back_at_the_next_boundary)
     pair_close(&p);
 }
 
+static atomic_int slow_asked, slow_may_answer;
+
+static int64_t next_slowly(void *ctx, int64_t now_ns, struct work *work)
+{
+    (void)ctx;
+    (void)now_ns;
+    (void)work;
+    atomic_fetch_add(&slow_asked, 1);
+    while (!atomic_load(&slow_may_answer)) sched_yield();
+    return UNIT_IDLE;
+}
+
+static void *answer_soon(void *ctx)
+{
+    (void)ctx;
+    pause_ms(5);
+    atomic_store(&slow_may_answer, 1);
+    return NULL;
+}
+
+/* The first token after a hand-over begins while the unit that handed over is still in its source. */
+TEST(a_job_waits_for_the_answer_of_another_source)
+{
+    struct pair p = pair_open(cpus[0], cpus[1]);
+    unit_set_source(p.prefill, next_slowly, NULL);
+    wait_for(&slow_asked, 1);
+    pthread_t thread;
+    pthread_create(&thread, NULL, answer_soon, NULL);
+    CHECK_INT(2, call(p.decode).team);
+    CHECK(atomic_load(&slow_may_answer));
+    pthread_join(thread, NULL);
+    unit_set_source(p.prefill, NULL, NULL);
+    pair_close(&p);
+}
+
 TEST(lending_in_a_row_is_one_span)
 {
     struct pair p = pair_open(cpus[0], cpus[1]);
@@ -539,6 +574,7 @@ static const struct check_test two_cpus[] = {T(a_core_that_is_not_ours_is_refuse
                                              T(a_call_runs_on_the_units_cores),
                                              T(an_idle_unit_lends_its_core),
                                              T(a_lent_core_is_back_at_the_next_boundary),
+                                             T(a_job_waits_for_the_answer_of_another_source),
                                              T(lending_in_a_row_is_one_span),
                                              T(wakes_are_never_lost),
                                              T(a_source_is_asked_at_its_time),
