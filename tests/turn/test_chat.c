@@ -270,6 +270,15 @@ static tdm_chat *talked(struct played *p)
     return c;
 }
 
+static uint32_t count_tokens(const char *text)
+{
+    tdm_ids ids = {0};
+    CHECK(tdm_tokenize(model, text, strlen(text), false, &ids, &err) == TDM_OK);
+    uint32_t n = (uint32_t)ids.n;
+    tdm_ids_free(&ids);
+    return n;
+}
+
 static void limit(tdm_chat *c, int max_tokens, double pace_tps)
 {
     tdm_chat_options o;
@@ -339,6 +348,46 @@ TEST(undo_redo_and_regenerate_evaluate_nothing_again)
     CHECK(p.stats[4].ids_hash != p.stats[3].ids_hash);
     /* The new reply in its past form, and the opening of the next turn. */
     CHECK(spent(c) <= c->target.n - (p.stats[4].prompt_tokens - p.stats[4].turn_tokens));
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
+/* However much of the prompt is left at Enter: after the hand-over the follower goes on from at most a dispatch before the
+ * end of it, and from the suffix where that began the last of two dispatches. */
+TEST(what_is_left_at_enter_is_hardly_read_twice)
+{
+    static struct played p;
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(c);
+    limit(c, 3, 0);
+    CHECK(tdm_chat_set_draft(c, "x", 1, false, &err) == TDM_OK);
+    spent(c);
+    uint32_t suffix = c->target.n - c->target.draft, dispatch = c->follower.dispatch;
+    CHECK(c->target.complete && suffix > 4 && suffix < dispatch);
+    CHECK(tdm_chat_set_draft(c, "", 0, false, &err) == TDM_OK);
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.speculation = TDM_SPEC_HISTORY;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    char text[80] = "";
+    for (int turns = 0; turns < 12 && !check_failures; turns++) {
+        uint32_t left = turns < 6 ? dispatch + 1 + (uint32_t)turns : dispatch - 3 + 7 * (uint32_t)(turns - 6);
+        while (strlen(text) + 1 < sizeof text && count_tokens(text) + suffix != left)
+            strcat(text, strlen(text) % 2 ? "q" : "!");
+        spent(c);
+        uint32_t read = c->target.n;
+        send(c, text);
+        play_until(c, &p, 1);
+        CHECK_INT(left, p.stats[0].after_enter);
+        uint32_t twice = spent(c) - (c->target.n - read);
+        if (left <= dispatch)
+            CHECK_INT(left, twice);
+        else
+            CHECK_INT(left < dispatch + suffix ? suffix : left - dispatch, twice);
+        p.n = 0;
+        text[0] = 0;
+    }
     CHECK_STR("", p.errors);
     tdm_chat_close(c);
 }
@@ -669,7 +718,7 @@ TEST(the_context_used_is_told_at_every_level)
 TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
           T(continue_goes_on_from_the_decoders_state), T(undo_redo_and_regenerate_evaluate_nothing_again),
-          T(an_edited_message_costs_itself), T(changed_settings_cost_what_they_change),
+          T(what_is_left_at_enter_is_hardly_read_twice), T(an_edited_message_costs_itself), T(changed_settings_cost_what_they_change),
           T(a_failed_dispatch_is_told_and_survived), T(no_memory_for_checkpoints_is_told),
           T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told),
           T(four_fifths_of_the_context_are_told_once), T(the_oldest_turns_are_dropped_with_progress),

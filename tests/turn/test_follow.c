@@ -70,4 +70,32 @@ TEST(a_turn_within_the_dispatch_holds_nothing_up)
     follower_free(&follower);
 }
 
-TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up))
+/* Somebody waits for the end of a prompt of which 33 to 64 tokens are left: two dispatches. */
+TEST(the_last_dispatch_begins_with_the_suffix)
+{
+    enum { SUFFIX = 9 };
+    for (uint32_t left = 33; left <= 64; left++) {
+        REQUIRE(open_at(60));
+        struct target t = target(60 + left, 60, 60);
+        t.draft = t.n - SUFFIX;
+        t.complete = true;
+        CHECK(follower_plan(&follower, &t, false, true));
+        uint32_t first = left < 32 + SUFFIX ? left - SUFFIX : 32;
+        check_plan(60, first);
+        follower_free(&follower);
+    }
+    REQUIRE(open_at(60));
+    struct target t = target(92, 60, 60); /* one dispatch is not made two */
+    t.draft = t.n - SUFFIX;
+    t.complete = true;
+    CHECK(follower_plan(&follower, &t, false, true));
+    check_plan(60, 32);
+    t = target(100, 60, 60); /* a suffix that is no dispatch's */
+    t.draft = 62;
+    t.complete = true;
+    CHECK(follower_plan(&follower, &t, false, true));
+    check_plan(60, 32);
+    follower_free(&follower);
+}
+
+TEST_MAIN(T(the_last_dispatch_begins_with_the_suffix), T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up))
