@@ -12,6 +12,8 @@ enum { KEEP_EVERY = 256 };
 enum { WORTH_SPLITTING = 16 };
 /* Up to so many tokens a dispatch takes about as long as one token: the time in which the weights are read. */
 enum { SHORT = 8 };
+/* A token more in a dispatch costs about one part in so many of that time, and so does letting one go: a layer and a copy. */
+enum { MARGIN = 16 };
 /* So many tokens are not worth a checkpoint of their own while somebody waits. */
 enum { NEAR = 16 };
 
@@ -167,7 +169,8 @@ void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns)
     bool kept = plan->keep_before || plan->restore || plan->clear;
     bool joins = plan->from + plan->n < t->n && t->n - plan->from <= f->dispatch;
     if (!plan->active || plan->n == 0 || plan->n > SHORT || !kept || !joins) return;
-    if (2 * (now_ns - plan->start_ns) < f->figures.short_ns) atomic_store(&f->cancel, true);
+    int64_t left = f->figures.short_ns - (now_ns - plan->start_ns);
+    if (left * MARGIN > f->figures.short_ns * (plan->n + 1)) atomic_store(&f->cancel, true);
 }
 
 static void keep(struct follower *f, enum checkpoint_kind kind, struct activity *activity)

@@ -72,8 +72,8 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 
 /* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
 void follower_wanted(struct follower *f, const struct target *t);
-/* Somebody waits for the end of the target from now on. A short dispatch that has hardly begun is given up too, where its
- * tokens fit into the one that follows: there they cost next to nothing, while it reads all weights for itself. */
+/* Somebody waits for the end of the target from now on. A short dispatch is given up too, where its tokens fit into the
+ * one that follows and cost less there than what is left of it: it reads all weights for itself. */
 void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns);
 
 /* Carries the plan out. The job's span is made that of the forward pass; restoring and keeping are recorded apart. */

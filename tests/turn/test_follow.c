@@ -98,4 +98,36 @@ TEST(the_last_dispatch_begins_with_the_suffix)
     follower_free(&follower);
 }
 
-TEST_MAIN(T(the_last_dispatch_begins_with_the_suffix), T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up))
+/* Enter comes while a short dispatch of the draft runs: is it given up, so that its tokens join the suffix's? */
+static bool gives_up(uint32_t tokens, uint32_t rest, int64_t elapsed_ms)
+{
+    enum { MS = 1000000 };
+    if (!open_at(60)) return false;
+    struct target t = target(60 + tokens, 60, 60);
+    CHECK(follower_plan(&follower, &t, false, false));
+    follower.plan.keep_before = true; /* it can go back to its start */
+    follower.figures.short_ns = 40 * MS;
+    t = target(60 + tokens + rest, 60, 60);
+    t.complete = true;
+    follower_hurry(&follower, &t, follower.plan.start_ns + elapsed_ms * MS);
+    bool cancelled = atomic_load(&follower.cancel);
+    follower.plan.active = false;
+    follower_free(&follower);
+    return cancelled;
+}
+
+TEST(enter_gives_a_short_dispatch_up_while_that_pays)
+{
+    CHECK(gives_up(1, 12, 0));
+    CHECK(gives_up(1, 12, 30));  /* 10 ms left, 5 to join */
+    CHECK(!gives_up(1, 12, 36)); /* 4 ms left */
+    CHECK(!gives_up(1, 12, 90)); /* slower than the last one: what is left is not known */
+    CHECK(gives_up(4, 12, 20));
+    CHECK(!gives_up(4, 12, 30));
+    CHECK(!gives_up(9, 12, 0));  /* not short */
+    CHECK(!gives_up(2, 31, 0));  /* does not fit */
+    CHECK(!gives_up(2, 0, 0));   /* is the end itself */
+}
+
+TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up),
+          T(the_last_dispatch_begins_with_the_suffix), T(enter_gives_a_short_dispatch_up_while_that_pays))
