@@ -17,86 +17,84 @@ static uint32_t served_head(const struct config *c, uint32_t key_head, uint32_t 
                                 : key_head * (c->lin_value_heads / c->lin_key_heads) + j;
 }
 
-/* Convolves channels [c0, c0+n) of a run's rows. */
-static void convolve(struct pass *p, const struct layer_weights *layer, uint32_t index, uint32_t r, uint32_t c0,
-                     uint32_t n)
+/* A unit of work on its way: a key head of a run. What the convolution makes of it stays with the member. */
+struct head_unit {
+    struct pass *p;
+    struct member_scratch *own;
+    const struct layer_weights *layer;
+    uint32_t index, run, key_head;
+    size_t ld; /* of own->head: queries, keys, then the values of one value head */
+};
+
+/* Convolves channels [c0, c0+n) of a run's rows, to column `to` of own->head. */
+static void convolve(const struct head_unit *u, uint32_t c0, uint32_t n, uint32_t to)
 {
-    const struct forward_run *run = &p->runs[r];
-    const struct config *c = &p->w->config;
-    struct workspace *ws = p->ws;
+    const struct forward_run *run = &u->p->runs[u->run];
+    const struct config *c = &u->p->w->config;
+    struct workspace *ws = u->p->ws;
     uint32_t channels = config_conv_channels(c), taps = c->conv_kernel;
-    size_t at = (size_t)ws->run_row[r] * channels;
-    float *state = state_conv(run->state, index);
-    p->kernels->conv_silu(ws->mixed + at, channels, ws->qkv + at, channels, layer->lin_conv, state, channels, taps, c0,
-                          c0 + n, run->n);
+    const float *in = ws->qkv + (size_t)ws->run_row[u->run] * channels;
+    float *state = state_conv(run->state, u->index), *out = u->own->head + to;
+    u->p->kernels->conv_silu(out, u->ld, in, channels, u->layer->lin_conv, state, channels, taps, c0, c0 + n, run->n);
     if (!run->pad) return;
     for (uint32_t i = 0; i + 1 < taps; i++)
         memcpy(ws->pad_conv + (size_t)i * channels + c0, state + (size_t)i * channels + c0, n * sizeof(float));
-    at += (size_t)run->n * channels;
-    p->kernels->conv_silu(ws->mixed + at, channels, ws->qkv + at, channels, layer->lin_conv, ws->pad_conv, channels,
-                          taps, c0, c0 + n, run->pad);
+    u->p->kernels->conv_silu(out + run->n * u->ld, u->ld, in + (size_t)run->n * channels, channels, u->layer->lin_conv,
+                             ws->pad_conv, channels, taps, c0, c0 + n, run->pad);
 }
 
-/* One value head of a run: its gates, the delta rule, the gated norm. */
-static void value_head(struct pass *p, struct member_scratch *own, const struct layer_weights *layer, uint32_t index,
-                       uint32_t r, uint32_t key_head, uint32_t head)
+/* One value head: its gates, the delta rule, the gated norm. */
+static void value_head(const struct head_unit *u, uint32_t head)
 {
-    const struct forward_run *run = &p->runs[r];
+    const struct pass *p = u->p;
+    const struct forward_run *run = &p->runs[u->run];
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
+    struct member_scratch *own = u->own;
     const struct state_shape *shape = pool_shape(run->state->pool);
-    uint32_t channels = config_conv_channels(c), rows = run->n + run->pad, row = ws->run_row[r];
-    size_t heads = c->lin_value_heads, width = heads * c->lin_value_dim;
-
-    for (uint32_t i = row; i < row + rows; i++) {
-        size_t at = i * heads + head;
-        p->kernels->delta_gates(ws->decay + at, ws->beta + at, ws->a + at, ws->b + at, layer->lin_rate + head,
-                                layer->lin_dt_bias + head, 1);
-    }
-    const float *mixed = ws->mixed + (size_t)row * channels;
-    const float *q = mixed + (size_t)key_head * c->lin_key_dim, *k = q + (size_t)c->lin_key_heads * c->lin_key_dim;
-    const float *v = mixed + (size_t)2 * c->lin_key_heads * c->lin_key_dim + (size_t)head * c->lin_value_dim;
-    const float *decay = ws->decay + row * heads + head, *beta = ws->beta + row * heads + head;
+    uint32_t key_dim = c->lin_key_dim, rows = run->n + run->pad, row = ws->run_row[u->run];
+    size_t heads = c->lin_value_heads, width = heads * c->lin_value_dim, ld = u->ld, past = run->n * ld;
+    const float *q = own->head, *k = q + key_dim, *v = k + key_dim;
     float *out = ws->delta + row * width + (size_t)head * c->lin_value_dim;
+
+    p->kernels->delta_gates(own->decay, own->beta, ws->a + row * heads + head, ws->b + row * heads + head, heads,
+                            u->layer->lin_rate[head], u->layer->lin_dt_bias[head], rows);
     for (uint32_t s = 0; s < state_shape_slabs(shape); s++) {
         uint32_t columns = state_shape_width(shape, s), column = s * DELTA_SLAB;
-        float *slab = state_slab(run->state, index, head, s);
-        p->kernels->delta_slab(slab, c->lin_key_dim, columns, q, k, channels, v + column, channels, decay, beta, heads,
-                               out + column, width, run->n);
+        float *slab = state_slab(run->state, u->index, head, s);
+        p->kernels->delta_slab(slab, key_dim, columns, q, k, ld, v + column, ld, own->decay, own->beta, 1, out + column,
+                               width, run->n);
         if (!run->pad) continue;
-        memcpy(own->slab, slab, (size_t)c->lin_key_dim * columns * sizeof(float));
-        size_t past = (size_t)run->n * channels;
-        p->kernels->delta_slab(own->slab, c->lin_key_dim, columns, q + past, k + past, channels, v + past + column,
-                               channels, decay + run->n * heads, beta + run->n * heads, heads,
-                               out + run->n * width + column, width, run->pad);
+        memcpy(own->slab, slab, (size_t)key_dim * columns * sizeof(float));
+        p->kernels->delta_slab(own->slab, key_dim, columns, q + past, k + past, ld, v + past + column, ld,
+                               own->decay + run->n, own->beta + run->n, 1, out + run->n * width + column, width,
+                               run->pad);
     }
     for (uint32_t i = 0; i < rows; i++)
-        p->kernels->norm_gate(out + i * width, out + i * width, layer->lin_norm,
+        p->kernels->norm_gate(out + i * width, out + i * width, u->layer->lin_norm,
                               ws->z + (row + i) * width + (size_t)head * c->lin_value_dim, c->lin_value_dim,
                               c->rms_eps);
 }
 
-static void key_head_unit(struct pass *p, struct member_scratch *own, const struct layer_weights *layer, uint32_t index,
-                          uint32_t r, uint32_t key_head)
+static void key_head_unit(const struct head_unit *u)
 {
-    const struct config *c = &p->w->config;
-    struct workspace *ws = p->ws;
-    uint32_t channels = config_conv_channels(c), rows = p->runs[r].n + p->runs[r].pad;
-    uint32_t q0 = key_head * c->lin_key_dim, k0 = (c->lin_key_heads + key_head) * c->lin_key_dim;
-    uint32_t v0 = 2 * c->lin_key_heads * c->lin_key_dim, served = c->lin_value_heads / c->lin_key_heads;
-    float scale = 1.0f / sqrtf((float)c->lin_key_dim);
+    const struct config *c = &u->p->w->config;
+    const struct kernels *kernels = u->p->kernels;
+    uint32_t rows = u->p->runs[u->run].n + u->p->runs[u->run].pad, key_dim = c->lin_key_dim;
+    uint32_t k0 = c->lin_key_heads * key_dim, v0 = 2 * k0, served = c->lin_value_heads / c->lin_key_heads;
+    float scale = 1.0f / sqrtf((float)key_dim);
 
-    convolve(p, layer, index, r, q0, c->lin_key_dim);
-    convolve(p, layer, index, r, k0, c->lin_key_dim);
-    for (uint32_t i = ws->run_row[r]; i < ws->run_row[r] + rows; i++) {
-        float *mixed = ws->mixed + (size_t)i * channels;
-        p->kernels->l2_norm(mixed + q0, mixed + q0, c->lin_key_dim, 1e-6f, scale);
-        p->kernels->l2_norm(mixed + k0, mixed + k0, c->lin_key_dim, 1e-6f, 1.0f);
+    convolve(u, u->key_head * key_dim, key_dim, 0);
+    convolve(u, k0 + u->key_head * key_dim, key_dim, key_dim);
+    for (uint32_t i = 0; i < rows; i++) {
+        float *q = u->own->head + i * u->ld, *k = q + key_dim;
+        kernels->l2_norm(q, q, key_dim, 1e-6f, scale);
+        kernels->l2_norm(k, k, key_dim, 1e-6f, 1.0f);
     }
     for (uint32_t j = 0; j < served; j++) {
-        uint32_t head = served_head(c, key_head, j);
-        convolve(p, layer, index, r, v0 + head * c->lin_value_dim, c->lin_value_dim);
-        value_head(p, own, layer, index, r, key_head, head);
+        uint32_t head = served_head(c, u->key_head, j);
+        convolve(u, v0 + head * c->lin_value_dim, c->lin_value_dim, 2 * key_dim);
+        value_head(u, head);
     }
 }
 
@@ -117,8 +115,13 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     member_barrier(m);
 
     uint32_t begin, end;
-    while (member_claim(m, p->n_runs * c->lin_key_heads, 1, &begin, &end))
-        key_head_unit(p, &ws->members[m->index], layer, index, begin / c->lin_key_heads, begin % c->lin_key_heads);
+    while (member_claim(m, p->n_runs * c->lin_key_heads, 1, &begin, &end)) {
+        struct head_unit u = {.p = p, .own = &ws->members[m->index], .layer = layer, .index = index};
+        u.run = begin / c->lin_key_heads;
+        u.key_head = begin % c->lin_key_heads;
+        u.ld = 2 * c->lin_key_dim + c->lin_value_dim;
+        key_head_unit(&u);
+    }
     member_barrier(m);
 
     const struct matrix *out = &layer->lin_out;

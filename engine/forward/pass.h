@@ -19,6 +19,8 @@ struct member_scratch {
     struct panels panels; /* of a single row, filled by each member for itself: cheaper than a barrier */
     struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
     float *row;           /* [widest] one normalised row */
+    float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
+    float *decay, *beta;  /* [tokens] of one head */
     float *slab;          /* [key dim][DELTA_SLAB] copy for padded rows */
     /* attention: partial results of TILE_ROWS query rows */
     struct partial {
@@ -50,9 +52,9 @@ struct workspace {
     struct member_scratch *members;
 
     /* One layer's activations; the kinds of layers share the memory. */
-    float *qkv, *mixed, *z, *a, *b, *decay, *beta, *delta; /* DeltaNet: mixed: after the convolution */
-    float *pad_conv;                                       /* [taps-1][channels] copy for padded rows */
-    float *q_gate, *k, *v, *q, *attended;                  /* attention: q: [kv head][row][head of group][head_dim] */
+    float *qkv, *z, *a, *b, *delta;       /* DeltaNet */
+    float *pad_conv;                      /* [taps-1][channels] copy for padded rows */
+    float *q_gate, *k, *v, *q, *attended; /* attention: q: [kv head][row][head of group][head_dim] */
     float *gate, *up;                                      /* [tokens][intermediate] */
 
     struct tile *tiles;      /* [tokens] */

@@ -74,6 +74,9 @@ static void carve_members(struct carver *carver, struct workspace *ws, uint32_t 
         struct member_scratch s = {.shared = shared};
         carve_panels(carver, w, &s.panels, 1, widest);
         s.row = carve_floats(carver, widest);
+        s.head = carve_floats(carver, (size_t)ws->max_tokens * (2 * c->lin_key_dim + c->lin_value_dim));
+        s.decay = carve_floats(carver, ws->max_tokens);
+        s.beta = carve_floats(carver, ws->max_tokens);
         s.slab = carve_floats(carver, (size_t)c->lin_key_dim * DELTA_SLAB);
         s.block = carve_partial(carver, tile_rows, c->head_dim);
         s.group = carve_partial(carver, tile_rows, c->head_dim);
@@ -92,13 +95,10 @@ static void carve_layer(struct carver *carver, struct workspace *ws)
     size_t tokens = ws->max_tokens, channels = config_conv_channels(c), most, start = carver->at;
     size_t value = (size_t)c->lin_value_heads * c->lin_value_dim;
     ws->qkv = carve_floats(carver, tokens * channels);
-    ws->mixed = carve_floats(carver, tokens * channels);
     ws->z = carve_floats(carver, tokens * value);
     ws->delta = carve_floats(carver, tokens * value);
     ws->a = carve_floats(carver, tokens * c->lin_value_heads);
     ws->b = carve_floats(carver, tokens * c->lin_value_heads);
-    ws->decay = carve_floats(carver, tokens * c->lin_value_heads);
-    ws->beta = carve_floats(carver, tokens * c->lin_value_heads);
     ws->pad_conv = carve_floats(carver, (size_t)(c->conv_kernel - 1) * channels);
     most = carver->at;
 

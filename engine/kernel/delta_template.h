@@ -9,26 +9,33 @@ struct delta_sums {
     vf k[2][DELTA_VECTORS], q[2][DELTA_VECTORS];
 };
 
-/* One pass over the slab. `update`: S = g S + k d^T; `look`: the sums of the token after that, with what was just written.
- * Both, vectors and odd (the row's parity) are constants after inlining. */
-static ALWAYS_INLINE void delta_row(float *row, uint32_t vectors, uint32_t n, uint32_t odd, bool update, vf g, float k,
-                                    const vf *d, bool look, float next_k, float next_q, struct delta_sums *sums)
+/* One row of the slab. `update`: S = g S + k d^T; `look`: the sums of the token after that, with what was just written.
+ * Both, vectors and odd (the row's parity) are constants after inlining. k, next_k and next_q come by their place in
+ * memory: broadcast from there they take a load port, from a register they would take one of the two that multiply. */
+static ALWAYS_INLINE void delta_row(float *row, uint32_t vectors, uint32_t n, uint32_t odd, bool update, vf g,
+                                    const float *k, const vf *d, bool look, const float *next_k, const float *next_q,
+                                    struct delta_sums *sums)
 {
-    UNROLL for (uint32_t c = 0; c < vectors; c++) {
-        float *p = row + c * LANES;
-        vf x = vectors == 1 ? vf_load_n(p, n) : vf_load(p);
-        if (update) {
-            x = vf_fma(vf_set(k), d[c], vf_mul(g, x));
-            if (vectors == 1) vf_store_n(p, x, n);
-            else vf_store(p, x);
+    vf x[DELTA_VECTORS];
+    UNROLL for (uint32_t c = 0; c < vectors; c++) x[c] = vectors == 1 ? vf_load_n(row, n) : vf_load(row + c * LANES);
+    if (update) {
+        vf by = vf_set(*k);
+        UNROLL for (uint32_t c = 0; c < vectors; c++) {
+            x[c] = vf_fma(by, d[c], vf_mul(g, x[c]));
+            if (vectors == 1) vf_store_n(row, x[c], n);
+            else vf_store(row + c * LANES, x[c]);
         }
-        if (look) {
-            sums->k[odd][c] = vf_fma(x, vf_set(next_k), sums->k[odd][c]);
-            sums->q[odd][c] = vf_fma(x, vf_set(next_q), sums->q[odd][c]);
+    }
+    if (look) {
+        vf by_k = vf_set(*next_k), by_q = vf_set(*next_q);
+        UNROLL for (uint32_t c = 0; c < vectors; c++) {
+            sums->k[odd][c] = vf_fma(x[c], by_k, sums->k[odd][c]);
+            sums->q[odd][c] = vf_fma(x[c], by_q, sums->q[odd][c]);
         }
     }
 }
 
+/* All rows. */
 static ALWAYS_INLINE void delta_pass(float *s, uint32_t key_dim, uint32_t width, uint32_t vectors, uint32_t n, bool update,
                                      vf g, const float *k, const vf *d, bool look, const float *next_k,
                                      const float *next_q, struct delta_sums *out)
@@ -37,10 +44,10 @@ static ALWAYS_INLINE void delta_pass(float *s, uint32_t key_dim, uint32_t width,
     UNROLL for (uint32_t c = 0; c < vectors; c++) sums.k[0][c] = sums.k[1][c] = sums.q[0][c] = sums.q[1][c] = vf_set(0);
     uint32_t i = 0;
     for (; i + 2 <= key_dim; i += 2, s += 2 * width) {
-        delta_row(s, vectors, n, 0, update, g, k[i], d, look, next_k[i], next_q[i], &sums);
-        delta_row(s + width, vectors, n, 1, update, g, k[i + 1], d, look, next_k[i + 1], next_q[i + 1], &sums);
+        delta_row(s, vectors, n, 0, update, g, k + i, d, look, next_k + i, next_q + i, &sums);
+        delta_row(s + width, vectors, n, 1, update, g, k + i + 1, d, look, next_k + i + 1, next_q + i + 1, &sums);
     }
-    if (i < key_dim) delta_row(s, vectors, n, 0, update, g, k[i], d, look, next_k[i], next_q[i], &sums);
+    if (i < key_dim) delta_row(s, vectors, n, 0, update, g, k + i, d, look, next_k + i, next_q + i, &sums);
     *out = sums;
 }
 

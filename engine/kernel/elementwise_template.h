@@ -1,13 +1,27 @@
 /* Norms, activations, rotation, gates, convolution: part of a kernel set (set_template.h).
  * Every function does the same to an element wherever it stands; tails are masked, never done another way. */
 
-/* exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by a polynomial of degree 7 (that of the Cephes
- * library). Below -87.3, where 2^n would be subnormal, 0; above 88.3 the value at 88.3. */
-static ALWAYS_INLINE vf vf_exp(vf x)
+/* The code for each vector of n elements: i is its first, `left` how many it has, a constant for whole ones. */
+#define EACH_VECTOR(i, left, n, ...)                                                                                    \
+    do {                                                                                                                \
+        uint32_t i = 0;                                                                                                 \
+        for (; i + LANES <= (n); i += LANES) {                                                                          \
+            const uint32_t left = LANES;                                                                                \
+            __VA_ARGS__;                                                                                                \
+        }                                                                                                               \
+        if (i < (n)) {                                                                                                  \
+            const uint32_t left = (n) - i;                                                                              \
+            __VA_ARGS__;                                                                                                \
+        }                                                                                                               \
+    } while (0)
+
+/* exp(x) for x clamped to -87.3 .. 88.3: 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by a polynomial of
+ * degree 7 (that of the Cephes library). Adding 1.5 * 2^23 rounds to an integer, which then stands in the lowest bits. */
+static ALWAYS_INLINE vf vf_exp_clamped(vf x)
 {
     vf y = vf_max(vf_min(x, vf_set(88.3f)), vf_set(-87.3f));
-    vi n = vf_round(vf_mul(y, vf_set(1.44269504f)));
-    vf whole = vf_from_int(n);
+    vf shifted = vf_fma(y, vf_set(1.44269504f), vf_set(12582912.0f));
+    vf whole = vf_sub(shifted, vf_set(12582912.0f));
     vf r = vf_fma(whole, vf_set(-0.693359375f), y); /* ln 2 in two parts, the first short so that n times it is exact */
     r = vf_fma(whole, vf_set(2.12194440e-4f), r);
     vf p = vf_set(1.9875691500e-4f);
@@ -17,13 +31,18 @@ static ALWAYS_INLINE vf vf_exp(vf x)
     p = vf_fma(p, r, vf_set(1.6666665459e-1f));
     p = vf_fma(p, r, vf_set(5.0000001201e-1f));
     p = vf_add(vf_fma(p, vf_mul(r, r), r), vf_set(1));
-    p = vf_mul(p, vf_of_bits(vi_shift_left(vi_add(n, vi_set(127)), 23)));
-    return vf_below(x, vf_set(-87.3f), vf_set(0), p);
+    return vf_of_bits(vi_add(vf_bits(p), vi_shift_left(vf_bits(shifted), 23))); /* n to the exponent */
+}
+
+/* Below -87.3, where 2^n would be subnormal, 0. */
+static ALWAYS_INLINE vf vf_exp(vf x)
+{
+    return vf_below(x, vf_set(-87.3f), vf_set(0), vf_exp_clamped(x));
 }
 
 static ALWAYS_INLINE vf vf_sigmoid(vf x)
 {
-    return vf_div(vf_set(1), vf_add(vf_set(1), vf_exp(vf_sub(vf_set(0), x))));
+    return vf_reciprocal(vf_add(vf_set(1), vf_exp_clamped(vf_sub(vf_set(0), x))));
 }
 
 static ALWAYS_INLINE vf vf_silu(vf x)
@@ -71,35 +90,35 @@ static ALWAYS_INLINE float sum_of_products(const float *a, const float *b, uint3
 static void set_rms_norm(float *out, const float *x, const float *multiplier, uint32_t n, float eps)
 {
     vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
-    for (uint32_t i = 0; i < n; i += LANES)
-        vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, n - i), scale), vf_load_n(multiplier + i, n - i)), n - i);
+    EACH_VECTOR(i, left, n,
+                vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left)), left));
 }
 
 static void set_l2_norm(float *out, const float *x, uint32_t n, float eps, float factor)
 {
     vf scale = vf_set(factor / sqrtf(sum_of_products(x, x, n) + eps));
-    for (uint32_t i = 0; i < n; i += LANES) vf_store_n(out + i, vf_mul(vf_load_n(x + i, n - i), scale), n - i);
+    EACH_VECTOR(i, left, n, vf_store_n(out + i, vf_mul(vf_load_n(x + i, left), scale), left));
 }
 
 static void set_norm_gate(float *out, const float *x, const float *multiplier, const float *z, uint32_t n, float eps)
 {
     vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
-    for (uint32_t i = 0; i < n; i += LANES) {
-        vf y = vf_mul(vf_mul(vf_load_n(x + i, n - i), scale), vf_load_n(multiplier + i, n - i));
-        vf_store_n(out + i, vf_mul(y, vf_silu(vf_load_n(z + i, n - i))), n - i);
-    }
+    EACH_VECTOR(i, left, n, {
+        vf y = vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left));
+        vf_store_n(out + i, vf_mul(y, vf_silu(vf_load_n(z + i, left))), left);
+    });
 }
 
 static void set_silu_mul(float *out, const float *gate, const float *up, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i += LANES)
-        vf_store_n(out + i, vf_mul(vf_silu(vf_load_n(gate + i, n - i)), vf_load_n(up + i, n - i)), n - i);
+    EACH_VECTOR(i, left, n,
+                vf_store_n(out + i, vf_mul(vf_silu(vf_load_n(gate + i, left)), vf_load_n(up + i, left)), left));
 }
 
 static void set_sigmoid_mul(float *out, const float *x, const float *gate, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i += LANES)
-        vf_store_n(out + i, vf_mul(vf_load_n(x + i, n - i), vf_sigmoid(vf_load_n(gate + i, n - i))), n - i);
+    EACH_VECTOR(i, left, n,
+                vf_store_n(out + i, vf_mul(vf_load_n(x + i, left), vf_sigmoid(vf_load_n(gate + i, left))), left));
 }
 
 static void set_rope(float *x, const float *cosine, const float *sine, uint32_t dims)
@@ -113,14 +132,19 @@ static void set_rope(float *x, const float *cosine, const float *sine, uint32_t 
     }
 }
 
-static void set_delta_gates(float *decay, float *beta, const float *a, const float *b, const float *rate,
-                            const float *dt_bias, uint32_t heads)
+static void set_delta_gates(float *decay, float *beta, const float *a, const float *b, size_t ld, float rate,
+                            float dt_bias, uint32_t tokens)
 {
-    for (uint32_t i = 0; i < heads; i += LANES) {
-        uint32_t n = heads - i;
-        vf step = vf_softplus(vf_add(vf_load_n(a + i, n), vf_load_n(dt_bias + i, n)));
-        vf_store_n(decay + i, vf_exp(vf_mul(vf_load_n(rate + i, n), step)), n);
-        vf_store_n(beta + i, vf_sigmoid(vf_load_n(b + i, n)), n);
+    for (uint32_t t = 0; t < tokens; t += LANES) {
+        uint32_t n = tokens - t < LANES ? tokens - t : LANES;
+        float by_a[LANES] = {0}, by_b[LANES] = {0};
+        for (uint32_t i = 0; i < n; i++) {
+            by_a[i] = a[(t + i) * ld];
+            by_b[i] = b[(t + i) * ld];
+        }
+        vf step = vf_softplus(vf_add(vf_load(by_a), vf_set(dt_bias)));
+        vf_store_n(decay + t, vf_exp(vf_mul(vf_set(rate), step)), n);
+        vf_store_n(beta + t, vf_sigmoid(vf_load(by_b)), n);
     }
 }
 
@@ -146,7 +170,7 @@ static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, c
                     UNROLL for (uint32_t i = 0; i < 4; i++)
                         sum[i] = vf_fma(vf_load(by + i * LANES), vf_load(x + i * LANES), sum[i]);
                 }
-                UNROLL for (uint32_t i = 0; i < 4; i++) vf_store(out + t * ldo + c + i * LANES, vf_silu(sum[i]));
+                UNROLL for (uint32_t i = 0; i < 4; i++) vf_store(out + t * ldo + c - c0 + i * LANES, vf_silu(sum[i]));
                 c += 4 * LANES;
                 continue;
             }
@@ -154,7 +178,7 @@ static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, c
             for (uint32_t j = 0; j < taps; j++)
                 sum[0] = vf_fma(vf_load_n(w + (size_t)j * channels + c, n),
                                 vf_load_n(conv_input(in, ldi, state, channels, taps, t + j + 1) + c, n), sum[0]);
-            vf_store_n(out + t * ldo + c, vf_silu(sum[0]), n);
+            vf_store_n(out + t * ldo + c - c0, vf_silu(sum[0]), n);
             c += LANES;
         }
     /* Row i of the state becomes input tokens - (taps - 1) + i; rows are read before they are written. */

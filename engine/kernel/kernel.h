@@ -95,11 +95,12 @@ struct kernels {
     void (*sigmoid_mul)(float *out, const float *x, const float *gate, uint32_t n);      /* x * sigmoid(gate) */
     /* Half rotation of the first `dims` elements: pairs (i, i + dims/2) with cos[i], sin[i]. In place. */
     void (*rope)(float *x, const float *cosine, const float *sine, uint32_t dims);
-    /* decay[h] = exp(rate[h] * softplus(a[h] + dt_bias[h])), rate = -exp(A_log); beta[h] = sigmoid(b[h]). */
-    void (*delta_gates)(float *decay, float *beta, const float *a, const float *b, const float *rate,
-                        const float *dt_bias, uint32_t heads);
+    /* The gates of one head: decay[t] = exp(rate * softplus(a[t] + dt_bias)), rate = -exp(A_log); beta[t] = sigmoid(b[t]);
+     * a and b: ld floats from token to token. */
+    void (*delta_gates)(float *decay, float *beta, const float *a, const float *b, size_t ld, float rate, float dt_bias,
+                        uint32_t tokens);
 
-    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c] = silu(sum_j w[j][c] in[t-taps+1+j][c]) with
+    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c - c0] = silu(sum_j w[j][c] in[t-taps+1+j][c]) with
      * w[taps][channels] (transposed from the file's [channels][taps]); inputs before token 0 come from
      * state[taps-1][channels], which holds the last ones afterwards. out must not overlap in. */
     void (*conv_silu)(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,

@@ -71,9 +71,9 @@ TIMED(TIMED_NORMS, norm_gate,
 TIMED(TIMED_NORMS, sigmoid_mul, (float *out, const float *x, const float *gate, uint32_t n), (out, x, gate, n))
 TIMED(TIMED_NORMS, rope, (float *x, const float *cosine, const float *sine, uint32_t dims), (x, cosine, sine, dims))
 TIMED(TIMED_NORMS, delta_gates,
-      (float *decay, float *beta, const float *a, const float *b, const float *rate, const float *dt_bias,
-       uint32_t heads),
-      (decay, beta, a, b, rate, dt_bias, heads))
+      (float *decay, float *beta, const float *a, const float *b, size_t ld, float rate, float dt_bias,
+       uint32_t tokens),
+      (decay, beta, a, b, ld, rate, dt_bias, tokens))
 TIMED(TIMED_SILU, silu_mul, (float *out, const float *gate, const float *up, uint32_t n), (out, gate, up, n))
 TIMED(TIMED_CONVOLUTION, conv_silu,
       (float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state, uint32_t channels,

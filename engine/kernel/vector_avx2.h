@@ -73,6 +73,8 @@ static inline float vf_largest(vf x)
 static inline vf vf_from_int(vi x) { return _mm256_cvtepi32_ps(x); }
 static inline vi vf_round(vf x) { return _mm256_cvtps_epi32(x); }
 static inline vf vf_of_bits(vi x) { return _mm256_castsi256_ps(x); }
+static inline vi vf_bits(vf x) { return _mm256_castps_si256(x); }
+static inline vf vf_reciprocal(vf x) { return _mm256_div_ps(_mm256_set1_ps(1), x); }
 static inline void vf_store_int8(int8_t *p, vf x)
 {
     __m256i wide = _mm256_cvtps_epi32(x);

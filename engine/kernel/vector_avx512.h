@@ -27,9 +27,17 @@ static inline __mmask16 first_lanes(uint32_t n)
 
 static inline vf vf_set(float x) { return _mm512_set1_ps(x); }
 static inline vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
-static inline vf vf_load_n(const float *p, uint32_t n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
+static inline vf vf_load_n(const float *p, uint32_t n)
+{
+    if (__builtin_constant_p(n) && n >= 16) return _mm512_loadu_ps(p);
+    return _mm512_maskz_loadu_ps(first_lanes(n), p);
+}
 static inline void vf_store(float *p, vf x) { _mm512_storeu_ps(p, x); }
-static inline void vf_store_n(float *p, vf x, uint32_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), x); }
+static inline void vf_store_n(float *p, vf x, uint32_t n)
+{
+    if (__builtin_constant_p(n) && n >= 16) _mm512_storeu_ps(p, x);
+    else _mm512_mask_storeu_ps(p, first_lanes(n), x);
+}
 static inline vf vf_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
 static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd)
 {
@@ -53,6 +61,13 @@ static inline float vf_largest(vf x) { return _mm512_reduce_max_ps(x); }
 static inline vf vf_from_int(vi x) { return _mm512_cvtepi32_ps(x); }
 static inline vi vf_round(vf x) { return _mm512_cvtps_epi32(x); }
 static inline vf vf_of_bits(vi x) { return _mm512_castsi512_ps(x); }
+static inline vi vf_bits(vf x) { return _mm512_castps_si512(x); }
+/* 14 bits and one step of Newton's: a division keeps its port for ten times as long. */
+static inline vf vf_reciprocal(vf x)
+{
+    __m512 y = _mm512_rcp14_ps(x);
+    return _mm512_mul_ps(y, _mm512_fnmadd_ps(x, y, _mm512_set1_ps(2)));
+}
 static inline void vf_store_int8(int8_t *p, vf x)
 {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(x)));

@@ -61,6 +61,8 @@ static inline float vf_largest(vf x) { return vmaxvq_f32(x); }
 static inline vf vf_from_int(vi x) { return vcvtq_f32_s32(x); }
 static inline vi vf_round(vf x) { return vcvtnq_s32_f32(x); }
 static inline vf vf_of_bits(vi x) { return vreinterpretq_f32_s32(x); }
+static inline vi vf_bits(vf x) { return vreinterpretq_s32_f32(x); }
+static inline vf vf_reciprocal(vf x) { return vdivq_f32(vdupq_n_f32(1), x); }
 static inline void vf_store_int8(int8_t *p, vf x)
 {
     int16x4_t words = vqmovn_s32(vcvtnq_s32_f32(x));

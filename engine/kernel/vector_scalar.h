@@ -45,6 +45,7 @@ static inline vf vf_from_int(vi x) { return (float)x; }
 static inline vi vf_round(vf x) { return (int32_t)__builtin_lrintf(x); } /* nearest, ties to even */
 static inline vf vf_of_bits(vi x) { return float_of_bits((uint32_t)x); }
 static inline vi vf_bits(vf x) { return (int32_t)bits_of_float(x); }
+static inline vf vf_reciprocal(vf x) { return 1 / x; } /* to 2^-22 at least; x from 1 to the largest */
 static inline void vf_store_int8(int8_t *p, vf x) { *p = (int8_t)__builtin_lrintf(x); } /* |x| <= 127 */
 
 static inline vi vi_set(int32_t x) { return x; }

@@ -73,12 +73,12 @@ TEST(extreme_inputs_stay_finite)
         for (uint32_t i = 0; i < N; i++) one[i] = 1;
         k->sigmoid_mul(out, one, gates, N);
         for (uint32_t i = 0; i < N; i++) CHECK_CLOSE(sigmoid((double)gates[i]), out[i]);
-        float rate[N], zero[N] = {0}, a[N];
-        for (uint32_t i = 0; i < N; i++) rate[i] = -0.5f * (float)(i + 1), a[i] = gates[i] > -1e29f ? gates[i] : -200;
-        k->delta_gates(out, beta, a, gates, rate, zero, N);
+        float a[N];
+        for (uint32_t i = 0; i < N; i++) a[i] = gates[i] > -1e29f ? gates[i] : -200;
+        k->delta_gates(out, beta, a, gates, 1, -2.5f, 0, N);
         for (uint32_t i = 0; i < N; i++) {
             double x = (double)a[i], soft = x > 30 ? x : log1p(exp(x));
-            CHECK_CLOSE(exp((double)rate[i] * soft), out[i]);
+            CHECK_CLOSE(exp(-2.5 * soft), out[i]);
             CHECK_CLOSE(sigmoid((double)gates[i]), beta[i]);
         }
     }
@@ -89,14 +89,20 @@ TEST(delta_gates_are_right)
     for (int s = 0; s < set_count; s++)
         for (uint32_t n = 1; n < 50; n += 3) {
             const struct kernels *k = sets[s];
-            float a[50], b[50], rate[50], bias[50], decay[50], beta[50];
-            sample_floats(a, n), sample_floats(b, n), sample_floats(bias, n);
-            for (uint32_t i = 0; i < n; i++) rate[i] = -expf(sample_normal()), a[i] *= 4;
-            k->delta_gates(decay, beta, a, b, rate, bias, n);
+            enum { LD = 3 };
+            float a[50 * LD], b[50 * LD], decay[51], beta[51], rate = -expf(sample_normal()), bias = sample_normal();
+            sample_floats(a, n * LD), sample_floats(b, n * LD);
+            for (uint32_t i = 0; i < n; i++) a[i * LD] *= 4;
+            decay[n] = beta[n] = 42;
+            k->delta_gates(decay, beta, a, b, LD, rate, bias, n);
             for (uint32_t i = 0; i < n; i++) {
-                CHECK_CLOSE(exp((double)rate[i] * log1p(exp((double)a[i] + (double)bias[i]))), decay[i]);
-                CHECK_CLOSE(sigmoid((double)b[i]), beta[i]);
+                CHECK_CLOSE(exp((double)rate * log1p(exp((double)a[i * LD] + (double)bias))), decay[i]);
+                CHECK_CLOSE(sigmoid((double)b[i * LD]), beta[i]);
+                float alone[2]; /* a token's gates don't depend on the others */
+                k->delta_gates(alone, alone + 1, a + i * LD, b + i * LD, LD, rate, bias, 1);
+                CHECK(alone[0] == decay[i] && alone[1] == beta[i]);
             }
+            CHECK(decay[n] == 42 && beta[n] == 42);
         }
 }
 
@@ -147,7 +153,7 @@ TEST(convolution_is_right_and_splits)
             static const uint32_t cuts[] = {0, 2, 3, TOKENS};
             for (int c = 0; c < 3; c++)
                 for (uint32_t from = 0; from < CHANNELS; from += 37)
-                    k->conv_silu(again[cuts[c]], CHANNELS, in[cuts[c]], CHANNELS, *w, *state, CHANNELS, taps, from,
+                    k->conv_silu(again[cuts[c]] + from, CHANNELS, in[cuts[c]], CHANNELS, *w, *state, CHANNELS, taps, from,
                                  from + 37 < CHANNELS ? from + 37 : CHANNELS, cuts[c + 1] - cuts[c]);
             CHECK(!memcmp(out, again, sizeof out));
         }
