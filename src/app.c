@@ -180,7 +180,9 @@ tdm_status app_save(app *a, tdm_error *err)
         if (!a->name) a->name = strdup(s.name);
         session_free(&s);
     }
-    snprintf(a->unsaved, sizeof a->unsaved, "%s", status && err ? err->text : "");
+    /* Without the file's long name, or the reason would not fit into the row that says it. */
+    const char *text = status && err ? err->text : "", *why = *text == '/' ? strstr(text, ": ") : NULL;
+    snprintf(a->unsaved, sizeof a->unsaved, "%s", why ? why + 2 : text);
     return status;
 }
 

@@ -172,7 +172,7 @@ static tdm_status turn(pty *s, enum how how, char *const text[2], size_t live, s
 static tdm_status new_session(pty *s, tdm_error *err)
 {
     tdm_status status = bench_screen_keys(s, "/new\r", err);
-    while (!status && pty_find(s, 0, "first glyph") >= 0) status = bench_screen_take(s, 200, err);
+    if (!status) status = bench_screen_wait_gone(s, "first glyph", err);
     return status ? status : bench_screen_rest(s, 0.5, err); /* the opening of the prompt is read */
 }
 
@@ -185,7 +185,7 @@ static tdm_status start(bench *b, pty *s, tdm_error *err)
     double fits = REPLY_S * b->host.read / (double)b->info.bytes_per_token;
     int most = b->quick ? QUICK_REPLY : LONGEST_REPLY;
     snprintf(reply, sizeof reply, "%d", fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > most ? most : (int)fits);
-    tdm_status status = bench_screen_open(b, s, "chat", arguments, err);
+    tdm_status status = bench_screen_open(b, s, BENCH_SCREEN_STRIP_COLS, "chat", arguments, err);
     if (!status) status = bench_screen_wait(s, "IDLE", err);
     if (!status) status = bench_screen_keys(s, "/stats turn card\r", err);
     return status ? status : bench_screen_rest(s, 0.5, err);

@@ -9,7 +9,7 @@
 
 enum { PATIENCE_S = 300, ARGUMENTS = 48 };
 
-tdm_status bench_screen_open(bench *b, pty *s, const char *command, const char *const *arguments,
+tdm_status bench_screen_open(bench *b, pty *s, int cols, const char *command, const char *const *arguments,
                              tdm_error *err)
 {
     static const option_id passed[] = {OPTION_KV,           OPTION_KERNELS,     OPTION_QUANT,        OPTION_LM_HEAD,
@@ -17,7 +17,7 @@ tdm_status bench_screen_open(bench *b, pty *s, const char *command, const char *
     static const char *const environment[] = {"LC_ALL=C.UTF-8", "INPUTRC=/dev/null", "XDG_CONFIG_HOME=/dev/null",
                                               "NO_COLOR", NULL};
     enum { PASSED = sizeof passed / sizeof *passed };
-    const pty_options o = {.rows = BENCH_SCREEN_ROWS, .cols = BENCH_SCREEN_COLS, .term = "xterm-256color",
+    const pty_options o = {.rows = BENCH_SCREEN_ROWS, .cols = cols, .term = "xterm-256color",
                            .environment = environment};
     const char *all[ARGUMENTS] = {"tandem", command, "--temp", "0", "--seed", "1", "--ignore-eos"};
     char given[PASSED][64];

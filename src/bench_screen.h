@@ -6,11 +6,12 @@
 #include "src/bench.h"
 #include "src/pty.h"
 
-enum { BENCH_SCREEN_ROWS = 40, BENCH_SCREEN_COLS = 120 };
+enum { BENCH_SCREEN_ROWS = 40, BENCH_SCREEN_STRIP_COLS = 100, BENCH_SCREEN_PANEL_COLS = 120 }; /* room for these forms */
 
 /* Starts `tandem COMMAND --temp 0 --seed 1 --ignore-eos` with the model and the units of the bench, and these arguments
  * (NULL-terminated). */
-tdm_status bench_screen_open(bench *b, pty *s, const char *command, const char *const *arguments, tdm_error *err);
+tdm_status bench_screen_open(bench *b, pty *s, int cols, const char *command, const char *const *arguments,
+                             tdm_error *err);
 /* Types, as a user would. */
 tdm_status bench_screen_keys(pty *s, const char *text, tdm_error *err);
 /* Takes what comes within wait_ms; returns at the first bytes. TDM_E_IO when the program has ended, TDM_E_CANCELLED

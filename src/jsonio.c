@@ -19,10 +19,10 @@ tdm_status jsonio_parse(json_object **out, const char *name, const char *text, s
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     json_object *value = json_tokener_parse_ex(tokener, text, (int)n);
     /* A number at the very end only ends with the text. */
-    if (!value && json_tokener_get_error(tokener) == json_tokener_continue)
-        value = json_tokener_parse_ex(tokener, "", 1);
+    bool at_end = !value && json_tokener_get_error(tokener) == json_tokener_continue;
+    if (at_end) value = json_tokener_parse_ex(tokener, "", 1);
     enum json_tokener_error error = json_tokener_get_error(tokener);
-    size_t end = json_tokener_get_parse_end(tokener);
+    size_t end = at_end ? n : json_tokener_get_parse_end(tokener);
     json_tokener_free(tokener);
     while (end < n && strchr(" \t\r\n", text[end]) && text[end]) end++;
     if (error == json_tokener_success && end >= n && value) {

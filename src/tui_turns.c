@@ -96,8 +96,8 @@ static enum view_turn_state state_of(const tdm_node *node)
 {
     if (node->role == TDM_USER) return VIEW_TURN_DONE;
     switch (node->finish) {
-    case TDM_LENGTH:
-    case TDM_CONTEXT: return VIEW_TURN_LENGTH;
+    case TDM_LENGTH: return VIEW_TURN_LENGTH;
+    case TDM_CONTEXT: return VIEW_TURN_FULL;
     case TDM_STOPPED:
     case TDM_UNFINISHED: return VIEW_TURN_STOPPED;
     case TDM_FAILED: return VIEW_TURN_FAILED;

@@ -102,7 +102,8 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     if (tdm_machine_cores(t->app.machine) < 2) v->warnings |= VIEW_WARN_ONE_CORE;
     if (s->no_checkpoints) v->warnings |= VIEW_WARN_NO_CHECKPOINTS;
     if (s->prefill_failed) v->warnings |= VIEW_WARN_UNIT_FAILED;
-    v->detail = t->app.unsaved[0] ? t->app.unsaved : "prefill rests, Enter waits for what is unread";
+    v->unsaved = t->app.unsaved;
+    v->goes_on = "prefill rests, Enter waits for what is unread";
 }
 
 static void fill_status(tui *t, int64_t now)

@@ -69,6 +69,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     if (view->draft.mark == VIEW_MARK_TOO_LONG)
         snprintf(out, STATE_SIZE, "The draft has %s tokens, there is room for %s", format_count(a, s->draft_tokens),
                  format_count(b, s->room_tokens));
+    else if (view->draft.len && (s->warnings & VIEW_WARN_UNIT_FAILED))
+        snprintf(out, STATE_SIZE, "What is unread of your words is read after Enter");
     else if (view->draft.mark == VIEW_MARK_READY && view->draft.len)
         snprintf(out, STATE_SIZE, "All read: Enter answers at once");
     else if (view->draft.mark == VIEW_MARK_TO_READ)
@@ -156,12 +158,12 @@ const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
     if (!(s->warnings & (1u << n))) return NULL;
     switch (1 << n) {
     case VIEW_WARN_ONE_CORE: snprintf(out, STATE_SIZE, "both units share one core"); break;
-    case VIEW_WARN_UNIT_FAILED: snprintf(out, STATE_SIZE, "a unit failed: %s", s->detail ? s->detail : ""); break;
+    case VIEW_WARN_UNIT_FAILED: snprintf(out, STATE_SIZE, "a unit failed: %s", s->goes_on ? s->goes_on : ""); break;
     case VIEW_WARN_NO_CHECKPOINTS:
         snprintf(out, STATE_SIZE, "no memory for checkpoints: an edit reads the conversation again");
         break;
     case VIEW_WARN_NOT_SAVED:
-        snprintf(out, STATE_SIZE, "session not saved%s%s", s->detail ? ": " : "", s->detail ? s->detail : "");
+        snprintf(out, STATE_SIZE, "session not saved%s%s", s->unsaved ? ": " : "", s->unsaved ? s->unsaved : "");
         break;
     case VIEW_WARN_NO_THINKING: snprintf(out, STATE_SIZE, "this model has no thinking mode"); break;
     case VIEW_WARN_SYNTHETIC:

@@ -48,6 +48,7 @@ enum view_turn_state {
     VIEW_TURN_ANSWERING, /* `text` grows */
     VIEW_TURN_STOPPED,   /* by the user; /continue goes on */
     VIEW_TURN_LENGTH,    /* at the length limit; /continue goes on */
+    VIEW_TURN_FULL,      /* at the end of the context */
     VIEW_TURN_FAILED,    /* `why` says it */
 };
 
@@ -134,9 +135,9 @@ enum view_state {
 /* Conditions that last beside the state; each has a sentence that stays until it ends. */
 enum {
     VIEW_WARN_ONE_CORE = 1 << 0,
-    VIEW_WARN_UNIT_FAILED = 1 << 1, /* `detail`: what goes on without it */
+    VIEW_WARN_UNIT_FAILED = 1 << 1, /* `goes_on`: what does without it */
     VIEW_WARN_NO_CHECKPOINTS = 1 << 2,
-    VIEW_WARN_NOT_SAVED = 1 << 3, /* `detail`: why */
+    VIEW_WARN_NOT_SAVED = 1 << 3, /* `unsaved`: why */
     VIEW_WARN_NO_THINKING = 1 << 4,
     VIEW_WARN_SYNTHETIC = 1 << 5,
     VIEW_WARN_DRAFT_TOO_LONG = 1 << 6, /* draft_tokens, room_tokens */
@@ -146,7 +147,7 @@ enum {
 struct view_status {
     enum view_state state;
     unsigned warnings;
-    const char *detail;
+    const char *detail, *goes_on, *unsaved;
     uint64_t done_bytes, total_bytes;
     int done_tokens, total_tokens;
     double seconds_left;

@@ -165,7 +165,7 @@ TEST(handover) { check_suite("handover", "", 18); }
 TEST(crossover) { check_suite("crossover", "", 0); /* none on one core */ }
 TEST(power) { check_suite("power", "", 0); /* none without sensors */ }
 TEST(glyph) { check_suite_of("builtin", "glyph", "--rows 'at once' --rows queued", 9); }
-TEST(screen) { check_suite_of("builtin", "screen", "", 3); }
+TEST(screen) { check_suite_of("builtin", "screen", "--rows first --rows strip", 7); }
 TEST(kernels) { check_suite("kernels", "--rows 'q8_0 16'", 8); }
 
 /* ---- Reading them again ------------------------------------------------------------------------------------------ */

@@ -74,6 +74,13 @@ ssize_t read(int fd, void *buffer, size_t n)
     return (ssize_t)n;
 }
 
+int fsync(int fd)
+{
+    if (!host.running || !host.disk_full) return (int)syscall(SYS_fsync, fd);
+    errno = ENOSPC;
+    return -1;
+}
+
 static int really_poll(struct pollfd *fds, nfds_t n, int ms)
 {
     struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};

@@ -21,6 +21,7 @@ struct host {
     const char *typed;     /* bytes for standard input, the script's */
     size_t n_typed;
     bool (*next)(void);    /* carries out the script's next command; false: there is none */
+    bool disk_full;        /* nothing that is written reaches the disk */
     bool running;
 };
 extern struct host host;

@@ -16,6 +16,8 @@
  *   stat NAME VALUE               of the turn that ends next (in, before, out, tps, thinking)
  *   status NAME VALUE             of the chat (read, target, behind, ahead, draft-read ...; mark WORD)
  *   model thinks|does-not-think   what it can do
+ *   cores N                       of the machine
+ *   disk full|free                whether a session can be saved
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
  *   sensor W|C VALUE|- [REASON|REMEDY]
  *   notice TEXT | error TEXT      from the engine
@@ -181,6 +183,10 @@ static void set_status(char *rest)
         set_mark(word(&rest));
         return;
     }
+    if (!strcmp(name, "prefill-failed") || !strcmp(name, "no-checkpoints")) {
+        *(*name == 'p' ? &s->prefill_failed : &s->no_checkpoints) = number(&rest) != 0;
+        return;
+    }
     long value = number(&rest);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!strcmp(name, fields[i].name)) {
@@ -276,6 +282,8 @@ static bool command(const char *name, char *rest)
     else if (!strcmp(name, "stat")) set_stat(rest);
     else if (!strcmp(name, "status")) set_status(rest);
     else if (!strcmp(name, "model")) fake.can_think = !strcmp(rest, "thinks");
+    else if (!strcmp(name, "cores")) fake.cores = (int)number(&rest);
+    else if (!strcmp(name, "disk")) host.disk_full = !strcmp(rest, "full");
     else if (!strcmp(name, "sensor")) set_sensor(rest);
     else if (!strcmp(name, "screen")) show_later(show_text, 0, rest);
     else if (!strcmp(name, "bottom")) play.rows = (int)number(&rest), show_later(show_text, play.rows, rest);
@@ -433,7 +441,7 @@ static void run_script(const char *name)
 }
 
 #define SCRIPTS(X)                                                                                                  \
-    X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile) X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings)
+    X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile) X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 #define LISTED(name) T(name),

@@ -120,6 +120,26 @@ TEST(nonsense_is_left_out)
     }
 }
 
+TEST(a_bare_number)
+{
+    static const struct {
+        const char *text, *said; /* NULL: valid */
+    } cases[] = {{"7", NULL},
+                 {"-12.5e3", NULL},
+                 {" 12 \n", NULL},
+                 {"12 x", "line: byte 3: not valid JSON: unexpected character"},
+                 {"[1", "line: byte 2: not valid JSON"},
+                 {"", "line: byte 0: not valid JSON"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_object *o = NULL;
+        tdm_error err = {0};
+        tdm_status status = jsonio_parse(&o, "line", cases[i].text, strlen(cases[i].text), &err);
+        if (cases[i].said ? !status || strncmp(err.text, cases[i].said, strlen(cases[i].said)) : status)
+            CHECK_FAIL("'%s': %s", cases[i].text, err.text);
+        json_object_put(o);
+    }
+}
+
 TEST(lines_from_a_stream)
 {
     monitor_stream s = {0};
@@ -155,5 +175,5 @@ TEST(a_line_without_end_is_refused)
     monitor_stream_free(&s);
 }
 
-TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(nonsense_is_left_out), T(lines_from_a_stream),
+TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
           T(a_line_without_end_is_refused))

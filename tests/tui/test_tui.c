@@ -442,6 +442,29 @@ TEST(picture)
     free(picture);
 }
 
+TEST(no_colour)
+{
+    START();
+    CHECK(rig_coloured());
+    LEAVE();
+    rig_environment("NO_COLOR=1");
+    START();
+    rig_type("# Why is the *sky* blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("a draft");
+    CHECK(rig_wait("[ready]"));
+    CHECK(!rig_coloured());
+    rig_resize(40, 120);
+    CHECK(rig_wait("UNITS") && !rig_coloured());
+    rig_type("\x15");
+    LEAVE();
+    rig_environment("NO_COLOR="); /* set, but empty: as if it were not */
+    START();
+    CHECK(rig_coloured());
+    LEAVE();
+    rig_environment(NULL);
+}
+
 /* Random keys, pastes, mouse reports and sizes: the program neither crashes nor hangs, and ends when it is told to. */
 static void press_something(unsigned *seed)
 {
@@ -512,4 +535,4 @@ TEST_MAIN(T(chat), T(typed_while_loading_and_sent), T(queue_take_back_and_cut), 
           T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation), T(copy_view),
           T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(sessions_are_deleted_after_asking),
           T(files_in_and_out), T(simple_terminals), T(demo),
-          T(monitor_json), T(picture), T(random_keys))
+          T(monitor_json), T(picture), T(no_colour), T(random_keys))

@@ -181,7 +181,8 @@ TEST(warnings_and_notices)
     struct sample s;
     sample_init(&s);
     s.view.status.warnings = (1u << VIEW_WARNINGS) - 1;
-    s.view.status.detail = "no space left on device";
+    s.view.status.goes_on = "prefill rests";
+    s.view.status.unsaved = "no space left on device";
     s.view.status.draft_tokens = 9310;
     s.view.status.room_tokens = 1210;
     check_screen("warnings", &s.view, 30, 80);
