@@ -527,6 +527,8 @@ static enum outcome sequence(struct decoder *d, struct decoder_event *e, const c
     /* Alt with a character, which may take several bytes. */
     unsigned char c = (unsigned char)s[1];
     size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    for (size_t i = 1; i < length && 1 + i < n; i++) /* a broken one ends before the next sequence */
+        if (((unsigned char)s[1 + i] & 0xc0) != 0x80) length = i;
     if (n < 1 + length) return WAIT;
     *took = 1 + length;
     return bytes_event(d, e, s, *took) ? EVENT : DROP;

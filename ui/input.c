@@ -126,7 +126,7 @@ static int run_slot(int count, int key)
     return input_self->slot(count, key);
 }
 
-static int do_nothing(int count, int key)
+int input_do_nothing(int count, int key)
 {
     (void)count, (void)key;
     return 0;
@@ -142,7 +142,7 @@ static void step_slot(struct input *in, rl_command_func_t *function)
     in->user_map = rl_get_keymap();
     rl_set_keymap(in->slot_map);
     in->burst = slot_key;
-    in->burst_end = slot_key + (function != do_nothing);
+    in->burst_end = slot_key + (function != input_do_nothing);
     step(in);
     if (rl_get_keymap() == in->slot_map) rl_set_keymap(in->user_map);
     if (recording) RL_SETSTATE(RL_STATE_MACRODEF);
@@ -152,7 +152,7 @@ static void step_slot(struct input *in, rl_command_func_t *function)
  * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key. */
 static void end_pending_read(struct input *in)
 {
-    step_slot(in, do_nothing);
+    step_slot(in, input_do_nothing);
 }
 
 void input_run(struct input *in, rl_command_func_t *function)

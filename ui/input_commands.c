@@ -416,6 +416,9 @@ void input_bind_commands(void)
             bind_default(map, "\\C-n", command_down, rl_get_next_history, NULL);
         }
         if (map != vi_movement_keymap) bind_default(map, "\\C-i", command_complete, rl_complete, NULL);
+        /* Pastes come as events. What a broken sequence brings here must not begin readline's own, which reads past its
+         * buffer when it ends early. */
+        rl_bind_keyseq_in_map("\\e[200~", input_do_nothing, map);
     }
     bind_default(emacs_standard_keymap, "\\e\\C-m", command_newline, rl_vi_editing_mode, NULL);
     bind_default(emacs_standard_keymap, "\\C-x\\C-r", command_read_inputrc, rl_re_read_init_file, NULL);

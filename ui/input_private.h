@@ -67,6 +67,8 @@ extern struct input *input_self; /* readline's hooks have no argument */
 
 /* input.c */
 void input_push_action(struct input *in, enum key_action action, int count);
+/* A command that has no effect. */
+int input_do_nothing(int count, int key);
 void input_run(struct input *in, rl_command_func_t *function);
 void input_cancel(struct input *in);
 void input_close_list(struct input *in);
