@@ -33,7 +33,8 @@ bench_table *bench_new_table(bench *b, const char *part, const char *title, cons
 void bench_tables_done(bench *b)
 {
     if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
-    while (b->n_printed < b->n_tables) bench_report_table(b, b->tables[b->n_printed++]);
+    for (; b->n_printed < b->n_tables; b->n_printed++)
+        if (!b->tables[b->n_printed]->unwanted) bench_report_table(b, b->tables[b->n_printed]);
 }
 
 bool bench_wanted(const bench *b, const char *row, ...)
@@ -64,30 +65,11 @@ bool bench_again(bench *b, int round)
     return bench_again_of(b, round, b->runs);
 }
 
-bool bench_fits(const bench *b)
-{
-    return !b->until_ns || clock_ns() - b->start_ns <= (b->until_ns - b->start_ns) / (BENCH_LEAST_RUNS + 1);
-}
-
-void bench_left_out(bench_table *t, const char *format, ...)
-{
-    char row[200];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(row, sizeof row, format, args);
-    va_end(args);
-    static const char words[] = "left out, since the budget has no time for it: ";
-    char *last = t->n_notes ? t->notes[t->n_notes - 1] : NULL;
-    size_t n = last && !strncmp(last, words, sizeof words - 1) ? strlen(last) : 0;
-    if (n && n + strlen(row) + 3 < sizeof t->notes[0])
-        snprintf(last + n, sizeof t->notes[0] - n, "; %s", row);
-    else
-        bench_table_note(t, "%s%s", words, row);
-}
-
 void bench_part(bench *b, double share)
 {
     b->start_ns = clock_ns();
+    b->part_share = share * b->shares_left;
+    b->shares_left -= b->part_share;
     if (!b->suite_until_ns) return;
     int64_t left = b->suite_until_ns - b->start_ns;
     b->until_ns = b->start_ns + (left > 0 ? (int64_t)(share * (double)left) : 0);
@@ -100,11 +82,12 @@ void bench_step(bench *b, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    bool terminal = isatty(STDERR_FILENO);
-    double left = 1e-9 * (double)(b->until_ns - clock_ns());
-    if (terminal) {
+    if (isatty(STDERR_FILENO)) {
+        int64_t now = clock_ns();
+        double left = b->until_ns ? 1e-9 * (double)(b->until_ns - now) : b->left_s;
         fprintf(stderr, "\r\x1b[K%s, %s: round %d, %s", b->suite, b->model_name, b->round + 1, what);
-        if (b->until_ns) fprintf(stderr, ", %.0f s left", left > 0 ? left : 0);
+        if (left > 0) fprintf(stderr, ", %.0f s left", left);
+        if (b->all_until_ns > now) fprintf(stderr, ", %.0f s in all", 1e-9 * (double)(b->all_until_ns - now));
         fflush(stderr);
     }
     if (b->rest_s > 0) usleep((useconds_t)(1e6 * b->rest_s));
@@ -216,13 +199,23 @@ void bench_conclude(bench_table *t)
         if (!strcmp(suites[s].name, t->suite) && suites[s].conclude) suites[s].conclude(t);
 }
 
-static tdm_status run_suite(bench *b, const struct suite *s, double *shares_left, tdm_error *err)
+/* What a suite of a larger model has of the budget, the built-in one's being 1: its runs take so much longer. */
+static double model_weight(const char *name)
+{
+    return !strcmp(name, "builtin") ? 1 : 4;
+}
+
+static tdm_status run_suite(bench *b, const struct suite *s, double weight, double *shares_left, tdm_error *err)
 {
     int64_t now = clock_ns(), left = b->all_until_ns > now ? b->all_until_ns - now : 0;
+    double share = s->share * weight;
     b->suite = s->name;
     b->round = 0;
-    b->suite_until_ns = b->all_until_ns ? now + (int64_t)((double)left * s->share / *shares_left) : 0;
-    *shares_left -= s->share;
+    b->suite_until_ns = b->all_until_ns ? now + (int64_t)((double)left * share / *shares_left) : 0;
+    b->suite_tables = b->n_tables;
+    b->shares_left = 1;
+    b->left_s = 0;
+    *shares_left -= share;
     if (b->all_until_ns && !left && b->n_tables) {
         fprintf(stderr, "tandem bench: left out, since the budget is used up: %s, %s\n", s->name, b->model_name);
         return TDM_OK;
@@ -260,11 +253,12 @@ static int choose(const options *o, bool chosen[SUITES])
 }
 
 /* The suites that need no model, or all others with this one. */
-static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES], double *shares_left, tdm_error *err)
+static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES], double weight, double *shares_left,
+                             tdm_error *err)
 {
     tdm_status status = TDM_OK;
     for (int s = 0; s < SUITES && !status; s++)
-        if (chosen[s] && suites[s].no_model == no_model) status = run_suite(b, &suites[s], shares_left, err);
+        if (chosen[s] && suites[s].no_model == no_model) status = run_suite(b, &suites[s], weight, shares_left, err);
     return status;
 }
 
@@ -272,21 +266,21 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
 {
     bool builtin = !strcmp(name, "builtin");
     b->model_name = builtin ? "built-in" : name;
+    int64_t start = clock_ns();
     tdm_status status = load_pair_open(&b->models, b->o, builtin ? NULL : name, &(load_how){0}, err);
+    b->cost = (bench_cost){.load_s = 1e-9 * (double)(clock_ns() - start)};
     interrupt_catch(); /* loading has its own way with Ctrl-C */
     const struct kernels *k;
     enum panel_kind kind;
-    tdm_machine *machine = NULL;
     if (!status) {
         tdm_model_describe(b->models.model, &b->info);
         b->kernels = b->info.kernels;
         status = bench_kernel_set(b, &k, &kind, err);
     }
     if (!status) status = bench_host_ceilings(&b->host, k, err);
-    if (!status) status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err); /* names the units */
-    tdm_machine_close(machine);
+    if (!status) status = bench_cost_measure(b, err);
     if (!status) bench_report_model(b);
-    if (!status) status = run_suites(b, false, chosen, shares_left, err);
+    if (!status) status = run_suites(b, false, chosen, model_weight(name), shares_left, err);
     load_pair_close(&b->models);
     return status;
 }
@@ -300,7 +294,7 @@ static tdm_status run_without_model(bench *b, const bool chosen[SUITES], double 
     if (!status && b->host.read <= 0) status = bench_host_ceilings(&b->host, k, err);
     if (status) return status;
     b->kernels = k->name;
-    return run_suites(b, true, chosen, shares_left, err);
+    return run_suites(b, true, chosen, 1, shares_left, err);
 }
 
 /* "20m", "90s", "90": seconds, or 0. */
@@ -319,20 +313,18 @@ static double seconds_of(const char *text)
 static tdm_status measure(bench *b, const bool chosen[SUITES], double budget, tdm_error *err)
 {
     static const char *const usual[] = {"builtin", "synthetic:0.8b:q8_0", NULL};
-    static const char *const quick[] = {"builtin", NULL};
-    const char *const *models = b->quick ? quick : usual;
+    const char *const *models = usual;
     if (options_given(b->o, OPTION_BENCH_MODELS)) models = (const char *const *)b->o->values[OPTION_BENCH_MODELS].list;
     int n_models = 0;
     bool with = false, without = false;
-    double shares = 0;
-    while (models[n_models]) n_models++;
+    double shares = 0, weights = 0;
+    while (models[n_models]) weights += model_weight(models[n_models++]);
     for (int s = 0; s < SUITES; s++) {
         if (!chosen[s]) continue;
-        shares += suites[s].share * (suites[s].no_model ? 1 : n_models);
+        shares += suites[s].share * (suites[s].no_model ? 1 : weights);
         *(suites[s].no_model ? &without : &with) = true;
     }
-    /* Some margin, since the last round of a row may take longer than the one before. */
-    if (!b->in_full) b->all_until_ns = b->began_ns + (int64_t)(0.92e9 * budget);
+    if (!b->in_full) b->all_until_ns = b->began_ns + (int64_t)(1e9 * budget / BENCH_MARGIN);
     tdm_status status = bench_prompt_open(&b->prompt, err);
     interrupt_catch();
     for (int m = 0; with && m < n_models && !status; m++) status = run_model(b, models[m], chosen, &shares, err);

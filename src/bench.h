@@ -1,20 +1,18 @@
 /* `tandem bench`: the driver that the suites share. A suite is a function that measures one model; it makes tables
- * (src/bench_table.h) and fills them round by round, each round once for everything that it compares (A B A B), until
- * bench_again says that the runs or the time are used up.
- *
- *     bench_table *t = bench_new_table(b, "", "title", "prompt_tokens|pipeline", "prefill:tok/s");
- *     for (int round = 0; !status && bench_again(b, round); round++)
- *         for (each variant) { bench_step(b, "74 tokens, batch"); status = measure(...); }
- *
- * One thread. */
+ * (src/bench_table.h) and has a plan fill them (src/bench_plan.h). The budget is shared among suites and models by
+ * weight; what one leaves, the others have. One thread. */
 #ifndef TANDEM_SRC_BENCH_H
 #define TANDEM_SRC_BENCH_H
 
+#include "src/bench_cost.h"
 #include "src/bench_host.h"
 #include "src/bench_prompt.h"
 #include "src/bench_table.h"
 #include "src/load.h"
 #include "src/options.h"
+
+/* A budget has some more than what is planned, since a run may take longer than expected. */
+#define BENCH_MARGIN 1.08
 
 enum { BENCH_TABLES = 96, BENCH_LIST = 16, BENCH_LEAST_RUNS = 3 };
 
@@ -29,7 +27,7 @@ typedef struct bench {
     bench_prompt prompt;
     FILE *json;     /* --json; NULL: none */
     bench_table *tables[BENCH_TABLES];
-    int n_tables, n_printed;
+    int n_tables, n_printed, suite_tables; /* the last: before the suite that runs */
     char *timelines[8]; /* SVG texts of conversations, see bench_svg.h */
     char timeline_names[8][96];
     int n_timelines;
@@ -40,9 +38,12 @@ typedef struct bench {
     const char *suite, *model_name; /* as given */
     load_pair models;               /* no model: the suite measures none */
     tdm_model_info info;
+    bench_cost cost;          /* what work with this model takes */
     const char *kernels;      /* the name of the set */
     int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */
     int64_t start_ns, until_ns;     /* of its part that runs */
+    double part_share, shares_left; /* the part's share of the suite's time; of the parts to come */
+    double left_s;                  /* without a budget: expected for the part that runs; 0: not known */
     int64_t all_until_ns;           /* of everything; 0: no budget */
     int64_t round_ns;               /* when the round began */
     int round;
@@ -77,10 +78,6 @@ bool bench_wanted(const bench *b, const char *row, ...) __attribute__((format(pr
 bool bench_again(bench *b, int round);
 /* The same with another number of rounds than --runs. */
 bool bench_again_of(bench *b, int round, int runs);
-/* Is there time for one more kind of row? To be asked in round 0, since each gets at least three rounds; what does not
- * fit is named in the note of bench_left_out. */
-bool bench_fits(const bench *b);
-void bench_left_out(bench_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Gives the next part of the suite this share of the time that is left to it. */
 void bench_part(bench *b, double share);
 /* Says on stderr what is being measured, and the time left; rests. */

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
 #include "src/bench.h"
+#include "src/bench_plan.h"
 
 /* The matrices are those of one layer's feed-forward part of the 0.8B, so many of them that they are read from
  * memory like a model's: more than any cache that a guest of a large machine may get hold of. */
@@ -27,6 +28,7 @@ struct work {
     size_t raw_panel; /* bytes of MATRIX_TILE rows in the file's format */
     uint8_t *copy;
     size_t copy_bytes;
+    bool packed; /* the matrices hold weights */
 };
 
 static void products(void *ctx, struct member *m)
@@ -133,6 +135,7 @@ static tdm_status measure_packing(struct measuring *m, struct work *w, enum type
         if (status) return status;
     }
     double pack = seconds_of(m->team, packing, w);
+    w->packed = true;
     if (!(w->copy = malloc(w->copy_bytes))) return error_set(err, TDM_E_NOMEM, "bench: no memory for a copy");
     double copy = seconds_of(m->team, copying, w);
     free(w->copy);
@@ -141,34 +144,73 @@ static tdm_status measure_packing(struct measuring *m, struct work *w, enum type
     return TDM_OK;
 }
 
-static tdm_status measure_type(struct measuring *m, enum type type, tdm_error *err)
+/* A row of a type's plan: its packing, then products of each number of tokens. */
+struct measured_type {
+    struct measuring *m;
+    struct work w;
+    enum type type;
+};
+
+static tdm_status measure_row(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct measured_type *x = ctx;
+    struct measuring *m = x->m;
+    const struct kernels *k = m->kernels;
+    struct work *w = &x->w;
+    const char *name = type_info(x->type)->name;
+    if (number == 0 || (round == 0 && !w->packed)) {
+        tdm_status status = measure_packing(m, w, x->type, err);
+        if (status || number == 0) return status;
+    }
+    w->panel.tokens = token_counts[number - 1];
+    bench_step(b, "%s, %u tokens", name, w->panel.tokens);
+    k->panel_fill(&w->panel, m->x, COLS, 0, w->panel.tokens);
+    double before = bench_reader_speed(&m->reader);
+    double rate = (double)w->count / seconds_of(m->team, products, w);
+    double read = 0.5 * (before + bench_reader_speed(&m->reader));
+    double operations = rate * 2 * ROWS * COLS * (double)w->panel.tokens;
+    double traffic = rate * (double)k->packed_bytes(x->type, ROWS, COLS), unit = m->matrix_peak[w->panel.kind];
+    int row = bench_table_row(m->products, "%s|%u", name, w->panel.tokens);
+    bench_table_add(m->products, row, 0, 1e-9 * operations);
+    bench_table_add(m->products, row, 1, operations / m->peak[w->panel.kind]);
+    bench_table_add(m->products, row, 2, 1e-9 * traffic);
+    bench_table_add(m->products, row, 3, traffic / read);
+    if (unit > 0) bench_table_add(m->products, row, 4, operations / unit);
+    return TDM_OK;
+}
+
+static void plan_type(bench *b, const struct measuring *m, enum type type, bench_plan *plan)
 {
     const struct kernels *k = m->kernels;
     const char *name = type_info(type)->name;
-    struct work w;
-    tdm_status status = open_work(&w, k, type, err);
-    size_t bytes = k->packed_bytes(type, ROWS, COLS);
-    double peak = m->peak[w.panel.kind], unit = m->matrix_peak[w.panel.kind];
-    for (int round = 0; !status && bench_again(m->b, round); round++) {
-        status = measure_packing(m, &w, type, err);
-        for (int c = 0; c < COUNTS && !status; c++) {
-            if (!bench_wanted(m->b, "%s|%u", name, token_counts[c]) || (m->b->quick && c % 2)) continue;
-            bench_step(m->b, "%s, %u tokens", name, token_counts[c]);
-            w.panel.tokens = token_counts[c];
-            k->panel_fill(&w.panel, m->x, COLS, 0, w.panel.tokens);
-            double before = bench_reader_speed(&m->reader);
-            double rate = (double)w.count / seconds_of(m->team, products, &w);
-            double read = 0.5 * (before + bench_reader_speed(&m->reader));
-            double operations = rate * 2 * ROWS * COLS * (double)w.panel.tokens, traffic = rate * (double)bytes;
-            int row = bench_table_row(m->products, "%s|%u", name, token_counts[c]);
-            bench_table_add(m->products, row, 0, 1e-9 * operations);
-            bench_table_add(m->products, row, 1, operations / peak);
-            bench_table_add(m->products, row, 2, 1e-9 * traffic);
-            bench_table_add(m->products, row, 3, traffic / read);
-            if (unit > 0) bench_table_add(m->products, row, 4, operations / unit);
+    const double fresh = 1.5e9, of_peak = 0.3; /* what touching new memory and a product reach, cautiously */
+    double bytes = (double)weights_total, weights = bytes / (double)k->packed_bytes(type, ROWS, COLS) * ROWS * COLS;
+    double packing_s = 2 * bytes / fresh, reads_s = 2 * (double)m->reader.bytes / b->host.read;
+    bench_plan_add(b, plan, COUNTS, 0, packing_s, "%s|packing", name);
+    for (int c = 0; c < COUNTS; c++) {
+        if (b->quick && c % 2) {
+            bench_plan_skip(plan);
+            continue;
         }
+        double products_s = bytes / b->host.read + 2 * weights * token_counts[c] / (of_peak * m->peak[k->panel_of(type)]);
+        bench_plan_add(b, plan, c % 2 ? COUNTS - c : 0, c ? 0 : packing_s, reads_s + products_s, "%s|%u", name,
+                       token_counts[c]);
     }
-    close_work(&w);
+}
+
+static tdm_status measure_type(struct measuring *m, enum type type, tdm_error *err)
+{
+    struct measured_type x = {.m = m, .type = type};
+    bench_plan plan;
+    bench_plan_open(&plan, m->products);
+    plan_type(m->b, m, type, &plan);
+    bench_plan_take(m->b, &plan);
+    bool any = false;
+    for (int i = 0; i < plan.n; i++) any |= bench_plan_taken(&plan, i);
+    tdm_status status = any ? open_work(&x.w, m->kernels, type, err) : TDM_OK;
+    if (!status) status = bench_plan_run(m->b, &plan, measure_row, &x, err);
+    bench_plan_close(&plan);
+    close_work(&x.w);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
 #include "src/bench.h"
+#include "src/bench_plan.h"
 
 static const tdm_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
 
@@ -89,119 +90,199 @@ static void close_runs(const struct wanted *w, struct model_run *runs)
     }
 }
 
-static tdm_status measure(bench *b, bench_table *prefills, bench_table *decodes, const struct wanted *w, int threads,
-                          struct model_run *r, const tdm_id *ids, const struct kernels *k, enum panel_kind kind,
-                          tdm_error *err)
+/* What the rows of both tables share. */
+struct model_bench {
+    struct wanted w;
+    struct model_run run[BENCH_LIST];
+    bench_table *prefills, *decodes;
+    const struct kernels *kernels;
+    enum panel_kind kind;
+    tdm_ids ids;
+};
+
+/* Rows of prefill: cores, prompts, dispatches; the last vary fastest. */
+static tdm_status measure_prefill(bench *b, void *ctx, int number, int round, tdm_error *err)
 {
-    tdm_status status = TDM_OK;
+    struct model_bench *x = ctx;
+    const struct wanted *w = &x->w;
+    int d = number % w->n_dispatches, p = number / w->n_dispatches % w->n_prompts;
+    int t = number / w->n_dispatches / w->n_prompts, n = w->prompts[p];
+    struct model_run *r = &x->run[t];
     double tps;
-    for (int p = 0; p < w->n_prompts && !status; p++)
-        for (int d = 0; d < w->n_dispatches && !status; d++) {
-            int n = w->prompts[p], row = bench_table_row(prefills, "%d|%d|%d", threads, n, w->dispatches[d]);
-            bench_step(b, "%d cores, prefill of %d tokens by %d", threads, n, w->dispatches[d]);
-            double peak = ceiling_peak(r->reader.team, k, kind), unit = ceiling_matrix_peak(r->reader.team, k, kind);
-            status = prefill(r->session[d], ids, n, false, &tps, err);
-            if (status) break;
-            bench_table_add(prefills, row, 0, tps);
-            bench_table_add(prefills, row, 1, tps * (double)b->info.flops_per_token / peak);
-            if (unit > 0) bench_table_add(prefills, row, 2, tps * (double)b->info.flops_per_token / unit);
+    tdm_status status = TDM_OK;
+    bench_step(b, "%d cores, prefill of %d tokens by %d", w->threads[t], n, w->dispatches[d]);
+    if (round == 0) status = prefill(r->session[d], x->ids.ids, w->prompts[0], false, &tps, err); /* pages, clocks */
+    double peak = ceiling_peak(r->reader.team, x->kernels, x->kind);
+    double unit = ceiling_matrix_peak(r->reader.team, x->kernels, x->kind);
+    if (!status) status = prefill(r->session[d], x->ids.ids, n, false, &tps, err);
+    if (status) return status;
+    int row = bench_table_row(x->prefills, "%d|%d|%d", w->threads[t], n, w->dispatches[d]);
+    bench_table_add(x->prefills, row, 0, tps);
+    bench_table_add(x->prefills, row, 1, tps * (double)b->info.flops_per_token / peak);
+    if (unit > 0) bench_table_add(x->prefills, row, 2, tps * (double)b->info.flops_per_token / unit);
+    return TDM_OK;
+}
+
+/* Rows of decode: cores, prompts. */
+static tdm_status measure_decode(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct model_bench *x = ctx;
+    const struct wanted *w = &x->w;
+    int t = number / w->n_prompts, n = w->prompts[number % w->n_prompts];
+    struct model_run *r = &x->run[t];
+    double unused, tps;
+    (void)round;
+    bench_step(b, "%d cores, decode after %d tokens", w->threads[t], n);
+    tdm_status status = prefill(r->session[0], x->ids.ids, n, true, &unused, err);
+    if (status) return status;
+    double before = bench_reader_speed(&r->reader);
+    status = decode(r->session[0], w->reply, &tps, err);
+    double after = bench_reader_speed(&r->reader);
+    if (status) return status;
+    int row = bench_table_row(x->decodes, "%d|%d|%d", w->threads[t], n, w->reply);
+    bench_table_add(x->decodes, row, 0, tps);
+    bench_table_add(x->decodes, row, 1, tps * (double)b->info.bytes_per_token / (0.5 * (before + after)));
+    bench_table_add(x->decodes, row, 2, 0.5e-9 * (before + after));
+    return TDM_OK;
+}
+
+/* All cores before some, and prompts and dispatches as they stand in their lists. */
+static void plan_model(bench *b, const struct model_bench *x, bench_plan *prefills, bench_plan *decodes)
+{
+    const struct wanted *w = &x->w;
+    enum { READS = 2, LEAST = 5 };
+    const double ceilings_s = 0.25, read_s = READS * (double)((size_t)BENCH_READ_MIB << 20) / b->host.read;
+    int most = b->runs < LEAST ? LEAST : b->runs;
+    for (int t = 0; t < w->n_threads; t++) {
+        double slower = (double)b->host.cores.count / w->threads[t];
+        int some = w->threads[t] < b->host.cores.count ? BENCH_LIST : 0;
+        for (int p = 0; p < w->n_prompts; p++) {
+            int n = w->prompts[p];
+            for (int d = 0; d < w->n_dispatches; d++) {
+                bench_plan_add(b, prefills, some + p + d, slower * bench_cost_prefill(b, w->prompts[0], w->dispatches[d]),
+                               ceilings_s + slower * bench_cost_prefill(b, n, w->dispatches[d]), "%d|%d|%d",
+                               w->threads[t], n, w->dispatches[d]);
+                bench_plan_most(prefills, most);
+            }
+            bench_plan_add(b, decodes, some + p, 0,
+                           slower * (bench_cost_prefill(b, n, w->dispatches[0]) + bench_cost_decode(b, w->reply) + read_s),
+                           "%d|%d|%d", w->threads[t], n, w->reply);
+            bench_plan_most(decodes, most);
         }
-    for (int p = 0; p < w->n_prompts && !status; p++) {
-        int row = bench_table_row(decodes, "%d|%d|%d", threads, w->prompts[p], w->reply);
-        double unused;
-        bench_step(b, "%d cores, decode after %d tokens", threads, w->prompts[p]);
-        status = prefill(r->session[0], ids, w->prompts[p], true, &unused, err);
-        if (status) break;
-        double before = bench_reader_speed(&r->reader);
-        status = decode(r->session[0], w->reply, &tps, err);
-        double after = bench_reader_speed(&r->reader);
-        if (status) break;
-        bench_table_add(decodes, row, 0, tps);
-        bench_table_add(decodes, row, 1, tps * (double)b->info.bytes_per_token / (0.5 * (before + after)));
-        bench_table_add(decodes, row, 2, 0.5e-9 * (before + after));
     }
-    return status;
+}
+
+static tdm_status new_tables(bench *b, struct model_bench *x, tdm_error *err)
+{
+    static const char *const kinds[PANEL_KINDS] = {[PANEL_F32] = "fp32", [PANEL_BF16] = "bf16", [PANEL_INT8] = "int8"};
+    char title[160];
+    snprintf(title, sizeof title, "prefill; peak: %s arithmetic on vector registers, measured just before on the same cores",
+             kinds[x->kind]);
+    x->prefills = bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch",
+                                  x->kernels->matrix_peak ? "prefill:tok/s|of_peak:x|of_matrix_peak:x"
+                                                          : "prefill:tok/s|of_peak:x", err);
+    if (!x->prefills) return err->code;
+    x->decodes = bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
+                                 "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:x|limit:GB/s", err);
+    return x->decodes ? TDM_OK : err->code;
+}
+
+/* Takes out the prompts that this model has no context for; returns the tokens of the longest other. */
+static int possible(const bench *b, struct model_bench *x)
+{
+    struct wanted *w = &x->w;
+    int most = 0, kept = 0;
+    for (int p = 0; p < w->n_prompts; p++) {
+        int n = w->prompts[p];
+        if (n + w->reply >= bench_context(b)) {
+            bench_table_note(x->prefills, "left out: %d tokens, beyond the model's context", n);
+            continue;
+        }
+        w->prompts[kept++] = n;
+        most = n > most ? n : most;
+    }
+    w->n_prompts = kept;
+    return most;
 }
 
 tdm_status bench_model_speed(bench *b, tdm_error *err)
 {
-    static const char *const kinds[PANEL_KINDS] = {[PANEL_F32] = "fp32", [PANEL_BF16] = "bf16", [PANEL_INT8] = "int8"};
-    const struct kernels *k;
-    enum panel_kind kind;
-    struct wanted w;
-    struct model_run run[BENCH_LIST] = {0};
-    tdm_ids ids = {0};
-    char title[160];
-    tdm_status status = bench_kernel_set(b, &k, &kind, err);
-    if (!status) status = read_wanted(b, &w, err);
+    struct model_bench x = {0};
+    tdm_status status = bench_kernel_set(b, &x.kernels, &x.kind, err);
+    if (!status) status = read_wanted(b, &x.w, err);
+    if (!status) status = new_tables(b, &x, err);
     if (status) return status;
-    snprintf(title, sizeof title, "prefill; peak: %s arithmetic on vector registers, measured just before on the same cores",
-             kinds[kind]);
-    bench_table *prefills =
-        bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch",
-                        k->matrix_peak ? "prefill:tok/s|of_peak:x|of_matrix_peak:x" : "prefill:tok/s|of_peak:x", err);
-    bench_table *decodes =
-        bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
-                        "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:x|limit:GB/s", err);
-    if (!prefills || !decodes) return err->code;
-    int most = 0;
-    for (int p = 0; p < w.n_prompts; p++) {
-        if (w.prompts[p] + w.reply < bench_context(b)) {
-            most = w.prompts[p] > most ? w.prompts[p] : most;
-            continue;
-        }
-        bench_table_note(prefills, "left out: %d tokens, beyond the model's context", w.prompts[p]);
-        w.prompts[p--] = w.prompts[--w.n_prompts];
-    }
-    if (w.n_prompts) status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)most, &ids, err);
-    if (!status) status = open_runs(b, &w, k, run, err);
-    for (int t = 0; t < w.n_threads && !status; t++) { /* warm up: pages, clocks */
-        double unused;
-        for (int d = 0; d < w.n_dispatches && !status; d++)
-            status = prefill(run[t].session[d], ids.ids, w.prompts[0], false, &unused, err);
-    }
-    for (int round = 0; !status && bench_again_of(b, round, b->runs < 5 ? 5 : b->runs); round++)
-        for (int t = 0; t < w.n_threads && !status; t++)
-            status = measure(b, prefills, decodes, &w, w.threads[t], &run[t], ids.ids, k, kind, err);
-    close_runs(&w, run);
-    tdm_ids_free(&ids);
+    int most = possible(b, &x);
+    if (most) status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)most, &x.ids, err);
+    if (!status) status = open_runs(b, &x.w, x.kernels, x.run, err);
+    bench_plan prefills, decodes;
+    bench_plan_open(&prefills, x.prefills);
+    bench_plan_open(&decodes, x.decodes);
+    plan_model(b, &x, &prefills, &decodes);
+    double both = bench_plan_seconds(&prefills, false) + bench_plan_seconds(&decodes, false);
+    if (both > 0) bench_part(b, bench_plan_seconds(&prefills, false) / both);
+    if (!status) status = bench_plan_run(b, &prefills, measure_prefill, &x, err);
+    bench_part(b, 1);
+    if (!status) status = bench_plan_run(b, &decodes, measure_decode, &x, err);
+    bench_plan_close(&prefills);
+    bench_plan_close(&decodes);
+    close_runs(&x.w, x.run);
+    tdm_ids_free(&x.ids);
     return status;
 }
 
 /* ---- dispatch ---------------------------------------------------------------------------------------------------- */
 
+static const int sizes[] = {1, 2, 4, 8, 16, 32, 64, 128};
+enum { SIZES = sizeof sizes / sizeof *sizes, TOKENS = 128, QUICK_TOKENS = 32 };
+
+struct dispatch {
+    bench_table *t;
+    tdm_session *session[SIZES];
+    tdm_ids ids;
+    int n;
+    double one; /* tok/s of this round with dispatches of one token; 0: not measured */
+};
+
+static tdm_status measure_dispatch(bench *b, void *ctx, int i, int round, tdm_error *err)
+{
+    struct dispatch *x = ctx;
+    double tps;
+    tdm_status status = TDM_OK;
+    bench_step(b, "%d tokens a dispatch", sizes[i]);
+    if (round == 0) status = prefill(x->session[i], x->ids.ids, sizes[i], true, &tps, err);
+    if (!status) status = prefill(x->session[i], x->ids.ids, x->n, true, &tps, err);
+    if (status) return status;
+    if (i == 0) x->one = tps;
+    int row = bench_table_row(x->t, "%d", sizes[i]);
+    bench_table_add(x->t, row, 0, tps);
+    if (x->one > 0) bench_table_add(x->t, row, 1, tps / x->one);
+    return TDM_OK;
+}
+
 tdm_status bench_dispatch(bench *b, tdm_error *err)
 {
-    static const int sizes[] = {1, 2, 4, 8, 16, 32, 64, 128};
-    enum { SIZES = sizeof sizes / sizeof *sizes, TOKENS = 128, QUICK_TOKENS = 32 };
+    static const int rank[SIZES] = {[5] = 0, [0] = 1, [7] = 2, [3] = 3, [4] = 4, [6] = 5, [2] = 6, [1] = 7};
     tdm_machine *machine = NULL;
-    tdm_session *session[SIZES] = {NULL};
-    tdm_ids ids = {0};
-    int n = b->quick ? QUICK_TOKENS : TOKENS;
+    struct dispatch x = {.n = b->quick ? QUICK_TOKENS : TOKENS};
     char title[120];
-    snprintf(title, sizeof title, "prefill of %d tokens on the prefill unit, by tokens of a dispatch", n);
-    bench_table *t = bench_new_table(b, "", title, "dispatch", "prefill:tok/s|over_one:x", err);
-    if (!t) return err->code;
+    snprintf(title, sizeof title, "prefill of %d tokens on the prefill unit, by tokens of a dispatch", x.n);
+    x.t = bench_new_table(b, "", title, "dispatch", "prefill:tok/s|over_one:x", err);
+    if (!x.t) return err->code;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)n, &ids, err);
-    for (int i = 0; i < SIZES && !status; i++)
-        status = bench_session(b, &session[i], machine, TDM_PREFILL_UNIT, n, sizes[i], err);
-    for (int round = 0; !status && bench_again(b, round); round++) {
-        double one = 0, tps;
-        for (int i = 0; i < SIZES && !status; i++) {
-            if (sizes[i] > n) continue;
-            bench_step(b, "%d tokens a dispatch", sizes[i]);
-            if (round == 0) status = prefill(session[i], ids.ids, sizes[i], true, &tps, err);
-            if (!status) status = prefill(session[i], ids.ids, n, true, &tps, err);
-            if (status) break;
-            if (i == 0) one = tps;
-            int row = bench_table_row(t, "%d", sizes[i]);
-            bench_table_add(t, row, 0, tps);
-            bench_table_add(t, row, 1, tps / one);
-        }
+    if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)x.n, &x.ids, err);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    for (int i = 0; i < SIZES && !status; i++) {
+        if (sizes[i] > x.n) continue; /* the largest come last */
+        status = bench_session(b, &x.session[i], machine, TDM_PREFILL_UNIT, x.n, sizes[i], err);
+        bench_plan_add(b, &plan, rank[i], bench_cost_prefill(b, sizes[i], sizes[i]), bench_cost_prefill(b, x.n, sizes[i]),
+                       "%d", sizes[i]);
     }
-    for (int i = 0; i < SIZES; i++) tdm_session_close(session[i]);
+    if (!status) status = bench_plan_run(b, &plan, measure_dispatch, &x, err);
+    bench_plan_close(&plan);
+    for (int i = 0; i < SIZES; i++) tdm_session_close(x.session[i]);
     tdm_machine_close(machine);
-    tdm_ids_free(&ids);
+    tdm_ids_free(&x.ids);
     return status;
 }

@@ -7,6 +7,8 @@
 #include "engine/base/error.h"
 #include "engine/turn/pipeline.h"
 #include "src/bench.h"
+#include "src/bench_loop.h"
+#include "src/bench_plan.h"
 #include "src/bench_talk.h"
 #include "src/interrupt.h"
 #include "src/load.h"
@@ -68,12 +70,14 @@ static double ttft_ms(const tdm_turn_stats *s)
     return 1e-6 * (double)(s->first_id_ns - s->enter_ns);
 }
 
+enum { LENGTHS = 3 };
+
 /* Replaces lengths that are shorter than the template allows, and says so. */
-static tdm_status feasible(bench *b, bench_table *t, const int *published, int n, int *lengths, tdm_error *err)
+static tdm_status feasible(bench *b, bench_table *t, const int published[LENGTHS], int lengths[LENGTHS], tdm_error *err)
 {
     size_t frame = 0;
     tdm_status status = bench_prompt_frame(b->models.model, &frame, err);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < LENGTHS; i++) {
         lengths[i] = published[i] > (int)frame ? published[i] : (int)frame + 1;
         if (lengths[i] != published[i])
             bench_table_note(t, "%d tokens stand where the published tables have %d: the template alone has %zu here",
@@ -82,37 +86,70 @@ static tdm_status feasible(bench *b, bench_table *t, const int *published, int n
     return status;
 }
 
+/* What such a turn will take. */
+static double cold_turn_s(const bench *b, tdm_pipeline pipeline, int tokens, int reply)
+{
+    static const int pieces[] = {
+        [PIECES_WHOLE] = 128, [PIECES_SLOTS] = 64, [PIECES_ONE] = 1, [PIECES_DISPATCH] = BENCH_LOOP_DISPATCH};
+    int kind = pipeline_of(pipeline)->pieces, rows = tokens;
+    if (kind == PIECES_SLOTS) rows = tokens <= 64 ? 64 : tokens <= 256 ? 256 : 512;
+    return bench_cost_prefill(b, rows, pieces[kind]) + bench_cost_decode(b, reply);
+}
+
 /* ---- throughput -------------------------------------------------------------------------------------------------- */
+
+/* The rows of one length. */
+static const tdm_pipeline throughput_rows[] = {TDM_PIPE_BATCH_SOLO, TDM_PIPE_SINGLE, TDM_PIPE_BATCH};
+enum { THROUGHPUT_ROWS = sizeof throughput_rows / sizeof *throughput_rows };
+
+struct throughput {
+    bench_table *t;
+    tdm_machine *machine;
+    int lengths[LENGTHS], reply;
+};
+
+static tdm_status throughput_one(bench *b, void *ctx, int row, int round, tdm_error *err)
+{
+    struct throughput *x = ctx;
+    int tokens = x->lengths[row / THROUGHPUT_ROWS];
+    tdm_pipeline p = throughput_rows[row % THROUGHPUT_ROWS];
+    struct turn turn;
+    tdm_status status = TDM_OK;
+    bench_step(b, "%d tokens, %s", tokens, tdm_pipeline_name(p));
+    if (round == 0) status = cold_turn(b, x->machine, p, NULL, tokens, 2, &turn, err);
+    if (!status) status = cold_turn(b, x->machine, p, NULL, tokens, x->reply, &turn, err);
+    if (status) return status;
+    int at = bench_table_row(x->t, "%d|%s", tokens, tdm_pipeline_name(p));
+    bench_table_add(x->t, at, 0, turn.prefill_tps);
+    bench_table_add(x->t, at, 1, turn.stats.decode_tps);
+    bench_table_add(x->t, at, 2, 1e-6 * (double)(turn.stats.end_ns - turn.stats.enter_ns));
+    return TDM_OK;
+}
 
 tdm_status bench_throughput(bench *b, tdm_error *err)
 {
-    static const tdm_pipeline pipelines[] = {TDM_PIPE_BATCH_SOLO, TDM_PIPE_SINGLE, TDM_PIPE_BATCH};
-    static const int published[] = {13, 28, 74};
-    enum { REPLY = 20, LENGTHS = 3 };
-    int lengths[LENGTHS];
-    tdm_machine *machine;
-    bench_table *t = bench_new_table(b, "", "a cold prompt and 20 decoded tokens, temperature 0",
-                                     "prompt_tokens|pipeline", "prefill:tok/s|decode:tok/s|total:ms", err);
-    if (!t) return err->code;
-    tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    static const int published[LENGTHS] = {13, 28, 74};
+    enum { REPLY = 20, QUICK_REPLY = 8 };
+    struct throughput x = {.reply = b->quick ? QUICK_REPLY : REPLY};
+    char title[120];
+    snprintf(title, sizeof title, "a cold prompt and %d decoded tokens, temperature 0", x.reply);
+    x.t = bench_new_table(b, "", title, "prompt_tokens|pipeline", "prefill:tok/s|decode:tok/s|total:ms", err);
+    if (!x.t) return err->code;
+    tdm_status status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
     if (status) return status;
-    status = feasible(b, t, published, LENGTHS, lengths, err);
-    struct turn turn;
-    for (int round = 0; !status && bench_again(b, round); round++)
-        for (int i = 0; i < 9 && !status; i++) {
-            int tokens = lengths[i / 3];
-            tdm_pipeline p = pipelines[i % 3];
-            if (!bench_wanted(b, "%d|%s", tokens, tdm_pipeline_name(p))) continue;
-            bench_step(b, "%d tokens, %s", tokens, tdm_pipeline_name(p));
-            if (round == 0) status = cold_turn(b, machine, p, NULL, tokens, 2, &turn, err);
-            if (!status) status = cold_turn(b, machine, p, NULL, tokens, REPLY, &turn, err);
-            if (status) break;
-            int row = bench_table_row(t, "%d|%s", tokens, tdm_pipeline_name(p));
-            bench_table_add(t, row, 0, turn.prefill_tps);
-            bench_table_add(t, row, 1, turn.stats.decode_tps);
-            bench_table_add(t, row, 2, 1e-6 * (double)(turn.stats.end_ns - turn.stats.enter_ns));
-        }
-    tdm_machine_close(machine);
+    status = feasible(b, x.t, published, x.lengths, err);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    /* The longest prompts say most about prefill. */
+    for (int row = 0; row < LENGTHS * THROUGHPUT_ROWS; row++) {
+        int l = row / THROUGHPUT_ROWS;
+        tdm_pipeline p = throughput_rows[row % THROUGHPUT_ROWS];
+        bench_plan_add(b, &plan, -l, cold_turn_s(b, p, x.lengths[l], 2), cold_turn_s(b, p, x.lengths[l], x.reply), "%d|%s",
+                       x.lengths[l], tdm_pipeline_name(p));
+    }
+    if (!status) status = bench_plan_run(b, &plan, throughput_one, &x, err);
+    bench_plan_close(&plan);
+    tdm_machine_close(x.machine);
     return status;
 }
 
@@ -135,28 +172,35 @@ static double peak_memory(void)
 }
 
 /* "synthetic:0.8b:q8_0" has a sibling "synthetic:0.8b:bf16" with the same weights in another precision. */
-static tdm_status open_wider(bench *b, tdm_model **out, tdm_error *err)
+static const char narrow[] = ":q8_0", wide[] = ":bf16";
+
+static bool has_wider(const bench *b)
+{
+    size_t n = strlen(b->model_name);
+    return !strncmp(b->model_name, "synthetic:", 10) && n >= sizeof narrow && !strcmp(b->model_name + n - 5, narrow);
+}
+
+static tdm_status open_wider(bench *b, tdm_model **out, double *packed_bytes, tdm_error *err)
 {
     char name[96];
-    size_t n = strlen(b->model_name);
-    static const char narrow[] = ":q8_0", wide[] = ":bf16";
-    *out = NULL;
-    if (strncmp(b->model_name, "synthetic:", 10) || n < sizeof narrow || strcmp(b->model_name + n - 5, narrow))
-        return TDM_OK;
-    snprintf(name, sizeof name, "%.*s%s", (int)n - 5, b->model_name, wide);
+    tdm_model_info info;
+    snprintf(name, sizeof name, "%.*s%s", (int)strlen(b->model_name) - 5, b->model_name, wide);
     bench_step(b, "opening %s", name);
     tdm_status status = load_model(out, b->o, name, &(load_how){0}, err);
     interrupt_catch(); /* loading has its own way with Ctrl-C */
-    return status;
+    if (status) return status;
+    tdm_model_describe(*out, &info);
+    *packed_bytes = (double)info.packed_bytes;
+    return TDM_OK;
 }
 
-/* The rows of one length, the most telling first: a budget cuts from the end. */
+/* The rows of one length, the most telling first. */
 static const struct ttft_row {
     tdm_pipeline pipeline;
     bool mixed; /* the prefill unit has the wider sibling */
-} ttft_rows[] = {{TDM_PIPE_SINGLE, false}, {TDM_PIPE_BATCH, false}, {TDM_PIPE_BATCH, true},      {TDM_PIPE_TANDEM, false},
+} ttft_rows[] = {{TDM_PIPE_SINGLE, false}, {TDM_PIPE_BATCH, false}, {TDM_PIPE_TANDEM, false},     {TDM_PIPE_BATCH, true},
                  {TDM_PIPE_SLOTS, false},  {TDM_PIPE_SEQUENTIAL, false}, {TDM_PIPE_SEQUENTIAL_SOLO, false}};
-enum { LENGTHS = 3, TTFT_ROWS = sizeof ttft_rows / sizeof *ttft_rows, LONG = 3 };
+enum { TTFT_ROWS = sizeof ttft_rows / sizeof *ttft_rows, LONG = 3 };
 
 struct ttft {
     bench_table *t;
@@ -164,61 +208,75 @@ struct ttft {
     tdm_model *wider;
     double wider_bytes;
     int lengths[LENGTHS], reply;
-    bool dropped[LENGTHS][TTFT_ROWS];
 };
 
-static tdm_status ttft_one(bench *b, struct ttft *x, int round, int l, int r, tdm_error *err)
+static void ttft_name(const struct ttft_row *row, char out[48])
 {
-    const struct ttft_row *row = &ttft_rows[r];
-    const tdm_model *prefill = row->mixed ? x->wider : NULL;
+    snprintf(out, 48, "%s%s", tdm_pipeline_name(row->pipeline), row->mixed ? MIXED : "");
+}
+
+static tdm_status ttft_one(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct ttft *x = ctx;
+    const struct ttft_row *row = &ttft_rows[number % TTFT_ROWS];
+    int tokens = x->lengths[number / TTFT_ROWS];
     struct turn turn;
     char name[48];
     tdm_status status = TDM_OK;
-    snprintf(name, sizeof name, "%s%s", tdm_pipeline_name(row->pipeline), row->mixed ? MIXED : "");
-    if ((row->mixed && !x->wider) || !bench_wanted(b, "%d|%s", x->lengths[l], name)) return TDM_OK;
-    if (round == 0 && l > 0 && !bench_fits(b)) {
-        x->dropped[l][r] = true;
-        bench_left_out(x->t, "%d tokens, %s", x->lengths[l], name);
-    }
-    if (x->dropped[l][r]) return TDM_OK;
-    bench_step(b, "%d tokens, %s", x->lengths[l], name);
-    if (round == 0 && l == 0) /* warms up */
-        status = cold_turn(b, x->machine, row->pipeline, prefill, x->lengths[l], 1, &turn, err);
+    ttft_name(row, name);
+    if (row->mixed && !x->wider && (status = open_wider(b, &x->wider, &x->wider_bytes, err))) return status;
+    const tdm_model *prefill = row->mixed ? x->wider : NULL;
+    bench_step(b, "%d tokens, %s", tokens, name);
+    if (round == 0) /* warms up */
+        status = cold_turn(b, x->machine, row->pipeline, prefill, x->lengths[0], 1, &turn, err);
     peak_memory();
-    if (!status)
-        status = cold_turn(b, x->machine, row->pipeline, prefill, x->lengths[l], round < LONG ? x->reply : 1, &turn, err);
+    if (!status) status = cold_turn(b, x->machine, row->pipeline, prefill, tokens, round < LONG ? x->reply : 1, &turn, err);
     if (status) return status;
-    int at = bench_table_row(x->t, "%d|%s", x->lengths[l], name);
+    int at = bench_table_row(x->t, "%d|%s", tokens, name);
     bench_table_add(x->t, at, 0, ttft_ms(&turn.stats));
     if (round < LONG) bench_table_add(x->t, at, 1, turn.stats.decode_tps);
     bench_table_add(x->t, at, 2, 1e-9 * (peak_memory() - (row->mixed ? 0 : x->wider_bytes)));
     return TDM_OK;
 }
 
+static void ttft_plan(bench *b, const struct ttft *x, bench_plan *plan)
+{
+    static const int rank[LENGTHS] = {1, 0, 2}; /* the middle length first; the cheap pipelines of all before others */
+    double wider_s = 2.5 * b->cost.load_s;      /* it has nearly twice the bytes, and more is quantised */
+    bool mixes = has_wider(b) && !b->quick;
+    for (int l = 0; l < LENGTHS; l++)
+        for (int r = 0; r < TTFT_ROWS; r++) {
+            const struct ttft_row *row = &ttft_rows[r];
+            char name[48];
+            ttft_name(row, name);
+            if (row->mixed && !mixes) {
+                bench_plan_skip(plan);
+                continue;
+            }
+            double once = cold_turn_s(b, row->pipeline, x->lengths[0], 1) + (row->mixed && rank[l] == 0 ? wider_s : 0);
+            bench_plan_add(b, plan, (r < 4 ? 0 : LENGTHS * r) + rank[l], once,
+                           cold_turn_s(b, row->pipeline, x->lengths[l], x->reply), "%d|%s", x->lengths[l], name);
+        }
+}
+
 tdm_status bench_ttft(bench *b, tdm_error *err)
 {
-    static const int published[] = {6, 133, 410};
-    enum { REPLY = 200, QUICK_REPLY = 20 };
+    static const int published[LENGTHS] = {6, 133, 410};
+    enum { REPLY = 200, QUICK_REPLY = 8 };
     struct ttft x = {.reply = b->quick ? QUICK_REPLY : REPLY};
     char title[120];
     snprintf(title, sizeof title, "a cold prompt, %d tokens decoded greedily", x.reply);
     x.t = bench_new_table(b, "", title, "prompt_tokens|pipeline", "TTFT:ms|decode:tok/s|peak_memory:GB", err);
     if (!x.t) return err->code;
     tdm_status status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = feasible(b, x.t, published, LENGTHS, x.lengths, err);
-    bool mixed = false;
-    for (int l = 0; l < LENGTHS && !status && !b->quick; l++) mixed |= bench_wanted(b, "%d|batch" MIXED, x.lengths[l]);
-    if (!status && mixed) status = open_wider(b, &x.wider, err);
-    if (x.wider) {
-        tdm_model_info info;
-        tdm_model_describe(x.wider, &info);
-        x.wider_bytes = (double)info.packed_bytes;
-        bench_table_note(x.t, "the BF16 weights, which are there all the time, are counted in the mixed rows alone");
-    }
-    bench_part(b, 1);
-    for (int round = 0; !status && bench_again(b, round); round++)
-        for (int l = 0; l < LENGTHS && !status; l++)
-            for (int r = 0; r < TTFT_ROWS && !status; r++) status = ttft_one(b, &x, round, l, r, err);
+    if (!status) status = feasible(b, x.t, published, x.lengths, err);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    ttft_plan(b, &x, &plan);
+    if (!status) status = bench_plan_run(b, &plan, ttft_one, &x, err);
+    bench_plan_close(&plan);
+    if (x.wider)
+        bench_table_note(x.t, "the BF16 weights, which are there once a mixed row has begun, are counted in the mixed rows alone");
     tdm_machine_close(x.machine);
     tdm_model_close(x.wider);
     return status;

@@ -10,6 +10,7 @@
 #include "engine/unit/sensors.h"
 #include "src/bench.h"
 #include "src/bench_loop.h"
+#include "src/bench_plan.h"
 
 /* A package's power is a mean over a quarter of a second (engine/unit/sensors.h): reading faster tells nothing new. */
 enum { SAMPLE_US = 250000, DECODE_ROOM = 64 };
@@ -91,44 +92,62 @@ static bool unreadable(bench_table *t, struct sensors *sensors)
     return true;
 }
 
+struct power {
+    bench_table *t;
+    struct sampler sampler;
+    bench_loop prefill, decode;
+};
+
+static const char *const names[PHASES] = {"rest", "prefill", "decode", "both"};
+
+static tdm_status measure(bench *b, void *ctx, int phase, int round, tdm_error *err)
+{
+    struct power *x = ctx;
+    struct sampler *s = &x->sampler;
+    double tokens;
+    (void)round;
+    bench_step(b, "%s", names[phase]);
+    tdm_status status = one_phase((enum phase)phase, &x->prefill, &x->decode, s, &tokens, err);
+    for (int p = 0; p < s->packages && !status; p++) {
+        int row = bench_table_row(x->t, "%s|%s", names[phase], s->package[p].name);
+        bench_table_add(x->t, row, 0, s->package[p].sum / s->package[p].n);
+        bench_table_add(x->t, row, 1, s->package[p].peak);
+        if (tokens > 0 && p == 0) bench_table_add(x->t, row, 2, s->joules / tokens);
+    }
+    return status;
+}
+
 tdm_status bench_power(bench *b, tdm_error *err)
 {
-    static const char *const names[PHASES] = {"rest", "prefill", "decode", "both"};
-    bench_table *t = bench_new_table(b, "", "power of each package; energy: of all packages, by prefilled and decoded tokens",
-                                     "phase|package", "average:W|peak:W|energy:J/token", err);
-    if (!t) return err->code;
-    struct sampler s = {.sensors = sensors_open(b->sensors_root)};
-    if (!s.sensors) return error_set(err, TDM_E_NOMEM, "out of memory");
-    if (unreadable(t, s.sensors)) {
-        sensors_close(s.sensors);
-        return TDM_OK;
+    struct power x = {.sampler.sensors = sensors_open(b->sensors_root)};
+    if (!x.sampler.sensors) return error_set(err, TDM_E_NOMEM, "out of memory");
+    x.t = bench_new_table(b, "", "power of each package; energy: of all packages, by prefilled and decoded tokens",
+                          "phase|package", "average:W|peak:W|energy:J/token", err);
+    if (!x.t || unreadable(x.t, x.sampler.sensors)) {
+        sensors_close(x.sampler.sensors);
+        return x.t ? TDM_OK : err->code;
     }
+    static const int rank[PHASES] = {[DECODE] = 0, [PREFILL] = 1, [BOTH] = 2, [REST] = 3};
     tdm_machine *machine = NULL;
     tdm_ids ids = {0};
     double seconds = b->quick ? QUICK_PHASE_S : PHASE_S;
-    bench_loop prefill = {.at_most_s = seconds}, decode = {.decodes = true, .room = DECODE_ROOM, .at_most_s = seconds};
     int context = BENCH_LOOP_PROMPT + DECODE_ROOM;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
     if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
-    prefill.prompt = decode.prompt = ids.ids;
-    if (!status) status = bench_session(b, &prefill.session, machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
-    if (!status) status = bench_session(b, &decode.session, machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
-    for (int round = 0; !status && bench_again(b, round); round++)
-        for (enum phase phase = REST; phase < PHASES && !status; phase++) {
-            double tokens;
-            bench_step(b, "%s", names[phase]);
-            status = one_phase(phase, &prefill, &decode, &s, &tokens, err);
-            for (int p = 0; p < s.packages && !status; p++) {
-                int row = bench_table_row(t, "%s|%s", names[phase], s.package[p].name);
-                bench_table_add(t, row, 0, s.package[p].sum / s.package[p].n);
-                bench_table_add(t, row, 1, s.package[p].peak);
-                if (tokens > 0 && p == 0) bench_table_add(t, row, 2, s.joules / tokens);
-            }
-        }
-    tdm_session_close(prefill.session);
-    tdm_session_close(decode.session);
+    x.prefill = (bench_loop){.prompt = ids.ids, .at_most_s = seconds};
+    x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = DECODE_ROOM, .at_most_s = seconds};
+    if (!status) status = bench_session(b, &x.prefill.session, machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status) status = bench_session(b, &x.decode.session, machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    for (int phase = 0; phase < PHASES; phase++)
+        bench_plan_add(b, &plan, rank[phase], 0, seconds + 2e-6 * SAMPLE_US, "%s", names[phase]);
+    if (!status) status = bench_plan_run(b, &plan, measure, &x, err);
+    bench_plan_close(&plan);
+    tdm_session_close(x.prefill.session);
+    tdm_session_close(x.decode.session);
     tdm_machine_close(machine);
-    sensors_close(s.sensors);
+    sensors_close(x.sampler.sensors);
     tdm_ids_free(&ids);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/bench.h"
+#include "src/bench_plan.h"
 
 static double ms_since(int64_t start)
 {
@@ -65,37 +66,86 @@ static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *t
     return TDM_OK;
 }
 
+struct handover {
+    bench_table *t;
+    tdm_machine *machine;
+    tdm_session *from, *to; /* with room for `length` tokens */
+    int length;
+};
+
+static const int lengths[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static void close_sessions(struct handover *x)
+{
+    tdm_session_close(x->from);
+    tdm_session_close(x->to);
+    x->from = x->to = NULL;
+    x->length = 0;
+}
+
+/* A hand-over may take the state away, so each run fills it anew. The sessions' memory is touched in a first one. */
+static tdm_status run_once(bench *b, struct handover *x, int length, bool keep, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    if (x->length != length) {
+        close_sessions(x);
+        status = bench_session(b, &x->from, x->machine, TDM_PREFILL_UNIT, length, 0, err);
+        if (!status) status = bench_session(b, &x->to, x->machine, TDM_DECODE_UNIT, length, 0, err);
+        x->length = length;
+        if (!status && keep) status = run_once(b, x, length, false, err);
+    }
+    tdm_session_clear(x->from);
+    if (!status) status = tdm_session_fill(x->from, (size_t)length, 1, err);
+    int row = keep ? bench_table_row(x->t, "%d", length) : -1;
+    return status ? status : one(x->t, row, x->from, x->to, keep, (size_t)length, err);
+}
+
+static tdm_status measure(bench *b, void *ctx, int row, int round, tdm_error *err)
+{
+    (void)round;
+    bench_step(b, "%d tokens", lengths[row]);
+    return run_once(b, ctx, lengths[row], true, err);
+}
+
+/* What the run of a length takes lies on a line through those of two short ones. */
+static tdm_status plan_lengths(bench *b, struct handover *x, bench_plan *plan, tdm_error *err)
+{
+    enum { SHORT = 64, LONGER = 512 };
+    double seconds[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        tdm_status status = run_once(b, x, i ? LONGER : SHORT, false, err);
+        int64_t start = clock_ns();
+        if (!status) status = run_once(b, x, i ? LONGER : SHORT, false, err);
+        if (status) return status;
+        seconds[i] = 1e-9 * (double)(clock_ns() - start);
+    }
+    double token = (seconds[1] - seconds[0]) / (LONGER - SHORT);
+    int context = bench_context(b);
+    for (int i = 0; i < LENGTHS; i++) {
+        if (lengths[i] > context) {
+            bench_table_note(x->t, "left out: %d tokens, beyond the model's context", lengths[i]);
+            continue; /* all that follow are longer still */
+        }
+        double run = seconds[0] + (token > 0 ? token : 0) * (lengths[i] - SHORT);
+        bench_plan_add(b, plan, i, 0, 2 * run, "%d", lengths[i]); /* in turn with other lengths: each opens anew */
+    }
+    return TDM_OK;
+}
+
 tdm_status bench_handover(bench *b, tdm_error *err)
 {
-    static const int lengths[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-    enum { LENGTHS = sizeof lengths / sizeof *lengths };
-    tdm_machine *machine;
-    bench_table *t = bench_new_table(b, "", "bringing a state to the other unit: in memory, and through the bridge",
-                                     "tokens", "bridge:ms|in_memory:ms|save:ms|read:ms|restore:ms|state:MB", err);
-    if (!t) return err->code;
-    int context = bench_context(b), n = 0;
-    while (n < LENGTHS && lengths[n] <= context && !(b->quick && lengths[n] > 4096)) n++;
-    for (int i = n; i < LENGTHS; i++)
-        bench_table_note(t, "left out: %d tokens, %s", lengths[i],
-                         lengths[i] > context ? "beyond the model's context" : "for --quick");
-    tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (status) return status;
-    for (int i = 0; i < n && !status; i++) {
-        tdm_session *from = NULL, *to = NULL;
-        status = bench_session(b, &from, machine, TDM_PREFILL_UNIT, lengths[i], 0, err);
-        if (!status) status = bench_session(b, &to, machine, TDM_DECODE_UNIT, lengths[i], 0, err);
-        int row = bench_table_row(t, "%d", lengths[i]);
-        bench_part(b, 1.0 / (n - i));
-        for (int round = -1; !status && (round < 0 || bench_again(b, round)); round++) { /* -1 warms up */
-            bench_step(b, "%d tokens", lengths[i]);
-            /* A hand-over may take the state away, so each round fills it anew. */
-            tdm_session_clear(from);
-            status = tdm_session_fill(from, (size_t)lengths[i], 1, err);
-            if (!status) status = one(t, row, from, to, round >= 0, (size_t)lengths[i], err);
-        }
-        tdm_session_close(from);
-        tdm_session_close(to);
-    }
-    tdm_machine_close(machine);
+    struct handover x = {0};
+    x.t = bench_new_table(b, "", "bringing a state to the other unit: in memory, and through the bridge", "tokens",
+                          "bridge:ms|in_memory:ms|save:ms|read:ms|restore:ms|state:MB", err);
+    if (!x.t) return err->code;
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    tdm_status status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    if (!status) status = plan_lengths(b, &x, &plan, err);
+    if (!status) status = bench_plan_run(b, &plan, measure, &x, err);
+    bench_plan_close(&plan);
+    close_sessions(&x);
+    tdm_machine_close(x.machine);
     return status;
 }

@@ -72,6 +72,32 @@ void bench_table_add(bench_table *t, int row, int measure, double value)
     if (row >= 0) figures_add(&t->rows[row].value[measure], value);
 }
 
+/* The most measurements that a cell of the row has, and in *least the fewest of those that have any. */
+static int row_runs(const bench_table *t, int row, int *least)
+{
+    int most = 0;
+    *least = 0;
+    for (int m = 0; m < t->n_measures; m++) {
+        int n = t->rows[row].value[m].n;
+        if (n && (!*least || n < *least)) *least = n;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+void bench_table_prune(bench_table *t, int least)
+{
+    int kept = 0, fewest;
+    for (int r = 0; r < t->n_rows; r++) {
+        if (row_runs(t, r, &fewest) >= least) {
+            t->rows[kept++] = t->rows[r];
+            continue;
+        }
+        for (int m = 0; m < t->n_measures; m++) figures_row_free(&t->rows[r].value[m]);
+    }
+    t->n_rows = kept;
+}
+
 bench_summary bench_table_cell(const bench_table *t, int row, int measure)
 {
     return row < 0 ? (bench_summary){0} : bench_summarise(&t->rows[row].value[measure]);
@@ -122,6 +148,8 @@ static void cell_text(const bench_table *t, int row, int c, char out[CELL])
         bool ratio = !strcmp(t->measure[c].unit, "x");
         if (!s.n)
             snprintf(out, CELL, "-");
+        else if (ratio && s.n < 3)
+            snprintf(out, CELL, "no ratio (n %d)", s.n);
         else if (ratio && spread > BENCH_RATIO_LIMIT)
             snprintf(out, CELL, "no ratio (spread %.0f %%)", 100 * spread);
         else if (s.p5 == s.p95)
@@ -135,12 +163,7 @@ static void cell_text(const bench_table *t, int row, int c, char out[CELL])
         snprintf(out, CELL, "n");
         return;
     }
-    int least = 0, most = 0;
-    for (int m = 0; m < t->n_measures; m++) {
-        int n = t->rows[row].value[m].n;
-        if (n && (!least || n < least)) least = n;
-        if (n > most) most = n;
-    }
+    int least, most = row_runs(t, row, &least);
     if (least == most)
         snprintf(out, CELL, "%d", most);
     else

@@ -27,6 +27,7 @@ typedef struct bench_table {
     struct {
         char name[32], unit[16];
     } measure[BENCH_MEASURES];
+    bool unwanted; /* nobody asked for its rows: it is not shown */
     bench_row *rows;
     char notes[BENCH_NOTES][300];
 } bench_table;
@@ -41,6 +42,8 @@ void bench_table_free(bench_table *t);
 int bench_table_row(bench_table *t, const char *values, ...) __attribute__((format(printf, 2, 3)));
 /* Row -1 is ignored. */
 void bench_table_add(bench_table *t, int row, int measure, double value);
+/* Removes the rows that have fewer measurements of everything. */
+void bench_table_prune(bench_table *t, int least);
 bench_summary bench_table_cell(const bench_table *t, int row, int measure);
 /* A line below the table; one that stands there already is not added again. */
 void bench_table_note(bench_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -6,7 +6,10 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/turn/pipeline.h"
 #include "src/bench.h"
+#include "src/bench_loop.h"
+#include "src/bench_plan.h"
 #include "src/bench_svg.h"
 #include "src/bench_talk.h"
 
@@ -45,6 +48,7 @@ struct typing {
     double cps, gap_s[MOST_TURNS];
     int last_words; /* typed live; the rest stands there before. 0: all */
     bool while_it_streams;
+    bool unread; /* also where nobody looks at the draft before Enter, so that all have typed as long */
 };
 
 struct played {
@@ -80,8 +84,8 @@ static int live_words(const bench *b)
 static void note_live_words(const bench *b, bench_table *t)
 {
     if (live_words(b))
-        bench_table_note(t, "within a budget only the last %d words are typed live; the others stand there before",
-                         live_words(b));
+        bench_table_note(t, "within a budget only the last %d words are typed live, where the draft is read before Enter; "
+                            "the others stand there before", live_words(b));
 }
 
 /* The byte where the last n words begin. */
@@ -107,7 +111,7 @@ static tdm_status play_turn(bench *b, bench_talk *talk, int turn, const char *te
         status = bench_talk_wait_tokens(talk, reply_tokens(b) / 5, err);
     else if (turn)
         status = bench_talk_wait_ended(talk, turn, err);
-    if (!status && turn && (looked_at || typing->last_words)) {
+    if (!status && turn && (looked_at || typing->unread)) {
         status = bench_talk_type(talk, text, there, typing->cps, typing->gap_s[turn], err);
         out->typed[turn] = strlen(text) - there;
         out->last_key_ns[turn] = talk->last_key_ns;
@@ -248,7 +252,60 @@ static tdm_status warm_up(bench *b, tdm_machine *machine, tdm_error *err)
     return play(b, machine, &variants[0], &typing, 0, &played, err);
 }
 
-static tdm_status pipelines(bench *b, tdm_machine *machine, tdm_error *err)
+/* What a conversation takes, in seconds. */
+static double conversation_s(const bench *b, const struct variant *v, const struct typing *typing)
+{
+    enum { FRAME = 15, SUFFIX = 12, CHARACTERS_A_WORD = 6 };
+    static const int pieces[] = {
+        [PIECES_WHOLE] = 128, [PIECES_SLOTS] = 64, [PIECES_ONE] = 1, [PIECES_DISPATCH] = BENCH_LOOP_DISPATCH};
+    bool follows = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_HISTORY;
+    bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
+    int live = typing->last_words ? CHARACTERS_A_WORD * typing->last_words : MESSAGE_CHARACTERS;
+    double seconds = 0;
+    for (int turn = 0; turn < typing->turns; turn++) {
+        int prompt = FRAME + MESSAGE_TOKENS + turn * (FRAME + MESSAGE_TOKENS + reply_tokens(b));
+        int after = turn && looked_at ? SUFFIX : turn && follows ? SUFFIX + MESSAGE_TOKENS : prompt;
+        seconds += bench_cost_prefill(b, after, pieces[pipeline_of(v->pipeline)->pieces]) + bench_cost_decode(b, reply_tokens(b));
+        if (!turn) continue;
+        if (looked_at || typing->unread) /* the message stands there, is read, and its last words are typed */
+            seconds += 0.3 + bench_cost_prefill(b, MESSAGE_TOKENS, BENCH_LOOP_DISPATCH) + live / typing->cps + typing->gap_s[turn];
+        else if (follows)
+            seconds += 1.3;
+    }
+    return seconds;
+}
+
+struct turns {
+    tdm_machine *machine;
+    bench_table *pipelines, *gaps, *typed;
+    struct played first; /* of the round that runs */
+    int first_round;     /* whose round that is; -1: none yet */
+};
+
+static struct typing pipelines_typing(const bench *b)
+{
+    return (struct typing){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
+}
+
+static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    const char *pipeline = tdm_pipeline_name(variants[v].pipeline), *level = level_name(&variants[v]);
+    const struct typing typing = pipelines_typing(b);
+    struct played played;
+    bench_step(b, "%s %s", pipeline, level);
+    tdm_status status = play(b, x->machine, &variants[v], &typing, round, &played, err);
+    if (status) return status;
+    if (x->first_round != round) {
+        x->first = played;
+        x->first_round = round;
+    }
+    add_played(x->pipelines, bench_table_row(x->pipelines, "%s|%s", pipeline, level), &played, &x->first);
+    if (v == 0 && round == 0) keep_timeline(b, x->machine, &played);
+    return TDM_OK;
+}
+
+static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
 {
     char title[200];
     snprintf(
@@ -260,38 +317,57 @@ static tdm_status pipelines(bench *b, tdm_machine *machine, tdm_error *err)
                                      "warm_TTFT:ms|cold_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
                                      "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
                                      err);
-    if (!t) return err->code;
-    const struct typing typing = {.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
+    bench_plan_open(plan, t);
+    if (!t) return NULL;
     note_live_words(b, t);
-    bool dropped[VARIANTS] = {false}, have_first = false;
-    int rounds = b->in_full ? WARM_TURNS / 2 : b->runs;
-    struct played first, played;
-    tdm_status status = TDM_OK;
-    for (int round = 0; !status && bench_again_of(b, round, rounds); round++, have_first = false)
-        for (int v = 0; v < VARIANTS && !status; v++) {
-            const char *pipeline = tdm_pipeline_name(variants[v].pipeline), *level = level_name(&variants[v]);
-            if (!bench_wanted(b, "pipelines|%s|%s", pipeline, level)) continue;
-            if (b->in_full && v && round >= OTHER_TURNS / 2) continue;
-            if (round == 0 && !bench_fits(b) && v > 1) dropped[v] = true;
-            if (round == 0 && dropped[v]) bench_left_out(t, "%s %s", pipeline, level);
-            if (dropped[v]) continue;
-            bench_step(b, "%s %s", pipeline, level);
-            status = play(b, machine, &variants[v], &typing, round, &played, err);
-            if (status) break;
-            if (!have_first) first = played;
-            have_first = true;
-            add_played(t, bench_table_row(t, "%s|%s", pipeline, level), &played, &first);
-            if (v == 0 && round == 0) keep_timeline(b, machine, &played);
-        }
-    return status;
+    const struct typing typing = pipelines_typing(b);
+    for (int v = 0; v < VARIANTS; v++) {
+        bench_plan_add(b, plan, v, 0, conversation_s(b, &variants[v], &typing), "%s|%s",
+                       tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v]));
+        if (b->in_full) bench_plan_most(plan, (v ? OTHER_TURNS : WARM_TURNS) / 2);
+    }
+    return t;
 }
 
 /* ---- Gaps ------------------------------------------------------------------------------------------------------ */
 
-static tdm_status gaps(bench *b, tdm_machine *machine, tdm_error *err)
+static const int gap_ms[] = {0, 100, 300, 1000};
+enum { GAPS = MOST_TURNS - 1 };
+
+/* A conversation with every gap once, in another order each time: later turns have longer histories. */
+static struct typing gaps_typing(const bench *b, int round)
 {
-    static const int gap_ms[] = {0, 100, 300, 1000};
-    enum { GAPS = MOST_TURNS - 1 };
+    struct typing typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = live_words(b)};
+    for (int i = 0; i < GAPS; i++) typing.gap_s[1 + i] = 1e-3 * gap_ms[(i + round) % GAPS];
+    return typing;
+}
+
+static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    struct played played;
+    const struct typing typing = gaps_typing(b, round);
+    (void)unused;
+    bench_step(b, "a conversation with gaps of 0 to 1000 ms");
+    tdm_status status = play(b, x->machine, &variants[0], &typing, 100 + round, &played, err);
+    if (status) return status;
+    for (int i = 0; i < GAPS; i++) bench_table_row(x->gaps, "%d", gap_ms[i]); /* in their order */
+    for (int i = 0; i < GAPS; i++) {
+        const tdm_turn_stats *s = &played.stats[1 + i];
+        int row = bench_table_row(x->gaps, "%d", gap_ms[(i + round) % GAPS]);
+        bench_table_add(x->gaps, row, 0, ttft(s));
+        bench_table_add(x->gaps, row, 1, s->after_enter);
+        bench_table_add(x->gaps, row, 2, s->handover_ms);
+        bench_table_add(x->gaps, row, 3, s->wasted);
+        bench_table_add(x->gaps, row, 4, s->lag_max);
+        bench_table_add(x->gaps, row, 5, s->decode_tps);
+        if (played.pause_ms[1 + i] > 0) bench_table_add(x->gaps, row, 6, played.pause_ms[1 + i]);
+    }
+    return TDM_OK;
+}
+
+static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
+{
     char title[200];
     snprintf(
         title, sizeof title,
@@ -302,30 +378,13 @@ static tdm_status gaps(bench *b, tdm_machine *machine, tdm_error *err)
                                      "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|"
                                      "decode:tok/s|pause:ms",
                                      err);
-    if (!t) return err->code;
-    for (int i = 0; i < GAPS; i++) bench_table_row(t, "%d", gap_ms[i]);
+    bench_plan_open(plan, t);
+    if (!t) return NULL;
     note_live_words(b, t);
-    tdm_status status = TDM_OK;
-    struct played played;
-    for (int round = 0; !status && bench_again_of(b, round, b->in_full ? WARM_TURNS : b->runs); round++) {
-        /* A conversation with every gap once, in another order each time: later turns have longer histories. */
-        struct typing typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = live_words(b)};
-        for (int i = 0; i < GAPS; i++) typing.gap_s[1 + i] = 1e-3 * gap_ms[(i + round) % GAPS];
-        bench_step(b, "a conversation with gaps of 0 to 1000 ms");
-        status = play(b, machine, &variants[0], &typing, 100 + round, &played, err);
-        for (int i = 0; i < GAPS && !status; i++) {
-            const tdm_turn_stats *s = &played.stats[1 + i];
-            int row = bench_table_row(t, "%d", gap_ms[(i + round) % GAPS]);
-            bench_table_add(t, row, 0, ttft(s));
-            bench_table_add(t, row, 1, s->after_enter);
-            bench_table_add(t, row, 2, s->handover_ms);
-            bench_table_add(t, row, 3, s->wasted);
-            bench_table_add(t, row, 4, s->lag_max);
-            bench_table_add(t, row, 5, s->decode_tps);
-            if (played.pause_ms[1 + i] > 0) bench_table_add(t, row, 6, played.pause_ms[1 + i]);
-        }
-    }
-    return status;
+    const struct typing typing = gaps_typing(b, 0);
+    bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
+    if (b->in_full) bench_plan_most(plan, WARM_TURNS);
+    return t;
 }
 
 /* ---- Slow typists ---------------------------------------------------------------------------------------------- */
@@ -369,7 +428,29 @@ static void add_typed(bench_table *t, const char *who, const struct played *p)
     bench_table_add(t, later, T_TOTAL, total);
 }
 
-static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
+static struct typing typist_typing(int kind)
+{
+    return (struct typing){.turns = TURNS,
+                           .cps = words_a_minute[kind / TYPIST_VARIANTS / 2] * 5 / 60.0,
+                           .last_words = TYPIST_WORDS,
+                           .unread = true,
+                           .while_it_streams = kind / TYPIST_VARIANTS % 2};
+}
+
+static tdm_status measure_typist(bench *b, void *ctx, int kind, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    const struct typing typing = typist_typing(kind);
+    struct played played;
+    char who[100];
+    typist(kind, who, sizeof who);
+    bench_step(b, "typed, %s", who);
+    tdm_status status = play(b, x->machine, &variants[kind % TYPIST_VARIANTS], &typing, 500 + round, &played, err);
+    if (!status) add_typed(x->typed, who, &played);
+    return status;
+}
+
+static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
 {
     bench_table *t =
         bench_new_table(b, "typed",
@@ -379,87 +460,54 @@ static tdm_status typists(bench *b, tdm_machine *machine, tdm_error *err)
                         "TTFT:ms|prefill:ms|transfer:ms|decode:tok/s|turn:ms|three_turns:ms|after_Enter:tokens|"
                         "suffix_evaluations:count|ahead:tokens/key|wasted:tokens/key|pause:ms",
                         err);
-    if (!t) return err->code;
-    tdm_status status = TDM_OK;
-    bool dropped[TYPISTS] = {0};
-    struct played played;
-    for (int round = 0; !status && bench_again_of(b, round, b->in_full ? OTHER_TURNS / 2 : b->runs); round++)
-        for (int kind = 0; kind < TYPISTS && !status; kind++) {
-            struct typing typing = {.turns = TURNS,
-                                    .cps = words_a_minute[kind / TYPIST_VARIANTS / 2] * 5 / 60.0,
-                                    .last_words = TYPIST_WORDS,
-                                    .while_it_streams = kind / TYPIST_VARIANTS % 2};
-            char who[100];
-            typist(kind, who, sizeof who);
-            if (!bench_wanted(b, "typed|%s", who)) continue;
-            if (round == 0 && !bench_fits(b)) dropped[kind] = true;
-            if (round == 0 && dropped[kind]) bench_left_out(t, "%s", who);
-            if (dropped[kind]) continue;
-            bench_step(b, "typed, %s", who);
-            status = play(b, machine, &variants[kind % TYPIST_VARIANTS], &typing, 500 + round, &played, err);
-            if (!status) add_typed(t, who, &played);
-        }
+    bench_plan_open(plan, t);
+    if (!t) return NULL;
     bench_table_note(t, "pause: from the last key to the evaluation of the suffix, where it came before Enter; it is set to "
                         "auto (twice what the suffix takes, at most 150 ms). A pause between two words can be one too: "
                         "suffix evaluations counts them all");
-    return status;
+    for (int kind = 0; kind < TYPISTS; kind++) {
+        const struct typing typing = typist_typing(kind);
+        char who[100];
+        /* First tandem against single at both speeds, then the levels between. */
+        bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0, conversation_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
+                       typist(kind, who, sizeof who));
+        if (b->in_full) bench_plan_most(plan, OTHER_TURNS / 2);
+    }
+    return t;
 }
 
 /* ---- All three ------------------------------------------------------------------------------------------------- */
 
-/* Seconds that n conversations like this one take, at the decode speed that the memory allows. */
-static double expected(const bench *b, int n, int turns, double typing_s)
-{
-    double tps = b->host.read / (double)b->info.bytes_per_token;
-    return n * (turns * (reply_tokens(b) / tps + 0.3) + (turns - 1) * typing_s);
-}
-
 enum { PARTS = 3 };
-
-static double expected_in_full(const bench *b, const bool parts[PARTS])
-{
-    double seconds = 0;
-    for (int v = 0; v < VARIANTS && parts[0]; v++)
-        if (bench_wanted(b, "pipelines|%s|%s", tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v])))
-            seconds += expected(b, v ? OTHER_TURNS / 2 : WARM_TURNS / 2, TURNS, v ? 1 : MESSAGE_CHARACTERS / CPS);
-    if (parts[1]) seconds += expected(b, WARM_TURNS, MOST_TURNS, MESSAGE_CHARACTERS / CPS + 0.5);
-    for (int speed = 0; speed < SPEEDS && parts[2]; speed++)
-        seconds += expected(b, 2 * TYPIST_VARIANTS * OTHER_TURNS / 2, TURNS, 60.0 * TYPIST_WORDS / words_a_minute[speed]);
-    return seconds;
-}
-
-static void wanted_parts(const bench *b, bool parts[PARTS])
-{
-    for (int v = 0; v < VARIANTS; v++)
-        parts[0] |= bench_wanted(b, "pipelines|%s|%s", tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v]));
-    parts[1] = bench_wanted(b, "gaps");
-    for (int kind = 0; kind < TYPISTS && !b->quick; kind++) {
-        char who[100];
-        parts[2] |= bench_wanted(b, "typed|%s", typist(kind, who, sizeof who));
-    }
-}
 
 tdm_status bench_turns(bench *b, tdm_error *err)
 {
-    static tdm_status (*const part[PARTS])(bench *, tdm_machine *, tdm_error *) = {pipelines, gaps, typists};
-    static const double weight[PARTS] = {0.5, 0.25, 0.25};
-    bool wanted[PARTS] = {false};
-    double left = 0;
-    tdm_machine *machine = NULL;
-    wanted_parts(b, wanted);
-    for (int p = 0; p < PARTS; p++) left += wanted[p] ? weight[p] : 0;
+    static bench_measure *const measure[PARTS] = {measure_pipeline, measure_gaps, measure_typist};
+    static const double weight[PARTS] = {0.6, 0.2, 0.2};
+    struct turns x = {.first_round = -1};
+    bench_plan plan[PARTS] = {0};
+    double left = 0, seconds = 0;
+    tdm_status status = TDM_OK;
+    if (!(x.pipelines = plan_pipelines(b, &plan[0], err)) || !(x.gaps = plan_gaps(b, &plan[1], err)) ||
+        !(x.typed = plan_typists(b, &plan[2], err)))
+        status = err->code;
+    for (int p = 0; p < PARTS; p++) {
+        seconds += bench_plan_seconds(&plan[p], true);
+        left += bench_plan_seconds(&plan[p], false) > 0 ? weight[p] : 0;
+    }
     if (b->in_full)
         fprintf(stderr, "turns in full, %s: some %.0f minutes; --budget or --rows shorten it\n", b->model_name,
-                ceil(expected_in_full(b, wanted) / 60));
-    tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = warm_up(b, machine, err);
+                ceil(seconds / 60));
+    if (!status) status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    if (!status) status = warm_up(b, x.machine, err);
     for (int p = 0; p < PARTS && !status; p++) {
-        if (!wanted[p]) continue;
+        plan[p].table->unwanted = bench_plan_seconds(&plan[p], false) <= 0;
+        if (plan[p].table->unwanted) continue;
         bench_part(b, weight[p] / left);
         left -= weight[p];
-        status = part[p](b, machine, err);
-        bench_tables_done(b);
+        status = bench_plan_run(b, &plan[p], measure[p], &x, err);
     }
-    tdm_machine_close(machine);
+    for (int p = 0; p < PARTS; p++) bench_plan_close(&plan[p]);
+    tdm_machine_close(x.machine);
     return status;
 }

@@ -7,9 +7,10 @@
 #include "engine/unit/topology.h"
 #include "src/bench.h"
 #include "src/bench_loop.h"
+#include "src/bench_plan.h"
 #include "src/bench_talk.h"
 
-enum { REPLY = 128, QUICK_REPLY = 48 };
+enum { REPLY = 128, QUICK_REPLY = 24 };
 
 /* ---- Interference ---------------------------------------------------------------------------------------------- */
 
@@ -58,10 +59,24 @@ static tdm_status whole_machine(bench *b, bench_loop *like, int unit, double *tp
 
 enum { I_TPS, I_KEPT, I_LAG };
 
+/* What is measured together in a round, since it is held against each other. */
+static const struct interference_row {
+    const char *name;
+    enum { WHOLE, LOOPS, CHATS } kind;
+    bool lending;
+    int rank;
+} interference_rows[] = {
+    {"one unit of all cores", WHOLE, false, 2}, {"alone and both|on", LOOPS, true, 0},
+    {"chat, followed or not|on", CHATS, true, 1}, {"alone and both|off", LOOPS, false, 3},
+    {"chat, followed or not|off", CHATS, false, 4},
+};
+enum { INTERFERENCE_ROWS = sizeof interference_rows / sizeof *interference_rows };
+
 struct interference {
     bench_table *t;
     tdm_machine *machine;
     bench_loop decode, prefill;
+    double decode_whole, prefill_whole, decode_alone, prefill_alone; /* tok/s of this round; 0: not measured */
 };
 
 /* One row's value, and its share of the same unit's speed alone in this round. */
@@ -72,40 +87,80 @@ static void add(bench_table *t, const char *what, const char *lending, double tp
     if (alone > 0) bench_table_add(t, row, I_KEPT, tps / alone);
 }
 
-static tdm_status one_round(bench *b, struct interference *x, int round, tdm_error *err)
+static tdm_status measure_whole(bench *b, struct interference *x, tdm_error *err)
 {
-    double decode_whole = 0, prefill_whole = 0, decode[2] = {0}, prefill[2] = {0};
-    tdm_turn_stats alone, while_following;
     bench_step(b, "one unit of all cores");
-    tdm_status status = whole_machine(b, &x->decode, TDM_DECODE_UNIT, &decode_whole, err);
-    if (!status) status = whole_machine(b, &x->prefill, TDM_PREFILL_UNIT, &prefill_whole, err);
+    tdm_status status = whole_machine(b, &x->decode, TDM_DECODE_UNIT, &x->decode_whole, err);
+    if (!status) status = whole_machine(b, &x->prefill, TDM_PREFILL_UNIT, &x->prefill_whole, err);
     if (status) return status;
-    add(x->t, "decode, one unit of all cores", "-", decode_whole, 0);
-    for (int lending = 1; lending >= 0 && !status; lending--) {
-        const char *name = lending ? "on" : "off";
-        tdm_machine_set_lending(x->machine, lending);
-        bench_step(b, "alone, lending %s", name);
-        status = bench_loop_run(&x->decode, NULL, &decode[lending], NULL, err);
-        if (!status) status = bench_loop_run(&x->prefill, NULL, &prefill[lending], NULL, err);
-        if (status) break;
-        add(x->t, "decode alone", name, decode[lending], decode_whole);
-        bench_step(b, "both, lending %s", name);
-        double decoded, prefilled;
-        status = bench_loop_run(&x->decode, &x->prefill, &decoded, &prefilled, err);
-        if (status) break;
-        add(x->t, "decode while the other unit prefills", name, decoded, decode[1]);
-        status = followed(b, x->machine, TDM_SPEC_OFF, 2 * round, &alone, err);
-        if (!status) status = followed(b, x->machine, TDM_SPEC_HISTORY, 2 * round, &while_following, err);
-        if (status) break;
-        add(x->t, "decode of a chat, not followed", name, alone.decode_tps, 0);
-        add(x->t, "decode of a chat, followed", name, while_following.decode_tps, alone.decode_tps);
-        bench_table_add(x->t, bench_table_row(x->t, "decode of a chat, followed|%s", name), I_LAG,
-                        while_following.lag_max);
-        if (lending) add(x->t, "prefill, one unit of all cores", "-", prefill_whole, 0);
-        add(x->t, "prefill alone", name, prefill[lending], prefill_whole);
-        add(x->t, "prefill while the other unit decodes", name, prefilled, prefill[1]);
+    add(x->t, "decode, one unit of all cores", "-", x->decode_whole, 0);
+    add(x->t, "prefill, one unit of all cores", "-", x->prefill_whole, 0);
+    return TDM_OK;
+}
+
+static tdm_status measure_loops(bench *b, struct interference *x, bool lending, tdm_error *err)
+{
+    const char *name = lending ? "on" : "off";
+    double decode, prefill, decoded, prefilled;
+    bench_step(b, "alone, lending %s", name);
+    tdm_status status = bench_loop_run(&x->decode, NULL, &decode, NULL, err);
+    if (!status) status = bench_loop_run(&x->prefill, NULL, &prefill, NULL, err);
+    if (status) return status;
+    add(x->t, "decode alone", name, decode, x->decode_whole);
+    add(x->t, "prefill alone", name, prefill, x->prefill_whole);
+    if (lending) {
+        x->decode_alone = decode;
+        x->prefill_alone = prefill;
     }
-    return status;
+    bench_step(b, "both, lending %s", name);
+    status = bench_loop_run(&x->decode, &x->prefill, &decoded, &prefilled, err);
+    if (status) return status;
+    add(x->t, "decode while the other unit prefills", name, decoded, x->decode_alone);
+    add(x->t, "prefill while the other unit decodes", name, prefilled, x->prefill_alone);
+    return TDM_OK;
+}
+
+static tdm_status measure_chats(bench *b, struct interference *x, bool lending, int round, tdm_error *err)
+{
+    const char *name = lending ? "on" : "off";
+    tdm_turn_stats alone, while_following;
+    bench_step(b, "chats, lending %s", name);
+    tdm_status status = followed(b, x->machine, TDM_SPEC_OFF, 2 * round, &alone, err);
+    if (!status) status = followed(b, x->machine, TDM_SPEC_HISTORY, 2 * round, &while_following, err);
+    if (status) return status;
+    add(x->t, "decode of a chat, not followed", name, alone.decode_tps, 0);
+    add(x->t, "decode of a chat, followed", name, while_following.decode_tps, alone.decode_tps);
+    bench_table_add(x->t, bench_table_row(x->t, "decode of a chat, followed|%s", name), I_LAG, while_following.lag_max);
+    return TDM_OK;
+}
+
+static tdm_status measure_interference(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct interference *x = ctx;
+    const struct interference_row *row = &interference_rows[number];
+    tdm_machine_set_lending(x->machine, row->lending);
+    switch (row->kind) {
+    case WHOLE:
+        return measure_whole(b, x, err);
+    case LOOPS:
+        return measure_loops(b, x, row->lending, err);
+    default:
+        return measure_chats(b, x, row->lending, round, err);
+    }
+}
+
+static void plan_interference(bench *b, const struct interference *x, bench_plan *plan)
+{
+    double alone_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, x->decode.tokens) +
+                     bench_cost_prefill(b, x->prefill.tokens + 2 * BENCH_LOOP_DISPATCH, BENCH_LOOP_DISPATCH);
+    double chat_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, reply_tokens(b));
+    for (int i = 0; i < INTERFERENCE_ROWS; i++) {
+        const struct interference_row *row = &interference_rows[i];
+        /* Both at once, or without the other's cores: half the speed. */
+        double both_s = 2 * bench_cost_decode(b, x->decode.tokens);
+        double seconds = row->kind == WHOLE ? alone_s : row->kind == LOOPS ? alone_s + both_s : 2 * chat_s;
+        bench_plan_add(b, plan, row->rank, 0, row->lending || row->kind == WHOLE ? seconds : 1.8 * seconds, "%s", row->name);
+    }
 }
 
 tdm_status bench_interference(bench *b, tdm_error *err)
@@ -121,10 +176,16 @@ tdm_status bench_interference(bench *b, tdm_error *err)
     if (!status) status = bench_machine(b, &x.machine, true, err);
     int context = BENCH_LOOP_PROMPT + reply_tokens(b);
     x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = reply_tokens(b), .tokens = reply_tokens(b) / 2};
-    x.prefill = (bench_loop){.prompt = ids.ids, .tokens = 2 * BENCH_LOOP_PROMPT};
+    x.prefill = (bench_loop){.prompt = ids.ids, .tokens = (b->quick ? 1 : 2) * BENCH_LOOP_PROMPT};
     if (!status) status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
     if (!status) status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
-    for (int round = 0; !status && bench_again(b, round); round++) status = one_round(b, &x, round, err);
+    if (!status) {
+        bench_plan plan;
+        bench_plan_open(&plan, x.t);
+        plan_interference(b, &x, &plan);
+        status = bench_plan_run(b, &plan, measure_interference, &x, err);
+        bench_plan_close(&plan);
+    }
     tdm_session_close(x.decode.session);
     tdm_session_close(x.prefill.session);
     tdm_machine_close(x.machine);
@@ -147,56 +208,101 @@ static tdm_status prefill_ms(tdm_session *s, const tdm_id *ids, int n, double *o
 static const int crossover_lengths[] = {13, 28, 74, 133, 256, 512};
 enum { LENGTHS = sizeof crossover_lengths / sizeof *crossover_lengths };
 
-/* With the first `cores` cores prefilling and the others decoding. */
-static tdm_status crossover_split(bench *b, bench_table *t, int cores, const tdm_id *ids, int round, tdm_error *err)
+/* The splits of the cores that are measured, and the one that is set up. */
+struct crossover {
+    bench_table *t;
+    tdm_ids ids;
+    int splits[32], n_splits; /* cores of the prefill unit */
+    int cores;                /* of it now; 0: nothing is open */
+    tdm_machine *machine;
+    tdm_session *session[TDM_UNITS];
+};
+
+static void close_split(struct crossover *x)
+{
+    for (int u = 0; u < TDM_UNITS; u++) tdm_session_close(x->session[u]);
+    tdm_machine_close(x->machine);
+    x->session[0] = x->session[1] = NULL;
+    x->machine = NULL;
+    x->cores = 0;
+}
+
+/* The first `cores` cores prefill, the others decode. */
+static tdm_status open_split(bench *b, struct crossover *x, int cores, tdm_error *err)
 {
     struct cores sets[TDM_UNITS] = {{.count = cores}, {.count = b->host.cores.count - cores}};
     char names[TDM_UNITS][200];
+    double took;
+    close_split(x);
     memcpy(sets[0].cpu, b->host.cores.cpu, sizeof(int) * (size_t)cores);
     memcpy(sets[1].cpu, b->host.cores.cpu + cores, sizeof(int) * (size_t)sets[1].count);
     for (int u = 0; u < TDM_UNITS; u++) cores_format(&sets[u], names[u], sizeof names[u]);
-    tdm_machine *machine = NULL;
-    tdm_session *session[TDM_UNITS] = {NULL};
     const options *o = b->o;
     tdm_machine_options m = {.prefill_unit = names[0],
                              .decode_unit = names[1],
                              .prefill_kind = options_text(o, OPTION_PREFILL_KIND),
                              .decode_kind = options_text(o, OPTION_DECODE_KIND),
                              .no_lending = true};
-    tdm_status status = tdm_machine_open(&machine, &m, err);
-    for (int u = 0; u < TDM_UNITS && !status; u++)
-        status = bench_session(b, &session[u], machine, u, crossover_lengths[LENGTHS - 1], BENCH_LOOP_DISPATCH, err);
-    for (int i = 0; i < LENGTHS && !status; i++)
-        for (int u = 0; u < TDM_UNITS && !status; u++) {
-            double took;
-            bench_step(b, "%d tokens, %s unit of %d cores", crossover_lengths[i], u ? "decode" : "prefill",
-                       sets[u].count);
-            if (round == 0 && i == 0) status = prefill_ms(session[u], ids, crossover_lengths[0], &took, err);
-            if (!status) status = prefill_ms(session[u], ids, crossover_lengths[i], &took, err);
-            int row = bench_table_row(t, "%d|%d", cores, crossover_lengths[i]);
-            if (!status) bench_table_add(t, row, u, took);
-        }
-    for (int u = 0; u < TDM_UNITS; u++) tdm_session_close(session[u]);
-    tdm_machine_close(machine);
+    tdm_status status = tdm_machine_open(&x->machine, &m, err);
+    for (int u = 0; u < TDM_UNITS && !status; u++) {
+        status = bench_session(b, &x->session[u], x->machine, u, crossover_lengths[LENGTHS - 1], BENCH_LOOP_DISPATCH, err);
+        if (!status) status = prefill_ms(x->session[u], x->ids.ids, crossover_lengths[0], &took, err); /* warms up */
+    }
+    x->cores = cores;
     return status;
+}
+
+static tdm_status measure_crossover(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct crossover *x = ctx;
+    int cores = x->splits[number / LENGTHS], tokens = crossover_lengths[number % LENGTHS];
+    tdm_status status = x->cores == cores ? TDM_OK : open_split(b, x, cores, err);
+    (void)round;
+    for (int u = 0; u < TDM_UNITS && !status; u++) {
+        double took;
+        bench_step(b, "%d tokens, %s unit of %d cores", tokens, u ? "decode" : "prefill",
+                   u ? b->host.cores.count - cores : cores);
+        status = prefill_ms(x->session[u], x->ids.ids, tokens, &took, err);
+        if (!status) bench_table_add(x->t, bench_table_row(x->t, "%d|%d", cores, tokens), u, took);
+    }
+    return status;
+}
+
+static void plan_crossover(bench *b, const struct crossover *x, bench_plan *plan)
+{
+    int all = b->host.cores.count;
+    for (int s = 0; s < x->n_splits; s++) {
+        double slower = (double)all / x->splits[s] + (double)all / (all - x->splits[s]);
+        for (int i = 0; i < LENGTHS; i++)
+            bench_plan_add(b, plan, LENGTHS * (s > 0) + i,
+                           i ? 0 : slower * bench_cost_prefill(b, crossover_lengths[0], BENCH_LOOP_DISPATCH),
+                           slower * bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH), "%d|%d", x->splits[s],
+                           crossover_lengths[i]);
+    }
 }
 
 tdm_status bench_crossover(bench *b, tdm_error *err)
 {
-    tdm_ids ids = {0};
+    struct crossover x = {0};
     int all = b->host.cores.count;
-    bench_table *t = bench_new_table(b, "", "prefill by each unit alone, without lending, by cores of the prefill unit",
-                                     "prefill_cores|prompt_tokens", "prefill_unit:ms|decode_unit:ms", err);
-    if (!t) return err->code;
+    x.t = bench_new_table(b, "", "prefill by each unit alone, without lending, by cores of the prefill unit",
+                          "prefill_cores|prompt_tokens", "prefill_unit:ms|decode_unit:ms", err);
+    if (!x.t) return err->code;
     if (all < 2) {
-        bench_table_note(t, "one core: both units share it, nothing can cross");
+        bench_table_note(x.t, "one core: both units share it, nothing can cross");
         return TDM_OK;
     }
-    tdm_status status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &ids, err);
-    for (int round = 0; !status && bench_again(b, round); round++)
-        for (int cores = 1; cores < all && !status; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
-            status = crossover_split(b, t, cores, ids.ids, round, err);
-    tdm_ids_free(&ids);
+    for (int cores = 1; cores < all && x.n_splits < 32; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
+        x.splits[x.n_splits++] = cores;
+    tdm_status status =
+        bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &x.ids, err);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    plan_crossover(b, &x, &plan);
+    if (!status) status = bench_plan_run(b, &plan, measure_crossover, &x, err);
+    bench_plan_close(&plan);
+    close_split(&x);
+    tdm_ids_free(&x.ids);
     return status;
 }
 

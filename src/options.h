@@ -226,7 +226,7 @@ enum {
     X(RUNS, "runs", 0, INT, "N", 3, 10000, "10", OUTPUT, 0, FOR(BENCH), "most measurements of each row, at least 3")  \
     X(BUDGET, "budget", 0, TEXT, "TIME", 0, 0, "20m", OUTPUT, 0, FOR(BENCH), "time for all suites together: 90s, 20m") \
     X(QUICK, "quick", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH),                                              \
-      "two minutes, the built-in model alone, short conversations")                                                   \
+      "two minutes, shorter replies: each suite measures its most telling rows")                                                   \
     X(REST, "rest", 0, REAL, "SECONDS", 0, 3600, "0", OUTPUT, 0, FOR(BENCH), "pause before each measurement")         \
     X(ROWS, "rows", 0, LIST, "TEXT", 0, 0, "all", OUTPUT, 0, FOR(BENCH),                                              \
       "measure only rows that hold this text ('typed 100', 'single'); may be given several times")                    \
