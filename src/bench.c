@@ -51,20 +51,6 @@ bool bench_wanted(const bench *b, const char *row, ...)
     return !b->o->values[OPTION_ROWS].n;
 }
 
-bool bench_again_of(bench *b, int round, int runs)
-{
-    int64_t now = clock_ns(), took = round ? now - b->round_ns : 0;
-    b->round_ns = now;
-    b->round = round;
-    if (interrupt_seen() || round >= runs) return false;
-    return round < BENCH_LEAST_RUNS || !b->until_ns || now + took <= b->until_ns;
-}
-
-bool bench_again(bench *b, int round)
-{
-    return bench_again_of(b, round, b->runs);
-}
-
 void bench_part(bench *b, double share)
 {
     b->start_ns = clock_ns();

@@ -45,7 +45,6 @@ typedef struct bench {
     double part_share, shares_left; /* the part's share of the suite's time; of the parts to come */
     double left_s;                  /* without a budget: expected for the part that runs; 0: not known */
     int64_t all_until_ns;           /* of everything; 0: no budget */
-    int64_t round_ns;               /* when the round began */
     int round;
 } bench;
 
@@ -73,11 +72,6 @@ void bench_tables_done(bench *b);
  * are none. */
 bool bench_wanted(const bench *b, const char *row, ...) __attribute__((format(printf, 2, 3)));
 
-/* Is there to be a round number `round` (from 0)? At least 3, at most `runs`, else while time is left for one as long
- * as the last. */
-bool bench_again(bench *b, int round);
-/* The same with another number of rounds than --runs. */
-bool bench_again_of(bench *b, int round, int runs);
 /* Gives the next part of the suite this share of the time that is left to it. */
 void bench_part(bench *b, double share);
 /* Says on stderr what is being measured, and the time left; rests. */

@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/bench.h"
+#include "src/bench_plan.h"
 #include "src/bench_screen.h"
 #include "src/bench_talk.h"
 
@@ -34,14 +35,17 @@ static double front_end_seconds(pid_t pid)
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-static tdm_status open_screen(bench *b, pty *s, bench_table *t, tdm_error *err)
+static const char *const private[] = {"--private", NULL};
+
+static tdm_status first_frame(bench *b, bench_table *t, tdm_error *err)
 {
-    static const char *const private[] = {"--private", NULL};
+    pty s = {.fd = -1};
+    bench_step(b, "first frame");
     int64_t start = clock_ns();
-    tdm_status status = bench_screen_open(b, s, BENCH_SCREEN_PANEL_COLS, "chat", private, err);
-    if (!status) status = bench_screen_wait(s, "Enter sends", err);
-    if (!status) bench_table_add(t, bench_table_row(t, "first frame"), 0, 1e-6 * (double)(s->got_ns - start));
-    if (!status) status = bench_screen_wait(s, "IDLE", err);
+    tdm_status status = bench_screen_open(b, &s, BENCH_SCREEN_PANEL_COLS, "chat", private, err);
+    if (!status) status = bench_screen_wait(&s, "Enter sends", err);
+    if (!status) bench_table_add(t, bench_table_row(t, "first frame"), 0, 1e-6 * (double)(s.got_ns - start));
+    pty_close(&s);
     return status;
 }
 
@@ -67,12 +71,12 @@ static tdm_status type(pty *s, bench_table *t, int keys, tdm_error *err)
     return status;
 }
 
-static tdm_status display(bench *b, bench_table *t, tdm_error *err)
+static tdm_status keys_and_drawing(bench *b, bench_table *t, tdm_error *err)
 {
     pty s = {.fd = -1};
-    bench_step(b, "first frame");
-    tdm_status status = open_screen(b, &s, t, err);
     bench_step(b, "keys and drawing");
+    tdm_status status = bench_screen_open(b, &s, BENCH_SCREEN_PANEL_COLS, "chat", private, err);
+    if (!status) status = bench_screen_wait(&s, "IDLE", err);
     if (!status) status = bench_screen_keys(&s, message, err);
     if (!status) status = bench_screen_keys(&s, "\r", err);
     if (!status) status = bench_screen_wait(&s, "ANSWERING", err);
@@ -86,6 +90,28 @@ static tdm_status display(bench *b, bench_table *t, tdm_error *err)
     if (writes) status = type(&s, t, b->quick ? QUICK_KEYS : KEYS, err);
     pty_close(&s);
     return status;
+}
+
+static tdm_status measure_display(bench *b, void *ctx, int row, int round, tdm_error *err)
+{
+    (void)round;
+    return row ? keys_and_drawing(b, ctx, err) : first_frame(b, ctx, err);
+}
+
+static bench_table *plan_display(bench *b, bench_plan *plan, tdm_error *err)
+{
+    const double start_s = 0.3;
+    bench_table *t = bench_new_table(b, "", "the full screen: first frame, a key until the terminal has it, and the "
+                                            "processor time of the thread that draws, in percent of one core",
+                                     "what", "time:ms|core:%", err);
+    bench_plan_open(plan, t);
+    if (!t) return NULL;
+    bench_table_note(t, "processor time is counted in steps of %ld ms", 1000 / sysconf(_SC_CLK_TCK));
+    bench_plan_add(b, plan, 0, 0, start_s, "first frame");
+    bench_plan_add(b, plan, 1, 0, b->cost.load_s + start_s + (b->quick ? QUICK_STREAM_S : STREAM_S) +
+                       1e-3 * (b->quick ? QUICK_KEYS : KEYS) * KEY_GAP_MS,
+                   "front end and key while a reply streams");
+    return t;
 }
 
 /* ---- Decoding, watched and not --------------------------------------------------------------------------------------- */
@@ -110,9 +136,11 @@ enum { WATCHED = sizeof watched / sizeof *watched, SHORTEST_REPLY = 32, LONGEST_
 
 typedef struct {
     bench *b;
+    bench_table *t;
     pty screen; /* opened when it is first needed; serves all rounds */
     tdm_machine *machine;
     char tokens[16]; /* of the reply */
+    double run_tps;  /* of `tandem run` in this round; 0: not measured */
 } watching;
 
 /* The end of what a program writes. */
@@ -214,64 +242,67 @@ static tdm_status by_screen(watching *w, const char *keys, double *tps, tdm_erro
     return TDM_OK;
 }
 
-static tdm_status decode_round(watching *w, bench_table *t, tdm_error *err)
+static tdm_status measure_decode(bench *b, void *ctx, int number, int round, tdm_error *err)
 {
-    double run = 0;
-    tdm_status status = TDM_OK;
-    for (int i = 0; i < WATCHED && !status; i++) {
-        double tps = 0;
-        if (i && !bench_wanted(w->b, "%s", watched[i].name)) continue; /* the first is what all are held against */
-        bench_step(w->b, "%s", watched[i].name);
-        status = watched[i].run ? by_run(w, &tps, err)
-                 : watched[i].keys ? by_screen(w, watched[i].keys, &tps, err) : by_chat(w, &tps, err);
-        if (status) break;
-        if (watched[i].run) run = tps;
-        int row = bench_table_row(t, "%s", watched[i].name);
-        bench_table_add(t, row, 0, tps);
-        if (run > 0) bench_table_add(t, row, 1, tps / run);
-    }
-    return status;
+    watching *w = ctx;
+    const struct watched *who = &watched[number];
+    double tps = 0;
+    (void)round;
+    bench_step(b, "%s", who->name);
+    tdm_status status = who->run ? by_run(w, &tps, err) : who->keys ? by_screen(w, who->keys, &tps, err) : by_chat(w, &tps, err);
+    if (status) return status;
+    if (who->run) w->run_tps = tps;
+    int row = bench_table_row(w->t, "%s", who->name);
+    bench_table_add(w->t, row, 0, tps);
+    if (w->run_tps > 0) bench_table_add(w->t, row, 1, tps / w->run_tps);
+    return TDM_OK;
 }
 
-static tdm_status decode(bench *b, tdm_error *err)
+static bench_table *plan_decode(bench *b, watching *w, bench_plan *plan, tdm_error *err)
 {
-    bench_table *t = bench_new_table(b, "decode", "decode of one reply, by what shows it; kept: of tandem run in the same "
-                                                  "round", "shown_by", "decode:tok/s|kept:x", err);
-    if (!t) return err->code;
-    watching w = {.b = b, .screen.fd = -1};
+    static const int rank[WATCHED] = {0, 2, 4, 3, 1, 5};
+    const double screen_s = 2, start_s = 1;
+    w->t = bench_new_table(b, "decode", "decode of one reply, by what shows it; kept: of tandem run in the same round",
+                           "shown_by", "decode:tok/s|kept:x", err);
+    bench_plan_open(plan, w->t);
+    if (!w->t) return NULL;
     double fits = (b->quick ? QUICK_REPLY_S : REPLY_S) * b->host.read / (double)b->info.bytes_per_token;
     int tokens = fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > LONGEST_REPLY ? LONGEST_REPLY : (int)fits;
-    snprintf(w.tokens, sizeof w.tokens, "%d", tokens);
-    bench_table_note(t, "replies of %d tokens; tandem run has the cores of both units for itself; the terminal that is drawn on runs on them, too", tokens);
-    tdm_status status = TDM_OK;
-    for (int round = 0; !status && bench_again(b, round); round++) status = decode_round(&w, t, err);
-    pty_close(&w.screen);
-    tdm_machine_close(w.machine);
-    return status;
+    snprintf(w->tokens, sizeof w->tokens, "%d", tokens);
+    bench_table_note(w->t, "replies of %d tokens; tandem run has the cores of both units for itself; the terminal that is drawn on runs on them, too",
+                     tokens);
+    bool started = false;
+    for (int i = 0; i < WATCHED; i++) {
+        bool first = watched[i].keys && !started;
+        started |= first;
+        bench_plan_add(b, plan, rank[i], first ? b->cost.load_s + start_s : 0,
+                       bench_cost_decode(b, tokens) + (watched[i].run ? b->cost.load_s + start_s : screen_s), "%s",
+                       watched[i].name);
+    }
+    bench_plan_base(plan);
+    return w->t;
 }
 
 /* ---- The suite --------------------------------------------------------------------------------------------------------- */
 
-static bool any_wanted(const bench *b)
-{
-    bool any = false;
-    for (int i = 0; i < WATCHED; i++) any |= bench_wanted(b, "%s", watched[i].name);
-    return any;
-}
-
 tdm_status bench_screen_suite(bench *b, tdm_error *err)
 {
+    watching w = {.b = b, .screen.fd = -1};
+    bench_plan display, decode = {0};
     tdm_status status = TDM_OK;
-    bool decodes = any_wanted(b);
-    if (bench_wanted(b, "first frame") || bench_wanted(b, "front end") || bench_wanted(b, "key")) {
-        bench_table *t = bench_new_table(b, "", "the full screen: first frame, a key until the terminal has it, and the "
-                                                "processor time of the thread that draws, in percent of one core",
-                                         "what", "time:ms|core:%", err);
-        if (!t) return err->code;
-        bench_table_note(t, "processor time is counted in steps of %ld ms", 1000 / sysconf(_SC_CLK_TCK));
-        bench_part(b, decodes ? 0.3 : 1);
-        for (int round = 0; !status && bench_again(b, round); round++) status = display(b, t, err);
+    bench_table *t = plan_display(b, &display, err);
+    if (!t || !plan_decode(b, &w, &decode, err)) status = err->code;
+    if (!status) {
+        t->unwanted = bench_plan_seconds(&display, false) <= 0;
+        w.t->unwanted = bench_plan_seconds(&decode, false) <= 0;
+        bench_part(b, w.t->unwanted ? 1 : 0.3);
+        if (!t->unwanted) status = bench_plan_run(b, &display, measure_display, t, err);
     }
     bench_part(b, 1);
-    return status || !decodes ? status : decode(b, err);
+    if (!status && !w.t->unwanted) status = bench_plan_run(b, &decode, measure_decode, &w, err);
+    bench_plan_close(&display);
+    bench_plan_close(&decode);
+    pty_close(&w.screen);
+    tdm_machine_close(w.machine);
+    return status;
 }

@@ -1,12 +1,15 @@
 /* `tandem bench glyph`: from the Enter key to the first character of the reply on a terminal. Another Tandem, with the
  * full screen that users have, runs in a pseudo-terminal; keys are written into it and the screen is read, so that
  * everything between key and character counts. Beside it stand the program's own figure and the engine's share. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/bench.h"
+#include "src/bench_loop.h"
+#include "src/bench_plan.h"
 #include "src/bench_screen.h"
 #include "src/script.h"
 
@@ -178,63 +181,112 @@ static tdm_status new_session(pty *s, tdm_error *err)
 
 /* ---- The suite --------------------------------------------------------------------------------------------------- */
 
-static tdm_status start(bench *b, pty *s, tdm_error *err)
+/* What all turns share. */
+struct glyph {
+    bench_table *t;
+    pty screen;
+    int reply; /* tokens of each */
+    int round; /* whose conversation is open; -1: the chat was not started */
+};
+
+static tdm_status start(bench *b, struct glyph *x, tdm_error *err)
 {
     char reply[16];
     const char *const arguments[] = {"--private", "-n", reply, NULL};
-    double fits = REPLY_S * b->host.read / (double)b->info.bytes_per_token;
-    int most = b->quick ? QUICK_REPLY : LONGEST_REPLY;
-    snprintf(reply, sizeof reply, "%d", fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > most ? most : (int)fits);
-    tdm_status status = bench_screen_open(b, s, BENCH_SCREEN_STRIP_COLS, "chat", arguments, err);
-    if (!status) status = bench_screen_wait(s, "IDLE", err);
-    if (!status) status = bench_screen_keys(s, "/stats turn card\r", err);
-    return status ? status : bench_screen_rest(s, 0.5, err);
+    snprintf(reply, sizeof reply, "%d", x->reply);
+    bench_step(b, "the chat loads its model");
+    tdm_status status = bench_screen_open(b, &x->screen, BENCH_SCREEN_STRIP_COLS, "chat", arguments, err);
+    if (!status) status = bench_screen_wait(&x->screen, "IDLE", err);
+    if (!status) status = bench_screen_keys(&x->screen, "/stats turn card\r", err);
+    return status ? status : bench_screen_rest(&x->screen, 0.5, err);
 }
 
-static tdm_status one(bench *b, pty *s, bench_table *t, enum how how, int round, tdm_error *err)
+static size_t message_tokens(const bench *b)
 {
-    size_t tokens = b->quick ? QUICK_MESSAGE_TOKENS : MESSAGE_TOKENS;
-    size_t live = b->in_full ? SIZE_MAX : b->quick ? QUICK_LIVE_CHARACTERS : LIVE_CHARACTERS;
+    return b->quick ? QUICK_MESSAGE_TOKENS : MESSAGE_TOKENS;
+}
+
+static size_t live_characters(const bench *b)
+{
+    return b->in_full ? SIZE_MAX : b->quick ? QUICK_LIVE_CHARACTERS : LIVE_CHARACTERS;
+}
+
+static tdm_status one(bench *b, struct glyph *x, enum how how, int round, tdm_error *err)
+{
     char *text[2] = {NULL};
     struct figures_seen f = {0};
     tdm_status status = TDM_OK;
     bench_step(b, "%s", names[how]);
     for (int i = 0; i < 2 && !status; i++)
-        status = bench_prompt_message(&b->prompt, b->models.model, 83 * (2 * (HOWS * round + (int)how) + i), tokens,
-                                      &text[i], err);
+        status = bench_prompt_message(&b->prompt, b->models.model, 83 * (2 * (HOWS * round + (int)how) + i),
+                                      message_tokens(b), &text[i], err);
     bool met = false;
-    if (!status) status = turn(s, how, text, live, &f, &met, err);
+    if (!status) status = turn(&x->screen, how, text, live_characters(b), &f, &met, err);
     if (!status && met) {
-        int row = bench_table_row(t, "%s", names[how]);
-        bench_table_add(t, row, 0, f.glyph_ms);
-        bench_table_add(t, row, 1, f.own_ms);
-        bench_table_add(t, row, 2, f.engine_ms);
+        int row = bench_table_row(x->t, "%s", names[how]);
+        bench_table_add(x->t, row, 0, f.glyph_ms);
+        bench_table_add(x->t, row, 1, f.own_ms);
+        bench_table_add(x->t, row, 2, f.engine_ms);
     }
     free(text[0]);
     free(text[1]);
     return status;
 }
 
+/* Each round is a conversation; a cold turn opens it whether its row is asked for or not. */
+static tdm_status measure(bench *b, void *ctx, int how, int round, tdm_error *err)
+{
+    struct glyph *x = ctx;
+    tdm_status status = x->round < 0 ? start(b, x, err) : TDM_OK;
+    if (!status && x->round != round) {
+        x->round = round;
+        status = new_session(&x->screen, err);
+        if (!status) status = one(b, x, COLD, round, err);
+        if (how == COLD) return status;
+    }
+    return status ? status : one(b, x, (enum how)how, round, err);
+}
+
+static void plan_turns(bench *b, const struct glyph *x, bench_plan *plan)
+{
+    static const int rank[HOWS] = {[WARM] = 0, [COLD] = 1, [AT_ONCE] = 2, [QUEUED] = 3, [CUT] = 4};
+    enum { CHARACTERS_A_TOKEN = 5 };
+    const double pauses_s = 1, start_s = 1;
+    int tokens = (int)message_tokens(b), characters = CHARACTERS_A_TOKEN * tokens;
+    double live = live_characters(b) < (size_t)characters ? (double)live_characters(b) : characters;
+    double paste_s = 0.3 + bench_cost_prefill(b, tokens, BENCH_LOOP_DISPATCH);
+    double reply_s = bench_cost_decode(b, x->reply), cold_s = pauses_s + paste_s + reply_s;
+    const double run_s[HOWS] = {[COLD] = 0,
+                                [WARM] = cold_s + pauses_s + paste_s + live / CPS + reply_s,
+                                [AT_ONCE] = pauses_s + paste_s + live / CPS + reply_s,
+                                [QUEUED] = pauses_s + 2 * (paste_s + reply_s),
+                                [CUT] = pauses_s + 2 * (paste_s + reply_s)};
+    for (int how = 0; how < HOWS; how++) {
+        bench_plan_add(b, plan, rank[how], how == WARM ? b->cost.load_s + start_s : 0, run_s[how], "%s", names[how]);
+        if (b->in_full) bench_plan_most(plan, TURNS);
+    }
+}
+
 tdm_status bench_glyph(bench *b, tdm_error *err)
 {
-    bench_table *t = bench_new_table(b, "",
-                                     "Enter to the first character of the reply, as a terminal gets it from the full "
-                                     "screen; beside it the program's own figure and the engine's share",
-                                     "turn", "glyph:ms|program:ms|engine:ms", err);
-    if (!t) return err->code;
+    double fits = REPLY_S * b->host.read / (double)b->info.bytes_per_token;
+    int most = b->quick ? QUICK_REPLY : LONGEST_REPLY;
+    struct glyph x = {.screen.fd = -1, .round = -1};
+    x.reply = fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > most ? most : (int)fits;
+    x.t = bench_new_table(b, "",
+                          "Enter to the first character of the reply, as a terminal gets it from the full "
+                          "screen; beside it the program's own figure and the engine's share",
+                          "turn", "glyph:ms|program:ms|engine:ms", err);
+    if (!x.t) return err->code;
+    bench_table_note(x.t, "the program counts queued turns from the end of the reply before, and shows tenths of a millisecond");
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    plan_turns(b, &x, &plan);
     if (b->in_full)
-        fprintf(stderr, "glyph in full, %s: some %d minutes; --budget shortens it\n", b->model_name,
-                (int)(TURNS * (2 * 5 * MESSAGE_TOKENS / CPS + 7 * 2 * REPLY_S) / 60) + 1);
-    bench_table_note(t, "the program counts queued turns from the end of the reply before, and shows tenths of a millisecond");
-    pty s = {.fd = -1};
-    bench_step(b, "the chat loads its model");
-    tdm_status status = start(b, &s, err);
-    for (int round = 0; !status && bench_again_of(b, round, b->in_full ? TURNS : b->runs); round++) {
-        status = new_session(&s, err);
-        /* The first turn opens the conversation whether its row is asked for or not. */
-        for (enum how how = COLD; how < HOWS && !status; how++)
-            if (how == COLD || bench_wanted(b, "%s", names[how])) status = one(b, &s, t, how, round, err);
-    }
-    pty_close(&s);
+        fprintf(stderr, "glyph in full, %s: some %.0f minutes; --budget shortens it\n", b->model_name,
+                ceil(bench_plan_seconds(&plan, true) / 60));
+    tdm_status status = bench_plan_run(b, &plan, measure, &x, err);
+    bench_plan_close(&plan);
+    pty_close(&x.screen);
     return status;
 }

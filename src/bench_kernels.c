@@ -124,10 +124,10 @@ static void close_work(struct work *w)
     free(w->raw);
 }
 
-/* Packs all weights into fresh memory, which the products need anyway, and copies as many bytes into fresh memory. */
-static tdm_status measure_packing(struct measuring *m, struct work *w, enum type type, tdm_error *err)
+/* Packs all weights into fresh memory, which the products need anyway, and copies as many bytes into fresh memory.
+ * keep: as a row of its table. */
+static tdm_status measure_packing(struct measuring *m, struct work *w, enum type type, bool keep, tdm_error *err)
 {
-    int row = bench_table_row(m->packing, "%s", type_info(type)->name);
     bench_step(m->b, "packing %s", type_info(type)->name);
     for (int i = 0; i < w->count; i++) {
         matrix_free(&w->matrices[i]);
@@ -139,6 +139,7 @@ static tdm_status measure_packing(struct measuring *m, struct work *w, enum type
     if (!(w->copy = malloc(w->copy_bytes))) return error_set(err, TDM_E_NOMEM, "bench: no memory for a copy");
     double copy = seconds_of(m->team, copying, w);
     free(w->copy);
+    int row = keep ? bench_table_row(m->packing, "%s", type_info(type)->name) : -1;
     bench_table_add(m->packing, row, 0, 1e-9 * (double)w->copy_bytes / pack);
     bench_table_add(m->packing, row, 1, pack / copy);
     return TDM_OK;
@@ -159,7 +160,7 @@ static tdm_status measure_row(bench *b, void *ctx, int number, int round, tdm_er
     struct work *w = &x->w;
     const char *name = type_info(x->type)->name;
     if (number == 0 || (round == 0 && !w->packed)) {
-        tdm_status status = measure_packing(m, w, x->type, err);
+        tdm_status status = measure_packing(m, w, x->type, number == 0, err);
         if (status || number == 0) return status;
     }
     w->panel.tokens = token_counts[number - 1];

@@ -7,6 +7,8 @@
 #include "engine/forward/forward.h"
 #include "engine/kernel/timed.h"
 #include "src/bench.h"
+#include "src/bench_loop.h"
+#include "src/bench_plan.h"
 #include "src/load.h"
 
 enum { MOST_TOKENS = 128, WARM_PASSES = 2 };
@@ -70,41 +72,67 @@ static void add_row(bench_table *t, int cores, int n, double wall_ns, const doub
     bench_table_add(t, row, 1 + TIMED_PARTS, 1e-6 * rest);
 }
 
+/* All rows: each number of cores with each of tokens. */
+struct pass_bench {
+    bench_table *t;
+    struct passes passes[BENCH_LIST];
+    int counts[BENCH_LIST], cores[BENCH_LIST], n_counts, n_cores;
+    tdm_ids ids;
+};
+
+static tdm_status measure_row(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct pass_bench *x = ctx;
+    struct passes *p = &x->passes[number / x->n_counts];
+    int cores = x->cores[number / x->n_counts], n = x->counts[number % x->n_counts];
+    double wall = 0, ns[TIMED_PARTS];
+    tdm_status status = TDM_OK;
+    bench_step(b, "%d cores, %d tokens", cores, n);
+    for (int warm = round == 0 ? WARM_PASSES : 0; warm > 0 && !status; warm--)
+        status = measure(p, x->ids.ids, n, &wall, ns, err);
+    if (!status) status = measure(p, x->ids.ids, n, &wall, ns, err);
+    if (!status) add_row(x->t, cores, n, wall, ns);
+    return status;
+}
+
+/* All cores before some; a whole dispatch before others. */
+static void plan_rows(bench *b, const struct pass_bench *x, bench_plan *plan)
+{
+    for (int i = 0; i < x->n_cores; i++)
+        for (int j = 0; j < x->n_counts; j++) {
+            double seconds = (double)b->host.cores.count / x->cores[i] * bench_cost_prefill(b, x->counts[j], x->counts[j]);
+            int rank = (x->cores[i] < b->host.cores.count ? 2 : 0) + (x->counts[j] != BENCH_LOOP_DISPATCH);
+            bench_plan_add(b, plan, rank, WARM_PASSES * seconds, seconds, "%d|%d", x->cores[i], x->counts[j]);
+        }
+}
+
 tdm_status bench_pass(bench *b, tdm_error *err)
 {
-    int counts[BENCH_LIST], cores[BENCH_LIST], n_counts, n_cores;
-    struct passes passes[BENCH_LIST] = {0};
+    struct pass_bench x = {0};
     const char *p = options_text(b->o, OPTION_BENCH_DISPATCH), *c = options_text(b->o, OPTION_BENCH_THREADS);
-    tdm_ids ids = {0};
     char usual[32];
     snprintf(usual, sizeof usual, b->host.cores.count > 1 ? "1,%d" : "1", b->host.cores.count);
-    n_counts = bench_list(p ? p : "1,12,32,128", 1, MOST_TOKENS, counts, "dispatch", err);
-    if (n_counts < 0) return err->code;
-    n_cores = bench_list(c ? c : usual, 1, b->host.cores.count > 1 ? b->host.cores.count : 1, cores, "threads", err);
-    if (n_cores < 0) return err->code;
-    bench_table *t = bench_new_table(b, "", "where the time of one dispatch goes: wall clock, then milliseconds of all "
-                                     "cores together; rest: barriers, waiting, all else", "cores|tokens", columns, err);
-    if (!t) return err->code;
+    x.n_counts = bench_list(p ? p : "1,12,32,128", 1, MOST_TOKENS, x.counts, "dispatch", err);
+    if (x.n_counts < 0) return err->code;
+    x.n_cores = bench_list(c ? c : usual, 1, b->host.cores.count > 1 ? b->host.cores.count : 1, x.cores, "threads", err);
+    if (x.n_cores < 0) return err->code;
+    x.t = bench_new_table(b, "", "where the time of one dispatch goes: wall clock, then milliseconds of all "
+                          "cores together; rest: barriers, waiting, all else", "cores|tokens", columns, err);
+    if (!x.t) return err->code;
 
     const struct weights *w = b->models.model->weights;
-    tdm_status status = bench_prompt_ids(&b->prompt, b->models.model, 0, MOST_TOKENS, &ids, err);
-    for (int i = 0; i < n_cores && !status; i++) {
-        passes[i].weights = *w;
-        passes[i].weights.kernels = timed_kernels(w->kernels, w->lm_head);
-        status = open_passes(b, &passes[i], cores[i], err);
+    tdm_status status = bench_prompt_ids(&b->prompt, b->models.model, 0, MOST_TOKENS, &x.ids, err);
+    for (int i = 0; i < x.n_cores && !status; i++) {
+        x.passes[i].weights = *w;
+        x.passes[i].weights.kernels = timed_kernels(w->kernels, w->lm_head);
+        status = open_passes(b, &x.passes[i], x.cores[i], err);
     }
-    for (int round = 0; !status && bench_again(b, round); round++)
-        for (int i = 0; i < n_cores && !status; i++)
-            for (int j = 0; j < n_counts && !status; j++) {
-                if (!bench_wanted(b, "%d|%d", cores[i], counts[j])) continue;
-                bench_step(b, "%d cores, %d tokens", cores[i], counts[j]);
-                double wall = 0, ns[TIMED_PARTS];
-                for (int warm = round == 0 ? WARM_PASSES : 0; warm > 0 && !status; warm--)
-                    status = measure(&passes[i], ids.ids, counts[j], &wall, ns, err);
-                if (!status) status = measure(&passes[i], ids.ids, counts[j], &wall, ns, err);
-                if (!status) add_row(t, cores[i], counts[j], wall, ns);
-            }
-    for (int i = n_cores; i-- > 0;) close_passes(&passes[i]);
-    tdm_ids_free(&ids);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    plan_rows(b, &x, &plan);
+    if (!status) status = bench_plan_run(b, &plan, measure_row, &x, err);
+    bench_plan_close(&plan);
+    for (int i = x.n_cores; i-- > 0;) close_passes(&x.passes[i]);
+    tdm_ids_free(&x.ids);
     return status;
 }

@@ -57,6 +57,11 @@ void bench_plan_most(bench_plan *p, int most)
     if (p->n) p->rows[p->n - 1].most = most;
 }
 
+void bench_plan_base(bench_plan *p)
+{
+    for (int i = 1; i < p->n; i++) p->rows[0].wanted |= p->rows[i].wanted;
+}
+
 static int least(const bench_planned *row)
 {
     return row->most < BENCH_LEAST_RUNS ? row->most : BENCH_LEAST_RUNS;

@@ -46,6 +46,8 @@ void bench_plan_add(bench *b, bench_plan *p, int rank, double once_s, double run
 /* A row that does not exist here: only its number is taken. */
 void bench_plan_skip(bench_plan *p);
 void bench_plan_most(bench_plan *p, int most); /* of the row added last */
+/* The first row is measured whenever another one is: they are held against it. */
+void bench_plan_base(bench_plan *p);
 
 /* What the least number of runs of all wanted rows takes; full: all their runs. */
 double bench_plan_seconds(const bench_plan *p, bool full);
