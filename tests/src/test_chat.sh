@@ -1,20 +1,7 @@
 #!/usr/bin/env bash
 # `run` and `chat --plain` with the built-in model: answers, JSON, pipes, memory of a name, sessions, scripts.
-set -u
-program=$(realpath "${TANDEM:-build/tandem}")
-tmp=$(mktemp -d /tmp/tandem-chat-XXXXXX)
-trap 'rm -rf "$tmp"' EXIT
-export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state
-unset TANDEM_DATADIR
+. tests/scratch.sh
 
-check() { # name, then a condition's command
-    local name=$1
-    shift
-    if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
-}
-holds() { # name, text, words
-    if [[ $2 == *"$3"* ]]; then echo "ok $1"; else printf '# expected "%s" in "%s"\n' "$3" "$2"; echo "not ok $1"; fi
-}
 json() { # a python expression over `lines`, the objects on standard input
     python3 -c "import json,sys; lines=[json.loads(l) for l in sys.stdin]; sys.exit(not ($1))"
 }

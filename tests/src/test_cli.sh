@@ -1,20 +1,9 @@
 #!/usr/bin/env bash
 # The commands as a user calls them: exit statuses, messages, pipes, full disks, pages made from the tables. Needs no
 # more than the tree: the built-in model and the small ones in tests/goldens.
-set -u
-program=$(realpath "${TANDEM:-build/tandem}")
-tmp=$(mktemp -d /tmp/tandem-cli-XXXXXX)
-trap 'rm -rf "$tmp"' EXIT
-export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
-unset HF_HOME HF_HUB_CACHE TANDEM_DATADIR
-tiny=tests/goldens/tiny-a
+. tests/scratch.sh
 builtin=assets/tandem-demo-51m-q6_k.gguf
 
-check() { # name, then a condition's command
-    local name=$1
-    shift
-    if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
-}
 # Runs the program; its output, errors and status are in $out, $err and $status.
 tandem() {
     out=$("$program" "$@" 2>"$tmp/err")

@@ -2,12 +2,7 @@
 # Scripted conversations with every deed: queue, send now, stop, continue, regenerate, undo, redo, branch, wrong keys and
 # pastes. Ids, logits and replies of each turn are those of the plainest run (one unit, nothing read ahead), whatever the
 # typing, for each native kernel set.     TANDEM_LONG=1: all sets, 20 seeds each, instead of two sets and one seed.
-set -u
-program=$(realpath "${TANDEM:-build/tandem}")
-tmp=$(mktemp -d /tmp/tandem-play-XXXXXX)
-trap 'rm -rf "$tmp"' EXIT
-export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state
-model=$(realpath tests/goldens/tiny-a)
+. tests/scratch.sh
 seeds=1
 
 script() { # seed, characters a second
@@ -28,7 +23,7 @@ END
 play() { # output, seed, characters a second, options
     local out=$1
     script "$2" "$3" >"$tmp/script.json"
-    "$program" run --script "$tmp/script.json" --json -m "$model" "${@:4}" >"$out" 2>"$tmp/err"
+    "$program" run --script "$tmp/script.json" --json -m "$tiny" "${@:4}" >"$out" 2>"$tmp/err"
 }
 # What a conversation says: all that does not depend on how fast it is played.
 said() {
@@ -41,10 +36,6 @@ for line in open(sys.argv[1]):
         print(turn["turns"])' "$1"
 }
 
-check() { # name, command
-    if "${@:2}"; then echo "ok $1"; else echo "# $(head -c 300 "$tmp/err")"; echo "not ok $1"; fi
-}
-
 sets=$("$program" info --cpu | sed -n 's/^kernel sets *\(.*\) (chosen.*/\1/p')
 chosen=$("$program" info --cpu | sed -n 's/.*(chosen: \(.*\))/\1/p')
 if [[ ${TANDEM_LONG:-} ]]; then seeds=20; else sets="scalar $chosen"; fi
@@ -52,7 +43,7 @@ played=0 different=0
 for set in $sets; do
     for (( seed = 1; seed <= seeds; seed++ )); do
         play "$tmp/plain" $seed 0 --kernels $set --pipeline single --speculation off && said "$tmp/plain" >"$tmp/wanted" ||
-            { (( different++ )); continue; }
+            { (( different++ )); echo "# $(head -c 300 "$tmp/err")"; continue; }
         for cps in 0 1500 300; do
             play "$tmp/out" $seed $cps --kernels $set --pause 3 && said "$tmp/out" >"$tmp/found"
             (( played++ ))
@@ -71,5 +62,5 @@ check 'each deed has its line' test "$(deeds)" = 'send send continue send regene
 tokens() { grep -o '"reply_tokens":[0-9]*' "$tmp/out" | cut -d: -f2 | tr '\n' ' '; }
 check 'replies end where the script says' test "$(tokens)" = '24 7 24 24 24 24 6 24 24 24 24 '
 echo '{"turns": [{"text": "x", "events": [{"do": "branch", "turn": 9}]}]}' >"$tmp/script.json"
-wrong() { ! "$program" run --script "$tmp/script.json" --json -m "$model" >/dev/null 2>"$tmp/err" && grep -q 'there is no turn 9' "$tmp/err"; }
+wrong() { ! "$program" run --script "$tmp/script.json" --json -m "$tiny" >/dev/null 2>"$tmp/err" && grep -q 'there is no turn 9' "$tmp/err"; }
 check 'a turn that is not there is told' wrong
