@@ -6,7 +6,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-/* While a long history is read, every so many tokens a checkpoint is worth its copy. */
+/* While a long history or message is read, every so many tokens a checkpoint is worth its copy. */
 enum { KEEP_EVERY = 256 };
 /* A dispatch is ended early at the start of an earlier turn only if it keeps at least so many tokens. */
 enum { WORTH_SPLITTING = 16 };
@@ -127,8 +127,8 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 
     plan.logits = t->complete && end == t->n;
     plan.kind = kind_of(t, plan.from, end);
-    /* The draft may change, and the suffix of a prompt certainly will. */
-    bool temporary = plan.from > t->history || plan.logits;
+    /* The draft may change, and the suffix of a prompt certainly will; a message that was sent does not. */
+    bool temporary = (plan.from > t->history && !urgent) || plan.logits;
     bool near = urgent && kept && plan.from - kept->length <= NEAR;
     if (plan.from > 0 && !plan.restore && temporary && plan.n > 0 && !near) {
         plan.keep_before = true;
@@ -142,7 +142,7 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     } else if (plan.logits && !urgent) {
         plan.keep_after = true; /* there is time: a new sample, or taking back the next key, will cost nothing */
         plan.kind_after = CHECKPOINT_SUFFIX;
-    } else if (end < t->history && end / KEEP_EVERY != plan.from / KEEP_EVERY) {
+    } else if ((end < t->history || urgent) && end / KEEP_EVERY != plan.from / KEEP_EVERY) {
         plan.keep_after = true;
         plan.kind_after = CHECKPOINT_DISPATCH;
     }

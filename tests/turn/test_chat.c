@@ -7,12 +7,10 @@
 
 #include "engine/base/clock.h"
 #include "engine/turn/chat.h"
-
-#define TINY "tests/goldens/tiny-a"
+#include "tests/turn/talk.h"
 
 static tdm_error err;
-static tdm_model *model;
-static tdm_machine *machine;
+static const tdm_model *model;
 
 struct played {
     tdm_turn_stats stats[16];
@@ -24,29 +22,25 @@ struct played {
     uint32_t told; /* tokens of the running reply, as its text tells them */
 };
 
-static void open_all(void)
-{
-    if (!model && tdm_model_open(&model, &(tdm_model_options){.path = TINY}, &err)) CHECK_FAIL("%s", err.text);
-    if (!machine && tdm_machine_open(&machine, &(tdm_machine_options){0}, &err)) CHECK_FAIL("%s", err.text);
-}
-
 static tdm_chat *open_chat(tdm_pipeline pipeline, tdm_speculation level)
 {
-    open_all();
-    tdm_chat_options o;
-    tdm_chat_defaults(&o, model);
+    model = talk_model(NULL);
+    tdm_machine *machine = talk_machine(0);
+    if (!model || !machine) return NULL;
+    tdm_chat_options o = talk_options(model);
     o.pipeline = pipeline;
     o.speculation = level;
-    o.pause_ms = 5;
-    o.context = 1024;
     o.max_tokens = 20;
-    o.ignore_eos = true;
-    o.hash_logits = true;
-    o.checkpoint_bytes = 64 << 20;
-    o.sampling = (tdm_sampling){.temperature = 0.8f, .top_k = 20, .top_p = 0.95f, .repeat_penalty = 1.1f, .seed = 7};
     tdm_chat *c = NULL;
     if (tdm_chat_open(&c, model, machine, &o, &err)) CHECK_FAIL("%s", err.text);
     return c;
+}
+
+/* A chat that follows everything, and nothing played yet. */
+static tdm_chat *begin(struct played *p)
+{
+    memset(p, 0, sizeof *p);
+    return open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
 }
 
 static void take_events(tdm_chat *c, struct played *p)
@@ -103,7 +97,16 @@ static void send(tdm_chat *c, const char *text)
     if (tdm_chat_send(c, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
 }
 
-static const char *const talk[] = {"Hello, what is this about?", "  And how does it  work?\n", "I'd like caf\xc3\xa9 \xe4\xbd\xa0\xe5\xa5\xbd",
+static void limit(tdm_chat *c, int max_tokens, double pace_tps)
+{
+    tdm_chat_options o;
+    tdm_chat_options_of(c, &o);
+    o.max_tokens = max_tokens;
+    o.pace_tps = pace_tps;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+}
+
+static const char *const lines[] = {"Hello, what is this about?", "  And how does it  work?\n", "I'd like caf\xc3\xa9 \xe4\xbd\xa0\xe5\xa5\xbd",
                                    "Thanks <|im_end|> bye"};
 
 static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level, int wait_us, bool rest)
@@ -113,9 +116,9 @@ static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level,
     if (!c) return;
     CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
     for (int i = 0; i < 4; i++) {
-        type(c, talk[i], wait_us);
+        type(c, lines[i], wait_us);
         if (rest) CHECK(tdm_chat_wait_idle(c, 20000));
-        send(c, talk[i]);
+        send(c, lines[i]);
         play_until(c, p, i + 1);
     }
     CHECK_STR("", p->errors);
@@ -163,13 +166,9 @@ TEST(a_warm_turn_evaluates_nothing_after_enter)
 TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
-    tdm_chat_options o;
-    tdm_chat_options_of(c, &o);
-    o.pace_tps = 100; /* slow enough for what is sent meanwhile */
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    limit(c, 20, 100); /* slow enough for what is sent meanwhile */
     send(c, "One");
     send(c, "Two");
     send(c, "and a half");
@@ -182,8 +181,7 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     CHECK_STR("Two\nand a half", node.text);
     tdm_node_free(&node);
 
-    o.max_tokens = 400;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    limit(c, 400, 100);
     send(c, "Three");
     send(c, "Four");
     tdm_chat_send_now(c, clock_ns());
@@ -211,26 +209,20 @@ static char *last_text(tdm_chat *c)
 TEST(stop_and_continue_give_the_whole_reply)
 {
     static struct played p, q;
-    memset(&p, 0, sizeof p);
-    memset(&q, 0, sizeof q);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     send(c, "Tell me");
     play_until(c, &p, 1);
     char *whole = last_text(c);
     tdm_chat_close(c);
 
-    c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    c = begin(&q);
     REQUIRE(c);
-    tdm_chat_options o;
-    tdm_chat_options_of(c, &o);
-    o.max_tokens = 7;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    limit(c, 7, 0);
     send(c, "Tell me");
     play_until(c, &q, 1);
     CHECK_INT(TDM_LENGTH, q.finish[0]);
-    o.max_tokens = 13;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    limit(c, 13, 0);
     CHECK(tdm_chat_continue(c, &err) == TDM_OK);
     play_until(c, &q, 2);
     char *both = last_text(c);
@@ -258,12 +250,11 @@ static uint32_t spent(tdm_chat *c)
 /* A chat of four turns, typed with a rest before Enter, at rest. */
 static tdm_chat *talked(struct played *p)
 {
-    memset(p, 0, sizeof *p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(p);
     for (int i = 0; c && i < 4; i++) {
-        type(c, talk[i], 0);
+        type(c, lines[i], 0);
         CHECK(tdm_chat_wait_idle(c, 20000));
-        send(c, talk[i]);
+        send(c, lines[i]);
         play_until(c, p, i + 1);
     }
     if (c) spent(c);
@@ -277,15 +268,6 @@ static uint32_t count_tokens(const char *text)
     uint32_t n = (uint32_t)ids.n;
     tdm_ids_free(&ids);
     return n;
-}
-
-static void limit(tdm_chat *c, int max_tokens, double pace_tps)
-{
-    tdm_chat_options o;
-    tdm_chat_options_of(c, &o);
-    o.max_tokens = max_tokens;
-    o.pace_tps = pace_tps;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
 }
 
 TEST(continue_goes_on_from_the_decoders_state)
@@ -357,8 +339,7 @@ TEST(undo_redo_and_regenerate_evaluate_nothing_again)
 TEST(what_is_left_at_enter_is_hardly_read_twice)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     limit(c, 3, 0);
     CHECK(tdm_chat_set_draft(c, "x", 1, false, &err) == TDM_OK);
@@ -462,10 +443,8 @@ TEST(changed_settings_cost_what_they_change)
 
 TEST(a_failed_dispatch_is_told_and_survived)
 {
-    static struct played p, q;
-    memset(&p, 0, sizeof p);
-    memset(&q, 0, sizeof q);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    static struct played p;
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     send(c, "One");
     play_until(c, &p, 1);
@@ -498,8 +477,7 @@ TEST(a_failed_dispatch_is_told_and_survived)
 TEST(no_memory_for_checkpoints_is_told)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     tdm_chat_options o;
     tdm_chat_status now;
@@ -517,15 +495,12 @@ TEST(no_memory_for_checkpoints_is_told)
 
 TEST(a_saved_state_resumes_without_prefill)
 {
-    static struct played p, q, r;
-    memset(&p, 0, sizeof p);
-    memset(&q, 0, sizeof q);
-    memset(&r, 0, sizeof r);
+    static struct played p, q;
     char path[256];
     snprintf(path, sizeof path, "%s/state", check_tmp());
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
-    send(c, talk[0]);
+    send(c, lines[0]);
     play_until(c, &p, 1);
     CHECK(tdm_chat_wait_idle(c, 20000));
     REQUIRE(tdm_chat_save_state(c, path, &err) == TDM_OK);
@@ -533,7 +508,7 @@ TEST(a_saved_state_resumes_without_prefill)
     tdm_node nodes[2] = {0};
     REQUIRE(n == 2);
     for (int i = 0; i < 2; i++) REQUIRE(tdm_chat_node(c, ids[i], &nodes[i], &err) == TDM_OK);
-    send(c, talk[1]);
+    send(c, lines[1]);
     play_until(c, &p, 2);
     tdm_chat_close(c);
 
@@ -545,12 +520,12 @@ TEST(a_saved_state_resumes_without_prefill)
     REQUIRE(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
     CHECK(tdm_chat_wait_idle(c, 20000));
     CHECK_INT(before, c->follower.figures.evaluated);
-    send(c, talk[1]);
+    send(c, lines[1]);
     play_until(c, &q, 1);
     CHECK(p.stats[1].ids_hash == q.stats[0].ids_hash && p.stats[1].logits_hash == q.stats[0].logits_hash);
     CHECK(truncate(path, 1000) == 0);
     CHECK(tdm_chat_load_state(c, path, &err) < 0);
-    send(c, talk[2]);
+    send(c, lines[2]);
     play_until(c, &q, 2);
     CHECK_INT(20, q.stats[1].reply_tokens);
     tdm_chat_close(c);
@@ -560,8 +535,7 @@ TEST(a_saved_state_resumes_without_prefill)
 TEST(a_full_context_is_told)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     static char longer[8000];
     memset(longer, 'x', sizeof longer - 1);
@@ -574,10 +548,7 @@ TEST(a_full_context_is_told)
     play_until(c, &p, 1);
     CHECK_INT(20, p.stats[0].reply_tokens);
 
-    tdm_chat_options o;
-    tdm_chat_options_of(c, &o);
-    o.max_tokens = 0;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    limit(c, 0, 0);
     send(c, "until the end");
     play_until(c, &p, 2);
     CHECK_INT(TDM_CONTEXT, p.finish[1]);
@@ -589,8 +560,7 @@ TEST(a_full_context_is_told)
 TEST(four_fifths_of_the_context_are_told_once)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     limit(c, 60, 0);
     int turns = 0;
@@ -615,8 +585,7 @@ TEST(four_fifths_of_the_context_are_told_once)
 TEST(the_oldest_turns_are_dropped_with_progress)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     tdm_chat_options o;
     tdm_chat_options_of(c, &o);
@@ -652,11 +621,10 @@ TEST(the_oldest_turns_are_dropped_with_progress)
 TEST(cold_compares_with_every_pipeline)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *c = begin(&p);
     REQUIRE(c);
     for (int i = 0; i < 2; i++) {
-        send(c, talk[i]);
+        send(c, lines[i]);
         play_until(c, &p, i + 1);
     }
     for (int k = TDM_PIPELINES; k-- > 0;) { /* tandem first: nothing but this asks it for a prompter */
@@ -680,14 +648,13 @@ TEST(cold_compares_with_every_pipeline)
 TEST(a_chat_works_on_when_the_one_before_it_closes)
 {
     static struct played p;
-    memset(&p, 0, sizeof p);
-    tdm_chat *before = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    tdm_chat *before = begin(&p);
     REQUIRE(before);
-    send(before, talk[0]);
+    send(before, lines[0]);
     tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     tdm_chat_close(before);
     REQUIRE(c);
-    send(c, talk[0]);
+    send(c, lines[0]);
     play_until(c, &p, 1);
     CHECK_INT(20, p.stats[0].reply_tokens);
     tdm_chat_close(c);
@@ -702,7 +669,7 @@ TEST(the_context_used_is_told_at_every_level)
         memset(&p, 0, sizeof p);
         tdm_chat *c = open_chat(TDM_PIPE_TANDEM, (tdm_speculation)level);
         REQUIRE(c);
-        send(c, talk[0]);
+        send(c, lines[0]);
         play_until(c, &p, 1);
         CHECK(tdm_chat_wait_idle(c, 20000));
         tdm_chat_status_of(c, &s);
