@@ -315,19 +315,32 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
     return fnv_step(hash, (uint64_t)pool_kv(side->pool)) ^ side->weights->bytes;
 }
 
+/* The best state to be kept: the one before the draft, which is what a resumed session starts from. A checkpoint is copied
+ * without the lock, so that no key waits for it: while the follower rests and `saving` is held, none goes. */
+static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t *fingerprint, tdm_error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    const struct follower *f = &c->follower;
+    const struct state *best = checkpoints_find(f->checkpoints, c->target.ids, c->target.history);
+    tdm_status status = TDM_OK;
+    *fingerprint = state_fingerprint(c);
+    if (!best && f->usable && f->length)
+        status = state_fork(copy, f->state, err);
+    else if (!best)
+        status = error_set(err, TDM_E_NOT_FOUND, "nothing was read yet");
+    pthread_mutex_unlock(&c->lock);
+    return best ? state_fork(copy, best, err) : status;
+}
+
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err)
 {
     struct state *copy = NULL;
+    uint64_t fingerprint;
     struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
     unit_quiesce(unit);
-    pthread_mutex_lock(&c->lock);
-    const struct follower *f = &c->follower;
-    /* Best is the state before the draft: what a resumed session starts from. */
-    const struct state *best = checkpoints_find(f->checkpoints, c->target.ids, c->target.history);
-    if (!best && f->usable && f->length) best = f->state;
-    tdm_status status = best ? state_fork(&copy, best, err) : error_set(err, TDM_E_NOT_FOUND, "nothing was read yet");
-    uint64_t fingerprint = state_fingerprint(c);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->saving);
+    tdm_status status = copy_to_save(c, &copy, &fingerprint, err);
+    pthread_mutex_unlock(&c->saving);
     unit_resume(unit);
     if (status == TDM_OK) status = statefile_save(path, copy, fingerprint, err);
     state_free(copy);
@@ -338,11 +351,13 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
 {
     struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
     unit_quiesce(unit);
+    pthread_mutex_lock(&c->saving);
     pthread_mutex_lock(&c->lock);
     tdm_status status = statefile_load(path, c->follower.state, state_fingerprint(c), err);
     follower_adopt(&c->follower);
     chat_retarget(c, clock_ns());
     pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->saving);
     unit_resume(unit);
     return status;
 }

@@ -195,6 +195,7 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     struct tdm_chat *c = calloc(1, sizeof *c);
     if (!c) return error_set(err, TDM_E_NOMEM, "no memory for a chat");
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->saving, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -255,6 +256,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     for (size_t i = 0; c->stops && c->stops[i]; i++) free((char *)c->stops[i]);
     free(c->stops);
     pthread_cond_destroy(&c->settled);
+    pthread_mutex_destroy(&c->saving);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

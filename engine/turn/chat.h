@@ -3,7 +3,7 @@
  * One lock (chat->lock) guards everything here but what a running job has claimed: the follower's state while its plan
  * is active, the decoder's state, sampler and reply while `decoder.running` is set, the prompter's state while
  * `prompter.running` is set. It is held for moments only: nobody evaluates or copies a state under it, the longest thing
- * done under it is sampling one token at a hand-over. Order: chat->lock before the event queue's.
+ * done under it is sampling one token at a hand-over. Order: chat->saving, chat->lock, the event queue's.
  *
  * The two units have the chat as their source (turn.c: chat_next). A machine serves one chat at a time.
  *
@@ -81,6 +81,7 @@ enum chat_phase { CHAT_IDLE, CHAT_PROMPT, CHAT_DECODE };
 
 struct tdm_chat {
     pthread_mutex_t lock;
+    pthread_mutex_t saving;  /* a checkpoint is being copied for a file, or a file's state takes the follower's place */
     pthread_cond_t settled;  /* signalled when something ended: tdm_chat_wait_idle, tdm_chat_save_state */
     const struct tdm_model *model;
     struct tdm_machine *machine;
