@@ -112,7 +112,9 @@ tdm_status command_sensors(command *r, tdm_error *err)
     if (!sensors) return error_set(err, TDM_E_NOMEM, "out of memory");
     size_t n = tdm_sensors_read(sensors, found, MOST);
     for (size_t i = 0; i < n; i++) {
-        if (found[i].valid)
+        if (found[i].valid && !strcmp(found[i].unit, "B"))
+            command_say(r, "  %-24s %.1f GiB\n", found[i].name, found[i].value / (1 << 30));
+        else if (found[i].valid)
             command_say(r, "  %-24s %.1f %s\n", found[i].name, found[i].value, found[i].unit);
         else
             command_say(r, "  %-24s n/a: %s%s%s\n", found[i].name, found[i].reason,

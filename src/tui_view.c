@@ -60,6 +60,7 @@ static enum view_state chat_state(tui *t, int64_t now)
     if (s->phase == TDM_THINKING) return VIEW_THINKING;
     if (s->phase == TDM_ANSWERING) return VIEW_ANSWERING;
     if (t->ended != VIEW_IDLE) return t->ended;
+    if (s->context_size && s->context_used >= s->context_size) return VIEW_FULL; /* a session of a larger context */
     if (s->context_size && 5 * s->context_used >= 4 * s->context_size) {
         if (!t->context_told) t->context_until_ns = now + 8 * TUI_S;
         t->context_told = true;

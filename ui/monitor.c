@@ -201,6 +201,8 @@ static void draw_line(struct monitor_state *state, const struct view *view, cons
                       format_ms(n, view->status.ttft_ms));
 }
 
+enum { STRIP_NAME = 14, STRIP_RATE = 10 }; /* columns beside the lanes */
+
 static void strip_lane(const struct lanes *lanes, const char *lane, const char *name,
                        const struct view_unit *unit, struct canvas *canvas, int row, int col, int end)
 {
@@ -208,19 +210,21 @@ static void strip_lane(const struct lanes *lanes, const char *lane, const char *
     monitor_lane(lanes, lane, unit, canvas, row, col);
     col += lanes->cols;
     char rate[FORMAT_SIZE];
-    if (unit->tok_s.valid)
-        canvas_printf(canvas, row, col, end, STYLE_STATUS, "%10s", format_rate(rate, unit->tok_s.value));
-    else
+    if (!unit->tok_s.valid) {
         canvas_puts(canvas, row, col, end, "    -", STYLE_STATUS);
+        return;
+    }
+    format_rate(rate, unit->tok_s.value);
+    if (strlen(rate) > STRIP_RATE - 1) snprintf(rate, sizeof rate, "%.0f t/s", unit->tok_s.value);
+    canvas_printf(canvas, row, col, end, STYLE_STATUS, "%*s", STRIP_RATE, rate);
 }
 
 static void draw_strip(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
                        struct canvas *canvas, struct rect area)
 {
-    enum { NAME = 14, RATE = 10 };
-    int end = area.col + area.cols, row = area.row, left = area.col + NAME;
+    int end = area.col + area.cols, row = area.row, left = area.col + STRIP_NAME;
     char text[STATE_SIZE], name[32];
-    const struct lanes *lanes = monitor_lanes(state, view, area.cols - NAME - RATE);
+    const struct lanes *lanes = monitor_lanes(state, view, area.cols - STRIP_NAME - STRIP_RATE);
     monitor_rule(view, canvas, (struct rect){row, area.col, 1, area.cols}, state_sentence(text, view), STYLE_TEXT,
                  m->hold ? " held ^X f " : " ^X m ");
     monitor_span_name(name, lanes, m);
