@@ -165,7 +165,7 @@ static tdm_status measure_row(bench *b, void *ctx, int number, int round, tdm_er
     }
     w->panel.tokens = token_counts[number - 1];
     bench_step(b, "%s, %u tokens", name, w->panel.tokens);
-    k->panel_fill(&w->panel, m->x, COLS, 0, w->panel.tokens);
+    k->panel_fill(&w->panel, m->x, COLS, 0, w->panel.tokens, 0, COLS);
     double before = bench_reader_speed(&m->reader);
     double rate = (double)w->count / seconds_of(m->team, products, w);
     double read = 0.5 * (before + bench_reader_speed(&m->reader));

@@ -93,6 +93,24 @@ bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *be
     return true;
 }
 
+bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end)
+{
+    must(most > 0 && !m->claimed_all);
+    _Atomic uint64_t *next = claims_of(m->team, m->phase);
+    uint64_t at = atomic_load_explicit(next, memory_order_relaxed), chunk;
+    do {
+        if (at >= total) {
+            m->claimed_all = true;
+            return false;
+        }
+        chunk = (total - at) / (2 * (uint64_t)m->count);
+        chunk = chunk < 1 ? 1 : chunk > most ? most : chunk;
+    } while (!atomic_compare_exchange_weak_explicit(next, &at, at + chunk, memory_order_relaxed, memory_order_relaxed));
+    *begin = (uint32_t)at;
+    *end = (uint32_t)(at + chunk);
+    return true;
+}
+
 tdm_status team_open(struct team **out, int count, const int *cpus, tdm_error *err)
 {
     *out = NULL;

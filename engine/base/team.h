@@ -13,7 +13,7 @@
  * a barrier costs a fraction of a run. Nothing here allocates once the team is made.
  *
  * A phase is the stretch between two barriers (or the ends of the run). In a phase there is at most one sequence of
- * member_claim calls, with the same total and chunk in every member; a member may leave it early or not take part.
+ * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or not take part.
  * Every member passes the same number of barriers. Who gets which chunk is not fixed: results must not depend on it.
  *
  * Where teams come from: a unit's job is handed one (engine/unit/unit.h); team_solo makes a team of the caller alone;
@@ -66,6 +66,10 @@ void member_barrier(struct member *m);
 /* Takes the next chunk of the items 0..total-1 of this phase: [*begin, *end), of `chunk` items but for the last.
  * False when none is left. A slower core takes fewer chunks: choose them several times as many as members. */
 bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end);
+
+/* The same for work in long chunks: they have at most `most` items and become smaller as fewer are left, so that members
+ * end at about the same time. total and most are those of all members. */
+bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end);
 
 /* A team of the caller alone; team_run calls fn directly. Nothing to free. */
 void team_solo(struct team *t);

@@ -153,8 +153,10 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, uint32_
     return first_seen;
 }
 
-/* Divides by the sums, applies the output gate. */
-static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const struct partial *total)
+/* Divides by the sums, applies the output gate, fills in its part of the panel of o_proj (made; NULL: its columns are no
+ * whole steps). */
+static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const struct partial *total,
+                   struct panel *made)
 {
     const struct config *c = &p->w->config;
     uint32_t heads = heads_per_kv(c);
@@ -165,9 +167,13 @@ static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const
         p->kernels->attend_finish(out, total->acc + (size_t)i * c->head_dim, total->sum[i], c->head_dim);
         p->kernels->sigmoid_mul(out, out, p->ws->q_gate + (at * 2 + 1) * c->head_dim, c->head_dim);
     }
+    uint32_t columns = heads * c->head_dim, c0 = kv_head * columns;
+    if (made)
+        p->kernels->panel_fill(made, p->ws->attended + c0, (size_t)c->heads * c->head_dim, t->row, t->row + t->tokens, c0,
+                               c0 + columns);
 }
 
-static void attend_tiles(struct pass *p, struct member *m, uint32_t index)
+static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struct panel *made)
 {
     const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
@@ -183,7 +189,7 @@ static void attend_tiles(struct pass *p, struct member *m, uint32_t index)
             p->kernels->attend_merge(a.max, a.sum, a.acc, b.max, b.sum, b.acc, (t->tokens - token) * heads,
                                      c->head_dim);
         }
-        finish(p, t, kv_head, &own->total);
+        finish(p, t, kv_head, &own->total, made);
     }
 }
 
@@ -195,7 +201,7 @@ static struct partial slot(const struct pass *p, const struct tile *t, uint32_t 
     return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, c->head_dim);
 }
 
-static void attend_split(struct pass *p, struct member *m, uint32_t index)
+static void attend_split(struct pass *p, struct member *m, uint32_t index, struct panel *made)
 {
     const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
@@ -221,7 +227,7 @@ static void attend_split(struct pass *p, struct member *m, uint32_t index)
             p->kernels->attend_merge(a.max, a.sum, a.acc, from.max, from.sum, from.acc, (t->tokens - token) * heads,
                                      c->head_dim);
         }
-        finish(p, t, kv_head, &total);
+        finish(p, t, kv_head, &total, made);
     }
 }
 
@@ -240,14 +246,15 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     member_barrier(m);
 
     prepare(p, m, layer, index);
+    const struct matrix *out = &layer->o;
+    struct panel *made = pass_fills(heads_per_kv(c) * c->head_dim) ? pass_made_panel(p, m, out) : NULL;
     if (p->split)
-        attend_split(p, m, index);
+        attend_split(p, m, index, made);
     else
-        attend_tiles(p, m, index);
+        attend_tiles(p, m, index, made);
     member_barrier(m);
 
-    const struct matrix *out = &layer->o;
-    panels = pass_panels(p, m, ws->attended, (size_t)c->heads * c->head_dim, NULL, p->rows, NULL, &out, 1);
+    panels = made ? pass_made_panels(p, m) : pass_panels(p, m, ws->attended, (size_t)c->heads * c->head_dim, NULL, p->rows, NULL, &out, 1);
     pass_products(p, m, panels, &(struct product){out, ws->x, c->hidden, true}, 1);
     member_barrier(m);
 }

@@ -24,6 +24,7 @@ struct head_unit {
     const struct layer_weights *layer;
     uint32_t index, run, key_head;
     size_t ld; /* of own->head: queries, keys, then the values of one value head */
+    struct panel *made; /* of out_proj: a value head fills in its columns; NULL: they are no whole steps */
 };
 
 /* Convolves channels [c0, c0+n) of a run's rows, to column `to` of own->head. */
@@ -43,7 +44,7 @@ static void convolve(const struct head_unit *u, uint32_t c0, uint32_t n, uint32_
                              ws->pad_conv, channels, taps, c0, c0 + n, run->pad);
 }
 
-/* One value head: its gates, the delta rule, the gated norm. */
+/* One value head: its gates, the delta rule, the gated norm, its part of the panel. */
 static void value_head(const struct head_unit *u, uint32_t head)
 {
     const struct pass *p = u->p;
@@ -70,10 +71,11 @@ static void value_head(const struct head_unit *u, uint32_t head)
                                own->decay + run->n, own->beta + run->n, 1, out + run->n * width + column, width,
                                run->pad);
     }
-    for (uint32_t i = 0; i < rows; i++)
-        p->kernels->norm_gate(out + i * width, out + i * width, u->layer->lin_norm,
-                              ws->z + (row + i) * width + (size_t)head * c->lin_value_dim, c->lin_value_dim,
-                              c->rms_eps);
+    p->kernels->norm_gate(out, width, u->layer->lin_norm, ws->z + row * width + (size_t)head * c->lin_value_dim, width,
+                          c->lin_value_dim, c->rms_eps, rows);
+    if (u->made)
+        p->kernels->panel_fill(u->made, ws->delta + (size_t)head * c->lin_value_dim, width, row, row + rows,
+                               head * c->lin_value_dim, (head + 1) * c->lin_value_dim);
 }
 
 static void key_head_unit(const struct head_unit *u)
@@ -86,11 +88,8 @@ static void key_head_unit(const struct head_unit *u)
 
     convolve(u, u->key_head * key_dim, key_dim, 0);
     convolve(u, k0 + u->key_head * key_dim, key_dim, key_dim);
-    for (uint32_t i = 0; i < rows; i++) {
-        float *q = u->own->head + i * u->ld, *k = q + key_dim;
-        kernels->l2_norm(q, q, key_dim, 1e-6f, scale);
-        kernels->l2_norm(k, k, key_dim, 1e-6f, 1.0f);
-    }
+    kernels->l2_norm(u->own->head, u->ld, key_dim, 1e-6f, scale, rows);
+    kernels->l2_norm(u->own->head + key_dim, u->ld, key_dim, 1e-6f, 1.0f, rows);
     for (uint32_t j = 0; j < served; j++) {
         uint32_t head = served_head(c, u->key_head, j);
         convolve(u, v0 + head * c->lin_value_dim, c->lin_value_dim, 2 * key_dim);
@@ -114,9 +113,11 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     pass_products(p, m, panels, project, 4);
     member_barrier(m);
 
+    const struct matrix *out = &layer->lin_out;
+    struct panel *made = pass_fills(c->lin_value_dim) ? pass_made_panel(p, m, out) : NULL;
     uint32_t begin, end;
     while (member_claim(m, p->n_runs * c->lin_key_heads, 1, &begin, &end)) {
-        struct head_unit u = {.p = p, .own = &ws->members[m->index], .layer = layer, .index = index};
+        struct head_unit u = {.p = p, .own = &ws->members[m->index], .layer = layer, .index = index, .made = made};
         u.run = begin / c->lin_key_heads;
         u.key_head = begin % c->lin_key_heads;
         u.ld = 2 * c->lin_key_dim + c->lin_value_dim;
@@ -124,8 +125,7 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     }
     member_barrier(m);
 
-    const struct matrix *out = &layer->lin_out;
-    panels = pass_panels(p, m, ws->delta, width, NULL, p->rows, NULL, &out, 1);
+    panels = made ? pass_made_panels(p, m) : pass_panels(p, m, ws->delta, width, NULL, p->rows, NULL, &out, 1);
     pass_products(p, m, panels, &(struct product){out, ws->x, c->hidden, true}, 1);
     member_barrier(m);
 }

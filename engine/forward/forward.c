@@ -31,33 +31,42 @@ static void embed(struct pass *p, struct member *m)
     member_barrier(m);
 }
 
+/* Rows [r0, r1), of one step of a panel, of the gate and of up, silu(gate) * up, and that into the panel of down: all by
+ * one member, while it is in its cache. */
+static void gate_and_up(struct pass *p, struct member *m, const struct layer_weights *layer, const struct panels *panels,
+                        uint32_t r0, uint32_t r1, struct panel *down)
+{
+    enum { SOME = 8 }; /* tokens whose values stay in L1 */
+    const struct member_scratch *own = &p->ws->members[m->index];
+    /* Products go to column r of their output: there is room before the buffers to start from. */
+    size_t room = p->w->config.intermediate;
+    float *gate = own->gate + room, *up = own->up + room;
+    p->kernels->matmul(&layer->gate, pass_panel(p, panels, &layer->gate), r0, r1, 0, p->rows, gate - r0, PANEL_STEP, false);
+    p->kernels->matmul(&layer->up, pass_panel(p, panels, &layer->up), r0, r1, 0, p->rows, up - r0, PANEL_STEP, false);
+    for (uint32_t t = 0; t < p->rows; t += SOME) {
+        uint32_t end = p->rows - t < SOME ? p->rows : t + SOME;
+        float *some = gate + (size_t)t * PANEL_STEP; /* what the last step lacks of its columns is taken along */
+        p->kernels->silu_mul(some, some, up + (size_t)t * PANEL_STEP, (end - t) * PANEL_STEP);
+        p->kernels->panel_fill(down, gate, PANEL_STEP, t, end, r0, r1);
+    }
+}
+
 /* x += down(silu(gate(n)) * up(n)). Without the last barrier, which pass_member adds. */
 static void feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer)
 {
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
-    const struct matrix *in[] = {&layer->gate, &layer->up};
+    const struct matrix *in[] = {&layer->gate, &layer->up}, *down = &layer->down;
     const struct panels *panels = pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->post_norm, in, 2);
-    const struct panel *gate = pass_panel(p, panels, in[0]), *up = pass_panel(p, panels, in[1]);
+    struct panel *made = pass_made_panel(p, m, down);
 
-    /* The same rows of both, so that their product is taken while they are in the cache. */
-    uint32_t tiles = pass_matrix_tiles(in[0]), begin, end;
-    uint32_t chunk = pass_chunk(m, tiles);
-    while (member_claim(m, tiles, chunk, &begin, &end)) {
-        uint32_t r0 = begin * MATRIX_TILE,
-                 r1 = end * MATRIX_TILE < c->intermediate ? end * MATRIX_TILE : c->intermediate;
-        p->kernels->matmul(in[0], gate, r0, r1, 0, p->rows, ws->gate, c->intermediate, false);
-        p->kernels->matmul(in[1], up, r0, r1, 0, p->rows, ws->up, c->intermediate, false);
-        for (uint32_t t = 0; t < p->rows; t++) {
-            size_t at = (size_t)t * c->intermediate + r0;
-            p->kernels->silu_mul(ws->gate + at, ws->gate + at, ws->up + at, r1 - r0);
-        }
-    }
+    uint32_t steps = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP, begin, end;
+    while (member_share(m, steps, pass_chunk(m, steps), &begin, &end))
+        for (uint32_t i = begin; i < end; i++)
+            gate_and_up(p, m, layer, panels, i * PANEL_STEP,
+                        i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, made);
     member_barrier(m);
-
-    const struct matrix *down = &layer->down;
-    panels = pass_panels(p, m, ws->gate, c->intermediate, NULL, p->rows, NULL, &down, 1);
-    pass_products(p, m, panels, &(struct product){down, ws->x, c->hidden, true}, 1);
+    pass_products(p, m, pass_made_panels(p, m), &(struct product){down, ws->x, c->hidden, true}, 1);
 }
 
 /* Logits of single rows, each to its own place: tile by tile, so that a tile's weights are read once. */
@@ -69,7 +78,7 @@ static void head_rows(struct pass *p, struct member *m)
         pass_panels(p, m, ws->x, p->w->config.hidden, ws->logit_rows, p->n_logit_rows, p->w->final_norm, &head, 1);
     uint32_t tiles = pass_matrix_tiles(head), begin, end;
     uint32_t chunk = pass_chunk(m, tiles);
-    while (member_claim(m, tiles, chunk, &begin, &end)) {
+    while (member_share(m, tiles, chunk, &begin, &end)) {
         for (uint32_t tile = begin; tile < end; tile++) {
             uint32_t r0 = tile * MATRIX_TILE, r1 = r0 + MATRIX_TILE < head->rows ? r0 + MATRIX_TILE : head->rows;
             for (uint32_t i = 0; i < p->n_logit_rows; i++)

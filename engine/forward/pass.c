@@ -33,20 +33,31 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
         wanted[kinds++] = panel;
     }
 
+    enum { MOST_ROWS = 8 };
     uint32_t begin = 0, end = 1;
-    bool more = rows == 1 || member_claim(m, rows, 1, &begin, &end);
+    bool more = rows == 1 || member_share(m, rows, MOST_ROWS, &begin, &end);
     while (more) {
-        const float *row = x + (index ? index[begin] : begin) * ldx;
-        if (multiplier) {
-            p->kernels->rms_norm(own->row, row, multiplier, cols, p->w->config.rms_eps);
-            row = own->row;
+        for (uint32_t i = begin; i < end; i++) {
+            const float *row = x + (index ? index[i] : i) * ldx;
+            if (multiplier) {
+                p->kernels->rms_norm(own->row, row, multiplier, cols, p->w->config.rms_eps);
+                row = own->row;
+            }
+            /* One row at a time, so the row's place does not count: ldx 0. */
+            for (int j = 0; j < kinds; j++) p->kernels->panel_fill(wanted[j], row, 0, i, i + 1, 0, cols);
         }
-        /* One row at a time, so the row's place does not count: ldx 0. */
-        for (int j = 0; j < kinds; j++) p->kernels->panel_fill(wanted[j], row, 0, begin, end);
-        more = rows > 1 && member_claim(m, rows, 1, &begin, &end);
+        more = rows > 1 && member_share(m, rows, MOST_ROWS, &begin, &end);
     }
     if (rows > 1) member_barrier(m);
     return panels;
+}
+
+struct panel *pass_made_panel(struct pass *p, struct member *m, const struct matrix *matrix)
+{
+    struct panel *panel = &p->ws->members[m->index].made.kind[p->kernels->panel_of(matrix->type)];
+    panel->tokens = p->rows;
+    panel->cols = matrix->cols;
+    return panel;
 }
 
 void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products, int n)
@@ -54,7 +65,7 @@ void pass_products(struct pass *p, struct member *m, const struct panels *panels
     uint32_t tiles = 0, begin, end;
     for (int i = 0; i < n; i++) tiles += pass_matrix_tiles(products[i].matrix);
     uint32_t chunk = pass_chunk(m, tiles);
-    while (member_claim(m, tiles, chunk, &begin, &end)) {
+    while (member_share(m, tiles, chunk, &begin, &end)) {
         uint32_t first = 0; /* of the product's tiles */
         for (int i = 0; i < n && first < end; i++) {
             const struct matrix *w = products[i].matrix;

@@ -18,9 +18,11 @@ struct panels {
 struct member_scratch {
     struct panels panels; /* of a single row, filled by each member for itself: cheaper than a barrier */
     struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
+    struct panels made;   /* its view of those that are filled by the producers of the columns (pass_made_panel) */
     float *row;           /* [widest] one normalised row */
     float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
     float *decay, *beta;  /* [tokens] of one head */
+    float *gate, *up;     /* [tokens][PANEL_STEP] of the feed-forward part, with room for `intermediate` floats before */
     float *slab;          /* [key dim][DELTA_SLAB] copy for padded rows */
     /* attention: partial results of TILE_ROWS query rows */
     struct partial {
@@ -55,7 +57,6 @@ struct workspace {
     float *qkv, *z, *a, *b, *delta;       /* DeltaNet */
     float *pad_conv;                      /* [taps-1][channels] copy for padded rows */
     float *q_gate, *k, *v, *q, *attended; /* attention: q: [kv head][row][head of group][head_dim] */
-    float *gate, *up;                                      /* [tokens][intermediate] */
 
     struct tile *tiles;      /* [tokens] */
     struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
@@ -98,6 +99,19 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
 /* Products with the same panels; their rows are shared among members. One phase, no barrier. */
 void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
                    int n);
+
+/* The panel of all rows for a matrix whose columns the members make and fill in themselves, each as soon as it has made
+ * them and while they are in its cache: no phase of its own, no barrier. Its memory is not that of pass_panels. */
+struct panel *pass_made_panel(struct pass *p, struct member *m, const struct matrix *matrix);
+static inline const struct panels *pass_made_panels(const struct pass *p, const struct member *m)
+{
+    return &p->ws->members[m->index].made;
+}
+/* Whether a producer of that many columns can: they are whole steps of a panel. */
+static inline bool pass_fills(uint32_t columns)
+{
+    return columns % PANEL_STEP == 0;
+}
 
 /* The panel of a matrix. */
 static inline const struct panel *pass_panel(const struct pass *p, const struct panels *panels, const struct matrix *m)

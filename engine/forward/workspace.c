@@ -67,16 +67,19 @@ static void carve_members(struct carver *carver, struct workspace *ws, uint32_t 
     const struct weights *w = ws->weights;
     const struct config *c = &w->config;
     uint32_t tile_rows = TILE_TOKENS * (c->heads / c->kv_heads);
-    struct panels shared = {0};
+    struct panels shared = {0}, made = {0};
     carve_panels(carver, w, &shared, ws->max_tokens, widest);
+    carve_panels(carver, w, &made, ws->max_tokens, widest);
     struct member_scratch *members = carve(carver, ws->max_members * sizeof *members);
     for (uint32_t i = 0; i < ws->max_members; i++) {
-        struct member_scratch s = {.shared = shared};
+        struct member_scratch s = {.shared = shared, .made = made};
         carve_panels(carver, w, &s.panels, 1, widest);
         s.row = carve_floats(carver, widest);
         s.head = carve_floats(carver, (size_t)ws->max_tokens * (2 * c->lin_key_dim + c->lin_value_dim));
         s.decay = carve_floats(carver, ws->max_tokens);
         s.beta = carve_floats(carver, ws->max_tokens);
+        s.gate = carve_floats(carver, c->intermediate + (size_t)ws->max_tokens * PANEL_STEP);
+        s.up = carve_floats(carver, c->intermediate + (size_t)ws->max_tokens * PANEL_STEP);
         s.slab = carve_floats(carver, (size_t)c->lin_key_dim * DELTA_SLAB);
         s.block = carve_partial(carver, tile_rows, c->head_dim);
         s.group = carve_partial(carver, tile_rows, c->head_dim);
@@ -113,10 +116,6 @@ static void carve_layer(struct carver *carver, struct workspace *ws)
     ws->partials = carve_partial(carver, SPLIT_TOKENS * c->heads * groups, c->head_dim);
     if (carver->at > most) most = carver->at;
 
-    carver->at = start;
-    ws->gate = carve_floats(carver, tokens * c->intermediate);
-    ws->up = carve_floats(carver, tokens * c->intermediate);
-    if (carver->at > most) most = carver->at;
     carver->at = most;
 }
 

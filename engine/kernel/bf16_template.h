@@ -9,14 +9,15 @@ static ALWAYS_INLINE size_t bf16_stride(uint32_t cols)
     return ((size_t)cols + 31) / 32 * 32;
 }
 
-static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
+static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
+                      uint32_t c1)
 {
-    size_t stride = bf16_stride(p->cols);
+    size_t stride = bf16_stride(p->cols), end = (c1 == p->cols ? stride : c1) - c0; /* what fills up the last is zero */
     for (uint32_t t = t0; t < t1; t++) {
-        uint16_t *out = (uint16_t *)p->data + t * stride;
+        uint16_t *out = (uint16_t *)p->data + t * stride + c0;
         const float *in = x + t * ldx;
-        for (uint32_t c = 0; c < stride; c += 16) {
-            vf y = c < p->cols ? vf_load_n(in + c, p->cols - c) : vf_set(0);
+        for (uint32_t c = 0; c < end; c += 16) {
+            vf y = c < c1 - c0 ? vf_load_n(in + c, c1 - c0 - c) : vf_set(0);
             _mm256_storeu_si256((__m256i *)(out + c), (__m256i)_mm512_cvtneps_pbh(y));
         }
     }

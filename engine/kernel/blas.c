@@ -33,10 +33,11 @@ static size_t blas_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t c
     return ((size_t)tokens * cols * sizeof(float) + 63) / 64 * 64;
 }
 
-static void blas_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
+static void blas_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
+                            uint32_t c1)
 {
     float *rows = p->data;
-    for (uint32_t t = t0; t < t1; t++) memcpy(rows + (size_t)t * p->cols, x + t * ldx, p->cols * sizeof *rows);
+    for (uint32_t t = t0; t < t1; t++) memcpy(rows + (size_t)t * p->cols + c0, x + t * ldx, (c1 - c0) * sizeof *rows);
 }
 
 static size_t blas_packed_bytes(enum type type, uint32_t rows, uint32_t cols)

@@ -94,19 +94,36 @@ static void set_rms_norm(float *out, const float *x, const float *multiplier, ui
                 vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left)), left));
 }
 
-static void set_l2_norm(float *out, const float *x, uint32_t n, float eps, float factor)
+/* Rows that one member made and another reads lie far apart, one a token: too short for the CPU to see the stream. Asks for
+ * the row that is used ROWS_AHEAD tokens later. */
+enum { ROWS_AHEAD = 6 };
+
+static ALWAYS_INLINE void fetch_row(const float *rows, size_t ld, uint32_t n, uint32_t t, uint32_t tokens)
 {
-    vf scale = vf_set(factor / sqrtf(sum_of_products(x, x, n) + eps));
-    EACH_VECTOR(i, left, n, vf_store_n(out + i, vf_mul(vf_load_n(x + i, left), scale), left));
+    if (t + ROWS_AHEAD >= tokens) return;
+    for (uint32_t i = 0; i < n; i += 64 / sizeof *rows) prefetch(rows + (t + ROWS_AHEAD) * ld + i, true);
 }
 
-static void set_norm_gate(float *out, const float *x, const float *multiplier, const float *z, uint32_t n, float eps)
+static void set_l2_norm(float *x, size_t ld, uint32_t n, float eps, float factor, uint32_t tokens)
 {
-    vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
-    EACH_VECTOR(i, left, n, {
-        vf y = vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left));
-        vf_store_n(out + i, vf_mul(y, vf_silu(vf_load_n(z + i, left))), left);
-    });
+    for (uint32_t t = 0; t < tokens; t++, x += ld) {
+        vf scale = vf_set(factor / sqrtf(sum_of_products(x, x, n) + eps));
+        EACH_VECTOR(i, left, n, vf_store_n(x + i, vf_mul(vf_load_n(x + i, left), scale), left));
+    }
+}
+
+static void set_norm_gate(float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps,
+                          uint32_t tokens)
+{
+    for (uint32_t t = 0; t < tokens; t++, x += ld) {
+        const float *gate = z + t * ldz;
+        vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
+        fetch_row(z, ldz, n, t, tokens);
+        EACH_VECTOR(i, left, n, {
+            vf y = vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left));
+            vf_store_n(x + i, vf_mul(y, vf_silu(vf_load_n(gate + i, left))), left);
+        });
+    }
 }
 
 static void set_silu_mul(float *out, const float *gate, const float *up, uint32_t n)
@@ -158,7 +175,8 @@ static ALWAYS_INLINE const float *conv_input(const float *in, size_t ldi, const 
 static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,
                           uint32_t channels, uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens)
 {
-    for (uint32_t t = 0; t < tokens; t++)
+    for (uint32_t t = 0; t < tokens; t++) {
+        fetch_row(in + c0, ldi, c1 - c0, t, tokens);
         for (uint32_t c = c0; c < c1;) {
             vf sum[4]; /* that many vectors a turn, to hide the latency of their chains */
             uint32_t n = c1 - c;
@@ -181,6 +199,7 @@ static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, c
             vf_store_n(out + t * ldo + c - c0, vf_silu(sum[0]), n);
             c += LANES;
         }
+    }
     /* Row i of the state becomes input tokens - (taps - 1) + i; rows are read before they are written. */
     for (uint32_t i = 0; i + 1 < taps; i++) {
         const float *x = conv_input(in, ldi, state, channels, taps, tokens + i + 1);

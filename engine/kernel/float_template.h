@@ -157,13 +157,14 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
 }
 
 /* Fills a panel of floats, rounded to bfloat16 where the weights' arithmetic asks for it. */
-static void float_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, bool round_bf16)
+static void float_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
+                       uint32_t c1, bool round_bf16)
 {
     size_t stride = float_stride(p->cols);
     for (uint32_t t = t0; t < t1; t++) {
-        float *out = (float *)p->data + t * stride;
-        memcpy(out, x + t * ldx, p->cols * sizeof *out);
+        float *out = (float *)p->data + t * stride + c0;
+        memcpy(out, x + t * ldx, (c1 - c0) * sizeof *out);
         if (round_bf16)
-            for (uint32_t c = 0; c < p->cols; c++) out[c] = bf16_widen(bf16_narrow(out[c]));
+            for (uint32_t c = 0; c < c1 - c0; c++) out[c] = bf16_widen(bf16_narrow(out[c]));
     }
 }

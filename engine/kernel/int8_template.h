@@ -11,7 +11,7 @@
  *     total = fma(part, d, total)
  */
 
-enum { ACT_COLS = 128 };
+enum { ACT_COLS = PANEL_STEP };
 
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last
  * are zero. */
@@ -46,20 +46,23 @@ static ALWAYS_INLINE void act_sum(struct act *a)
     memset(a->unused, 0, sizeof a->unused);
 }
 
-static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
+static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1)
 {
-    struct act *first = p->data;
-    uint32_t chunks = (p->cols + ACT_COLS - 1) / ACT_COLS;
-    for (uint32_t t = t0; t < t1; t++) {
-        for (uint32_t i = 0; i < chunks; i++) {
-            uint32_t c = i * ACT_COLS, n = p->cols - c < ACT_COLS ? p->cols - c : ACT_COLS;
-            struct act *a = first + (size_t)i * p->tokens + t;
-            /* Whole ones, the most, are unrolled. */
-            if (n == ACT_COLS) act_quantise(a, x + t * ldx + c, ACT_COLS);
-            else act_quantise(a, x + t * ldx + c, n);
-        }
+    struct act *first = (struct act *)p->data + (size_t)(c0 / ACT_COLS) * p->tokens;
+    uint32_t chunks = (c1 - c0 + ACT_COLS - 1) / ACT_COLS, some = chunks < 4 ? 4 : 1; /* tokens at a time */
+    for (uint32_t from = t0; from < t1; from += some) {
+        uint32_t to = t1 - from < some ? t1 : from + some;
+        for (uint32_t t = from; t < to; t++)
+            for (uint32_t i = 0; i < chunks; i++) {
+                uint32_t c = i * ACT_COLS, n = c1 - c0 - c < ACT_COLS ? c1 - c0 - c : ACT_COLS;
+                struct act *a = first + (size_t)i * p->tokens + t;
+                /* Whole ones, the most, are unrolled. */
+                if (n == ACT_COLS) act_quantise(a, x + t * ldx + c, ACT_COLS);
+                else act_quantise(a, x + t * ldx + c, n);
+            }
         /* Later, when the bytes have left the way to the cache: a wide load right after narrow stores waits for them. */
-        for (uint32_t i = 0; i < chunks; i++) act_sum(first + (size_t)i * p->tokens + t);
+        for (uint32_t t = from; t < to; t++)
+            for (uint32_t i = 0; i < chunks; i++) act_sum(first + (size_t)i * p->tokens + t);
     }
 }
 

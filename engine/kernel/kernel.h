@@ -42,6 +42,9 @@ void matrix_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n);
  * made once and read by all workers. Memory is the caller's. */
 enum panel_kind { PANEL_F32, PANEL_BF16, PANEL_INT8, PANEL_KINDS };
 
+/* Columns of a panel that are filled together, for every kind. */
+enum { PANEL_STEP = 128 };
+
 struct panel {
     enum panel_kind kind;
     uint32_t tokens, cols;
@@ -79,8 +82,9 @@ struct kernels {
     void (*pack)(struct matrix *m, const void *raw, uint32_t row0, uint32_t n);
     /* The weights of one row, widened (embedding look-up). */
     void (*unpack_row)(const struct matrix *m, uint32_t row, float *out);
-    /* Fills tokens [t0, t1) of the panel from x[token][cols], ldx floats apart (x points at token 0). */
-    void (*panel_fill)(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1);
+    /* Fills columns [c0, c1) of tokens [t0, t1) of the panel from x, tokens ldx floats apart (x points at token 0, column
+     * c0). c0 is a multiple of PANEL_STEP, c1 too or the end: callers may share a panel by columns. */
+    void (*panel_fill)(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1);
     /* out[t][r] (=, or += with add) sum over c of W[r][c] x[t][c], for r in [r0, r1), t in [t0, t1); out points at
      * token 0, row 0, tokens ldo floats apart. r0 is a multiple of MATRIX_TILE, r1 too or the end. */
     void (*matmul)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
@@ -88,9 +92,11 @@ struct kernels {
 
     /* Elementwise, one implementation of exp, tails included. n is any length. */
     void (*rms_norm)(float *out, const float *x, const float *multiplier, uint32_t n, float eps);
-    void (*l2_norm)(float *out, const float *x, uint32_t n, float eps, float scale); /* x / sqrt(sum x^2 + eps) * scale */
-    void (*norm_gate)(float *out, const float *x, const float *multiplier, const float *z, uint32_t n, float eps);
-                                                                    /* rms_norm(x) * multiplier * silu(z) */
+    /* Rows of n elements, one a token, ld or ldz floats apart, in place:
+     * x / sqrt(sum x^2 + eps) * scale; rms_norm(x) * multiplier * silu(z). */
+    void (*l2_norm)(float *x, size_t ld, uint32_t n, float eps, float scale, uint32_t tokens);
+    void (*norm_gate)(float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps,
+                      uint32_t tokens);
     void (*silu_mul)(float *out, const float *gate, const float *up, uint32_t n);        /* silu(gate) * up */
     void (*sigmoid_mul)(float *out, const float *x, const float *gate, uint32_t n);      /* x * sigmoid(gate) */
     /* Half rotation of the first `dims` elements: pairs (i, i + dims/2) with cos[i], sin[i]. In place. */

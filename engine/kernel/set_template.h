@@ -72,13 +72,13 @@ static size_t set_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t co
     return float_stride(cols) * sizeof(float) * tokens;
 }
 
-static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1)
+static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1)
 {
-    if (p->kind == PANEL_INT8) int8_fill(p, x, ldx, t0, t1);
+    if (p->kind == PANEL_INT8) int8_fill(p, x, ldx, t0, t1, c0, c1);
 #ifdef PANELS_OF_BF16
-    else if (p->kind == PANEL_BF16) bf16_fill(p, x, ldx, t0, t1);
+    else if (p->kind == PANEL_BF16) bf16_fill(p, x, ldx, t0, t1, c0, c1);
 #endif
-    else float_fill(p, x, ldx, t0, t1, p->kind == PANEL_BF16);
+    else float_fill(p, x, ldx, t0, t1, c0, c1, p->kind == PANEL_BF16);
 }
 
 static size_t set_packed_bytes(enum type type, uint32_t rows, uint32_t cols)

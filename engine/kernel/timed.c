@@ -59,15 +59,17 @@ TIMED(m == lm_head ? TIMED_HEAD : TIMED_PRODUCTS, matmul,
       (const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1, float *out,
        size_t ldo, bool more),
       (m, p, r0, r1, t0, t1, out, ldo, more))
-TIMED(TIMED_QUANTISING, panel_fill, (struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1),
-      (p, x, ldx, t0, t1))
+TIMED(TIMED_QUANTISING, panel_fill,
+      (struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1),
+      (p, x, ldx, t0, t1, c0, c1))
 TIMED(TIMED_EMBEDDING, unpack_row, (const struct matrix *m, uint32_t row, float *out), (m, row, out))
 TIMED(TIMED_NORMS, rms_norm, (float *out, const float *x, const float *multiplier, uint32_t n, float eps),
       (out, x, multiplier, n, eps))
-TIMED(TIMED_NORMS, l2_norm, (float *out, const float *x, uint32_t n, float eps, float scale), (out, x, n, eps, scale))
+TIMED(TIMED_NORMS, l2_norm, (float *x, size_t ld, uint32_t n, float eps, float scale, uint32_t tokens),
+      (x, ld, n, eps, scale, tokens))
 TIMED(TIMED_NORMS, norm_gate,
-      (float *out, const float *x, const float *multiplier, const float *z, uint32_t n, float eps),
-      (out, x, multiplier, z, n, eps))
+      (float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps, uint32_t tokens),
+      (x, ld, multiplier, z, ldz, n, eps, tokens))
 TIMED(TIMED_NORMS, sigmoid_mul, (float *out, const float *x, const float *gate, uint32_t n), (out, x, gate, n))
 TIMED(TIMED_NORMS, rope, (float *x, const float *cosine, const float *sine, uint32_t dims), (x, cosine, sine, dims))
 TIMED(TIMED_NORMS, delta_gates,

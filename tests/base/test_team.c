@@ -27,7 +27,8 @@ static void count_phases(void *ctx, struct member *m)
     t->seen[m->index]++;
     for (int p = 0; p < t->phases; p++) {
         uint32_t begin, end;
-        while (member_claim(m, t->items, t->chunk, &begin, &end)) {
+        while (p % 3 == 2 ? member_share(m, t->items, t->chunk, &begin, &end)
+                          : member_claim(m, t->items, t->chunk, &begin, &end)) {
             if (begin >= end || end > t->items || end - begin > t->chunk) t->wrong = true;
             for (uint32_t i = begin; i < end; i++) {
                 /* reads what another member wrote in the phase before */

@@ -49,9 +49,11 @@ TEST(activations_and_norms_are_right_at_every_length)
                 out[n] = 42;
                 k->rms_norm(out, x, y, n, 1e-6f);
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE((double)x[i] * rms * (double)y[i], out[i]);
-                k->l2_norm(out, x, n, 1e-6f, 0.25f);
+                memcpy(out, x, n * sizeof *x);
+                k->l2_norm(out, n, n, 1e-6f, 0.25f, 1);
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE((double)x[i] / sqrt(squares + 1e-6) * 0.25, out[i]);
-                k->norm_gate(out, x, y, z, n, 1e-6f);
+                memcpy(out, x, n * sizeof *x);
+                k->norm_gate(out, n, y, z, n, n, 1e-6f, 1);
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE((double)x[i] * rms * (double)y[i] * silu((double)z[i]), out[i]);
                 k->silu_mul(out, z, y, n);
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE(silu((double)z[i]) * (double)y[i], out[i]);
@@ -60,6 +62,26 @@ TEST(activations_and_norms_are_right_at_every_length)
                 CHECK(out[n] == 42);
                 sample_free(x, shift), sample_free(y, shift), sample_free(z, 2), sample_free(out, shift);
             }
+}
+
+TEST(norms_of_rows_are_those_of_each)
+{
+    enum { TOKENS = 17, LD = 141, LDZ = 150 };
+    static float x[TOKENS][LD], z[TOKENS][LDZ], some[TOKENS][LD], each[TOKENS][LD], multiplier[LD];
+    for (int s = 0; s < set_count; s++)
+        for (int gate = 0; gate < 2; gate++) {
+            const struct kernels *k = sets[s];
+            uint32_t n = gate ? 140 : 128;
+            sample_floats(*x, TOKENS * LD), sample_floats(*z, TOKENS * LDZ), sample_floats(multiplier, LD);
+            memcpy(some, x, sizeof x), memcpy(each, x, sizeof x);
+            if (gate) k->norm_gate(*some, LD, multiplier, *z, LDZ, n, 1e-6f, TOKENS);
+            else k->l2_norm(*some, LD, n, 1e-6f, 0.5f, TOKENS);
+            for (int t = 0; t < TOKENS; t++)
+                if (gate) k->norm_gate(each[t], LD, multiplier, z[t], LDZ, n, 1e-6f, 1);
+                else k->l2_norm(each[t], LD, n, 1e-6f, 0.5f, 1);
+            CHECK(!memcmp(some, each, sizeof some)); /* what lies between the rows, too */
+            for (int t = 0; t < TOKENS; t++) CHECK(!memcmp(some[t] + n, x[t] + n, sizeof x[t] - n * sizeof *x[t]));
+        }
 }
 
 TEST(extreme_inputs_stay_finite)
@@ -176,7 +198,7 @@ TEST(the_delta_rule_is_right_and_splits)
             memset(out, 0, sizeof out), memset(again, 0, sizeof again);
             for (int t = 0; t < TOKENS; t++) {
                 gate[t][0] = 1 / (1 + expf(sample_normal())), gate[t][1] = 1 / (1 + expf(sample_normal()));
-                k->l2_norm(q[t], q[t], dim, 1e-6f, 1), k->l2_norm(key[t], key[t], dim, 1e-6f, 1);
+                k->l2_norm(q[t], MOST, dim, 1e-6f, 1, 1), k->l2_norm(key[t], MOST, dim, 1e-6f, 1, 1);
             }
             for (uint32_t i = 0; i < dim * width; i++) model[i] = (double)state[i], other[i] = state[i];
             k->delta_slab(state, dim, width, *q, *key, MOST, *v, LD, &gate[0][0], &gate[0][1], 2, *out, LD, TOKENS);
@@ -295,7 +317,8 @@ TEST(blocks_merge)
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
-        T(activations_and_norms_are_right_at_every_length), T(extreme_inputs_stay_finite), T(delta_gates_are_right),
+        T(activations_and_norms_are_right_at_every_length), T(norms_of_rows_are_those_of_each),
+        T(extreme_inputs_stay_finite), T(delta_gates_are_right),
         T(rotation_is_right), T(convolution_is_right_and_splits), T(the_delta_rule_is_right_and_splits),
         T(attention_is_right_and_rows_stand_alone), T(blocks_merge)};
     set_count = kernels_variants(sets, 8);

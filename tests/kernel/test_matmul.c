@@ -28,7 +28,7 @@ static struct panel fill(const struct kernels *k, enum type type, const float *x
     size_t bytes = (k->panel_bytes(p.kind, tokens, cols) + 63) / 64 * 64;
     if (posix_memalign(&p.data, 64, bytes)) abort();
     memset(p.data, 0xee, bytes);
-    k->panel_fill(&p, x, ldx, 0, tokens);
+    k->panel_fill(&p, x, ldx, 0, tokens, 0, cols);
     return p;
 }
 
@@ -222,12 +222,39 @@ TEST(sets_are_found_by_name)
     CHECK_INT(TDM_E_FORMAT, matrix_new(&m, k, TYPE_F32, 0xffffffff, 0xffffffff, &err));
 }
 
+TEST(panels_may_be_filled_by_parts)
+{
+    enum { TOKENS = 11 };
+    static const enum type types[] = {TYPE_F32, TYPE_BF16, TYPE_Q8_0};
+    static const uint32_t widths[] = {PANEL_STEP, 3 * PANEL_STEP, 5 * PANEL_STEP + 32};
+    for (int s = 0; s < set_count; s++)
+        for (int i = 0; i < 9; i++) {
+            const struct kernels *k = sets[s];
+            uint32_t cols = widths[i % 3], ldx = cols + 3;
+            enum type type = types[i / 3];
+            float *x = malloc(sizeof *x * TOKENS * ldx);
+            sample_floats(x, TOKENS * ldx);
+            struct panel whole = fill(k, type, x, ldx, TOKENS, cols), parts = fill(k, type, x, ldx, TOKENS, cols);
+            size_t bytes = k->panel_bytes(whole.kind, TOKENS, cols);
+            memset(parts.data, 0xee, bytes);
+            static const uint32_t cuts[] = {0, 1, 6, TOKENS};
+            for (uint32_t c = 0; c < cols; c += 2 * PANEL_STEP)
+                for (int t = 0; t < 3; t++)
+                    k->panel_fill(&parts, x + c, ldx, cuts[t], cuts[t + 1], c,
+                                  c + 2 * PANEL_STEP < cols ? c + 2 * PANEL_STEP : cols);
+            if (memcmp(whole.data, parts.data, bytes)) CHECK_FAIL("%s, %s, %u columns", k->name, type_info(type)->name, cols);
+            free(whole.data);
+            free(parts.data);
+            free(x);
+        }
+}
+
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
         T(the_matrix_unit_makes_the_bits_of_the_vectors),
-        T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name)};
+        T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
     set_count = kernels_variants(sets, 8);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }
