@@ -63,6 +63,7 @@ typedef struct {
     int64_t enter_ns;        /* the running turn's clock */
     int64_t cut_ns;          /* the send-now key of the turn that follows; 0: it follows by itself */
     bool waits_for_glyph;
+    bool just_sent;          /* with nothing left to read, and not drawn since */
     int after_enter;         /* tokens of the running or last turn that are read after Enter */
 } tui_turns;
 

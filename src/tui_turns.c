@@ -214,6 +214,7 @@ void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind)
     tui_turns_sync(t);
     bool reads = t->status.phase == TDM_READING && t->status.reading_total > t->status.reading_done;
     t->turns.after_enter = reads ? (int)(t->status.reading_total - t->status.reading_done) : 0;
+    t->turns.just_sent = !reads;
 }
 
 static void on_reply(tui *t, const tdm_event *e)
