@@ -337,6 +337,7 @@ int bench_main(options *o)
     for (int s = 0; s < SUITES; s++)
         b.in_full |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
     bool reads = options_given(o, OPTION_FROM);
+    if (options_given(o, OPTION_FILL) && !reads) return mains_usage(o, "--fill: expected --from with what was measured");
     if (!reads) bench_host_start(&b.host);
     tdm_status status = bench_report_open(&b, &err);
     if (!status) status = reads ? bench_from_files(&b, &err) : measure(&b, chosen, budget, &err);
@@ -348,6 +349,8 @@ int bench_main(options *o)
     }
     for (int t = 0; t < b.n_tables; t++) bench_table_free(b.tables[t]);
     for (int t = 0; t < b.n_timelines; t++) free(b.timelines[t]);
+    for (int i = 0; i < b.n_ran_on; i++) json_object_put(b.ran_on[i]);
+    free(b.ran_on);
     if (status) return load_failed(&err);
     return b.failed;
 }

@@ -28,6 +28,8 @@ typedef struct bench {
     FILE *json;     /* --json; NULL: none */
     bench_table *tables[BENCH_TABLES];
     int n_tables, n_printed, suite_tables; /* the last: before the suite that runs */
+    struct json_object **ran_on; /* --from: what the suites read ran on, see bench_report.h */
+    int n_ran_on;
     char *timelines[8]; /* SVG texts of conversations, see bench_svg.h */
     char timeline_names[8][96];
     int n_timelines;

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "src/bench_fill.h"
 #include "src/bench_report.h"
 #include "src/files.h"
 #include "src/jsonio.h"
 
-enum { LARGEST = 64 << 20, MOST_ROWS = 4096, MOST_VALUES = 1 << 20 };
+enum { LARGEST = 64 << 20, MOST_VALUES = 1 << 20 };
 
 /* A place in a file, for messages. */
 struct place {
@@ -105,7 +106,7 @@ static tdm_status take_row(bench *b, json_object *o, const struct place *at, tdm
     while (measure < t->n_measures && strcmp(t->measure[measure].name, name)) measure++;
     if (measure == t->n_measures) return bad(at, "a measure of the table", err);
     int r = bench_table_row(t, "%s", row);
-    if (r < 0 || t->n_rows > MOST_ROWS) return bad(at, "fewer rows", err);
+    if (r < 0 || t->n_rows > BENCH_ROWS) return bad(at, "fewer rows", err);
     if (!values || json_object_array_length(values) > MOST_VALUES) return bad(at, "a list of values", err);
     for (size_t i = 0; i < json_object_array_length(values); i++) {
         json_object *value = json_object_array_get_idx(values, i);
@@ -115,6 +116,16 @@ static tdm_status take_row(bench *b, json_object *o, const struct place *at, tdm
         if (!isfinite(number)) return bad(at, "finite numbers", err);
         bench_table_add(t, r, measure, number);
     }
+    return TDM_OK;
+}
+
+static tdm_status take_machine(bench *b, json_object *o, const struct place *at, tdm_error *err)
+{
+    struct json_object **larger = realloc(b->ran_on, sizeof *larger * ((size_t)b->n_ran_on + 1));
+    if (!larger) return bad(at, "fewer suites", err);
+    b->ran_on = larger;
+    b->ran_on[b->n_ran_on++] = json_object_get(o);
+    if (!options_given(b->o, OPTION_FILL)) bench_report_machine(b, o);
     return TDM_OK;
 }
 
@@ -128,7 +139,7 @@ static tdm_status take_line(bench *b, const char *line, size_t n, const struct p
     else if (!harmless(o))
         status = bad(at, "texts without control characters", err);
     else if (jsonio_member(o, "machine", json_type_object))
-        bench_report_machine(b, o);
+        status = take_machine(b, o, at, err);
     else if (!jsonio_text(o, "part", NULL))
         status = bad(at, "a part", err);
     else if (jsonio_text(o, "measure", NULL))
@@ -165,6 +176,8 @@ tdm_status bench_from_files(bench *b, tdm_error *err)
         status = bench_from_text(b, path, text, n, err);
         free(text);
     }
-    bench_tables_done(b);
-    return status;
+    const char *fill = options_text(b->o, OPTION_FILL);
+    if (!fill) bench_tables_done(b);
+    for (int t = 0; t < b->n_tables && fill; t++) bench_conclude(b->tables[t]);
+    return status || !fill ? status : bench_fill_file(b, fill, err);
 }

@@ -18,10 +18,10 @@ static bool markdown(const bench *b)
     return options_flag(b->o, OPTION_MARKDOWN);
 }
 
-/* Text would stand between the objects. */
+/* Text would stand between the objects; and what is put into a file is not shown. */
 static bool quiet(const bench *b)
 {
-    return b->json == stdout;
+    return b->json == stdout || options_given(b->o, OPTION_FILL);
 }
 
 /* What was asked for, without the options that only say where the results go; malloc'ed. */

@@ -117,7 +117,7 @@ void bench_table_note(bench_table *t, const char *format, ...)
 
 /* ---- Text and Markdown ------------------------------------------------------------------------------------------- */
 
-enum { COLUMNS = BENCH_PARAMETERS + BENCH_MEASURES + 1, CELL = 72 };
+enum { COLUMNS = BENCH_PARAMETERS + BENCH_MEASURES + 1 };
 
 /* Names are shown with blanks. */
 static void spaced(char *name)
@@ -126,19 +126,18 @@ static void spaced(char *name)
         if (*name == '_') *name = ' ';
 }
 
-/* Column c's heading (row -1) or cell: parameters, measures, at last the number of runs. */
-static void cell_text(const bench_table *t, int row, int c, char out[CELL])
+void bench_table_text(const bench_table *t, int row, int c, char out[BENCH_CELL])
 {
     out[0] = 0;
     if (c < t->n_parameters) {
-        snprintf(out, CELL, "%s", row < 0 ? t->parameter[c].name : t->rows[row].parameter[c]);
+        snprintf(out, BENCH_CELL, "%s", row < 0 ? t->parameter[c].name : t->rows[row].parameter[c]);
         if (row < 0) spaced(out);
         return;
     }
     c -= t->n_parameters;
     if (c < t->n_measures) {
         if (row < 0) {
-            snprintf(out, CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "", t->measure[c].unit);
+            snprintf(out, BENCH_CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "", t->measure[c].unit);
             spaced(out);
             return;
         }
@@ -147,31 +146,30 @@ static void cell_text(const bench_table *t, int row, int c, char out[CELL])
         double spread = s.median > 0 ? 0.5 * (s.p95 - s.p5) / s.median : 0;
         bool ratio = !strcmp(t->measure[c].unit, "x");
         if (!s.n)
-            snprintf(out, CELL, "-");
+            snprintf(out, BENCH_CELL, "-");
         else if (ratio && s.n < 3)
-            snprintf(out, CELL, "no ratio (n %d)", s.n);
+            snprintf(out, BENCH_CELL, "no ratio (n %d)", s.n);
         else if (ratio && spread > BENCH_RATIO_LIMIT)
-            snprintf(out, CELL, "no ratio (spread %.0f %%)", 100 * spread);
+            snprintf(out, BENCH_CELL, "no ratio (spread %.0f %%)", 100 * spread);
         else if (s.p5 == s.p95)
-            snprintf(out, CELL, "%s", bench_number(s.median, median));
+            snprintf(out, BENCH_CELL, "%s", bench_number(s.median, median));
         else
-            snprintf(out, CELL, "%s (%s-%s)", bench_number(s.median, median), bench_number(s.p5, low),
+            snprintf(out, BENCH_CELL, "%s (%s-%s)", bench_number(s.median, median), bench_number(s.p5, low),
                      bench_number(s.p95, high));
         return;
     }
     if (row < 0) {
-        snprintf(out, CELL, "n");
+        snprintf(out, BENCH_CELL, "n");
         return;
     }
     int least, most = row_runs(t, row, &least);
     if (least == most)
-        snprintf(out, CELL, "%d", most);
+        snprintf(out, BENCH_CELL, "%d", most);
     else
-        snprintf(out, CELL, "%d-%d", least, most);
+        snprintf(out, BENCH_CELL, "%d-%d", least, most);
 }
 
-/* A column that says nothing in any row is left out. */
-static bool column_used(const bench_table *t, int c)
+bool bench_table_used(const bench_table *t, int c)
 {
     c -= t->n_parameters;
     if (c < 0 || c >= t->n_measures) return true;
@@ -183,17 +181,17 @@ static bool column_used(const bench_table *t, int c)
 void bench_table_print(const bench_table *t, FILE *out)
 {
     int columns = t->n_parameters + t->n_measures + 1, width[COLUMNS] = {0};
-    char cell[CELL];
+    char cell[BENCH_CELL];
     for (int c = 0; c < columns; c++)
         for (int r = -1; r < t->n_rows; r++) {
-            cell_text(t, r, c, cell);
+            bench_table_text(t, r, c, cell);
             if ((int)strlen(cell) > width[c]) width[c] = (int)strlen(cell);
         }
     fprintf(out, "\n%s: %s, %s\n", t->suite, t->title, t->model);
     for (int r = t->n_rows ? -1 : 0; r < t->n_rows; r++) {
         for (int c = 0; c < columns; c++) {
-            if (!column_used(t, c)) continue;
-            cell_text(t, r, c, cell);
+            if (!bench_table_used(t, c)) continue;
+            bench_table_text(t, r, c, cell);
             fprintf(out, c < t->n_parameters ? "  %-*s" : "  %*s", width[c], cell);
         }
         fputc('\n', out);
@@ -204,20 +202,20 @@ void bench_table_print(const bench_table *t, FILE *out)
 void bench_table_markdown(const bench_table *t, FILE *out)
 {
     int columns = t->n_parameters + t->n_measures + 1;
-    char cell[CELL];
+    char cell[BENCH_CELL];
     fprintf(out, "\n### %s: %s, %s\n\n", t->suite, t->title, t->model);
     for (int r = t->n_rows ? -1 : 0; r < t->n_rows; r++) {
         fputc('|', out);
         for (int c = 0; c < columns; c++) {
-            if (!column_used(t, c)) continue;
-            cell_text(t, r, c, cell);
+            if (!bench_table_used(t, c)) continue;
+            bench_table_text(t, r, c, cell);
             fprintf(out, " %s |", cell);
         }
         fputc('\n', out);
         if (r >= 0) continue;
         fputc('|', out);
         for (int c = 0; c < columns; c++)
-            if (column_used(t, c)) fputs(c < t->n_parameters ? "---|" : "---:|", out);
+            if (bench_table_used(t, c)) fputs(c < t->n_parameters ? "---|" : "---:|", out);
         fputc('\n', out);
     }
     if (t->n_notes) fputc('\n', out);

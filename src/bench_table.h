@@ -10,7 +10,7 @@
 
 #include "src/bench_stats.h"
 
-enum { BENCH_PARAMETERS = 5, BENCH_MEASURES = 12, BENCH_NOTES = 32 };
+enum { BENCH_PARAMETERS = 5, BENCH_MEASURES = 12, BENCH_NOTES = 32, BENCH_ROWS = 4096 };
 
 typedef struct {
     char parameter[BENCH_PARAMETERS][48];
@@ -47,6 +47,11 @@ void bench_table_prune(bench_table *t, int least);
 bench_summary bench_table_cell(const bench_table *t, int row, int measure);
 /* A line below the table; one that stands there already is not added again. */
 void bench_table_note(bench_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Column c's heading (row -1) or cell: parameters, measures, at last the number of runs; used: some row has a value. */
+enum { BENCH_CELL = 72 };
+void bench_table_text(const bench_table *t, int row, int c, char out[BENCH_CELL]);
+bool bench_table_used(const bench_table *t, int c);
 
 void bench_table_print(const bench_table *t, FILE *out);    /* aligned text */
 void bench_table_markdown(const bench_table *t, FILE *out); /* GitHub's tables */
