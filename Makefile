@@ -61,7 +61,7 @@ obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures goldens-update install uninstall clean
+.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures tables measured measured-join goldens-update install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -138,7 +138,7 @@ HOMEBREW  := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm xz
 CROSS     := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,libc6-dev $(filter lib%,$(DEBIAN)))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo '  variables: SANITIZER=address|undefined|thread  V=1  WERROR=1  CC=clang  CFLAGS=...  PREFIX=  DESTDIR='
 
 deps: ## install the libraries that are missing (apt-get; elsewhere print their names)
@@ -172,6 +172,8 @@ bench: all ## every measurement (tandem bench)
 
 bench-smoke: all ## the kernels and the built-in model against this machine's ceilings, in less than a minute
 	$(B)/tandem bench kernels model -m builtin --quick --budget 40s
+
+include assets/measured.mk
 
 goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## write the golden screens anew (read the diff)
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen

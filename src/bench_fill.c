@@ -16,7 +16,7 @@ struct wish {
     char suite[24], part[24];
     char models[MODELS][96], columns[LISTED][32], rows[LISTED][96], beside[96], note[32];
     int n_models, n_columns, n_rows;
-    bool notes;
+    bool notes, optional;
 };
 
 struct filling {
@@ -67,6 +67,7 @@ static bool take_word(struct wish *w, int number, const char *word)
     }
     if (number == 1) return (w->n_models = split(word, w->models[0], MODELS, sizeof w->models[0])) > 0;
     if (!strcmp(word, "notes")) return w->notes = true;
+    if (!strcmp(word, "optional")) return w->optional = true;
     if (!strncmp(word, "columns=", key + 1))
         return (w->n_columns = split(value, w->columns[0], LISTED, sizeof w->columns[0])) > 0;
     if (!strncmp(word, "rows=", key + 1)) return (w->n_rows = split(value, w->rows[0], LISTED, sizeof w->rows[0])) > 0;
@@ -262,6 +263,17 @@ static void in_order(const bench_table *t, int order[BENCH_ROWS])
     }
 }
 
+/* Were all tables measured that it is about? */
+static bool measured(const struct filling *f)
+{
+    bool all = true;
+    for (int m = 0; m < f->wish.n_models; m++) {
+        const bench_table *t = find(f, f->wish.models[m]);
+        all &= t && t->n_rows;
+    }
+    return all;
+}
+
 static tdm_status put_table(struct filling *f)
 {
     const struct wish *w = &f->wish;
@@ -331,7 +343,10 @@ tdm_status bench_fill_text(const bench *b, const char *name, const char *text, c
         if (!inside) fwrite(text, 1, length, f.out);
         if (!status && open) {
             status = read_wish(&f, text + sizeof opens - 1, length - (sizeof opens - 1));
-            if (!status) status = f.wish.note[0] ? put_note(&f) : put_table(&f);
+            if (!status && f.wish.optional && !measured(&f))
+                fputs("\n_Not measured._\n\n", f.out);
+            else if (!status)
+                status = f.wish.note[0] ? put_note(&f) : put_table(&f);
             inside = true;
         }
         text += length;

@@ -12,6 +12,7 @@
  *     beside=MODEL    to the right, the row of that model with the same parameters; among numbers, the nearest within a
  *                     factor of three, shown as well
  *     notes           the table's notes below it
+ *     optional        what was not measured is said to be so; without the word it is an error
  *     note=WORD       no table: in bold, the note that begins with this word
  *
  * Below each table stand the commands that measured it, and how fast memory was read meanwhile. */

@@ -1,0 +1,55 @@
+# The measurements behind README's tables, in pieces of at most nine minutes: make build/measured/PIECE.jsonl measures one,
+# `make measured` those that are not there. They want a machine that does nothing else.
+#   measure.PIECE := what `tandem bench` is asked for
+small := -m builtin
+large := -m synthetic:0.8b:q8_0
+
+measure.01-large-turns      := turns $(large) --rows 'pipelines tandem full' --rows 'pipelines single' --runs 15 --budget 9m
+measure.02-large-ttft       := ttft $(large) --rows ' 16 ' --rows ' 133 ' --runs 5 --budget 9m
+measure.03-large-ttft-410   := ttft $(large) --rows ' 410 ' --runs 5 --budget 8m
+measure.04-large-short      := throughput dispatch handover crossover power $(large) --runs 5 --budget 5m
+measure.05-large-pipelines  := turns $(large) --rows 'pipelines tandem history' --rows 'pipelines tandem draft' \
+	--rows 'pipelines tandem off' --rows 'pipelines batch' --rows 'pipelines slots' --runs 3 --budget 7m
+measure.06-large-sequential := turns $(large) --rows 'pipelines sequential' --runs 3 --budget 8m
+measure.07-large-gaps       := turns $(large) --rows gaps --runs 8 --budget 6m
+measure.08-large-both       := interference $(large) --runs 5 --budget 7m
+measure.09-large-glyph      := glyph $(large) --runs 30 --budget 9m
+measure.10-large-typed-100  := turns $(large) --rows 'typed 100 after the reply tandem full' \
+	--rows 'typed 100 while it streams tandem full' --rows 'typed 100 after the reply single' \
+	--rows 'typed 100 while it streams single' --runs 3 --budget 8m
+measure.11-large-typed-40   := turns $(large) --rows 'typed 40 after the reply tandem full' \
+	--rows 'typed 40 while it streams tandem full' --rows 'typed 40 after the reply single' \
+	--rows 'typed 40 while it streams single' --runs 3 --budget 9m
+measure.12-large-typed-more := turns $(large) --rows 'typed 100 after the reply tandem' --runs 3 --budget 8m
+measure.20-limits           := model $(large) -m synthetic:0.8b:bf16 -m synthetic:0.8b:q4_k -m synthetic:0.8b:q6_k $(small) \
+	-p 128 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 7m
+measure.21-large-screen     := screen pass $(large) --runs 5 --budget 7m
+measure.22-kernels          := kernels --budget 4m
+measure.30-small            := throughput dispatch handover crossover power ttft interference screen pass $(small) --budget 8m
+measure.31-small-turns      := turns $(small) --rows pipelines --rows gaps --runs 15 --budget 8m
+measure.32-small-glyph      := glyph $(small) --runs 30 --budget 8m
+measure.33-small-typed      := turns $(small) --rows 'typed 100' --runs 3 --budget 8m
+measure.34-small-typed-40   := turns $(small) --rows 'typed 40 after the reply' --runs 3 --budget 9m
+
+PIECES := $(sort $(patsubst measure.%,$(B)/measured/%.jsonl,$(filter measure.%,$(.VARIABLES))))
+
+$(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem
+	@mkdir -p $(@D)
+	$(B)/tandem bench $(measure.$*) --json $@.part
+	@mv $@.part $@
+
+measured: $(PIECES) ## measure what README shows (two hours; build/measured keeps the pieces), then tables and figures
+	@$(MAKE) --no-print-directory measured-join figures
+
+# The pieces that are there, and of the old file what none of them measured again. A table is known by its suite, part and
+# model, what a suite ran on by suite and model.
+measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then the tables into README
+	awk -F'"' '{ key = $$4 FS ($$6 == "part" ? $$8 FS $$12 : $$8) } \
+	    FILENAME != "assets/measured.jsonl" { again[key] = 1; lines[n++] = $$0; next } \
+	    !(key in again) { print } END { for (i = 0; i < n; i++) print lines[i] }' \
+	    $(wildcard $(B)/measured/*.jsonl) assets/measured.jsonl >$(B)/measured.jsonl
+	mv $(B)/measured.jsonl assets/measured.jsonl
+	@$(MAKE) --no-print-directory tables
+
+tables: $(B)/tandem ## README's tables, from assets/measured.jsonl and assets/published.jsonl
+	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --fill README.md
