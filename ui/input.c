@@ -8,9 +8,11 @@
 
 #include <fcntl.h>
 #include <locale.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include "engine/base/error.h"
 #include "ui/input_private.h"
@@ -365,15 +367,51 @@ void input_push_action(struct input *in, enum key_action action, int count)
         (struct input_action){.action = action, .time_ns = in->now, .count = count, .pasted = still_pasted(in)};
 }
 
+/* How many bytes of data[0..n) are whole characters; the rest may be completed by the next event. */
+static size_t whole_characters(const char *data, size_t n)
+{
+    for (size_t k = 1; k <= 3 && k <= n; k++) {
+        unsigned char c = (unsigned char)data[n - k];
+        if (c < 0x80) break;
+        if (c < 0xc0) continue;
+        size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+        return length > k ? n - k : n;
+    }
+    return n;
+}
+
+/* Keys as bytes, with U+FFFD in place of what is no UTF-8: readline's commands for words may never end on such bytes.
+ * What the event before or after may complete stays, and is seen again when they are joined. Returns the new length. */
+static size_t keep_valid(const struct input *in, const char *data, size_t n, char *out)
+{
+    const struct input_item *before = in->tail;
+    size_t at = 0, i = 0, whole = whole_characters(data, n);
+    bool goes_on = before && before->kind == DECODER_BYTES && before->used < before->length &&
+                   whole_characters(before->data + before->used, before->length - before->used) < before->length - before->used;
+    while (goes_on && i < whole && ((unsigned char)data[i] & 0xc0) == 0x80) out[at++] = data[i++];
+    while (i < whole) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t l = utf8proc_iterate((const utf8proc_uint8_t *)data + i, (utf8proc_ssize_t)(whole - i), &c);
+        memcpy(out + at, l < 1 ? "\357\277\275" : data + i, l < 1 ? 3 : (size_t)l);
+        at += l < 1 ? 3 : (size_t)l;
+        i += l < 1 ? 1 : (size_t)l;
+    }
+    memcpy(out + at, data + whole, n - whole);
+    return at + n - whole;
+}
+
 bool input_feed_event(struct input *in, const struct decoder_event *e)
 {
     if (e->kind == DECODER_MOUSE || e->kind == DECODER_ANSWER) return true;
-    struct input_item *item = malloc(sizeof *item + e->length + 1);
+    bool keys = e->kind == DECODER_BYTES;
+    if (e->length > PTRDIFF_MAX / 4) return false;
+    struct input_item *item = malloc(sizeof *item + (keys ? 3 : 1) * e->length + 1);
     if (!item) return false;
     *item = (struct input_item){.kind = e->kind, .time_ns = e->time_ns, .code = e->code, .mods = e->mods,
                                 .dropped = e->dropped, .length = e->length};
-    if (e->length) memcpy(item->data, e->data, e->length);
-    item->data[e->length] = 0;
+    if (keys) item->length = keep_valid(in, e->data, e->length, item->data);
+    else if (e->length) memcpy(item->data, e->data, e->length);
+    item->data[item->length] = 0;
     if (in->tail) in->tail->next = item;
     else in->head = item;
     in->tail = item;
@@ -387,19 +425,6 @@ static struct input_item *pop_item(struct input *in)
     if (!in->head) in->tail = NULL;
     item->next = NULL;
     return item;
-}
-
-/* How many bytes of data[0..n) are whole characters; the rest may be completed by the next event. */
-static size_t whole_characters(const char *data, size_t n)
-{
-    for (size_t k = 1; k <= 3 && k <= n; k++) {
-        unsigned char c = (unsigned char)data[n - k];
-        if (c < 0x80) break;
-        if (c < 0xc0) continue;
-        size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-        return length > k ? n - k : n;
-    }
-    return n;
 }
 
 static void interrupt(struct input *in)
@@ -433,7 +458,7 @@ static bool work_on_bytes(struct input *in)
     bool quoted = rl_last_func == rl_quoted_insert && !RL_ISSTATE(PENDING);
     unsigned char c = (unsigned char)*data;
 
-    if (quoted) {
+    if (quoted && whole_characters(data, n)) {
         input_feed_raw(in, data, 1);
         if (rl_last_func == rl_quoted_insert) rl_last_func = rl_insert;
         item->used++;
@@ -451,28 +476,28 @@ static bool work_on_bytes(struct input *in)
         while (end < n && data[end] != 3 && data[end] != 4 && data[end] != 26) end++;
         if (end == n && !(end = whole_characters(data, n))) {
             if (!item->next) return false;
-            end = n;
-            if (item->next->kind == DECODER_BYTES) { /* the character goes on there */
-                struct decoder_event joined = {.kind = DECODER_BYTES, .time_ns = item->next->time_ns};
-                char *both = malloc(n + item->next->length);
-                if (both) {
-                    memcpy(both, data, n);
-                    memcpy(both + n, item->next->data, item->next->length);
-                    joined.data = both;
-                    joined.length = n + item->next->length;
-                    struct input_item *rest = item->next->next, *tail = in->tail;
-                    free(item->next);
-                    free(item);
-                    in->head = in->tail = NULL;
-                    input_feed_event(in, &joined);
-                    if (in->head && rest) {
-                        in->head->next = rest;
-                        in->tail = tail;
-                    }
-                    free(both);
-                    return true;
-                }
+            struct input_item *next = item->next;
+            char *both = next->kind == DECODER_BYTES ? malloc(n + next->length) : NULL;
+            if (!both) { /* nothing completes it */
+                free(pop_item(in));
+                return true;
             }
+            /* The character goes on there. */
+            memcpy(both, data, n);
+            memcpy(both + n, next->data, next->length);
+            struct decoder_event joined = {
+                .kind = DECODER_BYTES, .time_ns = next->time_ns, .data = both, .length = n + next->length};
+            struct input_item *rest = next->next, *tail = in->tail;
+            free(next);
+            free(item);
+            in->head = in->tail = NULL;
+            input_feed_event(in, &joined);
+            if (in->head && rest) {
+                in->head->next = rest;
+                in->tail = tail;
+            }
+            free(both);
+            return true;
         }
         input_close_list(in);
         /* A prefix ends a search. readline would push it back behind the search, see close_gaps(). */

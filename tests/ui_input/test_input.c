@@ -26,6 +26,9 @@ TEST(typing_and_sending)
     CHECK_STR("SUBMIT() => |", keys("\r"));
     CHECK_STR("\303\244\346\274\242|", keys("\303\244\346\274\242"));
     CHECK_STR("\346\274\242|", keys("\346" READ "\274" READ "\242"));
+    CHECK_STR("a\357\277\275b|", keys("a\233b")); /* no UTF-8 */
+    CHECK_STR("\357\277\275_\357\277\275|", keys("\350" READ "_\233"));
+    CHECK_STR("\346\274\242|", keys("\026\346\274\242"));
 }
 
 TEST(new_lines)
