@@ -474,5 +474,7 @@ TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room);
 /* ---- The CPU ---------------------------------------------------------------------------------------------------
  * Lines of text for `info --cpu`: what was found and what was chosen. *text is malloc'ed. */
 TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err);
+/* The name of the kernel set that `kernels` (as in tdm_model_options) stands for; it lives as long as the program. */
+TDM_API tdm_status tdm_kernels_name(const char *kernels, const char **name, tdm_error *err);
 
 #endif

@@ -162,7 +162,7 @@ static const struct suite {
     bool in_full; /* full counts when it is asked for by itself and without a budget */
 } suites[] = {
     {"turns", "warm turns, typed: time to the first token, by pipeline and level of speculation", bench_turns,
-     bench_turns_conclude, 5, false, true},
+     bench_turns_conclude, 7, false, true},
     {"throughput", "prefill and decode of short prompts, by pipeline", bench_throughput, NULL, 1, false, false},
     {"dispatch", "prefill by tokens of a forward pass", bench_dispatch, NULL, 0.5, false, false},
     {"handover", "what moving a state costs, by its length", bench_handover, NULL, 0.5, false, false},

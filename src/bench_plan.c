@@ -108,7 +108,7 @@ void bench_plan_take(bench *b, bench_plan *p)
     for (bench_planned *row; (row = next(p, decided)); first = false) {
         double seconds = row_seconds(row, false);
         /* A suite has one row if the whole run has time for it. */
-        row->taken = !b->until_ns || seconds <= room || (first && seconds <= all_room);
+        row->taken = !b->until_ns || seconds <= room || seconds <= 0 || (first && seconds <= all_room);
         if (row->taken) room -= seconds;
         decided[row - p->rows] = true;
     }

@@ -7,7 +7,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
-#include "engine/kernel/kernel.h"
 #include "src/files.h"
 #include "src/jsonio.h"
 
@@ -74,11 +73,11 @@ bool ceilings_read(tdm_ceilings *value, const char *processor, const char *text,
 static char *processor_of(const tdm_machine *m, const char *kernels)
 {
     tdm_unit_info unit[TDM_UNITS];
-    const struct kernels *set;
+    const char *set;
     char *cpu = NULL, *all = NULL;
-    if (kernels_find(&set, kernels, NULL) || tdm_cpu_describe(&cpu, NULL)) return NULL;
+    if (tdm_kernels_name(kernels, &set, NULL) || tdm_cpu_describe(&cpu, NULL)) return NULL;
     for (int u = 0; u < TDM_UNITS; u++) tdm_unit_describe(m, u, &unit[u]);
-    if (asprintf(&all, "%skernels %s, prefill %s, decode %s", cpu, set->name, unit[TDM_PREFILL_UNIT].name,
+    if (asprintf(&all, "%skernels %s, prefill %s, decode %s", cpu, set, unit[TDM_PREFILL_UNIT].name,
                  unit[TDM_DECODE_UNIT].name) < 0)
         all = NULL;
     free(cpu);

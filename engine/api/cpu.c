@@ -1,4 +1,4 @@
-/* tdm_cpu_describe: the processor, the kernel sets it runs, the cores and how they are split. */
+/* tdm_cpu_describe, tdm_kernels_name: the processor, the kernel sets it runs, the cores and how they are split. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +67,14 @@ static void print_cores(FILE *out, const struct topology *t)
         fprintf(out, "decode unit    %s\n", cores_format(&split[1], text, sizeof text));
     }
     free(split);
+}
+
+TDM_API tdm_status tdm_kernels_name(const char *kernels, const char **name, tdm_error *err)
+{
+    const struct kernels *k;
+    tdm_status status = kernels_find(&k, kernels, err);
+    if (!status) *name = k->name;
+    return status;
 }
 
 TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err)
