@@ -297,9 +297,15 @@ void bench_ttft_conclude(bench_table *t)
             again |= r < first;
             if (bench_table_cell(t, r, 0).median < bench_table_cell(t, best, 0).median) best = r;
         }
-        char ms[32];
+        char ms[32], near[200] = "";
         if (again) continue;
-        bench_table_note(t, "%s tokens: first token soonest with %s, %s ms", tokens, t->rows[best].parameter[1],
-                         bench_number(bench_table_cell(t, best, 0).median, ms));
+        bench_summary s = bench_table_cell(t, best, 0);
+        for (int r = 0; r < t->n_rows; r++) {
+            if (r == best || strcmp(t->rows[r].parameter[0], tokens) || bench_table_cell(t, r, 0).p5 > s.p95) continue;
+            snprintf(near + strlen(near), sizeof near - strlen(near), "%s%s", near[0] ? ", " : "; within its spread: ",
+                     t->rows[r].parameter[1]);
+        }
+        bench_table_note(t, "%s tokens: first token soonest with %s, %s ms%s", tokens, t->rows[best].parameter[1],
+                         bench_number(s.median, ms), near);
     }
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 960, LEFT = 300, RIGHT = 200, BAR = 18, STEP = 28, TOP = 64, MOST_SPANS = 8192 };
+enum { WIDTH = 960, LEFT = 300, MOST_LEFT = 480, RIGHT = 200, BAR = 18, STEP = 28, TOP = 64, MOST_SPANS = 8192 };
 
 /* Colours that keep their contrast on white and on near black. */
 static const char style[] =
@@ -66,13 +66,18 @@ static double put_title(FILE *out, const char *title)
     return title[n] ? 78 : 61;
 }
 
-/* "133 prompt tokens, batch", "decode alone, lending on": what the row is about. */
+/* "133 prompt tokens, batch", "1 core", "decode alone, lending on": what the row is about. */
 static void row_label(const bench_table *t, int row, char *out, size_t room)
 {
     out[0] = 0;
     for (int p = 0; p < t->n_parameters; p++) {
-        const char *value = t->rows[row].parameter[p], *name = t->parameter[p].name, *comma = out[0] ? ", " : "";
-        size_t n = strlen(out);
+        char name[sizeof t->parameter[p].name];
+        const char *value = t->rows[row].parameter[p], *comma = out[0] ? ", " : "";
+        size_t n = strlen(out), length = strlen(t->parameter[p].name);
+        bool one = !strcmp(value, "1") && length && t->parameter[p].name[length - 1] == 's';
+        snprintf(name, sizeof name, "%.*s", (int)(length - one), t->parameter[p].name);
+        for (char *u = name; *u; u++)
+            if (*u == '_') *u = ' ';
         if (!strcmp(value, "-")) continue; /* does not apply */
         if (strspn(value, "0123456789") == strlen(value))
             snprintf(out + n, room - n, "%s%s %s", comma, value, name);
@@ -81,8 +86,19 @@ static void row_label(const bench_table *t, int row, char *out, size_t room)
         else
             snprintf(out + n, room - n, "%s%s", comma, value);
     }
-    for (char *u = out; *u; u++)
-        if (*u == '_') *u = ' ';
+}
+
+/* Where the bars begin: right of the longest label, at some 7 units a character. */
+static int bars_left(const bench_table *t)
+{
+    char label[200];
+    size_t most = 0;
+    for (int r = 0; r < t->n_rows; r++) {
+        row_label(t, r, label, sizeof label);
+        most = strlen(label) > most ? strlen(label) : most;
+    }
+    double wide = 26 + 7.1 * (double)most;
+    return wide < LEFT ? LEFT : wide > MOST_LEFT ? MOST_LEFT : (int)wide;
 }
 
 char *bench_svg_table(const bench_table *t)
@@ -110,20 +126,21 @@ char *bench_svg_table(const bench_table *t)
         if (*u == '_') *u = ' ';
     snprintf(line, sizeof line, "%s: %s, %s", t->suite, measure, t->model);
     put_at(out, 16, 24, "t", "start", line);
-    double y = put_title(out, t->title), scale = (WIDTH - LEFT - RIGHT) / span;
-    fprintf(out, "<line class=\"g\" x1=\"%d\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n", LEFT, y, LEFT, y + STEP * shown);
-#define X(value) (LEFT + scale * ((logarithmic ? log10(value) : (value)) - base))
+    int left = bars_left(t);
+    double y = put_title(out, t->title), scale = (WIDTH - left - RIGHT) / span;
+    fprintf(out, "<line class=\"g\" x1=\"%d\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n", left, y, left, y + STEP * shown);
+#define X(value) (left + scale * ((logarithmic ? log10(value) : (value)) - base))
     for (int r = 0; r < t->n_rows; r++) {
         bench_summary s = bench_table_cell(t, r, 0);
         if (!s.n || s.median <= 0) continue;
         char label[200], number[32];
         row_label(t, r, label, sizeof label);
-        put_at(out, LEFT - 10, y + 18, "", "end", label);
-        fprintf(out, "<rect class=\"b\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n", LEFT, y + 5,
-                X(s.median) - LEFT, BAR);
-        double from = s.p5 > 0 ? X(s.p5) : LEFT, to = X(s.p95 > 0 ? s.p95 : s.median);
+        put_at(out, left - 10, y + 18, "", "end", label);
+        fprintf(out, "<rect class=\"b\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n", left, y + 5,
+                X(s.median) - left, BAR);
+        double from = s.p5 > 0 ? X(s.p5) : left, to = X(s.p95 > 0 ? s.p95 : s.median);
         fprintf(out, "<path class=\"w\" d=\"M%.1f %.1fH%.1fM%.1f %.1fv8M%.1f %.1fv8\" fill=\"none\"/>\n",
-                from < LEFT ? LEFT : from, y + 5 + BAR / 2.0, to, from < LEFT ? LEFT : from, y + 1 + BAR / 2.0, to,
+                from < left ? left : from, y + 5 + BAR / 2.0, to, from < left ? left : from, y + 1 + BAR / 2.0, to,
                 y + 1 + BAR / 2.0);
         snprintf(line, sizeof line, "%s %s", bench_number(s.median, number), t->measure[0].unit);
         put_at(out, to + 8, y + 18, "", "start", line);

@@ -311,7 +311,7 @@ void bench_crossover_conclude(bench_table *t)
 {
     for (int r = 0; r < t->n_rows;) {
         const char *cores = t->rows[r].parameter[0];
-        char found[80] = "none";
+        char found[80] = "";
         int faster_before = -1;
         for (; r < t->n_rows && !strcmp(t->rows[r].parameter[0], cores); r++) {
             bench_summary p = bench_table_cell(t, r, 0), d = bench_table_cell(t, r, 1);
@@ -321,7 +321,10 @@ void bench_crossover_conclude(bench_table *t)
                 snprintf(found, sizeof found, "at about %s tokens", t->rows[r].parameter[1]);
             faster_before = faster;
         }
-        bench_table_note(t, "%s cores prefill: crossover %s%s", cores, found,
-                         faster_before < 0 ? " (the units are equally fast within the spread)" : "");
+        bench_table_note(t, "with %s core%s prefilling: crossover %s", cores, strcmp(cores, "1") ? "s" : "",
+                         found[0]             ? found
+                         : faster_before < 0  ? "none; the units are equally fast within the spread"
+                         : faster_before == 1 ? "none; the prefill unit is faster at every length where they differ"
+                                              : "none; the decode unit is faster at every length where they differ");
     }
 }
