@@ -463,8 +463,8 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
     bench_plan_open(plan, t);
     if (!t) return NULL;
     bench_table_note(t, "pause: from the last key to the evaluation of the suffix, where it came before Enter; it is set to "
-                        "auto (twice what the suffix takes, at most 150 ms). A pause between two words can be one too: "
-                        "suffix evaluations counts them all");
+                        "auto (none after a sentence, else twice what the suffix or a key takes, at most 150 ms). A "
+                        "pause between two words can be one too: suffix evaluations counts them all");
     for (int kind = 0; kind < TYPISTS; kind++) {
         const struct typing typing = typist_typing(kind);
         char who[100];

@@ -152,6 +152,7 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     plan.start_ns = clock_ns();
     f->plan = plan;
     atomic_store(&f->cancel, false);
+    atomic_store(&f->hurried, false);
     return true;
 }
 
@@ -166,6 +167,7 @@ void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns)
 {
     const struct follower_plan *plan = &f->plan;
     follower_wanted(f, t);
+    atomic_store(&f->hurried, true);
     bool kept = plan->keep_before || plan->restore || plan->clear;
     bool joins = plan->from + plan->n < t->n && t->n - plan->from <= f->dispatch;
     if (!plan->active || plan->n == 0 || plan->n > SHORT || !kept || !joins) return;
@@ -211,7 +213,8 @@ tdm_status follower_perform(struct follower *f, struct team *team, struct activi
     tdm_status status = forward(team, f->weights, f->workspace, &run, 1, &options, &span->bytes, err);
     span->end_ns = clock_ns();
     span->tokens = status ? 0 : plan->n;
-    if (status == TDM_OK && plan->keep_after) keep(f, plan->kind_after, activity);
+    bool waited_for = plan->logits && atomic_load(&f->hurried);
+    if (status == TDM_OK && plan->keep_after && !waited_for) keep(f, plan->kind_after, activity);
     return status;
 }
 

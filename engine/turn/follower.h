@@ -50,6 +50,7 @@ struct follower {
     bool usable;             /* state holds path[0, length); otherwise it must be restored or cleared first */
     struct follower_plan plan;
     atomic_bool cancel;
+    atomic_bool hurried;     /* somebody waits for the running dispatch: no copy for later comes before its end */
     struct follower_figures figures;
 };
 
@@ -72,7 +73,8 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 
 /* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
 void follower_wanted(struct follower *f, const struct target *t);
-/* Somebody waits for the end of the target from now on. A short dispatch is given up too, where its tokens fit into the
+/* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is handed
+ * over without a checkpoint of it. A short dispatch is given up too, where its tokens fit into the
  * one that follows and cost less there than what is left of it: it reads all weights for itself. */
 void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns);
 

@@ -129,5 +129,38 @@ TEST(enter_gives_a_short_dispatch_up_while_that_pays)
     CHECK(!gives_up(2, 0, 0));   /* is the end itself */
 }
 
+/* The suffix is read during a rest, and kept with its logits; unless Enter comes meanwhile. */
+TEST(no_checkpoint_is_made_while_somebody_waits)
+{
+    for (int entered = 0; entered < 2; entered++) {
+        REQUIRE(open_at(60));
+        struct rig *rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1);
+        struct activity *activity = activity_new();
+        REQUIRE(rig && activity);
+        state_free(follower.state);
+        follower.state = rig_state(rig);
+        rig_eval(rig, follower.state, ids, 60, 32);
+        follower.weights = rig->weights;
+        follower.workspace = rig->workspace;
+        struct target t = target(80, 60, 60);
+        t.draft = 71;
+        t.complete = true;
+        CHECK(follower_plan(&follower, &t, false, false));
+        if (entered) follower_hurry(&follower, &t, follower.plan.start_ns);
+        struct activity_span span = {0};
+        tdm_error err;
+        CHECK_INT(TDM_OK, follower_perform(&follower, rig->team, activity, &span, &err));
+        follower_done(&follower, TDM_OK, 1);
+        CHECK(follower_is_ready(&follower, &t));
+        /* There is the one before the suffix's dispatch, and the one at its end. */
+        CHECK_INT(entered ? 1 : 2, follower.kept.count);
+        follower.workspace = NULL; /* the rig's */
+        follower_free(&follower);
+        activity_free(activity);
+        rig_close(rig);
+    }
+}
+
 TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up),
-          T(the_last_dispatch_begins_with_the_suffix), T(enter_gives_a_short_dispatch_up_while_that_pays))
+          T(the_last_dispatch_begins_with_the_suffix), T(enter_gives_a_short_dispatch_up_while_that_pays),
+          T(no_checkpoint_is_made_while_somebody_waits))
