@@ -200,12 +200,15 @@ static bool runs_dry(const struct tdm_chat *c)
     return s.free_pages < READY_PAGES || s.free_buffers < READY_BUFFERS;
 }
 
+/* One buffer at a time, so that a key does not wait for all of them. */
 static void job_warm(void *ctx, struct team *team, struct activity_span *span)
 {
     struct tdm_chat *c = ctx;
+    struct pool *pool = c->side[TDM_PREFILL_UNIT].pool;
     (void)team;
     (void)span;
-    tdm_status status = pool_warm(c->side[TDM_PREFILL_UNIT].pool, READY_PAGES, READY_BUFFERS, NULL);
+    uint32_t buffers = pool_stats(pool).free_buffers + 1;
+    tdm_status status = pool_warm(pool, READY_PAGES, buffers < READY_BUFFERS ? buffers : READY_BUFFERS, NULL);
     pthread_mutex_lock(&c->lock);
     c->dry = status != TDM_OK;
     pthread_mutex_unlock(&c->lock);
@@ -233,11 +236,12 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
                               .tokens = c->follower.plan.n};
         return UNIT_WORK;
     }
-    if (chat_waits_for_pause(c)) return c->typing.last_ns + pause_ns(c);
+    /* Between two keys as well: the next dispatch of a draft begins with a checkpoint. */
     if (c->phase == CHAT_IDLE && !c->dry && runs_dry(c)) {
         *work = (struct work){.fn = job_warm, .ctx = c, .kind = SPAN_NONE};
         return UNIT_WORK;
     }
+    if (chat_waits_for_pause(c)) return c->typing.last_ns + pause_ns(c);
     pthread_cond_broadcast(&c->settled); /* the pause may have ended without anything to do */
     return UNIT_IDLE;
 }

@@ -119,6 +119,37 @@ TEST(a_change_within_the_draft_costs_what_follows_it)
     talk_close(&talk);
 }
 
+/* Copies go to memory that was touched before, also those that are made while the user types. */
+TEST(memory_lies_ready_between_two_keys)
+{
+    const tdm_model *m = talk_model(NULL);
+    REQUIRE(m);
+    tdm_chat_options o = talk_options(m);
+    o.pause_ms = 60000;
+    REQUIRE(open_talk(0, &o));
+    struct pool *pool = talk.chat->side[TDM_PREFILL_UNIT].pool;
+    char text[200] = "";
+    uint32_t most = 0;
+    for (int i = 0; i < 12; i++) {
+        strcat(text, "one more ");
+        draft(text);
+        struct pool_stats s;
+        for (int still = 0; still < 2000; still++) {
+            s = pool_stats(pool);
+            pthread_mutex_lock(&talk.chat->lock);
+            bool read = follower_read(&talk.chat->follower, &talk.chat->target) == talk.chat->target.n;
+            pthread_mutex_unlock(&talk.chat->lock);
+            if (read && s.free_buffers >= READY_BUFFERS && s.free_pages >= READY_PAGES) break;
+            usleep(1000);
+        }
+        CHECK(s.free_buffers >= READY_BUFFERS && s.free_pages >= READY_PAGES);
+        if (s.buffers > most) most = s.buffers;
+    }
+    CHECK(most > 2 + 2 * READY_BUFFERS); /* checkpoints took some */
+    draft("");
+    talk_close(&talk);
+}
+
 /* The thoughts are shown, and not a part of what is read for the next turn. */
 TEST(a_thinking_reply_is_followed_without_its_thoughts)
 {
@@ -314,6 +345,6 @@ TEST(no_call_of_the_front_end_waits_for_a_unit)
 }
 
 TEST_MAIN(T(any_past_message_is_gone_back_to_for_nothing), T(a_change_within_the_draft_costs_what_follows_it),
-          T(a_thinking_reply_is_followed_without_its_thoughts), T(a_reply_that_is_ended_costs_no_more_than_itself),
+          T(memory_lies_ready_between_two_keys), T(a_thinking_reply_is_followed_without_its_thoughts), T(a_reply_that_is_ended_costs_no_more_than_itself),
           T(what_is_no_longer_wanted_is_cancelled), T(every_pair_of_key_value_types),
           T(no_call_of_the_front_end_waits_for_a_unit))
