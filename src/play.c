@@ -16,6 +16,8 @@
 #include "src/trace.h"
 #include "src/wait.h"
 
+enum { REPLIES = 4 }; /* one runs and one message is queued at the most */
+
 typedef struct {
     const options *o;
     script script;
@@ -31,7 +33,7 @@ typedef struct {
     int begun, ended; /* of their replies */
     int reply_tokens; /* of the running or last reply, as far as told */
     int turn;         /* being typed, from 0 */
-    const char *deed; /* what asked for the running reply: "send", "regenerate", "continue" */
+    const char *deeds[REPLIES]; /* what asked for the reply of this number: "send", "regenerate", "continue"; a ring */
     figures_row ttft, decode, after, handover;
     tdm_error failure;
 } player;
@@ -46,7 +48,7 @@ static void print_reply(player *p, const tdm_event *e)
     if (p->json) {
         json_object *o = json_object_new_object();
         jsonio_add_int(o, "turn", p->ended);
-        jsonio_add_string(o, "do", p->deed);
+        jsonio_add_string(o, "do", p->deeds[(p->ended - 1) % REPLIES]);
         jsonio_add_real(o, "ttft_engine_ms", figures_ttft_ms(s, 0));
         jsonio_add_int(o, "prompt_tokens", s->prompt_tokens);
         jsonio_add_int(o, "evaluated_before_enter", s->before_enter);
@@ -206,8 +208,7 @@ static tdm_status send_draft(player *p, bool last)
         output_text(p->draft, p->length);
         output_print("\n\n");
     }
-    p->deed = "send";
-    p->sent++;
+    p->deeds[p->sent++ % REPLIES] = "send";
     p->length = 0;
     return TDM_OK;
 }
@@ -243,8 +244,7 @@ static tdm_status late_deed(player *p, script_deed deed)
         if (!status) status = tdm_chat_regenerate(p->chat, clock_ns(), err);
         break;
     }
-    p->deed = script_deed_name(deed);
-    p->sent += !status;
+    if (!status) p->deeds[p->sent++ % REPLIES] = script_deed_name(deed);
     return status;
 }
 
@@ -390,7 +390,7 @@ static void close_all(player *p)
 
 int play_main(options *o)
 {
-    player p = {.o = o, .json = options_flag(o, OPTION_JSON), .deed = "send"};
+    player p = {.o = o, .json = options_flag(o, OPTION_JSON)};
     const char *trace_path = options_text(o, OPTION_TRACE);
     if (o->n_arguments) return mains_usage(o, "a script takes no prompt");
     tdm_status status = open_all(&p, &p.failure);
