@@ -318,7 +318,8 @@ static tdm_status put_note(struct filling *f)
             fprintf(f->out, "\n**%c%s**\n\n", first >= 'a' && first <= 'z' ? first - 32 : first, t->notes[i] + 1);
             return TDM_OK;
         }
-    return bad(f, "there is no note that begins with '%s'", w->note);
+    if (w->optional) fputc('\n', f->out);
+    return w->optional ? TDM_OK : bad(f, "there is no note that begins with '%s'", w->note);
 }
 
 /* ---- The file ---------------------------------------------------------------------------------------------------- */

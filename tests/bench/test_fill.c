@@ -68,6 +68,7 @@ TEST(tables)
                       "| 16 | a | 2.00 (1.00-3.00) | 1-3 | 13 | 148.75 |\n| 74 | b | 5.00 | 1 | - | - |\n" COMMAND);
     check_filled(HEAD "s/p m note=fast -->\n" TAIL, HEAD "s/p m note=fast -->\n\n**Fast enough**\n\n<!-- end -->\nafter\n");
     check_filled(HEAD "s/q m optional -->\n" TAIL, HEAD "s/q m optional -->\n\n_Not measured._\n\n<!-- end -->\nafter\n");
+    check_filled(HEAD "s/p m note=slow optional -->\n" TAIL, HEAD "s/p m note=slow optional -->\n\n<!-- end -->\nafter\n");
     check_filled("nothing\nis asked", "nothing\nis asked");
     close_bench();
 }
