@@ -44,7 +44,7 @@ measured: $(PIECES) ## measure what README shows (two hours; build/measured keep
 # The pieces that are there, and of the old file the tables of which none of them measured a row. A table is known by its
 # suite, part and model, what a suite ran on by suite and model.
 measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then the tables into README
-	awk -F'"' '{ key = $$4 FS ($$6 == "part" ? $$8 FS $$12 : $$8) } \
+	awk -F'"' 'BEGIN { n = 0 } { key = $$4 FS ($$6 == "part" ? $$8 FS $$12 : $$8) } \
 	    FILENAME != "assets/measured.jsonl" { if (/"measure":/ || $$6 != "part") again[key] = 1; \
 	        keys[n] = key; lines[n++] = $$0; next } \
 	    !(key in again) { print } END { for (i = 0; i < n; i++) if (keys[i] in again) print lines[i] }' \
