@@ -217,7 +217,18 @@ static void put_notes(const struct filling *f, const bench_table *t)
     for (int i = 0; i < t->n_notes && f->wish.notes; i++) fprintf(f->out, "%s- %s\n", i ? "" : "\n", t->notes[i]);
 }
 
-/* The commands that measured these models, and the speeds at which memory was read. */
+/* The command that measured these models by what a suite ran on; NULL: another suite or model. */
+static const char *command_of(const struct wish *w, json_object *o)
+{
+    const char *command = jsonio_text(o, "command", NULL);
+    bool ours = !strcmp(jsonio_text(o, "suite", NULL), w->suite), model = false;
+    for (int m = 0; m < w->n_models; m++) model |= !strcmp(jsonio_text(o, "model", NULL), w->models[m]);
+    /* One that asked for rows of another part did not measure this one. */
+    if (command && strstr(command, "--rows") && !strstr(command, w->part)) return NULL;
+    return ours && model ? command : NULL;
+}
+
+/* The commands, and the speeds at which memory was read meanwhile. */
 static void put_commands(const struct filling *f)
 {
     const struct wish *w = &f->wish;
@@ -226,20 +237,17 @@ static void put_commands(const struct filling *f)
     int shown = 0;
     for (int i = 0; i < f->b->n_ran_on; i++) {
         json_object *o = f->b->ran_on[i];
-        bool ours = false, before = false;
-        for (int m = 0; m < w->n_models; m++) ours |= !strcmp(jsonio_text(o, "model", NULL), w->models[m]);
-        if (!ours || strcmp(jsonio_text(o, "suite", NULL), w->suite)) continue;
-        const char *command = jsonio_text(o, "command", NULL);
-        /* One that asked for rows of another part did not measure this one. */
-        if (command && strstr(command, "--rows") && !strstr(command, w->part)) continue;
+        const char *command = command_of(w, o);
+        bool before = false;
+        if (!command) continue;
         double read = jsonio_real(jsonio_member(o, "ceilings", json_type_object), "read_gbs", 0);
         low = read > 0 && read < low ? read : low;
         high = read > high ? read : high;
-        for (int k = 0; k < i && command; k++) {
-            const char *other = jsonio_text(f->b->ran_on[k], "command", NULL);
+        for (int k = 0; k < i; k++) {
+            const char *other = command_of(w, f->b->ran_on[k]);
             before |= other && !strcmp(other, command);
         }
-        if (command && !before) fprintf(f->out, "%s`%s`", shown++ ? ", " : "\n_", command);
+        if (!before) fprintf(f->out, "%s`%s`", shown++ ? ", " : "\n_", command);
     }
     if (!shown) return;
     if (high > 0 && high - low < 0.05 * high)

@@ -15,6 +15,7 @@ static const char measured[] =
     "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"other\",\"title\":\"t\",\"parameters\":[\"n\",\"who\"],"
     "\"measures\":[{\"name\":\"x_y\",\"unit\":\"ms\"}],\"notes\":[]}\n"
     "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"other\",\"n\":13,\"who\":\"a\",\"measure\":\"x_y\",\"values\":[148.75]}\n"
+    "{\"suite\":\"before\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":9}}\n"
     "{\"suite\":\"s\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":20}}\n";
 
 #define HEAD "before\n<!-- bench "
