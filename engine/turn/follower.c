@@ -257,7 +257,7 @@ void follower_look_back(struct follower *f, const struct target *t)
     if (f->usable) return;
     const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
     f->length = kept ? kept->length : 0;
-    memcpy(f->path, t->ids, f->length * sizeof *f->path);
+    if (f->length) memcpy(f->path, t->ids, f->length * sizeof *f->path);
 }
 
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)
