@@ -19,7 +19,6 @@ enum {
     AMX_LEAST = 7,   /* tokens for which the matrix unit is worth its loads and stores; for types with minima */
     AMX_LEAST_MIN = 12,
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
-    AMX_AHEAD = 8192, /* bytes of a stream of bfloat16 weights that are fetched ahead */
 };
 
 #define amx_written() __asm__ volatile("" ::: "memory")
@@ -48,14 +47,15 @@ static ALWAYS_INLINE bool amx_takes(enum type type, uint32_t tokens)
     return type == TYPE_BF16 || (l->sub == 32 && tokens >= (layout_has_minima(l) ? AMX_LEAST_MIN : AMX_LEAST));
 }
 
-/* Tokens are cut into pieces of nearly the same size, and the tiles have the rows of the largest. */
 static ALWAYS_INLINE uint32_t amx_pieces(uint32_t tokens)
 {
     return (tokens + AMX_TOKENS - 1) / AMX_TOKENS;
 }
 
-static ALWAYS_INLINE uint32_t amx_most(uint32_t tokens)
+/* Rows of the tiles. Tokens are cut into pieces of nearly the same size; the operands of bfloat16 are cut already. */
+static ALWAYS_INLINE uint32_t amx_rows(enum type type, uint32_t tokens)
 {
+    if (type == TYPE_BF16) return tokens < AMX_TOKENS ? tokens : AMX_TOKENS;
     return (tokens + amx_pieces(tokens) - 1) / amx_pieces(tokens);
 }
 
@@ -194,69 +194,99 @@ static void amx_int8_product(const struct matrix *m, const struct panel *p, uint
 
 /* ---- BF16 ------------------------------------------------------------------------------------------------------- */
 
-enum { AMX_BF16_COLS = 32, AMX_BF16_STEP = AMX_BF16_COLS / 2 * TILE_ROWS /* pairs of weights that a step takes */ };
+enum {
+    AMX_BF16_STEP = BF16_LINE / 2 * TILE_ROWS, /* pairs of weights that a step of 32 columns takes */
+    AMX_BF16_STEPS = 8, /* of a block: 16 KiB of weights, which stay in L1 while the tokens pass */
+};
 
-/* acc[tokens][TILE_ROWS] = one tile of the matrix times one or two pieces of `most` tokens, the second `second` tokens
- * after the first. w, x: the operands of a step of 32 columns; tail: the last step where columns are left over. */
-static ALWAYS_INLINE void amx_bf16_pieces(const uint32_t *w, uint32_t steps, const uint32_t *tail, bool two, uint32_t second,
-                                          const uint16_t *x, size_t ldx, float *acc)
+/* Some steps for one or two pieces of activations: sums in tiles 0, 1 and 2, 3. x, y: their operands, `step` elements a
+ * step; each step fetches the lines of `next`. */
+static ALWAYS_INLINE void amx_bf16_steps(const uint32_t *w, uint32_t steps, bool two, const uint16_t *x, const uint16_t *y,
+                                         size_t step, struct ahead *next)
 {
-    const size_t stride = TILE_ROWS * sizeof *w, x_stride = ldx * sizeof *x;
-    const uint16_t *y = x + second * ldx;
-    float *acc_y = acc + second * TILE_ROWS;
+    const size_t stride = TILE_ROWS * sizeof *w, line = BF16_LINE * sizeof *x;
+    for (uint32_t i = 0; i < steps; i++, w += AMX_BF16_STEP, x += step, y += step) {
+        _tile_loadd(4, x, line);
+        _tile_loadd(5, w, stride);
+        _tile_dpbf16ps(0, 4, 5);
+        _tile_loadd(6, w + HALF_ROWS, stride);
+        _tile_dpbf16ps(1, 4, 6);
+        if (two) {
+            _tile_loadd(7, y, line);
+            _tile_dpbf16ps(2, 7, 5);
+            _tile_dpbf16ps(3, 7, 6);
+        }
+        for (uint32_t l = 0; l < next->lines; l++, next->at += 64) prefetch(next->at, !two);
+    }
+}
+
+/* Sums of one or two pieces between tiles and acc[piece][16][TILE_ROWS]. */
+static ALWAYS_INLINE void amx_bf16_load(bool two, const float *acc)
+{
+    const size_t stride = TILE_ROWS * sizeof *acc;
+    _tile_loadd(0, acc, stride);
+    _tile_loadd(1, acc + HALF_ROWS, stride);
+    if (!two) return;
+    _tile_loadd(2, acc + AMX_TOKENS * TILE_ROWS, stride);
+    _tile_loadd(3, acc + AMX_TOKENS * TILE_ROWS + HALF_ROWS, stride);
+}
+
+static ALWAYS_INLINE void amx_bf16_store(bool two, float *acc)
+{
+    const size_t stride = TILE_ROWS * sizeof *acc;
+    _tile_stored(0, acc, stride);
+    _tile_stored(1, acc + HALF_ROWS, stride);
+    if (!two) return;
+    _tile_stored(2, acc + AMX_TOKENS * TILE_ROWS, stride);
+    _tile_stored(3, acc + AMX_TOKENS * TILE_ROWS + HALF_ROWS, stride);
+}
+
+static ALWAYS_INLINE void amx_bf16_zero(void)
+{
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (uint32_t i = 0; i < steps + (tail != NULL); i++, x += AMX_BF16_COLS, y += AMX_BF16_COLS) {
-        const uint32_t *at = i < steps ? w + AMX_BF16_STEP * i : tail;
-        _tile_loadd(4, x, x_stride);
-        _tile_loadd(5, at, stride);
-        _tile_dpbf16ps(0, 4, 5);
-        _tile_loadd(6, at + HALF_ROWS, stride);
-        _tile_dpbf16ps(1, 4, 6);
-        if (two) {
-            _tile_loadd(7, y, x_stride);
-            _tile_dpbf16ps(2, 7, 5);
-            _tile_dpbf16ps(3, 7, 6);
-        }
-        UNROLL for (uint32_t line = 0; line < AMX_BF16_STEP / 16; line++)
-            prefetch((const char *)(at + 16 * line) + AMX_AHEAD, !two);
-    }
-    _tile_stored(0, acc, TILE_ROWS * sizeof *acc);
-    _tile_stored(1, acc + HALF_ROWS, TILE_ROWS * sizeof *acc);
-    if (two) {
-        _tile_stored(2, acc_y, TILE_ROWS * sizeof *acc);
-        _tile_stored(3, acc_y + HALF_ROWS, TILE_ROWS * sizeof *acc);
-    }
 }
 
-/* As amx_int8_product. Pieces all have `most` tokens; the last ones may overlap, and give the same sums twice. */
+/* As amx_int8_product, for tokens of one piece or of pieces that begin with the panel's: the rows that the last one
+ * lacks are there, and their sums are dropped. Blocks of columns pass all tokens, two pieces at a time, whose sums
+ * wait in acc; those of a single pair stay in tiles. */
 static void amx_bf16_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                              struct stream *stream, float *acc)
 {
-    (void)stream;
     const uint32_t *w = (const uint32_t *)((const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols));
-    size_t ldx = bf16_stride(p->cols);
-    const uint16_t *x = (const uint16_t *)p->data + t0 * ldx;
-    uint32_t steps = m->cols / AMX_BF16_COLS, left = (m->cols % AMX_BF16_COLS + 1) / 2; /* left: pairs */
-    uint32_t rest[AMX_BF16_STEP] __attribute__((aligned(64))), *tail = NULL;
-    uint32_t most = amx_most(tokens);
+    size_t step, piece = AMX_TOKENS * bf16_stride(p->cols);
+    const uint16_t *x = bf16_row(p, t0, &step);
+    uint32_t steps = m->cols / BF16_LINE, left = (m->cols % BF16_LINE + 1) / 2; /* left: pairs */
+    uint32_t rest[AMX_BF16_STEP] __attribute__((aligned(64)));
+    uint32_t pieces = amx_pieces(tokens), pairs = (pieces + 1) / 2;
 
     if (left) { /* the panel's columns beyond the last are zero, and so must be the weights' */
-        tail = rest;
-        memcpy(rest, w + AMX_BF16_STEP * steps, left * TILE_ROWS * sizeof *w);
+        memcpy(rest, w + (size_t)AMX_BF16_STEP * steps, left * TILE_ROWS * sizeof *w);
         memset(rest + left * TILE_ROWS, 0, (AMX_BF16_STEP - left * TILE_ROWS) * sizeof *w);
-        amx_written();
     }
-    for (uint32_t t = 0; t < tokens; t += 2 * most) {
-        uint32_t from = tokens - t < most ? tokens - most : t, next = t + most;
-        if (next >= tokens) {
-            amx_bf16_pieces(w, steps, tail, false, 0, x + from * ldx, ldx, acc + from * TILE_ROWS);
-            continue;
+    amx_written();
+    amx_bf16_zero();
+    for (uint32_t i = 0; i < steps + (left > 0); i += AMX_BF16_STEPS) {
+        bool tail = i == steps, more = i + AMX_BF16_STEPS < steps + (left > 0);
+        uint32_t n = tail ? 1 : steps - i < AMX_BF16_STEPS ? steps - i : AMX_BF16_STEPS;
+        const uint32_t *at = tail ? rest : w + (size_t)AMX_BF16_STEP * i;
+        size_t bytes = n * sizeof *w * AMX_BF16_STEP;
+        struct ahead next = {NULL, 0};
+        if (!tail) next = stream_on(stream, (const uint8_t *)at, bytes, AMX_BF16_STEPS * 2048, n * pairs);
+        for (uint32_t pair = 0; pair < pairs; pair++) {
+            bool two = 2 * pair + 1 < pieces;
+            const uint16_t *from = x + 2 * pair * piece + i * step;
+            float *sums = acc + (size_t)2 * pair * AMX_TOKENS * TILE_ROWS;
+            if (pairs > 1) {
+                if (i) amx_bf16_load(two, sums);
+                else amx_bf16_zero();
+            }
+            if (two) amx_bf16_steps(at, n, true, from, from + piece, step, &next);
+            else amx_bf16_steps(at, n, false, from, from, step, &next);
+            if (!more || pairs > 1) amx_bf16_store(two, sums);
         }
-        uint32_t second = tokens - next < most ? tokens - most : next;
-        amx_bf16_pieces(w, steps, tail, true, second - from, x + from * ldx, ldx, acc + from * TILE_ROWS);
     }
 }
 

@@ -1,25 +1,61 @@
 /* Panels of bfloat16, and the products of AVX-512 with them (set_template.h, PANELS_OF_BF16 and SET_BF16). Activations
  * are rounded to bfloat16, rows filled up with zeros to whole cache lines; one output is the sum over ascending pairs of
- * columns, each one vdpbf16ps (odd product first, subnormals taken as zero). */
+ * columns, each one vdpbf16ps (odd product first, subnormals taken as zero).
+ *
+ * A panel is [token][columns]; the matrix unit's is made of its operands, each contiguous:
+ * [token / 16][column / 32][token % 16][column % 32], with fewer than 16 tokens as many rows as there are. */
 #ifndef TANDEM_KERNEL_BF16_TEMPLATE_H
 #define TANDEM_KERNEL_BF16_TEMPLATE_H
 
+enum { BF16_LINE = 32 }; /* columns in a cache line */
+
+/* Tokens whose lines of the same columns lie together. */
+static ALWAYS_INLINE uint32_t bf16_together(uint32_t tokens)
+{
+#ifdef SET_AMX
+    return tokens < 16 ? tokens : 16;
+#else
+    (void)tokens;
+    return 1;
+#endif
+}
+
 static ALWAYS_INLINE size_t bf16_stride(uint32_t cols)
 {
-    return ((size_t)cols + 31) / 32 * 32;
+    return ((size_t)cols + BF16_LINE - 1) / BF16_LINE * BF16_LINE;
+}
+
+static size_t bf16_panel_bytes(uint32_t tokens, uint32_t cols)
+{
+    size_t together = bf16_together(tokens);
+    return (tokens + together - 1) / together * together * bf16_stride(cols) * sizeof(uint16_t);
+}
+
+/* Columns 0.. of token t; the next BF16_LINE columns are *step elements further. */
+static ALWAYS_INLINE uint16_t *bf16_row(const struct panel *p, uint32_t t, size_t *step)
+{
+    uint32_t together = bf16_together(p->tokens);
+    *step = (size_t)BF16_LINE * together;
+    return (uint16_t *)p->data + t / together * together * bf16_stride(p->cols) + (size_t)t % together * BF16_LINE;
 }
 
 static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
                       uint32_t c1)
 {
-    size_t stride = bf16_stride(p->cols), end = (c1 == p->cols ? stride : c1) - c0; /* what fills up the last is zero */
+    size_t end = c1 == p->cols ? bf16_stride(c1) : c1, step; /* what fills up the last is zero */
     for (uint32_t t = t0; t < t1; t++) {
-        uint16_t *out = (uint16_t *)p->data + t * stride + c0;
+        uint16_t *out = bf16_row(p, t, &step) + c0 / BF16_LINE * step;
         const float *in = x + t * ldx;
-        for (uint32_t c = 0; c < end; c += 16) {
-            vf y = c < c1 - c0 ? vf_load_n(in + c, c1 - c0 - c) : vf_set(0);
-            _mm256_storeu_si256((__m256i *)(out + c), (__m256i)_mm512_cvtneps_pbh(y));
-        }
+        for (uint32_t c = c0; c < end; c += BF16_LINE, out += step, in += BF16_LINE)
+            for (uint32_t i = 0; i < BF16_LINE; i += 16) {
+                vf y = c + i < c1 ? vf_load_n(in + i, c1 - c - i) : vf_set(0);
+                _mm256_storeu_si256((__m256i *)(out + i), (__m256i)_mm512_cvtneps_pbh(y));
+            }
+    }
+    /* The rows that the last tokens lack are made by whoever fills the last one. */
+    for (uint32_t t = p->tokens; t1 == p->tokens && t % bf16_together(p->tokens); t++) {
+        uint16_t *out = bf16_row(p, t, &step) + c0 / BF16_LINE * step;
+        for (uint32_t c = c0; c < end; c += BF16_LINE, out += step) memset(out, 0, BF16_LINE * sizeof *out);
     }
 }
 

@@ -79,11 +79,12 @@ struct ahead {
 };
 
 /* What `parts` blocks together fetch while the group [group, group + bytes) is in use: at the beginning up to twice a
- * group, until the distance is reached. */
-static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *group, size_t bytes, uint32_t parts)
+ * group, until `distance` is reached. */
+static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *group, size_t bytes, size_t distance,
+                                            uint32_t parts)
 {
     if (s->next < group + bytes) s->next = group + bytes;
-    const uint8_t *upto = group + bytes + STREAM_AHEAD;
+    const uint8_t *upto = group + bytes + distance;
     if (upto > s->next + 2 * bytes) upto = s->next + 2 * bytes;
     if (upto > s->end) upto = s->end;
     if (upto <= s->next) return (struct ahead){s->next, 0};
@@ -246,7 +247,7 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), blocks * pieces);
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), STREAM_AHEAD, blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
         if (form == EXPAND_SCALES) {

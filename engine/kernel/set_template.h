@@ -67,7 +67,7 @@ static size_t set_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t co
 {
     if (kind == PANEL_INT8) return ((size_t)cols + ACT_COLS - 1) / ACT_COLS * tokens * sizeof(struct act);
 #ifdef PANELS_OF_BF16
-    if (kind == PANEL_BF16) return bf16_stride(cols) * 2 * tokens;
+    if (kind == PANEL_BF16) return bf16_panel_bytes(tokens, cols);
 #endif
     return float_stride(cols) * sizeof(float) * tokens;
 }
@@ -120,15 +120,26 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
     return float_tile_product;
 }
 
+/* The tokens from t on that are taken together. The matrix unit takes the first 16, and so on, of a bfloat16 panel. */
+static uint32_t strip_tokens(const struct matrix *m, uint32_t t, uint32_t t1)
+{
+    uint32_t most = STRIP_TOKENS;
+    (void)m;
+#ifdef SET_AMX
+    if (m->type == TYPE_BF16 && t % AMX_TOKENS) most = AMX_TOKENS - t % AMX_TOKENS;
+#endif
+    return t1 - t < most ? t1 - t : most;
+}
+
 static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
                        float *out, size_t ldo, bool add)
 {
     float acc[STRIP_TOKENS * TILE_ROWS] __attribute__((aligned(64)));
-    for (uint32_t t = t0; t < t1; t += STRIP_TOKENS) {
-        uint32_t tokens = t1 - t < STRIP_TOKENS ? t1 - t : STRIP_TOKENS;
+    for (uint32_t t = t0; t < t1; t += strip_tokens(m, t, t1)) {
+        uint32_t tokens = strip_tokens(m, t, t1);
         tile_product_fn *product = tile_product(m, p, tokens);
 #ifdef SET_AMX
-        if (amx_takes(m->type, tokens)) amx_configure(amx_most(tokens), m->type == TYPE_BF16 ? 64 : BLOCK_COLS);
+        if (amx_takes(m->type, tokens)) amx_configure(amx_rows(m->type, tokens), m->type == TYPE_BF16 ? 64 : BLOCK_COLS);
 #endif
         size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
         const uint8_t *packed = m->data;
