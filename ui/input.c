@@ -25,6 +25,7 @@ enum { PENDING = RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_ST
 enum {
     SLOT_KEY = 1,       /* the one key of the slot map */
     MACRO_STEPS = 1000, /* a macro that calls itself ends, too */
+    MOST_TIMES = 10000, /* a numeric argument; readline would insert a character ten million times */
 };
 
 /* -- readline's hooks --------------------------------------------------------------------------------------------- */
@@ -81,6 +82,7 @@ static bool still_pasted(const struct input *in)
 static void settle(struct input *in)
 {
     in->version++;
+    if (RL_ISSTATE(RL_STATE_NUMERICARG) && rl_numeric_arg > MOST_TIMES) rl_numeric_arg = MOST_TIMES;
     in->pasted = still_pasted(in);
     char prefix[sizeof in->prefix];
     size_t n = 0;
@@ -507,11 +509,15 @@ static bool work_on_bytes(struct input *in)
             item->used++;
             return true;
         }
+        bool sequence = c == 27 || RL_ISSTATE(RL_STATE_MULTIKEY);
         in->burst = (const unsigned char *)data;
         in->burst_end = in->burst + end;
         step(in);
         size_t took = (size_t)((const char *)in->burst - data);
         item->used += took ? took : 1;
+        /* Alt with a character of several bytes: where nothing is bound to it, its rest is no text. */
+        if (sequence && took && (unsigned char)data[took - 1] >= 0xc0 && !RL_ISSTATE(RL_STATE_MULTIKEY))
+            while (item->used < item->length && ((unsigned char)item->data[item->used] & 0xc0) == 0x80) item->used++;
         in->burst = in->burst_end = NULL;
     }
     if (item->used == item->length) free(pop_item(in));
