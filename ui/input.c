@@ -107,6 +107,7 @@ static void step(struct input *in)
 {
     size_t actions = in->action_count;
     rl_callback_read_char();
+    if (RL_ISSTATE(RL_STATE_INPUTPENDING)) rl_callback_read_char(); /* a key that a numeric argument has read too far */
     /* It returns in the middle of a macro that holds a numeric argument. */
     for (int i = 0; i < MACRO_STEPS && RL_ISSTATE(RL_STATE_MACROINPUT) && rl_executing_macro; i++) rl_callback_read_char();
     if (in->action_count > actions && in->submitted && !rl_end && !in->accepting &&

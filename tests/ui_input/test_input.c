@@ -29,6 +29,7 @@ TEST(typing_and_sending)
     CHECK_STR("a\357\277\275b|", keys("a\233b")); /* no UTF-8 */
     CHECK_STR("ab|", keys("a\033\303\244b"));     /* Alt with a character, unbound */
     CHECK_STR("ab|", keys("a\033\342\202\254b"));
+    CHECK_STR("|", keys("\0333x\025"));
     CHECK_STR("\357\277\275_\357\277\275|", keys("\350" READ "_\233"));
     CHECK_STR("\346\274\242|", keys("\026\346\274\242"));
 }
