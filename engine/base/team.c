@@ -46,20 +46,15 @@ void team_run(struct team *t, team_fn *fn, void *ctx)
     t->fn = fn;
     t->ctx = ctx;
     uint32_t phase = wait_value(&t->phase);
-    for (int i = 0; i < 2; i++) atomic_store_explicit(&t->unclaimed[i].next, 0, memory_order_relaxed);
     atomic_store_explicit(&t->left, (uint32_t)(t->count - 1) * WAIT_STEP, memory_order_relaxed);
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->count; i++) { /* all of them before one begins, which may look at the others */
         struct member *m = &t->members[i];
         *m = (struct member){.team = t, .index = i, .count = t->count, .worker = m->worker, .phase = phase};
-        if (i) worker_post(m->worker, member_main, m);
+        atomic_init(&m->taken, (uint64_t)phase << 32);
     }
+    for (int i = 1; i < t->count; i++) worker_post(t->members[i].worker, member_main, &t->members[i]);
     fn(ctx, &t->members[0]);
     for (uint32_t left; (left = wait_value(&t->left)) != 0;) wait_change(&t->left, left, WAIT_FOREVER);
-}
-
-static _Atomic uint64_t *claims_of(struct team *t, uint32_t phase)
-{
-    return &t->unclaimed[phase / WAIT_STEP % 2].next;
 }
 
 void member_barrier(struct member *m)
@@ -67,47 +62,54 @@ void member_barrier(struct member *m)
     struct team *t = m->team;
     uint32_t phase = m->phase;
     m->phase = phase + WAIT_STEP;
-    m->claimed_all = false;
+    m->from = 0;
     if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) + 1 < (uint32_t)m->count) {
         wait_change(&t->phase, phase, WAIT_FOREVER);
         return;
     }
     atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
     wait_set(&t->phase, phase + WAIT_STEP);
-    /* Everybody has left the phase, and nobody gets to the one after the next, which claims from the same counter,
-     * before this member has arrived at the next barrier. So the others don't have to wait for this store. */
-    atomic_store_explicit(claims_of(t, phase), 0, memory_order_relaxed);
 }
 
-bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end)
+/* Takes some of the `size` items of a member's stretch: at most `most`, and half of what is left of it. Returns how many;
+ * *index is the first. What was taken in another phase counts as nothing: nobody takes any in a phase that somebody else
+ * has left. */
+static uint32_t take(struct member *owner, uint32_t phase, uint32_t size, uint32_t most, uint32_t *index)
 {
-    must(chunk > 0 && !m->claimed_all);
-    /* 64 bits: each member overshoots by one chunk. */
-    uint64_t at = atomic_fetch_add_explicit(claims_of(m->team, m->phase), chunk, memory_order_relaxed);
-    if (at >= total) {
-        m->claimed_all = true;
-        return false;
-    }
-    *begin = (uint32_t)at;
-    *end = total - *begin < chunk ? total : *begin + chunk;
-    return true;
+    uint64_t seen = atomic_load_explicit(&owner->taken, memory_order_relaxed);
+    uint32_t n;
+    do {
+        *index = seen >> 32 == phase ? (uint32_t)seen : 0;
+        if (*index >= size) return 0;
+        n = (size - *index) / 2;
+        n = n < 1 ? 1 : n > most ? most : n;
+    } while (!atomic_compare_exchange_weak_explicit(&owner->taken, &seen, (uint64_t)phase << 32 | (*index + n),
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return n;
 }
 
 bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end)
 {
-    must(most > 0 && !m->claimed_all);
-    _Atomic uint64_t *next = claims_of(m->team, m->phase);
-    uint64_t at = atomic_load_explicit(next, memory_order_relaxed), chunk;
-    do {
-        if (at >= total) {
-            m->claimed_all = true;
-            return false;
-        }
-        chunk = (total - at) / (2 * (uint64_t)m->count);
-        chunk = chunk < 1 ? 1 : chunk > most ? most : chunk;
-    } while (!atomic_compare_exchange_weak_explicit(next, &at, at + chunk, memory_order_relaxed, memory_order_relaxed));
-    *begin = (uint32_t)at;
-    *end = (uint32_t)(at + chunk);
+    must(most > 0 && m->from < m->count);
+    uint64_t count = (uint64_t)m->count;
+    for (; m->from < m->count; m->from++) {
+        uint64_t owner = ((uint64_t)m->index + (uint64_t)m->from) % count;
+        uint64_t first = total * owner / count, after = total * (owner + 1) / count;
+        uint32_t index, n = take(&m->team->members[owner], m->phase, (uint32_t)(after - first), most, &index);
+        if (!n) continue;
+        *begin = (uint32_t)first + index;
+        *end = *begin + n;
+        return true;
+    }
+    return false;
+}
+
+bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end)
+{
+    must(chunk > 0);
+    if (!member_share(m, total / chunk + (total % chunk != 0), 1, begin, end)) return false;
+    *begin *= chunk;
+    *end = total - *begin < chunk ? total : *begin + chunk;
     return true;
 }
 

@@ -12,9 +12,12 @@
  * The thread that calls team_run is member 0, the driver. A forward pass is best one team_run with barriers inside:
  * a barrier costs a fraction of a run. Nothing here allocates once the team is made.
  *
- * A phase is the stretch between two barriers (or the ends of the run). In a phase there is at most one sequence of
- * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or not take part.
- * Every member passes the same number of barriers. Who gets which chunk is not fixed: results must not depend on it.
+ * A phase is what lies between two barriers (or the ends of the run). In a phase there is at most one sequence of
+ * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or not
+ * take part. Every member passes the same number of barriers. The items are cut into one stretch for each member, the same
+ * in all phases with as many of them. A member walks its own from the beginning, so that it reads memory in one stream, and
+ * what it wrote itself; then it takes of the others' what they have not got to. So who gets which chunk is not fixed:
+ * results must not depend on it.
  *
  * Where teams come from: a unit's job is handed one (engine/unit/unit.h); team_solo makes a team of the caller alone;
  * team_open makes one with threads of its own, for tests and benches that need no units. Both rest on the same
@@ -36,7 +39,8 @@ struct member {
     /* private */
     struct worker *worker; /* NULL for the driver */
     uint32_t phase;
-    bool claimed_all;
+    int from;                            /* whose stretch it takes of, counted from its own on; count: nothing is left */
+    _Alignas(64) _Atomic uint64_t taken; /* of its stretch, by anybody: phase << 32 | items */
 };
 
 typedef void team_fn(void *ctx, struct member *m);
@@ -51,9 +55,6 @@ struct team {
     _Alignas(64) _Atomic uint32_t left;         /* wait word: members that have not returned */
     _Alignas(64) _Atomic uint32_t phase;        /* wait word: changes as a barrier opens */
     _Atomic uint32_t arrived;                   /* at the barrier: the last one has the line of phase already */
-    struct {
-        _Alignas(64) _Atomic uint64_t next;     /* item not claimed yet */
-    } unclaimed[2];                             /* of even and odd phases */
 };
 
 /* Runs fn(ctx, member) in every member and returns when all have returned. Only one thread may run a team at a
@@ -67,8 +68,8 @@ void member_barrier(struct member *m);
  * False when none is left. A slower core takes fewer chunks: choose them several times as many as members. */
 bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end);
 
-/* The same for work in long chunks: they have at most `most` items and become smaller as fewer are left, so that members
- * end at about the same time. total and most are those of all members. */
+/* The same for work in long chunks: they have at most `most` items and become smaller as fewer of a stretch are left, so
+ * that members end at about the same time. total and most are those of all members. */
 bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end);
 
 /* A team of the caller alone; team_run calls fn directly. Nothing to free. */

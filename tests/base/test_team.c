@@ -93,6 +93,7 @@ TEST(claims_near_the_end_of_the_range)
     team_solo(&t);
     struct member *m = &t.members[0];
     m->team = &t;
+    m->count = 1;
     uint32_t begin, end;
     CHECK(member_claim(m, UINT32_MAX, UINT32_MAX - 1, &begin, &end));
     CHECK_INT(0, begin);
