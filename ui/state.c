@@ -154,7 +154,6 @@ bool state_matters(const struct view *view)
 const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
 {
     const struct view_status *s = &view->status;
-    char a[FORMAT_SIZE], b[FORMAT_SIZE];
     if (!(s->warnings & (1u << n))) return NULL;
     switch (1 << n) {
     case VIEW_WARN_ONE_CORE: snprintf(out, STATE_SIZE, "both units share one core"); break;
@@ -165,13 +164,7 @@ const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
     case VIEW_WARN_NOT_SAVED:
         snprintf(out, STATE_SIZE, "session not saved%s%s", s->unsaved ? ": " : "", s->unsaved ? s->unsaved : "");
         break;
-    case VIEW_WARN_NO_THINKING: snprintf(out, STATE_SIZE, "this model has no thinking mode"); break;
-    case VIEW_WARN_SYNTHETIC:
-        snprintf(out, STATE_SIZE, "made-up weights: the text is noise, the times are real");
-        break;
-    default:
-        snprintf(out, STATE_SIZE, "too long to send: %s tokens, there is room for %s", format_count(a, s->draft_tokens),
-                 format_count(b, s->room_tokens));
+    default: snprintf(out, STATE_SIZE, "made-up weights: the text is noise, the times are real");
     }
     return out;
 }

@@ -138,10 +138,8 @@ enum {
     VIEW_WARN_UNIT_FAILED = 1 << 1, /* `goes_on`: what does without it */
     VIEW_WARN_NO_CHECKPOINTS = 1 << 2,
     VIEW_WARN_NOT_SAVED = 1 << 3, /* `unsaved`: why */
-    VIEW_WARN_NO_THINKING = 1 << 4,
-    VIEW_WARN_SYNTHETIC = 1 << 5,
-    VIEW_WARN_DRAFT_TOO_LONG = 1 << 6, /* draft_tokens, room_tokens */
-    VIEW_WARNINGS = 7,
+    VIEW_WARN_SYNTHETIC = 1 << 4,
+    VIEW_WARNINGS = 5,
 };
 
 struct view_status {

@@ -183,8 +183,6 @@ TEST(warnings_and_notices)
     s.view.status.warnings = (1u << VIEW_WARNINGS) - 1;
     s.view.status.goes_on = "prefill rests";
     s.view.status.unsaved = "no space left on device";
-    s.view.status.draft_tokens = 9310;
-    s.view.status.room_tokens = 1210;
     check_screen("warnings", &s.view, 30, 80);
     sample_init(&s);
     s.notices[0] = (struct view_notice){VIEW_NOTICE_INFO, "copied with OSC 52: 214 bytes"};
