@@ -22,7 +22,7 @@ measure.11-large-typed-40   := turns $(large) --rows 'typed 40 after the reply t
 	--rows 'typed 40 while it streams single' --runs 3 --budget 9m
 measure.12-large-typed-more := turns $(large) --rows 'typed 100 after the reply tandem' --runs 3 --budget 8m
 measure.20-limits           := model $(large) -m synthetic:0.8b:bf16 -m synthetic:0.8b:q4_k -m synthetic:0.8b:q6_k $(small) \
-	-p 128 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 7m
+	-p 74,128 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 7m
 measure.21-large-screen     := screen pass $(large) --runs 5 --budget 7m
 measure.22-kernels          := kernels --budget 4m
 measure.30-small            := throughput dispatch handover crossover power ttft interference screen pass $(small) --budget 8m

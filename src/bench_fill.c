@@ -189,7 +189,7 @@ static void put_row(struct filling *f, const bench_table *t, int row, const int 
     FILE *out = f->out;
     int beside = row >= 0 && other ? same_row(t, row, other) : row;
     fputc('|', out);
-    if (f->wish.n_models > 1) fprintf(out, "%s|", row == -2 ? "---" : row == -1 ? " model " : model);
+    if (f->wish.n_models > 1) fprintf(out, row == -2 ? "---|" : " %s |", row == -1 ? "model" : model);
     for (int c = -t->n_parameters; c <= n; c++) {
         int column = c < 0 ? t->n_parameters + c : c < n ? columns[c] : t->n_parameters + t->n_measures;
         if (row == -2) {
