@@ -296,6 +296,28 @@ static int command_abort(int count, int key)
     return rl_discard_argument();
 }
 
+/* A search that asks for its words, given up within the history, brings back the draft but not its place: readline then takes
+ * the draft and its undo list for the history line. So it is begun from the draft only. */
+static int search_from_draft(rl_command_func_t *search, int count, int key)
+{
+    return where_history() < history_length ? command_unbound(count, key) : search(count, key);
+}
+
+static int command_search_back(int count, int key)
+{
+    return search_from_draft(rl_noninc_reverse_search, count, key);
+}
+
+static int command_search_on(int count, int key)
+{
+    return search_from_draft(rl_noninc_forward_search, count, key);
+}
+
+static int command_vi_search(int count, int key)
+{
+    return search_from_draft(rl_vi_search, count, key);
+}
+
 /* A map behind a shadowed key (vi's Esc) stays as it is: what isn't bound there falls back to that key. */
 static void close_gaps(Keymap map, bool top)
 {
@@ -307,6 +329,12 @@ static void close_gaps(Keymap map, bool top)
             map[c].function = command_unbound;
         } else if (map[c].type == ISFUNC && map[c].function == rl_abort && (c & 0x7f) == KEY_CTRL('G')) {
             map[c].function = command_abort;
+        } else if (map[c].type == ISFUNC && map[c].function == rl_noninc_reverse_search) {
+            map[c].function = command_search_back;
+        } else if (map[c].type == ISFUNC && map[c].function == rl_noninc_forward_search) {
+            map[c].function = command_search_on;
+        } else if (map[c].type == ISFUNC && map[c].function == rl_vi_search) {
+            map[c].function = command_vi_search;
         }
     }
 }
