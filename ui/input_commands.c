@@ -296,8 +296,8 @@ static int command_abort(int count, int key)
     return rl_discard_argument();
 }
 
-/* A search that asks for its words, given up within the history, brings back the draft but not its place: readline then takes
- * the draft and its undo list for the history line. So it is begun from the draft only. */
+/* A search that asks for its words, given up within the history, brings back the draft but not its place: readline then
+ * takes the draft and its undo list for the history line. So it is begun from the draft only. */
 static int search_from_draft(rl_command_func_t *search, int count, int key)
 {
     return where_history() < history_length ? command_unbound(count, key) : search(count, key);
@@ -318,6 +318,19 @@ static int command_vi_search(int count, int key)
     return search_from_draft(rl_vi_search, count, key);
 }
 
+/* What stands in for a command of readline's, whatever key the user has given it. */
+static rl_command_func_t *guarded(rl_command_func_t *function)
+{
+    static const struct {
+        rl_command_func_t *of, *by;
+    } guards[] = {{rl_noninc_reverse_search, command_search_back},
+                  {rl_noninc_forward_search, command_search_on},
+                  {rl_vi_search, command_vi_search}};
+    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
+        if (guards[i].of == function) return guards[i].by;
+    return function;
+}
+
 /* A map behind a shadowed key (vi's Esc) stays as it is: what isn't bound there falls back to that key. */
 static void close_gaps(Keymap map, bool top)
 {
@@ -329,12 +342,8 @@ static void close_gaps(Keymap map, bool top)
             map[c].function = command_unbound;
         } else if (map[c].type == ISFUNC && map[c].function == rl_abort && (c & 0x7f) == KEY_CTRL('G')) {
             map[c].function = command_abort;
-        } else if (map[c].type == ISFUNC && map[c].function == rl_noninc_reverse_search) {
-            map[c].function = command_search_back;
-        } else if (map[c].type == ISFUNC && map[c].function == rl_noninc_forward_search) {
-            map[c].function = command_search_on;
-        } else if (map[c].type == ISFUNC && map[c].function == rl_vi_search) {
-            map[c].function = command_vi_search;
+        } else if (map[c].type == ISFUNC) {
+            map[c].function = guarded(map[c].function);
         }
     }
 }

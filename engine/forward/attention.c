@@ -254,7 +254,8 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
         attend_tiles(p, m, index, made);
     member_barrier(m);
 
-    panels = made ? pass_made_panels(p, m) : pass_panels(p, m, ws->attended, (size_t)c->heads * c->head_dim, NULL, p->rows, NULL, &out, 1);
+    panels = made ? pass_made_panels(p, m)
+                  : pass_panels(p, m, ws->attended, (size_t)c->heads * c->head_dim, NULL, p->rows, NULL, &out, 1);
     pass_products(p, m, panels, &(struct product){out, ws->x, c->hidden, true}, 1);
     member_barrier(m);
 }
