@@ -1,8 +1,10 @@
-# The measurements behind README's tables, in pieces of at most nine minutes: make build/measured/PIECE.jsonl measures one,
+# The measurements behind the tables of README and engine/kernel/README.md, in pieces of at most nine minutes: make build/measured/PIECE.jsonl measures one,
 # `make measured` those that are not there. They want a machine that does nothing else.
 #   measure.PIECE := what `tandem bench` is asked for
 small := -m builtin
 large := -m synthetic:0.8b:q8_0
+types := $(large) -m synthetic:0.8b:bf16 -m synthetic:0.8b:q4_k -m synthetic:0.8b:q6_k
+short := -p 74,128 -n 24 -t 1,2 --dispatch 32,128 --runs 5
 
 measure.01-large-turns      := turns $(large) --rows 'pipelines tandem full' --rows 'pipelines single' --runs 15 --budget 9m
 measure.02-large-ttft       := ttft $(large) --rows ' 16 ' --rows ' 133 ' --runs 5 --budget 9m
@@ -21,10 +23,12 @@ measure.11-large-typed-40   := turns $(large) --rows 'typed 40 after the reply t
 	--rows 'typed 40 while it streams tandem full' --rows 'typed 40 after the reply single' \
 	--rows 'typed 40 while it streams single' --runs 3 --budget 9m
 measure.12-large-typed-more := turns $(large) --rows 'typed 100 after the reply tandem' --runs 3 --budget 8m
-measure.20-limits           := model $(large) -m synthetic:0.8b:bf16 -m synthetic:0.8b:q4_k -m synthetic:0.8b:q6_k $(small) \
-	-p 74,128 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 7m
-measure.21-large-screen     := screen pass $(large) --runs 5 --budget 7m
-measure.22-kernels          := kernels --budget 4m
+measure.20-limits           := model $(types) $(short) --budget 8m
+measure.21-limits-avx512    := model $(types) $(short) --kernels avx512 --budget 8m
+measure.22-limits-small     := model $(small) -p 74,128,512 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 2m
+measure.23-pass             := pass $(large) --runs 8 --budget 2m
+measure.24-kernels          := kernels --budget 4m
+measure.25-large-screen     := screen $(large) --runs 5 --budget 7m
 measure.30-small            := throughput dispatch handover crossover power ttft interference screen pass $(small) --budget 8m
 measure.31-small-turns      := turns $(small) --rows pipelines --rows gaps --runs 15 --budget 8m
 measure.32-small-glyph      := glyph $(small) --runs 30 --budget 8m
@@ -43,7 +47,7 @@ measured: $(PIECES) ## measure what README shows (two hours; build/measured keep
 
 # The pieces that are there, and of the old file the tables of which none of them measured a row. A table is known by its
 # suite, part and model, what a suite ran on by suite and model.
-measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then the tables into README
+measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then the tables
 	awk -F'"' 'BEGIN { n = 0 } { key = $$4 FS ($$6 == "part" ? $$8 FS $$12 : $$8) } \
 	    FILENAME != "assets/measured.jsonl" { if (/"measure":/ || $$6 != "part") again[key] = 1; \
 	        keys[n] = key; lines[n++] = $$0; next } \
@@ -52,5 +56,6 @@ measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then th
 	mv $(B)/measured.jsonl assets/measured.jsonl
 	@$(MAKE) --no-print-directory tables
 
-tables: $(B)/tandem ## README's tables, from assets/measured.jsonl and assets/published.jsonl
+tables: $(B)/tandem ## the tables of README and engine/kernel/README.md, from assets/*.jsonl
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --fill README.md
+	$(B)/tandem bench --from assets/measured.jsonl --from assets/goals.jsonl --fill engine/kernel/README.md

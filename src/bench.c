@@ -248,10 +248,18 @@ static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES],
     return status;
 }
 
+/* Tables of several runs are joined by model: another kernel set is another row of figures. */
+static void name_model(bench *b, const char *name)
+{
+    const char *kernels = options_text(b->o, OPTION_KERNELS);
+    b->given = name;
+    snprintf(b->model_name, sizeof b->model_name, "%s%s%s", name, kernels ? "@" : "", kernels ? kernels : "");
+}
+
 static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES], double *shares_left, tdm_error *err)
 {
     bool builtin = !strcmp(name, "builtin");
-    b->model_name = builtin ? "built-in" : name;
+    name_model(b, builtin ? "built-in" : name);
     int64_t start = clock_ns();
     tdm_status status = load_pair_open(&b->models, b->o, builtin ? NULL : name, &(load_how){0}, err);
     b->cost = (bench_cost){.load_s = 1e-9 * (double)(clock_ns() - start)};
@@ -274,7 +282,7 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
 static tdm_status run_without_model(bench *b, const bool chosen[SUITES], double *shares_left, tdm_error *err)
 {
     const struct kernels *k;
-    b->model_name = "no model";
+    name_model(b, "no model");
     b->info = (tdm_model_info){0};
     tdm_status status = kernels_find(&k, options_text(b->o, OPTION_KERNELS), err);
     if (!status && b->host.read <= 0) status = bench_host_ceilings(&b->host, k, err);

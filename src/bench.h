@@ -37,7 +37,8 @@ typedef struct bench {
     int64_t began_ns;
 
     /* The suite that runs. */
-    const char *suite, *model_name; /* as given */
+    const char *suite, *given; /* the model as the options name it, or "built-in" */
+    char model_name[96];       /* what tables call it: "given", with --kernels "given@avx512" */
     load_pair models;               /* no model: the suite measures none */
     tdm_model_info info;
     bench_cost cost;          /* what work with this model takes */

@@ -9,14 +9,14 @@
 #include "src/files.h"
 #include "src/jsonio.h"
 
-enum { LARGEST = 16 << 20, MODELS = 12, LISTED = 16 };
+enum { LARGEST = 16 << 20, MODELS = 12, LISTED = 24, BESIDES = 3 };
 
 /* What a line asks for. */
 struct wish {
     char suite[24], part[24];
-    char models[MODELS][96], columns[LISTED][32], rows[LISTED][96], beside[96], note[32];
-    int n_models, n_columns, n_rows;
-    bool notes, optional;
+    char models[MODELS][96], columns[LISTED][32], rows[LISTED][96], beside[BESIDES][96], note[32];
+    int n_models, n_columns, n_rows, n_beside;
+    bool notes, optional, medians, turned, ceilings;
 };
 
 struct filling {
@@ -66,12 +66,18 @@ static bool take_word(struct wish *w, int number, const char *word)
         return true;
     }
     if (number == 1) return (w->n_models = split(word, w->models[0], MODELS, sizeof w->models[0])) > 0;
-    if (!strcmp(word, "notes")) return w->notes = true;
-    if (!strcmp(word, "optional")) return w->optional = true;
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"notes", &w->notes}, {"optional", &w->optional}, {"medians", &w->medians}, {"turned", &w->turned},
+                 {"ceilings", &w->ceilings}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(word, flags[i].name)) return *flags[i].flag = true;
     if (!strncmp(word, "columns=", key + 1))
         return (w->n_columns = split(value, w->columns[0], LISTED, sizeof w->columns[0])) > 0;
     if (!strncmp(word, "rows=", key + 1)) return (w->n_rows = split(value, w->rows[0], LISTED, sizeof w->rows[0])) > 0;
-    if (!strncmp(word, "beside=", key + 1)) return (size_t)snprintf(w->beside, sizeof w->beside, "%s", value) < sizeof w->beside;
+    if (!strncmp(word, "beside=", key + 1))
+        return (w->n_beside = split(value, w->beside[0], BESIDES, sizeof w->beside[0])) > 0;
     if (!strncmp(word, "note=", key + 1)) return (size_t)snprintf(w->note, sizeof w->note, "%s", value) < sizeof w->note;
     return false;
 }
@@ -94,42 +100,47 @@ static tdm_status read_wish(struct filling *f, const char *text, size_t n)
 
 /* ---- A table ----------------------------------------------------------------------------------------------------- */
 
+/* Do they name the same model? A line's words have '_' for blanks ("no_model"). */
+static bool same_name(const char *asked, const char *name)
+{
+    while (*asked && (*asked == *name || (*asked == '_' && *name == ' '))) {
+        asked++;
+        name++;
+    }
+    return !*asked && !*name;
+}
+
 static bench_table *find(const struct filling *f, const char *model)
 {
     for (int i = 0; i < f->b->n_tables; i++) {
         bench_table *t = f->b->tables[i];
-        if (!strcmp(t->suite, f->wish.suite) && !strcmp(t->part, f->wish.part) && !strcmp(t->model, model)) return t;
+        if (!strcmp(t->suite, f->wish.suite) && !strcmp(t->part, f->wish.part) && same_name(model, t->model)) return t;
     }
     return NULL;
 }
 
-static bool row_wanted(const struct wish *w, const bench_table *t, int row)
+/* What stands beside a model: "*@goal" names the model itself, without a kernel set, before the '@'. */
+static bench_table *find_beside(const struct filling *f, int k, const char *model)
 {
-    char all[BENCH_PARAMETERS * 50] = "";
-    for (int p = 0; p < t->n_parameters; p++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", p ? "|" : "", t->rows[row].parameter[p]);
-    bool wanted = !w->n_rows;
-    for (int i = 0; i < w->n_rows; i++) wanted |= strstr(all, w->rows[i]) != NULL;
-    return wanted;
+    const char *asked = f->wish.beside[k];
+    char name[200];
+    if (*asked != '*') return find(f, asked);
+    snprintf(name, sizeof name, "%.*s%s", (int)strcspn(model, "@"), model, asked + 1);
+    return find(f, name);
 }
 
-/* The columns that are shown, in the order asked for; how many, or -1 with an error. */
-static int pick(struct filling *f, const bench_table *t, int columns[BENCH_MEASURES])
+/* Do the row's parameters, with '|' between, hold one of the texts, from one '|' to another? */
+static bool row_wanted(const struct wish *w, const bench_table *t, int row)
 {
-    const struct wish *w = &f->wish;
-    int n = 0;
-    for (int m = 0; m < t->n_measures && !w->n_columns; m++)
-        if (bench_table_used(t, t->n_parameters + m)) columns[n++] = t->n_parameters + m;
-    for (int i = 0; i < w->n_columns; i++) {
-        int m = 0;
-        while (m < t->n_measures && strcmp(t->measure[m].name, w->columns[i])) m++;
-        if (m == t->n_measures || n == BENCH_MEASURES) {
-            bad(f, "there is no measure '%s'", w->columns[i]);
-            return -1;
-        }
-        columns[n++] = t->n_parameters + m;
+    char all[BENCH_PARAMETERS * 50] = "|", text[100];
+    for (int p = 0; p < t->n_parameters; p++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s|", t->rows[row].parameter[p]);
+    bool wanted = !w->n_rows;
+    for (int i = 0; i < w->n_rows; i++) {
+        snprintf(text, sizeof text, "|%s|", w->rows[i]);
+        wanted |= strstr(all, text) != NULL;
     }
-    return n;
+    return wanted;
 }
 
 /* The row of `other` that is nearest to t's in its parameters: equal, or numbers within a factor of three; -1: none. */
@@ -161,100 +172,93 @@ static int same_row(const bench_table *t, int row, const bench_table *other)
     return found >= 0 && nearest_row(other, found, t) == row ? found : -1;
 }
 
-/* Does a parameter of the row beside differ somewhere, so that it has to be shown? */
-static bool differs(const struct filling *f, const bench_table *t, const bench_table *other, int p)
+/* What a line asks for, found: tables by model, what stands beside each, the columns and the lines of the result. */
+enum { MODEL_NAME = -2, MEASURED = -1, COLUMNS = 64 }; /* else a number of what stands beside */
+struct sheet {
+    const bench_table *t[MODELS], *beside[MODELS][BESIDES];
+    struct {
+        int from, c; /* c: as in bench_table_text */
+        bool left;
+    } columns[COLUMNS];
+    struct {
+        int model, row;
+    } *lines;
+    int n_columns, n_lines;
+};
+
+static void add_column(struct sheet *s, int from, int c, bool left)
 {
-    for (int r = 0; r < t->n_rows; r++) {
-        int beside = row_wanted(&f->wish, t, r) ? same_row(t, r, other) : -1;
-        if (beside >= 0 && strcmp(t->rows[r].parameter[p], other->rows[beside].parameter[p])) return true;
+    if (s->n_columns == COLUMNS) return;
+    s->columns[s->n_columns].from = from;
+    s->columns[s->n_columns].c = c;
+    s->columns[s->n_columns++].left = left;
+}
+
+/* The measure of this name as a column; -1: there is none. */
+static int measure_column(const bench_table *t, const char *name)
+{
+    for (int m = 0; m < t->n_measures; m++)
+        if (!strcmp(t->measure[m].name, name)) return t->n_parameters + m;
+    return -1;
+}
+
+/* Does a parameter of the rows beside differ somewhere, so that it has to be shown? */
+static bool differs(const struct sheet *s, int k, int p)
+{
+    for (int i = 0; i < s->n_lines; i++) {
+        const bench_table *t = s->t[s->lines[i].model], *other = s->beside[s->lines[i].model][k];
+        int beside = other ? same_row(t, s->lines[i].row, other) : -1;
+        if (beside >= 0 && strcmp(t->rows[s->lines[i].row].parameter[p], other->rows[beside].parameter[p])) return true;
     }
     return false;
 }
 
-/* A single figure is quoted with all its digits. */
-static void beside_text(const bench_table *t, int row, int c, char out[BENCH_CELL])
+/* Has a column of what stands beside a value in some line; the number of runs: is it more than one somewhere? */
+static bool beside_used(const struct sheet *s, int k, int c)
 {
-    int m = c - t->n_parameters;
-    bench_table_text(t, row, c, out);
-    if (row < 0 || m < 0 || t->rows[row].value[m].n != 1) return;
-    double value = t->rows[row].value[m].values[0];
-    if (fabs(value) < 1000) snprintf(out, BENCH_CELL, "%.10g", value);
-}
-
-/* Cells of a row (-1: the heading, -2: the rule below it). */
-static void put_row(struct filling *f, const bench_table *t, int row, const int *columns, int n, const bench_table *other,
-                    const char *model)
-{
-    char cell[BENCH_CELL];
-    FILE *out = f->out;
-    int beside = row >= 0 && other ? same_row(t, row, other) : row;
-    fputc('|', out);
-    if (f->wish.n_models > 1) fprintf(out, row == -2 ? "---|" : " %s |", row == -1 ? "model" : model);
-    for (int c = -t->n_parameters; c <= n; c++) {
-        int column = c < 0 ? t->n_parameters + c : c < n ? columns[c] : t->n_parameters + t->n_measures;
-        if (row == -2) {
-            fputs(c < 0 ? "---|" : "---:|", out);
-            continue;
-        }
-        bench_table_text(t, row, column, cell);
-        fprintf(out, " %s |", cell);
+    for (int i = 0; i < s->n_lines; i++) {
+        const bench_table *t = s->t[s->lines[i].model], *other = s->beside[s->lines[i].model][k];
+        int row = other ? same_row(t, s->lines[i].row, other) : -1, m = row >= 0 ? c - other->n_parameters : 0;
+        if (row < 0) continue;
+        if (m < other->n_measures && other->rows[row].value[m].n) return true;
+        for (int any = 0; m == other->n_measures && any < m; any++)
+            if (other->rows[row].value[any].n > 1) return true;
     }
-    for (int c = 0; other && c < other->n_parameters + other->n_measures; c++) {
-        if (c < other->n_parameters ? !differs(f, t, other, c) : !bench_table_used(other, c)) continue;
-        if (row == -2) {
-            fputs("---:|", out);
-            continue;
-        }
-        snprintf(cell, sizeof cell, "-");
-        if (beside >= 0 || row == -1) beside_text(other, beside, c, cell);
-        fprintf(out, " %s%s%s |", row < 0 ? f->wish.beside : "", row < 0 ? ": " : "", cell);
-    }
-    fputc('\n', out);
+    return false;
 }
 
-static void put_notes(const struct filling *f, const bench_table *t)
-{
-    for (int i = 0; i < t->n_notes && f->wish.notes; i++) fprintf(f->out, "%s- %s\n", i ? "" : "\n", t->notes[i]);
-}
-
-/* The command that measured these models by what a suite ran on; NULL: another suite or model. */
-static const char *command_of(const struct wish *w, json_object *o)
-{
-    const char *command = jsonio_text(o, "command", NULL);
-    bool ours = !strcmp(jsonio_text(o, "suite", NULL), w->suite), model = false;
-    for (int m = 0; m < w->n_models; m++) model |= !strcmp(jsonio_text(o, "model", NULL), w->models[m]);
-    /* One that asked for rows of another part did not measure this one. */
-    if (command && strstr(command, "--rows") && !strstr(command, w->part)) return NULL;
-    return ours && model ? command : NULL;
-}
-
-/* The commands, and the speeds at which memory was read meanwhile. */
-static void put_commands(const struct filling *f)
+static void pick_beside(const struct filling *f, struct sheet *s, int k)
 {
     const struct wish *w = &f->wish;
-    double low = INFINITY, high = 0;
-    char number[2][32];
-    int shown = 0;
-    for (int i = 0; i < f->b->n_ran_on; i++) {
-        json_object *o = f->b->ran_on[i];
-        const char *command = command_of(w, o);
-        bool before = false;
-        if (!command) continue;
-        double read = jsonio_real(jsonio_member(o, "ceilings", json_type_object), "read_gbs", 0);
-        low = read > 0 && read < low ? read : low;
-        high = read > high ? read : high;
-        for (int k = 0; k < i; k++) {
-            const char *other = command_of(w, f->b->ran_on[k]);
-            before |= other && !strcmp(other, command);
-        }
-        if (!before) fprintf(f->out, "%s`%s`", shown++ ? ", " : "\n_", command);
+    const bench_table *other = NULL;
+    for (int m = 0; m < w->n_models && !other; m++) other = s->beside[m][k];
+    if (!other) return;
+    for (int p = 0; p < other->n_parameters && p < s->t[0]->n_parameters; p++)
+        if (differs(s, k, p)) add_column(s, k, p, false);
+    for (int i = 0; i < (w->n_columns ? w->n_columns : other->n_measures); i++) {
+        int c = w->n_columns ? measure_column(other, w->columns[i]) : other->n_parameters + i;
+        if (c >= 0 && beside_used(s, k, c)) add_column(s, k, c, false);
     }
-    if (!shown) return;
-    if (high > 0 && high - low < 0.05 * high)
-        fprintf(f->out, "; memory was read at %s GB/s", bench_number(high, number[0]));
-    else if (high > 0)
-        fprintf(f->out, "; memory was read at %s to %s GB/s", bench_number(low, number[0]), bench_number(high, number[1]));
-    fputs("_\n", f->out);
+    int runs = other->n_parameters + other->n_measures;
+    if (beside_used(s, k, runs)) add_column(s, k, runs, false);
+}
+
+static tdm_status pick(struct filling *f, struct sheet *s)
+{
+    const struct wish *w = &f->wish;
+    const bench_table *t = s->t[0];
+    if (w->n_models > 1) add_column(s, MODEL_NAME, 0, true);
+    for (int p = 0; p < t->n_parameters; p++) add_column(s, MEASURED, p, true);
+    for (int m = 0; m < t->n_measures && !w->n_columns; m++)
+        if (bench_table_used(t, t->n_parameters + m)) add_column(s, MEASURED, t->n_parameters + m, false);
+    for (int i = 0; i < w->n_columns; i++) {
+        int c = measure_column(t, w->columns[i]);
+        if (c < 0 && !w->optional) return bad(f, "there is no measure '%s'", w->columns[i]);
+        if (c >= 0) add_column(s, MEASURED, c, false);
+    }
+    add_column(s, MEASURED, t->n_parameters + t->n_measures, false);
+    for (int k = 0; k < w->n_beside; k++) pick_beside(f, s, k);
+    return TDM_OK;
 }
 
 /* Rows by the number that is their first parameter, where it is one: files of several runs were joined. */
@@ -271,6 +275,156 @@ static void in_order(const bench_table *t, int order[BENCH_ROWS])
     }
 }
 
+static bool same_columns(const bench_table *a, const bench_table *b)
+{
+    return a->n_parameters == b->n_parameters && a->n_measures == b->n_measures;
+}
+
+static tdm_status find_tables(struct filling *f, struct sheet *s)
+{
+    const struct wish *w = &f->wish;
+    size_t rows = 0;
+    for (int m = 0; m < w->n_models; m++) {
+        const bench_table *t = s->t[m] = find(f, w->models[m]);
+        if (!t) return bad(f, "nothing was measured of %s %s with %s", w->suite, w->part, w->models[m]);
+        if (!same_columns(t, s->t[0]))
+            return bad(f, "the tables of %s and %s have different columns", s->t[0]->model, t->model);
+        for (int k = 0; k < w->n_beside; k++) {
+            s->beside[m][k] = find_beside(f, k, t->model);
+            if (!s->beside[m][k] && !w->optional)
+                return bad(f, "nothing is known of %s %s with %s", w->suite, w->part, w->beside[k]);
+            for (int other = 0; other < m && s->beside[m][k]; other++)
+                if (s->beside[other][k] && !same_columns(s->beside[other][k], s->beside[m][k]))
+                    return bad(f, "the tables beside %s and %s have different columns", s->t[other]->model, t->model);
+        }
+        rows += (size_t)t->n_rows;
+    }
+    if (!(s->lines = calloc(rows + 1, sizeof *s->lines))) return error_set(f->err, TDM_E_NOMEM, "out of memory");
+    for (int m = 0; m < w->n_models; m++) {
+        int order[BENCH_ROWS];
+        in_order(s->t[m], order);
+        for (int i = 0; i < s->t[m]->n_rows && i < BENCH_ROWS; i++) {
+            if (!row_wanted(w, s->t[m], order[i])) continue;
+            s->lines[s->n_lines].model = m;
+            s->lines[s->n_lines++].row = order[i];
+        }
+    }
+    return s->n_lines ? TDM_OK : bad(f, "no row was measured");
+}
+
+/* What stands in a line (-1: the heading) and column; a single figure beside is quoted with all its digits. */
+static void put_cell(const struct filling *f, const struct sheet *s, int line, int column)
+{
+    int m = line < 0 ? 0 : s->lines[line].model, row = line < 0 ? -1 : s->lines[line].row;
+    int from = s->columns[column].from, c = s->columns[column].c;
+    const bench_table *t = s->t[m];
+    const char *before = "";
+    char cell[BENCH_CELL] = "-";
+    if (from == MODEL_NAME) {
+        fprintf(f->out, " %s |", line < 0 ? "model" : t->model);
+        return;
+    }
+    if (from >= 0) {
+        if (line < 0) { /* a table that is there has the headings */
+            before = f->wish.beside[from] + strcspn(f->wish.beside[from], "@");
+            before = *before ? before + 1 : f->wish.beside[from];
+            for (m = 0; !s->beside[m][from];) m++;
+        }
+        t = s->beside[m][from];
+        row = line < 0 ? -1 : t ? same_row(s->t[m], row, t) : -1;
+    }
+    if (line < 0 || row >= 0) bench_table_text(t, row, c, cell);
+    int measure = t ? c - t->n_parameters : -1;
+    if (from >= 0 && row >= 0 && measure >= 0 && measure < t->n_measures && t->rows[row].value[measure].n == 1) {
+        double value = t->rows[row].value[measure].values[0];
+        if (fabs(value) < 1000) snprintf(cell, sizeof cell, "%.10g", value);
+    }
+    char *range = f->wish.medians && row >= 0 && measure >= 0 ? strstr(cell, " (") : NULL;
+    if (range) *range = 0;
+    fprintf(f->out, " %s%s%s |", before, *before ? ": " : "", cell);
+}
+
+/* The heading, the rule below it, the lines; with the word 'turned' a line of the file is a column. */
+static void put_cells(const struct filling *f, const struct sheet *s)
+{
+    bool turned = f->wish.turned;
+    int down = turned ? s->n_columns : s->n_lines + 1, across = turned ? s->n_lines + 1 : s->n_columns;
+    for (int y = 0; y < down; y++) {
+        fputc('|', f->out);
+        for (int x = 0; x < across; x++) put_cell(f, s, (turned ? x : y) - 1, turned ? y : x);
+        fputc('\n', f->out);
+        if (y) continue;
+        fputc('|', f->out);
+        for (int x = 0; x < across; x++) fputs((turned ? !x : s->columns[x].left) ? "---|" : "---:|", f->out);
+        fputc('\n', f->out);
+    }
+}
+
+static void put_notes(const struct filling *f, const bench_table *t)
+{
+    for (int i = 0; i < t->n_notes && f->wish.notes; i++) fprintf(f->out, "%s- %s\n", i ? "" : "\n", t->notes[i]);
+}
+
+/* The command that measured one of these models, or what stands beside them, by what a suite ran on; NULL: another one. */
+static const char *command_of(const struct filling *f, const struct sheet *s, json_object *o)
+{
+    const struct wish *w = &f->wish;
+    const char *command = jsonio_text(o, "command", NULL), *name = jsonio_text(o, "model", NULL);
+    bool ours = !strcmp(jsonio_text(o, "suite", NULL), w->suite), model = false;
+    for (int m = 0; m < w->n_models; m++) {
+        model |= !strcmp(name, s->t[m]->model);
+        for (int k = 0; k < w->n_beside; k++) model |= s->beside[m][k] && !strcmp(name, s->beside[m][k]->model);
+    }
+    /* One that asked for rows of another part did not measure this one. */
+    if (command && strstr(command, "--rows") && !strstr(command, w->part)) return NULL;
+    return ours && model ? command : NULL;
+}
+
+/* "; memory was read at 20.1 to 24.0 GB/s" */
+static void put_range(const struct filling *f, const char *before, double low, double high, const char *unit)
+{
+    char number[2][32];
+    if (high <= 0) return;
+    fprintf(f->out, "%s ", before);
+    if (high - low >= 0.05 * high) fprintf(f->out, "%s to ", bench_number(low, number[0]));
+    fprintf(f->out, "%s %s", bench_number(high, number[1]), unit);
+}
+
+/* The commands, and the ceilings measured meanwhile: of reading, and with the word 'ceilings' of arithmetic. */
+static void put_commands(const struct filling *f, const struct sheet *s)
+{
+    static const struct {
+        const char *key, *before, *unit;
+    } ceilings[] = {{"read_gbs", "; memory was read at", "GB/s"},
+                    {"int8_gops", "; arithmetic on vector registers: int8", "Gop/s"},
+                    {"fp32_gops", ", fp32", "Gop/s"},
+                    {"matrix_int8_gops", "; on the matrix unit: int8", "Gop/s"},
+                    {"matrix_bf16_gops", ", bf16", "Gop/s"}};
+    enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
+    double low[CEILINGS] = {0}, high[CEILINGS] = {0};
+    int shown = 0;
+    for (int i = 0; i < f->b->n_ran_on; i++) {
+        json_object *o = f->b->ran_on[i];
+        const char *command = command_of(f, s, o);
+        bool before = false;
+        if (!command) continue;
+        for (int c = 0; c < CEILINGS; c++) {
+            double value = jsonio_real(jsonio_member(o, "ceilings", json_type_object), ceilings[c].key, 0);
+            if (value > 0 && (low[c] <= 0 || value < low[c])) low[c] = value;
+            if (value > high[c]) high[c] = value;
+        }
+        for (int k = 0; k < i; k++) {
+            const char *other = command_of(f, s, f->b->ran_on[k]);
+            before |= other && !strcmp(other, command);
+        }
+        if (!before) fprintf(f->out, "%s`%s`", shown++ ? ", " : "\n_", command);
+    }
+    if (!shown) return;
+    for (int c = 0; c < (f->wish.ceilings ? CEILINGS : 1); c++)
+        put_range(f, ceilings[c].before, low[c], high[c], ceilings[c].unit);
+    fputs("_\n", f->out);
+}
+
 /* Were all tables measured that it is about? */
 static bool measured(const struct filling *f)
 {
@@ -284,35 +438,18 @@ static bool measured(const struct filling *f)
 
 static tdm_status put_table(struct filling *f)
 {
-    const struct wish *w = &f->wish;
-    bench_table *first = NULL;
-    int columns[BENCH_MEASURES], n = 0, rows = 0;
-    for (int m = 0; m < w->n_models; m++) {
-        bench_table *t = find(f, w->models[m]);
-        const bench_table *other = w->beside[0] ? find(f, w->beside) : NULL;
-        if (!t) return bad(f, "nothing was measured of %s %s with %s", w->suite, w->part, w->models[m]);
-        if (w->beside[0] && !other) return bad(f, "nothing is known of %s %s with %s", w->suite, w->part, w->beside);
-        if (!first) {
-            if ((n = pick(f, t, columns)) < 0) return f->err->code;
-            fputc('\n', f->out);
-            for (int line = -1; line >= -2; line--) put_row(f, t, line, columns, n, other, "");
-            first = t;
-        }
-        if (t->n_parameters != first->n_parameters || t->n_measures != first->n_measures)
-            return bad(f, "the tables of %s and %s have different columns", first->model, t->model);
-        int order[BENCH_ROWS];
-        in_order(t, order);
-        for (int i = 0; i < t->n_rows && i < BENCH_ROWS; i++) {
-            if (!row_wanted(w, t, order[i])) continue;
-            put_row(f, t, order[i], columns, n, other, t->model);
-            rows++;
-        }
+    struct sheet s = {0};
+    tdm_status status = find_tables(f, &s);
+    if (!status) status = pick(f, &s);
+    if (!status) {
+        fputc('\n', f->out);
+        put_cells(f, &s);
+        for (int m = 0; m < f->wish.n_models; m++) put_notes(f, s.t[m]);
+        put_commands(f, &s);
+        fputc('\n', f->out);
     }
-    if (!rows) return bad(f, "no row was measured");
-    for (int m = 0; m < w->n_models; m++) put_notes(f, find(f, w->models[m]));
-    put_commands(f);
-    fputc('\n', f->out);
-    return TDM_OK;
+    free(s.lines);
+    return status;
 }
 
 /* "**Warm 0.1 ms ...**" */

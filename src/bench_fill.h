@@ -4,15 +4,19 @@
  *     <!-- bench turns/pipelines synthetic:0.8b:q8_0 columns=warm_TTFT,decode rows=tandem,single|- beside=published -->
  *     <!-- end -->
  *
- * suite or suite/part, then the model, or several with commas (the table begins with a column of them then). Words after
- * them, each at most once:
+ * suite or suite/part, then the model, or several with commas (the table begins with a column of them then); '_' stands for a
+ * blank in its name. Words after them, each at most once:
  *
  *     columns=A,B     these measures; else all
- *     rows=A,B        rows whose parameters, with '|' between, hold one of these texts; else all
- *     beside=MODEL    to the right, the row of that model with the same parameters; among numbers, the nearest within a
- *                     factor of three, shown as well
+ *     rows=A,B        rows whose parameters, with '|' between, hold one of these texts, from a '|' to a '|'; else all
+ *     beside=A,B      to the right, the row of that model with the same parameters; among numbers, the nearest within a
+ *                     factor of three, shown as well. "*@avx512" is the row's own model as measured with --kernels avx512,
+ *                     "*@goal" what it shall reach
+ *     medians         without the range
+ *     turned          a column for each row
  *     notes           the table's notes below it
- *     optional        what was not measured is said to be so; without the word it is an error
+ *     ceilings        below it, also the ceilings of arithmetic that were measured meanwhile
+ *     optional        what was not measured is said to be so, or its columns left out; without the word it is an error
  *     note=WORD       no table: in bold, the note that begins with this word
  *
  * Below each table stand the commands that measured it, and how fast memory was read meanwhile. */

@@ -80,7 +80,7 @@ static tdm_status take_table(bench *b, json_object *o, const struct place *at, t
     bench_table *t = find(b, o);
     if (!t) {
         b->suite = jsonio_text(o, "suite", NULL);
-        b->model_name = jsonio_text(o, "model", NULL);
+        snprintf(b->model_name, sizeof b->model_name, "%s", jsonio_text(o, "model", NULL));
         t = bench_new_table(b, jsonio_text(o, "part", NULL), jsonio_text(o, "title", NULL) ? jsonio_text(o, "title", NULL) : "", parameters, measures, err);
         if (!t) return err->code;
     }

@@ -98,7 +98,38 @@ struct model_bench {
     const struct kernels *kernels;
     enum panel_kind kind;
     tdm_ids ids;
+    struct {
+        double tps;
+        int round; /* from 1 */
+    } latest[BENCH_LIST][BENCH_LIST][BENCH_LIST]; /* prefill, by cores, prompts and dispatches */
 };
+
+static int prefill_row(struct model_bench *x, int t, int p, int d)
+{
+    return bench_table_row(x->prefills, "%d|%d|%d", x->w.threads[t], x->w.prompts[p], x->w.dispatches[d]);
+}
+
+enum { P_SPEED, P_OF_BEST, P_OVER_ONE, P_OF_PEAK, P_OF_MATRIX_PEAK };
+#define PREFILL_MEASURES "prefill:tok/s|of_best:x|over_one_core:x|of_peak:x"
+#define MATRIX_MEASURE "|of_matrix_peak:x"
+
+/* What a round's row shows beside the others of this round: once all dispatches of its cores and prompt are measured, each
+ * against the fastest; and against one core. */
+static void compare(struct model_bench *x, int t, int p, int d, int round, double tps)
+{
+    const struct wanted *w = &x->w;
+    x->latest[t][p][d].tps = tps;
+    x->latest[t][p][d].round = round + 1;
+    for (int one = 0; one < t; one++)
+        if (w->threads[one] == 1 && x->latest[one][p][d].round == round + 1)
+            bench_table_add(x->prefills, prefill_row(x, t, p, d), P_OVER_ONE, tps / x->latest[one][p][d].tps);
+    double best = 0;
+    for (int i = 0; i < w->n_dispatches && d + 1 == w->n_dispatches; i++)
+        if (x->latest[t][p][i].round == round + 1 && x->latest[t][p][i].tps > best) best = x->latest[t][p][i].tps;
+    for (int i = 0; i < w->n_dispatches && best > 0; i++)
+        if (x->latest[t][p][i].round == round + 1)
+            bench_table_add(x->prefills, prefill_row(x, t, p, i), P_OF_BEST, x->latest[t][p][i].tps / best);
+}
 
 /* Rows of prefill: cores, prompts, dispatches; the last vary fastest. */
 static tdm_status measure_prefill(bench *b, void *ctx, int number, int round, tdm_error *err)
@@ -116,10 +147,11 @@ static tdm_status measure_prefill(bench *b, void *ctx, int number, int round, td
     double unit = ceiling_matrix_peak(r->reader.team, x->kernels, x->kind);
     if (!status) status = prefill(r->session[d], x->ids.ids, n, false, &tps, err);
     if (status) return status;
-    int row = bench_table_row(x->prefills, "%d|%d|%d", w->threads[t], n, w->dispatches[d]);
-    bench_table_add(x->prefills, row, 0, tps);
-    bench_table_add(x->prefills, row, 1, tps * (double)b->info.flops_per_token / peak);
-    if (unit > 0) bench_table_add(x->prefills, row, 2, tps * (double)b->info.flops_per_token / unit);
+    int row = prefill_row(x, t, p, d);
+    bench_table_add(x->prefills, row, P_SPEED, tps);
+    bench_table_add(x->prefills, row, P_OF_PEAK, tps * (double)b->info.flops_per_token / peak);
+    if (unit > 0) bench_table_add(x->prefills, row, P_OF_MATRIX_PEAK, tps * (double)b->info.flops_per_token / unit);
+    compare(x, t, p, d, round, tps);
     return TDM_OK;
 }
 
@@ -175,12 +207,12 @@ static void plan_model(bench *b, const struct model_bench *x, bench_plan *prefil
 static tdm_status new_tables(bench *b, struct model_bench *x, tdm_error *err)
 {
     static const char *const kinds[PANEL_KINDS] = {[PANEL_F32] = "fp32", [PANEL_BF16] = "bf16", [PANEL_INT8] = "int8"};
-    char title[160];
-    snprintf(title, sizeof title, "prefill; peak: %s arithmetic on vector registers, measured just before on the same cores",
+    char title[200];
+    snprintf(title, sizeof title, "prefill; best: the fastest dispatch of the round; peak: %s arithmetic on vector registers, measured just before "
+             "on the same cores",
              kinds[x->kind]);
     x->prefills = bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch",
-                                  x->kernels->matrix_peak ? "prefill:tok/s|of_peak:x|of_matrix_peak:x"
-                                                          : "prefill:tok/s|of_peak:x", err);
+                                  x->kernels->matrix_peak ? PREFILL_MEASURES MATRIX_MEASURE : PREFILL_MEASURES, err);
     if (!x->prefills) return err->code;
     x->decodes = bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
                                  "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:x|limit:GB/s", err);

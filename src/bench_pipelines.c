@@ -179,15 +179,15 @@ static const char narrow[] = ":q8_0", wide[] = ":bf16";
 
 static bool has_wider(const bench *b)
 {
-    size_t n = strlen(b->model_name);
-    return !strncmp(b->model_name, "synthetic:", 10) && n >= sizeof narrow && !strcmp(b->model_name + n - 5, narrow);
+    size_t n = strlen(b->given);
+    return !strncmp(b->given, "synthetic:", 10) && n >= sizeof narrow && !strcmp(b->given + n - 5, narrow);
 }
 
 static tdm_status open_wider(bench *b, tdm_model **out, double *packed_bytes, tdm_error *err)
 {
     char name[96];
     tdm_model_info info;
-    snprintf(name, sizeof name, "%.*s%s", (int)strlen(b->model_name) - 5, b->model_name, wide);
+    snprintf(name, sizeof name, "%.*s%s", (int)strlen(b->given) - 5, b->given, wide);
     bench_step(b, "opening %s", name);
     tdm_status status = load_model(out, b->o, name, &(load_how){0}, err);
     interrupt_catch(); /* loading has its own way with Ctrl-C */

@@ -8,6 +8,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/bench_report.h"
 #include "src/interrupt.h"
 
 /* So much longer than its share a part may take once it has begun; what follows has less. */
@@ -191,8 +192,12 @@ static void name_left_out(bench *b, const bench_plan *p)
     if (!text[0]) return;
     bench_table_note(p->table, "%s", text);
     double all = b->cost.load_s + bench_plan_seconds(p, false) / (b->part_share > 0 ? b->part_share : 1);
-    bench_table_note(p->table, "all rows: tandem bench %s -m %s --budget %.0fm", b->suite,
-                     strcmp(b->model_name, "built-in") ? b->model_name : "builtin", ceil(BENCH_MARGIN * all / 60));
+    char budget[32];
+    snprintf(budget, sizeof budget, "%.0fm", ceil(BENCH_MARGIN * all / 60));
+    const char *model = !b->models.model ? NULL : strcmp(b->given, "built-in") ? b->given : "builtin";
+    char *command = bench_report_command(b, b->suite, model, budget);
+    bench_table_note(p->table, "all rows: %s", command ? command : budget);
+    free(command);
 }
 
 tdm_status bench_plan_run(bench *b, bench_plan *p, bench_measure *measure, void *ctx, tdm_error *err)

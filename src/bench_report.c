@@ -24,8 +24,7 @@ static bool quiet(const bench *b)
     return b->json == stdout || options_given(b->o, OPTION_FILL);
 }
 
-/* What was asked for, without the options that only say where the results go; malloc'ed. */
-static char *command(const bench *b)
+char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget)
 {
     static const option_id shown[] = {OPTION_QUICK,        OPTION_NO_LENDING,    OPTION_BUDGET,      OPTION_RUNS,
                                       OPTION_REST,         OPTION_BENCH_THREADS, OPTION_BENCH_PROMPTS,
@@ -39,9 +38,11 @@ static char *command(const bench *b)
     FILE *out = open_memstream(&text, &n);
     if (!out) return NULL;
     fputs("tandem bench", out);
-    for (int i = 0; i < o->n_arguments; i++) fprintf(out, " %s", o->arguments[i]);
+    for (int i = 0; i < o->n_arguments && !suite; i++) fprintf(out, " %s", o->arguments[i]);
+    if (suite) fprintf(out, " %s", suite);
+    if (suite && model) fprintf(out, " -m %s", model);
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-        for (int i = 0; i < o->values[lists[k]].n; i++) {
+        for (int i = 0; i < o->values[lists[k]].n && (!suite || lists[k] != OPTION_BENCH_MODELS); i++) {
             const char *value = o->values[lists[k]].list[i], *quote = strchr(value, ' ') ? "'" : "";
             if (option_table[lists[k]].letter)
                 fprintf(out, " -%c %s%s%s", option_table[lists[k]].letter, quote, value, quote);
@@ -49,10 +50,11 @@ static char *command(const bench *b)
                 fprintf(out, " --%s %s%s%s", option_table[lists[k]].name, quote, value, quote);
         }
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        if (!options_given(o, shown[i])) continue;
+        if (!options_given(o, shown[i]) || (budget && shown[i] == OPTION_BUDGET)) continue;
         fprintf(out, " --%s", option_table[shown[i]].name);
         if (option_table[shown[i]].kind != KIND_FLAG) fprintf(out, " %s", options_text(o, shown[i]));
     }
+    if (budget) fprintf(out, " --budget %s", budget);
     fclose(out);
     return text;
 }
@@ -64,7 +66,7 @@ tdm_status bench_report_open(bench *b, tdm_error *err)
         return error_errno(err, TDM_E_IO, "%s: can't be written", json);
     if (svg && mkdir(svg, 0777) && errno != EEXIST) return error_errno(err, TDM_E_IO, "%s: can't be made", svg);
     if (quiet(b)) return TDM_OK;
-    char *asked = command(b), text[300];
+    char *asked = bench_report_command(b, NULL, NULL, NULL), text[300];
     const char *indent = markdown(b) ? "    " : "";
     printf("%s%s\n", indent, asked ? asked : "tandem bench");
     free(asked);
@@ -123,7 +125,7 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
     json_object *o = json_object_new_object(), *machine = json_object_new_object(), *c = json_object_new_object();
     bench_moment after;
     bench_host_now(&after);
-    char *asked = command(b);
+    char *asked = bench_report_command(b, NULL, NULL, NULL);
     jsonio_add_string(o, "suite", b->suite);
     jsonio_add_string(o, "model", b->model_name);
     jsonio_add_string(o, "command", asked);

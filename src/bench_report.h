@@ -16,6 +16,10 @@
 
 #include "src/bench.h"
 
+/* What was asked for, without the options that only say where the results go; with a suite, that suite of this model (NULL:
+ * it measures none); budget: instead of the one given. NULL: as given. malloc'ed; NULL without memory. */
+char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget);
+
 /* Opens the JSON file, makes the folder of charts, prints the command and the machine. */
 tdm_status bench_report_open(bench *b, tdm_error *err);
 void bench_report_model(const bench *b);

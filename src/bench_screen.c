@@ -22,9 +22,9 @@ tdm_status bench_screen_open(bench *b, pty *s, int cols, const char *command, co
     const char *all[ARGUMENTS] = {"tandem", command, "--temp", "0", "--seed", "1", "--ignore-eos"};
     char given[PASSED][64];
     int n = 7;
-    if (strcmp(b->model_name, "built-in")) {
+    if (strcmp(b->given, "built-in")) {
         all[n++] = "-m";
-        all[n++] = b->model_name;
+        all[n++] = b->given;
     }
     if (options_flag(b->o, OPTION_NO_LENDING)) all[n++] = "--no-lending";
     for (int i = 0; i < PASSED; i++) {

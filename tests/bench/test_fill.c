@@ -16,7 +16,19 @@ static const char measured[] =
     "\"measures\":[{\"name\":\"x_y\",\"unit\":\"ms\"}],\"notes\":[]}\n"
     "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"other\",\"n\":13,\"who\":\"a\",\"measure\":\"x_y\",\"values\":[148.75]}\n"
     "{\"suite\":\"before\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":9}}\n"
-    "{\"suite\":\"s\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":20}}\n";
+    "{\"suite\":\"s\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":20,"
+    "\"int8_gops\":900}}\n"
+    /* The model as another kernel set computes it, and what it shall reach. */
+    "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m@k\",\"title\":\"t\",\"parameters\":[\"n\",\"who\"],"
+    "\"measures\":[{\"name\":\"x_y\",\"unit\":\"ms\"},{\"name\":\"z\",\"unit\":\"\"}],\"notes\":[]}\n"
+    "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m@k\",\"n\":16,\"who\":\"a\",\"measure\":\"x_y\",\"values\":[6,7,8]}\n"
+    "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m@goal\",\"title\":\"t\",\"parameters\":[\"n\",\"who\"],"
+    "\"measures\":[{\"name\":\"x_y\",\"unit\":\"ms\"}],\"notes\":[]}\n"
+    "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m@goal\",\"n\":74,\"who\":\"b\",\"measure\":\"x_y\",\"values\":[4.125]}\n"
+    "{\"suite\":\"s\",\"part\":\"q\",\"model\":\"no model\",\"title\":\"t\",\"parameters\":[\"n\"],"
+    "\"measures\":[{\"name\":\"v\",\"unit\":\"\"}],\"notes\":[]}\n"
+    "{\"suite\":\"s\",\"part\":\"q\",\"model\":\"no model\",\"n\":1,\"measure\":\"v\",\"values\":[1]}\n"
+    "{\"suite\":\"s\",\"part\":\"q\",\"model\":\"no model\",\"n\":16,\"measure\":\"v\",\"values\":[2]}\n";
 
 #define HEAD "before\n<!-- bench "
 #define TAIL "old\n<!-- end -->\nafter\n"
@@ -67,8 +79,25 @@ TEST(tables)
                  HEAD "s/p m columns=x_y beside=other -->\n\n"
                       "| n | who | x y ms | n | other: n | other: x y ms |\n|---|---|---:|---:|---:|---:|\n"
                       "| 16 | a | 2.00 (1.00-3.00) | 1-3 | 13 | 148.75 |\n| 74 | b | 5.00 | 1 | - | - |\n" COMMAND);
+    /* Each model's own other set and goal; columns that nothing stands in are not there, nor the range. */
+    check_filled(HEAD "s/p m columns=x_y beside=*@k,*@goal medians ceilings -->\n" TAIL,
+                 HEAD "s/p m columns=x_y beside=*@k,*@goal medians ceilings -->\n\n"
+                      "| n | who | x y ms | n | k: x y ms | k: n | goal: x y ms |\n|---|---|---:|---:|---:|---:|---:|\n"
+                      "| 16 | a | 2.00 | 1-3 | 7.00 | 3 | - |\n| 74 | b | 5.00 | 1 | - | - | 4.125 |\n"
+                      "\n_`tandem bench s`; memory was read at 20.0 GB/s; arithmetic on vector registers: int8 900 Gop/s_\n\n"
+                      "<!-- end -->\nafter\n");
+    check_filled(HEAD "s/p m@k columns=x_y beside=*@goal optional -->\n" TAIL,
+                 HEAD "s/p m@k columns=x_y beside=*@goal optional -->\n\n"
+                      "| n | who | x y ms | n |\n|---|---|---:|---:|\n| 16 | a | 7.00 (6.00-8.00) | 3 |\n\n<!-- end -->\nafter\n");
+    check_filled(HEAD "s/p m turned columns=x_y,none optional -->\n" TAIL,
+                 HEAD "s/p m turned columns=x_y,none optional -->\n\n"
+                      "| n | 16 | 74 |\n|---|---:|---:|\n| who | a | b |\n| x y ms | 2.00 (1.00-3.00) | 5.00 |\n"
+                      "| n | 1-3 | 1 |\n" COMMAND);
+    /* Rows by whole parameters; a blank in a model's name is written '_'. */
+    check_filled(HEAD "s/q no_model rows=1 -->\n" TAIL, HEAD "s/q no_model rows=1 -->\n\n| n | v | n |\n|---|---:|---:|\n"
+                                                             "| 1 | 1.00 | 1 |\n\n<!-- end -->\nafter\n");
     check_filled(HEAD "s/p m note=fast -->\n" TAIL, HEAD "s/p m note=fast -->\n\n**Fast enough**\n\n<!-- end -->\nafter\n");
-    check_filled(HEAD "s/q m optional -->\n" TAIL, HEAD "s/q m optional -->\n\n_Not measured._\n\n<!-- end -->\nafter\n");
+    check_filled(HEAD "s/r m optional -->\n" TAIL, HEAD "s/r m optional -->\n\n_Not measured._\n\n<!-- end -->\nafter\n");
     check_filled(HEAD "s/p m note=slow optional -->\n" TAIL, HEAD "s/p m note=slow optional -->\n\n<!-- end -->\nafter\n");
     check_filled("nothing\nis asked", "nothing\nis asked");
     close_bench();
@@ -83,10 +112,11 @@ TEST(refuses)
         {HEAD "s/p m colums=x -->\n" TAIL, "'colums=x' is not understood"},
         {HEAD "s/p m columns= -->\n" TAIL, "'columns=' is not understood"},
         {HEAD "s/p m\n" TAIL, "expected '-->'"},
-        {HEAD "s/q m -->\n" TAIL, "nothing was measured of s q"},
+        {HEAD "s/r m -->\n" TAIL, "nothing was measured of s r"},
         {HEAD "s/p n -->\n" TAIL, "with n"},
         {HEAD "s/p m columns=q -->\n" TAIL, "no measure 'q'"},
         {HEAD "s/p m rows=99 -->\n" TAIL, "no row"},
+        {HEAD "s/p m beside=*@q -->\n" TAIL, "nothing is known of s p with *@q"},
         {HEAD "s/p m beside=q -->\n" TAIL, "nothing is known"},
         {HEAD "s/p m note=slow -->\n" TAIL, "begins with 'slow'"},
         {HEAD "s/p m -->\nold\n", "at the end"},

@@ -30,7 +30,7 @@ static bench_plan begin(double seconds)
     bench_plan p;
     tdm_error err;
     memset(order, 0, sizeof order);
-    b = (bench){.o = &o, .runs = 4, .suite = "s", .model_name = "m", .part_share = 1};
+    b = (bench){.o = &o, .runs = 4, .suite = "s", .given = "m", .part_share = 1};
     b.start_ns = clock_ns();
     if (seconds > 0) b.until_ns = b.all_until_ns = b.start_ns + (int64_t)(1e9 * seconds);
     bench_plan_open(&p, bench_new_table(&b, "", "t", "row", "x:ms", &err));
@@ -78,7 +78,7 @@ TEST(the_most_telling_first)
     CHECK_STR("bcbcbcbc", order);
     REQUIRE(b.tables[0]->n_notes == 2);
     CHECK_STR("left out, the budget has no time for it: a (60 s); d (120 s)", b.tables[0]->notes[0]);
-    CHECK_STR("all rows: tandem bench s -m m --budget 5m", b.tables[0]->notes[1]); /* 265 s, and the margin */
+    CHECK_STR("all rows: tandem bench s --budget 5m", b.tables[0]->notes[1]); /* 265 s, and the margin */
     end();
 }
 
