@@ -7,39 +7,41 @@
 #include "engine/kernel/kernel.h"
 #include "engine/unit/topology.h"
 
-static void print_model(FILE *out)
+/* What /proc/cpuinfo says first under one of two names, printable, within line[room]; empty where there is none. */
+static char *cpuinfo(const char *name, const char *other, char *line, int room)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");
-    char line[256];
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && fgets(line, room, file)) {
         char *colon = strchr(line, ':');
-        if (!colon || strncmp(line, "model name", 10)) continue;
+        if (!colon || (strncmp(line, name, strlen(name)) && strncmp(line, other, strlen(other)))) continue;
         for (unsigned char *p = (unsigned char *)colon; *p; p++)
             if (*p < 0x20 || *p >= 0x7f) *p = 0;
-        fprintf(out, "processor      %s\n", colon + 2);
-        break;
+        fclose(file);
+        return colon + 1 + (colon[1] == ' ');
     }
     if (file) fclose(file);
+    line[0] = 0;
+    return line;
 }
 
+static void print_model(FILE *out)
+{
+    char line[256];
+    const char *model = cpuinfo("model name", "Model", line, sizeof line);
+    if (*model) fprintf(out, "processor      %s\n", model);
+}
+
+/* Those of the system's list that some kernel set is made of. */
 static void print_features(FILE *out)
 {
+    static const char *const used[] = {"sse2",     "avx2",     "fma",     "f16c",        "avx_vnni",    "avx512f",
+                                       "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile",
+                                       "amx_int8", "amx_bf16", "asimd",   "asimddp",     "i8mm"};
+    char line[8192], *rest, *flags = cpuinfo("flags", "Features", line, sizeof line);
     fprintf(out, "instructions  ");
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#define FEATURE(name) if (__builtin_cpu_supports(name)) fprintf(out, " %s", name)
-    FEATURE("sse2");
-    FEATURE("avx2");
-    FEATURE("fma");
-    FEATURE("avx512f");
-    FEATURE("avx512bw");
-    FEATURE("avx512vl");
-    FEATURE("avx512vnni");
-    FEATURE("avx512bf16");
-#undef FEATURE
-#else
-    fprintf(out, " as the kernel sets below need them");
-#endif
+    for (char *word = strtok_r(flags, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+            if (!strcmp(word, used[i])) fprintf(out, " %s", word);
     fprintf(out, "\n");
 }
 

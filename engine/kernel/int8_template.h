@@ -115,6 +115,53 @@ static ALWAYS_INLINE vb raised_step(const uint8_t *step)
 #endif
 }
 
+/* dot[token][vector] += the products of steps [step, step + steps) of a block, whose columns begin at `column` of the
+ * record. What is a constant of int8_tile is one here. Where the set multiplies two rows by two tokens at once
+ * (DOT_PAIRS), two steps make a vector of 8 columns of two rows; a last token alone stands for both. */
+static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits, uint32_t step, uint32_t steps,
+                                         uint32_t vectors, uint32_t tokens, const struct act *a, uint32_t column,
+                                         vi (*dot)[INT8_VECTORS])
+{
+#if DOT_PAIRS
+    if (bits == 8 && tokens > 1) {
+        vi low[(INT8_TOKENS + 1) / 2][INT8_VECTORS], high[(INT8_TOKENS + 1) / 2][INT8_VECTORS];
+        UNROLL for (uint32_t p = 0; p < (tokens + 1) / 2; p++)
+            UNROLL for (uint32_t v = 0; v < vectors; v++) low[p][v] = high[p][v] = vi_set(0);
+        UNROLL for (uint32_t k = step; k < step + steps; k += 2) {
+            vb w[INT8_VECTORS][2];
+            UNROLL for (uint32_t v = 0; v < vectors; v++) {
+                vb even = vb_load(q[v] + STEP_BYTES * k), odd = vb_load(q[v] + STEP_BYTES * (k + 1));
+                w[v][0] = vb_rows_low(even, odd);
+                w[v][1] = vb_rows_high(even, odd);
+            }
+            UNROLL for (uint32_t p = 0; p < (tokens + 1) / 2; p++) {
+                uint32_t t = 2 * p, other = t + 1 < tokens ? t + 1 : t;
+                vx x = vx_load_pair(a[t].q + column + 4 * k, a[other].q + column + 4 * k);
+                UNROLL for (uint32_t v = 0; v < vectors; v++) {
+                    low[p][v] = vi_dot_pair(low[p][v], w[v][0], x);
+                    high[p][v] = vi_dot_pair(high[p][v], w[v][1], x);
+                }
+            }
+        }
+        UNROLL for (uint32_t t = 0; t < tokens; t++)
+            UNROLL for (uint32_t v = 0; v < vectors; v++)
+                dot[t][v] = vi_add(dot[t][v], t % 2 ? vi_second(low[t / 2][v], high[t / 2][v])
+                                                    : vi_first(low[t / 2][v], high[t / 2][v]));
+        return;
+    }
+#endif
+    UNROLL for (uint32_t k = step; k < step + steps; k++) {
+        vb w[INT8_VECTORS];
+        UNROLL for (uint32_t v = 0; v < vectors; v++)
+            w[v] = bits == 8 ? raised_step(q[v] + STEP_BYTES * k) : packed_step(bits, q[v], k);
+        UNROLL for (uint32_t t = 0; t < tokens; t++) {
+            vx x = vx_load(a[t].q + column + 4 * k);
+            UNROLL for (uint32_t v = 0; v < vectors; v++)
+                dot[t][v] = bits == 8 ? vi_dot(dot[t][v], w[v], x) : vi_dot_small(dot[t][v], w[v], x);
+        }
+    }
+}
+
 /* acc[tokens][TILE_ROWS] += one group, for `vectors` vectors of rows from row r of the tile. bits, sub, minima,
  * vectors and tokens are constants after inlining. With bits 8 the quants are bytes with 128 added; with fewer they are
  * packed, and taken apart here in registers: best for a single token. The integers are the same either way, as the
@@ -149,17 +196,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                         UNROLL for (uint32_t v = 0; v < vectors; v++)
                             part[t][v] = vf_fma(vf_from_int(vi_set(sum)), vf_load(min[v] + HALF_ROWS * s), part[t][v]);
                 }
-                UNROLL for (uint32_t k = 0; k < sub / 4; k++) {
-                    const uint32_t step = s * (sub / 4) + k;
-                    vb w[INT8_VECTORS];
-                    UNROLL for (uint32_t v = 0; v < vectors; v++)
-                        w[v] = bits == 8 ? raised_step(q[v] + STEP_BYTES * step) : packed_step(bits, q[v], step);
-                    UNROLL for (uint32_t t = 0; t < tokens; t++) {
-                        vx x = vx_load(a[t].q + BLOCK_COLS * b + 4 * step);
-                        UNROLL for (uint32_t v = 0; v < vectors; v++)
-                            dot[t][v] = bits == 8 ? vi_dot(dot[t][v], w[v], x) : vi_dot_small(dot[t][v], w[v], x);
-                    }
-                }
+                sub_block_dots(q, bits, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
                 UNROLL for (uint32_t v = 0; v < vectors; v++) {
                     vf by = vf_load(scale[v] + HALF_ROWS * s);
                     UNROLL for (uint32_t t = 0; t < tokens; t++) part[t][v] = vf_fma(vf_from_int(dot[t][v]), by, part[t][v]);

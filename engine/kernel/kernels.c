@@ -78,6 +78,7 @@ int kernels_variants(const struct kernels **out, int room)
 #elif defined __aarch64__
     sets[n++] = &kernels_neon;
     if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) sets[n++] = &kernels_neon_dotprod;
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP && getauxval(AT_HWCAP2) & HWCAP2_I8MM) sets[n++] = &kernels_neon_i8mm;
 #endif
     n = n < room ? n : room;
     memcpy(out, sets, (size_t)n * sizeof *out);

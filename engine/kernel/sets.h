@@ -10,7 +10,7 @@ int kernels_variants(const struct kernels **out, int room);
 
 extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx2_vnni,
     kernels_avx512, kernels_avx512_bf16, kernels_amx;
-extern const struct kernels kernels_neon, kernels_neon_dotprod;
+extern const struct kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
 /* Made at the first call: it takes most of its functions from the reference set. */
 const struct kernels *kernels_blas(void);
 

@@ -11,6 +11,7 @@
 #include "engine/kernel/layout.h"
 #include "engine/model/half.h"
 
+#define DOT_PAIRS 0
 enum { LANES = 8 };
 /* Register tiles, of 16 registers. */
 #ifdef __AVXVNNI__

@@ -1,5 +1,6 @@
 /* The vector layer on 64-bit ARM: 4 lanes. See vector_scalar.h for what each name means. Where the file is built for
- * the dot product extension, four products a lane are its instruction. */
+ * the dot product extension, four products a lane are its instruction; where for the matrix one (i8mm), one instruction
+ * multiplies 8 columns of two rows by those of two tokens. */
 #ifndef TANDEM_KERNEL_VECTOR_NEON_H
 #define TANDEM_KERNEL_VECTOR_NEON_H
 
@@ -13,7 +14,14 @@
 
 enum { LANES = 4 };
 /* Register tiles, of 32 registers. The products take signed weights. */
-enum { INT8_VECTORS = 4, INT8_TOKENS = 3, DOT_UNSIGNED = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
+#ifdef __ARM_FEATURE_MATMUL_INT8
+#define DOT_PAIRS 1
+enum { INT8_VECTORS = 2, INT8_TOKENS = 6 };
+#else
+#define DOT_PAIRS 0
+enum { INT8_VECTORS = 4, INT8_TOKENS = 3 };
+#endif
+enum { DOT_UNSIGNED = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
 enum { DELTA_VECTORS = 4, ATTEND_ROWS = 2, VALUE_VECTORS = 4, AHEAD = 1024 };
 
 typedef float32x4_t vf;
@@ -119,6 +127,22 @@ static inline vi vi_dot_small(vi acc, vb w, vx x)
 #endif
 }
 static inline vi vi_dot(vi acc, vb w, vx x) { return vi_dot_small(acc, veorq_u8(w, vdupq_n_u8(128)), x); }
+
+#if DOT_PAIRS
+static inline vb vb_signed(uint32x4_t w) { return veorq_u8(vreinterpretq_u8_u32(w), vdupq_n_u8(128)); }
+static inline vb vb_rows_low(vb a, vb b)
+{
+    return vb_signed(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+static inline vb vb_rows_high(vb a, vb b)
+{
+    return vb_signed(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+static inline vx vx_load_pair(const int8_t *a, const int8_t *b) { return vcombine_s8(vld1_s8(a), vld1_s8(b)); }
+static inline vi vi_dot_pair(vi acc, vb w, vx x) { return vmmlaq_s32(acc, vreinterpretq_s8_u8(w), x); }
+static inline vi vi_first(vi low, vi high) { return vuzp1q_s32(low, high); }
+static inline vi vi_second(vi low, vi high) { return vuzp2q_s32(low, high); }
+#endif
 
 static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
 {

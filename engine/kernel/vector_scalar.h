@@ -87,6 +87,11 @@ static inline vi vi_dot(vi acc, vb w, vx x)
 }
 
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_dot(acc, w, x); }
+/* Where an instruction multiplies two rows by two tokens (DOT_PAIRS 1, four lanes): vb_rows_low, vb_rows_high make, of the
+ * steps for columns c..c+3 and c+4..c+7, the signed weights of 8 columns of rows 0 and 1, 2 and 3; vx_load_pair takes as
+ * many of two tokens; vi_dot_pair adds the products to its lanes (row 0, first token), (row 0, second), (row 1, first)...;
+ * vi_first and vi_second gather a token's lanes of the low and the high rows. */
+#define DOT_PAIRS 0
 
 /* 64 bytes: out[i] = table[q[i]], q < 16 */
 static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
