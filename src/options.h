@@ -237,7 +237,7 @@ enum {
     X(FILL, "fill", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                             \
       "put the tables read with --from into this Markdown file, where its lines '<!-- bench SUITE MODEL -->' ask for them") \
     X(SVG, "svg", 0, FILE, "DIR", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "draw each table as a chart into this folder") \
-    X(TYPE, "type", 0, CHOICE, "q8_0|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
+    X(TYPE, "type", 0, CHOICE, "q8_0|q6_k|q4_k|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
 
 typedef enum {
 #define X(id, ...) OPTION_##id,

@@ -15,9 +15,8 @@ TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, con
 {
     tdm_model_options from = *in;
     struct convert_options options = {type_from_name(type), report, &from};
-    bool known = options.type == TYPE_Q8_0 || options.type == TYPE_Q4_0 || options.type == TYPE_BF16 ||
-                 options.type == TYPE_F16;
-    if (!known) return error_set(err, TDM_E_ARG, "type: expected q8_0, q4_0, bf16 or f16, found %s", type);
+    if (!convert_makes(options.type))
+        return error_set(err, TDM_E_ARG, "type: expected q8_0, q6_k, q4_k, q4_0, bf16 or f16, found %s", type);
     char *path = NULL;
     struct source *source;
     tdm_status status = locate_model(&path, in->path, in->hubs, err);

@@ -31,6 +31,10 @@ static uint32_t file_type(enum type type)
         return 2;
     case TYPE_Q8_0:
         return 7;
+    case TYPE_Q4_K:
+        return 15; /* with the rest in Q6_K ("Q4_K_M") */
+    case TYPE_Q6_K:
+        return 18;
     default:
         return 32; /* BF16 */
     }
@@ -176,7 +180,9 @@ static tdm_status add_metadata(struct conversion *v, tdm_error *err)
 static enum type target_type(const struct conversion *v, const struct tensor *t)
 {
     if (!role_is_matrix(t->role)) return TYPE_F32;
-    return type_row_bytes(v->options->type, t->cols) ? v->options->type : TYPE_F16;
+    enum type type = v->options->type;
+    if (type == TYPE_Q4_K && (t->role == ROLE_EMBED || t->role == ROLE_LM_HEAD)) type = TYPE_Q6_K;
+    return type_row_bytes(type, t->cols) ? type : TYPE_F16;
 }
 
 /* Which value head of the source goes to place g of the file. */
@@ -319,13 +325,15 @@ static tdm_status write_model(struct conversion *v, const char *path, tdm_error 
     return file_writer_commit(file, err);
 }
 
+bool convert_makes(enum type type)
+{
+    return type < TYPE_COUNT && type != TYPE_F32 && type_info(type)->narrows;
+}
+
 tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,
                            tdm_error *err)
 {
-    if (options->type != TYPE_Q8_0 && options->type != TYPE_Q4_0 && options->type != TYPE_BF16 &&
-        options->type != TYPE_F16)
-        return error_set(err, TDM_E_ARG, "convert: expected the type q8_0, q4_0, bf16 or f16, found %s",
-                         type_info(options->type)->name);
+    if (!convert_makes(options->type)) return error_set(err, TDM_E_ARG, "convert: this type is not written");
     const struct config *c = source_config(s);
     struct conversion v = {.s = s,
                            .c = c,

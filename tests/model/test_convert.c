@@ -90,22 +90,33 @@ TEST(a_gguf_becomes_the_golden_file)
     check_conversion("goldens/gguf/tiny-a-bf16.gguf", "goldens/gguf/tiny-a-bf16.gguf", TYPE_BF16);
 }
 
-TEST(the_built_in_model_converts)
+static void check_built_in(enum type type, enum type embeddings)
 {
     char out[200];
     tdm_error err = {0};
     struct source *s = NULL;
     snprintf(out, sizeof out, "%s/demo.gguf", check_tmp());
-    if (convert("assets/tandem-demo-51m-q6_k.gguf", out, TYPE_Q4_0, &err) || source_open(&s, out, NULL, &err))
+    if (convert("assets/tandem-demo-51m-q6_k.gguf", out, type, &err) || source_open(&s, out, NULL, &err))
         CHECK_FAIL("%s", err.text);
     REQUIRE(s);
     CHECK_INT(12, source_config(s)->layers);
     CHECK_INT(0, source_config(s)->mtp_layers);
-    CHECK_INT(TYPE_Q4_0, source_tensor(s, ROLE_EMBED, 0)->type);
+    CHECK_INT(embeddings, source_tensor(s, ROLE_EMBED, 0)->type);
+    CHECK_INT(type, source_tensor(s, ROLE_DOWN, 0)->type);
     CHECK_INT(20, source_sampling(s)->top_k);
     CHECK(source_text(s)->chat_template.length > 400);
     source_close(s);
     unlink(out);
+}
+
+TEST(the_built_in_model_converts)
+{
+    check_built_in(TYPE_Q4_0, TYPE_Q4_0);
+    check_built_in(TYPE_Q4_K, TYPE_Q6_K);
+    check_built_in(TYPE_Q6_K, TYPE_Q6_K);
+    CHECK(!convert_makes(TYPE_F32));
+    CHECK(!convert_makes(TYPE_Q5_K));
+    CHECK(!convert_makes(TYPE_COUNT));
 }
 
 static int stop_after(void *context, uint64_t done, uint64_t total)
@@ -175,7 +186,7 @@ TEST(a_full_disk_is_one_line_and_leaves_the_old_file)
 TEST(other_types_are_refused)
 {
     tdm_error err = {0};
-    CHECK_INT(TDM_E_ARG, convert(check_data("goldens/tiny-a"), "/nonexistent/x.gguf", TYPE_Q6_K, &err));
+    CHECK_INT(TDM_E_ARG, convert(check_data("goldens/tiny-a"), "/nonexistent/x.gguf", TYPE_Q5_K, &err));
     CHECK_INT(TDM_E_IO, convert(check_data("goldens/tiny-a"), "/nonexistent/x.gguf", TYPE_Q8_0, &err));
     CHECK_STR("/nonexistent/x.gguf: cannot create: No such file or directory", err.text);
 }
