@@ -56,18 +56,11 @@ static void prepare_terminal(int meta)
 
 static void restore_terminal(void) {}
 
-/* Reached by input_take(), and by readline's own ways to accept a line (operate-and-get-next, vi's Ctrl-D): those submit,
- * and the line, which readline forgets on return, comes back as the draft. */
+/* Only input_command_accept() comes here, and what readline takes for the end of the input (Ctrl-D within a macro). */
 static void accept_line(char *line)
 {
-    struct input *in = input_self;
-    if (in->accepting || !line) {
-        free(line);
-        return;
-    }
-    free(in->submitted);
-    in->submitted = line;
-    input_push_action(in, ACTION_SUBMIT, 1);
+    free(line);
+    past_line_over(input_self);
 }
 
 /* -- running readline --------------------------------------------------------------------------------------------- */
@@ -82,6 +75,7 @@ static bool still_pasted(const struct input *in)
 static void settle(struct input *in)
 {
     in->version++;
+    past_settle(in);
     if (RL_ISSTATE(RL_STATE_NUMERICARG) && rl_numeric_arg > MOST_TIMES) rl_numeric_arg = MOST_TIMES;
     in->pasted = still_pasted(in);
     char prefix[sizeof in->prefix];
@@ -105,16 +99,10 @@ static void settle(struct input *in)
 
 static void step(struct input *in)
 {
-    size_t actions = in->action_count;
     rl_callback_read_char();
     if (RL_ISSTATE(RL_STATE_INPUTPENDING)) rl_callback_read_char(); /* a key that a numeric argument has read too far */
     /* It returns in the middle of a macro that holds a numeric argument. */
     for (int i = 0; i < MACRO_STEPS && RL_ISSTATE(RL_STATE_MACROINPUT) && rl_executing_macro; i++) rl_callback_read_char();
-    if (in->action_count > actions && in->submitted && !rl_end && !in->accepting &&
-        in->actions[in->action_count - 1].action == ACTION_SUBMIT) {
-        rl_insert_text(in->submitted); /* see accept_line() */
-        rl_free_undo_list();
-    }
     settle(in);
 }
 
@@ -303,6 +291,7 @@ void input_close(struct input *in)
 {
     if (!in) return;
     input_cancel(in);
+    past_close(in);
     rl_callback_handler_remove();
     rl_free_undo_list();
     rl_clear_history();
@@ -332,6 +321,7 @@ void input_sync_history(struct input *in)
     size_t n = history_file_count(h);
     if (in->synced_once && in->generation == history_file_generation(h) && in->synced == n) return;
     if (!in->synced_once || in->generation != history_file_generation(h) || n < in->synced) {
+        past_forget(in);
         rl_clear_history();
         in->synced = 0;
     }
@@ -503,7 +493,7 @@ static bool work_on_bytes(struct input *in)
             return true;
         }
         input_close_list(in);
-        /* A prefix ends a search. readline would push it back behind the search, see close_gaps(). */
+        /* A prefix ends a search. readline would push it back behind the search, see make_safe(). */
         if (RL_ISSTATE(RL_STATE_ISEARCH) && is_prefix(c)) rl_callback_sigcleanup();
         bool vi_command = rl_editing_mode == 0 && rl_get_keymap() == vi_movement_keymap && !RL_ISSTATE(PENDING);
         if (c == 27 && n > 1 && vi_command && input_is_unbound(data, 2)) { /* Esc and a command, typed fast */
@@ -647,9 +637,7 @@ bool input_unread(struct input *in, struct decoder_event *e)
 static void end_line(struct input *in)
 {
     input_cancel(in);
-    in->accepting = true;
     input_run(in, input_command_accept);
-    in->accepting = false;
     in->pasted = in->suggested = false;
     in->goal_column = -1;
 }
@@ -662,6 +650,7 @@ char *input_take(struct input *in, size_t *length, bool remember, bool persist)
     end_line(in);
     if (remember) input_add_history(in, text, persist);
     input_sync_history(in);
+    past_take_next(in);
     return text;
 }
 

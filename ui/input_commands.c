@@ -30,6 +30,7 @@ static int command_enter(int count, int key)
     (void)count, (void)key;
     struct input *in = input_self;
     size_t n = (size_t)rl_end;
+    in->past.next = 0;
     if (n && rl_line_buffer[n - 1] == '\\') {
         if (n < 2 || rl_line_buffer[n - 2] != '\\') {
             rl_begin_undo_group();
@@ -54,7 +55,7 @@ static int command_enter(int count, int key)
 
 /* -- text as one undo step ---------------------------------------------------------------------------------------- */
 
-static void replace_all(const char *text)
+void input_replace_line(const char *text)
 {
     rl_begin_undo_group();
     rl_delete_text(0, rl_end);
@@ -67,7 +68,7 @@ int input_command_insert(int count, int key)
 {
     (void)count, (void)key;
     if (input_self->paste_replaces) {
-        replace_all(input_self->paste_text);
+        input_replace_line(input_self->paste_text);
         return 0;
     }
     rl_begin_undo_group();
@@ -78,6 +79,8 @@ int input_command_insert(int count, int key)
 
 int input_command_accept(int count, int key)
 {
+    past_line_over(input_self);
+    using_history(); /* so that readline takes it for no line of the history */
     return rl_newline(count, key);
 }
 
@@ -175,14 +178,14 @@ static int command_up(int count, int key)
         input_push_action(input_self, ACTION_TAKE_BACK, 1);
         return 0;
     }
-    if (count < 0 || !can_move_lines(-1)) return rl_get_previous_history(count, key);
+    if (count < 0 || !can_move_lines(-1)) return past_previous(count, key);
     while (count-- > 0 && can_move_lines(-1)) move_line(-1);
     return 0;
 }
 
 static int command_down(int count, int key)
 {
-    if (count < 0 || !can_move_lines(1)) return rl_get_next_history(count, key);
+    if (count < 0 || !can_move_lines(1)) return past_next(count, key);
     while (count-- > 0 && can_move_lines(1)) move_line(1);
     return 0;
 }
@@ -270,7 +273,7 @@ static int command_complete(int count, int key)
     if (in->suggestion_count && (!rl_end || (last && !strcmp(last, rl_line_buffer)))) {
         in->suggestion = last ? (in->suggestion + 1) % in->suggestion_count : in->suggestion;
         in->suggested = true;
-        replace_all(in->suggestions[in->suggestion]);
+        input_replace_line(in->suggestions[in->suggestion]);
         return 0;
     }
     if (rl_last_func == command_complete) rl_last_func = rl_complete; /* it lists on the second time in a row */
@@ -296,63 +299,63 @@ static int command_abort(int count, int key)
     return rl_discard_argument();
 }
 
-/* A search that asks for its words, given up within the history, brings back the draft but not its place: readline then
- * takes the draft and its undo list for the history line. So it is begun from the draft only. */
-static int search_from_draft(rl_command_func_t *search, int count, int key)
+/* readline's ways to accept the line are Enter: it is the program that takes the line or refuses it. */
+static int command_send_and_next(int count, int key)
 {
-    return where_history() < history_length ? command_unbound(count, key) : search(count, key);
+    int next = history_base + where_history() + 1;
+    command_enter(1, key);
+    input_self->past.next = rl_explicit_arg ? count : next;
+    return 0;
 }
 
-static int command_search_back(int count, int key)
+static int command_comment(int count, int key)
 {
-    return search_from_draft(rl_noninc_reverse_search, count, key);
-}
-
-static int command_search_on(int count, int key)
-{
-    return search_from_draft(rl_noninc_forward_search, count, key);
-}
-
-static int command_vi_search(int count, int key)
-{
-    return search_from_draft(rl_vi_search, count, key);
+    const char *begin = rl_variable_value("comment-begin");
+    (void)count;
+    rl_point = 0;
+    rl_insert_text(begin ? begin : "#");
+    return command_enter(1, key);
 }
 
 /* What stands in for a command of readline's, whatever key the user has given it. */
-static rl_command_func_t *guarded(rl_command_func_t *function)
+static rl_command_func_t *stand_in(rl_command_func_t *of)
 {
     static const struct {
         rl_command_func_t *of, *by;
-    } guards[] = {{rl_noninc_reverse_search, command_search_back},
-                  {rl_noninc_forward_search, command_search_on},
-                  {rl_vi_search, command_vi_search}};
-    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
-        if (guards[i].of == function) return guards[i].by;
-    return function;
+    } rows[] = {{rl_newline, command_enter},
+                {rl_vi_eof_maybe, command_enter},
+                {rl_operate_and_get_next, command_send_and_next},
+                {rl_insert_comment, command_comment},
+                {rl_arrow_keys, command_unbound}}; /* reads a key by itself */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].of == of) return rows[i].by;
+    rl_command_func_t *by = past_stand_in(of, NULL);
+    return by ? by : of;
 }
 
-/* A map behind a shadowed key (vi's Esc) stays as it is: what isn't bound there falls back to that key. */
-static void close_gaps(Keymap map, bool top)
+/* Leaves no gap in a map behind a prefix. One behind a shadowed key (vi's Esc) keeps its gaps: what isn't bound there falls
+ * back to that key, whose command stands in the last place. */
+static void make_safe(Keymap map, bool fill)
 {
-    for (int c = 0; c < ANYOTHERKEY; c++) {
+    for (int c = 0; c <= ANYOTHERKEY; c++) {
         if (map[c].type == ISKMAP) {
             Keymap sub = (Keymap)map[c].function;
-            if (sub && !sub[ANYOTHERKEY].function) close_gaps(sub, false);
-        } else if (map[c].type == ISFUNC && !map[c].function && !top) {
-            map[c].function = command_unbound;
+            if (sub) make_safe(sub, !sub[ANYOTHERKEY].function);
+        } else if (map[c].type == ISFUNC && !map[c].function) {
+            if (fill && c < ANYOTHERKEY) map[c].function = command_unbound;
         } else if (map[c].type == ISFUNC && map[c].function == rl_abort && (c & 0x7f) == KEY_CTRL('G')) {
             map[c].function = command_abort;
         } else if (map[c].type == ISFUNC) {
-            map[c].function = guarded(map[c].function);
+            map[c].function = stand_in(map[c].function);
         }
     }
 }
 
-static void close_all_gaps(void)
+static void make_keymaps_safe(void)
 {
-    close_gaps(emacs_standard_keymap, true);
-    close_gaps(vi_insertion_keymap, true);
-    close_gaps(vi_movement_keymap, true);
+    make_safe(emacs_standard_keymap, false);
+    make_safe(vi_insertion_keymap, false);
+    make_safe(vi_movement_keymap, false);
 }
 
 bool input_is_unbound(const char *bytes, size_t n)
@@ -365,7 +368,7 @@ bool input_is_unbound(const char *bytes, size_t n)
 static int read_again(void)
 {
     int result = rl_re_read_init_file(1, 0);
-    close_all_gaps();
+    make_keymaps_safe();
     return result;
 }
 
@@ -462,7 +465,7 @@ void input_bind_commands(void)
     bind_default(vi_movement_keymap, "k", command_up, rl_get_previous_history, NULL);
     bind_default(vi_movement_keymap, "j", command_down, rl_get_next_history, NULL);
     bind_default(vi_movement_keymap, "v", tell_EDITOR, NULL, NULL);
-    close_all_gaps();
+    make_keymaps_safe();
 }
 
 /* -- keys that come as events ------------------------------------------------------------------------------------- */
@@ -495,14 +498,6 @@ static bool is_usual(enum key_code code, unsigned mods, rl_command_func_t *bound
     case KEYCODE_ENTER: return bound == rl_vi_editing_mode || bound == command_newline || bound == command_enter;
     default: return false;
     }
-}
-
-/* The commands that walk the history, for which Up and Down are first our own. */
-static bool walks_history(rl_command_func_t *f)
-{
-    return f == rl_get_previous_history || f == rl_get_next_history || f == rl_history_search_backward ||
-           f == rl_history_search_forward || f == rl_history_substr_search_backward ||
-           f == rl_history_substr_search_forward;
 }
 
 void input_do_key(struct input *in, const struct input_item *item)
@@ -543,7 +538,8 @@ void input_do_key(struct input *in, const struct input_item *item)
     int type = ISFUNC;
     rl_command_func_t *bound = n ? rl_function_of_keyseq_len(raw, n, NULL, &type) : NULL;
     if (type == ISKMAP || bound == command_unbound) bound = NULL;
-    bool walks = bound && type == ISFUNC && walks_history(bound);
+    bool walks = false;
+    if (bound && type == ISFUNC) past_stand_in(bound, &walks);
     bool up = item->code == KEYCODE_UP && !item->mods, down = item->code == KEYCODE_DOWN && !item->mods;
     if (((up && up_is_ours()) || (down && can_move_lines(1))) && (!bound || walks)) {
         input_run(in, up ? command_up : command_down);

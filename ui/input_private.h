@@ -1,4 +1,5 @@
-/* Shared by input.c (queue, view, life) and input_commands.c (what keys do); see input.h. */
+/* Shared by input.c (queue, view, life), input_commands.c (what keys do) and past.c (the history under the draft); see
+ * input.h. */
 #ifndef TANDEM_UI_INPUT_PRIVATE_H
 #define TANDEM_UI_INPUT_PRIVATE_H
 
@@ -18,6 +19,26 @@ struct input_item {
     char data[];
 };
 
+enum input_searching {
+    SEARCHING_NOT,
+    SEARCHING_ON,    /* incrementally */
+    SEARCHING_WORDS, /* that are asked for, or were */
+};
+
+/* Of past.c: what belongs to lines that are not shown. */
+struct input_past {
+    struct edited *edited;
+    char *draft;     /* while another line is shown, and during a search */
+    UNDO_LIST *undo; /* its */
+    int point;       /* of the line that was last put aside */
+    int groups;      /* undo groups that it had open */
+    enum input_searching searching;
+    int from;        /* where the search began */
+    char *words;     /* what is searched for by what stood before the cursor */
+    int at;          /* what was found with them */
+    int next;        /* the entry to show once the line has been taken, as history_base counts; 0: none */
+};
+
 struct input {
     struct input_options options;
     struct input_item *head, *tail;
@@ -27,11 +48,11 @@ struct input {
     const unsigned char *burst, *burst_end;
     rl_command_func_t *slot; /* a command to run as if a key were bound to it; see input_run() */
     Keymap slot_map, user_map;
-    bool accepting;          /* the slot ends the line */
 
     struct input_action *actions; /* a ring would be too much: few are ever queued */
     size_t action_count, action_size;
     char *submitted;         /* text of the last SUBMIT */
+    struct input_past past;
 
     int64_t now;             /* time of the event being worked on */
     bool pasted;
@@ -82,9 +103,26 @@ bool input_is_unbound(const char *bytes, size_t n); /* in the present map */
 void input_do_key(struct input *in, const struct input_item *item);
 int input_command_insert(int count, int key);
 int input_command_accept(int count, int key);
+void input_replace_line(const char *text); /* one undo step */
 char **input_complete(const char *text, int start, int end);
 void input_show_matches(char **matches, int count, int longest);
 char *input_word_breaks(void);
 void input_feed_raw(struct input *in, const char *bytes, size_t n);
+
+/* past.c */
+int past_previous(int count, int key);
+int past_next(int count, int key);
+/* What goes in place of a command of readline's, or the command itself where it does already; NULL: readline's may be used.
+ * *walks (may be NULL): it is one for which Up and Down are first our own. */
+rl_command_func_t *past_stand_in(rl_command_func_t *of, bool *walks);
+/* After each step of readline: sorts out what a search that has ended left. */
+void past_settle(struct input *in);
+/* The line is over, sent or cleared: the history entry that it may have been is as it was. */
+void past_line_over(struct input *in);
+/* The same for all entries: before the list is replaced. */
+void past_forget(struct input *in);
+/* Shows the entry that the line which was taken has asked for (operate-and-get-next). */
+void past_take_next(struct input *in);
+void past_close(struct input *in);
 
 #endif

@@ -1,12 +1,14 @@
 /* Random keys into decoder and input: whatever comes, the view stays sound, the queue drains, and readline neither waits
- * nor leaves its line buffer in disorder. readline is global, so one input serves all runs; each begins with an empty
- * draft, in the editing mode of its first byte (0 emacs, 1 vi). Every byte 0xff is a pause. */
+ * nor leaves its line buffer in disorder. Each run opens an input of its own, with the same history, in the editing mode of
+ * its first byte (0 emacs, 1 vi), so that findings come back alone; what readline keeps for the life of the process goes on
+ * (killed text, the last macro and search, vi's last command). Every byte 0xff is a pause. */
 #include <locale.h>
 #include <stdlib.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "ui/input.h"
+#include "ui/input_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
@@ -36,6 +38,17 @@ static enum complete_kind argument(void *context, const char *name, size_t index
 
 static const struct completer completer = {.command = command, .argument = argument};
 static const char *const tries[] = {"try this", "or\nthat"};
+
+static const char *const entries[] = {"first entry", "second\nentry", "third"};
+
+/* A line that is over leaves the history as it was, if the user wishes it; undo lists it never has. */
+static void check_history(struct input *in, bool reverted)
+{
+    free(input_take(in, NULL, false, false));
+    if (history_length < 3) abort();
+    for (int i = 0; i < 3; i++)
+        if (history_list()[i]->data || (reverted && strcmp(history_list()[i]->line, entries[i]))) abort();
+}
 
 static void check_view(struct input *in, int64_t now)
 {
@@ -71,21 +84,18 @@ static void drain(struct input *in, struct decoder *d, int64_t now)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct input *in;
     static int64_t now = 1;
-    if (!in) {
+    if (now == 1) {
         setenv("INPUTRC", "/dev/null", 1);
         setlocale(LC_ALL, "C.UTF-8");
-        in = input_open(&(struct input_options){.completer = &completer, .home = "/"}, NULL);
-        if (!in) abort();
-        input_set_suggestions(in, tries, 2);
-        input_add_history(in, "first entry", false);
-        input_add_history(in, "second\nentry", false);
     }
     if (!size) return 0;
     struct decoder *d = decoder_open(NULL);
-    if (!d) abort();
-    input_set_text(in, "");
+    struct input *in = input_open(&(struct input_options){.completer = &completer, .home = "/"}, NULL);
+    if (!d || !in) abort();
+    input_set_suggestions(in, tries, 2);
+    for (int i = 0; i < 3; i++) input_add_history(in, entries[i], false);
+    rl_variable_bind("revert-all-at-newline", data[0] & 8 ? "on" : "off");
     input_set_queued(in, data[0] & 2);
     input_set_esc_stops(in, data[0] & 4);
     const char *mode = data[0] & 1 ? "\033\n" : "\033\005"; /* emacs: M-C-j; in vi's command mode C-e is emacs */
@@ -108,5 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input_action a;
     while (input_next_action(in, &a)) {}
     check_view(in, now);
+    check_history(in, data[0] & 8);
+    input_close(in);
     return 0;
 }

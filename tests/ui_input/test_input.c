@@ -115,6 +115,77 @@ TEST(history)
     CHECK_STR("SUBMIT(second one) => third$of two lines|", with_past(UP UP UP "\r" UP UP));
 }
 
+#define PREFIX "\"\\C-o\": history-search-backward\n\"\\C-q\": history-substring-search-backward\n"
+#define UNDO "\037"
+
+static const char *const lines[] = {"first", "second one", "third", NULL};
+
+static const char *past_with(const char *inputrc, const char *script)
+{
+    return play(&(struct play){.inputrc = inputrc, .history = lines}, script);
+}
+
+/* Each line keeps its own undo list, whatever is shown in between. */
+TEST(lines_keep_their_undo)
+{
+    CHECK_STR("a|", past_with(NULL, "a" B "bc" E WAIT "\020\020\016\016" UNDO));
+    CHECK_STR("|", past_with(NULL, "a" B "bc" E WAIT "\020\020\016\016" UNDO UNDO UNDO));
+    CHECK_STR("second one|", past_with(NULL, "\020\020" B "!" E WAIT "\020\016" UNDO UNDO UNDO));
+    CHECK_STR("second one!|", past_with(NULL, "\020\020!\020\016"));
+    CHECK_STR("SUBMIT(first) => second one!|", past_with(NULL, "\020\020!\020\r\020\020\020"));
+    CHECK_STR("SUBMIT(first) => second one|", past_with("set revert-all-at-newline on\n", "\020\020!\020\r\020\020\020"));
+    CHECK_STR("SUBMIT(second one!) => second one|", past_with(NULL, "\020\020!\r\020\020\020"));
+    CHECK_STR("SUBMIT(first!?) => first|", past_with(VI, "\033" WAIT "kkkA!\033" WAIT "A?\r\033" WAIT "kkkkA"));
+    CHECK_STR("dr|", past_with(VI, "draft\033" WAIT "hhc$" UP "x" DOWN "\033" WAIT "uA")); /* a change that was left open */
+}
+
+TEST(searches_give_the_draft_back)
+{
+    CHECK_STR("draft|", past_with(NULL, "draft\033psec\007"));
+    CHECK_STR("draft|", past_with(NULL, "draft\033p\r"));      /* no words, and none before */
+    CHECK_STR("dr|aft", past_with(NULL, "draft\002\002\002\033pzz\r"));
+    CHECK_STR("|second one", past_with(NULL, "draft\033psec\r"));
+    CHECK_STR("draft|", past_with(NULL, "draft\033psec\r" UNDO));
+    CHECK_STR("|", past_with(NULL, "draft\033psec\r" UNDO UNDO));
+    CHECK_STR("first!|", past_with(NULL, "\020\020\020!\033psec\007"));
+    CHECK_STR("first!|", past_with(NULL, "\020\020\020!\022sec\007"));
+    CHECK_STR("first|", past_with(NULL, "\020\020\020!\022sec\007" UNDO));
+    CHECK_STR("draft|", past_with(NULL, "draft\020\020\033psec\007\016\016"));
+    CHECK_STR("draft|", past_with(NULL, "draft\022sec\033" WAIT "\016\016"));
+    CHECK_STR("a|", past_with(NULL, "a" B "b" E WAIT "\022sec\007" UNDO));
+    CHECK_STR("draft|", past_with(NULL, "draft\020\020\023dra\005")); /* the draft is found, too */
+    CHECK_STR("second one|", past_with(NULL, "draft\022sec\037\005"));
+    CHECK_STR("draft|", past_with(VI, "draft\033" WAIT "/sec\rjjA"));
+    CHECK_STR("draft|", past_with(VI, "draft\033" WAIT "/zz\rA"));
+    CHECK_STR("draft|", past_with(VI, "draft\033" WAIT "/sec\rnjjjA"));
+}
+
+/* What made readline free a list twice, or leave the cursor behind the end. */
+TEST(searches_leave_order)
+{
+    CHECK_STR("SUBMIT() SUBMIT(first) SUBMIT() => third|",
+              past_with(NULL, "\r\020\020\020x\010\r\017\025\020\020"));
+    CHECK_STR("f|irst", past_with(PREFIX, "first one\001\006\017"));
+    CHECK_STR("s|econd one", past_with(PREFIX, "s\017\017\017"));
+    CHECK_STR("s|", past_with(PREFIX, "s\017" UNDO));
+    CHECK_STR("second |one", past_with(PREFIX, "one\021"));
+    CHECK_STR("draft|", past_with(PREFIX, "draft\001\017\017\016\016"));
+    CHECK_STR("|", past_with(NULL, "\020\033p\022\022\022?A\007\025\024"));
+}
+
+TEST(history_by_number)
+{
+    CHECK_STR("first|", past_with(NULL, "draft\033<"));
+    CHECK_STR("draft|", past_with(NULL, "draft\033<\033>"));
+    CHECK_STR("draft|", past_with(NULL, "draft\020\0339\016"));
+    CHECK_STR("first|", past_with(NULL, "\0339\020"));
+    CHECK_STR("second one|", past_with(VI, "\033" WAIT "2GA"));
+    CHECK_STR("first|", past_with(VI, "\033" WAIT "GA"));
+    CHECK_STR("x|", past_with(VI, "x\033" WAIT "9GA"));
+    CHECK_STR("SUBMIT(first) SUBMIT(second one) => third|", past_with(NULL, "\033<\017\017"));
+    CHECK_STR("SUBMIT(#note) => |", keys("note\033#"));
+}
+
 static const char *shared_path(void)
 {
     static char path[300];
@@ -385,7 +456,8 @@ TEST(unread_keys_go_back)
 }
 
 TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing),
-          T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text), T(history), T(history_is_shared),
+          T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text), T(history), T(lines_keep_their_undo),
+          T(searches_give_the_draft_back), T(searches_leave_order), T(history_by_number), T(history_is_shared),
           T(multi_line_moves), T(wrapped_moves), T(queued_message), T(search), T(control_keys), T(own_keys),
           T(inputrc_wins), T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions),
           T(the_program_changes_the_draft), T(unread_keys_go_back))
