@@ -125,9 +125,17 @@ tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum pan
     return TDM_OK;
 }
 
-int bench_context(const bench *b)
+bool bench_fits(const bench *b, bench_table *t, int tokens, int more)
 {
-    return b->info.trained_context > 0 ? b->info.trained_context : 1 << 20;
+    int context = b->info.trained_context;
+    if (context <= 0 || tokens + more <= context) return true;
+    bench_table_note(t, "left out: %d tokens, beyond the model's context", tokens);
+    return false;
+}
+
+int bench_full_count(const bench *b, int count)
+{
+    return options_given(b->o, OPTION_RUNS) && b->runs < count ? b->runs : count;
 }
 
 int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const char *option_name, tdm_error *err)
@@ -204,6 +212,7 @@ static tdm_status run_suite(bench *b, const struct suite *s, double weight, doub
     *shares_left -= share;
     if (b->all_until_ns && !left && b->n_tables) {
         fprintf(stderr, "tandem bench: left out, since the budget is used up: %s, %s\n", s->name, b->model_name);
+        b->wanted = true;
         return TDM_OK;
     }
     b->until_ns = b->suite_until_ns;
@@ -323,6 +332,8 @@ static tdm_status measure(bench *b, const bool chosen[SUITES], double budget, td
     interrupt_catch();
     for (int m = 0; with && m < n_models && !status; m++) status = run_model(b, models[m], chosen, &shares, err);
     if (!status && without) status = run_without_model(b, chosen, &shares, err);
+    if (!status && options_given(b->o, OPTION_ROWS) && !b->wanted)
+        status = error_set(err, TDM_E_ARG, "--rows: no row of these suites holds '%s'", b->o->values[OPTION_ROWS].list[0]);
     interrupt_release();
     bench_prompt_close(&b->prompt);
     return status;

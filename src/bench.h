@@ -34,6 +34,7 @@ typedef struct bench {
     char timeline_names[8][96];
     int n_timelines;
     bool failed; /* a suite could not run */
+    bool wanted; /* --rows asks for some row, or it can't be told */
     int64_t began_ns;
 
     /* The suite that runs. */
@@ -88,8 +89,10 @@ tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int 
                          tdm_error *err);
 /* The kernel set of the model, and the arithmetic of most of its weights. */
 tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err);
-/* The most tokens that this model's context may have here. */
-int bench_context(const bench *b);
+/* Has the model's context room for a prompt and what follows it? If not, a note below the table names the prompt. */
+bool bench_fits(const bench *b, bench_table *t, int tokens, int more);
+/* A row's full count where the suite runs in full: at most --runs, where it is given. */
+int bench_full_count(const bench *b, int count);
 
 /* "32,74,128" into list; returns how many, or -1 with err (each from low to high, at most BENCH_LIST). */
 int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const char *option_name, tdm_error *err);

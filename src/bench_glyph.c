@@ -249,21 +249,25 @@ static tdm_status measure(bench *b, void *ctx, int how, int round, tdm_error *er
 
 static void plan_turns(bench *b, const struct glyph *x, bench_plan *plan)
 {
-    static const int rank[HOWS] = {[WARM] = 0, [COLD] = 1, [AT_ONCE] = 2, [QUEUED] = 3, [CUT] = 4};
+    static const int rank[HOWS] = {[WARM] = 0, [COLD] = 0, [AT_ONCE] = 2, [QUEUED] = 3, [CUT] = 4};
     enum { CHARACTERS_A_TOKEN = 5 };
     const double pauses_s = 1, start_s = 1;
     int tokens = (int)message_tokens(b), characters = CHARACTERS_A_TOKEN * tokens;
     double live = live_characters(b) < (size_t)characters ? (double)live_characters(b) : characters;
     double paste_s = 0.3 + bench_cost_prefill(b, tokens, BENCH_LOOP_DISPATCH);
     double reply_s = bench_cost_decode(b, x->reply), cold_s = pauses_s + paste_s + reply_s;
-    const double run_s[HOWS] = {[COLD] = 0,
-                                [WARM] = cold_s + pauses_s + paste_s + live / CPS + reply_s,
+    const double run_s[HOWS] = {[COLD] = cold_s,
+                                [WARM] = pauses_s + paste_s + live / CPS + reply_s,
                                 [AT_ONCE] = pauses_s + paste_s + live / CPS + reply_s,
                                 [QUEUED] = pauses_s + 2 * (paste_s + reply_s),
                                 [CUT] = pauses_s + 2 * (paste_s + reply_s)};
+    bool first = true; /* of those asked for: the program starts with it, and each round's cold turn */
     for (int how = 0; how < HOWS; how++) {
-        bench_plan_add(b, plan, rank[how], how == WARM ? b->cost.load_s + start_s : 0, run_s[how], "%s", names[how]);
-        if (b->in_full) bench_plan_most(plan, TURNS);
+        bool opens = first && bench_wanted(b, "%s %s", x->t->part, names[how]);
+        bench_plan_add(b, plan, rank[how], opens ? b->cost.load_s + start_s : 0,
+                       run_s[how] + (opens && how != COLD ? cold_s : 0), "%s", names[how]);
+        first &= !opens;
+        if (b->in_full) bench_plan_most(plan, bench_full_count(b, TURNS));
     }
 }
 

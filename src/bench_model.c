@@ -226,10 +226,7 @@ static int possible(const bench *b, struct model_bench *x)
     int most = 0, kept = 0;
     for (int p = 0; p < w->n_prompts; p++) {
         int n = w->prompts[p];
-        if (n + w->reply >= bench_context(b)) {
-            bench_table_note(x->prefills, "left out: %d tokens, beyond the model's context", n);
-            continue;
-        }
+        if (!bench_fits(b, x->prefills, n, w->reply + 1)) continue;
         w->prompts[kept++] = n;
         most = n > most ? n : most;
     }

@@ -72,18 +72,34 @@ static double ttft_ms(const tdm_turn_stats *s)
     return 1e-6 * (double)(s->first_id_ns - s->enter_ns);
 }
 
-enum { LENGTHS = 3 };
+enum { LENGTHS = 3, SHORT_REPLY = 8 /* with --quick */ };
 
-/* Replaces lengths that are shorter than the template allows, and says so. */
-static tdm_status feasible(bench *b, bench_table *t, const int published[LENGTHS], int lengths[LENGTHS], tdm_error *err)
+/* What both suites have. */
+struct cold {
+    bench_table *t;
+    tdm_machine *machine;
+    int lengths[LENGTHS]; /* 0: beyond the model's context */
+    int reply;
+};
+
+/* The published lengths; those that are shorter than the template allows are replaced, and the table says so. */
+static tdm_status open_cold(bench *b, struct cold *x, const int published[LENGTHS], int reply, const char *measures,
+                            tdm_error *err)
 {
+    char title[120];
     size_t frame = 0;
-    tdm_status status = bench_prompt_frame(b->models.model, &frame, err);
-    for (int i = 0; i < LENGTHS; i++) {
-        lengths[i] = published[i] > (int)frame ? published[i] : (int)frame + 1;
-        if (lengths[i] != published[i])
-            bench_table_note(t, "%d tokens stand where the published tables have %d: the template alone has %zu here",
-                             lengths[i], published[i], frame);
+    x->reply = b->quick ? SHORT_REPLY : reply;
+    snprintf(title, sizeof title, "a cold prompt, %d tokens decoded greedily", x->reply);
+    if (!(x->t = bench_new_table(b, "", title, "prompt_tokens|pipeline", measures, err))) return err->code;
+    tdm_status status = bench_machine(b, &x->machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    if (!status) status = bench_prompt_frame(b->models.model, &frame, err);
+    for (int i = 0; i < LENGTHS && !status; i++) {
+        int length = published[i] > (int)frame ? published[i] : (int)frame + 1;
+        if (!bench_fits(b, x->t, length, x->reply)) continue;
+        x->lengths[i] = length;
+        if (length != published[i])
+            bench_table_note(x->t, "%d tokens stand where the published tables have %d: the template alone has %zu here",
+                             length, published[i], frame);
     }
     return status;
 }
@@ -104,15 +120,9 @@ static double cold_turn_s(const bench *b, tdm_pipeline pipeline, int tokens, int
 static const tdm_pipeline throughput_rows[] = {TDM_PIPE_BATCH_SOLO, TDM_PIPE_SINGLE, TDM_PIPE_BATCH};
 enum { THROUGHPUT_ROWS = sizeof throughput_rows / sizeof *throughput_rows };
 
-struct throughput {
-    bench_table *t;
-    tdm_machine *machine;
-    int lengths[LENGTHS], reply;
-};
-
 static tdm_status throughput_one(bench *b, void *ctx, int row, int round, tdm_error *err)
 {
-    struct throughput *x = ctx;
+    struct cold *x = ctx;
     int tokens = x->lengths[row / THROUGHPUT_ROWS];
     tdm_pipeline p = throughput_rows[row % THROUGHPUT_ROWS];
     struct turn turn;
@@ -131,22 +141,19 @@ static tdm_status throughput_one(bench *b, void *ctx, int row, int round, tdm_er
 tdm_status bench_throughput(bench *b, tdm_error *err)
 {
     static const int published[LENGTHS] = {13, 28, 74};
-    enum { REPLY = 20, QUICK_REPLY = 8 };
-    struct throughput x = {.reply = b->quick ? QUICK_REPLY : REPLY};
-    char title[120];
-    snprintf(title, sizeof title, "a cold prompt and %d decoded tokens, temperature 0", x.reply);
-    x.t = bench_new_table(b, "", title, "prompt_tokens|pipeline", "prefill:tok/s|decode:tok/s|total:ms", err);
-    if (!x.t) return err->code;
-    tdm_status status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (status) return status;
-    status = feasible(b, x.t, published, x.lengths, err);
-    bench_table_note(x.t, "prefill: the dispatches alone; the total of batch has the bridge as well");
+    struct cold x = {0};
+    tdm_status status = open_cold(b, &x, published, 20, "prefill:tok/s|decode:tok/s|total:ms", err);
+    if (x.t) bench_table_note(x.t, "prefill: the dispatches alone; the total of batch has the bridge as well");
     bench_plan plan;
     bench_plan_open(&plan, x.t);
     /* The longest prompts say most about prefill. */
-    for (int row = 0; row < LENGTHS * THROUGHPUT_ROWS; row++) {
+    for (int row = 0; row < LENGTHS * THROUGHPUT_ROWS && !status; row++) {
         int l = row / THROUGHPUT_ROWS;
         tdm_pipeline p = throughput_rows[row % THROUGHPUT_ROWS];
+        if (!x.lengths[l]) {
+            bench_plan_skip(&plan);
+            continue;
+        }
         bench_plan_add(b, &plan, -l, cold_turn_s(b, p, x.lengths[l], 2), cold_turn_s(b, p, x.lengths[l], x.reply), "%d|%s",
                        x.lengths[l], tdm_pipeline_name(p));
     }
@@ -206,11 +213,9 @@ static const struct ttft_row {
 enum { TTFT_ROWS = sizeof ttft_rows / sizeof *ttft_rows, LONG = 3 };
 
 struct ttft {
-    bench_table *t;
-    tdm_machine *machine;
+    struct cold cold;
     tdm_model *wider;
     double wider_bytes;
-    int lengths[LENGTHS], reply;
 };
 
 static void ttft_name(const struct ttft_row *row, char out[48])
@@ -222,7 +227,9 @@ static tdm_status ttft_one(bench *b, void *ctx, int number, int round, tdm_error
 {
     struct ttft *x = ctx;
     const struct ttft_row *row = &ttft_rows[number % TTFT_ROWS];
-    int tokens = x->lengths[number / TTFT_ROWS];
+    int tokens = x->cold.lengths[number / TTFT_ROWS];
+    tdm_machine *machine = x->cold.machine;
+    bench_table *t = x->cold.t;
     struct turn turn;
     char name[48];
     tdm_status status = TDM_OK;
@@ -231,18 +238,19 @@ static tdm_status ttft_one(bench *b, void *ctx, int number, int round, tdm_error
     const tdm_model *prefill = row->mixed ? x->wider : NULL;
     bench_step(b, "%d tokens, %s", tokens, name);
     if (round == 0) /* warms up */
-        status = cold_turn(b, x->machine, row->pipeline, prefill, x->lengths[0], 1, &turn, err);
+        status = cold_turn(b, machine, row->pipeline, prefill, x->cold.lengths[0], 1, &turn, err);
     peak_memory();
-    if (!status) status = cold_turn(b, x->machine, row->pipeline, prefill, tokens, round < LONG ? x->reply : 1, &turn, err);
+    int reply = round < LONG ? x->cold.reply : 1;
+    if (!status) status = cold_turn(b, machine, row->pipeline, prefill, tokens, reply, &turn, err);
     if (status) return status;
-    int at = bench_table_row(x->t, "%d|%s", tokens, name);
-    bench_table_add(x->t, at, 0, ttft_ms(&turn.stats));
-    if (round < LONG) bench_table_add(x->t, at, 1, turn.stats.decode_tps);
-    bench_table_add(x->t, at, 2, 1e-9 * (peak_memory() - (row->mixed ? 0 : x->wider_bytes)));
+    int at = bench_table_row(t, "%d|%s", tokens, name);
+    bench_table_add(t, at, 0, ttft_ms(&turn.stats));
+    if (round < LONG) bench_table_add(t, at, 1, turn.stats.decode_tps);
+    bench_table_add(t, at, 2, 1e-9 * (peak_memory() - (row->mixed ? 0 : x->wider_bytes)));
     return TDM_OK;
 }
 
-static void ttft_plan(bench *b, const struct ttft *x, bench_plan *plan)
+static void ttft_plan(bench *b, const struct cold *x, bench_plan *plan)
 {
     static const int rank[LENGTHS] = {1, 0, 2}; /* the middle length first; the cheap pipelines of all before others */
     double wider_s = 2.5 * b->cost.load_s;      /* it has nearly twice the bytes, and more is quantised */
@@ -252,7 +260,7 @@ static void ttft_plan(bench *b, const struct ttft *x, bench_plan *plan)
             const struct ttft_row *row = &ttft_rows[r];
             char name[48];
             ttft_name(row, name);
-            if (row->mixed && !mixes) {
+            if (!x->lengths[l] || (row->mixed && !mixes)) {
                 bench_plan_skip(plan);
                 continue;
             }
@@ -265,22 +273,16 @@ static void ttft_plan(bench *b, const struct ttft *x, bench_plan *plan)
 tdm_status bench_ttft(bench *b, tdm_error *err)
 {
     static const int published[LENGTHS] = {6, 133, 410};
-    enum { REPLY = 200, QUICK_REPLY = 8 };
-    struct ttft x = {.reply = b->quick ? QUICK_REPLY : REPLY};
-    char title[120];
-    snprintf(title, sizeof title, "a cold prompt, %d tokens decoded greedily", x.reply);
-    x.t = bench_new_table(b, "", title, "prompt_tokens|pipeline", "TTFT:ms|decode:tok/s|peak_memory:GB", err);
-    if (!x.t) return err->code;
-    tdm_status status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = feasible(b, x.t, published, x.lengths, err);
+    struct ttft x = {0};
+    tdm_status status = open_cold(b, &x.cold, published, 200, "TTFT:ms|decode:tok/s|peak_memory:GB", err);
     bench_plan plan;
-    bench_plan_open(&plan, x.t);
-    ttft_plan(b, &x, &plan);
+    bench_plan_open(&plan, x.cold.t);
+    if (!status) ttft_plan(b, &x.cold, &plan);
     if (!status) status = bench_plan_run(b, &plan, ttft_one, &x, err);
     bench_plan_close(&plan);
     if (x.wider)
-        bench_table_note(x.t, "the BF16 weights, which are there once a mixed row has begun, are counted in the mixed rows alone");
-    tdm_machine_close(x.machine);
+        bench_table_note(x.cold.t, "the BF16 weights, which are there once a mixed row has begun, are counted in the mixed rows alone");
+    tdm_machine_close(x.cold.machine);
     tdm_model_close(x.wider);
     return status;
 }

@@ -14,6 +14,9 @@
 /* So much longer than its share a part may take once it has begun; what follows has less. */
 #define OVERTIME 0.25
 
+/* What a run takes before its first row: ceilings, the cost of this model's work. */
+#define SETTING_UP_S 2.0
+
 void bench_plan_open(bench_plan *p, bench_table *t)
 {
     *p = (bench_plan){.table = t};
@@ -51,6 +54,7 @@ void bench_plan_add(bench *b, bench_plan *p, int rank, double once_s, double run
     va_end(args);
     for (char *bar = strchr(row->name, '|'); bar; bar = strchr(bar, '|')) *bar = ' ';
     row->wanted = bench_wanted(b, "%s %s", p->table->part, row->name);
+    b->wanted |= row->wanted;
 }
 
 void bench_plan_most(bench_plan *p, int most)
@@ -193,7 +197,9 @@ static void name_left_out(bench *b, const bench_plan *p)
     bench_table_note(p->table, "%s", text);
     double all = b->cost.load_s + bench_plan_seconds(p, false) / (b->part_share > 0 ? b->part_share : 1);
     char budget[32];
-    snprintf(budget, sizeof budget, "%.0fm", ceil(BENCH_MARGIN * all / 60));
+    bool minutes = BENCH_MARGIN * all > 100;
+    snprintf(budget, sizeof budget, "%.0f%c", ceil(BENCH_MARGIN * (all + SETTING_UP_S) / (minutes ? 60 : 1)),
+             minutes ? 'm' : 's');
     const char *model = !b->models.model ? NULL : strcmp(b->given, "built-in") ? b->given : "builtin";
     char *command = bench_report_command(b, b->suite, model, budget);
     bench_table_note(p->table, "all rows: %s", command ? command : budget);

@@ -124,6 +124,7 @@ tdm_status bench_power(bench *b, tdm_error *err)
     x.t = bench_new_table(b, "", "power of each package; energy: of all packages, by prefilled and decoded tokens",
                           "phase|package", "average:W|peak:W|energy:J/token", err);
     if (!x.t || unreadable(x.t, x.sampler.sensors)) {
+        b->wanted = true;
         sensors_close(x.sampler.sensors);
         return x.t ? TDM_OK : err->code;
     }

@@ -181,6 +181,7 @@ void bench_report_machine(const bench *b, json_object *o)
            told(o, "model"), jsonio_real(o, "seconds", 0), told(machine, "cpu"), (long long)jsonio_int(machine, "cores", 0),
            (long long)jsonio_int(machine, "cpus", 0), told(machine, "caches"));
     if (jsonio_text(o, "units", NULL)) printf("%s; ", told(o, "units"));
+    if (jsonio_text(o, "kv", NULL)) printf("keys and values %s; ", told(o, "kv"));
     printf("kernels %s; ceilings: int8 %s Gop/s, bf16 %s, fp32 %s", told(o, "kernels"),
            bench_number(jsonio_real(c, "int8_gops", NAN), n[0]), bench_number(jsonio_real(c, "bf16_gops", NAN), n[1]),
            bench_number(jsonio_real(c, "fp32_gops", NAN), n[2]));

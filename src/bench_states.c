@@ -121,12 +121,8 @@ static tdm_status plan_lengths(bench *b, struct handover *x, bench_plan *plan, t
         seconds[i] = 1e-9 * (double)(clock_ns() - start);
     }
     double token = (seconds[1] - seconds[0]) / (LONGER - SHORT);
-    int context = bench_context(b);
     for (int i = 0; i < LENGTHS; i++) {
-        if (lengths[i] > context) {
-            bench_table_note(x->t, "left out: %d tokens, beyond the model's context", lengths[i]);
-            continue; /* all that follow are longer still */
-        }
+        if (!bench_fits(b, x->t, lengths[i], 0)) continue; /* all that follow are longer still */
         double run = seconds[0] + (token > 0 ? token : 0) * (lengths[i] - SHORT);
         bench_plan_add(b, plan, i, 0, 2 * run, "%d", lengths[i]); /* in turn with other lengths: each opens anew */
     }

@@ -20,8 +20,7 @@ enum {
     MESSAGE_CHARACTERS = 370, /* about so many, for the expected time */
     REPLY_TOKENS = 100,
     QUICK_REPLY_TOKENS = 24,
-    WARM_TURNS = 30,
-    OTHER_TURNS = 6,
+    WARM_TURNS = 30, /* of a row in full */
     BUDGET_WORDS = 12, /* typed live within a budget */
     QUICK_WORDS = 2,
     MOST_SPANS = 8192,
@@ -324,7 +323,7 @@ static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
     for (int v = 0; v < VARIANTS; v++) {
         bench_plan_add(b, plan, v, 0, conversation_s(b, &variants[v], &typing), "%s|%s",
                        tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v]));
-        if (b->in_full) bench_plan_most(plan, (v ? OTHER_TURNS : WARM_TURNS) / 2);
+        if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
     }
     return t;
 }
@@ -383,7 +382,7 @@ static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
     note_live_words(b, t);
     const struct typing typing = gaps_typing(b, 0);
     bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
-    if (b->in_full) bench_plan_most(plan, WARM_TURNS);
+    if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS));
     return t;
 }
 
@@ -471,7 +470,7 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
         /* First tandem against single at both speeds, then the levels between. */
         bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0, conversation_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
                        typist(kind, who, sizeof who));
-        if (b->in_full) bench_plan_most(plan, OTHER_TURNS / 2);
+        if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
     }
     return t;
 }

@@ -273,11 +273,16 @@ static void plan_crossover(bench *b, const struct crossover *x, bench_plan *plan
     int all = b->host.cores.count;
     for (int s = 0; s < x->n_splits; s++) {
         double slower = (double)all / x->splits[s] + (double)all / (all - x->splits[s]);
-        for (int i = 0; i < LENGTHS; i++)
+        for (int i = 0; i < LENGTHS; i++) {
+            if (!bench_fits(b, x->t, crossover_lengths[i], 0)) {
+                bench_plan_skip(plan);
+                continue;
+            }
             bench_plan_add(b, plan, LENGTHS * (s > 0) + i,
                            i ? 0 : slower * bench_cost_prefill(b, crossover_lengths[0], BENCH_LOOP_DISPATCH),
                            slower * bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH), "%d|%d", x->splits[s],
                            crossover_lengths[i]);
+        }
     }
 }
 
@@ -290,6 +295,7 @@ tdm_status bench_crossover(bench *b, tdm_error *err)
     if (!x.t) return err->code;
     if (all < 2) {
         bench_table_note(x.t, "one core: both units share it, nothing can cross");
+        b->wanted = true;
         return TDM_OK;
     }
     for (int cores = 1; cores < all && x.n_splits < 32; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)

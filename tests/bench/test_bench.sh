@@ -33,6 +33,19 @@ check prints_markdown grep -q '^| tokens | bridge ms | in memory ms |' "$tmp/out
 check names_what_is_left_out grep -q 'left out: 32768 tokens' "$tmp/out"
 check counts_its_runs grep -q '"n": *3' "$tmp/rows.json"
 check draws_charts test "$(grep -l '^</svg>' "$tmp"/charts/*.svg | wc -l)" = 2
+check says_keys_and_values grep -q 'keys and values f16' "$tmp/out"
+
+# A model with a short context, and another kernel set.
+cp -r $tiny "$tmp/short"
+sed -i 's/"max_position_embeddings": *[0-9]*/"max_position_embeddings": 200/' "$tmp/short/config.json"
+"$program" bench ttft -m "$tmp/short" --rows single --runs 3 --quick --kernels scalar >"$tmp/out" 2>"$tmp/err"
+check names_what_the_context_lacks grep -q 'left out: 410 tokens' "$tmp/out"
+check measures_what_it_has grep -q '^  133 ' "$tmp/out"
+check names_the_kernels grep -q "^ttft: .*, $tmp/short@scalar$" "$tmp/out"
+"$program" bench dispatch -m "$tmp/short" --rows 'no such row' --runs 3 --quick --budget 5s >"$tmp/out" 2>"$tmp/err"
+check rows_that_are_nowhere test "$?" = 2 -a -n "$(grep -F "holds 'no such row'" "$tmp/err")"
+"$program" bench kernels --quick --budget 1s --kernels scalar >"$tmp/out" 2>"$tmp/err"
+check how_to_have_all grep -q '  all rows: tandem bench kernels --quick --kernels scalar --budget [0-9]*[sm]$' "$tmp/out"
 printf '{"suite":"s\\u001b[2J"}' >"$tmp/bad.json"
 "$program" bench --from "$tmp/bad.json" >"$tmp/out" 2>"$tmp/err"
 check refuses_other_files test "$?" = 1 -a -n "$(grep -F 'line 1' "$tmp/err")"

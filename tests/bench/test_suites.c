@@ -5,19 +5,30 @@
 
 #include "src/jsonio.h"
 
-static char *run(const char *arguments)
+static FILE *start(const char *arguments)
 {
     const char *program = getenv("TANDEM");
-    char command[600], *text = NULL, piece[4096];
-    size_t n = 0, got;
+    char command[1000];
     snprintf(command, sizeof command, "'%s' bench %s 2>/dev/null", program ? program : "build/tandem", arguments);
-    FILE *in = popen(command, "r");
+    return popen(command, "r");
+}
+
+/* All that it writes until it ends. */
+static char *written(FILE *in)
+{
+    char *text = NULL, piece[4096];
+    size_t n = 0, got;
     FILE *out = open_memstream(&text, &n);
     while (in && (got = fread(piece, 1, sizeof piece, in))) fwrite(piece, 1, got, out);
     fclose(out);
     int status = in ? pclose(in) : -1;
-    if (status) CHECK_FAIL("%s: exit status %d", command, status);
+    if (status) CHECK_FAIL("exit status %d after\n%s", status, text);
     return text;
+}
+
+static char *run(const char *arguments)
+{
+    return written(start(arguments));
 }
 
 static json_object *parsed(const char *line, size_t n)
@@ -116,57 +127,104 @@ static void check_row(json_object *o, json_object *table)
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-static void check_suite_of(const char *model, const char *suite, const char *arguments, int least_rows)
+#define FORM "--runs 3 --quick --budget 90s --json - "
+#define TINY "-m tests/goldens/tiny-a "
+
+/* A suite, and the fewest cells that it has to measure. */
+struct expected {
+    const char *suite;
+    int least;
+};
+
+struct seen {
+    int cells, ran_on, few;
+    json_object *table; /* the last one */
+};
+
+static void check_line(json_object *o, const char *suite, struct seen *seen)
 {
-    char all[400];
-    int rows = 0, ran_on = 0, few = 0;
-    snprintf(all, sizeof all, "%s -m %s --runs 3 --quick --budget 30s --json - %s", suite, model, arguments);
-    char *text = run(all), *save;
-    json_object *table = NULL;
+    CHECK(is_text(o, "model"));
+    if (jsonio_member(o, "machine", json_type_object)) {
+        check_ran_on(o, !strcmp(suite, "kernels"));
+        seen->ran_on++;
+    } else if (is_text(o, "measure")) {
+        check_row(o, seen->table);
+        seen->few += jsonio_int(o, "n", 0) < 3;
+        seen->cells++;
+    } else {
+        check_table(o);
+        json_object_put(seen->table);
+        seen->table = json_object_get(o);
+    }
+}
+
+enum { SUITES = 16 };
+
+static void check_suites(char *text, const struct expected *expected, int n)
+{
+    struct seen seen[SUITES] = {0};
+    char *save;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         json_object *o = parsed(line, strlen(line));
-        REQUIRE(o);
-        CHECK_STR(suite, jsonio_text(o, "suite", NULL));
-        CHECK(is_text(o, "model"));
-        if (jsonio_member(o, "machine", json_type_object)) {
-            check_ran_on(o, !strcmp(suite, "kernels"));
-            ran_on++;
-        } else if (is_text(o, "measure")) {
-            check_row(o, table);
-            few += jsonio_int(o, "n", 0) < 3;
-            rows++;
-        } else {
-            check_table(o);
-            json_object_put(table);
-            table = json_object_get(o);
-        }
+        REQUIRE(o && is_text(o, "suite"));
+        int i = 0;
+        while (i < n && strcmp(expected[i].suite, jsonio_text(o, "suite", NULL))) i++;
+        if (i < n)
+            check_line(o, expected[i].suite, &seen[i]);
+        else
+            CHECK_FAIL("an unexpected suite: %s", line);
         json_object_put(o);
     }
-    json_object_put(table);
-    CHECK_INT(1, ran_on);
-    CHECK_INT(0, few);
-    if (rows < least_rows) CHECK_FAIL("%s: %d rows, expected at least %d", suite, rows, least_rows);
+    for (int i = 0; i < n; i++) {
+        struct seen *s = &seen[i];
+        json_object_put(s->table);
+        if (s->ran_on != 1 || s->few || s->cells < expected[i].least)
+            CHECK_FAIL("%s: %d cells, expected at least %d; %d of fewer than 3 runs; what it ran on %d times", expected[i].suite,
+                       s->cells, expected[i].least, s->few, s->ran_on);
+    }
     free(text);
 }
 
-static void check_suite(const char *suite, const char *arguments, int least_rows)
+#define CHECK_SUITES(text, ...)                                                                                        \
+    do {                                                                                                               \
+        const struct expected expected_[] = {__VA_ARGS__};                                                                   \
+        check_suites(text, expected_, (int)(sizeof expected_ / sizeof *expected_));                                    \
+    } while (0)
+
+/* Those that watch a terminal wait most of their time: they run while the others do. */
+static const char *const terminals[] = {FORM "glyph -m builtin --rows 'at once' --rows queued",
+                                        FORM "screen -m builtin --rows first --rows strip"};
+static FILE *started[2];
+
+static char *terminal(int i)
 {
-    check_suite_of("tests/goldens/tiny-a", suite, arguments, least_rows);
+    FILE *in = started[i] ? started[i] : start(terminals[i]);
+    started[i] = NULL;
+    return written(in);
 }
 
-TEST(turns) { check_suite("turns", "--rows 'pipelines single' --rows 'pipelines batch'", 10); }
-TEST(interference) { check_suite("interference", "", 20); }
-TEST(model) { check_suite("model", "-p 20 -n 4 -t 1 --dispatch 32", 5); }
-TEST(pass) { check_suite("pass", "--dispatch 1,12 -t 1", 22); }
-TEST(throughput) { check_suite("throughput", "", 9); }
-TEST(ttft) { check_suite("ttft", "--rows single --rows tandem", 6); }
-TEST(dispatch) { check_suite("dispatch", "", 10); }
-TEST(handover) { check_suite("handover", "", 18); }
-TEST(crossover) { check_suite("crossover", "", 0); /* none on one core */ }
-TEST(power) { check_suite("power", "", 0); /* none without sensors */ }
-TEST(glyph) { check_suite_of("builtin", "glyph", "--rows 'at once' --rows queued", 9); }
-TEST(screen) { check_suite_of("builtin", "screen", "--rows first --rows strip", 5); }
-TEST(kernels) { check_suite("kernels", "--rows 'q8_0 16' --rows packing", 8); }
+TEST(starts)
+{
+    for (int i = 0; i < 2; i++) CHECK(started[i] = start(terminals[i]));
+}
+
+TEST(turns)
+{
+    CHECK_SUITES(run(FORM TINY "turns --rows 'pipelines single' --rows 'pipelines batch'"), {"turns", 10});
+}
+
+TEST(most)
+{
+    CHECK_SUITES(run(FORM TINY "throughput dispatch handover crossover power ttft interference model pass -p 20 -n 4 -t 1 "
+                               "--dispatch 12,32"),
+                 {"throughput", 27}, {"dispatch", 10}, {"handover", 18}, {"crossover", 0 /* none on one core */},
+                 {"power", 0 /* none without sensors */}, {"ttft", 54}, {"interference", 20}, {"model", 9}, {"pass", 22});
+}
+
+TEST(kernels) { CHECK_SUITES(run(FORM "kernels --rows 'q8_0 16' --rows packing"), {"kernels", 8}); }
+
+TEST(glyph) { CHECK_SUITES(terminal(0), {"glyph", 9}); }
+TEST(screen) { CHECK_SUITES(terminal(1), {"screen", 5}); }
 
 /* ---- Reading them again ------------------------------------------------------------------------------------------ */
 
@@ -190,5 +248,4 @@ TEST(read_again)
     free(twice);
 }
 
-TEST_MAIN(T(turns), T(interference), T(model), T(pass), T(throughput), T(ttft), T(dispatch), T(handover), T(crossover), T(power),
-          T(glyph), T(screen), T(kernels), T(read_again))
+TEST_MAIN(T(starts), T(turns), T(most), T(kernels), T(read_again), T(glyph), T(screen))
