@@ -304,21 +304,28 @@ static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_er
     return TDM_OK;
 }
 
+/* Opens a table whose title names the tokens of a message and of a reply, and its plan; NULL without memory. */
+static bench_table *open_part(bench *b, bench_plan *plan, const char *part, const char *title, const char *parameters,
+                              const char *measures, tdm_error *err)
+{
+    char text[200];
+    snprintf(text, sizeof text, title, MESSAGE_TOKENS, reply_tokens(b));
+    bench_table *t = bench_new_table(b, part, text, parameters, measures, err);
+    bench_plan_open(plan, t);
+    if (t) note_live_words(b, t);
+    return t;
+}
+
 static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
 {
-    char title[200];
-    snprintf(
-        title, sizeof title,
-        "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms after the last "
-        "key; TTFT: Enter to first token id",
-        MESSAGE_TOKENS, reply_tokens(b));
-    bench_table *t = bench_new_table(b, "pipelines", title, "pipeline|speculation",
-                                     "warm_TTFT:ms|cold_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
-                                     "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
-                                     err);
-    bench_plan_open(plan, t);
+    bench_table *t = open_part(b, plan, "pipelines",
+                               "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms "
+                               "after the last key; TTFT: Enter to first token id",
+                               "pipeline|speculation",
+                               "warm_TTFT:ms|cold_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
+                               "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
+                               err);
     if (!t) return NULL;
-    note_live_words(b, t);
     const struct typing typing = pipelines_typing(b);
     for (int v = 0; v < VARIANTS; v++) {
         bench_plan_add(b, plan, v, 0, conversation_s(b, &variants[v], &typing), "%s|%s",
@@ -367,19 +374,13 @@ static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_e
 
 static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
 {
-    char title[200];
-    snprintf(
-        title, sizeof title,
-        "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token messages typed at "
-        "30 characters a second after the reply of %d tokens",
-        MESSAGE_TOKENS, reply_tokens(b));
-    bench_table *t = bench_new_table(b, "gaps", title, "ms_gap",
-                                     "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|"
-                                     "decode:tok/s|pause:ms",
-                                     err);
-    bench_plan_open(plan, t);
+    bench_table *t = open_part(b, plan, "gaps",
+                               "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token "
+                               "messages typed at 30 characters a second after the reply of %d tokens",
+                               "ms_gap",
+                               "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|decode:tok/s|pause:ms",
+                               err);
     if (!t) return NULL;
-    note_live_words(b, t);
     const struct typing typing = gaps_typing(b, 0);
     bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
     if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS));

@@ -1,6 +1,7 @@
 #include "src/monitor_json.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "src/jsonio.h"
@@ -16,12 +17,96 @@ static const char *const ttft_names[] = {"none", "cold", "warm", "queued", "cut"
 static const char *const mark_names[] = {"none", "after reply", "following", "to read", "ready", "queued", "too long", "off"};
 enum { MARKS = sizeof mark_names / sizeof *mark_names };
 
+/* ---- Members that are written and read alike ------------------------------------------------------------------- */
+
+struct field {
+    const char *key;
+    enum { WHOLE, BYTES, REAL, PERCENT, FIGURE, TEXT } type;
+    size_t at; /* in its struct */
+    const char *why; /* a figure is absent where it is read */
+};
+
+#define FIELD(type, structure, key, member) {key, type, offsetof(struct structure, member), NULL}
+#define ABSENT(structure, key, member, why) {key, FIGURE, offsetof(struct structure, member), why}
+#define COUNT(fields) (sizeof(fields) / sizeof *(fields))
+
+static const struct field unit_fields[] = {
+    FIELD(TEXT, view_unit, "name", name),
+    FIELD(TEXT, view_unit, "kind", kind),
+    FIELD(TEXT, view_unit, "failed", failed),
+    FIELD(PERCENT, view_unit, "busy_percent", busy),
+    FIELD(PERCENT, view_unit, "lent_percent", lent),
+    FIELD(PERCENT, view_unit, "idle_percent", idle),
+    ABSENT(view_unit, "tok_s", tok_s, "not yet"),
+    ABSENT(view_unit, "gb_s", gb_s, "not yet"),
+    ABSENT(view_unit, "gflop_s", gflop_s, "not yet"),
+    ABSENT(view_unit, "gb_limit_percent", gb_share, "/units measure"),
+    ABSENT(view_unit, "gflop_peak_percent", gflop_share, "/units measure"),
+    ABSENT(view_unit, "speed_kept_percent", kept, "not yet"),
+};
+
+static const struct field follower_fields[] = {
+    FIELD(WHOLE, view_follower, "target", target),
+    FIELD(WHOLE, view_follower, "read", read),
+    FIELD(WHOLE, view_follower, "behind", behind),
+    FIELD(WHOLE, view_follower, "ahead", ahead),
+    FIELD(WHOLE, view_follower, "wasted", wasted),
+    FIELD(WHOLE, view_follower, "phase_read", phase_read),
+    FIELD(WHOLE, view_follower, "phase_total", phase_total),
+    ABSENT(view_follower, "handover_ms", handover_ms, "not yet"),
+    FIELD(WHOLE, view_follower, "checkpoints", checkpoints),
+    FIELD(BYTES, view_follower, "checkpoint_bytes", checkpoint_bytes),
+    FIELD(BYTES, view_follower, "checkpoint_budget", checkpoint_budget),
+};
+
+static const struct field status_fields[] = {
+    FIELD(TEXT, view_status, "model", model),
+    FIELD(TEXT, view_status, "pipeline", pipeline),
+    FIELD(TEXT, view_status, "speculation", speculation),
+    FIELD(REAL, view_status, "tok_s", tok_s),
+    FIELD(REAL, view_status, "pace", pace),
+    FIELD(REAL, view_status, "ttft_ms", ttft_ms),
+    FIELD(WHOLE, view_status, "read_after_enter", read_after_enter),
+    FIELD(WHOLE, view_status, "done_tokens", done_tokens),
+    FIELD(WHOLE, view_status, "total_tokens", total_tokens),
+    FIELD(REAL, view_status, "seconds_left", seconds_left),
+    FIELD(BYTES, view_status, "done_bytes", done_bytes),
+    FIELD(BYTES, view_status, "total_bytes", total_bytes),
+    FIELD(WHOLE, view_status, "context_used", ctx_used),
+    FIELD(WHOLE, view_status, "context_size", ctx_size),
+};
+
+static const struct field monitor_fields[] = {
+    FIELD(REAL, view_monitor, "weights_gib", weights_gib),
+    FIELD(REAL, view_monitor, "states_gib", states_gib),
+    FIELD(REAL, view_monitor, "free_gib", free_gib),
+    ABSENT(view_monitor, "power_w", power_w, NULL),
+    ABSENT(view_monitor, "temperature_c", temperature_c, NULL),
+    ABSENT(view_monitor, "energy_j_per_token", energy_j, NULL),
+};
+
 /* ---- Writing --------------------------------------------------------------------------------------------------- */
 
 static void add_figure(json_object *o, const char *key, const struct view_figure *f)
 {
     if (f->valid) jsonio_add_real(o, key, f->value);
     else json_object_object_add(o, key, NULL);
+}
+
+static void add_fields(json_object *o, const struct field *fields, size_t n, const void *structure)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = &fields[i];
+        const void *at = (const char *)structure + f->at;
+        switch (f->type) {
+        case WHOLE: jsonio_add_int(o, f->key, *(const int *)at); break;
+        case BYTES: jsonio_add_int(o, f->key, (int64_t)*(const uint64_t *)at); break;
+        case REAL:
+        case PERCENT: jsonio_add_real(o, f->key, *(const double *)at); break;
+        case FIGURE: add_figure(o, f->key, at); break;
+        case TEXT: jsonio_add_string(o, f->key, *(const char *const *)at); break;
+        }
+    }
 }
 
 static json_object *numbers(const int64_t *values, int n)
@@ -47,36 +132,8 @@ static void add_lanes(json_object *o, const struct view_unit *u)
 static json_object *unit(const struct view_unit *u, bool lanes)
 {
     json_object *o = json_object_new_object();
-    jsonio_add_string(o, "name", u->name);
-    jsonio_add_string(o, "kind", u->kind);
-    jsonio_add_string(o, "failed", u->failed);
-    jsonio_add_real(o, "busy_percent", u->busy);
-    jsonio_add_real(o, "lent_percent", u->lent);
-    jsonio_add_real(o, "idle_percent", u->idle);
-    add_figure(o, "tok_s", &u->tok_s);
-    add_figure(o, "gb_s", &u->gb_s);
-    add_figure(o, "gflop_s", &u->gflop_s);
-    add_figure(o, "gb_limit_percent", &u->gb_share);
-    add_figure(o, "gflop_peak_percent", &u->gflop_share);
-    add_figure(o, "speed_kept_percent", &u->kept);
+    add_fields(o, unit_fields, COUNT(unit_fields), u);
     if (lanes) add_lanes(o, u);
-    return o;
-}
-
-static json_object *follower(const struct view_follower *f)
-{
-    json_object *o = json_object_new_object();
-    jsonio_add_int(o, "target", f->target);
-    jsonio_add_int(o, "read", f->read);
-    jsonio_add_int(o, "behind", f->behind);
-    jsonio_add_int(o, "ahead", f->ahead);
-    jsonio_add_int(o, "wasted", f->wasted);
-    jsonio_add_int(o, "phase_read", f->phase_read);
-    jsonio_add_int(o, "phase_total", f->phase_total);
-    add_figure(o, "handover_ms", &f->handover_ms);
-    jsonio_add_int(o, "checkpoints", f->checkpoints);
-    jsonio_add_int(o, "checkpoint_bytes", (int64_t)f->checkpoint_bytes);
-    jsonio_add_int(o, "checkpoint_budget", (int64_t)f->checkpoint_budget);
     return o;
 }
 
@@ -127,36 +184,20 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     json_object *o = json_object_new_object();
     jsonio_add_int(o, "pid", m->pid);
     jsonio_add_string(o, "state", state_names[s->state]);
-    jsonio_add_string(o, "model", s->model);
     jsonio_add_string(o, "session", s->private_session ? NULL : s->session);
-    jsonio_add_string(o, "pipeline", s->pipeline);
-    jsonio_add_string(o, "speculation", s->speculation);
-    jsonio_add_real(o, "tok_s", s->tok_s);
-    jsonio_add_real(o, "pace", s->pace);
     jsonio_add_string(o, "ttft_kind", ttft_names[s->ttft_kind]);
-    jsonio_add_real(o, "ttft_ms", s->ttft_ms);
-    jsonio_add_int(o, "read_after_enter", s->read_after_enter);
+    add_fields(o, status_fields, COUNT(status_fields), s);
     json_object_object_add(o, "just_answered", json_object_new_boolean(s->answered));
-    jsonio_add_int(o, "done_tokens", s->done_tokens);
-    jsonio_add_int(o, "total_tokens", s->total_tokens);
-    jsonio_add_real(o, "seconds_left", s->seconds_left);
-    jsonio_add_int(o, "done_bytes", (int64_t)s->done_bytes);
-    jsonio_add_int(o, "total_bytes", (int64_t)s->total_bytes);
     json_object_object_add(o, "draft", draft(view));
-    jsonio_add_int(o, "context_used", s->ctx_used);
-    jsonio_add_int(o, "context_size", s->ctx_size);
     json_object_object_add(o, "prefill", unit(&m->prefill, lanes));
     json_object_object_add(o, "decode", unit(&m->decode, lanes));
-    json_object_object_add(o, "follower", follower(&m->follower));
+    json_object *follower = json_object_new_object();
+    add_fields(follower, follower_fields, COUNT(follower_fields), &m->follower);
+    json_object_object_add(o, "follower", follower);
     add_turns(o, m, lanes);
     json_object_object_add(o, "warm_median", median(&m->warm));
     json_object_object_add(o, "cold_median", median(&m->cold));
-    jsonio_add_real(o, "weights_gib", m->weights_gib);
-    jsonio_add_real(o, "states_gib", m->states_gib);
-    jsonio_add_real(o, "free_gib", m->free_gib);
-    add_figure(o, "power_w", &m->power_w);
-    add_figure(o, "temperature_c", &m->temperature_c);
-    add_figure(o, "energy_j_per_token", &m->energy_j);
+    add_fields(o, monitor_fields, COUNT(monitor_fields), m);
     jsonio_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
     if (lanes) {
         jsonio_add_int(o, "now_ns", view->now_ns);
@@ -207,6 +248,22 @@ static struct view_figure figure(json_object *o, const char *key, const char *wh
     return (struct view_figure){.value = real(o, key), .valid = valid, .why = why};
 }
 
+static void read_fields(json_object *o, const struct field *fields, size_t n, void *structure)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = &fields[i];
+        void *at = (char *)structure + f->at;
+        switch (f->type) {
+        case WHOLE: *(int *)at = whole(o, f->key); break;
+        case BYTES: *(uint64_t *)at = bytes(o, f->key); break;
+        case REAL: *(double *)at = real(o, f->key); break;
+        case PERCENT: *(double *)at = percent(o, f->key); break;
+        case FIGURE: *(struct view_figure *)at = figure(o, f->key, f->why); break;
+        case TEXT: *(const char **)at = jsonio_text(o, f->key, NULL); break;
+        }
+    }
+}
+
 /* A time of the clock, or -1: so far from the ends of its type that sums don't leave it. */
 static int64_t time_of(int64_t value)
 {
@@ -242,20 +299,8 @@ static void read_spans(struct view_unit *u, struct view_span *spans, json_object
 static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
 {
     json_object *points = jsonio_member(o, "busy_60s", json_type_array);
-    *u = (struct view_unit){
-        .name = jsonio_text(o, "name", NULL),
-        .kind = jsonio_text(o, "kind", NULL),
-        .failed = jsonio_text(o, "failed", NULL),
-        .busy = percent(o, "busy_percent"),
-        .lent = percent(o, "lent_percent"),
-        .idle = percent(o, "idle_percent"),
-        .tok_s = figure(o, "tok_s", "not yet"),
-        .gb_s = figure(o, "gb_s", "not yet"),
-        .gflop_s = figure(o, "gflop_s", "not yet"),
-        .gb_share = figure(o, "gb_limit_percent", "/units measure"),
-        .gflop_share = figure(o, "gflop_peak_percent", "/units measure"),
-        .kept = figure(o, "speed_kept_percent", "not yet"),
-    };
+    *u = (struct view_unit){0};
+    read_fields(o, unit_fields, COUNT(unit_fields), u);
     read_spans(u, spans, jsonio_member(o, "spans", json_type_array));
     size_t n, first = newest(points, MONITOR_SECONDS, &n);
     for (size_t i = 0; i < n; i++) {
@@ -310,24 +355,11 @@ static void read_status(struct view *view, json_object *o)
     view->status = (struct view_status){
         .state = (enum view_state)name_of(state_names, VIEW_STATES, jsonio_text(o, "state", NULL), VIEW_IDLE),
         .ttft_kind = ttft_kind(o, "ttft_kind"),
-        .ttft_ms = real(o, "ttft_ms"),
-        .read_after_enter = whole(o, "read_after_enter"),
         .answered = json_object_get_boolean(jsonio_member(o, "just_answered", json_type_boolean)),
-        .done_tokens = whole(o, "done_tokens"),
-        .total_tokens = whole(o, "total_tokens"),
-        .seconds_left = real(o, "seconds_left"),
-        .done_bytes = bytes(o, "done_bytes"),
-        .total_bytes = bytes(o, "total_bytes"),
         .draft_tokens = whole(draft, "tokens"),
-        .tok_s = real(o, "tok_s"),
-        .pace = real(o, "pace"),
-        .ctx_used = whole(o, "context_used"),
-        .ctx_size = whole(o, "context_size"),
-        .speculation = jsonio_text(o, "speculation", NULL),
-        .pipeline = jsonio_text(o, "pipeline", NULL),
-        .model = jsonio_text(o, "model", NULL),
         .session = jsonio_text(o, "session", NULL),
     };
+    read_fields(o, status_fields, COUNT(status_fields), &view->status);
     /* What it says isn't told; that there is something is all the sentence needs. */
     view->draft = (struct view_draft){
         .text = ".",
@@ -340,32 +372,16 @@ static void read_status(struct view *view, json_object *o)
 void monitor_json_read(struct view *view, monitor_json_room *room, json_object *o)
 {
     struct view_monitor *m = &view->monitor;
-    json_object *f = jsonio_member(o, "follower", json_type_object);
     read_status(view, o);
     read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", json_type_object));
     read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", json_type_object));
-    m->follower = (struct view_follower){
-        .target = whole(f, "target"),
-        .read = whole(f, "read"),
-        .behind = whole(f, "behind"),
-        .ahead = whole(f, "ahead"),
-        .wasted = whole(f, "wasted"),
-        .phase_read = whole(f, "phase_read"),
-        .phase_total = whole(f, "phase_total"),
-        .handover_ms = figure(f, "handover_ms", "not yet"),
-        .checkpoints = whole(f, "checkpoints"),
-        .checkpoint_bytes = bytes(f, "checkpoint_bytes"),
-        .checkpoint_budget = bytes(f, "checkpoint_budget"),
-    };
+    m->follower = (struct view_follower){0};
+    read_fields(jsonio_member(o, "follower", json_type_object), follower_fields, COUNT(follower_fields), &m->follower);
     read_turns(m, room, o);
     m->warm = read_median(o, "warm_median");
     m->cold = read_median(o, "cold_median");
-    m->weights_gib = real(o, "weights_gib");
-    m->states_gib = real(o, "states_gib");
-    m->free_gib = real(o, "free_gib");
-    m->power_w = figure(o, "power_w", jsonio_text(o, "power_reason", NULL));
-    m->temperature_c = figure(o, "temperature_c", NULL);
-    m->energy_j = figure(o, "energy_j_per_token", NULL);
+    read_fields(o, monitor_fields, COUNT(monitor_fields), m);
+    m->power_w.why = jsonio_text(o, "power_reason", NULL);
     m->pid = whole(o, "pid");
     int64_t start = time_of(jsonio_int(o, "turn_start_ns", 0)), end = time_of(jsonio_int(o, "turn_end_ns", 0));
     m->turn_start_ns = start > 0 && end >= start ? start : 0;

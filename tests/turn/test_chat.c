@@ -97,6 +97,13 @@ static void send(tdm_chat *c, const char *text)
     if (tdm_chat_send(c, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
 }
 
+/* Sends, and plays until the turn has ended. */
+static void say(tdm_chat *c, struct played *p, const char *text)
+{
+    send(c, text);
+    play_until(c, p, p->n + 1);
+}
+
 static void limit(tdm_chat *c, int max_tokens, double pace_tps)
 {
     tdm_chat_options o;
@@ -118,8 +125,7 @@ static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level,
     for (int i = 0; i < 4; i++) {
         type(c, lines[i], wait_us);
         if (rest) CHECK(tdm_chat_wait_idle(c, 20000));
-        send(c, lines[i]);
-        play_until(c, p, i + 1);
+        say(c, p, lines[i]);
     }
     CHECK_STR("", p->errors);
     tdm_chat_close(c);
@@ -211,16 +217,14 @@ TEST(stop_and_continue_give_the_whole_reply)
     static struct played p, q;
     tdm_chat *c = begin(&p);
     REQUIRE(c);
-    send(c, "Tell me");
-    play_until(c, &p, 1);
+    say(c, &p, "Tell me");
     char *whole = last_text(c);
     tdm_chat_close(c);
 
     c = begin(&q);
     REQUIRE(c);
     limit(c, 7, 0);
-    send(c, "Tell me");
-    play_until(c, &q, 1);
+    say(c, &q, "Tell me");
     CHECK_INT(TDM_LENGTH, q.finish[0]);
     limit(c, 13, 0);
     CHECK(tdm_chat_continue(c, &err) == TDM_OK);
@@ -247,6 +251,13 @@ static uint32_t spent(tdm_chat *c)
     return since;
 }
 
+/* What other options cost. */
+static uint32_t configured(tdm_chat *c, const tdm_chat_options *o)
+{
+    CHECK(tdm_chat_configure(c, o, &err) == TDM_OK);
+    return spent(c);
+}
+
 /* A chat of four turns, typed with a rest before Enter, at rest. */
 static tdm_chat *talked(struct played *p)
 {
@@ -254,8 +265,7 @@ static tdm_chat *talked(struct played *p)
     for (int i = 0; c && i < 4; i++) {
         type(c, lines[i], 0);
         CHECK(tdm_chat_wait_idle(c, 20000));
-        send(c, lines[i]);
-        play_until(c, p, i + 1);
+        say(c, p, lines[i]);
     }
     if (c) spent(c);
     return c;
@@ -358,8 +368,7 @@ TEST(what_is_left_at_enter_is_hardly_read_twice)
             strcat(text, strlen(text) % 2 ? "q" : "!");
         spent(c);
         uint32_t read = c->target.n;
-        send(c, text);
-        play_until(c, &p, 1);
+        say(c, &p, text);
         CHECK_INT(left, p.stats[0].after_enter);
         uint32_t twice = spent(c) - (c->target.n - read);
         if (left <= dispatch)
@@ -385,8 +394,7 @@ TEST(an_edited_message_costs_itself)
     CHECK(tdm_chat_edit(c, 0, &err) == TDM_OK);
     CHECK_INT(0, spent(c));
     CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
-    send(c, "Something else");
-    play_until(c, &p, 5);
+    say(c, &p, "Something else");
     CHECK(p.stats[4].after_enter < p.stats[4].turn_tokens);
     CHECK_INT(4, tdm_chat_path(c, path, 16));
     tdm_node node;
@@ -411,22 +419,18 @@ TEST(changed_settings_cost_what_they_change)
     tdm_chat_options_of(c, &o);
     o.sampling.temperature = 0;
     o.sampling.seed++;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    CHECK_INT(0, spent(c));
+    CHECK_INT(0, configured(c, &o));
     /* Past turns don't show whether the next reply thinks. */
     o.think = !o.think;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    CHECK_INT(0, spent(c));
+    CHECK_INT(0, configured(c, &o));
     CHECK(tdm_chat_set_draft(c, "Well then", 9, false, &err) == TDM_OK);
     uint32_t turn = spent(c);
     CHECK_INT(c->target.n - whole, turn);
     o.think = !o.think;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    uint32_t changed = spent(c);
+    uint32_t changed = configured(c, &o);
     CHECK(changed > 0 && changed <= c->target.n - c->target.history);
     o.think = !o.think;
-    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    CHECK_INT(0, spent(c));
+    CHECK_INT(0, configured(c, &o));
     CHECK(tdm_chat_set_draft(c, "", 0, false, &err) == TDM_OK);
     CHECK_INT(0, spent(c));
     /* The system prompt stands before everything: all is read again, but once. */
@@ -446,17 +450,14 @@ TEST(a_failed_dispatch_is_told_and_survived)
     static struct played p;
     tdm_chat *c = begin(&p);
     REQUIRE(c);
-    send(c, "One");
-    play_until(c, &p, 1);
+    say(c, &p, "One");
     CHECK(tdm_chat_wait_idle(c, 20000));
     c->fail_dispatches = 1;
-    send(c, "Two");
-    play_until(c, &p, 2);
+    say(c, &p, "Two");
     CHECK(strstr(p.errors, "the prefill unit failed"));
     CHECK_INT(20, p.stats[1].reply_tokens);
     c->fail_dispatches = 100;
-    send(c, "Three");
-    play_until(c, &p, 3);
+    say(c, &p, "Three");
     CHECK_INT(TDM_FAILED, p.finish[2]);
     tdm_chat_status now;
     for (int i = 0; i < 2000; i++) { /* what it reads ahead fails as well: it rests and says so */
@@ -466,8 +467,7 @@ TEST(a_failed_dispatch_is_told_and_survived)
     }
     CHECK(now.prefill_failed && !now.no_checkpoints);
     c->fail_dispatches = 0;
-    send(c, "Four");
-    play_until(c, &p, 4);
+    say(c, &p, "Four");
     CHECK_INT(20, p.stats[3].reply_tokens);
     tdm_chat_status_of(c, &now);
     CHECK(!now.prefill_failed);
@@ -484,8 +484,7 @@ TEST(no_memory_for_checkpoints_is_told)
     tdm_chat_options_of(c, &o);
     o.checkpoint_bytes = 1;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    send(c, "One");
-    play_until(c, &p, 1);
+    say(c, &p, "One");
     CHECK(tdm_chat_wait_idle(c, 20000));
     tdm_chat_status_of(c, &now);
     CHECK(now.checkpoints == 0 && now.no_checkpoints);
@@ -500,16 +499,14 @@ TEST(a_saved_state_resumes_without_prefill)
     snprintf(path, sizeof path, "%s/state", check_tmp());
     tdm_chat *c = begin(&p);
     REQUIRE(c);
-    send(c, lines[0]);
-    play_until(c, &p, 1);
+    say(c, &p, lines[0]);
     CHECK(tdm_chat_wait_idle(c, 20000));
     REQUIRE(tdm_chat_save_state(c, path, &err) == TDM_OK);
     int ids[4], n = tdm_chat_path(c, ids, 4);
     tdm_node nodes[2] = {0};
     REQUIRE(n == 2);
     for (int i = 0; i < 2; i++) REQUIRE(tdm_chat_node(c, ids[i], &nodes[i], &err) == TDM_OK);
-    send(c, lines[1]);
-    play_until(c, &p, 2);
+    say(c, &p, lines[1]);
     tdm_chat_close(c);
 
     c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
@@ -520,13 +517,11 @@ TEST(a_saved_state_resumes_without_prefill)
     REQUIRE(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
     CHECK(tdm_chat_wait_idle(c, 20000));
     CHECK_INT(before, c->follower.figures.evaluated);
-    send(c, lines[1]);
-    play_until(c, &q, 1);
+    say(c, &q, lines[1]);
     CHECK(p.stats[1].ids_hash == q.stats[0].ids_hash && p.stats[1].logits_hash == q.stats[0].logits_hash);
     CHECK(truncate(path, 1000) == 0);
     CHECK(tdm_chat_load_state(c, path, &err) < 0);
-    send(c, lines[2]);
-    play_until(c, &q, 2);
+    say(c, &q, lines[2]);
     CHECK_INT(20, q.stats[1].reply_tokens);
     tdm_chat_close(c);
     for (int i = 0; i < 2; i++) tdm_node_free(&nodes[i]);
@@ -544,13 +539,11 @@ TEST(a_full_context_is_told)
     CHECK(tdm_chat_set_draft(c, longer, strlen(longer), false, &err) == TDM_OK);
     tdm_chat_status_of(c, &status);
     CHECK_INT(TDM_MARK_TOO_LONG, status.mark);
-    send(c, "short");
-    play_until(c, &p, 1);
+    say(c, &p, "short");
     CHECK_INT(20, p.stats[0].reply_tokens);
 
     limit(c, 0, 0);
-    send(c, "until the end");
-    play_until(c, &p, 2);
+    say(c, &p, "until the end");
     CHECK_INT(TDM_CONTEXT, p.finish[1]);
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, "more", 4, clock_ns(), &err));
     CHECK(strstr(err.text, "the context is full"));
@@ -573,8 +566,7 @@ TEST(four_fifths_of_the_context_are_told_once)
     CHECK(strstr(p.notices, "the context is 8"));
     size_t told = strlen(p.notices);
     limit(c, 5, 0);
-    send(c, "and on");
-    play_until(c, &p, turns + 1);
+    say(c, &p, "and on");
     CHECK_INT(told, strlen(p.notices));
     CHECK_STR("", p.errors);
     tdm_chat_close(c);
@@ -624,8 +616,7 @@ TEST(cold_compares_with_every_pipeline)
     tdm_chat *c = begin(&p);
     REQUIRE(c);
     for (int i = 0; i < 2; i++) {
-        send(c, lines[i]);
-        play_until(c, &p, i + 1);
+        say(c, &p, lines[i]);
     }
     for (int k = TDM_PIPELINES; k-- > 0;) { /* tandem first: nothing but this asks it for a prompter */
         REQUIRE(tdm_chat_cold(c, (tdm_pipeline)k, &err) == TDM_OK);
@@ -654,8 +645,7 @@ TEST(a_chat_works_on_when_the_one_before_it_closes)
     tdm_chat *c = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     tdm_chat_close(before);
     REQUIRE(c);
-    send(c, lines[0]);
-    play_until(c, &p, 1);
+    say(c, &p, lines[0]);
     CHECK_INT(20, p.stats[0].reply_tokens);
     tdm_chat_close(c);
 }
@@ -669,8 +659,7 @@ TEST(the_context_used_is_told_at_every_level)
         memset(&p, 0, sizeof p);
         tdm_chat *c = open_chat(TDM_PIPE_TANDEM, (tdm_speculation)level);
         REQUIRE(c);
-        send(c, lines[0]);
-        play_until(c, &p, 1);
+        say(c, &p, lines[0]);
         CHECK(tdm_chat_wait_idle(c, 20000));
         tdm_chat_status_of(c, &s);
         CHECK(s.context_used >= 20 && s.context_used < 200);
