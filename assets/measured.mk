@@ -23,6 +23,7 @@ measure.11-large-typed-40   := turns $(large) --rows 'typed 40 after the reply t
 	--rows 'typed 40 while it streams tandem full' --rows 'typed 40 after the reply single' \
 	--rows 'typed 40 while it streams single' --runs 3 --budget 9m
 measure.12-large-typed-more := turns $(large) --rows 'typed 100 after the reply tandem' --runs 3 --budget 8m
+measure.13-2b               := throughput -m synthetic:2b:bf16 --runs 3 --budget 5m
 measure.20-limits           := model $(types) $(short) --budget 8m
 measure.21-limits-avx512    := model $(types) $(short) --kernels avx512 --budget 8m
 measure.22-limits-small     := model $(small) -p 74,128,512 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 2m
@@ -42,7 +43,7 @@ $(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem
 	$(B)/tandem bench $(measure.$*) --json $@.part
 	@mv $@.part $@
 
-measured: $(PIECES) ## measure what README shows (two hours; build/measured keeps the pieces), then tables and figures
+measured: $(PIECES) ## measure what README shows (up to three hours; build/measured keeps the pieces), then tables and figures
 	@$(MAKE) --no-print-directory measured-join figures
 
 # The pieces that are there, and of the old file the tables of which none of them measured a row. A table is known by its
