@@ -31,6 +31,14 @@ static size_t decode(const char *text, size_t len, uint32_t *point)
     return (size_t)n;
 }
 
+/* Vowel signs that stand beside their letter (Hindi, Tamil ...) have a column, as the C library says; some versions of
+ * utf8proc call them zero wide. */
+static int columns_of(uint32_t p)
+{
+    int width = utf8proc_charwidth((utf8proc_int32_t)p);
+    return width == 0 && utf8proc_category((utf8proc_int32_t)p) == UTF8PROC_CATEGORY_MC ? 1 : width;
+}
+
 size_t width_next(const char *text, size_t len, struct width_glyph *glyph)
 {
     unsigned char c = (unsigned char)text[0];
@@ -54,7 +62,7 @@ size_t width_next(const char *text, size_t len, struct width_glyph *glyph)
         glyph->point[0] = 'A' + (p - 0x1F1E6);
         return used;
     }
-    int width = utf8proc_charwidth((utf8proc_int32_t)p);
+    int width = columns_of(p);
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)p);
     if (category == UTF8PROC_CATEGORY_CN || category == UTF8PROC_CATEGORY_CS) {
         p = REPLACEMENT;
@@ -86,7 +94,7 @@ size_t width_next(const char *text, size_t len, struct width_glyph *glyph)
         if (q == ZWJ) {
             joined = true;
         } else if (!is_dropped(q) && !joined) {
-            if (utf8proc_charwidth((utf8proc_int32_t)q) != 0) break; /* spacing marks have a cell of their own */
+            if (columns_of(q) != 0) break; /* spacing marks have a cell of their own */
             if (glyph->n < WIDTH_POINTS) glyph->point[glyph->n++] = q;
         }
         last = q;

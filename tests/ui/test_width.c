@@ -34,6 +34,20 @@ TEST(simpler_forms)
     CHECK_INT(1, g.width);
 }
 
+/* Signs that stand beside their letter have a column; those above and below share it. */
+TEST(vowel_signs)
+{
+    const char *hindi = "\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d\xe0\xa4\xa6\xe0\xa5\x80"; /* ha+i, na+virama, da+ii */
+    struct width_glyph g;
+    CHECK_INT(5, width(hindi));
+    CHECK_INT(3, width_next(hindi, strlen(hindi), &g));
+    CHECK_INT(3, width_next(hindi + 3, strlen(hindi + 3), &g));
+    CHECK_INT(0x093F, g.point[0]);
+    CHECK_INT(1, g.width);
+    CHECK_INT(6, width_next(hindi + 6, strlen(hindi + 6), &g));
+    CHECK_INT(2, g.n);
+}
+
 TEST(harmless)
 {
     struct width_glyph g;
@@ -84,4 +98,4 @@ TEST(canvas_keeps_halves_together)
     canvas_free(c);
 }
 
-TEST_MAIN(T(plain_and_wide), T(simpler_forms), T(harmless), T(canvas_keeps_halves_together))
+TEST_MAIN(T(plain_and_wide), T(simpler_forms), T(vowel_signs), T(harmless), T(canvas_keeps_halves_together))
