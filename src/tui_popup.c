@@ -6,16 +6,23 @@
 
 #include "src/tui_private.h"
 
-void tui_popup_close(tui *t)
+static void drop_items(tui_popup *p)
 {
-    tui_popup *p = &t->popup;
     for (size_t i = 0; i < p->n; i++) {
         free((char *)p->items[i].key);
         free((char *)p->items[i].text);
         free((char *)p->items[i].detail);
     }
+    p->n = 0;
+}
+
+void tui_popup_close(tui *t)
+{
+    tui_popup *p = &t->popup;
+    drop_items(p);
     free(p->items);
     free(p->title);
+    free(p->page);
     *p = (tui_popup){0};
     t->dirty = true;
 }
@@ -53,7 +60,7 @@ static size_t line_end(const char *text, size_t n, int cols)
     while (at < n) {
         struct width_glyph glyph;
         size_t step = width_next(text + at, n - at, &glyph);
-        if (col + glyph.width > cols) return blank > n / 4 && blank > (size_t)cols / 3 ? blank : at ? at : step;
+        if (col + glyph.width > cols) return blank > (size_t)cols / 3 ? blank : at ? at : step;
         if (text[at] == ' ') blank = at + 1;
         col += glyph.width;
         at += step;
@@ -70,50 +77,91 @@ static int hanging(const char *text, size_t n, int cols)
     return at < n && (int)at < cols / 2 ? (int)at : 2;
 }
 
-/* A line of any length as rows of the page. */
-static void add_wrapped(tui *t, const char *text, size_t n, int cols)
+/* A line of any length as rows of the page; `key` stands in a column of its own before the first, unless NULL. */
+static void add_wrapped(tui *t, const char *key, const char *text, size_t n, int cols, int indent)
 {
     char row[600];
-    int indent = hanging(text, n, cols);
     size_t end = line_end(text, n, cols);
-    add(t, NULL, text, end, NULL);
+    add(t, key, text, end, NULL);
     for (text += end, n -= end; n; text += end, n -= end) {
         end = line_end(text, n, cols - indent);
         int length = snprintf(row, sizeof row, "%*s%.*s", indent, "", (int)end, text);
-        if (length > 0) add(t, NULL, row, (size_t)length < sizeof row ? (size_t)length : sizeof row - 1, NULL);
+        if (length > 0) add(t, key ? "" : NULL, row, (size_t)length < sizeof row ? (size_t)length : sizeof row - 1, NULL);
     }
 }
 
-void tui_popup_page(tui *t, const char *title, const char *text)
+/* The columns of a page's text at the size that is about to be drawn. */
+static int page_cols(const tui *t)
 {
-    const struct layout *l = screen_layout(t->screen);
-    int cols = (l->form == VIEW_FORM_FULL ? t->canvas->cols : l->rule.cols) - 4;
-    open_popup(t, TUI_POPUP_PAGE, title);
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        add_wrapped(t, text, n, cols < 16 ? 16 : cols);
-        text += n + (text[n] == '\n');
-    }
+    const struct canvas *c = t->canvas;
+    bool full = tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+    int cols = (full ? c->cols : layout_input_cols(c->rows, c->cols, t->form)) - 4;
+    return cols < 12 ? 12 : cols;
 }
 
-void tui_popup_keys(tui *t)
+/* The table of keys: in narrow pages each help stands below its key. */
+static void add_keys(tui *t, int cols)
 {
     static const char *const names[] = {[KEYS_CHAT] = "in the input", [KEYS_BROWSE] = "in browse mode (^X b)",
                                         [KEYS_MONITOR] = "in the full-screen monitor"};
     static const enum key_context usual[] = {KEYS_CHAT, KEYS_BROWSE, KEYS_MONITOR},
                                   monitor[] = {KEYS_MONITOR, KEYS_CHAT, KEYS_BROWSE};
+    enum { KEY_COLS = 19, HELP_COLS = 16 };
     const enum key_context *order = tui_keys_drawn_form(t) == VIEW_FORM_FULL ? monitor : usual; /* whose keys these are */
     size_t n;
     const struct key_row *rows = keys_table(&n);
-    open_popup(t, TUI_POPUP_PAGE, "keys");
+    bool below = cols < KEY_COLS + HELP_COLS;
+    const char *blank = below ? NULL : "";
     for (int c = 0; c < 3; c++) {
-        if (c) add(t, "", "", 0, NULL);
-        add(t, "", names[order[c]], strlen(names[order[c]]), NULL);
-        for (size_t i = 0; i < n; i++)
-            if (rows[i].context == order[c])
-                add(t, rows[i].shown, rows[i].help, strlen(rows[i].help),
-                    t->canvas->cols >= 110 ? rows[i].command : NULL);
+        if (c) add(t, blank, "", 0, NULL);
+        add_wrapped(t, blank, names[order[c]], strlen(names[order[c]]), below ? cols : cols - KEY_COLS, 0);
+        for (size_t i = 0; i < n; i++) {
+            const struct key_row *k = &rows[i];
+            char line[300];
+            if (k->context != order[c]) continue;
+            if (below) {
+                add_wrapped(t, NULL, k->shown, strlen(k->shown), cols, 0);
+                snprintf(line, sizeof line, "  %s", k->help);
+                add_wrapped(t, NULL, line, strlen(line), cols, 2);
+            } else if (cols >= 106) {
+                add(t, k->shown, k->help, strlen(k->help), k->command);
+            } else {
+                add_wrapped(t, k->shown, k->help, strlen(k->help), cols - KEY_COLS, 0);
+            }
+        }
     }
+}
+
+/* Lays the page out anew where the terminal has got another width; what was read of it stays read. */
+static void lay_out(tui *t)
+{
+    tui_popup *p = &t->popup;
+    int cols = page_cols(t);
+    size_t before = p->n, top = p->selected;
+    if (p->kind != TUI_POPUP_PAGE || p->cols == cols) return;
+    drop_items(p);
+    p->cols = cols;
+    if (!p->page) add_keys(t, cols);
+    for (const char *text = p->page; text && *text;) {
+        size_t n = strcspn(text, "\n");
+        add_wrapped(t, NULL, text, n, cols, hanging(text, n, cols));
+        text += n + (text[n] == '\n');
+    }
+    p->selected = before ? top * p->n / before : 0;
+}
+
+void tui_popup_page(tui *t, const char *title, const char *text)
+{
+    open_popup(t, TUI_POPUP_PAGE, title);
+    t->popup.page = strdup(text);
+    if (t->popup.page) lay_out(t);
+    else tui_popup_close(t);
+}
+
+void tui_popup_keys(tui *t)
+{
+    open_popup(t, TUI_POPUP_PAGE, "keys");
+    lay_out(t);
 }
 
 static size_t page_rows(const tui *t)
@@ -322,7 +370,7 @@ static void fill_completion(const tui *t, struct view_popup *v)
 
 void tui_popup_fill(tui *t)
 {
-    static const char *const footers[] = {[TUI_POPUP_PAGE] = "j k Space b move  q closes",
+    static const char *const footers[] = {[TUI_POPUP_PAGE] = "q closes  j k Space b move",
                                           [TUI_POPUP_SESSIONS] = "Enter resumes  d deletes  q closes",
                                           [TUI_POPUP_DELETE] = "y n",
                                           [TUI_POPUP_FIND] = "Enter searches  Esc closes"};
@@ -332,6 +380,7 @@ void tui_popup_fill(tui *t)
                                                  [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT};
     struct view_popup *v = &t->view.popup;
     const tui_popup *p = &t->popup;
+    lay_out(t);
     *v = (struct view_popup){.selected = SIZE_MAX};
     if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,

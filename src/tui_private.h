@@ -93,6 +93,8 @@ typedef struct {
     char *title;
     struct view_item *items; /* their strings are owned */
     size_t n, room, selected;
+    char *page; /* a page's text, laid out in items for `cols` columns; NULL: the table of keys */
+    int cols;
     char input[256];
     size_t input_n;
     int direction; /* of a search */

@@ -5,7 +5,7 @@
 
 #include "ui/lines.h"
 
-enum { BORDER = 2, PAD = 1, KEY_GAP = 2 };
+enum { BORDER = 2, PAD = 1, KEY_GAP = 2, TEXT_LEAST = 12 };
 
 static int width_of(const char *text) { return text ? width_text(text, strlen(text)) : 0; }
 static int larger(int a, int b) { return a > b ? a : b; }
@@ -47,12 +47,25 @@ static void border(const struct view *view, struct canvas *canvas, struct rect b
         canvas_fill(canvas, (struct rect){rows[i], cols[i], 1, 1}, ascii ? '+' : corner[i], STYLE_RULE);
 }
 
-static void on_border(struct canvas *canvas, struct rect box, int row, const char *text, style_t style)
+/* Hints stand two blanks apart: those at the end that don't fit are left out. */
+static size_t hints_fit(const char *text, int cols)
 {
-    if (!text || !text[0] || box.cols < 8) return;
-    int end = box.col + box.cols - 2;
+    size_t n = strlen(text), fits = n;
+    while (width_text(text, fits) > cols) {
+        while (fits && strncmp(text + fits - 1, "  ", 2) != 0) fits--;
+        if (!fits) return width_fit(text, n, cols);
+        fits--;
+    }
+    return fits;
+}
+
+/* `kept`: columns at the right that belong to others. */
+static void on_border(struct canvas *canvas, struct rect box, int row, const char *text, int kept, style_t style)
+{
+    int end = box.col + box.cols - 2 - kept;
+    if (!text || !text[0] || end - box.col < 6) return;
     canvas_puts(canvas, row, box.col + 2, end, " ", STYLE_RULE);
-    int col = canvas_puts(canvas, row, box.col + 3, end - 1, text, style);
+    int col = canvas_put(canvas, row, box.col + 3, end - 1, text, hints_fit(text, end - box.col - 4), style);
     canvas_puts(canvas, row, col, end, " ", STYLE_RULE);
 }
 
@@ -64,35 +77,42 @@ static void draw_item(struct canvas *canvas, const struct view_item *item, struc
         canvas_puts(canvas, row, col, end, item->key, STYLE_KEY);
         col += c.key + KEY_GAP;
     }
-    int text_end = c.detail ? smaller(end, larger(col + 1, end - c.detail - KEY_GAP)) : end;
-    canvas_puts(canvas, row, col, text_end, item->text, STYLE_POPUP);
-    if (c.detail && item->detail) {
-        int at = end - c.detail;
-        if (at > col + 1) canvas_puts(canvas, row, at, end, item->detail, STYLE_QUIET);
-    }
+    int at = end - c.detail; /* where little would be left of the text, the details are left out */
+    bool detailed = c.detail && at - KEY_GAP - col >= smaller(c.text, TEXT_LEAST);
+    canvas_puts(canvas, row, col, detailed ? at - KEY_GAP : end, item->text, STYLE_POPUP);
+    if (detailed) canvas_puts(canvas, row, at, end, item->detail, STYLE_QUIET);
     if (selected) canvas_attribute(canvas, row, start, end, STYLE_REVERSE);
 }
 
 static void draw_prompt(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_popup *p = &view->popup;
-    struct rect box = {area.row + area.rows - 3, area.col, 3, smaller(area.cols, 60)};
-    if (area.rows < 3 || box.cols < 10) return;
-    border(view, canvas, box);
-    on_border(canvas, box, box.row, p->title, STYLE_STATE);
-    on_border(canvas, box, box.row + 2, p->footer, STYLE_QUIET);
+    int edge = area.rows > BORDER, col = area.col, room = smaller(area.cols, 60) - 1;
+    struct rect box = {area.row + area.rows - 1 - 2 * edge, area.col, 1 + 2 * edge, room + 1};
+    if (box.cols < 10) return;
+    if (edge) {
+        border(view, canvas, box);
+        on_border(canvas, box, box.row, p->title, 0, STYLE_STATE);
+        on_border(canvas, box, box.row + 2, p->footer, 0, STYLE_QUIET);
+        col += 1 + PAD;
+        room -= 2 * (1 + PAD);
+    } else {
+        canvas_fill(canvas, box, ' ', STYLE_POPUP);
+        col = canvas_puts(canvas, box.row, col, col + box.cols / 2, p->title, STYLE_STATE) + 1;
+        room -= col - box.col;
+    }
     const char *text = p->input ? p->input : "";
-    int col = box.col + 1 + PAD, room = box.cols - 2 * (1 + PAD) - 1;
     size_t from = 0, cursor = p->input_cursor < p->input_len ? p->input_cursor : p->input_len;
     while (from < cursor && width_text(text + from, cursor - from) > room) { /* the cursor stays in view */
         struct width_glyph glyph;
         from += width_next(text + from, cursor - from, &glyph);
     }
-    canvas_put(canvas, box.row + 1, col, col + room + 1, text + from, p->input_len - from, STYLE_TEXT);
-    canvas->cursor_row = box.row + 1;
+    canvas_put(canvas, box.row + edge, col, col + room + 1, text + from, p->input_len - from, STYLE_TEXT);
+    canvas->cursor_row = box.row + edge;
     canvas->cursor_col = col + width_text(text + from, cursor - from);
 }
 
+/* A box, or in a few rows the bare items: what owns the keys has to be seen. */
 void popup_draw(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_popup *p = &view->popup;
@@ -103,43 +123,54 @@ void popup_draw(const struct view *view, struct canvas *canvas, struct rect area
     }
     struct columns c = measure(p);
     int n = (int)(p->n_items < 10000 ? p->n_items : 10000), gap = 3;
-    int inner = area.cols - 2 * (1 + PAD), wide = row_width(c);
+    bool bare = area.rows <= BORDER;
+    if (bare && p->kind == VIEW_POPUP_QUESTION) {
+        int row = area.row + area.rows - 1;
+        canvas_fill(canvas, (struct rect){row, area.col, 1, area.cols}, ' ', STYLE_POPUP);
+        int end = area.col + area.cols - width_of(p->footer) - 1;
+        canvas_puts(canvas, row, area.col, end, p->title, STYLE_STATE);
+        canvas_puts(canvas, row, end + 1, area.col + area.cols, p->footer, STYLE_KEY);
+        return;
+    }
+    int edge = bare ? 0 : 1, pad = bare ? 0 : PAD;
+    int inner = area.cols - 2 * (edge + pad), wide = row_width(c);
     /* Short items stand side by side, read downwards. */
     int across = p->kind == VIEW_POPUP_MENU || p->kind == VIEW_POPUP_COMPLETION ? (inner + gap) / (wide + gap) : 1;
     if (across < 1 || n <= 4) across = 1;
     if (across > 3) across = 3;
-    int down = (n + across - 1) / across, room = larger(area.rows - BORDER, 1);
+    int down = (n + across - 1) / across, room = area.rows - 2 * edge;
     int rows = smaller(down, room);
     int width = across * wide + (across - 1) * gap;
     width = larger(width, larger(width_of(p->title), width_of(p->footer)) + 2);
     width = smaller(width, inner);
     if (width < 1) return;
-    if (p->kind == VIEW_POPUP_PAGER) width = inner;
-    struct rect box = {area.row + area.rows - rows - BORDER, area.col, rows + BORDER, width + 2 * (1 + PAD)};
-    if (box.row < area.row) return;
-    border(view, canvas, box);
-    on_border(canvas, box, box.row, p->title, STYLE_STATE);
-    on_border(canvas, box, box.row + box.rows - 1, p->footer, STYLE_QUIET);
+    if (p->kind == VIEW_POPUP_PAGER || bare) width = inner;
+    struct rect box = {area.row + area.rows - rows - 2 * edge, area.col, rows + 2 * edge, width + 2 * (edge + pad)};
+    if (bare)
+        canvas_fill(canvas, box, ' ', STYLE_POPUP);
+    else
+        border(view, canvas, box);
     int top = 0, selected = p->selected < p->n_items ? (int)p->selected : -1;
     if (p->kind == VIEW_POPUP_PAGER)
         top = smaller(larger(selected, 0), larger(down - rows, 0));
     else if (selected >= 0 && selected % down >= rows)
         top = selected % down - rows + 1;
-    int left = box.col + 1 + PAD;
+    int left = box.col + edge + pad;
     for (int a = 0; a < across; a++)
         for (int r = 0; r < rows; r++) {
             int i = a * down + top + r, col = left + a * (wide + gap);
             if (top + r >= down || i >= n) continue;
             int end = across == 1 ? left + width : smaller(col + wide, left + width);
-            draw_item(canvas, &p->items[i], c, box.row + 1 + r, col, end,
+            draw_item(canvas, &p->items[i], c, box.row + edge + r, col, end,
                       i == selected && p->kind != VIEW_POPUP_PAGER);
         }
-    if (down > rows && box.cols > 16) {
-        char more[32];
-        snprintf(more, sizeof more, " %d-%d of %d ", top + 1, top + rows, down);
-        canvas_puts(canvas, box.row + box.rows - 1, box.col + box.cols - 1 - (int)strlen(more), box.col + box.cols - 1,
-                    more, STYLE_QUIET);
-    }
+    if (bare) return;
+    char more[32] = "";
+    if (down > rows && box.cols > 16) snprintf(more, sizeof more, " %d-%d of %d ", top + 1, top + rows, down);
+    int end = box.col + box.cols - 1, count = (int)strlen(more);
+    on_border(canvas, box, box.row, p->title, 0, STYLE_STATE);
+    on_border(canvas, box, box.row + box.rows - 1, p->footer, count, STYLE_QUIET);
+    canvas_puts(canvas, box.row + box.rows - 1, end - count, end, more, STYLE_QUIET);
 }
 
 /* ---- The empty conversation ---- */

@@ -120,8 +120,8 @@ static struct rect popup_area(const struct screen *s, const struct canvas *canva
 
 int screen_popup_page(const struct screen *s)
 {
-    int rows = s->layout.form == VIEW_FORM_FULL ? s->layout.monitor.rows - 3 : s->layout.rule.row - 2;
-    return rows > 1 ? rows : 1;
+    int rows = s->layout.form == VIEW_FORM_FULL ? s->layout.monitor.rows - 1 : s->layout.rule.row;
+    return rows > 2 ? rows - 2 : rows > 1 ? rows : 1; /* without a border in two rows */
 }
 
 void screen_draw(struct screen *s, const struct view *view, struct canvas *canvas)

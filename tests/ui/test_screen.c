@@ -237,18 +237,24 @@ TEST(popups)
                                        .selected = 1,
                                        .footer = "Enter resumes  Esc closes"};
     check_screen("popup-list", &s.view, 24, 80);
+    check_screen("popup-list-tiny", &s.view, 5, 20);
     s.view.popup.kind = VIEW_POPUP_PAGER;
     check_screen("popup-pager", &s.view, 10, 60);
+    s.view.popup.footer = "q closes  j k Space b move";
+    check_screen("popup-pager-narrow", &s.view, 8, 24); /* of the hints, those that fit */
     s.view.popup = (struct view_popup){.kind = VIEW_POPUP_QUESTION,
                                        .title = "delete the session a-plan-for-sunday?",
                                        .items = answers,
                                        .n_items = 2,
                                        .selected = 1};
     check_screen("popup-question", &s.view, 24, 80);
+    s.view.popup.footer = "y n";
+    check_screen("popup-question-tiny", &s.view, 5, 20);
     s.view.popup = (struct view_popup){
         .kind = VIEW_POPUP_PROMPT, .title = "search", .input = "checkp", .input_len = 6, .input_cursor = 6};
     s.view.search = "checkp";
     check_screen("popup-prompt", &s.view, 24, 80);
+    check_screen("popup-prompt-tiny", &s.view, 5, 20);
 }
 
 /* The looks, by colour class: what is told by colour must also be told without. */
