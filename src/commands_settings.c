@@ -39,12 +39,23 @@ static bool is_setting(const command *r, option_id id)
     return option_table[id].flags & LIVE || (option_table[id].flags & LOOK && r->front->look);
 }
 
-static void say_setting(const command *r, option_id id)
+/* A row of the list. */
+static void list_setting(const command *r, option_id id)
 {
     char value[64], range[200];
     commands_setting(r->a, id, value, sizeof value);
     option_range(id, range, sizeof range);
     command_say(r, "  %-18s %-20s %s\n", option_table[id].name, value, range);
+}
+
+/* One setting: with what it may be, where that was asked. */
+static void say_setting(const command *r, option_id id, bool asked)
+{
+    char value[64], range[200];
+    commands_setting(r->a, id, value, sizeof value);
+    option_range(id, range, sizeof range);
+    if (asked) command_say(r, "%s: %s (%s)\n", option_table[id].name, value, range);
+    else command_say(r, "%s: %s\n", option_table[id].name, value);
 }
 
 /* Takes a changed option over; on failure the earlier value is to be put back. */
@@ -71,7 +82,7 @@ static tdm_status change(command *r, option_id id, const char *value, tdm_error 
         return status;
     }
     free(before.text);
-    say_setting(r, id);
+    say_setting(r, id, false);
     return TDM_OK;
 }
 
@@ -89,7 +100,7 @@ tdm_status command_set(command *r, tdm_error *err)
 {
     if (!r->call->argument) {
         for (option_id id = 0; id < OPTION_COUNT; id++)
-            if (is_setting(r, id)) say_setting(r, id);
+            if (is_setting(r, id)) list_setting(r, id);
         return TDM_OK;
     }
     char name[64];
@@ -102,7 +113,7 @@ tdm_status command_set(command *r, tdm_error *err)
     if (id == OPTION_COUNT || !(option_table[id].flags & (LIVE | LOOK))) return unknown_setting(r, name, err);
     if (!is_setting(r, id)) return error_set(err, TDM_E_UNSUPPORTED, "%s belongs to the full screen", name);
     if (*value) return change(r, id, value, err);
-    say_setting(r, id);
+    say_setting(r, id, true);
     return TDM_OK;
 }
 
@@ -110,7 +121,7 @@ tdm_status command_set(command *r, tdm_error *err)
 static tdm_status change_or_show(command *r, option_id id, tdm_error *err)
 {
     if (r->call->argument) return change(r, id, r->call->argument, err);
-    say_setting(r, id);
+    say_setting(r, id, true);
     return TDM_OK;
 }
 

@@ -109,6 +109,13 @@ static bool keep_waiting(tui *t, const char *text, int64_t enter_ns)
     return true;
 }
 
+/* What earlier commands told is done with when the next one is there, or the draft that it was about is gone. */
+static void end_told(tui *t)
+{
+    for (size_t i = 0; i < t->n_notices; i++)
+        if (t->notices[i].level != VIEW_NOTICE_WARN) t->notices[i].until_ns = 0;
+}
+
 static void submit(tui *t, const struct input_action *a)
 {
     refresh_status(t);
@@ -124,7 +131,9 @@ static void submit(tui *t, const struct input_action *a)
     slash_call call;
     bool command;
     tdm_error err = {0};
-    if (slashes_parse(&call, &command, a->text, a->pasted, &err)) {
+    tdm_status parsed = slashes_parse(&call, &command, a->text, a->pasted, &err);
+    if (parsed || command) end_told(t);
+    if (parsed) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
     }
@@ -209,7 +218,10 @@ static void interrupt(tui *t, int64_t now)
         tui_turns_events(t);
         break;
     case INPUT_INTERRUPT_TAKE_BACK: take_back(t); break;
-    case INPUT_INTERRUPT_CLEAR: free(input_take(t->input, NULL, true, !t->app.private)); break;
+    case INPUT_INTERRUPT_CLEAR:
+        end_told(t);
+        free(input_take(t->input, NULL, true, !t->app.private));
+        break;
     case INPUT_INTERRUPT_ASK:
         tui_notice_add(t, VIEW_NOTICE_INFO, "Ctrl-C again quits");
         if (t->n_notices) t->notices[t->n_notices - 1].until_ns = now + INPUT_QUIT_NS; /* as long as it is true */

@@ -149,6 +149,8 @@ static void fill_draft(tui *t, int64_t now)
     d->mark = marks[t->status.mark];
     d->to_read = (int)t->status.behind;
     if (!in->is_draft || !t->told || strlen(t->told) != in->length || memcmp(t->told, in->text, in->length)) return;
+    d->command = t->told_held && in->length;
+    if (d->command && !d->streaming) d->mark = VIEW_MARK_OFF;
     /* The attachment comes before what is typed. */
     size_t before = t->app.attached_length, read = t->status.draft_read_bytes;
     d->read_bytes = t->told_held || read < before ? 0 : read - before;

@@ -18,6 +18,8 @@ static double context_percent(const struct view_status *s)
     return s->ctx_size > 0 ? 100.0 * s->ctx_used / s->ctx_size : 0;
 }
 
+static const char *tokens(int n) { return n == 1 ? "token" : "tokens"; }
+
 /* ", 3 s left"; nothing before there is a speed. */
 static const char *time_left(char out[FORMAT_SIZE], const struct view_status *s)
 {
@@ -66,7 +68,9 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     const struct view_status *s = &view->status;
     const struct view_follower *f = &view->monitor.follower;
     char a[FORMAT_SIZE], b[FORMAT_SIZE];
-    if (view->draft.mark == VIEW_MARK_TOO_LONG)
+    if (view->draft.command)
+        snprintf(out, STATE_SIZE, "A command: Enter runs it");
+    else if (view->draft.mark == VIEW_MARK_TOO_LONG)
         snprintf(out, STATE_SIZE, "The draft has %s tokens, there is room for %s", format_count(a, s->draft_tokens),
                  format_count(b, s->room_tokens));
     else if (view->draft.len && (s->warnings & VIEW_WARN_UNIT_FAILED))
@@ -74,18 +78,19 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     else if (view->draft.mark == VIEW_MARK_READY && view->draft.len)
         snprintf(out, STATE_SIZE, "All read: Enter answers at once");
     else if (view->draft.mark == VIEW_MARK_TO_READ)
-        snprintf(out, STATE_SIZE, "%s tokens are still to be read; Enter need not wait for them",
-                 format_count(a, view->draft.to_read));
-    else if (view->draft.len && view->draft.mark == VIEW_MARK_OFF)
-        snprintf(out, STATE_SIZE, "Reading ahead is off: all is read after Enter");
+        snprintf(out, STATE_SIZE, "%s %s still to be read; Enter need not wait for %s", format_count(a, view->draft.to_read),
+                 view->draft.to_read == 1 ? "token is" : "tokens are", view->draft.to_read == 1 ? "it" : "them");
+    else if (view->draft.mark == VIEW_MARK_OFF)
+        snprintf(out, STATE_SIZE, "Reading ahead is off: %s is read after Enter",
+                 s->speculation && !strcmp(s->speculation, "history") ? "what you type" : "all");
     else if (view->draft.len && f->phase_total > 0)
-        snprintf(out, STATE_SIZE, "Your words are read as you type: %s of %s tokens", format_count(a, f->phase_read),
-                 format_count(b, f->phase_total));
+        snprintf(out, STATE_SIZE, "Your words are read as you type: %s of %s %s", format_count(a, f->phase_read),
+                 format_count(b, f->phase_total), tokens(f->phase_total));
     else if (view->draft.len)
         snprintf(out, STATE_SIZE, "Your words are read as you type");
     else if (f->behind > 0)
-        snprintf(out, STATE_SIZE, "Reading the reply for the next turn: %s tokens to go",
-                 format_count(a, f->behind));
+        snprintf(out, STATE_SIZE, "Reading the reply for the next turn: %s %s to go", format_count(a, f->behind),
+                 tokens(f->behind));
     else
         snprintf(out, STATE_SIZE, "All is read: what you type is read as you type it");
 }
@@ -119,8 +124,8 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_THINKING:
     case VIEW_ANSWERING:
         if (s->answered && s->read_after_enter > 0)
-            snprintf(out, STATE_SIZE, "%s after %s: %s tokens were read after Enter", began, format_ms(a, s->ttft_ms),
-                     format_count(b, s->read_after_enter));
+            snprintf(out, STATE_SIZE, "%s after %s: %s %s read after Enter", began, format_ms(a, s->ttft_ms),
+                     format_count(b, s->read_after_enter), s->read_after_enter == 1 ? "token was" : "tokens were");
         else if (s->answered)
             snprintf(out, STATE_SIZE, "%s after %s: all was read before Enter", began, format_ms(a, s->ttft_ms));
         else if (f->phase_total > 0)

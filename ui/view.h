@@ -106,6 +106,7 @@ struct view_draft {
     size_t mark_from, mark_to; /* readline's active region or the match of Ctrl-R; empty when equal */
     enum view_mark mark;
     int to_read;
+    bool command;       /* it may be one, so it is not read */
     int editing;        /* the rule says 'editing turn N'; 0 for none */
     const char *prompt; /* "> " when NULL; Ctrl-R and the argument prompt replace it */
     const char *mode;   /* vi: "vi command" ..., shown in the rule */

@@ -75,7 +75,7 @@ check 'chat: /sessions' grep -qE '^ +1  .* 4 turns  Tandem Demo 51M .*\(this one
 holds 'chat: /undo' "$said" 'the last turn is taken back'
 holds 'chat: /find' "$said" 'turn 1, you: Hello'
 holds 'chat: /set refuses' "$(cat "$tmp/err")" "--temp: '3x' is not allowed; expected 0 to 100"
-check 'chat: /set' grep -qE '^  temp +0.5 ' <<<"$said"
+check 'chat: /set' grep -qx 'temp: 0.5' <<<"$said"
 check 'chat: /export' grep -q '^## You' "$tmp/out.md"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
 holds 'chat: /delete' "$said" 'there is no saved session yet'

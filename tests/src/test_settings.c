@@ -37,14 +37,14 @@ TEST(settings_of_the_screen)
 {
     options o = {0};
     looked = 0;
-    CHECK_STR("  follow             auto                 auto, top, stream\n", set(&o, true, "follow"));
-    CHECK_STR("  follow             top                  auto, top, stream\n", set(&o, true, "follow top"));
+    CHECK_STR("follow: auto (auto, top, stream)\n", set(&o, true, "follow"));
+    CHECK_STR("follow: top\n", set(&o, true, "follow top"));
     CHECK_INT(1, options_int(&o, OPTION_FOLLOW, 0));
     CHECK_INT(1, looked);
     CHECK_STR("--follow: 'down' is not allowed; expected auto, top, stream", set(&o, true, "follow down"));
     CHECK_INT(1, options_int(&o, OPTION_FOLLOW, 0));
-    CHECK_STR("  motion             off                  off, on\n", set(&o, true, "motion = off"));
-    CHECK_STR("  esc-stops          on                   on or off\n", set(&o, true, "esc-stops on"));
+    CHECK_STR("motion: off\n", set(&o, true, "motion = off"));
+    CHECK_STR("esc-stops: on\n", set(&o, true, "esc-stops on"));
     CHECK_INT(3, looked);
     CHECK_STR("there is no setting 'folow'; did you mean 'follow'?", set(&o, true, "folow top"));
     CHECK_STR("there is no setting 'model'; /set lists them", set(&o, true, "model x"));
