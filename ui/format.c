@@ -54,7 +54,9 @@ const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes)
 const char *format_rate(char out[FORMAT_SIZE], double tok_s)
 {
     if (!(tok_s >= 0) || tok_s > 1e9) tok_s = 0;
-    snprintf(out, FORMAT_SIZE, tok_s < 9.95 ? "%.1f tok/s" : "%.0f tok/s", tok_s);
+    char count[FORMAT_SIZE];
+    if (tok_s < 9.95) snprintf(out, FORMAT_SIZE, "%.1f tok/s", tok_s);
+    else snprintf(out, FORMAT_SIZE, "%.16s tok/s", format_count(count, (int)(tok_s + 0.5)));
     return out;
 }
 

@@ -215,7 +215,8 @@ static void strip_lane(const struct lanes *lanes, const char *lane, const char *
         return;
     }
     format_rate(rate, unit->tok_s.value);
-    if (strlen(rate) > STRIP_RATE - 1) snprintf(rate, sizeof rate, "%.0f t/s", unit->tok_s.value);
+    if (strlen(rate) >= STRIP_RATE) strcpy(rate + strcspn(rate, " "), " t/s");
+    if (strlen(rate) >= STRIP_RATE) snprintf(rate, sizeof rate, "%.0fk t/s", unit->tok_s.value / 1000);
     canvas_printf(canvas, row, col, end, STYLE_STATUS, "%*s", STRIP_RATE, rate);
 }
 

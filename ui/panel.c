@@ -21,6 +21,8 @@ struct pen {
     int row, col, end; /* columns [col, end) */
     int rows;          /* that are left */
     int turns;         /* most turns shown; 0: as the rows allow */
+    int graph;         /* rows of a history */
+    bool full;         /* the full screen, whose keys need no ^X */
 };
 
 static void text(struct pen *p, style_t style, const char *line)
@@ -41,13 +43,14 @@ static void units(struct pen *p)
     const struct lanes *lanes = monitor_lanes(p->state, p->view, p->end - p->col - LANE_NAME - GAP);
     char name[32];
     int left = p->col + LANE_NAME, right = left + lanes->cols;
-    const char *hints = p->m->hold        ? (p->m->turn_view ? "^X v live  ^X f go on" : "^X v turn  ^X f go on")
-                        : p->m->turn_view ? "^X v live  ^X f hold"
-                                          : "^X v turn  ^X f hold";
+    const char *prefix = p->full ? "" : "^X ";
+    char hints[40];
+    int width = snprintf(hints, sizeof hints, "%sv %s  %sf %s", prefix, p->m->turn_view ? "live" : "turn", prefix,
+                         p->m->hold ? "go on" : "hold");
     monitor_span_name(name, lanes, p->m);
     int col = canvas_puts(p->canvas, p->row, p->col, p->end, "UNITS", STYLE_HEADING);
     canvas_puts(p->canvas, p->row, col + 2, p->end, name, STYLE_QUIET);
-    canvas_puts(p->canvas, p->row++, p->end - (int)strlen(hints), p->end, hints, STYLE_QUIET);
+    canvas_puts(p->canvas, p->row++, p->end - width, p->end, hints, STYLE_QUIET);
     monitor_marks(lanes, p->canvas, p->row, left, p->m->turn_view ? right : right - 1, "");
     if (!p->m->turn_view) canvas_puts(p->canvas, p->row, right - 1, p->end, "now", STYLE_QUIET);
     p->row++;
@@ -73,7 +76,7 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
     if (share->valid)
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %.0f%% of the %s", share->value, of);
     else
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, " = n/a: %s", share->why ? share->why : "no ceiling");
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  share: %s", share->why ? share->why : "no ceiling");
 }
 
 static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
@@ -105,8 +108,9 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
         text(p, STYLE_STATUS, line);
     }
     canvas_puts(p->canvas, p->row, p->col, p->end, "busy 60s", STYLE_STATUS);
-    graph_history(p->canvas, p->row++, p->col + HISTORY, p->end - p->col - HISTORY, u->history, u->n_history, SPAN,
-                  ascii, style);
+    graph_history(p->canvas, (struct rect){p->row, p->col + HISTORY, p->graph, p->end - p->col - HISTORY}, u->history,
+                  u->n_history, SPAN, ascii, style);
+    p->row += p->graph;
 }
 
 static void follower(struct pen *p)
@@ -251,7 +255,7 @@ static int block_rows(const struct pen *p, int b)
     static const int rows[BLOCKS] = {6, 4, 5, 4, 0, 1, 1, 2};
     if (b == 4) return p->rows >= 3 || p->m->n_turns == 0 ? 2 + turns_shown(p) : p->rows + 1;
     if (b == 7 && p->m->power_w.valid) return 1;
-    return rows[b];
+    return rows[b] + (b == 1 || b == 2 ? p->graph - 1 : 0);
 }
 
 static void draw_block(struct pen *p, int b)
@@ -271,7 +275,7 @@ static void draw_block(struct pen *p, int b)
 void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                 struct canvas *canvas, struct rect area)
 {
-    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows, 0};
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows, .graph = 1};
     for (int b = 0; b < BLOCKS; b++) {
         int rows = block_rows(&p, b);
         if (rows > p.rows) break;
@@ -311,12 +315,14 @@ static bool place_blocks(const struct pen *p, int rows, int columns, int column[
     return true;
 }
 
-/* The blocks behind the lanes, side by side, as evenly as their order allows; what doesn't fit is left out. */
+/* The blocks behind the lanes, side by side, as evenly as their order allows; what doesn't fit is left out, and the
+ * histories grow where rows are left. */
 static void draw_columns(struct pen *p, int columns, int width)
 {
-    enum { MOST_TURNS = 12 };
+    enum { MOST_TURNS = 12, MOST_GRAPH = 8 };
     int column[BLOCKS], rows = 1, top = p->row, all = p->rows, last = 0, left = p->col;
     for (p->turns = MOST_TURNS; p->turns > 1 && !place_blocks(p, all, columns, column);) p->turns--;
+    for (p->graph = MOST_GRAPH; p->graph > 1 && !place_blocks(p, all, columns, column);) p->graph--;
     while (rows < all && !place_blocks(p, rows, columns, column)) rows++;
     bool whole = place_blocks(p, rows, columns, column);
     p->rows = whole ? rows : all;
@@ -362,7 +368,7 @@ void panel_draw_full(struct monitor_state *state, const struct view *view, const
     if (columns < 1) columns = 1;
     if (columns > COLUMNS) columns = COLUMNS;
     int width = (area.cols + GAP) / columns - GAP, end = area.col + area.cols;
-    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 1, 0};
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 1, .graph = 1, .full = true};
     title(&p);
     if (!is_hidden(monitor, 0) && block_rows(&p, 0) <= p.rows) {
         int row = p.row;

@@ -126,17 +126,25 @@ TEST(numbers)
     CHECK_STR("2.0 GiB", format_bytes(s, 2ull << 30));
     CHECK_STR("3.2 tok/s", format_rate(s, 3.2));
     CHECK_STR("302 tok/s", format_rate(s, 302));
+    CHECK_STR("1,294 tok/s", format_rate(s, 1294.1));
 }
 
 TEST(graphs)
 {
     static const uint8_t values[4] = {0, 40, 60, 100};
     struct canvas *canvas = canvas_new(3, 4);
-    graph_history(canvas, 0, 0, 4, values, 4, 4, true, STYLE_TEXT);
-    graph_history(canvas, 1, 0, 2, values, 4, 4, false, STYLE_TEXT);
+    graph_history(canvas, (struct rect){0, 0, 1, 4}, values, 4, 4, true, STYLE_TEXT);
+    graph_history(canvas, (struct rect){1, 0, 1, 2}, values, 4, 4, false, STYLE_TEXT);
     graph_bar(canvas, 2, 0, 1, 3, true, STYLE_TEXT);
     char *text = canvas_dump(canvas);
     CHECK_STR("_--=\n\xe2\xa3\xa0\xe2\xa3\xbc\n#...\n", text);
+    free(text);
+    canvas_free(canvas);
+    canvas = canvas_new(3, 6); /* in several rows: from the ground up */
+    graph_history(canvas, (struct rect){0, 0, 3, 4}, values, 4, 4, true, STYLE_TEXT);
+    graph_history(canvas, (struct rect){1, 4, 2, 2}, values, 4, 4, false, STYLE_TEXT);
+    text = canvas_dump(canvas);
+    CHECK_STR("   #\n -=# \xe2\xa3\xb8\n_###\xe2\xa3\xb0\xe2\xa3\xbf\n", text);
     free(text);
     canvas_free(canvas);
 }
