@@ -212,6 +212,8 @@ void docs_man(FILE *out)
           "Saved conversations (JSON), and beside them prefilled states.\n"
           ".TP\n\\fI$XDG_STATE_HOME/tandem/history\\fR\n"
           "What was typed.\n"
+          ".TP\n\\fI$XDG_RUNTIME_DIR/tandem\\fR\n"
+          "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
           ".SH ENVIRONMENT\n"
           ".TP\n\\fBHF_HUB_CACHE\\fR, \\fBHF_HOME\\fR, \\fBXDG_CACHE_HOME\\fR\n"
           "Where the local Hugging Face cache is looked for.\n"

@@ -295,7 +295,7 @@ int monitor_main(options *o)
     if (o->n_arguments && !number_int(o->arguments[0], 1, INT32_MAX, &wanted))
         return mains_usage(o, "'%s' is no process id", o->arguments[0]);
     if (!tui_socket_folder(folder, sizeof folder)) {
-        fputs("tandem: XDG_RUNTIME_DIR is not set: running programs can't be found\n", stderr);
+        fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n", stderr);
         return 1;
     }
     if (access(folder, F_OK) == 0 && !tui_socket_folder_is_safe(folder)) {
@@ -310,7 +310,7 @@ int monitor_main(options *o)
     }
     peer p = {.fd = connect_to(folder, wanted ? (int)wanted : pids[0])};
     if (p.fd < 0) {
-        fprintf(stderr, "tandem: process %d tells nothing\n", wanted ? (int)wanted : pids[0]);
+        fprintf(stderr, "tandem: process %d is no conversation on the full screen\n", wanted ? (int)wanted : pids[0]);
         return 1;
     }
     int status = options_flag(o, OPTION_JSON) ? stream_json(&p) : show(&p, o);

@@ -1,4 +1,5 @@
-/* The socket through which other programs see what this one does: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only.
+/* The socket through which other programs see what this one does: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only; without
+ * that variable in /run/user/UID/tandem, and where there is none, in run/ beside the saved sessions.
  *
  * Whoever connects gets one line of JSON (src/monitor_json.h) a second; after having written the letter `l`, five a
  * second with the lanes. A reader that doesn't keep up is dropped. One thread. */
@@ -24,7 +25,7 @@ typedef struct {
     int n;
 } tui_socket;
 
-/* The folder of the sockets, or false: there is no XDG_RUNTIME_DIR. */
+/* The folder of the sockets, or false: there is no place for it, or its name is too long. */
 bool tui_socket_folder(char *out, size_t room);
 /* Whether the folder is ours, and nobody else can put a socket there. */
 bool tui_socket_folder_is_safe(const char *folder);

@@ -13,6 +13,7 @@
 #include "engine/base/clock.h"
 #include "src/jsonio.h"
 #include "src/monitor_json.h"
+#include "src/tui_socket.h"
 
 static char home[64];
 
@@ -103,6 +104,24 @@ TEST(several_are_listed_and_a_stale_socket_goes)
     CHECK_INT(1, status);
 }
 
+TEST(a_place_for_sockets_without_a_runtime_folder)
+{
+    char folder[200], usual[60], wanted[400];
+    listen_as((int)getpid());
+    setenv("XDG_STATE_HOME", home, 1);
+    unsetenv("XDG_RUNTIME_DIR");
+    snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
+    bool there = tui_socket_folder_is_safe(usual);
+    if (there) snprintf(wanted, sizeof wanted, "%s/tandem", usual);
+    else snprintf(wanted, sizeof wanted, "%s/tandem/run", home);
+    REQUIRE(tui_socket_folder(folder, sizeof folder));
+    CHECK_STR(wanted, folder);
+    setenv("XDG_RUNTIME_DIR", home, 1);
+    snprintf(wanted, sizeof wanted, "%s/tandem", home);
+    REQUIRE(tui_socket_folder(folder, sizeof folder));
+    CHECK_STR(wanted, folder);
+}
+
 TEST(a_peer_that_is_no_tandem)
 {
     static const struct {
@@ -178,5 +197,6 @@ TEST(the_screen)
     end(child);
 }
 
-TEST_MAIN(T(several_are_listed_and_a_stale_socket_goes), T(a_peer_that_is_no_tandem),
+TEST_MAIN(T(several_are_listed_and_a_stale_socket_goes), T(a_place_for_sockets_without_a_runtime_folder),
+          T(a_peer_that_is_no_tandem),
           T(a_folder_that_others_may_write_to), T(the_screen))
