@@ -436,7 +436,7 @@ typedef struct {
     bool queued;
     tdm_mark mark;
     size_t draft_read_bytes;    /* of the draft given last: how far it is evaluated */
-    uint32_t draft_tokens;
+    uint32_t draft_tokens;      /* of the draft; 0 also where it is so long that it isn't counted */
     uint32_t target, read;      /* tokens of the follower's target; of these in its state */
     uint32_t behind;            /* target - read */
     uint32_t ahead;             /* evaluated since the last turn's Enter */

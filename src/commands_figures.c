@@ -58,7 +58,7 @@ static void say_turn_figures(const command *r)
     const app *a = r->a;
     char line[300];
     if (!a->last.enter_ns) {
-        command_say(r, "no turn yet\n");
+        command_say(r, "no turn since the start\n");
         return;
     }
     figures_turn_line(&a->last, a->last_glyph_ns, line, sizeof line);
@@ -85,7 +85,7 @@ tdm_status command_stats(command *r, tdm_error *err)
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
     say_turn_figures(r);
-    command_say(r, "session: %d turn%s\n", a->figures.turns, a->figures.turns == 1 ? "" : "s");
+    command_say(r, "since the start: %d turn%s\n", a->figures.turns, a->figures.turns == 1 ? "" : "s");
     say_median(r, "warm, median", &a->figures.warm_ms, "ms");
     say_median(r, "cold, median", &a->figures.cold_ms, "ms");
     say_median(r, "decode, median", &a->figures.decode_tps, "tok/s");

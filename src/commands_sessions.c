@@ -102,7 +102,7 @@ tdm_status command_delete(command *r, tdm_error *err)
     return status;
 }
 
-/* The line around the first of the words, cut to a screen's width. */
+/* The line around the first of the words, cut between words to a screen's width or two. */
 static void say_match(const command *r, const char *place, const tdm_node *node, const char *words)
 {
     size_t length = strcspn(words, " \t"), at = 0;
@@ -110,10 +110,21 @@ static void say_match(const command *r, const char *place, const tdm_node *node,
     size_t start = at, end = at + length;
     while (start && node->text[start - 1] != '\n' && at - start < 60) start--;
     while (end < node->length && node->text[end] != '\n' && end - start < 110) end++;
+    bool cut = start && node->text[start - 1] != '\n', more = end < node->length && node->text[end] != '\n';
     while (start < at && ((unsigned char)node->text[start] & 0xc0) == 0x80) start++;
     while (end > start && end < node->length && ((unsigned char)node->text[end] & 0xc0) == 0x80) end--;
-    command_say(r, "%s %s: %.*s\n", place, node->role == TDM_USER ? "you" : "model", (int)(end - start),
-                node->text + start);
+    for (size_t i = start; cut && i < at; i++)
+        if (node->text[i] == ' ') {
+            start = i + 1;
+            break;
+        }
+    for (size_t i = end; more && i > at + length; i--)
+        if (node->text[i - 1] == ' ') {
+            end = i - 1;
+            break;
+        }
+    command_say(r, "%s %s: %s%.*s%s\n", place, node->role == TDM_USER ? "you" : "model", cut ? "... " : "",
+                (int)(end - start), node->text + start, more ? " ..." : "");
 }
 
 typedef struct {

@@ -56,6 +56,9 @@ static tdm_status monitor(tui *t, const char *argument)
     for (size_t i = 0; argument && i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(argument, forms[i].name)) t->form = forms[i].form;
     if (!argument) tui_keys_screen(t, ACTION_MONITOR, 1);
+    else if (!layout_form_fits(t->canvas->rows, t->canvas->cols, t->form))
+        tui_notice_add(t, VIEW_NOTICE_WARN, "%s doesn't fit into %dx%d; it comes when the terminal is larger", argument,
+                       t->canvas->cols, t->canvas->rows);
     return TDM_OK;
 }
 

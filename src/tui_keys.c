@@ -80,7 +80,7 @@ bool tui_keys_send(tui *t, const char *text, size_t n, int64_t enter_ns)
     bool replying = t->status.phase != TDM_IDLE, first = t->turns.kind == VIEW_TTFT_NONE;
     if (app_send(&t->app, text, n, enter_ns, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-        if (err.code == TDM_E_CONTEXT && !replying) t->ended = VIEW_FULL;
+        if (err.code == TDM_E_CONTEXT && !replying && t->turns.n) t->ended = VIEW_FULL; /* there is what can be left out */
         return false;
     }
     forget_draft(t);

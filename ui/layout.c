@@ -33,6 +33,11 @@ int layout_input_cols(int rows, int cols, enum view_form form)
     return choose(form, rows, cols, 1) == VIEW_FORM_PANEL ? cols - LAYOUT_PANEL_COLS - 1 : cols;
 }
 
+bool layout_form_fits(int rows, int cols, enum view_form form)
+{
+    return fits(form, rows, cols, 1);
+}
+
 enum view_form layout_next_form(int rows, int cols, enum view_form drawn)
 {
     for (int i = 1; i <= 5; i++) {

@@ -46,6 +46,9 @@ struct layout layout_compute(const struct layout_request *request);
 /* Columns that the input will have, to wrap the draft before its rows are known. */
 int layout_input_cols(int rows, int cols, enum view_form form);
 
+/* Whether that choice of the user can be drawn. */
+bool layout_form_fits(int rows, int cols, enum view_form form);
+
 /* The form after `form` on Ctrl-X m: off, line, strip, panel, full and round, passing over those that don't fit. */
 enum view_form layout_next_form(int rows, int cols, enum view_form drawn);
 

@@ -140,8 +140,10 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
         snprintf(out, 32, s < 9.5 ? "last %.1f s" : "last %.0f s", s);
 }
 
-void monitor_marks(const struct lanes *lanes, struct canvas *canvas, int row, int col, int end, const char *word)
+void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
+                   const char *word)
 {
+    int from = col;
     for (int i = 0; i < lanes->n_enters; i++) {
         const struct lanes_enter *e = &lanes->enters[i];
         int stop = i + 1 < lanes->n_enters ? col + lanes->enters[i + 1].col : end;
@@ -151,8 +153,10 @@ void monitor_marks(const struct lanes *lanes, struct canvas *canvas, int row, in
         if (room < 1) continue;
         snprintf(text, sizeof text, "|%s%s%s", word, word[0] && n[0] ? " " : "", n);
         if ((int)strlen(text) > room) snprintf(text, sizeof text, "|%s", n); /* without the word, then without the figure */
-        if ((int)strlen(text) > room) snprintf(text, sizeof text, "|");
-        canvas_puts(canvas, row, col + e->col, stop < end ? stop : end, text, STYLE_ENTER);
+        bool fits = (int)strlen(text) <= room;
+        int before = col + e->col - (int)strlen(n); /* in a picture that doesn't move, there is room on the other side */
+        if (!fits && stands && before > from) canvas_puts(canvas, row, before, col + e->col, n, STYLE_ENTER);
+        from = canvas_puts(canvas, row, col + e->col, stop < end ? stop : end, fits ? text : "|", STYLE_ENTER);
     }
 }
 
@@ -230,7 +234,7 @@ static void draw_strip(struct monitor_state *state, const struct view *view, con
                  m->hold ? " held ^X f " : " ^X m ");
     monitor_span_name(name, lanes, m);
     canvas_puts(canvas, row + 1, area.col, left, name, STYLE_QUIET);
-    monitor_marks(lanes, canvas, row + 1, left, left + lanes->cols, "Enter");
+    monitor_marks(lanes, m->turn_view, canvas, row + 1, left, left + lanes->cols, "Enter");
     if (!m->turn_view) canvas_puts(canvas, row + 1, left + lanes->cols + 1, end, "now", STYLE_QUIET);
     strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, canvas, row + 2, area.col, end);
     strip_lane(lanes, lanes->decode, "decode", &m->decode, canvas, row + 3, area.col, end);

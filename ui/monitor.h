@@ -35,8 +35,10 @@ int64_t monitor_next_ns(const struct monitor_state *state, const struct view *vi
 /* The lanes for this many columns, renewed when it is time. */
 const struct lanes *monitor_lanes(struct monitor_state *state, const struct view *view, int cols);
 
-/* Marks of the Enter key at the columns of the lanes that begin at `col`; up to column `end`. */
-void monitor_marks(const struct lanes *lanes, struct canvas *canvas, int row, int col, int end, const char *word);
+/* Marks of the Enter key at the columns of the lanes that begin at `col`; up to column `end`. `stands`: the picture doesn't
+ * move. */
+void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
+                   const char *word);
 
 /* One lane; a failed unit's reason in its place. */
 void monitor_lane(const struct lanes *lanes, const char *lane, const struct view_unit *unit, struct canvas *canvas,

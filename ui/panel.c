@@ -51,7 +51,7 @@ static void units(struct pen *p)
     int col = canvas_puts(p->canvas, p->row, p->col, p->end, "UNITS", STYLE_HEADING);
     canvas_puts(p->canvas, p->row, col + 2, p->end, name, STYLE_QUIET);
     canvas_puts(p->canvas, p->row++, p->end - width, p->end, hints, STYLE_QUIET);
-    monitor_marks(lanes, p->canvas, p->row, left, p->m->turn_view ? right : right - 1, "");
+    monitor_marks(lanes, p->m->turn_view, p->canvas, p->row, left, p->m->turn_view ? right : right - 1, "");
     if (!p->m->turn_view) canvas_puts(p->canvas, p->row, right - 1, p->end, "now", STYLE_QUIET);
     p->row++;
     canvas_puts(p->canvas, p->row, p->col, left, "prefill", STYLE_STATUS);

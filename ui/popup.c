@@ -213,20 +213,26 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     wrap(out, &from, cols);
 }
 
+/* A session takes a row: of a long name, what fits. */
 static void last_sessions(struct lines *out, const struct view_card *card, int cols)
 {
+    enum { NAME_LEAST = 12 };
     size_t from = 0;
-    char text[64];
+    char date[32], turns[32];
     if (!card->n_sessions) return;
     add(out, "Last sessions (/resume NAME):", STYLE_QUIET);
     wrap(out, &from, cols);
     for (size_t i = 0; i < card->n_sessions && i < 3; i++) {
         const struct view_session *s = &card->sessions[i];
-        snprintf(text, sizeof text, "  %-12s  ", s->date ? s->date : "");
-        add(out, text, STYLE_QUIET);
-        add(out, s->name, STYLE_TEXT);
-        snprintf(text, sizeof text, "  %d %s  ", s->turns, s->turns == 1 ? "turn" : "turns");
-        add(out, text, STYLE_QUIET);
+        const char *name = s->name ? s->name : "";
+        snprintf(date, sizeof date, "  %-12s  ", s->date ? s->date : "");
+        snprintf(turns, sizeof turns, "  %d %s  ", s->turns, s->turns == 1 ? "turn" : "turns");
+        int room = cols - width_of(date) - width_of(turns) - width_of(s->model);
+        size_t shown = room >= NAME_LEAST && width_of(name) > room ? width_fit(name, strlen(name), room - 3) : strlen(name);
+        add(out, date, STYLE_QUIET);
+        lines_add(out, name, shown, 0, STYLE_TEXT);
+        add(out, name[shown] ? "..." : NULL, STYLE_QUIET);
+        add(out, turns, STYLE_QUIET);
         add(out, s->model, STYLE_QUIET);
         wrap(out, &from, cols);
     }

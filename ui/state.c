@@ -70,6 +70,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     char a[FORMAT_SIZE], b[FORMAT_SIZE];
     if (view->draft.command)
         snprintf(out, STATE_SIZE, "A command: Enter runs it");
+    else if (view->draft.mark == VIEW_MARK_TOO_LONG && !s->draft_tokens)
+        snprintf(out, STATE_SIZE, "The draft is far too long, there is room for %s tokens", format_count(b, s->room_tokens));
     else if (view->draft.mark == VIEW_MARK_TOO_LONG)
         snprintf(out, STATE_SIZE, "The draft has %s tokens, there is room for %s", format_count(a, s->draft_tokens),
                  format_count(b, s->room_tokens));

@@ -406,7 +406,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
                  : c->decoder.reply.thinking ? TDM_THINKING : TDM_ANSWERING,
         .queued = c->has_queued,
         .draft_read_bytes = draft_read(c),
-        .draft_tokens = t->draft - t->history,
+        .draft_tokens = c->draft_too_long ? c->draft_tokens : t->draft - t->history,
         .target = t->n + c->unfollowed,
         .read = read,
         .behind = t->n - read + c->unfollowed,

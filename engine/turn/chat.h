@@ -100,7 +100,7 @@ struct tdm_chat {
     struct text draft;
     bool draft_held, draft_closed, draft_too_long;
     struct typing typing;    /* last_ns: its last change */
-    uint32_t draft_tokens;
+    uint32_t draft_tokens;   /* of one that is too long, with what closes its turn; 0: not counted */
 
     struct target_cache *targets;
     struct target target;

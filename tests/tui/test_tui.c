@@ -125,7 +125,7 @@ TEST(commands_and_pages)
     rig_type("/set follow nonsense\r");
     CHECK(rig_wait("expected auto, top, stream"));
     rig_type("/set temp 0.5\r");
-    CHECK(rig_wait("temp               0.5"));
+    CHECK(rig_wait("temp: 0.5"));
     rig_type("/monitor off\r");
     CHECK(rig_wait_gone("prefill"));
     rig_type("\033OP"); /* F1 */

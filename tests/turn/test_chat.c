@@ -539,6 +539,7 @@ TEST(a_full_context_is_told)
     CHECK(tdm_chat_set_draft(c, longer, strlen(longer), false, &err) == TDM_OK);
     tdm_chat_status_of(c, &status);
     CHECK_INT(TDM_MARK_TOO_LONG, status.mark);
+    CHECK(status.draft_tokens >= status.context_size); /* counted, though it is not read */
     say(c, &p, "short");
     CHECK_INT(20, p.stats[0].reply_tokens);
 
