@@ -57,6 +57,7 @@ measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then th
 	mv $(B)/measured.jsonl assets/measured.jsonl
 	@$(MAKE) --no-print-directory tables
 
-tables: $(B)/tandem ## the tables of README and engine/kernel/README.md, from assets/*.jsonl
+tables: $(B)/tandem ## the tables of README, engine/kernel/README.md and assets/measured-16-cores.md, from assets/*.jsonl
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --fill README.md
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/goals.jsonl --fill engine/kernel/README.md
+	$(B)/tandem bench --from assets/measured-16-cores.jsonl --from assets/published.jsonl --fill assets/measured-16-cores.md

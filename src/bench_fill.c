@@ -174,32 +174,31 @@ static int same_row(const bench_table *t, int row, const bench_table *other)
 
 /* What a line asks for, found: tables by model, what stands beside each, the columns and the lines of the result. */
 enum { MODEL_NAME = -2, MEASURED = -1, COLUMNS = 64 }; /* else a number of what stands beside */
+struct column {
+    int from, parameter; /* parameter -1: none */
+    const char *measure; /* NULL: the number of runs */
+};
 struct sheet {
     const bench_table *t[MODELS], *beside[MODELS][BESIDES];
-    struct {
-        int from, c; /* c: as in bench_table_text */
-        bool left;
-    } columns[COLUMNS];
+    struct column columns[COLUMNS];
     struct {
         int model, row;
     } *lines;
     int n_columns, n_lines;
 };
 
-static void add_column(struct sheet *s, int from, int c, bool left)
+static void add_column(struct sheet *s, int from, int parameter, const char *measure)
 {
-    if (s->n_columns == COLUMNS) return;
-    s->columns[s->n_columns].from = from;
-    s->columns[s->n_columns].c = c;
-    s->columns[s->n_columns++].left = left;
+    if (s->n_columns < COLUMNS) s->columns[s->n_columns++] = (struct column){from, parameter, measure};
 }
 
-/* The measure of this name as a column; -1: there is none. */
-static int measure_column(const bench_table *t, const char *name)
+/* Its number in a table, as in bench_table_text; -1: the table has no such measure, as when an older program wrote it. */
+static int number_in(const bench_table *t, const struct column *column)
 {
-    for (int m = 0; m < t->n_measures; m++)
-        if (!strcmp(t->measure[m].name, name)) return t->n_parameters + m;
-    return -1;
+    if (column->parameter >= 0) return column->parameter;
+    for (int m = 0; column->measure && m < t->n_measures; m++)
+        if (!strcmp(t->measure[m].name, column->measure)) return t->n_parameters + m;
+    return column->measure ? -1 : t->n_parameters + t->n_measures;
 }
 
 /* Does a parameter of the rows beside differ somewhere, so that it has to be shown? */
@@ -213,16 +212,16 @@ static bool differs(const struct sheet *s, int k, int p)
     return false;
 }
 
-/* Has a column of what stands beside a value in some line; the number of runs: is it more than one somewhere? */
-static bool beside_used(const struct sheet *s, int k, int c)
+/* Has a measure of what stands beside a value in some line; the number of runs: is it more than one somewhere? */
+static bool beside_used(const struct sheet *s, int k, const char *measure)
 {
     for (int i = 0; i < s->n_lines; i++) {
         const bench_table *t = s->t[s->lines[i].model], *other = s->beside[s->lines[i].model][k];
-        int row = other ? same_row(t, s->lines[i].row, other) : -1, m = row >= 0 ? c - other->n_parameters : 0;
-        if (row < 0) continue;
-        if (m < other->n_measures && other->rows[row].value[m].n) return true;
-        for (int any = 0; m == other->n_measures && any < m; any++)
-            if (other->rows[row].value[any].n > 1) return true;
+        int row = other ? same_row(t, s->lines[i].row, other) : -1;
+        for (int m = 0; row >= 0 && m < other->n_measures; m++)
+            if (measure ? !strcmp(other->measure[m].name, measure) && other->rows[row].value[m].n
+                        : other->rows[row].value[m].n > 1)
+                return true;
     }
     return false;
 }
@@ -234,29 +233,30 @@ static void pick_beside(const struct filling *f, struct sheet *s, int k)
     for (int m = 0; m < w->n_models && !other; m++) other = s->beside[m][k];
     if (!other) return;
     for (int p = 0; p < other->n_parameters && p < s->t[0]->n_parameters; p++)
-        if (differs(s, k, p)) add_column(s, k, p, false);
+        if (differs(s, k, p)) add_column(s, k, p, NULL);
     for (int i = 0; i < (w->n_columns ? w->n_columns : other->n_measures); i++) {
-        int c = w->n_columns ? measure_column(other, w->columns[i]) : other->n_parameters + i;
-        if (c >= 0 && beside_used(s, k, c)) add_column(s, k, c, false);
+        const char *measure = w->n_columns ? w->columns[i] : other->measure[i].name;
+        if (beside_used(s, k, measure)) add_column(s, k, -1, measure);
     }
-    int runs = other->n_parameters + other->n_measures;
-    if (beside_used(s, k, runs)) add_column(s, k, runs, false);
+    if (beside_used(s, k, NULL)) add_column(s, k, -1, NULL);
 }
 
 static tdm_status pick(struct filling *f, struct sheet *s)
 {
     const struct wish *w = &f->wish;
     const bench_table *t = s->t[0];
-    if (w->n_models > 1) add_column(s, MODEL_NAME, 0, true);
-    for (int p = 0; p < t->n_parameters; p++) add_column(s, MEASURED, p, true);
+    if (w->n_models > 1) add_column(s, MODEL_NAME, 0, NULL);
+    for (int p = 0; p < t->n_parameters; p++) add_column(s, MEASURED, p, NULL);
     for (int m = 0; m < t->n_measures && !w->n_columns; m++)
-        if (bench_table_used(t, t->n_parameters + m)) add_column(s, MEASURED, t->n_parameters + m, false);
+        if (bench_table_used(t, t->n_parameters + m)) add_column(s, MEASURED, -1, t->measure[m].name);
     for (int i = 0; i < w->n_columns; i++) {
-        int c = measure_column(t, w->columns[i]);
-        if (c < 0 && !w->optional) return bad(f, "there is no measure '%s'", w->columns[i]);
-        if (c >= 0) add_column(s, MEASURED, c, false);
+        const struct column column = {MEASURED, -1, w->columns[i]};
+        bool there = false;
+        for (int m = 0; m < w->n_models; m++) there |= number_in(s->t[m], &column) >= 0;
+        if (!there && !w->optional) return bad(f, "there is no measure '%s'", w->columns[i]);
+        if (there) add_column(s, MEASURED, -1, w->columns[i]);
     }
-    add_column(s, MEASURED, t->n_parameters + t->n_measures, false);
+    add_column(s, MEASURED, -1, NULL);
     for (int k = 0; k < w->n_beside; k++) pick_beside(f, s, k);
     return TDM_OK;
 }
@@ -275,11 +275,6 @@ static void in_order(const bench_table *t, int order[BENCH_ROWS])
     }
 }
 
-static bool same_columns(const bench_table *a, const bench_table *b)
-{
-    return a->n_parameters == b->n_parameters && a->n_measures == b->n_measures;
-}
-
 static tdm_status find_tables(struct filling *f, struct sheet *s)
 {
     const struct wish *w = &f->wish;
@@ -287,15 +282,12 @@ static tdm_status find_tables(struct filling *f, struct sheet *s)
     for (int m = 0; m < w->n_models; m++) {
         const bench_table *t = s->t[m] = find(f, w->models[m]);
         if (!t) return bad(f, "nothing was measured of %s %s with %s", w->suite, w->part, w->models[m]);
-        if (!same_columns(t, s->t[0]))
-            return bad(f, "the tables of %s and %s have different columns", s->t[0]->model, t->model);
+        if (t->n_parameters != s->t[0]->n_parameters)
+            return bad(f, "the rows of %s and %s are about other things", s->t[0]->model, t->model);
         for (int k = 0; k < w->n_beside; k++) {
             s->beside[m][k] = find_beside(f, k, t->model);
             if (!s->beside[m][k] && !w->optional)
                 return bad(f, "nothing is known of %s %s with %s", w->suite, w->part, w->beside[k]);
-            for (int other = 0; other < m && s->beside[m][k]; other++)
-                if (s->beside[other][k] && !same_columns(s->beside[other][k], s->beside[m][k]))
-                    return bad(f, "the tables beside %s and %s have different columns", s->t[other]->model, t->model);
         }
         rows += (size_t)t->n_rows;
     }
@@ -312,36 +304,51 @@ static tdm_status find_tables(struct filling *f, struct sheet *s)
     return s->n_lines ? TDM_OK : bad(f, "no row was measured");
 }
 
-/* What stands in a line (-1: the heading) and column; a single figure beside is quoted with all its digits. */
-static void put_cell(const struct filling *f, const struct sheet *s, int line, int column)
+/* A heading: of the first table that has the column. */
+static void put_heading(const struct filling *f, const struct sheet *s, const struct column *column)
 {
-    int m = line < 0 ? 0 : s->lines[line].model, row = line < 0 ? -1 : s->lines[line].row;
-    int from = s->columns[column].from, c = s->columns[column].c;
-    const bench_table *t = s->t[m];
-    const char *before = "";
+    const char *beside = column->from >= 0 ? f->wish.beside[column->from] : "", *at = strchr(beside, '@');
+    char text[BENCH_CELL] = "model";
+    for (int m = 0; m < f->wish.n_models && column->from != MODEL_NAME; m++) {
+        const bench_table *t = column->from >= 0 ? s->beside[m][column->from] : s->t[m];
+        int c = t ? number_in(t, column) : -1;
+        if (c < 0) continue;
+        bench_table_text(t, -1, c, text);
+        break;
+    }
+    fprintf(f->out, " %s%s%s |", at ? at + 1 : beside, *beside ? ": " : "", text);
+}
+
+/* What stands in a line and column; a single figure beside is quoted with all its digits. */
+static void put_cell(const struct filling *f, const struct sheet *s, int line, const struct column *column)
+{
+    const bench_table *t = s->t[s->lines[line].model];
+    int row = s->lines[line].row;
     char cell[BENCH_CELL] = "-";
-    if (from == MODEL_NAME) {
-        fprintf(f->out, " %s |", line < 0 ? "model" : t->model);
+    if (column->from == MODEL_NAME) {
+        fprintf(f->out, " %s |", t->model);
         return;
     }
-    if (from >= 0) {
-        if (line < 0) { /* a table that is there has the headings */
-            before = f->wish.beside[from] + strcspn(f->wish.beside[from], "@");
-            before = *before ? before + 1 : f->wish.beside[from];
-            for (m = 0; !s->beside[m][from];) m++;
-        }
-        t = s->beside[m][from];
-        row = line < 0 ? -1 : t ? same_row(s->t[m], row, t) : -1;
+    if (column->from >= 0) {
+        const bench_table *other = s->beside[s->lines[line].model][column->from];
+        row = other ? same_row(t, row, other) : -1;
+        t = other;
     }
-    if (line < 0 || row >= 0) bench_table_text(t, row, c, cell);
-    int measure = t ? c - t->n_parameters : -1;
-    if (from >= 0 && row >= 0 && measure >= 0 && measure < t->n_measures && t->rows[row].value[measure].n == 1) {
-        double value = t->rows[row].value[measure].values[0];
+    int c = row >= 0 ? number_in(t, column) : -1, m = c >= 0 ? c - t->n_parameters : -1;
+    if (c >= 0) bench_table_text(t, row, c, cell);
+    if (column->from >= 0 && m >= 0 && m < t->n_measures && t->rows[row].value[m].n == 1) {
+        double value = t->rows[row].value[m].values[0];
         if (fabs(value) < 1000) snprintf(cell, sizeof cell, "%.10g", value);
     }
-    char *range = f->wish.medians && row >= 0 && measure >= 0 ? strstr(cell, " (") : NULL;
+    char *range = f->wish.medians && m >= 0 ? strstr(cell, " (") : NULL;
     if (range) *range = 0;
-    fprintf(f->out, " %s%s%s |", before, *before ? ": " : "", cell);
+    fprintf(f->out, " %s |", cell);
+}
+
+/* Names and parameters stand at the left of their column, figures at the right. */
+static bool left(const struct column *column)
+{
+    return column->from == MODEL_NAME || (column->from == MEASURED && column->parameter >= 0);
 }
 
 /* The heading, the rule below it, the lines; with the word 'turned' a line of the file is a column. */
@@ -351,11 +358,18 @@ static void put_cells(const struct filling *f, const struct sheet *s)
     int down = turned ? s->n_columns : s->n_lines + 1, across = turned ? s->n_lines + 1 : s->n_columns;
     for (int y = 0; y < down; y++) {
         fputc('|', f->out);
-        for (int x = 0; x < across; x++) put_cell(f, s, (turned ? x : y) - 1, turned ? y : x);
+        for (int x = 0; x < across; x++) {
+            int line = (turned ? x : y) - 1;
+            const struct column *column = &s->columns[turned ? y : x];
+            if (line < 0)
+                put_heading(f, s, column);
+            else
+                put_cell(f, s, line, column);
+        }
         fputc('\n', f->out);
         if (y) continue;
         fputc('|', f->out);
-        for (int x = 0; x < across; x++) fputs((turned ? !x : s->columns[x].left) ? "---|" : "---:|", f->out);
+        for (int x = 0; x < across; x++) fputs((turned ? !x : left(&s->columns[x])) ? "---|" : "---:|", f->out);
         fputc('\n', f->out);
     }
 }

@@ -93,6 +93,11 @@ TEST(tables)
                  HEAD "s/p m turned columns=x_y,none optional -->\n\n"
                       "| n | 16 | 74 |\n|---|---:|---:|\n| who | a | b |\n| x y ms | 2.00 (1.00-3.00) | 5.00 |\n"
                       "| n | 1-3 | 1 |\n" COMMAND);
+    /* A table that lacks a measure. */
+    check_filled(HEAD "s/p other,m columns=z rows=13,16 -->\n" TAIL,
+                 HEAD "s/p other,m columns=z rows=13,16 -->\n\n"
+                      "| model | n | who | z | n |\n|---|---|---|---:|---:|\n"
+                      "| other | 13 | a | - | 1 |\n| m | 16 | a | 4.00 | 1-3 |\n" COMMAND);
     /* Rows by whole parameters; a blank in a model's name is written '_'. */
     check_filled(HEAD "s/q no_model rows=1 -->\n" TAIL, HEAD "s/q no_model rows=1 -->\n\n| n | v | n |\n|---|---:|---:|\n"
                                                              "| 1 | 1.00 | 1 |\n\n<!-- end -->\nafter\n");
