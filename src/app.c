@@ -169,21 +169,60 @@ tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
     return status;
 }
 
-tdm_status app_save(app *a, tdm_error *err)
+/* The conversation as it is to be written, and a place for it. */
+static tdm_status prepare_save(app *a, session *s, tdm_error *err)
 {
-    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return TDM_OK;
     tdm_status status = a->place.lock < 0 ? store_create(&a->place, err) : TDM_OK;
-    session s;
-    if (!status) status = app_snapshot(a, &s, err);
-    if (!status) {
-        status = store_save(&a->place, &s, err);
-        if (!a->name) a->name = strdup(s.name);
-        session_free(&s);
-    }
-    /* Without the file's long name, or the reason would not fit into the row that says it. */
+    if (!status) status = app_snapshot(a, s, err);
+    if (!status && !a->name) a->name = strdup(s->name);
+    return status;
+}
+
+/* Without the file's long name, or the reason would not fit into the row that says it. */
+static void tell_saved(app *a, tdm_status status, const tdm_error *err)
+{
     const char *text = status && err ? err->text : "", *why = *text == '/' ? strstr(text, ": ") : NULL;
     snprintf(a->unsaved, sizeof a->unsaved, "%s", why ? why + 2 : text);
+}
+
+/* Nothing is being written afterwards, and nothing waits to be. */
+static void end_keeping(app *a)
+{
+    if (keeper_end(&a->keeper)) tell_saved(a, a->keeper.status, &a->keeper.err);
+    a->keeper.pending = false;
+    a->keeper.next_ns = 0; /* the next reply is saved at its first character */
+}
+
+tdm_status app_save(app *a, tdm_error *err)
+{
+    end_keeping(a);
+    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return TDM_OK;
+    session s;
+    tdm_status status = prepare_save(a, &s, err);
+    if (!status) {
+        status = store_save(&a->place, &s, err);
+        session_free(&s);
+    }
+    tell_saved(a, status, err);
     return status;
+}
+
+void app_keep(app *a, int64_t now_ns)
+{
+    if (!keeper_ready(&a->keeper, now_ns)) return;
+    if (keeper_end(&a->keeper)) tell_saved(a, a->keeper.status, &a->keeper.err);
+    a->keeper.pending = false;
+    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return;
+    session s;
+    tdm_error err = {0};
+    tdm_status status = prepare_save(a, &s, &err);
+    if (!status) keeper_begin(&a->keeper, &a->place, &s);
+    else tell_saved(a, status, &err);
+}
+
+int64_t app_keep_deadline(const app *a)
+{
+    return keeper_deadline(&a->keeper);
 }
 
 void app_idle(app *a)
@@ -195,6 +234,7 @@ void app_set_private(app *a, bool on)
 {
     tdm_error unheard;
     a->private = on;
+    end_keeping(a);
     saver_wait(&a->saver);
     if (on && a->place.lock >= 0) {
         store_close(&a->place);
@@ -231,6 +271,7 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
 {
     tdm_error unheard;
     switch (e->kind) {
+    case TDM_EV_TEXT: a->keeper.pending = true; break;
     case TDM_EV_END:
         a->last = e->stats;
         a->last_glyph_ns = glyph_ns;

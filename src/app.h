@@ -11,6 +11,7 @@
 
 #include "src/ceilings.h"
 #include "src/figures.h"
+#include "src/keeper.h"
 #include "src/load.h"
 #include "src/options.h"
 #include "src/saver.h"
@@ -33,6 +34,7 @@ typedef struct {
     char unsaved[400]; /* why the last save failed; "": it did not */
     bool state_old;    /* the state file is older than the conversation */
     saver saver;       /* writes it while nobody does anything */
+    keeper keeper;     /* saves the reply that is being written */
     char *attached;    /* text that goes before the next message; NULL: none */
     size_t attached_length;
     bool ab;             /* /ab: speculation full and off by turns */
@@ -51,6 +53,10 @@ void app_close(app *a);
 /* Bookkeeping for an event; call it for each before showing it. glyph_ns: TDM_EV_END only, when the first character of
  * the reply was on the terminal (0: not measured). */
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
+/* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at the
+ * deadline (INT64_MAX: there is none). */
+void app_keep(app *a, int64_t now_ns);
+int64_t app_keep_deadline(const app *a);
 /* Once the program has been idle for half a minute: begins to write the prefilled state. */
 void app_idle(app *a);
 

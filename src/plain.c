@@ -165,6 +165,7 @@ static void follow(plain *p)
                 interrupt_catch();
         }
         if (ready & WAIT_CHAT) take_events(p, &r);
+        app_keep(&p->app, clock_ns());
         tell_reading(p, &r);
         if (!output_good()) {
             tdm_chat_stop(p->app.chat);

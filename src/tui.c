@@ -206,6 +206,7 @@ static int64_t deadline(tui *t, int64_t now)
     if (t->app.chat && t->app.state_old && t->status.phase == TDM_IDLE)
         at = earlier(at, t->idle_since_ns + IDLE_S * TUI_S);
     at = earlier(at, tui_socket_deadline(&t->socket));
+    at = earlier(at, app_keep_deadline(&t->app));
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
     int64_t frame = t->frame_ns + TUI_FRAME_MS * TUI_MS;
@@ -288,6 +289,7 @@ static void run(tui *t)
         if (tui_demo_deadline(t) <= now) tui_demo_step(t, now);
         await_glyph(t);
         if (t->urgent || (t->dirty && now - t->frame_ns >= TUI_FRAME_MS * TUI_MS)) tui_draw(t);
+        app_keep(&t->app, clock_ns()); /* the first character is on the screen by now */
         wait_for_something(t);
     }
 }

@@ -242,8 +242,6 @@ static void first_glyph(tui *t, tui_turn *turn)
     tui_figures_glyph(t, ms);
     t->answered_until_ns = turn->glyph_ns + 4 * TUI_S;
     t->view.status.ttft_ms = ms;
-    tdm_error unheard;
-    app_save(&t->app, &unheard); /* a crash keeps the message; not before, writing takes time */
 }
 
 static bool visible(const char *text, size_t n)

@@ -25,7 +25,7 @@ enum { PENDING = RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_ST
 enum {
     SLOT_KEY = 1,       /* the one key of the slot map */
     MACRO_STEPS = 1000, /* a macro that calls itself ends, too */
-    MOST_TIMES = 10000, /* a numeric argument; readline would insert a character ten million times */
+    MOST_TIMES = 1000,  /* a numeric argument; readline would insert a character ten million times */
 };
 
 /* -- readline's hooks --------------------------------------------------------------------------------------------- */
