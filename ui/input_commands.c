@@ -11,6 +11,8 @@
 
 #define KEY_CTRL(c) ((c) & 0x1f)
 
+enum { LONGEST_DRAFT = 16 << 20 };
+
 /* -- Enter and new lines ------------------------------------------------------------------------------------------ */
 
 static void insert_newline(int count)
@@ -317,6 +319,43 @@ static int command_comment(int count, int key)
     return command_enter(1, key);
 }
 
+/* What is killed and put back by turns doubles each time: a line that would become larger than any paste is left alone.
+ * readline's own way to the text killed before it asks which command was the last one. */
+static int within_bounds(struct input *in, rl_command_func_t *command, int count, int key)
+{
+    int result = 0;
+    for (int i = 0; i < count && !result; i++) {
+        result = command(1, key);
+        if (rl_end <= LONGEST_DRAFT) continue;
+        rl_do_undo();
+        input_set_message(in, "the draft would become too large");
+        return 1;
+    }
+    return result;
+}
+
+static int command_yank(int count, int key)
+{
+    return within_bounds(input_self, rl_yank, count > 0, key);
+}
+
+static int command_put(int count, int key)
+{
+    return within_bounds(input_self, rl_vi_put, count, key);
+}
+
+static int command_yank_pop(int count, int key)
+{
+    if (rl_last_func == command_yank || rl_last_func == command_yank_pop) rl_last_func = rl_yank_pop;
+    return within_bounds(input_self, rl_yank_pop, count > 0, key);
+}
+
+static int command_put_pop(int count, int key)
+{
+    if (rl_last_func == command_put || rl_last_func == command_put_pop) rl_last_func = rl_vi_yank_pop;
+    return within_bounds(input_self, rl_vi_yank_pop, count > 0, key);
+}
+
 /* What stands in for a command of readline's, whatever key the user has given it. */
 static rl_command_func_t *stand_in(rl_command_func_t *of)
 {
@@ -326,6 +365,10 @@ static rl_command_func_t *stand_in(rl_command_func_t *of)
                 {rl_vi_eof_maybe, command_enter},
                 {rl_operate_and_get_next, command_send_and_next},
                 {rl_insert_comment, command_comment},
+                {rl_yank, command_yank},
+                {rl_yank_pop, command_yank_pop},
+                {rl_vi_put, command_put},
+                {rl_vi_yank_pop, command_put_pop},
                 {rl_arrow_keys, command_unbound}}; /* reads a key by itself */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].of == of) return rows[i].by;

@@ -259,10 +259,10 @@ TEST(a_killed_program_keeps_the_conversation)
     CHECK(rig_wait("> Why is the sky blue?"));
     CHECK(rig_wait("resumed 'Why is the sky blue?'"));
     CHECK(rig_wait(shown));
-    CHECK(rig_shows("stopped"));
+    CHECK(rig_wait("stopped"));
     rig_type("/continue\r");
     CHECK(rig_wait("read before Enter"));
-    CHECK(rig_shows(shown));
+    CHECK(rig_wait(shown));
     CHECK(strlen(saved_reply(home)) > strlen(shown));
     rig_type("/regen\r");
     CHECK(rig_wait("2/2"));

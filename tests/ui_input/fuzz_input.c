@@ -1,7 +1,7 @@
 /* Random keys into decoder and input: whatever comes, the view stays sound, the queue drains, and readline neither waits
  * nor leaves its line buffer in disorder. Each run opens an input of its own, with the same history, in the editing mode of
- * its first byte (0 emacs, 1 vi), so that findings come back alone; what readline keeps for the life of the process goes on
- * (killed text, the last macro and search, vi's last command). Every byte 0xff is a pause. */
+ * its first byte (0 emacs, 1 vi), with nothing in the kill ring but a letter, so that findings come back alone; what else
+ * readline keeps for the life of the process goes on (the last macro and search, vi's last command). Every byte 0xff is a pause. */
 #include <locale.h>
 #include <stdlib.h>
 #include <stdint.h>
@@ -9,6 +9,8 @@
 
 #include "ui/input.h"
 #include "ui/input_private.h"
+
+enum { KILLS = 10 }; /* that readline keeps */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
@@ -82,6 +84,12 @@ static void drain(struct input *in, struct decoder *d, int64_t now)
     }
 }
 
+static void feed(struct input *in, struct decoder *d, const char *keys, int64_t now)
+{
+    decoder_feed(d, keys, strlen(keys), now);
+    drain(in, d, now);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int64_t now = 1;
@@ -98,9 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rl_variable_bind("revert-all-at-newline", data[0] & 8 ? "on" : "off");
     input_set_queued(in, data[0] & 2);
     input_set_esc_stops(in, data[0] & 4);
+    for (int i = 0; i < KILLS; i++) feed(in, d, "x\025\006", now);
     const char *mode = data[0] & 1 ? "\033\n" : "\033\005"; /* emacs: M-C-j; in vi's command mode C-e is emacs */
-    decoder_feed(d, mode, 2, now);
-    drain(in, d, now);
+    feed(in, d, mode, now);
     for (size_t i = 1; i < size;) {
         size_t n = 0;
         while (i + n < size && data[i + n] != 0xff) n++;

@@ -50,6 +50,9 @@ TEST(editing)
 {
     CHECK_STR("one |", keys("one two\027"));
     CHECK_STR("one twotwo|", keys("one two\027\031\031"));
+    CHECK_STR("two|", keys("one\025two\025\031"));
+    CHECK_STR("one|", keys("one\025two\001\013\031\033y"));
+    CHECK_STR("two|", keys("one\025two\001\013\031\033y\033y"));
     CHECK_STR("|one two", keys("one two" HOME));
     CHECK_STR("one two|", keys("one two" HOME END));
     CHECK_STR("one |two", keys("one two\033b"));
@@ -306,6 +309,7 @@ TEST(vi_mode)
     CHECK_STR("SUBMIT(abc) => |", keys_with(VI, "abc\r"));
     CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT));
     CHECK_STR("|", keys_with(VI, "one two\033" WAIT "dd"));
+    CHECK_STR("abab|ab", keys_with(VI, "ab\033" WAIT "dd3p\033" WAIT "h"));
     CHECK_STR("one| ", keys_with(VI, "one two\033" WAIT "bD"));
     CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT "\033" WAIT "\033" WAIT));
     CHECK_STR("a|b", keys_with(VI, "abc\033" WAIT "\033" WAIT "x"));
