@@ -179,7 +179,8 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
 	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
-figures: $(B)/tests/tui/test_tui $(B)/tandem ## the README's pictures: the screen, the measured figures, a conversation on both units
+figures: $(B)/tests/tui/test_tui $(B)/tests/src/test_terminal $(B)/tandem ## the README's first conversation and pictures
+	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/test_terminal the_first_conversation
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/tui/test_tui picture
 	$(B)/tandem bench --from assets/measured.jsonl --svg $(B)/figures >/dev/null
 	cp $(B)/figures/turns-pipelines-synthetic-0.8b-q8_0.svg assets/turns.svg

@@ -123,6 +123,7 @@ static void take_events(plain *p, reply *r)
             e.cold.warm_ms = figures_ttft_ms(&p->app.last, p->app.last_glyph_ns); /* the engine knows its share only */
             figures_cold_line(&e.cold, line, sizeof line);
             output_print("%s\n", line);
+            output_flush();
             r->ended = true;
             break;
         default: break;

@@ -118,6 +118,12 @@ int rig_row(const char *text)
     return pty_find(&rig.pty, 0, text);
 }
 
+void rig_text(int row, char out[RIG_ROW])
+{
+    _Static_assert((int)PTY_ROW <= (int)RIG_ROW, "a row of the pseudo-terminal");
+    pty_row(&rig.pty, row, out);
+}
+
 bool rig_shows(const char *text)
 {
     return rig_row(text) >= 0;

@@ -29,6 +29,9 @@ bool rig_wait_gone(const char *text);
 /* Whether it shows it now; rig_row also where. */
 bool rig_shows(const char *text);
 int rig_row(const char *text); /* -1: nowhere */
+/* A row as it is now, without the blanks at its end. */
+enum { RIG_ROW = 2048 };
+void rig_text(int row, char out[RIG_ROW]);
 /* For programs that write line by line: takes what comes until the text was written after the one waited for last. */
 bool rig_said(const char *text);
 /* Whether a cell has a colour that isn't the terminal's own. */
