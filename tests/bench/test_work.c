@@ -2,11 +2,13 @@
  * the units' activity; and prompts and messages have exactly the tokens asked for. */
 #include "tests/check.h"
 
+#include "engine/api/model.h"
+#include "engine/state/state.h"
 #include "engine/turn/pipeline.h"
 #include "src/bench_prompt.h"
 #include "src/bench_talk.h"
 
-enum { DISPATCH = 8, TOKENS = 60, REPLY = 5 };
+enum { DISPATCH = 8, TOKENS = 60, REPLY = 5, PAGES = (TOKENS + KV_PAGE - 1) / KV_PAGE };
 
 static tdm_error err;
 static tdm_model *model;
@@ -51,6 +53,23 @@ static void totals(tdm_unit_info info[TDM_UNITS])
         for (int k_ = (low); k_ <= (high); k_++) sum_ += after[unit].total[k_].field - before[unit].total[k_].field;   \
         (long long)sum_;                                                                                               \
     })
+
+/* Of the model's states: a page, and what isn't in pages, read and written. */
+static long long page_bytes(tdm_kv kv)
+{
+    struct state_shape shape = state_shape_of(&model->weights->config);
+    struct pool *pool = NULL;
+    if (pool_new(&pool, &shape, model->weights->kernels, (enum kv_type)kv, TOKENS, &err)) CHECK_FAIL("%s", err.text);
+    long long bytes = pool ? (long long)pool_page_bytes(pool) : 0;
+    pool_free(pool);
+    return bytes;
+}
+
+static long long own_bytes(void)
+{
+    struct state_shape shape = state_shape_of(&model->weights->config);
+    return (long long)(2 * (state_recurrent_floats(&shape) + state_conv_floats(&shape)) * sizeof(float));
+}
 
 static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
 {
@@ -98,11 +117,11 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     /* The first token is drawn from the prompt's logits; the last one is never evaluated. */
     CHECK_INT(REPLY - 1, SINCE(p->decode_unit, TDM_SPAN_DECODE, TDM_SPAN_DECODE, tokens));
     CHECK_INT(0, SINCE(1 - p->decode_unit, TDM_SPAN_DECODE, TDM_SPAN_DECODE, tokens));
-    /* Every dispatch reads the weights once. */
-    tdm_model_info info;
-    tdm_model_describe(model, &info);
-    long long bytes = SINCE(unit, TDM_SPAN_HISTORY, TDM_SPAN_PROMPT, bytes);
-    CHECK(bytes >= (spans - 1) * (long long)(info.bytes_per_token / 4));
+    /* Every dispatch reads all layers, and reads and writes the state; the last one also reads the LM head. */
+    long long bytes = SINCE(unit, TDM_SPAN_HISTORY, TDM_SPAN_PROMPT, bytes), page = page_bytes(o.kv);
+    long long whole = (long long)model->weights->lm_head->bytes + spans * (long long)(model->weights->layer_bytes + own_bytes());
+    CHECK(bytes >= whole + spans * page && bytes <= whole + spans * PAGES * page);
+    if (spans == 1) CHECK_INT(whole + PAGES * page, bytes);
     if (p->transfer == TRANSFER_BRIDGE) {
         CHECK(stats.save_ms > 0 && stats.read_ms > 0 && stats.restore_ms > 0);
         CHECK(SINCE(TDM_DECODE_UNIT, TDM_SPAN_HANDOVER, TDM_SPAN_HANDOVER, bytes) +
