@@ -1,5 +1,6 @@
 # The measurements behind the tables of README and engine/kernel/README.md, in pieces of at most nine minutes: make build/measured/PIECE.jsonl measures one,
-# `make measured` those that are not there. They want a machine that does nothing else.
+# `make measured` those that are not there. They want a machine that does nothing else
+# (and one waits for the other, also with make -j).
 #   measure.PIECE := what `tandem bench` is asked for
 small := -m builtin
 large := -m synthetic:0.8b:q8_0
@@ -40,7 +41,7 @@ PIECES := $(sort $(patsubst measure.%,$(B)/measured/%.jsonl,$(filter measure.%,$
 
 $(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem
 	@mkdir -p $(@D)
-	$(B)/tandem bench $(measure.$*) --json $@.part
+	flock $(@D) $(B)/tandem bench $(measure.$*) --json $@.part
 	@mv $@.part $@
 
 measured: $(PIECES) ## measure what README shows (up to three hours; build/measured keeps the pieces), then tables and figures

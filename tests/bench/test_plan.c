@@ -115,4 +115,22 @@ TEST(gives_up)
     end();
 }
 
-TEST_MAIN(T(without_a_budget), T(the_most_telling_first), T(at_least_one_row), T(gives_up))
+/* --runs is the most in full as well; lengths beyond the context are named. */
+TEST(full_counts_and_contexts)
+{
+    bench_plan p = begin(0);
+    CHECK_INT(30, bench_full_count(&b, 30));
+    o.values[OPTION_RUNS].origin = FROM_COMMAND_LINE;
+    CHECK_INT(4, bench_full_count(&b, 30));
+    CHECK_INT(3, bench_full_count(&b, 3));
+    o.values[OPTION_RUNS] = (option_value){0};
+    CHECK(bench_fits(&b, b.tables[0], 1 << 30, 0)); /* not known */
+    b.info.trained_context = 512;
+    CHECK(bench_fits(&b, b.tables[0], 502, 10) && !bench_fits(&b, b.tables[0], 503, 10));
+    REQUIRE(b.tables[0]->n_notes == 1);
+    CHECK_STR("left out: 503 tokens, beyond the model's context", b.tables[0]->notes[0]);
+    bench_plan_close(&p);
+    end();
+}
+
+TEST_MAIN(T(without_a_budget), T(the_most_telling_first), T(at_least_one_row), T(gives_up), T(full_counts_and_contexts))
