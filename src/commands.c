@@ -22,12 +22,22 @@ bool command_means_on(const command *r, bool now)
 {
     return r->call->argument ? !strcmp(r->call->argument, "on") : now;
 }
+/* Two columns; what is too long for the left one has a line of its own. A page of the screen breaks lines itself, at its
+ * own width. */
 static void say_command(const command *r, slash_id id)
 {
+    enum { LEFT = 28, RIGHT = 48 };
     const slash *s = &slash_table[id];
     char left[120];
-    snprintf(left, sizeof left, "/%s %s", s->name, strlen(s->arguments) < 30 ? s->arguments : "NAME");
-    command_say(r, "  %-28s %s\n", left, s->help);
+    int n = snprintf(left, sizeof left, "/%s %s", s->name, s->arguments);
+    if (n > LEFT) command_say(r, "  %s\n", left);
+    for (const char *help = s->help; *help;) {
+        size_t length = strlen(help), end = length;
+        if (!r->front->screen && length > RIGHT)
+            for (end = RIGHT; end > 1 && help[end] != ' ';) end--;
+        command_say(r, "  %-*s %.*s\n", LEFT, n > LEFT || help != s->help ? "" : left, (int)end, help);
+        help += end + (help[end] == ' ');
+    }
 }
 
 static tdm_status command_help(command *r, tdm_error *err)

@@ -68,13 +68,15 @@ static size_t line_end(const char *text, size_t n, int cols)
     return n;
 }
 
-/* Below a table's right column, if the line looks like one: behind the first gap of two blanks; else two columns. */
+/* Below a table's right column, if the line looks like one: behind the first gap of two blanks, or where it begins; else two
+ * columns. */
 static int hanging(const char *text, size_t n, int cols)
 {
-    size_t at = strspn(text, " ");
+    size_t lead = strspn(text, " "), at = lead;
     while (at + 1 < n && !(text[at] == ' ' && text[at + 1] == ' ')) at++;
     while (at < n && text[at] == ' ') at++;
-    return at < n && (int)at < cols / 2 ? (int)at : 2;
+    if (at + 1 >= n) at = lead;
+    return at > 2 && (int)at < cols / 2 ? (int)at : 2;
 }
 
 /* A line of any length as rows of the page; `key` stands in a column of its own before the first, unless NULL. */

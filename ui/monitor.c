@@ -151,6 +151,7 @@ void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas
         if (e->ttft_ms >= 0) format_ms(n, e->ttft_ms);
         int room = stop - col - e->col;
         if (room < 1) continue;
+        room -= !stands && stop == end; /* "now" comes next */
         snprintf(text, sizeof text, "|%s%s%s", word, word[0] && n[0] ? " " : "", n);
         if ((int)strlen(text) > room) snprintf(text, sizeof text, "|%s", n); /* without the word, then without the figure */
         bool fits = (int)strlen(text) <= room;

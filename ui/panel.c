@@ -66,6 +66,7 @@ static void units(struct pen *p)
 static void speed(struct pen *p, const struct view_figure *f, const struct view_figure *share, const char *unit,
                   const char *of, int col)
 {
+    const char *why = share->why ? share->why : "no ceiling";
     if (!f->valid) {
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%s n/a%s%s", unit, f->why ? ": " : "",
                       f->why ? f->why : "");
@@ -76,7 +77,8 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
     if (share->valid)
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %.0f%% of the %s", share->value, of);
     else
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  share: %s", share->why ? share->why : "no ceiling");
+        canvas_printf(p->canvas, p->row, col + 1 + (col + (int)strlen(why) + 9 <= p->end), p->end, STYLE_QUIET, "share: %s",
+                      why);
 }
 
 static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)

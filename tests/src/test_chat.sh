@@ -80,6 +80,8 @@ check 'chat: /export' grep -q '^## You' "$tmp/out.md"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
 holds 'chat: /delete' "$said" 'there is no saved session yet'
 printf '%s\n' 'Hello.' '/hepl' '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
+check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit long || NR < 20 }' \
+    <(printf '/help\n' | "$program" chat --plain --private 2>/dev/null)
 holds 'chat: nearest command' "$(cat "$tmp/err")" 'unknown command /hepl; did you mean /help?'
 holds 'chat: a reply that is cut off' "$(cat "$tmp/err")" '(cut off at 5 tokens; /continue goes on)'
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"

@@ -455,11 +455,15 @@ TEST(picture)
     CHECK(rig_wait("[ready]"));
     rig_type("\r");
     CHECK(rig_wait("read before Enter"));
-    rig_type("What is a rainbow?");
+    rig_type("How far away is the Moon?");
     CHECK(rig_wait("[ready]"));
     rig_type("\r");
-    CHECK(rig_wait("A rainbow"));
-    snprintf(command, sizeof command, "/export %s\rHow big is the", kept && kept[0] ? kept : path);
+    CHECK(rig_wait("2 warm"));
+    rig_type("Tell me a story.");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("said")); /* in the middle of it */
+    snprintf(command, sizeof command, "/export %s\r", kept && kept[0] ? kept : path);
     rig_type(command);
     CHECK(rig_wait("bytes"));
     rig_type("\x03");
