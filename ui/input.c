@@ -45,8 +45,21 @@ static int bytes_waiting(void)
     return 0;
 }
 
+/* The place's character begins there or before it. */
+static int whole_character(int place)
+{
+    while (place > 0 && (rl_line_buffer[place] & 0xc0) == 0x80) place--;
+    return place;
+}
+
+/* Called after each command, in macros, too. A mark, or a place that was kept, may lie within a character of a line that has
+ * changed; vi's commands for words never end from there. */
 static void redisplay(void)
 {
+    if (rl_point > rl_end) rl_point = rl_end;
+    if (rl_mark > rl_end) rl_mark = rl_end;
+    rl_point = whole_character(rl_point);
+    rl_mark = whole_character(rl_mark);
     input_self->version++;
 }
 

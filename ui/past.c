@@ -201,8 +201,7 @@ void past_settle(struct input *in)
     else end_search(in, text);
     free(text);
     reopen_groups(in);
-    if (rl_point > rl_end) rl_point = rl_end;
-    if (rl_mark > rl_end) rl_mark = rl_end;
+    rl_redisplay_function(); /* puts the cursor and the mark in order */
 }
 
 /* Lets readline search. It is told the draft where it would take the line for it. */

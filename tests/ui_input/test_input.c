@@ -84,6 +84,12 @@ TEST(aborts_that_readline_would_not_survive)
     CHECK_STR("|ab", keys_with(VI, "ab\033" WAIT "\033h"));
 }
 
+/* A mark that the line's changes have left within a character. */
+TEST(the_cursor_stands_before_a_character)
+{
+    CHECK_STR("|\303\244b", keys("a\033 b\001\004\303\244\030\030"));
+}
+
 TEST(undo)
 {
     CHECK_STR("ab|", keys("ab" B "pasted text\nmore" E WAIT "\037"));
@@ -460,8 +466,9 @@ TEST(unread_keys_go_back)
 }
 
 TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing),
-          T(aborts_that_readline_would_not_survive), T(undo), T(paste_is_text), T(history), T(lines_keep_their_undo),
-          T(searches_give_the_draft_back), T(searches_leave_order), T(history_by_number), T(history_is_shared),
-          T(multi_line_moves), T(wrapped_moves), T(queued_message), T(search), T(control_keys), T(own_keys),
-          T(inputrc_wins), T(vi_mode), T(the_view_tells_the_state), T(completion), T(suggestions),
-          T(the_program_changes_the_draft), T(unread_keys_go_back))
+          T(aborts_that_readline_would_not_survive), T(the_cursor_stands_before_a_character), T(undo),
+          T(paste_is_text), T(history), T(lines_keep_their_undo), T(searches_give_the_draft_back),
+          T(searches_leave_order), T(history_by_number), T(history_is_shared), T(multi_line_moves), T(wrapped_moves),
+          T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins), T(vi_mode),
+          T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
+          T(unread_keys_go_back))
