@@ -45,7 +45,7 @@ static uint32_t shape_of(const struct view_monitor *m, bool *const valid[MONITOR
 }
 
 /* A copy of the view's monitor whose figures are those that are due. */
-static struct view_monitor paced(struct monitor_state *state, const struct view *view)
+static struct view_monitor calmed(struct monitor_state *state, const struct view *view)
 {
     struct view_monitor m = view->monitor;
     double *at[MONITOR_FIGURES];
@@ -209,7 +209,7 @@ static void draw_line(struct monitor_state *state, const struct view *view, cons
 enum { STRIP_NAME = 14, STRIP_RATE = 10 }; /* columns beside the lanes */
 
 static void strip_lane(const struct lanes *lanes, const char *lane, const char *name,
-                       const struct view_unit *unit, struct canvas *canvas, int row, int col, int end)
+                       const struct view_unit *unit, bool paced, struct canvas *canvas, int row, int col, int end)
 {
     col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "%-7s %3.0f%%  ", name, unit->busy);
     monitor_lane(lanes, lane, unit, canvas, row, col);
@@ -222,6 +222,7 @@ static void strip_lane(const struct lanes *lanes, const char *lane, const char *
     format_rate(rate, unit->tok_s.value);
     if (strlen(rate) >= STRIP_RATE) strcpy(rate + strcspn(rate, " "), " t/s");
     if (strlen(rate) >= STRIP_RATE) snprintf(rate, sizeof rate, "%.0fk t/s", unit->tok_s.value / 1000);
+    if (paced) snprintf(rate, sizeof rate, "paced %.0f", unit->tok_s.value);
     canvas_printf(canvas, row, col, end, STYLE_STATUS, "%*s", STRIP_RATE, rate);
 }
 
@@ -237,15 +238,15 @@ static void draw_strip(struct monitor_state *state, const struct view *view, con
     canvas_puts(canvas, row + 1, area.col, left, name, STYLE_QUIET);
     monitor_marks(lanes, m->turn_view, canvas, row + 1, left, left + lanes->cols, "Enter");
     if (!m->turn_view) canvas_puts(canvas, row + 1, left + lanes->cols + 1, end, "now", STYLE_QUIET);
-    strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, canvas, row + 2, area.col, end);
-    strip_lane(lanes, lanes->decode, "decode", &m->decode, canvas, row + 3, area.col, end);
+    strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, false, canvas, row + 2, area.col, end);
+    strip_lane(lanes, lanes->decode, "decode", &m->decode, view->status.pace > 0, canvas, row + 3, area.col, end);
 }
 
 void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,
                   struct rect area)
 {
     if (form == VIEW_FORM_OFF || rect_empty(area)) return;
-    struct view_monitor m = paced(state, view);
+    struct view_monitor m = calmed(state, view);
     switch (form) {
     case VIEW_FORM_LINE: draw_line(state, view, &m, canvas, area); break;
     case VIEW_FORM_STRIP: draw_strip(state, view, &m, canvas, area); break;

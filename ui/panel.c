@@ -93,7 +93,9 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %3.0f%%  ", u->busy);
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
     canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %2.0f%%  idle %2.0f%%", u->lent, u->idle);
-    col = canvas_puts(p->canvas, p->row, p->col, p->end, u->tok_s.valid ? format_rate(rate, u->tok_s.value) : "-",
+    bool paced = !prefill && u->tok_s.valid && p->view->status.pace > 0;
+    col = canvas_puts(p->canvas, p->row, p->col, p->end, paced ? "paced " : "", STYLE_STATUS);
+    col = canvas_puts(p->canvas, p->row, col, p->end, u->tok_s.valid ? format_rate(rate, u->tok_s.value) : "-",
                       STYLE_STATUS) + 2;
     if (col < p->col + HISTORY) col = p->col + HISTORY;
     if (prefill)
