@@ -334,6 +334,9 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     if (length / 4 > (size_t)fake.context)
         return error_set(err, TDM_E_CONTEXT, "%zu tokens don't fit: %d of %d are free", length / 4,
                          fake.context - (int)fake.status.context_used, fake.context);
+    if ((int)fake.status.context_used >= fake.context)
+        return error_set(err, TDM_E_CONTEXT, "the context is full: the prompt has %d tokens, there is room for %d",
+                         (int)fake.status.context_used + (int)length / 4, fake.context);
     text_clear(&c->draft);
     fake.status.draft_tokens = 0;
     fake.status.draft_read_bytes = 0;

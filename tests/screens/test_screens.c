@@ -440,9 +440,35 @@ static void run_script(const char *name)
     play.text = NULL;
 }
 
-#define SCRIPTS(X)                                                                                                  \
-    X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile) X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)
+#define SCRIPTS(X)                                                                                                 \
+    X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
+    X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
+    X(mouse)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
+
+/* README.md names places as `SCRIPT/SCREEN`. */
+TEST(the_tables_are_true)
+{
+    static char table[1 << 14], golden[1 << 18];
+    FILE *in = fopen("tests/screens/README.md", "r");
+    REQUIRE(in && fread(table, 1, sizeof table - 1, in) > 0);
+    fclose(in);
+    int places = 0;
+    for (char *at = strchr(table, '`'); at; at = strchr(at + 1, '`')) {
+        char script[64], screen[64], path[128], title[80];
+        if (sscanf(at, "`%63[a-z_]/%63[a-z-]`", script, screen) != 2 || !strcmp(script, "tests")) continue;
+        snprintf(path, sizeof path, "tests/screens/%s.txt", script);
+        snprintf(title, sizeof title, "\n== %s, ", screen);
+        golden[0] = '\n';
+        size_t n = (in = fopen(path, "r")) ? fread(golden + 1, 1, sizeof golden - 2, in) : 0;
+        if (in) fclose(in);
+        golden[n + 1] = 0;
+        if (!strstr(golden, title)) CHECK_FAIL("README.md: %s has no screen '%s'", path, screen);
+        places++;
+    }
+    CHECK(places > 50);
+}
+
 #define LISTED(name) T(name),
-TEST_MAIN(SCRIPTS(LISTED))
+TEST_MAIN(SCRIPTS(LISTED) T(the_tables_are_true))

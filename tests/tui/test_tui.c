@@ -37,6 +37,40 @@ TEST(chat)
     CHECK(rig_wait("tandem: 'Why is the sky blue?', 1 turn"));
 }
 
+/* How a text comes into the draft makes no difference to the draft, nor to the tokens that are read for it. */
+TEST(typed_slowly_quickly_and_pasted)
+{
+    static const char *const lines[] = {"Zwei Stra\303\237en: for (i = 0; i < 10; i++) x\303\244\346\274\242;",
+                                        "  and  then?", "\360\237\221\215 end"};
+    char text[200], paste[240], target[3][32] = {"", "", ""};
+    snprintf(text, sizeof text, "%s\n%s\n%s", lines[0], lines[1], lines[2]);
+    snprintf(paste, sizeof paste, "\033[200~%s\033[201~", text);
+    REQUIRE(rig_start(check_tmp(), 40, 120, "xterm-256color", greedy) && rig_wait("IDLE"));
+    for (int how = 0; how < 3; how++) {
+        size_t whole = 0;
+        for (const char *at = text; how == 0 && *at; at += whole) {
+            char draft[200];
+            for (whole = 1; (at[whole] & 0xc0) == 0x80; whole++) {}
+            rig_type_n(at, whole);
+            const char *line = at;
+            while (line > text && line[-1] != '\n') line--;
+            snprintf(draft, sizeof draft, "%.*s", (int)(at + whole - line), line);
+            if (*at != '\n') CHECK(rig_wait(draft));
+        }
+        if (how) rig_type(how == 1 ? text : paste);
+        for (size_t i = 0; i < 3; i++) CHECK(rig_wait(lines[i]));
+        CHECK(rig_wait("[ready]"));
+        CHECK(rig_wait("   0 behind"));
+        char row[RIG_ROW];
+        rig_text(rig_row("target "), row);
+        REQUIRE(sscanf(strstr(row, "target "), "target %31s", target[how]) == 1);
+        CHECK_STR(target[0], target[how]);
+        rig_type("\003");
+        CHECK(rig_wait_gone("Zwei"));
+    }
+    LEAVE();
+}
+
 TEST(typed_while_loading_and_sent)
 {
     REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
@@ -567,9 +601,9 @@ TEST(random_keys)
     printf("# %d keys in %d programs\n", pressed, starts);
 }
 
-TEST_MAIN(T(chat), T(typed_while_loading_and_sent), T(queue_take_back_and_cut), T(resized_while_streaming),
-          T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch), T(a_session_goes_on),
-          T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation), T(copy_view),
-          T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(sessions_are_deleted_after_asking),
-          T(files_in_and_out), T(simple_terminals), T(demo),
+TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent), T(queue_take_back_and_cut),
+          T(resized_while_streaming), T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse),
+          T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
+          T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
+          T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out), T(simple_terminals), T(demo),
           T(monitor_json), T(picture), T(no_colour), T(random_keys))
