@@ -43,8 +43,10 @@ static const tui_turn *marked(tui *t)
 static void copy_code(tui *t, const tui_turn *turn, int n)
 {
     size_t length;
+    char what[40];
+    snprintf(what, sizeof what, "code block %d: ", n);
     char *code = markdown_code_block(turn->text.bytes, turn->text.n, n, &length);
-    if (code) tui_outside_copy(t, code, length);
+    if (code) tui_outside_copy(t, what, code, length);
     else tui_notice_add(t, VIEW_NOTICE_WARN, "there is no code block %d in this turn", n);
     free(code);
 }
@@ -105,7 +107,7 @@ static void act(tui *t, enum key_action action, int count)
     case ACTION_TURN_PREVIOUS: transcript_turn(transcript, tui_view_turns(t), -1); break;
     case ACTION_TURN_NEXT: transcript_turn(transcript, tui_view_turns(t), 1); break;
     case ACTION_COPY_TURN:
-        if (turn) tui_outside_copy(t, turn->text.bytes ? turn->text.bytes : "", turn->text.n);
+        if (turn) tui_outside_copy(t, "", turn->text.bytes ? turn->text.bytes : "", turn->text.n);
         break;
     case ACTION_COPY_CODE:
         if (turn) copy_code(t, turn, n);

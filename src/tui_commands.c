@@ -141,7 +141,7 @@ static tdm_status give_loaded(void *ctx, const char *path, load_pair *out, tdm_e
 static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
 {
     (void)err;
-    tui_outside_copy(ctx, text, n);
+    tui_outside_copy(ctx, "", text, n);
     return TDM_OK;
 }
 

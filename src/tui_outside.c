@@ -79,7 +79,7 @@ void tui_outside_suspend(tui *t)
 
 /* ---- Copying --------------------------------------------------------------------------------------------------- */
 
-void tui_outside_copy(tui *t, const char *text, size_t n)
+void tui_outside_copy(tui *t, const char *what, const char *text, size_t n)
 {
     struct clipboard_result result;
     tdm_error err = {0};
@@ -89,7 +89,7 @@ void tui_outside_copy(tui *t, const char *text, size_t n)
     }
     if (result.escape) term_write(t->term, result.escape, strlen(result.escape));
     free(result.escape);
-    tui_notice_add(t, VIEW_NOTICE_INFO, "%s", result.text);
+    tui_notice_add(t, VIEW_NOTICE_INFO, "%s%s", what, result.text);
 }
 
 /* In browse mode the marked turn, else all of it, as plain text on the normal screen; the loop goes on behind it. */
@@ -127,7 +127,8 @@ void tui_outside_open(tui *t, const char *address)
 {
     bool web = !strncmp(address, "https://", 8) || !strncmp(address, "http://", 7);
     if (!web || (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))) {
-        tui_outside_copy(t, address, strlen(address));
+        const char *what = web ? "no browser here, its address: " : "no web page, its address: ";
+        tui_outside_copy(t, what, address, strlen(address));
         return;
     }
     pid_t child = fork();

@@ -68,8 +68,8 @@ static size_t line_end(const char *text, size_t n, int cols)
     return n;
 }
 
-/* Below a table's right column, if the line looks like one: behind the first gap of two blanks, or where it begins; else two
- * columns. */
+/* Below a table's right column, if the line looks like one: behind the first gap of two blanks, or where it begins; else
+ * two columns. */
 static int hanging(const char *text, size_t n, int cols)
 {
     size_t lead = strspn(text, " "), at = lead;

@@ -272,7 +272,8 @@ void tui_command_model(tui *t, const char *path);
 void tui_outside_edit(tui *t);
 void tui_outside_edited(tui *t);
 void tui_outside_suspend(tui *t);
-void tui_outside_copy(tui *t, const char *text, size_t n);
+/* `what` stands before the line that says how it was copied. */
+void tui_outside_copy(tui *t, const char *what, const char *text, size_t n);
 void tui_outside_copy_view(tui *t);
 void tui_outside_copy_view_end(tui *t);
 void tui_outside_open(tui *t, const char *address);

@@ -71,7 +71,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     if (view->draft.command)
         snprintf(out, STATE_SIZE, "A command: Enter runs it");
     else if (view->draft.mark == VIEW_MARK_TOO_LONG && !s->draft_tokens)
-        snprintf(out, STATE_SIZE, "The draft is far too long, there is room for %s tokens", format_count(b, s->room_tokens));
+        snprintf(out, STATE_SIZE, "The draft is far too long, there is room for %s tokens",
+                 format_count(b, s->room_tokens));
     else if (view->draft.mark == VIEW_MARK_TOO_LONG)
         snprintf(out, STATE_SIZE, "The draft has %s tokens, there is room for %s", format_count(a, s->draft_tokens),
                  format_count(b, s->room_tokens));
@@ -80,8 +81,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     else if (view->draft.mark == VIEW_MARK_READY && view->draft.len)
         snprintf(out, STATE_SIZE, "All read: Enter answers at once");
     else if (view->draft.mark == VIEW_MARK_TO_READ)
-        snprintf(out, STATE_SIZE, "%s %s still to be read; Enter need not wait for %s", format_count(a, view->draft.to_read),
-                 view->draft.to_read == 1 ? "token is" : "tokens are", view->draft.to_read == 1 ? "it" : "them");
+        snprintf(out, STATE_SIZE, "%s %s still to be read; Enter need not wait for %s",
+                 format_count(a, view->draft.to_read), view->draft.to_read == 1 ? "token is" : "tokens are", view->draft.to_read == 1 ? "it" : "them");
     else if (view->draft.mark == VIEW_MARK_OFF)
         snprintf(out, STATE_SIZE, "Reading ahead is off: %s is read after Enter",
                  s->speculation && !strcmp(s->speculation, "history") ? "what you type" : "all");
