@@ -167,6 +167,12 @@ static bool goes_on(bench *b, bench_plan *p, int round, double round_s)
     return clock_ns() + (int64_t)(1e9 * round_s) <= b->until_ns;
 }
 
+/* What the least runs of a row want: as expected, which decides whether it is measured, or as its last one took. */
+static double seconds_wanted(const bench_planned *row)
+{
+    return row->once_s + least(row) * (row->took_s > row->run_s ? row->took_s : row->run_s);
+}
+
 /* "left out for want of time: 410 sequential (190 s), ..." below the table, and the budget that has time for all. */
 static void name_left_out(bench *b, const bench_plan *p)
 {
@@ -183,10 +189,9 @@ static void name_left_out(bench *b, const bench_plan *p)
     for (int i = 0; i < p->n && !none; i++) {
         const bench_planned *row = &p->rows[i];
         if (!row->wanted || row->taken) continue;
-        double run = row->took_s > 0 ? row->took_s : row->run_s;
         size_t n = strlen(text), room = sizeof text - 60 - n;
         char more[200];
-        snprintf(more, sizeof more, "%s (%.0f s)", row->name, ceil(row->once_s + least(row) * run));
+        snprintf(more, sizeof more, "%s (%.0f s)", row->name, ceil(seconds_wanted(row)));
         if (strlen(more) + 2 > room) {
             bench_table_note(p->table, "%s", text);
             n = 0;
@@ -195,7 +200,10 @@ static void name_left_out(bench *b, const bench_plan *p)
     }
     if (!text[0]) return;
     bench_table_note(p->table, "%s", text);
-    double all = b->cost.load_s + bench_plan_seconds(p, false) / (b->part_share > 0 ? b->part_share : 1);
+    double all = 0;
+    for (int i = 0; i < p->n; i++)
+        if (p->rows[i].wanted) all += seconds_wanted(&p->rows[i]);
+    all = b->cost.load_s + all / (b->part_share > 0 ? b->part_share : 1);
     char budget[32];
     bool minutes = BENCH_MARGIN * all > 100;
     snprintf(budget, sizeof budget, "%.0f%c", ceil(BENCH_MARGIN * (all + SETTING_UP_S) / (minutes ? 60 : 1)),
