@@ -53,7 +53,7 @@ static int whole_character(int place)
 }
 
 /* Called after each command, in macros, too. A mark, or a place that was kept, may lie within a character of a line that has
- * changed; vi's commands for words never end from there. */
+ * changed: gone to, it would let the next key insert or delete there. */
 static void redisplay(void)
 {
     if (rl_point > rl_end) rl_point = rl_end;
