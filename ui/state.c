@@ -81,8 +81,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     else if (view->draft.mark == VIEW_MARK_READY && view->draft.len)
         snprintf(out, STATE_SIZE, "All read: Enter answers at once");
     else if (view->draft.mark == VIEW_MARK_TO_READ)
-        snprintf(out, STATE_SIZE, "%s %s still to be read; Enter need not wait for %s",
-                 format_count(a, view->draft.to_read), view->draft.to_read == 1 ? "token is" : "tokens are", view->draft.to_read == 1 ? "it" : "them");
+        snprintf(out, STATE_SIZE, "%s tokens are still to be read; Enter need not wait for them", /* more than a dispatch */
+                 format_count(a, view->draft.to_read));
     else if (view->draft.mark == VIEW_MARK_OFF)
         snprintf(out, STATE_SIZE, "Reading ahead is off: %s is read after Enter",
                  s->speculation && !strcmp(s->speculation, "history") ? "what you type" : "all");
