@@ -1,10 +1,10 @@
 /* Products on the matrix unit of Intel's server cores (AMX): part of the amx set (set_template.h, SET_AMX). README.md,
  * 'The matrix unit', has the pictures.
  *
- * Quantised weights: 16 rows and 32 columns that share a scale are, as they are packed, one operand of a tile
- * product, up to 16 tokens the other; the integer sums of 16 tokens x 16 rows leave through L1 and are converted,
- * scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the vector
- * kernels, which take few tokens, and the types whose scales cover 16 columns.
+ * Quantised weights with one level of scales: 16 rows and 32 columns that share a scale are, as they are packed, one
+ * operand of a tile product, up to 16 tokens the other; the integer sums of 16 tokens x 16 rows leave through L1 and are
+ * converted, scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the vector
+ * kernels, which take few tokens. Two levels of scales: amx_fold_template.h.
  *
  * BF16: the packed layout is the operand too. Sums stay in tiles over all columns; every number of tokens takes this
  * way, as an output is what the tile product's own order of summation makes of it.
@@ -16,8 +16,9 @@
 
 enum {
     AMX_TOKENS = 16, /* rows of a tile */
-    AMX_LEAST = 7,   /* tokens for which the matrix unit is worth its loads and stores; for types with minima */
-    AMX_LEAST_MIN = 12,
+    AMX_LEAST = 7,   /* tokens for which the matrix unit is worth its loads and stores; and the folding of weights to one */
+    AMX_LEAST_FOLDED = 12, /* byte, to two (amx_fold_template.h) */
+    AMX_LEAST_FOLDED_TWICE = 16,
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
 };
 
@@ -40,11 +41,18 @@ static void amx_configure(uint32_t tokens, uint32_t bytes)
     _tile_loadconfig(&config);
 }
 
-/* Whether a product is made on tiles. Where scales cover 16 columns the vectors are as fast. */
+/* Whether a product is made on tiles. */
 static ALWAYS_INLINE bool amx_takes(enum type type, uint32_t tokens)
 {
     const struct layout *l = &layouts[type];
-    return type == TYPE_BF16 || (l->sub == 32 && tokens >= (layout_has_minima(l) ? AMX_LEAST_MIN : AMX_LEAST));
+    if (type == TYPE_BF16 || !l->bits) return type == TYPE_BF16;
+    return tokens >= (!layout_has_levels(l) ? AMX_LEAST : l->bits <= 3 ? AMX_LEAST_FOLDED : AMX_LEAST_FOLDED_TWICE);
+}
+
+/* Columns of activations, in bytes, that one tile product takes. */
+static ALWAYS_INLINE uint32_t amx_bytes(enum type type)
+{
+    return type == TYPE_BF16 || layout_has_levels(&layouts[type]) ? 64 : BLOCK_COLS;
 }
 
 static ALWAYS_INLINE uint32_t amx_pieces(uint32_t tokens)
@@ -70,15 +78,10 @@ static ALWAYS_INLINE bool amx_is_token(uint32_t t, uint32_t most, uint32_t token
     return t + 3 < most || t < tokens;
 }
 
-/* part[token] += the sums of one sub-block of 16 rows, scaled. offset: of the sub-block and token 0, AMX_SUBS a token. */
-static ALWAYS_INLINE void amx_add(vf *part, uint32_t most, const int32_t (*sums)[HALF_ROWS], const float *scale,
-                                  const float *min, const float *offset, bool minima)
+/* part[token] += the sums of one sub-block of 16 rows, scaled. */
+static ALWAYS_INLINE void amx_add(vf *part, uint32_t most, const int32_t (*sums)[HALF_ROWS], const float *scale)
 {
     vf by = vf_load(scale);
-    if (minima) {
-        vf less = vf_load(min);
-        UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_fma(vf_set(offset[t * AMX_SUBS]), less, part[t]);
-    }
     UNROLL for (uint32_t t = 0; t < most; t++)
         part[t] = vf_fma(vf_from_int(_mm512_load_si512(sums[t])), by, part[t]);
 }
@@ -103,13 +106,12 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
     for (uint32_t line = 0; line < next.lines; line++, next.at += 64) prefetch(next.at, false)
 
 /* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32. While the matrix unit makes the sums
- * of 128 columns, those of the 128 before are scaled. minima and most (4, 8, 12 or 16) are constants after inlining. */
-static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, bool minima, uint32_t most,
-                                    uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
+ * of 128 columns, those of the 128 before are scaled. most (4, 8, 12 or 16) is a constant after inlining. */
+static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, uint32_t most, uint32_t tokens,
+                                    const struct act *a, size_t stride, float *acc, struct ahead next)
 {
     amx_sums sums[2][2]; /* [turn][half] */
     vf part[AMX_TOKENS];
-    float offset[AMX_TOKENS * AMX_SUBS] __attribute__((aligned(64))); /* -128 times the sums of a token's sub-blocks */
     uint32_t chunks = (blocks + AMX_SUBS - 1) / AMX_SUBS;
     __asm__("" : "=m"(sums)); /* not zeroed, and known to the compiler as written: rows beyond the tokens are dropped */
     for (uint32_t c = 0; c <= chunks; c++) {
@@ -117,17 +119,12 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
         uint32_t done = c ? c - 1 : 0, left = c ? blocks - AMX_SUBS * done : 0; /* sub-blocks to scale */
         amx_sums *now = sums[c % 2], *before = sums[(c + 1) % 2];
         const struct act *records = a + done * stride;
-        const float *scale = e[0]->scale + HALF_ROWS * AMX_SUBS * done, *min = e[0]->min + HALF_ROWS * AMX_SUBS * done;
+        const float *scale = e[0]->scale + HALF_ROWS * AMX_SUBS * done;
         const int8_t *x = a[c * stride].q;
         const uint8_t *low = e[0]->q + ACT_COLS * HALF_ROWS * c, *high = e[1]->q + ACT_COLS * HALF_ROWS * c;
 #define AMX_ADD(half, b)                                                                                                \
     if (b < left)                                                                                                       \
-    amx_add(part, most, before[half][b], scale + HALF_ROWS * b, min + HALF_ROWS * b, offset + b, minima)
-        if (minima)
-            UNROLL for (uint32_t t = 0; t < most; t++) {
-                const struct act *record = records + (amx_is_token(t, most, tokens) ? t : 0);
-                _mm_store_ps(offset + t * AMX_SUBS, _mm_cvtepi32_ps(_mm_load_si128((const __m128i *)record->offset32)));
-            }
+    amx_add(part, most, before[half][b], scale + HALF_ROWS * b)
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         if (more) {
             AMX_MULTIPLY(0, 0, 1, 4);
@@ -146,7 +143,7 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
         AMX_ADD(0, 3);
         if (more) _tile_stored(2, now[0][1], 64);
         if (left) amx_total(part, most, tokens, records, acc);
-        scale = e[1]->scale + HALF_ROWS * AMX_SUBS * done, min = e[1]->min + HALF_ROWS * AMX_SUBS * done;
+        scale = e[1]->scale + HALF_ROWS * AMX_SUBS * done;
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         AMX_ADD(1, 0);
         if (more) {
@@ -168,28 +165,23 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
 }
 
 /* int8_group_fn */
-#define AMX_GROUP(name, minima)                                                                                         \
-    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
-                     size_t stride, float *acc, struct ahead next)                                                      \
-    {                                                                                                                   \
-        amx_written();                                                                                                  \
-        switch ((tokens + 3) / 4) {                                                                                     \
-        case 1: amx_piece(e, blocks, minima, 4, tokens, a, stride, acc, next); break;                                   \
-        case 2: amx_piece(e, blocks, minima, 8, tokens, a, stride, acc, next); break;                                   \
-        case 3: amx_piece(e, blocks, minima, 12, tokens, a, stride, acc, next); break;                                  \
-        default: amx_piece(e, blocks, minima, 16, tokens, a, stride, acc, next); break;                                 \
-        }                                                                                                               \
+static void amx_group(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a, size_t stride,
+                      float *acc, struct ahead next)
+{
+    amx_written();
+    switch ((tokens + 3) / 4) {
+    case 1: amx_piece(e, blocks, 4, tokens, a, stride, acc, next); break;
+    case 2: amx_piece(e, blocks, 8, tokens, a, stride, acc, next); break;
+    case 3: amx_piece(e, blocks, 12, tokens, a, stride, acc, next); break;
+    default: amx_piece(e, blocks, 16, tokens, a, stride, acc, next); break;
     }
-
-AMX_GROUP(amx_group, false)
-AMX_GROUP(amx_group_min, true)
+}
 
 /* A piece may have a token less than the tiles, but not the last: tiles don't reach beyond the panel. */
 static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                              struct stream *stream, float *acc)
 {
-    int8_group_fn *group = layout_has_minima(&layouts[m->type]) ? amx_group_min : amx_group;
-    int8_groups(m, p, tile, t0, tokens, stream, group, amx_pieces(tokens), EXPAND_SIGNED, acc);
+    int8_groups(m, p, tile, t0, tokens, stream, amx_group, amx_pieces(tokens), EXPAND_SIGNED, acc);
 }
 
 /* ---- BF16 ------------------------------------------------------------------------------------------------------- */

@@ -4,11 +4,16 @@
 typedef uint8_t bytes64 __attribute__((vector_size(64), may_alias, aligned(64)));
 
 /* w = scale * (q - 128) - 128 * min; q: [steps][16 rows][4 columns], scale, min: [sub-blocks][16 rows]. The minimum is
- * divided by 128 (exactly) because it meets -128 times the sum of the activations. */
+ * divided by 128 (exactly) because it meets -128 times the sum of the activations. With two levels of scales the scale is
+ * an integer and group what it is multiplied with (int8_template.h). */
 struct expanded {
     const uint8_t *q; /* the packed weights, or buffer */
-    float scale[16 * HALF_ROWS] __attribute__((aligned(64)));
+    union {
+        float scale[16 * HALF_ROWS];
+        int32_t whole[16 * HALF_ROWS]; /* two levels in sets with WHOLE_SUMS */
+    } __attribute__((aligned(64)));
     float min[16 * HALF_ROWS] __attribute__((aligned(64)));
+    float group[HALF_ROWS] __attribute__((aligned(64)));
     uint8_t buffer[GROUP_COLS / 4 * STEP_BYTES] __attribute__((aligned(64)));
 };
 
@@ -43,6 +48,13 @@ static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8
     }
 }
 
+/* The scale of a sub-block and row as one float. */
+static ALWAYS_INLINE float expanded_scale(const struct layout *l, const struct expanded *e, uint32_t at)
+{
+    if (!layout_has_levels(l)) return e->scale[at];
+    return e->group[at % HALF_ROWS] * (WHOLE_SUMS ? (float)e->whole[at] : e->scale[at]);
+}
+
 static ALWAYS_INLINE void expand_scales(enum scale_form form, const uint8_t *packed, uint32_t n, struct expanded *e)
 {
     const uint16_t *halves = (const uint16_t *)packed;
@@ -55,19 +67,24 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, const uint8_t *pac
     }
     const uint16_t *d = (const uint16_t *)(packed + n * (form == SCALE_BYTE_MIN ? 2 : 1));
     for (uint32_t r = 0; r < HALF_ROWS; r += LANES) {
-        vf scale = vf_load_f16(d + r), min = scale;
+        vf min = vf_set(0);
+        vf_store(e->group + r, vf_load_f16(d + r));
         if (form != SCALE_SIGNED) min = vf_mul(vf_load_f16(d + HALF_ROWS + r), vf_set(1.0f / 128));
         for (uint32_t i = r; i < n; i += HALF_ROWS) {
+            vi scale, less = vi_set(0);
             if (form == SCALE_SIGNED) {
-                vf_store(e->scale + i, vf_mul(scale, vf_from_int(vi_load_int8((const int8_t *)packed + i))));
+                scale = vi_load_int8((const int8_t *)packed + i);
             } else if (form == SCALE_BYTE_MIN) {
-                vf_store(e->scale + i, vf_mul(scale, vf_from_int(vi_load_uint8(packed + i))));
-                vf_store(e->min + i, vf_mul(min, vf_from_int(vi_load_uint8(packed + n + i))));
+                scale = vi_load_uint8(packed + i);
+                less = vi_load_uint8(packed + n + i);
             } else {
                 vi both = vi_load_uint8(packed + i);
-                vf_store(e->scale + i, vf_mul(scale, vf_from_int(vi_and(both, vi_set(15)))));
-                vf_store(e->min + i, vf_mul(min, vf_from_int(vi_shift_right(both, 4))));
+                scale = vi_and(both, vi_set(15));
+                less = vi_shift_right(both, 4);
             }
+            if (WHOLE_SUMS) vi_store(e->whole + i, scale);
+            else vf_store(e->scale + i, vf_from_int(scale));
+            if (form != SCALE_SIGNED) vf_store(e->min + i, vf_mul(min, vf_from_int(less)));
         }
     }
 }

@@ -147,7 +147,7 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
             for (uint32_t i = 0; i < blocks * BLOCK_COLS; i++)
                 for (uint32_t r = 0; r < HALF_ROWS; r++) {
                     uint32_t at = i / l->sub * HALF_ROWS + r;
-                    float weight = e.scale[at] * (float)(e.q[i / 4 * STEP_BYTES + 4 * r + i % 4] - 128);
+                    float weight = expanded_scale(l, &e, at) * (float)(e.q[i / 4 * STEP_BYTES + 4 * r + i % 4] - 128);
                     w[i * TILE_ROWS + half * HALF_ROWS + r] = minima ? weight - 128 * e.min[at] : weight;
                 }
         }

@@ -4,12 +4,18 @@
  * products of unsigned weight bytes (weight + 128) with signed q are exact integers; they start from -128 * (sum of q)
  * so that the offset cancels. For one output, in this order whatever the tile:
  *
- *   for each 128 columns: part = 0
- *     for each sub-block (16 or 32 columns that share a scale):
- *       part = fma(-128 (sum of q), min / 128, part)        types with minima
- *       part = fma(sum of (weight q), scale, part)
+ *   for each 256 columns: types with minima
+ *     for each sub-block (16 or 32 columns that share a scale): total = fma(min / 128, d (-128 (sum of q)), total)
+ *   one level of scales, for each 128 columns: part = 0
+ *     for each sub-block: part = fma(sum of (weight q), scale, part)
  *     total = fma(part, d, total)
- */
+ *   two levels, for each 256 columns: the scales of sub-blocks are integers, and so is
+ *     part = sum over the sub-blocks of scale (sum of (weight q)), for each half of the columns
+ *     total = fma(fma(second part, its d, first part * its d), scale of the group, total)
+ *
+ * A part of two levels is int32 (below 2^27 for any file), converted once. Where floats are faster (WHOLE_SUMS is 0) it is
+ * made of them instead, with the same result as long as it stays below 2^24: always for Q4_K, Q3_K and Q2_K, and for the
+ * others unless it comes near the largest sum that quants, scales and activations could make. */
 
 enum { ACT_COLS = PANEL_STEP };
 
@@ -162,105 +168,185 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits,
     }
 }
 
-/* acc[tokens][TILE_ROWS] += one group, for `vectors` vectors of rows from row r of the tile. bits, sub, minima,
- * vectors and tokens are constants after inlining. With bits 8 the quants are bytes with 128 added; with fewer they are
- * packed, and taken apart here in registers: best for a single token. The integers are the same either way, as the
- * activations' offset is scaled to match. */
+typedef int32_t four_ints __attribute__((vector_size(16), may_alias));
+typedef float four_floats __attribute__((vector_size(16), may_alias));
+
+/* acc[tokens][TILE_ROWS] += the minima of `subs` of a group's sub-blocks of `sub` columns, from one on, which a record
+ * begins. subs and sub are constants after inlining. */
+static ALWAYS_INLINE void int8_minima(const struct expanded *const *e, uint32_t one, uint32_t subs, uint32_t sub,
+                                      uint32_t tokens, const struct act *a, size_t stride, float *acc)
+{
+    enum { SOME = 16 }; /* tokens at a time, so that a sum has long been written when it is loaded into all lanes */
+    const uint32_t each = ACT_COLS / sub; /* of a record */
+    float sums[SOME][GROUP_COLS / 16] __attribute__((aligned(64))); /* of activations, -128 times */
+    a += one / each * stride;
+    for (uint32_t t0 = 0; t0 < tokens; t0 += SOME, a += SOME, acc += SOME * TILE_ROWS) {
+        uint32_t n = tokens - t0 < SOME ? tokens - t0 : SOME;
+        for (uint32_t t = 0; t < n; t++)
+            for (uint32_t i = 0; i < subs; i += 4) {
+                const struct act *record = a + i / each * stride + t;
+                const int32_t *offset = (sub == 16 ? record->offset16 : record->offset32) + i % each;
+                *(four_floats *)&sums[t][i] = __builtin_convertvector(*(const four_ints *)offset, four_floats) * record->d;
+            }
+        for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES) {
+            vf min[GROUP_COLS / 16][INT8_VECTORS];
+            UNROLL for (uint32_t i = 0; i < subs; i++)
+                UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) {
+                    uint32_t row = r + v * LANES;
+                    min[i][v] = vf_load(e[row / HALF_ROWS]->min + HALF_ROWS * (one + i) + row % HALF_ROWS);
+                }
+            for (uint32_t t = 0; t < n; t++) {
+                float *out = acc + t * TILE_ROWS + r;
+                vf total[INT8_VECTORS];
+                UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) total[v] = vf_load(out + v * LANES);
+                UNROLL for (uint32_t i = 0; i < subs; i++) {
+                    vf sum = vf_set(sums[t][i]);
+                    UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) total[v] = vf_fma(min[i][v], sum, total[v]);
+                }
+                UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) vf_store(out + v * LANES, total[v]);
+            }
+        }
+    }
+}
+
+/* The same for a type, if it has minima. */
+static void int8_add_minima(const struct layout *l, const struct expanded *const *e, uint32_t blocks, uint32_t tokens,
+                            const struct act *a, size_t stride, float *acc)
+{
+    if (!layout_has_minima(l)) return;
+    if (l->sub == 16) {
+        int8_minima(e, 0, GROUP_COLS / 16, 16, tokens, a, stride, acc);
+    } else if (blocks == GROUP_COLS / 32) {
+        int8_minima(e, 0, GROUP_COLS / 32, 32, tokens, a, stride, acc);
+    } else {
+        uint32_t whole = blocks / 4 * 4;
+        if (whole) int8_minima(e, 0, 4, 32, tokens, a, stride, acc);
+        if (blocks % 4 == 1) int8_minima(e, whole, 1, 32, tokens, a, stride, acc);
+        if (blocks % 4 == 2) int8_minima(e, whole, 2, 32, tokens, a, stride, acc);
+        if (blocks % 4 == 3) int8_minima(e, whole, 3, 32, tokens, a, stride, acc);
+    }
+}
+
+/* What an output's sum over 128 columns is made of: int32, or floats, with one level of scales or where floats are
+ * faster. */
+struct int8_part {
+    vi whole;
+    vf scaled;
+};
+
+/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits, sub,
+ * levels (two, of scales), centred, vectors and tokens are constants after inlining. With bits 8 the quants are bytes with
+ * 128 added; with fewer they are packed, and taken apart here in registers: best for a single token. The integers are the
+ * same either way, as the activations' offset is scaled to match (centred: packed quants stand for q less half their
+ * range). */
 static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
-                                    uint32_t sub, bool minima, uint32_t vectors, uint32_t tokens, const struct act *a,
-                                    size_t stride, float *acc, struct ahead next)
+                                    uint32_t sub, bool levels, bool centred, uint32_t vectors, uint32_t tokens,
+                                    const struct act *a, size_t stride, float *acc, struct ahead next)
 {
     const size_t block_bytes = STEP_BYTES * bits;
+    const bool whole = levels && WHOLE_SUMS;
     const uint8_t *q[INT8_VECTORS];
-    const float *scale[INT8_VECTORS], *min[INT8_VECTORS];
+    const float *scale[INT8_VECTORS];
+    const int32_t *factor[INT8_VECTORS];
+    vf before[INT8_TOKENS][INT8_VECTORS], group[INT8_VECTORS]; /* two levels: the first half of the group; its scale */
     UNROLL for (uint32_t v = 0; v < vectors; v++) {
         uint32_t row = r + v * LANES;
         const struct expanded *half = e[row / HALF_ROWS];
         q[v] = half->q + 4 * (row % HALF_ROWS);
         scale[v] = half->scale + row % HALF_ROWS;
-        min[v] = half->min + row % HALF_ROWS;
+        factor[v] = half->whole + row % HALF_ROWS;
+        if (levels) group[v] = vf_load(half->group + row % HALF_ROWS);
+        UNROLL for (uint32_t t = 0; t < tokens; t++) before[t][v] = vf_set(0);
     }
     for (uint32_t first = 0; first < blocks; first += ACT_COLS / BLOCK_COLS, a += stride) {
         uint32_t n = blocks - first < ACT_COLS / BLOCK_COLS ? blocks - first : ACT_COLS / BLOCK_COLS;
-        vf part[INT8_TOKENS][INT8_VECTORS];
-        UNROLL for (uint32_t t = 0; t < tokens; t++) UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = vf_set(0);
+        struct int8_part part[INT8_TOKENS][INT8_VECTORS];
+        UNROLL for (uint32_t t = 0; t < tokens; t++)
+            UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = (struct int8_part){vi_set(0), vf_set(0)};
         for (uint32_t b = 0; b < n; b++) {
             for (uint32_t line = 0; r == 0 && line < next.lines; line++, next.at += 64) prefetch(next.at, tokens == 1);
             UNROLL for (uint32_t s = 0; s < BLOCK_COLS / sub; s++) { /* sub-blocks */
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     int32_t sum = sub == 16 ? a[t].offset16[2 * b + s] : a[t].offset32[b];
-                    vi offset = vi_set(bits == 8 ? (DOT_UNSIGNED ? sum : 0) : minima ? 0 : sum / (128 >> (bits - 1)));
+                    vi offset = vi_set(bits == 8 ? (DOT_UNSIGNED ? sum : 0) : centred ? sum / (128 >> (bits - 1)) : 0);
                     UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
-                    if (minima)
-                        UNROLL for (uint32_t v = 0; v < vectors; v++)
-                            part[t][v] = vf_fma(vf_from_int(vi_set(sum)), vf_load(min[v] + HALF_ROWS * s), part[t][v]);
                 }
                 sub_block_dots(q, bits, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
                 UNROLL for (uint32_t v = 0; v < vectors; v++) {
-                    vf by = vf_load(scale[v] + HALF_ROWS * s);
-                    UNROLL for (uint32_t t = 0; t < tokens; t++) part[t][v] = vf_fma(vf_from_int(dot[t][v]), by, part[t][v]);
+                    vf by = whole ? vf_set(0) : vf_load(scale[v] + HALF_ROWS * s);
+                    vi times = whole ? vi_load(factor[v] + HALF_ROWS * s) : vi_set(0);
+                    UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                        struct int8_part *p = &part[t][v];
+                        if (whole) p->whole = vi_add(p->whole, vi_mul(dot[t][v], times));
+                        else p->scaled = vf_fma(vf_from_int(dot[t][v]), by, p->scaled);
+                    }
                 }
             }
             UNROLL for (uint32_t v = 0; v < vectors; v++) {
                 q[v] += block_bytes;
                 scale[v] += HALF_ROWS * (BLOCK_COLS / sub);
-                min[v] += HALF_ROWS * (BLOCK_COLS / sub);
+                factor[v] += HALF_ROWS * (BLOCK_COLS / sub);
             }
         }
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
             vf d = vf_set(a[t].d);
             UNROLL for (uint32_t v = 0; v < vectors; v++) {
                 float *out = acc + t * TILE_ROWS + r + v * LANES;
-                vf_store(out, vf_fma(part[t][v], d, vf_load(out)));
+                vf sum = whole ? vf_from_int(part[t][v].whole) : part[t][v].scaled;
+                if (!levels) vf_store(out, vf_fma(sum, d, vf_load(out)));
+                else if (!first) before[t][v] = vf_mul(sum, d);
+                else vf_store(out, vf_fma(vf_fma(sum, d, before[t][v]), group[v], vf_load(out)));
             }
         }
     }
 }
 
 /* One instance for each number of tokens, so that everything stays in registers. */
-#define INT8_CASE(n, sub, minima)                                                                                       \
+#define INT8_CASE(n, sub, levels)                                                                                       \
     case n:                                                                                                             \
         if (n <= INT8_TOKENS)                                                                                           \
             for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                              \
-                int8_tile(e, r, blocks, 8, sub, minima, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc, next);   \
+                int8_tile(e, r, blocks, 8, sub, levels, true, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc,   \
+                          next);                                                                                        \
         break;
 
-#define INT8_GROUP(name, sub, minima)                                                                                   \
+#define INT8_GROUP(name, sub, levels)                                                                                   \
     static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
-                     size_t stride, float *acc, struct ahead next)                                                                         \
+                     size_t stride, float *acc, struct ahead next)                                                      \
     {                                                                                                                   \
         switch (tokens) {                                                                                               \
-            INT8_CASE(1, sub, minima) INT8_CASE(2, sub, minima) INT8_CASE(3, sub, minima)                               \
-            INT8_CASE(4, sub, minima) INT8_CASE(5, sub, minima) INT8_CASE(6, sub, minima)                               \
+            INT8_CASE(1, sub, levels) INT8_CASE(2, sub, levels) INT8_CASE(3, sub, levels)                               \
+            INT8_CASE(4, sub, levels) INT8_CASE(5, sub, levels) INT8_CASE(6, sub, levels)                               \
         }                                                                                                               \
     }
 
 INT8_GROUP(int8_group_32, 32, false)
-INT8_GROUP(int8_group_32_min, 32, true)
-INT8_GROUP(int8_group_16, 16, false)
-INT8_GROUP(int8_group_16_min, 16, true)
+INT8_GROUP(int8_group_32_levels, 32, true)
+INT8_GROUP(int8_group_16_levels, 16, true)
 
 /* One token on packed quants. */
 static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks, const struct act *a,
                               size_t stride, float *acc, struct ahead next)
 {
-    bool minima = layout_has_minima(l);
-#define INT8_PACKED(bits, sub, minima)                                                                                  \
+    const bool levels = layout_has_levels(l), centred = !layout_has_minima(l);
+#define INT8_PACKED(bits, sub, levels, centred)                                                                         \
     for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                      \
-        int8_tile(e, r, blocks, bits, sub, minima, INT8_VECTORS, 1, a, stride, acc, next);
+        int8_tile(e, r, blocks, bits, sub, levels, centred, INT8_VECTORS, 1, a, stride, acc, next);
     switch (l->bits) {
-    case 2: INT8_PACKED(2, 16, true) break;
-    case 3: INT8_PACKED(3, 16, false) break;
+    case 2: INT8_PACKED(2, 16, true, false) break;
+    case 3: INT8_PACKED(3, 16, true, true) break;
     case 4:
-        if (minima) INT8_PACKED(4, 32, true)
-        else INT8_PACKED(4, 32, false)
+        if (levels) INT8_PACKED(4, 32, true, false)
+        else if (centred) INT8_PACKED(4, 32, false, true)
+        else INT8_PACKED(4, 32, false, false)
         break;
     case 5:
-        if (minima) INT8_PACKED(5, 32, true)
-        else INT8_PACKED(5, 32, false)
+        if (levels) INT8_PACKED(5, 32, true, false)
+        else if (centred) INT8_PACKED(5, 32, false, true)
+        else INT8_PACKED(5, 32, false, false)
         break;
-    case 6: INT8_PACKED(6, 16, false) break;
+    case 6: INT8_PACKED(6, 16, true, true) break;
     }
 #undef INT8_PACKED
 }
@@ -287,6 +373,7 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
         struct ahead next = stream_on(stream, packed, 2 * (quants + scales), STREAM_AHEAD, blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
+        int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);
         if (form == EXPAND_SCALES) {
             int8_group_packed(l, halves, blocks, a, p->tokens, acc, next);
         } else {
@@ -304,8 +391,9 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
                               struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
-    int8_group_fn *group = l->sub == 32 ? (layout_has_minima(l) ? int8_group_32_min : int8_group_32)
-                                        : (layout_has_minima(l) ? int8_group_16_min : int8_group_16);
+    int8_group_fn *group = !layout_has_levels(l) ? int8_group_32
+                           : l->sub == 32        ? int8_group_32_levels
+                                                 : int8_group_16_levels;
     bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
     enum expand_to form = keep_packed ? EXPAND_SCALES : QUANTS_RAISED ? EXPAND_RAISED : EXPAND_SIGNED;
     int8_groups(m, p, tile, t0, tokens, stream, group, (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);

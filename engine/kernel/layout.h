@@ -54,6 +54,12 @@ static inline bool layout_has_minima(const struct layout *l)
     return l->form == SCALE_F16_MIN || l->form == SCALE_PACKED_MIN || l->form == SCALE_BYTE_MIN;
 }
 
+/* Two levels of scales: integers of up to 8 bits for the sub-blocks, floats for the group. Rows are whole groups. */
+static inline bool layout_has_levels(const struct layout *l)
+{
+    return l->form > SCALE_F16_MIN;
+}
+
 /* Bytes of the scales of one half with n blocks, of one group with n blocks, of one tile, of a matrix. */
 size_t layout_scale_bytes(const struct layout *l, uint32_t blocks);
 size_t layout_group_bytes(const struct layout *l, uint32_t blocks);

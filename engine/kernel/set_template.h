@@ -2,7 +2,7 @@
  * KERNEL_SET(name). What a set does in its own way it says before including this:
  *   SET_REFERENCE   weights of every type are widened to float32
  *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening
- *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for AMX_LEAST tokens and more */
+ *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for some tokens and more (amx_takes) */
 #ifndef TANDEM_KERNEL_SET_TEMPLATE_H
 #define TANDEM_KERNEL_SET_TEMPLATE_H
 
@@ -51,6 +51,7 @@ static ALWAYS_INLINE void prefetch(const void *p, bool near)
 #endif
 #ifdef SET_AMX
 #include "engine/kernel/amx_template.h"
+#include "engine/kernel/amx_fold_template.h"
 #endif
 
 static enum panel_kind set_panel_of(enum type type)
@@ -107,7 +108,10 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
 {
     (void)tokens;
 #ifdef SET_AMX
-    if (amx_takes(m->type, tokens)) return m->type == TYPE_BF16 ? amx_bf16_product : amx_int8_product;
+    if (amx_takes(m->type, tokens))
+        return m->type == TYPE_BF16                    ? amx_bf16_product
+               : layout_has_levels(&layouts[m->type]) ? amx_folded_product
+                                                      : amx_int8_product;
 #endif
     if (p->kind == PANEL_INT8) return int8_tile_product;
 #ifdef SET_REFERENCE
@@ -139,7 +143,7 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
         uint32_t tokens = strip_tokens(m, t, t1);
         tile_product_fn *product = tile_product(m, p, tokens);
 #ifdef SET_AMX
-        if (amx_takes(m->type, tokens)) amx_configure(amx_rows(m->type, tokens), m->type == TYPE_BF16 ? 64 : BLOCK_COLS);
+        if (amx_takes(m->type, tokens)) amx_configure(amx_rows(m->type, tokens), amx_bytes(m->type));
 #endif
         size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
         const uint8_t *packed = m->data;

@@ -20,6 +20,7 @@ enum { INT8_VECTORS = 2, INT8_TOKENS = 3, DOT_UNSIGNED = 1 };
 enum { INT8_VECTORS = 2, INT8_TOKENS = 2, DOT_UNSIGNED = 0 };
 #endif
 enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 6, DELTA_VECTORS = 2, ATTEND_ROWS = 2, VALUE_VECTORS = 2, AHEAD = 8192 };
+enum { WHOLE_SUMS = 0 };
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -84,8 +85,10 @@ static inline void vf_store_int8(int8_t *p, vf x)
 }
 
 static inline vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
+static inline vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 static inline void vi_store(int32_t *p, vi x) { _mm256_storeu_si256((__m256i *)p, x); }
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
 static inline vi vi_shift_right(vi a, int n) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(n)); }

@@ -15,6 +15,12 @@ enum { LANES = 16 };
 #define DOT_PAIRS 0
 enum { INT8_VECTORS = 2, INT8_TOKENS = 6, DOT_UNSIGNED = 1, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
 enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2, AHEAD = 8192 };
+/* The product of int32 takes two instructions' time; but sums of the matrix unit are whole, and its set's are the same. */
+#ifdef SET_AMX
+enum { WHOLE_SUMS = 1 };
+#else
+enum { WHOLE_SUMS = 0 };
+#endif
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -75,8 +81,10 @@ static inline void vf_store_int8(int8_t *p, vf x)
 }
 
 static inline vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+static inline vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
 static inline void vi_store(int32_t *p, vi x) { _mm512_storeu_si512(p, x); }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
 static inline vi vi_shift_right(vi a, int n) { return _mm512_srl_epi32(a, _mm_cvtsi32_si128(n)); }

@@ -23,6 +23,7 @@ enum { INT8_VECTORS = 4, INT8_TOKENS = 3 };
 #endif
 enum { DOT_UNSIGNED = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
 enum { DELTA_VECTORS = 4, ATTEND_ROWS = 2, VALUE_VECTORS = 4, AHEAD = 1024 };
+enum { WHOLE_SUMS = 1 };
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -80,8 +81,10 @@ static inline void vf_store_int8(int8_t *p, vf x)
 }
 
 static inline vi vi_set(int32_t x) { return vdupq_n_s32(x); }
+static inline vi vi_load(const int32_t *p) { return vld1q_s32(p); }
 static inline void vi_store(int32_t *p, vi x) { vst1q_s32(p, x); }
 static inline vi vi_add(vi a, vi b) { return vaddq_s32(a, b); }
+static inline vi vi_mul(vi a, vi b) { return vmulq_s32(a, b); }
 static inline vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(n)); }
 static inline vi vi_shift_right(vi a, int n)

@@ -16,6 +16,7 @@ enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
 enum { AHEAD = 8192 }; /* bytes of a stream of weights that are fetched ahead */
+enum { WHOLE_SUMS = 1 }; /* integer scales are multiplied as integers, not as floats (int8_template.h) */
 
 typedef float vf;
 typedef int32_t vi;
@@ -49,9 +50,11 @@ static inline vf vf_reciprocal(vf x) { return 1 / x; } /* to 2^-22 at least; x f
 static inline void vf_store_int8(int8_t *p, vf x) { *p = (int8_t)__builtin_lrintf(x); } /* |x| <= 127 */
 
 static inline vi vi_set(int32_t x) { return x; }
+static inline vi vi_load(const int32_t *p) { return *p; }
 static inline void vi_store(int32_t *p, vi x) { *p = x; }
 static inline vi vi_add(vi a, vi b) { return a + b; }
 static inline vi vi_sub(vi a, vi b) { return a - b; }
+static inline vi vi_mul(vi a, vi b) { return a * b; }
 static inline vi vi_and(vi a, vi b) { return a & b; }
 static inline vi vi_shift_left(vi a, int n) { return (int32_t)((uint32_t)a << n); }
 static inline vi vi_shift_right(vi a, int n) { return (int32_t)((uint32_t)a >> n); }

@@ -196,6 +196,55 @@ TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
         }
 }
 
+/* The largest quants and scales there are, against equal activations: integer sums as large as a file can make them. */
+TEST(the_largest_sums_fit)
+{
+    enum { MOST = 33, ROWS = 64, COLS = 512 };
+    static const struct {
+        enum type type;
+        int floats[2]; /* where in a block */
+    } types[] = {{TYPE_Q4_K, {0, 2}}, {TYPE_Q5_K, {0, 2}}, {TYPE_Q6_K, {208, 208}}, {TYPE_Q3_K, {108, 108}},
+                 {TYPE_Q2_K, {80, 82}}, {TYPE_IQ4_XS, {0, 0}}};
+    static float x[MOST * COLS], alone[ROWS], out[MOST * ROWS], w[COLS];
+    for (size_t i = 0; i < MOST * COLS; i++) x[i] = i / COLS % 2 ? -1 : 1;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int ones = 0; ones < 2; ones++) {
+            enum type type = types[i].type;
+            uint8_t *raw = sample_rows(type, ROWS, COLS);
+            size_t block = type_info(type)->block_bytes;
+            for (uint8_t *b = raw; b < raw + ROWS * type_row_bytes(type, COLS); b += block) {
+                memset(b, ones ? 0xff : 0, block);
+                if (type == TYPE_Q6_K) memset(b + 192, ones ? 0x7f : 0x80, 16);
+                for (int k = 0; k < 2; k++) {
+                    uint16_t scale = f16_narrow(k ? 1.f / 128 : 1.f / 64);
+                    memcpy(b + types[i].floats[k], &scale, 2);
+                }
+            }
+            double sum = 0, size = 0;
+            type_widen(type, raw, w, COLS);
+            for (uint32_t c = 0; c < COLS; c++) sum += (double)w[c], size += fabs((double)w[c]);
+            for (int s = 0; s < set_count; s++) {
+                struct matrix m;
+                pack(&m, sets[s], type, ROWS, COLS, raw);
+                struct panel one = fill(sets[s], type, x, COLS, 1, COLS), p = fill(sets[s], type, x, COLS, MOST, COLS);
+                sets[s]->matmul(&m, &one, 0, ROWS, 0, 1, alone, ROWS, false);
+                sets[s]->matmul(&m, &p, 0, ROWS, 0, MOST, out, ROWS, false);
+                if (!(fabs(sum - (double)alone[0]) <= 1e-5 * size))
+                    CHECK_FAIL("%s %s: expected %g, found %g", sets[s]->name, type_info(type)->name, sum, (double)alone[0]);
+                for (uint32_t j = 0; j < MOST * ROWS; j++)
+                    if (out[j] != (j / ROWS % 2 ? -alone[0] : alone[0])) {
+                        CHECK_FAIL("%s %s, token %u: expected +-%g, found %g", sets[s]->name, type_info(type)->name, j / ROWS,
+                                   (double)alone[0], (double)out[j]);
+                        break;
+                    }
+                free(one.data);
+                free(p.data);
+                matrix_free(&m);
+            }
+            free(raw);
+        }
+}
+
 TEST(a_packed_matrix_is_no_larger_than_promised)
 {
     for (int s = 0; s < set_count; s++)
@@ -253,7 +302,7 @@ int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
-        T(the_matrix_unit_makes_the_bits_of_the_vectors),
+        T(the_matrix_unit_makes_the_bits_of_the_vectors), T(the_largest_sums_fit),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
     set_count = kernels_variants(sets, 8);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
