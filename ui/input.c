@@ -156,10 +156,12 @@ static void step_slot(struct input *in, rl_command_func_t *function)
 }
 
 /* A command may wait for one more character (^V, vi's r and f), which readline doesn't tell. It is stepped without one:
- * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key. */
+ * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key. vi's r
+ * doesn't give up, it is told to. */
 static void end_pending_read(struct input *in)
 {
     step_slot(in, input_do_nothing);
+    rl_callback_sigcleanup();
 }
 
 void input_run(struct input *in, rl_command_func_t *function)

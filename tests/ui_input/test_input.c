@@ -329,6 +329,8 @@ TEST(vi_mode)
     CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT B "pasted" E WAIT "u"));
     CHECK_STR("INTERRUPT => ab|c", keys_with(VI, "abc\033" WAIT "d\003\003"));
     CHECK_STR("LEAVE => |", keys_with(VI, "\004"));
+    CHECK_STR("a|b", keys_with(VI, "abc\033" WAIT "r\033" WAIT "x"));
+    CHECK_STR("INTERRUPT => a|b", keys_with(VI, "abc\033" WAIT "r\003x"));
 }
 
 static void show_view(struct input *in, int64_t now, char *report, size_t size)
