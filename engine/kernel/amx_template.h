@@ -16,10 +16,13 @@
 
 enum {
     AMX_TOKENS = 16, /* rows of a tile */
-    AMX_LEAST = 7,   /* tokens for which the matrix unit is worth its loads and stores; and the folding of weights to one */
-    AMX_LEAST_FOLDED = 12, /* byte, to two (amx_fold_template.h) */
-    AMX_LEAST_FOLDED_TWICE = 16,
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
+    /* Tokens for which the matrix unit is worth its loads and stores; and Q4_K's minima, or the folding of weights to one
+     * byte; to two (amx_fold_template.h); for which Q4_K's is worth it. */
+    AMX_LEAST = 7,
+    AMX_LEAST_FOLDED = 12,
+    AMX_LEAST_FOLDED_TWICE = 16,
+    AMX_LEAST_FOLDED_Q4_K = 33,
 };
 
 #define amx_written() __asm__ volatile("" ::: "memory")
@@ -46,13 +49,21 @@ static ALWAYS_INLINE bool amx_takes(enum type type, uint32_t tokens)
 {
     const struct layout *l = &layouts[type];
     if (type == TYPE_BF16 || !l->bits) return type == TYPE_BF16;
-    return tokens >= (!layout_has_levels(l) ? AMX_LEAST : l->bits <= 3 ? AMX_LEAST_FOLDED : AMX_LEAST_FOLDED_TWICE);
+    if (!layout_has_levels(l)) return tokens >= AMX_LEAST;
+    return tokens >= (l->bits <= 3 || type == TYPE_Q4_K ? AMX_LEAST_FOLDED : AMX_LEAST_FOLDED_TWICE);
+}
+
+/* Whether its weights are folded first (amx_fold_template.h). Those of Q4_K need not be, as floats hold its sums
+ * (layout_fits_floats). */
+static ALWAYS_INLINE bool amx_folds(enum type type, uint32_t tokens)
+{
+    return layout_has_levels(&layouts[type]) && (type != TYPE_Q4_K || tokens >= AMX_LEAST_FOLDED_Q4_K);
 }
 
 /* Columns of activations, in bytes, that one tile product takes. */
-static ALWAYS_INLINE uint32_t amx_bytes(enum type type)
+static ALWAYS_INLINE uint32_t amx_bytes(enum type type, uint32_t tokens)
 {
-    return type == TYPE_BF16 || layout_has_levels(&layouts[type]) ? 64 : BLOCK_COLS;
+    return type == TYPE_BF16 || amx_folds(type, tokens) ? 64 : BLOCK_COLS;
 }
 
 static ALWAYS_INLINE uint32_t amx_pieces(uint32_t tokens)
@@ -86,12 +97,18 @@ static ALWAYS_INLINE void amx_add(vf *part, uint32_t most, const int32_t (*sums)
         part[t] = vf_fma(vf_from_int(_mm512_load_si512(sums[t])), by, part[t]);
 }
 
-/* acc[token] += part * d. */
-static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t tokens, const struct act *a, float *acc)
+/* acc[token] += part * d. With two levels of scales the first 128 columns of a group wait in `first` for the others. */
+static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t tokens, const struct act *a, float *acc,
+                                    bool levels, uint32_t chunk, float (*first)[HALF_ROWS], const float *group)
 {
-    UNROLL for (uint32_t t = 0; t < most; t++)
-        if (amx_is_token(t, most, tokens))
-            vf_store(acc + t * TILE_ROWS, vf_fma(part[t], vf_set(a[t].d), vf_load(acc + t * TILE_ROWS)));
+    UNROLL for (uint32_t t = 0; t < most; t++) {
+        float *out = acc + t * TILE_ROWS;
+        if (!amx_is_token(t, most, tokens)) continue;
+        vf d = vf_set(a[t].d);
+        if (!levels) vf_store(out, vf_fma(part[t], d, vf_load(out)));
+        else if (!chunk) vf_store(first[t], vf_mul(part[t], d));
+        else vf_store(out, vf_fma(vf_fma(part[t], d, vf_load(first[t])), vf_load(group), vf_load(out)));
+    }
 }
 
 /* The sums of sub-block b of both halves to tiles LOW and HIGH; X holds the activations. */
@@ -105,26 +122,28 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
     _tile_dpbssd(HIGH, X, 6);                                                                                           \
     for (uint32_t line = 0; line < next.lines; line++, next.at += 64) prefetch(next.at, false)
 
-/* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32. While the matrix unit makes the sums
- * of 128 columns, those of the 128 before are scaled. most (4, 8, 12 or 16) is a constant after inlining. */
-static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, uint32_t most, uint32_t tokens,
-                                    const struct act *a, size_t stride, float *acc, struct ahead next)
+/* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32, less its minima. While the matrix unit
+ * makes the sums of 128 columns, those of the 128 before are scaled. levels (two, of scales) and most (4, 8, 12 or 16) are
+ * constants after inlining. */
+static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, bool levels, uint32_t most,
+                                    uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
+    float first[2][AMX_TOKENS][HALF_ROWS] __attribute__((aligned(64)));
     amx_sums sums[2][2]; /* [turn][half] */
     vf part[AMX_TOKENS];
     uint32_t chunks = (blocks + AMX_SUBS - 1) / AMX_SUBS;
-    __asm__("" : "=m"(sums)); /* not zeroed, and known to the compiler as written: rows beyond the tokens are dropped */
+    /* not zeroed, and known to the compiler as written: rows beyond the tokens are dropped */
+    __asm__("" : "=m"(sums), "=m"(first));
     for (uint32_t c = 0; c <= chunks; c++) {
         bool more = c < chunks;
         uint32_t done = c ? c - 1 : 0, left = c ? blocks - AMX_SUBS * done : 0; /* sub-blocks to scale */
         amx_sums *now = sums[c % 2], *before = sums[(c + 1) % 2];
         const struct act *records = a + done * stride;
-        const float *scale = e[0]->scale + HALF_ROWS * AMX_SUBS * done;
         const int8_t *x = a[c * stride].q;
         const uint8_t *low = e[0]->q + ACT_COLS * HALF_ROWS * c, *high = e[1]->q + ACT_COLS * HALF_ROWS * c;
 #define AMX_ADD(half, b)                                                                                                \
     if (b < left)                                                                                                       \
-    amx_add(part, most, before[half][b], scale + HALF_ROWS * b)
+    amx_add(part, most, before[half][b], e[half]->scale + HALF_ROWS * (AMX_SUBS * done + b))
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         if (more) {
             AMX_MULTIPLY(0, 0, 1, 4);
@@ -142,8 +161,7 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
         }
         AMX_ADD(0, 3);
         if (more) _tile_stored(2, now[0][1], 64);
-        if (left) amx_total(part, most, tokens, records, acc);
-        scale = e[1]->scale + HALF_ROWS * AMX_SUBS * done;
+        if (left) amx_total(part, most, tokens, records, acc, levels, done, first[0], e[0]->group);
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         AMX_ADD(1, 0);
         if (more) {
@@ -159,29 +177,34 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
             _tile_stored(2, now[0][3], 64);
             _tile_stored(3, now[1][3], 64);
         }
-        if (left) amx_total(part, most, tokens, records, acc + HALF_ROWS);
+        if (left) amx_total(part, most, tokens, records, acc + HALF_ROWS, levels, done, first[1], e[1]->group);
     }
 #undef AMX_ADD
 }
 
 /* int8_group_fn */
-static void amx_group(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a, size_t stride,
-                      float *acc, struct ahead next)
-{
-    amx_written();
-    switch ((tokens + 3) / 4) {
-    case 1: amx_piece(e, blocks, 4, tokens, a, stride, acc, next); break;
-    case 2: amx_piece(e, blocks, 8, tokens, a, stride, acc, next); break;
-    case 3: amx_piece(e, blocks, 12, tokens, a, stride, acc, next); break;
-    default: amx_piece(e, blocks, 16, tokens, a, stride, acc, next); break;
+#define AMX_GROUP(name, levels)                                                                                         \
+    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
+                     size_t stride, float *acc, struct ahead next)                                                      \
+    {                                                                                                                   \
+        amx_written();                                                                                                  \
+        switch ((tokens + 3) / 4) {                                                                                     \
+        case 1: amx_piece(e, blocks, levels, 4, tokens, a, stride, acc, next); break;                                   \
+        case 2: amx_piece(e, blocks, levels, 8, tokens, a, stride, acc, next); break;                                   \
+        case 3: amx_piece(e, blocks, levels, 12, tokens, a, stride, acc, next); break;                                  \
+        default: amx_piece(e, blocks, levels, 16, tokens, a, stride, acc, next); break;                                 \
+        }                                                                                                               \
     }
-}
+
+AMX_GROUP(amx_group, false)
+AMX_GROUP(amx_group_levels, true)
 
 /* A piece may have a token less than the tiles, but not the last: tiles don't reach beyond the panel. */
 static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                              struct stream *stream, float *acc)
 {
-    int8_groups(m, p, tile, t0, tokens, stream, amx_group, amx_pieces(tokens), EXPAND_SIGNED, acc);
+    int8_group_fn *group = layout_has_levels(&layouts[m->type]) ? amx_group_levels : amx_group;
+    int8_groups(m, p, tile, t0, tokens, stream, group, amx_pieces(tokens), EXPAND_SIGNED, acc);
 }
 
 /* ---- BF16 ------------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ struct expanded {
     const uint8_t *q; /* the packed weights, or buffer */
     union {
         float scale[16 * HALF_ROWS];
-        int32_t whole[16 * HALF_ROWS]; /* two levels in sets with WHOLE_SUMS */
+        int32_t whole[16 * HALF_ROWS]; /* where sums_are_whole */
     } __attribute__((aligned(64)));
     float min[16 * HALF_ROWS] __attribute__((aligned(64)));
     float group[HALF_ROWS] __attribute__((aligned(64)));
@@ -48,14 +48,21 @@ static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8
     }
 }
 
+/* Whether the parts of a sum over 128 columns are int32: two levels of scales in sets that want them so. */
+static ALWAYS_INLINE bool sums_are_whole(const struct layout *l)
+{
+    return layout_has_levels(l) && (WHOLE_SUMS == 2 || (WHOLE_SUMS && !layout_fits_floats(l)));
+}
+
 /* The scale of a sub-block and row as one float. */
 static ALWAYS_INLINE float expanded_scale(const struct layout *l, const struct expanded *e, uint32_t at)
 {
     if (!layout_has_levels(l)) return e->scale[at];
-    return e->group[at % HALF_ROWS] * (WHOLE_SUMS ? (float)e->whole[at] : e->scale[at]);
+    return e->group[at % HALF_ROWS] * (sums_are_whole(l) ? (float)e->whole[at] : e->scale[at]);
 }
 
-static ALWAYS_INLINE void expand_scales(enum scale_form form, const uint8_t *packed, uint32_t n, struct expanded *e)
+static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, const uint8_t *packed, uint32_t n,
+                                        struct expanded *e)
 {
     const uint16_t *halves = (const uint16_t *)packed;
     if (form == SCALE_F16 || form == SCALE_F16_MIN) {
@@ -82,7 +89,7 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, const uint8_t *pac
                 scale = vi_and(both, vi_set(15));
                 less = vi_shift_right(both, 4);
             }
-            if (WHOLE_SUMS) vi_store(e->whole + i, scale);
+            if (whole) vi_store(e->whole + i, scale);
             else vf_store(e->scale + i, vf_from_int(scale));
             if (form != SCALE_SIGNED) vf_store(e->min + i, vf_mul(min, vf_from_int(less)));
         }
@@ -98,11 +105,11 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
 {
     uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
     switch (l->form) {
-    case SCALE_F16: expand_scales(SCALE_F16, scales, n, e); break;
-    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, scales, n, e); break;
-    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, scales, n, e); break;
-    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, scales, n, e); break;
-    default: expand_scales(SCALE_BYTE_MIN, scales, n, e); break;
+    case SCALE_F16: expand_scales(SCALE_F16, false, scales, n, e); break;
+    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, false, scales, n, e); break;
+    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, sums_are_whole(l), scales, n, e); break;
+    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, sums_are_whole(l), scales, n, e); break;
+    default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), scales, n, e); break;
     }
     uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
     uint8_t offset = l->table ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));

@@ -13,7 +13,7 @@
  *     part = sum over the sub-blocks of scale (sum of (weight q)), for each half of the columns
  *     total = fma(fma(second part, its d, first part * its d), scale of the group, total)
  *
- * A part of two levels is int32 (below 2^27 for any file), converted once. Where floats are faster (WHOLE_SUMS is 0) it is
+ * A part of two levels is int32 (below 2^27 for any file), converted once. Where floats are faster (WHOLE_SUMS) it is
  * made of them instead, with the same result as long as it stays below 2^24: always for Q4_K, Q3_K and Q2_K, and for the
  * others unless it comes near the largest sum that quants, scales and activations could make. */
 
@@ -235,16 +235,15 @@ struct int8_part {
 };
 
 /* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits, sub,
- * levels (two, of scales), centred, vectors and tokens are constants after inlining. With bits 8 the quants are bytes with
+ * levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after inlining. With bits 8 the quants are bytes with
  * 128 added; with fewer they are packed, and taken apart here in registers: best for a single token. The integers are the
  * same either way, as the activations' offset is scaled to match (centred: packed quants stand for q less half their
  * range). */
 static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
-                                    uint32_t sub, bool levels, bool centred, uint32_t vectors, uint32_t tokens,
-                                    const struct act *a, size_t stride, float *acc, struct ahead next)
+                                    uint32_t sub, bool levels, bool whole, bool centred, uint32_t vectors,
+                                    uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
     const size_t block_bytes = STEP_BYTES * bits;
-    const bool whole = levels && WHOLE_SUMS;
     const uint8_t *q[INT8_VECTORS];
     const float *scale[INT8_VECTORS];
     const int32_t *factor[INT8_VECTORS];
@@ -303,36 +302,40 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
 }
 
 /* One instance for each number of tokens, so that everything stays in registers. */
-#define INT8_CASE(n, sub, levels)                                                                                       \
+#define INT8_CASE(n, sub, levels, whole)                                                                                \
     case n:                                                                                                             \
         if (n <= INT8_TOKENS)                                                                                           \
             for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                              \
-                int8_tile(e, r, blocks, 8, sub, levels, true, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc,   \
-                          next);                                                                                        \
+                int8_tile(e, r, blocks, 8, sub, levels, whole, true, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, \
+                          acc, next);                                                                                   \
         break;
 
-#define INT8_GROUP(name, sub, levels)                                                                                   \
+#define INT8_GROUP(name, sub, levels, whole)                                                                            \
     static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
                      size_t stride, float *acc, struct ahead next)                                                      \
     {                                                                                                                   \
         switch (tokens) {                                                                                               \
-            INT8_CASE(1, sub, levels) INT8_CASE(2, sub, levels) INT8_CASE(3, sub, levels)                               \
-            INT8_CASE(4, sub, levels) INT8_CASE(5, sub, levels) INT8_CASE(6, sub, levels)                               \
+            INT8_CASE(1, sub, levels, whole) INT8_CASE(2, sub, levels, whole) INT8_CASE(3, sub, levels, whole)          \
+            INT8_CASE(4, sub, levels, whole) INT8_CASE(5, sub, levels, whole) INT8_CASE(6, sub, levels, whole)          \
         }                                                                                                               \
     }
 
-INT8_GROUP(int8_group_32, 32, false)
-INT8_GROUP(int8_group_32_levels, 32, true)
-INT8_GROUP(int8_group_16_levels, 16, true)
+INT8_GROUP(int8_group_32, 32, false, false)
+INT8_GROUP(int8_group_32_levels, 32, true, false)
+INT8_GROUP(int8_group_16_levels, 16, true, false)
+INT8_GROUP(int8_group_32_whole, 32, true, true)
+INT8_GROUP(int8_group_16_whole, 16, true, true)
 
 /* One token on packed quants. */
 static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks, const struct act *a,
                               size_t stride, float *acc, struct ahead next)
 {
     const bool levels = layout_has_levels(l), centred = !layout_has_minima(l);
+/* As sums_are_whole: floats hold those of up to 4 bits. */
 #define INT8_PACKED(bits, sub, levels, centred)                                                                         \
     for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                      \
-        int8_tile(e, r, blocks, bits, sub, levels, centred, INT8_VECTORS, 1, a, stride, acc, next);
+        int8_tile(e, r, blocks, bits, sub, levels, (levels) && WHOLE_SUMS > ((bits) <= 4), centred, INT8_VECTORS, 1, a, \
+                  stride, acc, next);
     switch (l->bits) {
     case 2: INT8_PACKED(2, 16, true, false) break;
     case 3: INT8_PACKED(3, 16, true, true) break;
@@ -391,9 +394,9 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
                               struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
-    int8_group_fn *group = !layout_has_levels(l) ? int8_group_32
-                           : l->sub == 32        ? int8_group_32_levels
-                                                 : int8_group_16_levels;
+    int8_group_fn *group = int8_group_32;
+    if (sums_are_whole(l)) group = l->sub == 32 ? int8_group_32_whole : int8_group_16_whole;
+    else if (layout_has_levels(l)) group = l->sub == 32 ? int8_group_32_levels : int8_group_16_levels;
     bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
     enum expand_to form = keep_packed ? EXPAND_SCALES : QUANTS_RAISED ? EXPAND_RAISED : EXPAND_SIGNED;
     int8_groups(m, p, tile, t0, tokens, stream, group, (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);

@@ -60,6 +60,13 @@ static inline bool layout_has_levels(const struct layout *l)
     return l->form > SCALE_F16_MIN;
 }
 
+/* Whether sums of 128 columns, of quants times activations times their integer scales, are below 2^24 for any file, so that
+ * floats hold them exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
+static inline bool layout_fits_floats(const struct layout *l)
+{
+    return l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4);
+}
+
 /* Bytes of the scales of one half with n blocks, of one group with n blocks, of one tile, of a matrix. */
 size_t layout_scale_bytes(const struct layout *l, uint32_t blocks);
 size_t layout_group_bytes(const struct layout *l, uint32_t blocks);

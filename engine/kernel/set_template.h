@@ -109,9 +109,9 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
     (void)tokens;
 #ifdef SET_AMX
     if (amx_takes(m->type, tokens))
-        return m->type == TYPE_BF16                    ? amx_bf16_product
-               : layout_has_levels(&layouts[m->type]) ? amx_folded_product
-                                                      : amx_int8_product;
+        return m->type == TYPE_BF16          ? amx_bf16_product
+               : amx_folds(m->type, tokens) ? amx_folded_product
+                                            : amx_int8_product;
 #endif
     if (p->kind == PANEL_INT8) return int8_tile_product;
 #ifdef SET_REFERENCE
@@ -143,7 +143,7 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
         uint32_t tokens = strip_tokens(m, t, t1);
         tile_product_fn *product = tile_product(m, p, tokens);
 #ifdef SET_AMX
-        if (amx_takes(m->type, tokens)) amx_configure(amx_rows(m->type, tokens), amx_bytes(m->type));
+        if (amx_takes(m->type, tokens)) amx_configure(amx_rows(m->type, tokens), amx_bytes(m->type, tokens));
 #endif
         size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
         const uint8_t *packed = m->data;
