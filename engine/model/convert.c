@@ -180,8 +180,7 @@ static tdm_status add_metadata(struct conversion *v, tdm_error *err)
 static enum type target_type(const struct conversion *v, const struct tensor *t)
 {
     if (!role_is_matrix(t->role)) return TYPE_F32;
-    enum type type = v->options->type;
-    if (type == TYPE_Q4_K && (t->role == ROLE_EMBED || t->role == ROLE_LM_HEAD)) type = TYPE_Q6_K;
+    enum type type = matrix_type(t->role, v->options->type);
     return type_row_bytes(type, t->cols) ? type : TYPE_F16;
 }
 
@@ -333,7 +332,9 @@ bool convert_makes(enum type type)
 tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,
                            tdm_error *err)
 {
-    if (!convert_makes(options->type)) return error_set(err, TDM_E_ARG, "convert: this type is not written");
+    if (!convert_makes(options->type))
+        return error_set(err, TDM_E_ARG, "convert: expected the type q8_0, q6_k, q4_k, q4_0, bf16 or f16, found %s",
+                         options->type < TYPE_COUNT ? type_info(options->type)->name : "none");
     const struct config *c = source_config(s);
     struct conversion v = {.s = s,
                            .c = c,

@@ -53,6 +53,13 @@ struct source_skipped {
     uint64_t mtp_bytes, vision_bytes, other_bytes;
 };
 
+/* The type in which a matrix is stored where `type` is asked for: Q4_K goes with embeddings and LM head in Q6_K, as in
+ * Q4_K_M files. */
+static inline enum type matrix_type(enum role role, enum type type)
+{
+    return type == TYPE_Q4_K && (role == ROLE_EMBED || role == ROLE_LM_HEAD) ? TYPE_Q6_K : type;
+}
+
 struct source_options {
     enum type quant;     /* F32, F16 and BF16 matrices become this type on loading; TYPE_F32: none does */
     const char *builtin; /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */

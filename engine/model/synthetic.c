@@ -145,11 +145,7 @@ static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, e
 {
     struct tensor t = {.name = name, .role = role, .layer = layer};
     role_shape(&s->config, role, &t.rows, &t.cols);
-    enum type stored = type;
-    if (!role_is_matrix(role))
-        stored = type == TYPE_F32 ? TYPE_F32 : TYPE_BF16;
-    else if (type == TYPE_Q4_K && (role == ROLE_EMBED || role == ROLE_LM_HEAD))
-        stored = TYPE_Q6_K;
+    enum type stored = role_is_matrix(role) ? matrix_type(role, type) : type == TYPE_F32 ? TYPE_F32 : TYPE_BF16;
     return source_add(s, t, stored, NULL, synthetic_recipe(name, t.cols), err);
 }
 
