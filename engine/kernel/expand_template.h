@@ -51,7 +51,7 @@ static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8
 /* Whether the parts of a sum over 128 columns are int32: two levels of scales in sets that want them so. */
 static ALWAYS_INLINE bool sums_are_whole(const struct layout *l)
 {
-    return layout_has_levels(l) && (WHOLE_SUMS == 2 || (WHOLE_SUMS && !layout_fits_floats(l)));
+    return layout_has_levels(l) && (WHOLE_SUMS == 2 || (WHOLE_SUMS == 1 && !layout_fits_floats(l)));
 }
 
 /* The scale of a sub-block and row as one float. */
