@@ -13,12 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/slice.h"
 #include "src/files.h"
 #include "src/interrupt.h"
 #include "src/output.h"
@@ -103,22 +102,6 @@ static void catch_signals(void)
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) sigaction(change[i], &b, NULL);
     tdm_set_bug_hook(restore);
     interrupt_catch();
-}
-
-/* Both units may keep all cores busy. A thread that asks for short slices is let in sooner when it wakes (Linux 6.12 and
- * later; before, this changes nothing), and a key or a glyph takes less than the shortest. Threads and programs that are
- * started from here on keep the usual ones. */
-static void ask_for_short_slices(void)
-{
-    struct {
-        uint32_t size, policy; /* 0: the usual one */
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t slice_ns, deadline, period;
-    } attributes = {.size = sizeof attributes, .flags = 1 /* not inherited */, .slice_ns = 100000};
-    attributes.nice = getpriority(PRIO_PROCESS, 0);
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 /* ---- Drawing --------------------------------------------------------------------------------------------------- */
@@ -363,7 +346,7 @@ static bool open_all(tui *t, options *o)
     t->wake[0] = t->wake[1] = t->socket.listening = -1;
     app_init(&t->app, o);
     if (!open_screen(t)) return false;
-    ask_for_short_slices();
+    slice_for_answers(); /* both units may keep all cores busy */
     t->look.colours = term_colours(t->term);
     recall_form(t);
     open_history(t);

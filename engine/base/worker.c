@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/slice.h"
 #include "engine/base/wait.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ static void *worker_main(void *arg)
 {
     struct worker *w = arg;
     self = w;
+    slice_for_work();
     uint32_t seen = 0;
     while (!w->quit) {
         if (wait_change(&w->ticket, seen, w->alarm_ns)) {

@@ -1,6 +1,7 @@
 #include "tests/check.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/slice.h"
 #include "engine/base/team.h"
 #include "engine/base/wait.h"
 
@@ -179,6 +180,41 @@ TEST(an_idle_team_uses_no_cpu)
     team_close(t);
 }
 
+static int policy_now(void)
+{
+    return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+}
+
+static void policy(void *ctx, struct member *m)
+{
+    ((int *)ctx)[m->index] = policy_now();
+}
+
+static void *ask_for_work(void *policy_after)
+{
+    slice_for_work();
+    *(int *)policy_after = policy_now();
+    return NULL;
+}
+
+/* Its workers give way to who wakes, and the thread that opened it does not. */
+TEST(workers_are_batch_threads)
+{
+    pthread_t thread;
+    int known = -1, at[2] = {-1, -1}, mine = policy_now();
+    REQUIRE(!pthread_create(&thread, NULL, ask_for_work, &known));
+    pthread_join(thread, NULL);
+    if (known != SCHED_BATCH) SKIP("the system knows no slices");
+    struct team *t;
+    REQUIRE(team_open(&t, 2, NULL, NULL) == TDM_OK);
+    team_run(t, policy, at);
+    CHECK_INT(mine, at[0]);
+    CHECK_INT(SCHED_BATCH, at[1]);
+    slice_for_answers();
+    CHECK_INT(mine, policy_now());
+    team_close(t);
+}
+
 TEST_MAIN(T(solo_runs_inline), T(claims_are_exact), T(runs_follow_each_other_at_once),
           T(claims_near_the_end_of_the_range), T(sleepers_are_woken), T(members_are_pinned),
-          T(an_idle_team_uses_no_cpu))
+          T(an_idle_team_uses_no_cpu), T(workers_are_batch_threads))
