@@ -111,9 +111,9 @@ static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
     if (node->branch != turn->v.branch || node->branches != turn->v.branches) turn->v.revision++;
     turn->v.branch = node->branch;
     turn->v.branches = node->branches;
-    bool streams = node->role == TDM_ASSISTANT && node->finish == TDM_UNFINISHED &&
-                   (t->turns.replying == node->node || t->status.phase != TDM_IDLE);
-    if (streams) return;
+    /* Its text comes with the events, which may be behind: a short reply may even have ended. */
+    bool streams = t->turns.replying == node->node || (node->finish == TDM_UNFINISHED && t->status.phase != TDM_IDLE);
+    if (streams && node->role == TDM_ASSISTANT) return;
     bool same = assign(&turn->text, node->text, node->length);
     same &= assign(&turn->thinking, node->thinking, node->thinking ? node->thinking_length : 0);
     if (!same) turn->v.revision++;

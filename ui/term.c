@@ -2,10 +2,12 @@
 
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -13,6 +15,9 @@
 struct term {
     SCREEN *screen;
     FILE *out, *in;
+    FILE *curses;     /* a copy of out that ncurses writes to; while it draws, what is written goes to caught */
+    int caught;       /* a file in memory */
+    char frame[1 << 16];
     int colours;
     bool pairs_set, afresh, synchronised, suspended, mouse, wheel;
     enum view_theme theme;
@@ -89,12 +94,36 @@ static void set_modes(struct term *t)
     term_set_mouse(t, t->mouse, t->wheel);
 }
 
+static void free_term(struct term *t)
+{
+    if (t->screen) delscreen(t->screen);
+    if (t->curses) fclose(t->curses);
+    if (t->caught >= 0) close(t->caught);
+    free(t->shown);
+    free(t);
+}
+
+/* A line discipline that puts out a carriage return for each line feed hands a frame to the terminal in pieces. */
+static void leave_output_alone(FILE *out)
+{
+    struct termios modes;
+    if (tcgetattr(fileno(out), &modes)) return;
+    modes.c_oflag &= ~(tcflag_t)OPOST;
+    tcsetattr(fileno(out), TCSANOW, &modes);
+    def_prog_mode();
+}
+
 struct term *term_open(FILE *out, FILE *in, int colours)
 {
     struct term *t = calloc(1, sizeof *t);
-    if (!t || !isatty(fileno(out)) || !isatty(fileno(in)) || tcgetattr(fileno(in), &emergency.modes) != 0 ||
-        !(t->screen = newterm(NULL, out, in))) {
-        free(t);
+    if (!t) return NULL;
+    int copy = fcntl(fileno(out), F_DUPFD_CLOEXEC, 3);
+    t->caught = memfd_create("frame", MFD_CLOEXEC);
+    t->curses = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (t->caught < 0 || !t->curses || !isatty(fileno(out)) || !isatty(fileno(in)) ||
+        tcgetattr(fileno(in), &emergency.modes) != 0 || !(t->screen = newterm(NULL, t->curses, in))) {
+        if (!t->curses && copy >= 0) close(copy);
+        free_term(t);
         return NULL;
     }
     t->out = out;
@@ -103,6 +132,8 @@ struct term *term_open(FILE *out, FILE *in, int colours)
     raw();
     noecho();
     nonl();
+    typeahead(-1); /* a frame is drawn whole, whatever is typed meanwhile */
+    leave_output_alone(out);
     intrflush(stdscr, FALSE);
     keypad(stdscr, FALSE);
     leaveok(stdscr, FALSE);
@@ -136,9 +167,7 @@ void term_close(struct term *t)
     term_write(t, modes_off, sizeof modes_off - 1);
     if (!t->suspended) leave_screen(t);
     tcsetattr(fileno(t->in), TCSADRAIN, &emergency.modes);
-    delscreen(t->screen);
-    free(t->shown);
-    free(t);
+    free_term(t);
 }
 
 int term_colours(const struct term *t) { return t->colours; }
@@ -253,6 +282,23 @@ static bool same_cell(const struct canvas_cell *a, const struct canvas_cell *b)
            memcmp(a->point, b->point, a->n * sizeof *a->point) == 0;
 }
 
+/* A frame leaves in one piece: a terminal that wakes at its first bytes would take the CPU and show half of it. */
+static void catch_output(struct term *t)
+{
+    fflush(t->out);
+    dup3(t->caught, fileno(t->curses), O_CLOEXEC);
+}
+
+static void give_frame(struct term *t)
+{
+    dup3(fileno(t->out), fileno(t->curses), O_CLOEXEC);
+    lseek(t->caught, 0, SEEK_SET);
+    for (ssize_t n; (n = read(t->caught, t->frame, sizeof t->frame)) > 0;)
+        write_all(fileno(t->out), t->frame, (size_t)n);
+    lseek(t->caught, 0, SEEK_SET);
+    if (ftruncate(t->caught, 0)) t->afresh = true; /* what is left of this frame would follow the next one */
+}
+
 void term_present(struct term *t, const struct canvas *canvas, enum view_theme theme)
 {
     if (t->suspended) return;
@@ -286,11 +332,12 @@ void term_present(struct term *t, const struct canvas *canvas, enum view_theme t
     t->cursor_row = canvas->cursor_row;
     t->cursor_col = canvas->cursor_col;
     t->afresh = false;
+    catch_output(t);
+    if (t->synchronised) write_all(t->caught, "\033[?2026h", 8);
     curs_set(canvas->cursor_row >= 0);
     if (canvas->cursor_row >= 0) wmove(stdscr, canvas->cursor_row, canvas->cursor_col);
-    if (t->synchronised) term_write(t, "\033[?2026h", 8);
     wnoutrefresh(stdscr);
     doupdate();
-    fflush(t->out);
-    if (t->synchronised) term_write(t, "\033[?2026l", 8);
+    if (t->synchronised) write_all(t->caught, "\033[?2026l", 8);
+    give_frame(t);
 }

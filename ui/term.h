@@ -2,7 +2,7 @@
  *
  * It puts a canvas on the screen: only cells that have changed since the last one, within a synchronised update where
  * the terminal has that, the hardware cursor at the canvas's cursor. Keys are not its business: it only switches the
- * line discipline to raw (ISIG and IXON off) and curses' keypad mode off; the program reads the descriptor itself.
+ * line discipline to raw (ISIG, IXON and OPOST off) and curses' keypad mode off; the program reads the descriptor itself.
  *
  * setlocale() comes first. One terminal at a time, one thread; term_emergency() alone may be called from a signal handler.
  * ncurses takes over no signal whose handler the program has set before term_open().
@@ -30,7 +30,7 @@ int term_colours(const struct term *term);
 /* The size now, asked from the system. */
 void term_size(const struct term *term, int *rows, int *cols);
 
-/* Shows the canvas and returns when it has been written. A canvas of another size than the last one is drawn afresh. */
+/* Shows the canvas, in one write (of 64 KiB at most), and returns when it has been written. A canvas of another size than the last one is drawn afresh. */
 void term_present(struct term *term, const struct canvas *canvas, enum view_theme theme);
 
 /* What terminfo says: a string capability, or NULL; a lookup of decoder_add_terminfo(). */

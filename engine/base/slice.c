@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SHORTEST_NS = 100000, LONG_NS = 10000000, NOT_INHERITED = 1 };
+enum { SHORT_NS = 1000000, LONG_NS = 10000000, NOT_INHERITED = 1 };
 
 static void ask(uint32_t policy, uint64_t slice_ns)
 {
@@ -23,7 +23,7 @@ static void ask(uint32_t policy, uint64_t slice_ns)
 
 void slice_for_answers(void)
 {
-    ask(SCHED_OTHER, SHORTEST_NS);
+    ask(SCHED_OTHER, SHORT_NS);
 }
 
 void slice_for_work(void)

@@ -46,9 +46,9 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
 
 TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = put_draft(c, text, length, held, err);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
@@ -65,7 +65,7 @@ static tdm_status queue(struct tdm_chat *c, const char *text, size_t length, tdm
 
 TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status;
     if (c->phase != CHAT_IDLE) {
         status = queue(c, text, length, err);
@@ -84,13 +84,13 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
         c->draft_held = c->draft_too_long = false;
         if (c->phase == CHAT_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
     }
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
 TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     if (c->has_queued && c->phase != CHAT_IDLE) {
         struct text queued = c->queued;
         c->queued = (struct text){0};
@@ -100,12 +100,12 @@ TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
         c->has_queued = true;
         chat_send_queued(c, enter_ns, TDM_CUT);
     }
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 TDM_API char *tdm_chat_unqueue(tdm_chat *c)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     char *text = NULL;
     if (c->has_queued) {
         text = strndup(c->queued.n ? c->queued.bytes : "", c->queued.n);
@@ -113,15 +113,15 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
         c->has_queued = false;
         events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     }
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return text;
 }
 
 TDM_API void tdm_chat_stop(tdm_chat *c)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 static bool can_continue(const struct node *node)
@@ -133,7 +133,7 @@ static bool can_continue(const struct node *node)
 
 TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "continue", err);
     int leaf = c->conversation.leaf;
     if (status == TDM_OK && !can_continue(&c->conversation.nodes[leaf]))
@@ -141,13 +141,13 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
     if (status == TDM_OK)
         status = chat_begin(c, c->conversation.nodes[leaf].parent, true, clock_ns(), TDM_WARM, err);
     if (status) chat_retarget(c, clock_ns());
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
 TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "regenerate", err);
     int user = c->conversation.leaf, before = user;
     if (user && c->conversation.nodes[user].role == TDM_ASSISTANT) user = c->conversation.nodes[user].parent;
@@ -163,7 +163,7 @@ TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error 
             events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
         }
     }
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
@@ -178,23 +178,23 @@ static void path_changed(struct tdm_chat *c)
 
 TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "undo", err);
     if (status == TDM_OK && !conversation_undo(&c->conversation))
         status = error_set(err, TDM_E_NOT_FOUND, "there is nothing to undo");
     if (status == TDM_OK) path_changed(c);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
 TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "redo", err);
     if (status == TDM_OK && !conversation_redo(&c->conversation))
         status = error_set(err, TDM_E_NOT_FOUND, "there is nothing to redo");
     if (status == TDM_OK) path_changed(c);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
@@ -206,7 +206,7 @@ static tdm_status check_node(const struct tdm_chat *c, int node, tdm_error *err)
 
 TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "edit", err);
     if (status == TDM_OK && node) status = check_node(c, node, err);
     if (status == TDM_OK && node && c->conversation.nodes[node].role != TDM_USER)
@@ -218,13 +218,13 @@ TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
         if (node) c->conversation.leaf = c->conversation.nodes[node].parent;
         path_changed(c);
     }
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
 TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "branch", err);
     if (status == TDM_OK) status = check_node(c, node, err);
     if (status == TDM_OK) {
@@ -232,17 +232,17 @@ TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err)
         conversation_select(&c->conversation, node);
         path_changed(c);
     }
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
 TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t length, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "system", err);
     if (status == TDM_OK) status = conversation_set_system(&c->conversation, text, length, err);
     if (status == TDM_OK) chat_retarget(c, clock_ns());
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
@@ -259,13 +259,13 @@ static void forget(struct tdm_chat *c)
 
 TDM_API void tdm_chat_clear(tdm_chat *c)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     text_clear(&c->queued);
     c->has_queued = false;
     if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
     forget(c);
     path_changed(c);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
@@ -279,7 +279,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
             return error_set(err, TDM_E_FORMAT, "message %d: expected a user or assistant message", i + 1);
     }
     if (leaf < 0 || leaf > n) return error_set(err, TDM_E_FORMAT, "expected a leaf from 0 to %d, found %d", n, leaf);
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "load", err);
     if (status == TDM_OK) {
         forget(c);
@@ -302,7 +302,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
     if (status == TDM_OK) c->conversation.leaf = leaf;
     if (status) forget(c);
     path_changed(c);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }
 
@@ -322,7 +322,7 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
  * without the lock, so that no key waits for it: while the follower rests and `saving` is held, none goes. */
 static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t *fingerprint, tdm_error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     const struct follower *f = &c->follower;
     const struct state *best = checkpoints_find(f->checkpoints, c->target.ids, c->target.history);
     tdm_status status = TDM_OK;
@@ -331,7 +331,7 @@ static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t
         status = state_fork(copy, f->state, err);
     else if (!best)
         status = error_set(err, TDM_E_NOT_FOUND, "nothing was read yet");
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return best ? state_fork(copy, best, err) : status;
 }
 
@@ -355,11 +355,11 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
     struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
     unit_quiesce(unit);
     pthread_mutex_lock(&c->saving);
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = statefile_load(path, c->follower.state, state_fingerprint(c), err);
     follower_adopt(&c->follower);
     chat_retarget(c, clock_ns());
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     pthread_mutex_unlock(&c->saving);
     unit_resume(unit);
     return status;
@@ -370,7 +370,7 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
 TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
 {
     if ((unsigned)pipeline >= TDM_PIPELINES) return error_set(err, TDM_E_ARG, "no such pipeline");
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     tdm_status status = busy(c, "cold", err);
     int reply = c->conversation.leaf;
     const struct node *node = &c->conversation.nodes[reply];
@@ -378,6 +378,6 @@ TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *
     if (status == TDM_OK && (!reply || node->role != TDM_ASSISTANT || node->reply.n == 0))
         status = error_set(err, TDM_E_NOT_FOUND, "there is no reply to compare with");
     if (status == TDM_OK) status = chat_begin_cold(c, reply, pipeline, err);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return status;
 }

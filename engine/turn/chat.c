@@ -23,14 +23,15 @@ enum {
 _Static_assert((int)TDM_SPAN_KINDS == (int)SPAN_KINDS && (int)TDM_SPAN_LENT == (int)SPAN_LENT, "span kinds");
 _Static_assert((int)TDM_KV_Q8_0 == (int)KV_Q8_0 && (int)TDM_KV_F32 == (int)KV_F32, "key/value types");
 
-static void lock(const struct tdm_chat *c)
+void chat_lock(const struct tdm_chat *c)
 {
     pthread_mutex_lock(&((struct tdm_chat *)c)->lock);
 }
 
-static void unlock(const struct tdm_chat *c)
+void chat_unlock(const struct tdm_chat *c)
 {
     pthread_mutex_unlock(&((struct tdm_chat *)c)->lock);
+    events_tell(c->events);
 }
 
 /* ---- Opening and closing ---------------------------------------------------------------------------------------- */
@@ -216,9 +217,9 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     }
     if (status == TDM_OK) status = open_follower(c, err);
     if (status == TDM_OK) {
-        lock(c);
+        chat_lock(c);
         status = chat_prepare(c, c->options.pipeline, false, err);
-        unlock(c);
+        chat_unlock(c);
     }
     if (status) {
         tdm_chat_close(c);
@@ -273,7 +274,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     bool budget = options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes;
     bool between = budget || options->dispatch != now->dispatch;
     if (between) unit_quiesce(c->machine->units[TDM_PREFILL_UNIT]);
-    lock(c);
+    chat_lock(c);
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
         status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, err);
@@ -291,16 +292,16 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
         if (c->phase == CHAT_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
     }
-    unlock(c);
+    chat_unlock(c);
     if (between) unit_resume(c->machine->units[TDM_PREFILL_UNIT]);
     return status;
 }
 
 TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out)
 {
-    lock(c);
+    chat_lock(c);
     *out = c->options;
-    unlock(c);
+    chat_unlock(c);
 }
 
 /* ---- What is seen ------------------------------------------------------------------------------------------------ */
@@ -317,17 +318,17 @@ TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out)
 
 TDM_API int tdm_chat_nodes(const tdm_chat *c)
 {
-    lock(c);
+    chat_lock(c);
     int n = c->conversation.n;
-    unlock(c);
+    chat_unlock(c);
     return n;
 }
 
 TDM_API int tdm_chat_path(const tdm_chat *c, int *nodes, int room)
 {
-    lock(c);
+    chat_lock(c);
     int n = conversation_path(&c->conversation, nodes, room);
-    unlock(c);
+    chat_unlock(c);
     return n;
 }
 
@@ -343,7 +344,7 @@ static char *copy_text(const struct text *t)
 
 TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int node, tdm_node *out, tdm_error *err)
 {
-    lock(c);
+    chat_lock(c);
     tdm_status status = TDM_OK;
     if (node < 1 || node > c->conversation.n) {
         status = error_set(err, TDM_E_NOT_FOUND, "no message %d: there are %d", node, c->conversation.n);
@@ -360,7 +361,7 @@ TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int node, tdm_node *out, tdm
             status = error_set(err, TDM_E_NOMEM, "no memory for message %d", node);
         }
     }
-    unlock(c);
+    chat_unlock(c);
     return status;
 }
 
@@ -394,7 +395,7 @@ static tdm_mark mark_of(const struct tdm_chat *c, uint32_t behind, int64_t now_n
 
 TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
 {
-    lock(c);
+    chat_lock(c);
     int64_t now = clock_ns();
     const struct follower *f = &c->follower;
     const struct target *t = &c->target;
@@ -437,7 +438,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)
         out->weight_bytes += c->side[TDM_PREFILL_UNIT].weights->bytes;
     if (c->two_pools) out->state_bytes += pool_stats(c->side[TDM_PREFILL_UNIT].pool).bytes;
-    unlock(c);
+    chat_unlock(c);
 }
 
 /* Nothing decodes, nothing waits, and the follower has nothing to do now or after the pause. */
@@ -457,7 +458,7 @@ TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms)
 {
     int64_t until = clock_ns() + (int64_t)timeout_ms * 1000000;
     struct timespec at = {until / 1000000000, until % 1000000000};
-    lock(c);
+    chat_lock(c);
     bool settled;
     while (!(settled = is_settled(c))) {
         if (timeout_ms < 0)
@@ -465,6 +466,6 @@ TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms)
         else if (pthread_cond_timedwait(&c->settled, &c->lock, &at) == ETIMEDOUT)
             break;
     }
-    unlock(c);
+    chat_unlock(c);
     return settled;
 }

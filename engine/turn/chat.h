@@ -134,6 +134,13 @@ struct tdm_chat {
     atomic_int fail_dispatches; /* fault injection: so many next dispatches of the follower fail */
 };
 
+/* ---- chat.c ---------------------------------------------------------------------------------------------------- */
+
+void chat_lock(const struct tdm_chat *c);
+/* Also tells the front end of what was posted meanwhile. It is woken after the lock is free: a reader that wakes on the
+ * poster's CPU and has to wait for the lock would get the CPU back at the next tick only. */
+void chat_unlock(const struct tdm_chat *c);
+
 /* ---- turn.c: what the units do (called with the lock held unless it says otherwise) --------------------------- */
 
 /* The sources of the units; without the lock. */

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct events {
     struct item *first, *last;
     struct item *taken; /* the reader's */
     unsigned dropped;
-    int pipe[2]; /* holds one byte while the queue isn't empty */
+    _Atomic bool untold; /* the queue was empty when the first was posted that waits */
+    int pipe[2];         /* holds a byte while the queue isn't empty and its reader was told */
 };
 
 tdm_status events_open(struct events **out, tdm_error *err)
@@ -90,14 +92,20 @@ void events_post(struct events *q, const tdm_event *event)
     item->room = room;
     if (length) memcpy(item->text, event->text, length);
     item->text[length] = 0;
-    bool was_empty = !q->first;
+    if (!q->first) atomic_store_explicit(&q->untold, true, memory_order_release);
     if (q->last)
         q->last->next = item;
     else
         q->first = item;
     q->last = item;
-    if (was_empty && write(q->pipe[1], "!", 1) < 0) { /* full: it is readable already */ }
     pthread_mutex_unlock(&q->lock);
+}
+
+/* The reader may have been faster, or another thread tells it: then it wakes and finds nothing, or not at all. */
+void events_tell(struct events *q)
+{
+    if (!atomic_load_explicit(&q->untold, memory_order_relaxed) || !atomic_exchange(&q->untold, false)) return;
+    if (write(q->pipe[1], "!", 1) < 0) { /* full: it is readable already */ }
 }
 
 void events_post_line(struct events *q, tdm_event_kind kind, const char *format, ...)

@@ -145,7 +145,7 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
     tdm_turn_stats times = {0};
     struct state *moved = c->follower.state;
     tdm_status status = chat_transfer(c, &moved, d->state, &times, &err);
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     d->running = false;
     if (status == TDM_OK) d->state = moved;
     if (c->turn_serial == d->serial && can_hand_over(c)) {
@@ -160,7 +160,7 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
         wake(c); /* a prompt may have waited for this job's end */
     }
     pthread_cond_broadcast(&c->settled);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 static void job_follow(void *ctx, struct team *team, struct activity_span *span)
@@ -176,7 +176,7 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
         status = follower_perform(&c->follower, team, unit_activity(unit_of(c, TDM_PREFILL_UNIT)), span, &err);
     }
     int64_t took = clock_ns() - start;
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     uint32_t n = c->follower.plan.n;
     follower_done(&c->follower, status, took);
     if (status == TDM_OK && n) {
@@ -191,7 +191,7 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
             c->follower_failed = true;
     }
     pthread_cond_broadcast(&c->settled);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 static bool runs_dry(const struct tdm_chat *c)
@@ -209,9 +209,9 @@ static void job_warm(void *ctx, struct team *team, struct activity_span *span)
     (void)span;
     uint32_t buffers = pool_stats(pool).free_buffers + 1;
     tdm_status status = pool_warm(pool, READY_PAGES, buffers < READY_BUFFERS ? buffers : READY_BUFFERS, NULL);
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     c->dry = status != TDM_OK;
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 /* What the prefill unit does towards the newest target. */
@@ -283,7 +283,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
         moving_ns = clock_ns();
         status = chat_transfer(c, &state, c->decoder.state, &times, &err);
     }
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     p->running = false;
     p->done += status ? 0 : n;
     bool stopped = !p->cold && c->turn_serial != p->serial; /* perhaps too late for the pass to notice */
@@ -307,7 +307,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
         begin_reply(c, moves ? moving_ns : 0, c->bridge.size);
     }
     pthread_cond_broadcast(&c->settled);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 /* ---- Decoding ------------------------------------------------------------------------------------------------- */
@@ -528,7 +528,7 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     tdm_status status = forward(team, side->weights, side->workspace, &run, 1, NULL, &span->bytes, &err);
     if (status == TDM_OK) id = draw(d);
     double took = (double)(clock_ns() - start) / 1e9;
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     d->running = false;
     d->held = status ? 0 : d->state->length;
     if (c->turn_serial == d->serial && c->phase == CHAT_DECODE) {
@@ -547,7 +547,7 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
         wake(c); /* a hand-over or a prompt may have waited for this job's end */
     }
     pthread_cond_broadcast(&c->settled);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
 }
 
 /* ---- Sources -------------------------------------------------------------------------------------------------- */
@@ -576,7 +576,7 @@ static int64_t next_prompt(struct tdm_chat *c, struct work *work)
 
 static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *work)
 {
-    pthread_mutex_lock(&c->lock);
+    chat_lock(c);
     int64_t when = UNIT_IDLE;
     bool waits_for_decoder = c->phase == CHAT_PROMPT && c->goes_on;
     if (waits_for_decoder && !c->decoder.running) go_on(c);
@@ -586,7 +586,7 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
         when = next_prompt(c, work);
     else if (unit == TDM_PREFILL_UNIT && pipeline_now(c)->follows && !waits_for_decoder)
         when = next_follow(c, now_ns, work);
-    pthread_mutex_unlock(&c->lock);
+    chat_unlock(c);
     return when;
 }
 

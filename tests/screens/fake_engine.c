@@ -299,6 +299,12 @@ static tdm_status busy(tdm_error *err)
 }
 
 /* A message has been sent: it is read, its reply is waited for. */
+static void post(struct tdm_chat *c, const tdm_event *event)
+{
+    events_post(c->events, event);
+    events_tell(c->events);
+}
+
 static void begin(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
 {
     fake.status.phase = TDM_READING;
@@ -343,7 +349,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     if (!is_idle()) {
         if (c->queued.n) text_append(&c->queued, "\n", 1, err);
         text_append(&c->queued, text, length, err);
-        events_post(c->events, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
+        post(c, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
         return TDM_OK;
     }
     add_user(c, text, length);
@@ -366,18 +372,18 @@ static void end(struct tdm_chat *c, tdm_finish finish)
         c->turns++;
     }
     fake.status.phase = TDM_IDLE;
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = c->reply, .finish = finish, .stats = s});
+    post(c, &(tdm_event){.kind = TDM_EV_END, .node = c->reply, .finish = finish, .stats = s});
     c->reply = 0;
 }
 
 static void send_queued(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
 {
     if (!c->queued.n) return;
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
+    post(c, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     int node = add_user(c, c->queued.bytes, c->queued.n);
     text_clear(&c->queued);
     begin(c, kind, enter_ns);
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_TURN, .node = node});
+    post(c, &(tdm_event){.kind = TDM_EV_TURN, .node = node});
 }
 
 TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
@@ -391,7 +397,7 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
     if (!c->queued.n) return NULL;
     char *text = strndup(c->queued.bytes, c->queued.n);
     text_clear(&c->queued);
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
+    post(c, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     return text;
 }
 
@@ -408,12 +414,12 @@ void fake_reply(const char *text, size_t n, bool thinking)
         chat->reply = conversation_add(&chat->conversation, chat->conversation.leaf, TDM_ASSISTANT, "", 0, NULL);
         chat->conversation.nodes[chat->reply].finish = TDM_UNFINISHED;
         chat->first_ns = clock_ns();
-        events_post(chat->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = chat->reply});
+        post(chat, &(tdm_event){.kind = TDM_EV_REPLY, .node = chat->reply});
     }
     fake.status.phase = thinking ? TDM_THINKING : TDM_ANSWERING;
     conversation_append(&chat->conversation, chat->reply, thinking, text, n, NULL);
-    events_post(chat->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = chat->reply, .text = text, .length = n,
-                                           .thinking = thinking, .id = 1});
+    post(chat, &(tdm_event){.kind = TDM_EV_TEXT, .node = chat->reply, .text = text, .length = n,
+                                    .thinking = thinking, .id = 1});
 }
 
 void fake_end(tdm_finish finish)
@@ -424,7 +430,7 @@ void fake_end(tdm_finish finish)
 
 void fake_post(const tdm_event *event)
 {
-    events_post(chat->events, event);
+    post(chat, event);
 }
 
 TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
@@ -437,7 +443,7 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
     c->reply = leaf;
     c->first_ns = clock_ns();
     c->conversation.nodes[leaf].finish = TDM_UNFINISHED;
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = leaf});
+    post(c, &(tdm_event){.kind = TDM_EV_REPLY, .node = leaf});
     return TDM_OK;
 }
 
@@ -456,7 +462,7 @@ TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error 
 static tdm_status moved(struct tdm_chat *c, bool done, const char *why, tdm_error *err)
 {
     if (!done) return error_set(err, TDM_E_NOT_FOUND, "%s", why);
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+    post(c, &(tdm_event){.kind = TDM_EV_PATH});
     return TDM_OK;
 }
 
@@ -584,7 +590,7 @@ TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms)
 TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
 {
     (void)err;
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_COLD, .cold = {.pipeline = pipeline, .warm_engine_ms = 7,
+    post(c, &(tdm_event){.kind = TDM_EV_COLD, .cold = {.pipeline = pipeline, .warm_engine_ms = 7,
                                                                       .cold_ms = 1870, .warm_tokens = 3,
                                                                       .cold_tokens = 188, .same_first_token = true}});
     return TDM_OK;

@@ -197,12 +197,12 @@ TEST(emergency_restores)
     present(&e, term, canvas);
     CHECK(e.alternate);
     tcgetattr(e.slave, &now);
-    CHECK(!(now.c_lflag & (ICANON | ISIG | ECHO)) && !(now.c_iflag & IXON));
+    CHECK(!(now.c_lflag & (ICANON | ISIG | ECHO)) && !(now.c_iflag & IXON) && !(now.c_oflag & OPOST));
     term_emergency();
     take(&e);
     CHECK(!e.alternate);
     tcgetattr(e.slave, &now);
-    CHECK(was.c_lflag == now.c_lflag && was.c_iflag == now.c_iflag);
+    CHECK(was.c_lflag == now.c_lflag && was.c_iflag == now.c_iflag && was.c_oflag == now.c_oflag);
     term_close(term);
     take(&e);
     canvas_free(canvas);
