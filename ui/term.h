@@ -30,7 +30,8 @@ int term_colours(const struct term *term);
 /* The size now, asked from the system. */
 void term_size(const struct term *term, int *rows, int *cols);
 
-/* Shows the canvas, in one write (of 64 KiB at most), and returns when it has been written. A canvas of another size than the last one is drawn afresh. */
+/* Shows the canvas, in one write (of 64 KiB at most), and returns when it has been written. A canvas of another size
+ * than the last one is drawn afresh. */
 void term_present(struct term *term, const struct canvas *canvas, enum view_theme theme);
 
 /* What terminfo says: a string capability, or NULL; a lookup of decoder_add_terminfo(). */
