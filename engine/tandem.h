@@ -30,7 +30,7 @@ typedef enum {
     TDM_E_UNSUPPORTED = -3, /* well-formed, but beyond this engine */
     TDM_E_NOMEM = -4,
     TDM_E_ARG = -5,         /* an argument or option is out of range */
-    TDM_E_CONTEXT = -6,     /* the context is full */
+    TDM_E_CONTEXT = -6,     /* the context is full, or too small */
     TDM_E_CANCELLED = -7,
     TDM_E_NOT_FOUND = -8,
     TDM_E_REFUSED = -9,     /* the chat template refuses these messages */

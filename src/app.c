@@ -391,7 +391,7 @@ tdm_status app_new(app *a, const char *name, tdm_error *err)
 static tdm_status enter_session(app *a, const session *s, tdm_error *err)
 {
     for (option_id id = 0; id < OPTION_COUNT; id++) {
-        bool given = a->o->values[id].origin == FROM_COMMAND_LINE;
+        bool given = a->o->values[id].origin >= FROM_COMMAND_LINE;
         if (!s->settings[id] || given || (id == OPTION_THINK && !a->info.can_think)) continue;
         if (!option_set(a->o, id, s->settings[id], FROM_FILE, err)) return TDM_E_FORMAT;
     }

@@ -71,7 +71,7 @@ static tdm_status change(command *r, option_id id, const char *value, tdm_error 
 {
     option_value *v = &r->a->o->values[id], before = *v;
     v->text = NULL; /* option_set must not free what may be put back */
-    if (!option_set(r->a->o, id, value, FROM_COMMAND_LINE, err)) {
+    if (!option_set(r->a->o, id, value, FROM_CONVERSATION, err)) {
         *v = before;
         return TDM_E_ARG;
     }

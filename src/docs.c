@@ -11,20 +11,15 @@ enum { WIDTH = 80, INDENT = 26 };
 /* Prints words from column `column` on, broken before WIDTH, later lines indented. */
 static void wrapped(FILE *out, const char *text, int column, int indent)
 {
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-        if (column + n > WIDTH && column > indent) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        }
-        fwrite(text, 1, (size_t)n, out);
+    for (const char *word = text; *word;) {
+        int n = (int)strcspn(word, " ");
+        if (word > text && column + 1 + n > WIDTH)
+            column = fprintf(out, "\n%*s", indent, "") - 1;
+        else if (word > text)
+            column += fprintf(out, " ");
+        fwrite(word, 1, (size_t)n, out);
         column += n;
-        text += n;
-        if (*text == ' ') {
-            text++;
-            if (column < WIDTH) fputc(' ', out);
-            column++;
-        }
+        word += n + (word[n] == ' ');
     }
     fputc('\n', out);
 }

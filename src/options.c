@@ -106,7 +106,7 @@ static bool list_append(option_value *v, const char *text)
 
 static const char *shown_name(option_id id, option_origin origin, char room[64])
 {
-    snprintf(room, 64, "%s%s", origin == FROM_FILE ? "" : "--", option_table[id].name);
+    snprintf(room, 64, "%s%s", origin == FROM_COMMAND_LINE ? "--" : "", option_table[id].name);
     return room;
 }
 

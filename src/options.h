@@ -270,7 +270,7 @@ void option_range(option_id id, char *out, size_t room);
 
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
 
-typedef enum { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE } option_origin;
+typedef enum { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, FROM_CONVERSATION } option_origin;
 
 typedef struct {
     option_origin origin;

@@ -273,7 +273,7 @@ void tui_keys_screen(tui *t, enum key_action action, int count)
     case ACTION_HOLD: t->hold = !t->hold; break;
     case ACTION_ZOOM_IN: zoom(t, 0.5); break;
     case ACTION_ZOOM_OUT: zoom(t, 2); break;
-    case ACTION_FOLD: transcript_toggle_thinking(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
+    case ACTION_FOLD: transcript_toggle_fold(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
     case ACTION_RAW: transcript_toggle_raw(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
     case ACTION_COPY: tui_command_by(t, SLASH_COPY, NULL); break;
     case ACTION_COPY_VIEW: tui_command_by(t, SLASH_COPY, "view"); break;

@@ -60,7 +60,7 @@ static const struct key_row rows[] = {
     {KEYS_BROWSE, ACTION_OPEN_LINK, "o", 0, 0, "o", NULL, NULL, "open a link"},
     {KEYS_BROWSE, ACTION_EDIT_TURN, "e", 0, 0, "e", NULL, "/edit", "edit the message"},
     {KEYS_BROWSE, ACTION_REGENERATE, "r", 0, 0, "r", NULL, "/regen", "another reply"},
-    {KEYS_BROWSE, ACTION_FOLD, "t", 0, 0, "t", NULL, "/fold", "fold thinking"},
+    {KEYS_BROWSE, ACTION_FOLD, "t", 0, 0, "t", NULL, "/fold", "fold thinking, a long message"},
     {KEYS_BROWSE, ACTION_RAW, "u", 0, 0, "u", NULL, "/raw", "raw text"},
     {KEYS_BROWSE, ACTION_BRANCH_PREVIOUS, "{", 0, 0, "{", NULL, "/branch", "previous branch"},
     {KEYS_BROWSE, ACTION_BRANCH_NEXT, "}", 0, 0, "}", NULL, "/branch", "next branch"},

@@ -341,6 +341,10 @@ bool transcript_find(struct transcript *t, const struct view *view, const char *
             t->found_id = t->turns[turn]->id;
             t->found_part = part;
             t->found_at = found;
+            if (part == TURN_BODY && view->turns[turn].role == VIEW_USER && !turn_shows(t->turns[turn], part, found)) {
+                t->turns[turn]->open = true;
+                rendered(t, view, turn);
+            }
             line = 0;
             while (line + 1 < lines->n && lines->line[line + 1].from <= found) line++;
             struct place hit = {turn, gap_before(turn) + turn_part_start(t->turns[turn], part) + line};
@@ -462,7 +466,7 @@ static struct turn_lines *by_id(struct transcript *t, const struct view *view, u
     return NULL;
 }
 
-void transcript_toggle_thinking(struct transcript *t, const struct view *view, uint64_t id)
+void transcript_toggle_fold(struct transcript *t, const struct view *view, uint64_t id)
 {
     struct turn_lines *l = by_id(t, view, id);
     if (!l) return;

@@ -5,7 +5,7 @@
 
 #include "ui/format.h"
 
-enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3 };
+enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FOLDED_LINES = 8 };
 
 void turn_free(struct turn_lines *lines)
 {
@@ -71,10 +71,24 @@ static void render_plain(struct turn_lines *l, const struct view_turn *turn, str
     lines_wrap(out, 0, l->width, prefix, LINES_WORDS);
 }
 
+/* A long message (an attached file, a paste) shows its first lines; its text stays whole for the search. */
+static void fold_long(struct turn_lines *l)
+{
+    struct lines *out = &l->part[TURN_BODY];
+    char text[100];
+    if (l->open || out->n <= LONG_LINES) return;
+    size_t hidden = lines_source(out, FOLDED_LINES), from = out->len;
+    snprintf(text, sizeof text, "%zu more lines: ^X b, then t unfolds", out->n - FOLDED_LINES);
+    out->n = FOLDED_LINES;
+    lines_add_made(out, text, strlen(text), hidden, STYLE_QUIET);
+    lines_wrap(out, from, l->width, (struct lines_prefix){"  ", "  ", STYLE_QUIET}, LINES_WORDS);
+}
+
 static void render_body(struct turn_lines *l, const struct view_turn *turn, bool afresh)
 {
     if (turn->role == VIEW_USER) {
         render_plain(l, turn, (struct lines_prefix){"> ", "  ", STYLE_USER}, STYLE_USER);
+        fold_long(l);
     } else if (l->raw) {
         render_plain(l, turn, (struct lines_prefix){"", "", STYLE_TEXT}, STYLE_TEXT);
     } else {
@@ -158,7 +172,8 @@ static void render_tail(struct turn_lines *l, const struct view_turn *turn)
 void turn_render(struct turn_lines *l, const struct view_turn *turn, int width, const struct view_options *options)
 {
     bool afresh = !l->valid || l->revision != turn->revision || l->width != width || l->was_raw != l->raw ||
-                  !same_options(&l->options, options) || turn->text_len < l->text_len;
+                  !same_options(&l->options, options) || turn->text_len < l->text_len ||
+                  (turn->role == VIEW_USER && l->was_open != l->open);
     bool head = afresh || l->was_open != l->open || l->state != turn->state || l->thinking_len != turn->thinking_len ||
                 (l->text_len == 0) != (turn->text_len == 0) || l->thought_tokens != turn->thought_tokens ||
                 l->thought_s != (int)turn->thought_s;
@@ -185,6 +200,14 @@ void turn_render(struct turn_lines *l, const struct view_turn *turn, int width, 
     l->thinking_len = turn->thinking_len;
     l->thought_s = (int)turn->thought_s;
     l->thought_tokens = turn->thought_tokens;
+}
+
+bool turn_shows(const struct turn_lines *l, enum turn_part part, size_t at)
+{
+    const struct lines *lines = &l->part[part];
+    for (size_t i = 0; i < lines->n; i++)
+        if (at >= lines->line[i].from && at < lines->line[i].to) return true;
+    return false;
 }
 
 size_t turn_height(const struct turn_lines *l)

@@ -626,9 +626,8 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
         return TDM_OK;
     }
     c->path_start = before;
-    uint32_t found = c->target.n;
-    return error_set(err, TDM_E_CONTEXT, "the context is full: the prompt has %u tokens, there is room for %u", found,
-                     context - 1);
+    return error_set(err, TDM_E_CONTEXT, "%s: the prompt has %u tokens, there is room for %u",
+                     last ? "the context is full" : "the message is too long", c->target.n, context - 1);
 }
 
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_kind kind, tdm_error *err)

@@ -74,7 +74,7 @@ said=$(printf '%s\n' /sessions /undo '/find bruno' '/set temp 3x' '/set temp 0.5
 check 'chat: /sessions' grep -qE '^ +1  .* 4 turns  Tandem Demo 51M .*\(this one\)$' <<<"$said"
 holds 'chat: /undo' "$said" 'the last turn is taken back'
 holds 'chat: /find' "$said" 'turn 1, you: Hello'
-holds 'chat: /set refuses' "$(cat "$tmp/err")" "--temp: '3x' is not allowed; expected 0 to 100"
+holds 'chat: /set refuses' "$(cat "$tmp/err")" "temp: '3x' is not allowed; expected 0 to 100"
 check 'chat: /set' grep -qx 'temp: 0.5' <<<"$said"
 check 'chat: /export' grep -q '^## You' "$tmp/out.md"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"

@@ -54,8 +54,9 @@ check 'help lists commands' test "$(wc -w <<<"$commands")" -ge 8
 "$program" --man >"$tmp/tandem.1"
 "$program" --completion-bash >"$tmp/bash"
 "$program" --completion-zsh >"$tmp/zsh"
-missing=
+missing= ragged=
 for command in $commands; do
+    "$program" $command --help | grep -qE ' $|.{81}' && ragged+=" $command"
     grep -q "fB$command" "$tmp/tandem.1" && grep -qw "$command" "$tmp/bash" && grep -q "'$command:" "$tmp/zsh" ||
         missing+=" $command"
     for option in $("$program" $command --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
@@ -65,6 +66,7 @@ for command in $commands; do
     done
 done
 check 'man page and completions hold every command and option' test -z "$missing"
+check 'help fits 80 columns, no line ends in a blank' test -z "$ragged"
 check 'bash reads its completion' bash -n "$tmp/bash"
 completed=$(bash -c "source '$tmp/bash'; COMP_WORDS=(tandem run --pipeline sl); COMP_CWORD=3; _tandem; echo \${COMPREPLY[*]}")
 check 'bash completes a choice' test "$completed" = slots

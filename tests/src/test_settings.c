@@ -41,7 +41,7 @@ TEST(settings_of_the_screen)
     CHECK_STR("follow: top\n", set(&o, true, "follow top"));
     CHECK_INT(1, options_int(&o, OPTION_FOLLOW, 0));
     CHECK_INT(1, looked);
-    CHECK_STR("--follow: 'down' is not allowed; expected auto, top, stream", set(&o, true, "follow down"));
+    CHECK_STR("follow: 'down' is not allowed; expected auto, top, stream", set(&o, true, "follow down"));
     CHECK_INT(1, options_int(&o, OPTION_FOLLOW, 0));
     CHECK_STR("motion: off\n", set(&o, true, "motion = off"));
     CHECK_STR("esc-stops: on\n", set(&o, true, "esc-stops on"));

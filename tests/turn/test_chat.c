@@ -535,6 +535,7 @@ TEST(a_full_context_is_told)
     static char longer[8000];
     memset(longer, 'x', sizeof longer - 1);
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, longer, strlen(longer), clock_ns(), &err));
+    CHECK(strstr(err.text, "the message is too long"));
     tdm_chat_status status;
     CHECK(tdm_chat_set_draft(c, longer, strlen(longer), false, &err) == TDM_OK);
     tdm_chat_status_of(c, &status);

@@ -178,13 +178,13 @@ TEST(folding_moves_nothing)
     transcript_scroll(f.t, &f.view, 6);
     char top[512];
     snprintf(top, sizeof top, "%s", row(&f, 0));
-    transcript_toggle_thinking(f.t, &f.view, 2);
+    transcript_toggle_fold(f.t, &f.view, 2);
     CHECK_STR(top, row(&f, 0));
     transcript_scroll(f.t, &f.view, -5);
     CHECK(has(&f, 0, "| word49") || has(&f, 1, "| word49"));
     transcript_scroll(f.t, &f.view, 5);
     CHECK_STR(top, row(&f, 0));
-    transcript_toggle_thinking(f.t, &f.view, 2);
+    transcript_toggle_fold(f.t, &f.view, 2);
     CHECK_STR(top, row(&f, 0));
     /* While it runs, its last three lines. */
     f.turns[3].state = VIEW_TURN_THINKING;
@@ -196,6 +196,37 @@ TEST(folding_moves_nothing)
     CHECK(has(&f, -4, "thinking 0 s"));
     f.turns[3].thinking = f.turns[1].thinking = NULL;
     free(thought);
+    stop(&f);
+}
+
+TEST(a_long_message_is_folded)
+{
+    struct fixture f;
+    start(&f, 2);
+    char *pasted = malloc(4000), *at = pasted;
+    for (int i = 0; i < 100; i++) at += sprintf(at, "line %d of a file\n", i);
+    set_text(&f, 0, pasted);
+    set_text(&f, 1, strdup("a reply"));
+    CHECK(has(&f, -1, "a reply"));
+    CHECK(has(&f, 0, "line 1 of a file"));
+    CHECK(has(&f, 7, "92 more lines: ^X b, then t unfolds"));
+    transcript_home(f.t, &f.view);
+    transcript_scroll(f.t, &f.view, 1);
+    transcript_toggle_fold(f.t, &f.view, 1);
+    CHECK(has(&f, 0, "  line 1 of a file")); /* what was read stays */
+    CHECK(has(&f, 9, "  line 10 of a file"));
+    transcript_toggle_fold(f.t, &f.view, 1);
+    CHECK(has(&f, 7, "92 more lines"));
+    /* A search finds what is folded, and unfolds it. */
+    CHECK(transcript_find(f.t, &f.view, "line 70", 1));
+    CHECK(anywhere(&f, "  line 70 of a file") && !anywhere(&f, "more lines"));
+    /* Up to sixteen lines are shown. */
+    char *sixteen = words(16, true);
+    for (char *c = sixteen; (c = strstr(c, "\n\n"));) memmove(c, c + 1, strlen(c));
+    set_text(&f, 0, sixteen);
+    transcript_toggle_fold(f.t, &f.view, 1);
+    transcript_end(f.t, &f.view);
+    CHECK(!anywhere(&f, "more lines"));
     stop(&f);
 }
 
@@ -306,7 +337,7 @@ TEST(random_operations)
         case 4: transcript_end(f.t, &f.view); break;
         case 5: transcript_turn(f.t, &f.view, arg % 2 ? 1 : -1); break;
         case 6: transcript_find(f.t, &f.view, arg % 3 ? "word1" : "q", arg % 2 ? 1 : -1); break;
-        case 7: transcript_toggle_thinking(f.t, &f.view, arg % 2 ? t->id : 0); break;
+        case 7: transcript_toggle_fold(f.t, &f.view, arg % 2 ? t->id : 0); break;
         case 8: transcript_toggle_raw(f.t, &f.view, arg % 2 ? t->id : 0); break;
         case 9: f.view.n_turns = arg % 7; break;
         case 10:
@@ -337,5 +368,5 @@ TEST(random_operations)
 }
 
 TEST_MAIN(T(follows_the_end), T(stays_put_when_scrolled_up), T(a_fast_reply_stops_with_its_first_line_at_the_top),
-          T(resizing_keeps_the_place), T(folding_moves_nothing), T(search), T(browsing_by_turns),
+          T(resizing_keeps_the_place), T(folding_moves_nothing), T(a_long_message_is_folded), T(search), T(browsing_by_turns),
           T(stats_line_is_one_line), T(a_large_conversation), T(random_operations))
