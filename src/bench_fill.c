@@ -415,7 +415,7 @@ static void put_commands(const struct filling *f, const struct sheet *s)
                     {"matrix_int8_gops", "; on the matrix unit: int8", "Gop/s"},
                     {"matrix_bf16_gops", ", bf16", "Gop/s"}};
     enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
-    double low[CEILINGS] = {0}, high[CEILINGS] = {0};
+    double low[CEILINGS] = {0}, high[CEILINGS] = {0}, least = 1, most = 0;
     int shown = 0;
     for (int i = 0; i < f->b->n_ran_on; i++) {
         json_object *o = f->b->ran_on[i];
@@ -427,6 +427,9 @@ static void put_commands(const struct filling *f, const struct sheet *s)
             if (value > 0 && (low[c] <= 0 || value < low[c])) low[c] = value;
             if (value > high[c]) high[c] = value;
         }
+        double stolen = jsonio_real(o, "stolen", 0);
+        if (stolen < least) least = stolen;
+        if (stolen > most) most = stolen;
         for (int k = 0; k < i; k++) {
             const char *other = command_of(f, s, f->b->ran_on[k]);
             before |= other && !strcmp(other, command);
@@ -436,6 +439,10 @@ static void put_commands(const struct filling *f, const struct sheet *s)
     if (!shown) return;
     for (int c = 0; c < (f->wish.ceilings ? CEILINGS : 1); c++)
         put_range(f, ceilings[c].before, low[c], high[c], ceilings[c].unit);
+    if (most >= 0.005 && most - least >= 0.01)
+        fprintf(f->out, "; the host took %.0f to %.0f %% of the CPU time", 100 * least, 100 * most);
+    else if (most >= 0.005)
+        fprintf(f->out, "; the host took %.0f %% of the CPU time", 100 * most);
     fputs("_\n", f->out);
 }
 

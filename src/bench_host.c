@@ -82,6 +82,26 @@ static const char *power_source(void)
     return battery ? "battery" : "no battery";
 }
 
+/* The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. */
+static void cpu_time(bench_moment *m)
+{
+    enum { IDLE = 3, IOWAIT = 4, STEAL = 7, FIELDS = 8 };
+    double ticks[FIELDS];
+    FILE *f = fopen("/proc/stat", "re");
+    int n = f ? fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", ticks, ticks + 1, ticks + 2, ticks + IDLE, ticks + IOWAIT,
+                       ticks + 5, ticks + 6, ticks + STEAL) : 0;
+    if (f) fclose(f);
+    if (n != FIELDS) return;
+    m->stolen = ticks[STEAL];
+    for (int i = 0; i < FIELDS; i++) m->wanted += i == IDLE || i == IOWAIT ? 0 : ticks[i];
+}
+
+double bench_moment_stolen(const bench_moment *from, const bench_moment *to)
+{
+    double wanted = to->wanted - from->wanted, stolen = to->stolen - from->stolen;
+    return wanted > 0 && stolen >= 0 && stolen <= wanted ? stolen / wanted : -1;
+}
+
 void bench_host_now(bench_moment *m)
 {
     *m = (bench_moment){.power = power_source(), .others = other_tandems()};
@@ -95,6 +115,7 @@ void bench_host_now(bench_moment *m)
     }
     tdm_sensors_close(s);
     if (getloadavg(&m->load, 1) < 1) m->load = 0;
+    cpu_time(m);
 }
 
 char *bench_moment_text(const bench_moment *m, char *out, size_t room)

@@ -15,6 +15,7 @@ typedef struct {
     const char *power; /* mains, battery, no battery */
     double load;       /* runnable tasks, mean of a minute */
     int others;        /* other running Tandems */
+    double wanted, stolen; /* CPU time since the start of the system, in ticks: run or ready to, and given to others by the host */
 } bench_moment;
 
 typedef struct {
@@ -30,6 +31,8 @@ void bench_host_start(bench_host *h);
 void bench_host_now(bench_moment *out);
 /* "2,100 MHz, governor not told, no battery, load average 0.4, other running Tandems: 0". Returns out. */
 char *bench_moment_text(const bench_moment *m, char *out, size_t room);
+/* What the host of a virtual machine took of the CPU time wanted between two moments, 0 to 1; -1: not told. */
+double bench_moment_stolen(const bench_moment *from, const bench_moment *to);
 /* "Some CPU: 2 cores used of 2 CPUs, L1 48K, L2 2048K". Returns out. */
 char *bench_host_text(const bench_host *h, char *out, size_t room);
 /* The ceilings of the kernel set that the first model uses, on all cores: some 0.3 s and 256 MiB. */

@@ -149,6 +149,8 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
     json_object_object_add(o, "ceilings", c);
     json_object_object_add(o, "start", moment_object(before));
     json_object_object_add(o, "end", moment_object(&after));
+    double stolen = bench_moment_stolen(before, &after);
+    json_object_object_add(o, "stolen", stolen < 0 ? NULL : json_object_new_double(stolen));
     return o;
 }
 
@@ -191,6 +193,8 @@ void bench_report_machine(const bench *b, json_object *o)
     printf(", reading %s GB/s; ", bench_number(jsonio_real(c, "read_gbs", NAN), n[3]));
     print_moment("start:", start);
     print_moment("; end:", end);
+    double stolen = jsonio_real(o, "stolen", 0);
+    if (stolen > 0) printf("; the host took %.0f %% of the CPU time", 100 * stolen);
     if (options_given(b->o, OPTION_FROM)) printf("; %s", told(o, "command"));
     printf("%s\n", italic);
     fflush(stdout);

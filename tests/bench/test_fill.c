@@ -17,7 +17,7 @@ static const char measured[] =
     "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"other\",\"n\":13,\"who\":\"a\",\"measure\":\"x_y\",\"values\":[148.75]}\n"
     "{\"suite\":\"before\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":9}}\n"
     "{\"suite\":\"s\",\"model\":\"m\",\"command\":\"tandem bench s\",\"machine\":{},\"ceilings\":{\"read_gbs\":20,"
-    "\"int8_gops\":900}}\n"
+    "\"int8_gops\":900},\"stolen\":0.123}\n"
     /* The model as another kernel set computes it, and what it shall reach. */
     "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m@k\",\"title\":\"t\",\"parameters\":[\"n\",\"who\"],"
     "\"measures\":[{\"name\":\"x_y\",\"unit\":\"ms\"},{\"name\":\"z\",\"unit\":\"\"}],\"notes\":[]}\n"
@@ -32,7 +32,7 @@ static const char measured[] =
 
 #define HEAD "before\n<!-- bench "
 #define TAIL "old\n<!-- end -->\nafter\n"
-#define COMMAND "\n_`tandem bench s`; memory was read at 20.0 GB/s_\n\n<!-- end -->\nafter\n"
+#define COMMAND "\n_`tandem bench s`; memory was read at 20.0 GB/s; the host took 12 % of the CPU time_\n\n<!-- end -->\nafter\n"
 
 static bench b;
 static options o;
@@ -84,7 +84,8 @@ TEST(tables)
                  HEAD "s/p m columns=x_y beside=*@k,*@goal medians ceilings -->\n\n"
                       "| n | who | x y ms | n | k: x y ms | k: n | goal: x y ms |\n|---|---|---:|---:|---:|---:|---:|\n"
                       "| 16 | a | 2.00 | 1-3 | 7.00 | 3 | - |\n| 74 | b | 5.00 | 1 | - | - | 4.125 |\n"
-                      "\n_`tandem bench s`; memory was read at 20.0 GB/s; arithmetic on vector registers: int8 900 Gop/s_\n\n"
+                      "\n_`tandem bench s`; memory was read at 20.0 GB/s; arithmetic on vector registers: int8 900 Gop/s; "
+                      "the host took 12 % of the CPU time_\n\n"
                       "<!-- end -->\nafter\n");
     check_filled(HEAD "s/p m@k columns=x_y beside=*@goal optional -->\n" TAIL,
                  HEAD "s/p m@k columns=x_y beside=*@goal optional -->\n\n"

@@ -1,6 +1,7 @@
 /* The arithmetic of the benches: medians, percentiles, ratios and when they are refused, numbers as they are shown. */
 #include "tests/check.h"
 
+#include "src/bench_host.h"
 #include "src/bench_stats.h"
 
 static figures_row row_of(const double *values, int n)
@@ -69,4 +70,16 @@ TEST(numbers)
         CHECK_STR(cases[i].text, bench_number(cases[i].value, text));
 }
 
-TEST_MAIN(T(summary), T(ratio), T(numbers))
+/* Of the time wanted between two moments, not since the start of the system. */
+TEST(stolen_time)
+{
+    bench_moment a = {.wanted = 1000, .stolen = 900}, b = {.wanted = 1200, .stolen = 950}, untold = {0};
+    CHECK(bench_moment_stolen(&a, &b) == 0.25);
+    CHECK(bench_moment_stolen(&a, &a) == -1);
+    CHECK(bench_moment_stolen(&untold, &untold) == -1);
+    bench_moment now;
+    bench_host_now(&now);
+    CHECK(now.wanted > 0 && now.stolen >= 0 && now.stolen < now.wanted);
+}
+
+TEST_MAIN(T(summary), T(ratio), T(numbers), T(stolen_time))
