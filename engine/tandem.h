@@ -413,7 +413,10 @@ typedef struct {
     tdm_cold cold;
 } tdm_event;
 
+/* A descriptor for poll(2): readable when events wait. It may be readable with none left, and is told of an event once the
+ * chat's lock is free, so whoever wakes has to wait for nobody. The chat closes it. */
 TDM_API int tdm_chat_fd(const tdm_chat *c);
+/* The oldest event that waits; false: none. One thread takes them. */
 TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out);
 /* Waits until nothing decodes, nothing is queued and the follower has nothing to do, or timeout_ms passed (-1:
  * for ever). */

@@ -88,8 +88,9 @@ static void cpu_time(bench_moment *m)
     enum { IDLE = 3, IOWAIT = 4, STEAL = 7, FIELDS = 8 };
     double ticks[FIELDS];
     FILE *f = fopen("/proc/stat", "re");
-    int n = f ? fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", ticks, ticks + 1, ticks + 2, ticks + IDLE, ticks + IOWAIT,
-                       ticks + 5, ticks + 6, ticks + STEAL) : 0;
+    int n = f ? fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", ticks, ticks + 1, ticks + 2, ticks + IDLE,
+                       ticks + IOWAIT, ticks + 5, ticks + 6, ticks + STEAL)
+              : 0;
     if (f) fclose(f);
     if (n != FIELDS) return;
     m->stolen = ticks[STEAL];

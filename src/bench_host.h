@@ -15,7 +15,7 @@ typedef struct {
     const char *power; /* mains, battery, no battery */
     double load;       /* runnable tasks, mean of a minute */
     int others;        /* other running Tandems */
-    double wanted, stolen; /* CPU time since the start of the system, in ticks: run or ready to, and given to others by the host */
+    double wanted, stolen; /* CPU time since the system's start, in ticks: run or kept waiting; of it what the host took */
 } bench_moment;
 
 typedef struct {

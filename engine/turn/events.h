@@ -1,4 +1,5 @@
-/* The chat's events on their way to the front end: a queue with a descriptor that is readable while it isn't empty.
+/* The chat's events on their way to the front end: a queue with a descriptor that is readable while events wait that the
+ * reader was told of.
  *
  * Consecutive pieces of text of one node and kind that wait in the queue are joined, so a slow reader costs memory by
  * the length of the text only. Threads: any thread posts, one takes; the queue has its own lock, which is never held

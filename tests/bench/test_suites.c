@@ -128,7 +128,8 @@ static void check_row(json_object *o, json_object *table)
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-#define FORM "--runs 3 --quick --budget 600s --json - " /* much more than a slow machine needs: no row is left out */
+/* The budget is much more than a slow machine needs: no row is left out. */
+#define FORM "--runs 3 --quick --budget 600s --json - "
 #define TINY "-m tests/goldens/tiny-a "
 
 /* A suite, and the fewest cells that it has to measure. */
