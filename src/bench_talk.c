@@ -47,6 +47,7 @@ static tdm_status take(bench_talk *t, tdm_error *err)
         t->stats = e.stats;
         t->finish = e.finish;
         t->ended++;
+        t->reply_tokens = 0; /* of a queued turn's reply, which may not have begun */
         if (e.finish == TDM_CONTEXT) return error_set(err, TDM_E_CONTEXT, "bench: the context is full");
     }
     return interrupt_seen() ? error_set(err, TDM_E_CANCELLED, "interrupted") : TDM_OK;
@@ -108,8 +109,12 @@ tdm_status bench_talk_wait_ended(bench_talk *t, int ended, tdm_error *err)
 {
     tdm_status status = take(t, err);
     while (!status && t->ended < ended) {
+        tdm_chat_status now;
         wait_for(t->chat, -1, 500);
+        tdm_chat_status_of(t->chat, &now); /* before the events are taken: the end of a reply is among them */
         status = take(t, err);
+        if (!status && t->ended < ended && now.phase == TDM_IDLE)
+            status = error_set(err, TDM_E_REFUSED, "bench: %d of %d replies ended, and nothing is left to do", t->ended, ended);
     }
     return status;
 }

@@ -30,7 +30,7 @@ tdm_status bench_talk_type(bench_talk *t, const char *text, size_t there, double
 tdm_status bench_talk_send(bench_talk *t, const char *text, tdm_error *err);
 /* Until the running reply has this many tokens, or has ended. */
 tdm_status bench_talk_wait_tokens(bench_talk *t, int tokens, tdm_error *err);
-/* Until `ended` replies have ended. */
+/* Until `ended` replies have ended; TDM_E_REFUSED when the chat comes to rest before. */
 tdm_status bench_talk_wait_ended(bench_talk *t, int ended, tdm_error *err);
 
 #endif

@@ -106,10 +106,10 @@ static tdm_status play_turn(bench *b, bench_talk *talk, int turn, const char *te
     /* Nobody looks at the draft below level draft: its typing would be mere waiting. A second lets a follower that is
      * behind catch up. */
     bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
-    if (turn && typing->while_it_streams && talk->ended < turn)
+    /* One message is queued at a time: a second one would join the first. */
+    if (turn) status = bench_talk_wait_ended(talk, typing->while_it_streams ? turn - 1 : turn, err);
+    if (turn && typing->while_it_streams && !status && talk->ended < turn)
         status = bench_talk_wait_tokens(talk, reply_tokens(b) / 5, err);
-    else if (turn)
-        status = bench_talk_wait_ended(talk, turn, err);
     if (!status && turn && (looked_at || typing->unread)) {
         status = bench_talk_type(talk, text, there, typing->cps, typing->gap_s[turn], err);
         out->typed[turn] = strlen(text) - there;

@@ -91,6 +91,8 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     if (bench_talk_open(&talk, model, machine, &o, 1, &err)) CHECK_FAIL("%s", err.text);
     CHECK(bench_talk_send(&talk, text, &err) == TDM_OK);
     CHECK(bench_talk_wait_ended(&talk, 1, &err) == TDM_OK);
+    CHECK_INT(TDM_E_REFUSED, bench_talk_wait_ended(&talk, 2, &err)); /* it would wait for ever */
+    CHECK_STR("bench: 1 of 2 replies ended, and nothing is left to do", err.text);
     CHECK(tdm_chat_wait_idle(talk.chat, 20000));
     tdm_turn_stats stats = talk.stats;
     bench_talk_close(&talk); /* the last jobs' spans are recorded now */
