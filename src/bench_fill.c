@@ -427,8 +427,8 @@ static void put_commands(const struct filling *f, const struct sheet *s)
             if (value > 0 && (low[c] <= 0 || value < low[c])) low[c] = value;
             if (value > high[c]) high[c] = value;
         }
-        double stolen = jsonio_real(o, "stolen", 0);
-        if (stolen < least) least = stolen;
+        double stolen = jsonio_real(o, "stolen", -1);
+        if (stolen >= 0 && stolen < least) least = stolen; /* where it was told */
         if (stolen > most) most = stolen;
         for (int k = 0; k < i; k++) {
             const char *other = command_of(f, s, f->b->ran_on[k]);
