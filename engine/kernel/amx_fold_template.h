@@ -118,7 +118,7 @@ static ALWAYS_INLINE void amx_fold_multiply(enum fold fold, const struct amx_fol
         if (fold == FOLD_WORD) _tile_dpbssd(HIGH, X, 6);                                                                \
         else _tile_dpbsud(HIGH, X, 6);                                                                                  \
     }                                                                                                                   \
-    for (uint32_t line = 0; line < next.lines; line++, next.at += 64) prefetch(next.at, false)
+    fetch(&next)
 #define AMX_FOLD_STORE(LOW, HIGH, c, half)                                                                              \
     _tile_stored(LOW, sums[c][half][0], 64);                                                                            \
     if (two) _tile_stored(HIGH, sums[c][half][1], 64)
@@ -184,7 +184,8 @@ static void amx_folded_product(const struct matrix *m, const struct panel *p, ui
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS, packed += 2 * (quants + scales)) {
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), STREAM_AHEAD, 4 * AMX_CHUNKS * pieces);
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_FAR, false,
+                                      4 * AMX_CHUNKS * pieces);
         amx_fold(l, packed, packed + 2 * quants, &low, &w[0]);
         amx_fold(l, packed + quants, packed + 2 * quants + scales, &high, &w[1]);
         amx_written();

@@ -120,7 +120,7 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
     _tile_dpbssd(LOW, X, 5);                                                                                            \
     _tile_loadd(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                  \
     _tile_dpbssd(HIGH, X, 6);                                                                                           \
-    for (uint32_t line = 0; line < next.lines; line++, next.at += 64) prefetch(next.at, false)
+    fetch(&next)
 
 /* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32, less its minima. While the matrix unit
  * makes the sums of 128 columns, those of the 128 before are scaled. levels (two, of scales) and most (4, 8, 12 or 16) are
@@ -231,7 +231,7 @@ static ALWAYS_INLINE void amx_bf16_steps(const uint32_t *w, uint32_t steps, bool
             _tile_dpbf16ps(2, 7, 5);
             _tile_dpbf16ps(3, 7, 6);
         }
-        for (uint32_t l = 0; l < next->lines; l++, next->at += 64) prefetch(next->at, !two);
+        fetch(next);
     }
 }
 
@@ -288,8 +288,8 @@ static void amx_bf16_product(const struct matrix *m, const struct panel *p, uint
         uint32_t n = tail ? 1 : steps - i < AMX_BF16_STEPS ? steps - i : AMX_BF16_STEPS;
         const uint32_t *at = tail ? rest : w + (size_t)AMX_BF16_STEP * i;
         size_t bytes = n * sizeof *w * AMX_BF16_STEP;
-        struct ahead next = {NULL, 0};
-        if (!tail) next = stream_on(stream, (const uint8_t *)at, bytes, AMX_BF16_STEPS * 2048, n * pairs);
+        struct ahead next = {0};
+        if (!tail) next = stream_on(stream, (const uint8_t *)at, bytes, AMX_BF16_STEPS * 2048, pieces == 1, n * pairs);
         for (uint32_t pair = 0; pair < pairs; pair++) {
             bool two = 2 * pair + 1 < pieces;
             const uint16_t *from = x + 2 * pair * piece + i * step;

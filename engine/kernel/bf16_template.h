@@ -60,36 +60,47 @@ static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_
 }
 
 #ifdef SET_BF16
-enum { BF16_VECTORS = 2, BF16_TOKENS = 12, BF16_PAIRS = 128 /* walked for all tokens before the next: 16 KiB of weights */ };
+enum {
+    BF16_VECTORS = 2,
+    BF16_TOKENS = 12,
+    BF16_PAIRS = 128, /* walked for all tokens before the next: 16 KiB of weights */
+    BF16_FETCH = 4,
+};
 
 static ALWAYS_INLINE vf bf16_dot(vf acc, vf w, vf x)
 {
     return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
 }
 
+/* Each BF16_FETCH pairs of columns fetch the lines of `next`. */
 static ALWAYS_INLINE void bf16_tile(const uint32_t *w, uint32_t pairs, uint32_t tokens, const uint16_t *x, size_t ldx,
-                                    float *acc)
+                                    float *acc, struct ahead next)
 {
     vf sum[BF16_TOKENS][BF16_VECTORS];
     UNROLL for (uint32_t t = 0; t < tokens; t++)
         UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) sum[t][v] = vf_load(acc + t * TILE_ROWS + v * LANES);
-    for (uint32_t c = 0; c < pairs; c++, w += TILE_ROWS) {
-        __m512bh row[BF16_VECTORS];
-        UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) row[v] = (__m512bh)_mm512_loadu_si512(w + v * LANES);
-        UNROLL for (uint32_t t = 0; t < tokens; t++) {
-            int32_t pair;
-            memcpy(&pair, x + t * ldx + 2 * c, sizeof pair);
-            __m512bh by = (__m512bh)_mm512_set1_epi32(pair);
-            UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) sum[t][v] = _mm512_dpbf16_ps(sum[t][v], row[v], by);
+    for (uint32_t c = 0; c < pairs;) {
+        uint32_t end = pairs - c < BF16_FETCH ? pairs : c + BF16_FETCH;
+        fetch(&next);
+        for (; c < end; c++, w += TILE_ROWS) {
+            vf row[BF16_VECTORS];
+            UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) row[v] = vf_load((const float *)(w + v * LANES));
+            UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                int32_t pair;
+                memcpy(&pair, x + t * ldx + 2 * c, sizeof pair);
+                vf by = vf_of_bits(vi_set(pair));
+                UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) sum[t][v] = bf16_dot(sum[t][v], row[v], by);
+            }
         }
     }
     UNROLL for (uint32_t t = 0; t < tokens; t++)
         UNROLL for (uint32_t v = 0; v < BF16_VECTORS; v++) vf_store(acc + t * TILE_ROWS + v * LANES, sum[t][v]);
 }
 
-#define BF16_CASE(n) case n: bf16_tile(w, pairs, n, x, ldx, acc); break;
+#define BF16_CASE(n) case n: bf16_tile(w, pairs, n, x, ldx, acc, next); break;
 
-static void bf16_chunk(const uint32_t *w, uint32_t pairs, uint32_t tokens, const uint16_t *x, size_t ldx, float *acc)
+static void bf16_chunk(const uint32_t *w, uint32_t pairs, uint32_t tokens, const uint16_t *x, size_t ldx, float *acc,
+                       struct ahead next)
 {
     switch (tokens) {
         BF16_CASE(1) BF16_CASE(2) BF16_CASE(3) BF16_CASE(4) BF16_CASE(5) BF16_CASE(6)
@@ -100,7 +111,6 @@ static void bf16_chunk(const uint32_t *w, uint32_t pairs, uint32_t tokens, const
 static void bf16_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                               struct stream *stream, float *acc)
 {
-    (void)stream;
     const uint32_t *w = (const uint32_t *)((const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols));
     size_t ldx = bf16_stride(p->cols);
     const uint16_t *x = (const uint16_t *)p->data + t0 * ldx;
@@ -108,10 +118,14 @@ static void bf16_tile_product(const struct matrix *m, const struct panel *p, uin
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < all; c += BF16_PAIRS) {
-        uint32_t pairs = all - c < BF16_PAIRS ? all - c : BF16_PAIRS;
+        uint32_t pairs = all - c < BF16_PAIRS ? all - c : BF16_PAIRS, steps = (pairs + BF16_FETCH - 1) / BF16_FETCH;
+        const uint32_t *some = w + (size_t)c * TILE_ROWS;
+        size_t bytes = pairs * TILE_ROWS * sizeof *w;
+        struct ahead next = stream_on(stream, (const uint8_t *)some, bytes, bytes, pieces == 1, steps * pieces);
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
-            bf16_chunk(w + (size_t)c * TILE_ROWS, pairs, to - from, x + from * ldx + 2 * c, ldx, acc + from * TILE_ROWS);
+            bf16_chunk(some, pairs, to - from, x + from * ldx + 2 * c, ldx, acc + from * TILE_ROWS, next);
+            next.at += 64 * (size_t)next.lines * steps;
         }
     }
 }

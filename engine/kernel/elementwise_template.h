@@ -101,7 +101,7 @@ enum { ROWS_AHEAD = 6 };
 static ALWAYS_INLINE void fetch_row(const float *rows, size_t ld, uint32_t n, uint32_t t, uint32_t tokens)
 {
     if (t + ROWS_AHEAD >= tokens) return;
-    for (uint32_t i = 0; i < n; i += 64 / sizeof *rows) prefetch(rows + (t + ROWS_AHEAD) * ld + i, true);
+    for (uint32_t i = 0; i < n; i += 64 / sizeof *rows) __builtin_prefetch(rows + (t + ROWS_AHEAD) * ld + i);
 }
 
 static void set_l2_norm(float *x, size_t ld, uint32_t n, float eps, float factor, uint32_t tokens)

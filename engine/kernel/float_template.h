@@ -2,13 +2,13 @@
  * bfloat16 products) and, in the reference set, all types are widened a chunk of columns at a time into L1. One output
  * is the sum over ascending columns of single products, one fused multiply-add each. */
 
-enum { CHUNK_COLS = 128 };
+enum { CHUNK_COLS = 128, FETCH_COLS = 8 /* columns for which weights are fetched at a time */ };
 
 /* acc[tokens][TILE_ROWS] += sum over n columns, for FLOAT_VECTORS vectors of rows from row r. w: columns of a tile as
- * they are packed in `type`, or widened (F32); x: [tokens] rows of the panel, ldx apart. type and tokens are constants
- * after inlining. */
+ * they are packed in `type`, or widened (F32); x: [tokens] rows of the panel, ldx apart. Each FETCH_COLS columns fetch the
+ * lines of `next`. type and tokens are constants after inlining. */
 static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, uint32_t n, uint32_t tokens, const float *x,
-                                     size_t ldx, float *acc)
+                                     size_t ldx, float *acc, struct ahead next)
 {
     vf sum[FLOAT_TOKENS][FLOAT_VECTORS];
     const float *w32 = (const float *)w + r;
@@ -16,32 +16,30 @@ static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, 
     acc += r;
     UNROLL for (uint32_t t = 0; t < tokens; t++)
         UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_load(acc + t * TILE_ROWS + v * LANES);
-    uint32_t c = 0;
-    if (type == TYPE_BF16)
-        for (; c + 2 <= n; c += 2, w16 += 2 * TILE_ROWS)
-            UNROLL for (uint32_t odd = 0; odd < 2; odd++) {
-                vf row[FLOAT_VECTORS];
-                UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) row[v] = vf_load_bf16_pair(w16 + 2 * v * LANES, odd);
-                UNROLL for (uint32_t t = 0; t < tokens; t++) {
-                    vf by = vf_set(x[t * ldx + c + odd]);
-                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
+    for (uint32_t c = 0; c < n;) {
+        uint32_t end = n - c < FETCH_COLS ? n : c + FETCH_COLS;
+        if (r == 0) fetch(&next);
+        if (type == TYPE_BF16)
+            for (; c + 2 <= end; c += 2, w16 += 2 * TILE_ROWS)
+                UNROLL for (uint32_t odd = 0; odd < 2; odd++) {
+                    vf row[FLOAT_VECTORS];
+                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++)
+                        row[v] = vf_load_bf16_pair(w16 + 2 * v * LANES, odd);
+                    UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                        vf by = vf_set(x[t * ldx + c + odd]);
+                        UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
+                    }
                 }
-                if (tokens == 1)
-                    UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) prefetch(w16 + 2 * v * LANES + AHEAD / 2, true);
+        for (; c < end; c++, w32 += TILE_ROWS, w16 += TILE_ROWS) {
+            vf row[FLOAT_VECTORS];
+            UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++)
+                row[v] = type == TYPE_F32   ? vf_load(w32 + v * LANES)
+                         : type == TYPE_F16 ? vf_load_f16(w16 + v * LANES)
+                                            : vf_load_bf16_pair(w16 + 2 * v * LANES, 0); /* an odd last column */
+            UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                vf by = vf_set(x[t * ldx + c]);
+                UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
             }
-    for (; c < n; c++, w32 += TILE_ROWS, w16 += TILE_ROWS) {
-        vf row[FLOAT_VECTORS];
-        UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) {
-            row[v] = type == TYPE_F32   ? vf_load(w32 + v * LANES)
-                     : type == TYPE_F16 ? vf_load_f16(w16 + v * LANES)
-                                        : vf_load_bf16_pair(w16 + 2 * v * LANES, 0); /* an odd last column */
-            if (tokens == 1 && type != TYPE_BF16)
-                prefetch(type == TYPE_F32 ? (const char *)(w32 + v * LANES) + AHEAD : (const char *)(w16 + v * LANES) + AHEAD,
-                         true);
-        }
-        UNROLL for (uint32_t t = 0; t < tokens; t++) {
-            vf by = vf_set(x[t * ldx + c]);
-            UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) sum[t][v] = vf_fma(row[v], by, sum[t][v]);
         }
     }
     UNROLL for (uint32_t t = 0; t < tokens; t++)
@@ -52,11 +50,12 @@ static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, 
     case n:                                                                                                             \
         if (n <= FLOAT_TOKENS)                                                                                          \
             for (uint32_t r = 0; r < TILE_ROWS; r += FLOAT_VECTORS * LANES)                                             \
-                float_tile(type, w, r, cols, n <= FLOAT_TOKENS ? n : 1, x, ldx, acc);                                   \
+                float_tile(type, w, r, cols, n <= FLOAT_TOKENS ? n : 1, x, ldx, acc, next);                             \
         break;
 
 #define FLOAT_CHUNK(name, type)                                                                                         \
-    static void name(const void *w, uint32_t cols, uint32_t tokens, const float *x, size_t ldx, float *acc)             \
+    static void name(const void *w, uint32_t cols, uint32_t tokens, const float *x, size_t ldx, float *acc,             \
+                     struct ahead next)                                                                                 \
     {                                                                                                                   \
         switch (tokens) {                                                                                               \
             FLOAT_CASE(type, 1) FLOAT_CASE(type, 2) FLOAT_CASE(type, 3) FLOAT_CASE(type, 4)                             \
@@ -83,16 +82,24 @@ static void float_widen(enum type type, const uint16_t *in, uint32_t n, float *w
             for (uint32_t r = 0; r < TILE_ROWS; r += LANES) vf_store(w + c * TILE_ROWS + r, vf_load_f16(in + r));
 }
 
-static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx, float *acc)
+static uint32_t float_piece_count(uint32_t tokens)
 {
-    uint32_t pieces = (tokens + FLOAT_TOKENS - 1) / FLOAT_TOKENS;
+    return (tokens + FLOAT_TOKENS - 1) / FLOAT_TOKENS;
+}
+
+/* All tokens times n columns, which are in use while `next` is fetched (lines of one of FETCH_COLS columns of a piece). */
+static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx, float *acc,
+                         struct ahead next)
+{
+    uint32_t pieces = float_piece_count(tokens);
     for (uint32_t i = 0; i < pieces; i++) {
         uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
         const float *at = x + from * ldx;
         float *out = acc + from * TILE_ROWS;
-        if (type == TYPE_F32) float_chunk_f32(w, n, to - from, at, ldx, out);
-        else if (type == TYPE_F16) float_chunk_f16(w, n, to - from, at, ldx, out);
-        else float_chunk_bf16(w, n, to - from, at, ldx, out);
+        if (type == TYPE_F32) float_chunk_f32(w, n, to - from, at, ldx, out, next);
+        else if (type == TYPE_F16) float_chunk_f16(w, n, to - from, at, ldx, out, next);
+        else float_chunk_bf16(w, n, to - from, at, ldx, out, next);
+        next.at += 64 * (size_t)next.lines * ((n + FETCH_COLS - 1) / FETCH_COLS);
     }
 }
 
@@ -105,7 +112,6 @@ static ALWAYS_INLINE size_t float_stride(uint32_t cols)
 static void float_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                                struct stream *stream, float *acc)
 {
-    (void)stream; /* each column fetches its own, AHEAD */
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     size_t ldx = float_stride(p->cols);
     const float *x = (const float *)p->data + t0 * ldx;
@@ -114,12 +120,15 @@ static void float_tile_product(const struct matrix *m, const struct panel *p, ui
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += CHUNK_COLS) {
         uint32_t n = m->cols - c < CHUNK_COLS ? m->cols - c : CHUNK_COLS;
-        const uint8_t *chunk = packed + (size_t)c * TILE_ROWS * (m->type == TYPE_F32 ? 4 : 2);
+        size_t column = TILE_ROWS * (m->type == TYPE_F32 ? sizeof(float) : sizeof(uint16_t));
+        const uint8_t *chunk = packed + c * column;
+        struct ahead next = stream_on(stream, chunk, n * column, n * column, tokens <= FLOAT_TOKENS,
+                                      float_piece_count(tokens) * ((n + FETCH_COLS - 1) / FETCH_COLS));
         if (m->type == TYPE_F32 || tokens <= 2 * FLOAT_TOKENS) { /* widened in registers, once for each piece */
-            float_pieces(m->type, chunk, n, tokens, x + c, ldx, acc);
+            float_pieces(m->type, chunk, n, tokens, x + c, ldx, acc, next);
         } else {
             float_widen(m->type, (const uint16_t *)chunk, n, w);
-            float_pieces(TYPE_F32, w, n, tokens, x + c, ldx, acc);
+            float_pieces(TYPE_F32, w, n, tokens, x + c, ldx, acc, next);
         }
     }
 }
@@ -151,7 +160,7 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
                     w[i * TILE_ROWS + half * HALF_ROWS + r] = minima ? weight - 128 * e.min[at] : weight;
                 }
         }
-        float_pieces(TYPE_F32, w, blocks * BLOCK_COLS, tokens, x + c, ldx, acc);
+        float_pieces(TYPE_F32, w, blocks * BLOCK_COLS, tokens, x + c, ldx, acc, (struct ahead){0});
         packed += 2 * (bits + scale_bytes);
     }
 }

@@ -18,6 +18,7 @@
  * others unless it comes near the largest sum that quants, scales and activations could make. */
 
 enum { ACT_COLS = PANEL_STEP };
+enum { INT8_NEAR = 8192, INT8_NEAR_PACKED = 10240, INT8_FAR = 12288 }; /* distances (stream_on) that were measured best */
 
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last
  * are zero. */
@@ -70,33 +71,6 @@ static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_
         for (uint32_t t = from; t < to; t++)
             for (uint32_t i = 0; i < chunks; i++) act_sum(first + (size_t)i * p->tokens + t);
     }
-}
-
-/* The weights of a product on their way from memory: while a group is in use, each of its blocks fetches some lines of
- * what comes STREAM_AHEAD bytes later. next: the first that isn't fetched yet; end: of the rows asked for. */
-struct stream {
-    const uint8_t *next, *end;
-};
-
-/* What one block fetches. */
-struct ahead {
-    const uint8_t *at;
-    uint32_t lines;
-};
-
-/* What `parts` blocks together fetch while the group [group, group + bytes) is in use: at the beginning up to twice a
- * group, until `distance` is reached. */
-static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *group, size_t bytes, size_t distance,
-                                            uint32_t parts)
-{
-    if (s->next < group + bytes) s->next = group + bytes;
-    const uint8_t *upto = group + bytes + distance;
-    if (upto > s->next + 2 * bytes) upto = s->next + 2 * bytes;
-    if (upto > s->end) upto = s->end;
-    if (upto <= s->next) return (struct ahead){s->next, 0};
-    struct ahead next = {s->next, (uint32_t)((size_t)(upto - s->next) / 64 / parts) + 1};
-    s->next += 64 * (size_t)next.lines * parts;
-    return next;
 }
 
 /* Step k of a block as it is packed: LANES rows, unsigned quants of `bits` bits. */
@@ -263,7 +237,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
         UNROLL for (uint32_t t = 0; t < tokens; t++)
             UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = (struct int8_part){vi_set(0), vf_set(0)};
         for (uint32_t b = 0; b < n; b++) {
-            for (uint32_t line = 0; r == 0 && line < next.lines; line++, next.at += 64) prefetch(next.at, tokens == 1);
+            if (r == 0) fetch(&next);
             UNROLL for (uint32_t s = 0; s < BLOCK_COLS / sub; s++) { /* sub-blocks */
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
@@ -367,13 +341,15 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
+    bool near = tokens <= INT8_TOKENS;
+    size_t distance = !near ? INT8_FAR : l->bits == 8 ? INT8_NEAR : INT8_NEAR_PACKED;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), STREAM_AHEAD, blocks * pieces);
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), distance, near, blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
         int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);

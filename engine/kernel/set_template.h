@@ -29,16 +29,7 @@ enum { QUANTS_RAISED = 0 };
 enum { QUANTS_RAISED = 128 };
 #endif
 
-enum { STREAM_AHEAD = 8192 }; /* bytes of weights on their way while a group is in use (int8_template.h) */
-
-/* Asks for a line of weights: into L1 for one token, which uses them at once, else into L2. Always inlined: GCC takes a
- * function that does nothing else for one without effects, and drops its calls. */
-static ALWAYS_INLINE void prefetch(const void *p, bool near)
-{
-    if (near) __builtin_prefetch(p, 0, 3);
-    else __builtin_prefetch(p, 0, 2);
-}
-
+#include "engine/kernel/stream_template.h"
 #include "engine/kernel/expand_template.h"
 #include "engine/kernel/int8_template.h"
 #include "engine/kernel/float_template.h"
@@ -147,7 +138,7 @@ static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r
 #endif
         size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
         const uint8_t *packed = m->data;
-        struct stream stream = {packed + r0 / TILE_ROWS * tile_bytes, packed + (r1 + TILE_ROWS - 1) / TILE_ROWS * tile_bytes};
+        struct stream stream = {packed + r0 / TILE_ROWS * tile_bytes};
         for (uint32_t r = r0; r < r1; r += TILE_ROWS) {
             product(m, p, r / TILE_ROWS, t, tokens, &stream, acc);
             uint32_t n = r1 - r < TILE_ROWS ? r1 - r : TILE_ROWS;

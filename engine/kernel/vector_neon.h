@@ -22,7 +22,7 @@ enum { INT8_VECTORS = 2, INT8_TOKENS = 6 };
 enum { INT8_VECTORS = 4, INT8_TOKENS = 3 };
 #endif
 enum { DOT_UNSIGNED = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
-enum { DELTA_VECTORS = 4, ATTEND_ROWS = 2, VALUE_VECTORS = 4, AHEAD = 1024 };
+enum { DELTA_VECTORS = 4, ATTEND_ROWS = 2, VALUE_VECTORS = 4 };
 enum { WHOLE_SUMS = 2 };
 
 typedef float32x4_t vf;

@@ -15,7 +15,6 @@
 enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
-enum { AHEAD = 8192 }; /* bytes of a stream of weights that are fetched ahead */
 /* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 where floats might not hold
  * the sums (layout_fits_floats), 2 always. */
 enum { WHOLE_SUMS = 2 };
