@@ -221,7 +221,8 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
     const uint8_t *q[INT8_VECTORS];
     const float *scale[INT8_VECTORS];
     const int32_t *factor[INT8_VECTORS];
-    vf before[INT8_TOKENS][INT8_VECTORS], group[INT8_VECTORS]; /* two levels: the first half of the group; its scale */
+    vf group[INT8_VECTORS];
+    float before[INT8_TOKENS][INT8_VECTORS][LANES] __attribute__((aligned(64))); /* two levels: the first half of the group */
     UNROLL for (uint32_t v = 0; v < vectors; v++) {
         uint32_t row = r + v * LANES;
         const struct expanded *half = e[row / HALF_ROWS];
@@ -229,10 +230,11 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
         scale[v] = half->scale + row % HALF_ROWS;
         factor[v] = half->whole + row % HALF_ROWS;
         if (levels) group[v] = vf_load(half->group + row % HALF_ROWS);
-        UNROLL for (uint32_t t = 0; t < tokens; t++) before[t][v] = vf_set(0);
     }
+    __asm__("" : "=m"(before));
     for (uint32_t first = 0; first < blocks; first += ACT_COLS / BLOCK_COLS, a += stride) {
         uint32_t n = blocks - first < ACT_COLS / BLOCK_COLS ? blocks - first : ACT_COLS / BLOCK_COLS;
+        if (sub == 16) __asm__("" : "+m"(before));
         struct int8_part part[INT8_TOKENS][INT8_VECTORS];
         UNROLL for (uint32_t t = 0; t < tokens; t++)
             UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = (struct int8_part){vi_set(0), vf_set(0)};
@@ -268,8 +270,8 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                 float *out = acc + t * TILE_ROWS + r + v * LANES;
                 vf sum = whole ? vf_from_int(part[t][v].whole) : part[t][v].scaled;
                 if (!levels) vf_store(out, vf_fma(sum, d, vf_load(out)));
-                else if (!first) before[t][v] = vf_mul(sum, d);
-                else vf_store(out, vf_fma(vf_fma(sum, d, before[t][v]), group[v], vf_load(out)));
+                else if (!first) vf_store(before[t][v], vf_mul(sum, d));
+                else vf_store(out, vf_fma(vf_fma(sum, d, vf_load(before[t][v])), group[v], vf_load(out)));
             }
         }
     }

@@ -18,6 +18,9 @@
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* What was stored is in memory, and is loaded again where it is used. */
+#define IN_MEMORY __asm__ volatile("" ::: "memory")
+
 static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
