@@ -183,7 +183,10 @@ static uint64_t set_peak(enum panel_kind kind, uint64_t rounds)
         vx x = vx_load(seed);
         UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vi_set(i);
         for (uint64_t n = 0; n < rounds; n++) {
-            UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vi_dot(sum[i], w, x);
+            UNROLL for (int i = 0; i < PEAK_CHAINS; i++) {
+                sum[i] = vi_dot(sum[i], w, x);
+                CHANGED(sum[i]); /* which also keeps it in its register */
+            }
             CHANGED(w);
         }
         UNROLL for (int i = 1; i < PEAK_CHAINS; i++) sum[0] = vi_add(sum[0], sum[i]);
@@ -198,8 +201,10 @@ static uint64_t set_peak(enum panel_kind kind, uint64_t rounds)
 #ifdef SET_BF16
     if (kind == PANEL_BF16) {
         for (uint64_t n = 0; n < rounds; n++) {
-            UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = bf16_dot(sum[i], w, x);
-            CHANGED(sum[0]);
+            UNROLL for (int i = 0; i < PEAK_CHAINS; i++) {
+                sum[i] = bf16_dot(sum[i], w, x);
+                CHANGED(sum[i]);
+            }
         }
         UNROLL for (int i = 1; i < PEAK_CHAINS; i++) sum[0] = vf_add(sum[0], sum[i]);
         sink = vf_sum(sum[0]);
@@ -207,8 +212,10 @@ static uint64_t set_peak(enum panel_kind kind, uint64_t rounds)
     }
 #endif
     for (uint64_t n = 0; n < rounds; n++) {
-        UNROLL for (int i = 0; i < PEAK_CHAINS; i++) sum[i] = vf_fma(w, x, sum[i]);
-        CHANGED(w);
+        UNROLL for (int i = 0; i < PEAK_CHAINS; i++) {
+            sum[i] = vf_fma(w, x, sum[i]);
+            CHANGED(sum[i]);
+        }
     }
     UNROLL for (int i = 1; i < PEAK_CHAINS; i++) sum[0] = vf_add(sum[0], sum[i]);
     sink = vf_sum(sum[0]);
