@@ -96,8 +96,8 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, const 
     }
 }
 
-/* What becomes of the quants: they stay packed, or each is a byte, the weight + 128 or the weight itself. */
-enum expand_to { EXPAND_SCALES, EXPAND_RAISED, EXPAND_SIGNED };
+/* What becomes of the quants: they stay packed, or each is a byte: as in the file, the weight + 128 or the weight itself. */
+enum expand_to { EXPAND_SCALES, EXPAND_QUANTS, EXPAND_RAISED, EXPAND_SIGNED };
 
 /* One half's group of `blocks` blocks. */
 static void expand(const struct layout *l, const uint8_t *quants, const uint8_t *scales, uint32_t blocks,
@@ -112,7 +112,7 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), scales, n, e); break;
     }
     uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
-    uint8_t offset = l->table ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
+    uint8_t offset = l->table || to == EXPAND_QUANTS ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
     if (to == EXPAND_SCALES || (l->bits == 8 && !offset)) {
         e->q = quants;
         return;

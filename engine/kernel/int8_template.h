@@ -95,15 +95,51 @@ static ALWAYS_INLINE vb raised_step(const uint8_t *step)
 #endif
 }
 
+/* Step k of a block for a dot product: see int8_tile for width and packed. */
+static ALWAYS_INLINE vb weight_step(uint32_t width, bool packed, const uint8_t *block, uint32_t k)
+{
+    if (packed) return packed_step(width, block, k);
+    return width == 8 ? raised_step(block + STEP_BYTES * k) : vb_load(block + STEP_BYTES * k);
+}
+
+#if DOT_WORDS
+/* Steps whose products fit 16 bits together, both columns of a pair at their largest; none for whole bytes. */
+static ALWAYS_INLINE uint32_t steps_in_words(uint32_t width)
+{
+    return width == 8 ? 0 : INT16_MAX / (2 * 128 * ((1u << width) - 1));
+}
+#endif
+
 /* dot[token][vector] += the products of steps [step, step + steps) of a block, whose columns begin at `column` of the
  * record. What is a constant of int8_tile is one here. Where the set multiplies two rows by two tokens at once
  * (DOT_PAIRS), two steps make a vector of 8 columns of two rows; a last token alone stands for both. */
-static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits, uint32_t step, uint32_t steps,
-                                         uint32_t vectors, uint32_t tokens, const struct act *a, uint32_t column,
-                                         vi (*dot)[INT8_VECTORS])
+static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t width, bool packed, uint32_t step,
+                                         uint32_t steps, uint32_t vectors, uint32_t tokens, const struct act *a,
+                                         uint32_t column, vi (*dot)[INT8_VECTORS])
 {
+#if DOT_WORDS
+    if (width < 8) {
+        const uint32_t most = steps_in_words(width);
+        UNROLL for (uint32_t k = 0; k < steps; k += most) {
+            vw words[INT8_TOKENS][INT8_VECTORS];
+            const uint32_t some = steps - k < most ? steps - k : most;
+            UNROLL for (uint32_t i = 0; i < some; i++) {
+                vb w[INT8_VECTORS];
+                UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = weight_step(width, packed, q[v], step + k + i);
+                UNROLL for (uint32_t t = 0; t < tokens; t++) {
+                    vx x = vx_load(a[t].q + column + 4 * (step + k + i));
+                    UNROLL for (uint32_t v = 0; v < vectors; v++)
+                        words[t][v] = i ? vw_add(words[t][v], vw_dot(w[v], x)) : vw_dot(w[v], x);
+                }
+            }
+            UNROLL for (uint32_t t = 0; t < tokens; t++)
+                UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = vi_add_words(dot[t][v], words[t][v]);
+        }
+        return;
+    }
+#endif
 #if DOT_PAIRS
-    if (bits == 8 && tokens > 1) {
+    if (!packed && tokens > 1) {
         vi low[(INT8_TOKENS + 1) / 2][INT8_VECTORS], high[(INT8_TOKENS + 1) / 2][INT8_VECTORS];
         UNROLL for (uint32_t p = 0; p < (tokens + 1) / 2; p++)
             UNROLL for (uint32_t v = 0; v < vectors; v++) low[p][v] = high[p][v] = vi_set(0);
@@ -133,11 +169,11 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits,
     UNROLL for (uint32_t k = step; k < step + steps; k++) {
         vb w[INT8_VECTORS];
         UNROLL for (uint32_t v = 0; v < vectors; v++)
-            w[v] = bits == 8 ? raised_step(q[v] + STEP_BYTES * k) : packed_step(bits, q[v], k);
+            w[v] = weight_step(width, packed, q[v], k);
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
             vx x = vx_load(a[t].q + column + 4 * k);
             UNROLL for (uint32_t v = 0; v < vectors; v++)
-                dot[t][v] = bits == 8 ? vi_dot(dot[t][v], w[v], x) : vi_dot_small(dot[t][v], w[v], x);
+                dot[t][v] = width == 8 ? vi_dot(dot[t][v], w[v], x) : vi_dot_small(dot[t][v], w[v], x);
         }
     }
 }
@@ -208,16 +244,16 @@ struct int8_part {
     vf scaled;
 };
 
-/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits, sub,
- * levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after inlining. With bits 8 the quants are bytes with
- * 128 added; with fewer they are packed, and taken apart here in registers: best for a single token. The integers are the
- * same either way, as the activations' offset is scaled to match (centred: packed quants stand for q less half their
- * range). */
-static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
-                                    uint32_t sub, bool levels, bool whole, bool centred, uint32_t vectors,
+/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. width, packed,
+ * sub, levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after inlining. width 8:
+ * the quants are bytes with 128 added; else they are of so many bits, as in the file, each in a byte or, packed, taken apart
+ * here in registers, which is best for a single token. The integers are the same either way, as the activations' offset is
+ * scaled to match (centred: quants stand for q less half their range). */
+static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t width,
+                                    bool packed, uint32_t sub, bool levels, bool whole, bool centred, uint32_t vectors,
                                     uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
-    const size_t block_bytes = STEP_BYTES * bits;
+    const size_t block_bytes = STEP_BYTES * (packed ? width : 8);
     const uint8_t *q[INT8_VECTORS];
     const float *scale[INT8_VECTORS];
     const int32_t *factor[INT8_VECTORS];
@@ -244,10 +280,10 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     int32_t sum = sub == 16 ? a[t].offset16[2 * b + s] : a[t].offset32[b];
-                    vi offset = vi_set(bits == 8 ? (DOT_UNSIGNED ? sum : 0) : centred ? sum / (128 >> (bits - 1)) : 0);
+                    vi offset = vi_set(width == 8 ? (DOT_UNSIGNED ? sum : 0) : centred ? sum / (128 >> (width - 1)) : 0);
                     UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
                 }
-                sub_block_dots(q, bits, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
+                sub_block_dots(q, width, packed, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
                 UNROLL for (uint32_t v = 0; v < vectors; v++) {
                     vf by = whole ? vf_set(0) : vf_load(scale[v] + HALF_ROWS * s);
                     vi times = whole ? vi_load(factor[v] + HALF_ROWS * s) : vi_set(0);
@@ -278,55 +314,66 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
 }
 
 /* One instance for each number of tokens, so that everything stays in registers. */
-#define INT8_CASE(n, sub, levels, whole)                                                                                \
+#define INT8_CASE(n, width, sub, levels, whole, centred)                                                                \
     case n:                                                                                                             \
         if (n <= INT8_TOKENS)                                                                                           \
             for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                              \
-                int8_tile(e, r, blocks, 8, sub, levels, whole, true, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, \
-                          acc, next);                                                                                   \
+                int8_tile(e, r, blocks, width, false, sub, levels, whole, centred, INT8_VECTORS,                        \
+                          n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                              \
         break;
 
-#define INT8_GROUP(name, sub, levels, whole)                                                                            \
+#define INT8_GROUP(name, width, sub, levels, whole, centred)                                                            \
     static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
                      size_t stride, float *acc, struct ahead next)                                                      \
     {                                                                                                                   \
         switch (tokens) {                                                                                               \
-            INT8_CASE(1, sub, levels, whole) INT8_CASE(2, sub, levels, whole) INT8_CASE(3, sub, levels, whole)          \
-            INT8_CASE(4, sub, levels, whole) INT8_CASE(5, sub, levels, whole) INT8_CASE(6, sub, levels, whole)          \
+            INT8_CASE(1, width, sub, levels, whole, centred) INT8_CASE(2, width, sub, levels, whole, centred)           \
+            INT8_CASE(3, width, sub, levels, whole, centred) INT8_CASE(4, width, sub, levels, whole, centred)           \
+            INT8_CASE(5, width, sub, levels, whole, centred) INT8_CASE(6, width, sub, levels, whole, centred)           \
         }                                                                                                               \
     }
 
-INT8_GROUP(int8_group_32, 32, false, false)
-INT8_GROUP(int8_group_32_levels, 32, true, false)
-INT8_GROUP(int8_group_16_levels, 16, true, false)
-INT8_GROUP(int8_group_32_whole, 32, true, true)
-INT8_GROUP(int8_group_16_whole, 16, true, true)
+INT8_GROUP(int8_group_32, 8, 32, false, false, true)
+INT8_GROUP(int8_group_32_levels, 8, 32, true, false, true)
+INT8_GROUP(int8_group_16_levels, 8, 16, true, false, true)
+INT8_GROUP(int8_group_32_whole, 8, 32, true, true, true)
+INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
+
+/* Types whose quants have fewer bits than a byte and no table: bits, sub, levels, centred. */
+#define INT8_SMALL(X)                                                                                                   \
+    X(2, 16, true, false)                                                                                               \
+    X(3, 16, true, true)                                                                                                \
+    X(4, 32, true, false)                                                                                               \
+    X(4, 32, false, true)                                                                                               \
+    X(4, 32, false, false)                                                                                              \
+    X(5, 32, true, false)                                                                                               \
+    X(5, 32, false, true)                                                                                               \
+    X(5, 32, false, false)                                                                                              \
+    X(6, 16, true, true)
+#define INT8_IS(l, width, levels, centred)                                                                              \
+    ((l)->bits == (width) && layout_has_levels(l) == (levels) && !layout_has_minima(l) == (centred))
+/* As sums_are_whole: floats hold those of up to 4 bits. */
+#define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4))
+
+#if DOT_WORDS
+#define INT8_QUANTS(width, sub, levels, centred)                                                                        \
+    INT8_GROUP(int8_quants_##width##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels), centred)
+INT8_SMALL(INT8_QUANTS)
+#undef INT8_QUANTS
+#endif
 
 /* One token on packed quants. */
 static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks, const struct act *a,
                               size_t stride, float *acc, struct ahead next)
 {
-    const bool levels = layout_has_levels(l), centred = !layout_has_minima(l);
-/* As sums_are_whole: floats hold those of up to 4 bits. */
-#define INT8_PACKED(bits, sub, levels, centred)                                                                         \
-    for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                      \
-        int8_tile(e, r, blocks, bits, sub, levels, (levels) && WHOLE_SUMS > ((bits) <= 4), centred, INT8_VECTORS, 1, a, \
-                  stride, acc, next);
-    switch (l->bits) {
-    case 2: INT8_PACKED(2, 16, true, false) break;
-    case 3: INT8_PACKED(3, 16, true, true) break;
-    case 4:
-        if (levels) INT8_PACKED(4, 32, true, false)
-        else if (centred) INT8_PACKED(4, 32, false, true)
-        else INT8_PACKED(4, 32, false, false)
-        break;
-    case 5:
-        if (levels) INT8_PACKED(5, 32, true, false)
-        else if (centred) INT8_PACKED(5, 32, false, true)
-        else INT8_PACKED(5, 32, false, false)
-        break;
-    case 6: INT8_PACKED(6, 16, true, true) break;
+#define INT8_PACKED(width, sub, levels, centred)                                                                        \
+    if (INT8_IS(l, width, levels, centred)) {                                                                           \
+        for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                  \
+            int8_tile(e, r, blocks, width, true, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS, 1, a,   \
+                      stride, acc, next);                                                                               \
+        return;                                                                                                         \
     }
+    INT8_SMALL(INT8_PACKED)
 #undef INT8_PACKED
 }
 
@@ -368,14 +415,28 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
     }
 }
 
+static int8_group_fn *int8_group_of(const struct layout *l, enum expand_to form)
+{
+#if DOT_WORDS
+#define INT8_QUANTS(width, sub, levels, centred)                                                                        \
+    if (form == EXPAND_QUANTS && INT8_IS(l, width, levels, centred)) return int8_quants_##width##_##levels##_##centred;
+    INT8_SMALL(INT8_QUANTS)
+#undef INT8_QUANTS
+#endif
+    (void)form;
+    if (sums_are_whole(l)) return l->sub == 32 ? int8_group_32_whole : int8_group_16_whole;
+    if (layout_has_levels(l)) return l->sub == 32 ? int8_group_32_levels : int8_group_16_levels;
+    return int8_group_32;
+}
+
 static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                               struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
-    int8_group_fn *group = int8_group_32;
-    if (sums_are_whole(l)) group = l->sub == 32 ? int8_group_32_whole : int8_group_16_whole;
-    else if (layout_has_levels(l)) group = l->sub == 32 ? int8_group_32_levels : int8_group_16_levels;
-    bool keep_packed = tokens == 1 && !l->table && l->bits < 8;
-    enum expand_to form = keep_packed ? EXPAND_SCALES : QUANTS_RAISED ? EXPAND_RAISED : EXPAND_SIGNED;
-    int8_groups(m, p, tile, t0, tokens, stream, group, (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);
+    bool small = !l->table && l->bits < 8;
+    enum expand_to form = small && tokens == 1       ? EXPAND_SCALES
+                          : small && DOT_WORDS       ? EXPAND_QUANTS
+                          : QUANTS_RAISED            ? EXPAND_RAISED
+                                                     : EXPAND_SIGNED;
+    int8_groups(m, p, tile, t0, tokens, stream, int8_group_of(l, form), (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);
 }

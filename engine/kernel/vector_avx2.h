@@ -110,14 +110,20 @@ static inline vx vx_load(const int8_t *p)
 }
 static inline vx vx_load_bytes(const int8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 #ifdef __AVXVNNI__
+#define DOT_WORDS 0
 static inline vi vi_dot(vi acc, vb w, vx x) { return _mm256_dpbusd_avx_epi32(acc, w, x); }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm256_dpbusd_avx_epi32(acc, w, x); }
 #else
-/* vpmaddubsw adds two products in 16 bits: with quants of up to 6 bits 2 * 63 * 127 fits. */
-static inline vi vi_dot_small(vi acc, vb w, vx x)
+/* vpmaddubsw adds two products in 16 bits, which small quants leave room for more of. */
+#define DOT_WORDS 1
+typedef __m256i vw;
+static inline vw vw_dot(vb w, vx x) { return _mm256_maddubs_epi16(w, x); }
+static inline vw vw_add(vw a, vw b) { return _mm256_add_epi16(a, b); }
+static inline vi vi_add_words(vi acc, vw words)
 {
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 }
+static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_add_words(acc, vw_dot(w, x)); }
 /* With 8 bits it would not, so the weight, signed again, leaves its sign to the activation: 2 * 128 * 127 fits. */
 static inline vi vi_dot(vi acc, vb w, vx x)
 {

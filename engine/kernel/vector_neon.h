@@ -13,6 +13,7 @@
 #include "engine/model/half.h"
 
 enum { LANES = 4 };
+#define DOT_WORDS 0
 /* Register tiles, of 32 registers. The products take signed weights. */
 #ifdef __ARM_FEATURE_MATMUL_INT8
 #define DOT_PAIRS 1

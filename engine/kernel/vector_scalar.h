@@ -96,6 +96,9 @@ static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_dot(acc, w, x); }
  * many of two tokens; vi_dot_pair adds the products to its lanes (row 0, first token), (row 0, second), (row 1, first)...;
  * vi_first and vi_second gather a token's lanes of the low and the high rows. */
 #define DOT_PAIRS 0
+/* Where products of bytes are added up in 16 bits first (DOT_WORDS 1): vw, sums of pairs; vw_dot, vw_add; vi_add_words adds
+ * their pairs to sums of four. */
+#define DOT_WORDS 0
 
 /* 64 bytes: out[i] = table[q[i]], q < 16 */
 static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
