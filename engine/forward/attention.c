@@ -16,6 +16,22 @@ static uint32_t heads_per_kv(const struct config *c)
     return c->heads / c->kv_heads;
 }
 
+/* Floats from a row to the next of queries with their gates, of keys or values, of what was attended to. */
+static size_t q_gate_stride(const struct config *c)
+{
+    return pass_stride((size_t)c->heads * 2 * c->head_dim);
+}
+
+static size_t kv_stride(const struct config *c)
+{
+    return pass_stride((size_t)c->kv_heads * c->head_dim);
+}
+
+static size_t attended_stride(const struct config *c)
+{
+    return pass_stride((size_t)c->heads * c->head_dim);
+}
+
 /* The queries of a tile for a KV head: [token][head of group][head_dim]. */
 static float *queries(const struct pass *p, uint32_t kv_head, uint32_t row)
 {
@@ -65,7 +81,8 @@ static void store(struct pass *p, const struct layer_weights *layer, uint32_t in
     struct pool *pool = run->state->pool;
     for (uint32_t i = 0; i < run->n; i++) {
         uint32_t row = ws->run_row[r] + i, position = run->state->length + i;
-        size_t at = ((size_t)row * c->kv_heads + kv_head) * c->head_dim, pairs = c->rope_dims / 2;
+        size_t at = row * kv_stride(c) + (size_t)kv_head * c->head_dim;
+        size_t pairs = c->rope_dims / 2;
         p->kernels->rms_norm(ws->k + at, ws->k + at, layer->k_norm, c->head_dim, c->rms_eps);
         p->kernels->rope(ws->k + at, ws->cosine + row * pairs, ws->sine + row * pairs, c->rope_dims);
         const struct page *page = run->state->pages[position / KV_PAGE];
@@ -82,7 +99,7 @@ static void make_queries(struct pass *p, const struct layer_weights *layer, uint
     float scale = 1.0f / sqrtf((float)c->head_dim);
     size_t pairs = c->rope_dims / 2;
     for (uint32_t head = 0; head < c->heads; head++) {
-        const float *in = ws->q_gate + ((size_t)row * c->heads + head) * 2 * c->head_dim;
+        const float *in = ws->q_gate + row * q_gate_stride(c) + (size_t)head * 2 * c->head_dim;
         float *out = queries(p, head / heads_per_kv(c), row) + (size_t)(head % heads_per_kv(c)) * c->head_dim;
         p->kernels->rms_norm(out, in, layer->q_norm, c->head_dim, c->rms_eps);
         p->kernels->rope(out, ws->cosine + row * pairs, ws->sine + row * pairs, c->rope_dims);
@@ -162,15 +179,14 @@ static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const
     uint32_t heads = heads_per_kv(c);
     for (uint32_t i = 0; i < t->tokens * heads; i++) {
         uint32_t row = t->row + i / heads, head = kv_head * heads + i % heads;
-        size_t at = (size_t)row * c->heads + head;
-        float *out = p->ws->attended + at * c->head_dim;
+        float *out = p->ws->attended + row * attended_stride(c) + (size_t)head * c->head_dim;
+        const float *gate = p->ws->q_gate + row * q_gate_stride(c) + (size_t)(2 * head + 1) * c->head_dim;
         p->kernels->attend_finish(out, total->acc + (size_t)i * c->head_dim, total->sum[i], c->head_dim);
-        p->kernels->sigmoid_mul(out, out, p->ws->q_gate + (at * 2 + 1) * c->head_dim, c->head_dim);
+        p->kernels->sigmoid_mul(out, out, gate, c->head_dim);
     }
     uint32_t columns = heads * c->head_dim, c0 = kv_head * columns;
     if (made)
-        p->kernels->panel_fill(made, p->ws->attended + c0, (size_t)c->heads * c->head_dim, t->row, t->row + t->tokens, c0,
-                               c0 + columns);
+        p->kernels->panel_fill(made, p->ws->attended + c0, attended_stride(c), t->row, t->row + t->tokens, c0, c0 + columns);
 }
 
 static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struct panel *made)
@@ -236,11 +252,11 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->q, &layer->k, &layer->v};
-    const struct panels *panels = pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->input_norm, in, 3);
+    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 3);
     const struct product project[] = {
-        {&layer->q, ws->q_gate, (size_t)c->heads * 2 * c->head_dim, false},
-        {&layer->k, ws->k, (size_t)c->kv_heads * c->head_dim, false},
-        {&layer->v, ws->v, (size_t)c->kv_heads * c->head_dim, false},
+        {&layer->q, ws->q_gate, q_gate_stride(c), false},
+        {&layer->k, ws->k, kv_stride(c), false},
+        {&layer->v, ws->v, kv_stride(c), false},
     };
     pass_products(p, m, panels, project, 3);
     member_barrier(m);
@@ -255,7 +271,7 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     member_barrier(m);
 
     panels = made ? pass_made_panels(p, m)
-                  : pass_panels(p, m, ws->attended, (size_t)c->heads * c->head_dim, NULL, p->rows, NULL, &out, 1);
-    pass_products(p, m, panels, &(struct product){out, ws->x, c->hidden, true}, 1);
+                  : pass_panels(p, m, ws->attended, attended_stride(c), NULL, p->rows, NULL, &out, 1);
+    pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true}, 1);
     member_barrier(m);
 }

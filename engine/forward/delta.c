@@ -34,13 +34,14 @@ static void convolve(const struct head_unit *u, uint32_t c0, uint32_t n, uint32_
     const struct config *c = &u->p->w->config;
     struct workspace *ws = u->p->ws;
     uint32_t channels = config_conv_channels(c), taps = c->conv_kernel;
-    const float *in = ws->qkv + (size_t)ws->run_row[u->run] * channels;
+    size_t ld = pass_stride(channels);
+    const float *in = ws->qkv + ws->run_row[u->run] * ld;
     float *state = state_conv(run->state, u->index), *out = u->own->head + to;
-    u->p->kernels->conv_silu(out, u->ld, in, channels, u->layer->lin_conv, state, channels, taps, c0, c0 + n, run->n);
+    u->p->kernels->conv_silu(out, u->ld, in, ld, u->layer->lin_conv, state, channels, taps, c0, c0 + n, run->n);
     if (!run->pad) return;
     for (uint32_t i = 0; i + 1 < taps; i++)
         memcpy(ws->pad_conv + (size_t)i * channels + c0, state + (size_t)i * channels + c0, n * sizeof(float));
-    u->p->kernels->conv_silu(out + run->n * u->ld, u->ld, in + (size_t)run->n * channels, channels, u->layer->lin_conv,
+    u->p->kernels->conv_silu(out + run->n * u->ld, u->ld, in + run->n * ld, ld, u->layer->lin_conv,
                              ws->pad_conv, channels, taps, c0, c0 + n, run->pad);
 }
 
@@ -54,7 +55,7 @@ static void value_head(const struct head_unit *u, uint32_t head)
     struct member_scratch *own = u->own;
     const struct state_shape *shape = pool_shape(run->state->pool);
     uint32_t key_dim = c->lin_key_dim, rows = run->n + run->pad, row = ws->run_row[u->run];
-    size_t heads = c->lin_value_heads, width = heads * c->lin_value_dim, ld = u->ld, past = run->n * ld;
+    size_t heads = c->lin_value_heads, width = pass_stride(heads * c->lin_value_dim), ld = u->ld, past = run->n * ld;
     const float *q = own->head, *k = q + key_dim, *v = k + key_dim;
     float *out = ws->delta + row * width + (size_t)head * c->lin_value_dim;
 
@@ -101,11 +102,11 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
 {
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
-    size_t width = (size_t)c->lin_value_heads * c->lin_value_dim;
+    size_t width = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim);
     const struct matrix *in[] = {&layer->lin_qkv, &layer->lin_z, &layer->lin_a, &layer->lin_b};
-    const struct panels *panels = pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->input_norm, in, 4);
+    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 4);
     const struct product project[] = {
-        {&layer->lin_qkv, ws->qkv, config_conv_channels(c), false},
+        {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(c)), false},
         {&layer->lin_z, ws->z, width, false},
         {&layer->lin_a, ws->a, c->lin_value_heads, false},
         {&layer->lin_b, ws->b, c->lin_value_heads, false},
@@ -120,12 +121,12 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
         struct head_unit u = {.p = p, .own = &ws->members[m->index], .layer = layer, .index = index, .made = made};
         u.run = begin / c->lin_key_heads;
         u.key_head = begin % c->lin_key_heads;
-        u.ld = 2 * c->lin_key_dim + c->lin_value_dim;
+        u.ld = pass_stride(2 * c->lin_key_dim + c->lin_value_dim);
         key_head_unit(&u);
     }
     member_barrier(m);
 
     panels = made ? pass_made_panels(p, m) : pass_panels(p, m, ws->delta, width, NULL, p->rows, NULL, &out, 1);
-    pass_products(p, m, panels, &(struct product){out, ws->x, c->hidden, true}, 1);
+    pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true}, 1);
     member_barrier(m);
 }

@@ -21,7 +21,7 @@ static void embed(struct pass *p, struct member *m)
         uint32_t i = begin - ws->run_row[r];
         /* A padded row repeats the last token; what it is does not matter, what it costs does. */
         tdm_id id = run->tokens[i < run->n ? i : run->n - 1];
-        p->kernels->unpack_row(&p->w->embed, (uint32_t)id, ws->x + (size_t)begin * c->hidden);
+        p->kernels->unpack_row(&p->w->embed, (uint32_t)id, ws->x + begin * pass_stride(c->hidden));
         double position = run->state->length + i;
         for (uint32_t j = 0; j < pairs; j++) {
             ws->cosine[(size_t)begin * pairs + j] = (float)cos(position * ws->frequency[j]);
@@ -37,17 +37,17 @@ static void gate_and_up(struct pass *p, struct member *m, const struct layer_wei
                         uint32_t r0, uint32_t r1, struct panel *down)
 {
     enum { SOME = 8 }; /* tokens whose values stay in L1 */
+    const size_t ld = pass_stride(PANEL_STEP);
     const struct member_scratch *own = &p->ws->members[m->index];
     /* Products go to column r of their output: there is room before the buffers to start from. */
     size_t room = p->w->config.intermediate;
     float *gate = own->gate + room, *up = own->up + room;
-    p->kernels->matmul(&layer->gate, pass_panel(p, panels, &layer->gate), r0, r1, 0, p->rows, gate - r0, PANEL_STEP, false);
-    p->kernels->matmul(&layer->up, pass_panel(p, panels, &layer->up), r0, r1, 0, p->rows, up - r0, PANEL_STEP, false);
+    p->kernels->matmul(&layer->gate, pass_panel(p, panels, &layer->gate), r0, r1, 0, p->rows, gate - r0, ld, false);
+    p->kernels->matmul(&layer->up, pass_panel(p, panels, &layer->up), r0, r1, 0, p->rows, up - r0, ld, false);
     for (uint32_t t = 0; t < p->rows; t += SOME) {
         uint32_t end = p->rows - t < SOME ? p->rows : t + SOME;
-        float *some = gate + (size_t)t * PANEL_STEP; /* what the last step lacks of its columns is taken along */
-        p->kernels->silu_mul(some, some, up + (size_t)t * PANEL_STEP, (end - t) * PANEL_STEP);
-        p->kernels->panel_fill(down, gate, PANEL_STEP, t, end, r0, r1);
+        for (uint32_t i = t; i < end; i++) p->kernels->silu_mul(gate + i * ld, gate + i * ld, up + i * ld, r1 - r0);
+        p->kernels->panel_fill(down, gate, ld, t, end, r0, r1);
     }
 }
 
@@ -57,7 +57,7 @@ static void feed_forward(struct pass *p, struct member *m, const struct layer_we
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->gate, &layer->up}, *down = &layer->down;
-    const struct panels *panels = pass_panels(p, m, ws->x, c->hidden, NULL, p->rows, layer->post_norm, in, 2);
+    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->post_norm, in, 2);
     struct panel *made = pass_made_panel(p, m, down);
 
     uint32_t steps = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP, begin, end;
@@ -66,7 +66,7 @@ static void feed_forward(struct pass *p, struct member *m, const struct layer_we
             gate_and_up(p, m, layer, panels, i * PANEL_STEP,
                         i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, made);
     member_barrier(m);
-    pass_products(p, m, pass_made_panels(p, m), &(struct product){down, ws->x, c->hidden, true}, 1);
+    pass_products(p, m, pass_made_panels(p, m), &(struct product){down, ws->x, pass_stride(c->hidden), true}, 1);
 }
 
 /* Logits of single rows, each to its own place: tile by tile, so that a tile's weights are read once. */
@@ -75,7 +75,8 @@ static void head_rows(struct pass *p, struct member *m)
     const struct matrix *head = p->w->lm_head;
     struct workspace *ws = p->ws;
     const struct panels *panels =
-        pass_panels(p, m, ws->x, p->w->config.hidden, ws->logit_rows, p->n_logit_rows, p->w->final_norm, &head, 1);
+        pass_panels(p, m, ws->x, pass_stride(p->w->config.hidden), ws->logit_rows, p->n_logit_rows, p->w->final_norm,
+                    &head, 1);
     uint32_t tiles = pass_matrix_tiles(head), begin, end;
     uint32_t chunk = pass_chunk(m, tiles);
     while (member_share(m, tiles, chunk, &begin, &end)) {
@@ -94,8 +95,8 @@ static void head_run(struct pass *p, struct member *m, uint32_t r)
     const struct config *c = &p->w->config;
     const struct matrix *head = p->w->lm_head;
     const struct forward_run *run = &p->runs[r];
-    const float *x = p->ws->x + (size_t)p->ws->run_row[r] * c->hidden;
-    const struct panels *panels = pass_panels(p, m, x, c->hidden, NULL, run->n, p->w->final_norm, &head, 1);
+    const float *x = p->ws->x + p->ws->run_row[r] * pass_stride(c->hidden);
+    const struct panels *panels = pass_panels(p, m, x, pass_stride(c->hidden), NULL, run->n, p->w->final_norm, &head, 1);
     pass_products(p, m, panels, &(struct product){head, run->all, c->vocab, false}, 1);
     member_barrier(m);
 }
@@ -106,7 +107,7 @@ static void keep_hidden(struct pass *p, struct member *m, uint32_t layer)
     float *hidden = p->options ? p->options->hidden : NULL;
     if (!hidden || m->index) return;
     const struct config *c = &p->w->config;
-    const float *x = p->ws->x + (size_t)(p->runs[0].n - 1) * c->hidden;
+    const float *x = p->ws->x + (p->runs[0].n - 1) * pass_stride(c->hidden);
     hidden += (size_t)layer * c->hidden;
     if (layer < c->layers)
         memcpy(hidden, x, c->hidden * sizeof *x);

@@ -37,6 +37,13 @@ enum {
 };
 
 /* Tokens of one run that one attention unit takes. */
+/* Floats from a token's row of activations to the next, in all that are kept by token: an odd number of cache lines, or rows whose size is a power of two
+ * would all fall into a few sets of the caches. */
+static inline size_t pass_stride(size_t n)
+{
+    return 16 * ((n + 15) / 16 | 1);
+}
+
 struct tile {
     uint32_t run, row, tokens; /* row: of the first */
     uint32_t groups;           /* groups of blocks that the last token sees */

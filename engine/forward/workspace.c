@@ -75,11 +75,11 @@ static void carve_members(struct carver *carver, struct workspace *ws, uint32_t 
         struct member_scratch s = {.shared = shared, .made = made};
         carve_panels(carver, w, &s.panels, 1, widest);
         s.row = carve_floats(carver, widest);
-        s.head = carve_floats(carver, (size_t)ws->max_tokens * (2 * c->lin_key_dim + c->lin_value_dim));
+        s.head = carve_floats(carver, ws->max_tokens * pass_stride(2 * c->lin_key_dim + c->lin_value_dim));
         s.decay = carve_floats(carver, ws->max_tokens);
         s.beta = carve_floats(carver, ws->max_tokens);
-        s.gate = carve_floats(carver, c->intermediate + (size_t)ws->max_tokens * PANEL_STEP);
-        s.up = carve_floats(carver, c->intermediate + (size_t)ws->max_tokens * PANEL_STEP);
+        s.gate = carve_floats(carver, c->intermediate + ws->max_tokens * pass_stride(PANEL_STEP));
+        s.up = carve_floats(carver, c->intermediate + ws->max_tokens * pass_stride(PANEL_STEP));
         s.slab = carve_floats(carver, (size_t)c->lin_key_dim * DELTA_SLAB);
         s.block = carve_partial(carver, tile_rows, c->head_dim);
         s.group = carve_partial(carver, tile_rows, c->head_dim);
@@ -96,8 +96,8 @@ static void carve_layer(struct carver *carver, struct workspace *ws)
 {
     const struct config *c = &ws->weights->config;
     size_t tokens = ws->max_tokens, channels = config_conv_channels(c), most, start = carver->at;
-    size_t value = (size_t)c->lin_value_heads * c->lin_value_dim;
-    ws->qkv = carve_floats(carver, tokens * channels);
+    size_t value = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim);
+    ws->qkv = carve_floats(carver, tokens * pass_stride(channels));
     ws->z = carve_floats(carver, tokens * value);
     ws->delta = carve_floats(carver, tokens * value);
     ws->a = carve_floats(carver, tokens * c->lin_value_heads);
@@ -106,13 +106,13 @@ static void carve_layer(struct carver *carver, struct workspace *ws)
     most = carver->at;
 
     carver->at = start;
-    size_t attended = (size_t)c->heads * c->head_dim, kv = (size_t)c->kv_heads * c->head_dim;
+    size_t attended = (size_t)c->heads * c->head_dim, kv = pass_stride((size_t)c->kv_heads * c->head_dim);
     size_t groups = (ws->context + FORWARD_GROUP * KV_PAGE - 1) / (FORWARD_GROUP * KV_PAGE);
-    ws->q_gate = carve_floats(carver, tokens * 2 * attended);
+    ws->q_gate = carve_floats(carver, tokens * pass_stride(2 * attended));
     ws->k = carve_floats(carver, tokens * kv);
     ws->v = carve_floats(carver, tokens * kv);
     ws->q = carve_floats(carver, tokens * attended);
-    ws->attended = carve_floats(carver, tokens * attended);
+    ws->attended = carve_floats(carver, tokens * pass_stride(attended));
     ws->partials = carve_partial(carver, SPLIT_TOKENS * c->heads * groups, c->head_dim);
     if (carver->at > most) most = carver->at;
 
@@ -125,7 +125,7 @@ static void carve_all(struct carver *carver, struct workspace *ws)
     size_t tokens = ws->max_tokens, pairs = c->rope_dims / 2;
     uint32_t widest = larger(larger(c->hidden, c->intermediate),
                              larger(c->heads * c->head_dim, c->lin_value_heads * c->lin_value_dim));
-    ws->x = carve_floats(carver, tokens * c->hidden);
+    ws->x = carve_floats(carver, tokens * pass_stride(c->hidden));
     ws->cosine = carve_floats(carver, tokens * pairs);
     ws->sine = carve_floats(carver, tokens * pairs);
     ws->frequency = carve(carver, pairs * sizeof *ws->frequency);
