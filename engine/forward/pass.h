@@ -36,14 +36,14 @@ enum {
     SPLIT_TOKENS = 4, /* passes of at most so many tokens may split attention by groups of blocks */
 };
 
-/* Tokens of one run that one attention unit takes. */
-/* Floats from a token's row of activations to the next, in all that are kept by token: an odd number of cache lines, or rows whose size is a power of two
- * would all fall into a few sets of the caches. */
+/* Floats from a token's row of activations to the next, wherever they are kept by token: an odd number of cache lines, or
+ * rows whose size is a power of two would all fall into a few sets of the caches. */
 static inline size_t pass_stride(size_t n)
 {
     return 16 * ((n + 15) / 16 | 1);
 }
 
+/* Tokens of one run that one attention unit takes. */
 struct tile {
     uint32_t run, row, tokens; /* row: of the first */
     uint32_t groups;           /* groups of blocks that the last token sees */
