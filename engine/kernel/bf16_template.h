@@ -1,5 +1,5 @@
 /* Panels of bfloat16, and the products of AVX-512 with them (set_template.h, PANELS_OF_BF16 and SET_BF16). Activations
- * are rounded to bfloat16, rows filled up with zeros to whole cache lines; one output is the sum over ascending pairs of
+ * are rounded to bfloat16, rows filled up with zeros; one output is the sum over ascending pairs of
  * columns, each one vdpbf16ps (odd product first, subnormals taken as zero).
  *
  * A panel is [token][columns]; the matrix unit's is made of its operands, each contiguous:
@@ -20,9 +20,10 @@ static ALWAYS_INLINE uint32_t bf16_together(uint32_t tokens)
 #endif
 }
 
+/* Elements of a token in a panel: an odd number of cache lines, so that tokens don't share a few sets of the caches. */
 static ALWAYS_INLINE size_t bf16_stride(uint32_t cols)
 {
-    return ((size_t)cols + BF16_LINE - 1) / BF16_LINE * BF16_LINE;
+    return (((size_t)cols + BF16_LINE - 1) / BF16_LINE | 1) * BF16_LINE;
 }
 
 static size_t bf16_panel_bytes(uint32_t tokens, uint32_t cols)

@@ -103,10 +103,11 @@ static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tok
     }
 }
 
-/* Elements of a token in a panel of floats: whole cache lines, so that tokens don't share one. */
+/* Elements of a token in a panel of floats: an odd number of cache lines, so that tokens share neither a line nor a few
+ * sets of the caches. */
 static ALWAYS_INLINE size_t float_stride(uint32_t cols)
 {
-    return ((size_t)cols + 15) / 16 * 16;
+    return (((size_t)cols + 15) / 16 | 1) * 16;
 }
 
 static void float_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
