@@ -5,7 +5,7 @@
 small := -m builtin
 large := -m synthetic:0.8b:q8_0
 types := $(large) -m synthetic:0.8b:bf16 -m synthetic:0.8b:q4_k -m synthetic:0.8b:q6_k
-short := -p 74,128 -n 24 -t 1,2 --dispatch 32,128 --runs 5
+short := -p 74,128 -n 24 -t 1,2 --dispatch 32,128 --runs 9
 
 measure.01-large-turns      := turns $(large) --rows 'pipelines tandem full' --rows 'pipelines single' --runs 15 --budget 9m
 measure.02-large-ttft       := ttft $(large) --rows ' 16 ' --rows ' 133 ' --runs 5 --budget 9m
@@ -25,7 +25,10 @@ measure.11-large-typed-40   := turns $(large) --rows 'typed 40 after the reply t
 	--rows 'typed 40 while it streams single' --runs 3 --budget 9m
 measure.12-large-typed-more := turns $(large) --rows 'typed 100 after the reply tandem' --runs 3 --budget 8m
 measure.13-2b               := throughput -m synthetic:2b:bf16 --runs 3 --budget 5m
-measure.20-limits           := model $(types) $(short) --budget 8m
+measure.20-limits-q8_0      := model $(large) $(short) --budget 4m
+measure.20-limits-bf16      := model -m synthetic:0.8b:bf16 $(short) --budget 4m
+measure.20-limits-q4_k      := model -m synthetic:0.8b:q4_k $(short) --budget 4m
+measure.20-limits-q6_k      := model -m synthetic:0.8b:q6_k $(short) --budget 4m
 measure.21-limits-avx512    := model $(types) $(short) --kernels avx512 --budget 8m
 measure.22-limits-small     := model $(small) -p 74,128,512 -n 24 -t 1,2 --dispatch 32,128 --runs 5 --budget 2m
 measure.23-pass             := pass $(large) --runs 8 --budget 2m
@@ -48,17 +51,20 @@ measured: $(PIECES) ## measure what README shows (up to three hours; build/measu
 	@$(MAKE) --no-print-directory measured-join figures
 
 # The pieces that are there, and of the old file the tables of which none of them measured a row. A table is known by its
-# suite, part and model, what a suite ran on by suite and model.
-measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl, then the tables
+# suite, part and model, what a suite ran on by suite and model. INTO: where another machine's are kept.
+INTO := assets/measured.jsonl
+measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl (INTO=assets/measured-zen5.jsonl), then the tables
+	touch $(INTO)
 	awk -F'"' 'BEGIN { n = 0 } { key = $$4 FS ($$6 == "part" ? $$8 FS $$12 : $$8) } \
-	    FILENAME != "assets/measured.jsonl" { if (/"measure":/ || $$6 != "part") again[key] = 1; \
+	    FILENAME != "$(INTO)" { if (/"measure":/ || $$6 != "part") again[key] = 1; \
 	        keys[n] = key; lines[n++] = $$0; next } \
 	    !(key in again) { print } END { for (i = 0; i < n; i++) if (keys[i] in again) print lines[i] }' \
-	    $(wildcard $(B)/measured/*.jsonl) assets/measured.jsonl >$(B)/measured.jsonl
-	mv $(B)/measured.jsonl assets/measured.jsonl
+	    $(wildcard $(B)/measured/*.jsonl) $(INTO) >$(B)/measured.jsonl
+	mv $(B)/measured.jsonl $(INTO)
 	@$(MAKE) --no-print-directory tables
 
-tables: $(B)/tandem ## the tables of README, engine/kernel/README.md and assets/measured-16-cores.md, from assets/*.jsonl
+tables: $(B)/tandem ## the tables of README, engine/kernel/README.md and assets/measured-*.md, from assets/*.jsonl
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --fill README.md
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/goals.jsonl --fill engine/kernel/README.md
 	$(B)/tandem bench --from assets/measured-16-cores.jsonl --from assets/published.jsonl --fill assets/measured-16-cores.md
+	$(B)/tandem bench --from assets/measured-zen5.jsonl --from assets/published.jsonl --from assets/goals.jsonl --fill assets/measured-zen5.md
