@@ -67,9 +67,15 @@ int bench_table_row(bench_table *t, const char *values, ...)
     return t->n_rows++;
 }
 
+/* The digits of a number in a file. What is measured is rounded to them at once, so that a table or chart of what is read
+ * again is the same. */
+#define FILE_NUMBER "%.10g"
+
 void bench_table_add(bench_table *t, int row, int measure, double value)
 {
-    if (row >= 0) figures_add(&t->rows[row].value[measure], value);
+    char text[32];
+    snprintf(text, sizeof text, FILE_NUMBER, value);
+    if (row >= 0) figures_add(&t->rows[row].value[measure], strtod(text, NULL));
 }
 
 /* The most measurements that a cell of the row has, and in *least the fewest of those that have any. */
@@ -259,11 +265,10 @@ static void describe(const bench_table *t, FILE *out)
     end(o, out);
 }
 
-/* So many digits that a chart of what is read again is the same. */
 static json_object *number(double value)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.10g", value);
+    snprintf(text, sizeof text, FILE_NUMBER, value);
     return json_object_new_double_s(value, text);
 }
 

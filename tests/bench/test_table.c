@@ -110,6 +110,22 @@ TEST(json)
     bench_table_free(t);
 }
 
+/* A label rounds what is measured; of what a file says of it, it must round to the same. */
+TEST(file_and_table_agree)
+{
+    bench_table *t = bench_table_new("suite", "", "m", "title", "a", "speed:tok/s");
+    bench_table_add(t, bench_table_row(t, "1"), 0, 174775.49996);
+    char *text = printed(t, bench_table_json), *save, label[32], again[32];
+    strtok_r(text, "\n", &save);
+    json_object *o;
+    tdm_error err;
+    REQUIRE(jsonio_parse(&o, "row", save, strlen(save), &err) == TDM_OK);
+    CHECK_STR(bench_number(jsonio_real(o, "median", 0), again), bench_number(bench_table_cell(t, 0, 0).median, label));
+    json_object_put(o);
+    free(text);
+    bench_table_free(t);
+}
+
 TEST(chart)
 {
     bench_table *t = made();
@@ -127,4 +143,4 @@ TEST(chart)
     bench_table_free(t);
 }
 
-TEST_MAIN(T(rows), T(texts), T(ratios), T(json), T(chart))
+TEST_MAIN(T(rows), T(texts), T(ratios), T(json), T(file_and_table_agree), T(chart))
