@@ -585,7 +585,7 @@ TEST(the_oldest_turns_are_dropped_with_progress)
     tdm_chat_options_of(c, &o);
     o.on_full = TDM_FULL_DROP_OLDEST;
     o.max_tokens = 120;
-    o.dispatch = 1; /* so that it takes a while, also where others want the cores, too */
+    o.dispatch = 1; /* so that it takes a while */
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     int turns = 0;
     while (!strstr(p.notices, "left out") && turns < 12 && !check_failures) {
@@ -598,12 +598,13 @@ TEST(the_oldest_turns_are_dropped_with_progress)
             looks += s.reading_done > done;
             done = s.reading_done;
             total = s.reading_total;
+            usleep(100); /* who sleeps is let in among busy threads; who asks without end waits for its turn */
         }
         play_until(c, &p, ++turns);
         CHECK(p.finish[turns - 1] == TDM_LENGTH || p.finish[turns - 1] == TDM_CONTEXT);
         if (!strstr(p.notices, "left out")) continue;
         CHECK_INT(p.stats[turns - 1].prompt_tokens, total);
-        CHECK(looks > 0);
+        CHECK(looks > 2);
         CHECK(p.stats[turns - 1].prompt_tokens <= 1024 / 4 * 3);
     }
     CHECK(strstr(p.notices, "messages are left out"));
