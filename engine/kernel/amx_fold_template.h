@@ -198,7 +198,7 @@ static void amx_folded_product(const struct matrix *m, const struct panel *p, ui
             case FOLD_EIGHTHS: amx_fold_piece(FOLD_EIGHTHS, w, n, a + from, p->tokens, sums, next); break;
             default: amx_fold_piece(FOLD_WORD, w, n, a + from, p->tokens, sums, next);
             }
-            next.at += 64 * (size_t)next.lines * 4 * AMX_CHUNKS;
+            next = ahead_after(next, 4 * AMX_CHUNKS);
         }
     }
 }

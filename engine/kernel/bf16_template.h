@@ -1,6 +1,6 @@
 /* Panels of bfloat16, and the products of AVX-512 with them (set_template.h, PANELS_OF_BF16 and SET_BF16). Activations
- * are rounded to bfloat16, rows filled up with zeros; one output is the sum over ascending pairs of
- * columns, each one vdpbf16ps (odd product first, subnormals taken as zero).
+ * are rounded to bfloat16, rows filled up with zeros; one output is the sum over ascending pairs of columns, each one
+ * vdpbf16ps (odd product first, subnormals taken as zero).
  *
  * A panel is [token][columns]; the matrix unit's is made of its operands, each contiguous:
  * [token / 16][column / 32][token % 16][column % 32], with fewer than 16 tokens as many rows as there are. */
@@ -126,7 +126,7 @@ static void bf16_tile_product(const struct matrix *m, const struct panel *p, uin
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
             bf16_chunk(some, pairs, to - from, x + from * ldx + 2 * c, ldx, acc + from * TILE_ROWS, next);
-            next.at += 64 * (size_t)next.lines * steps;
+            next = ahead_after(next, steps);
         }
     }
 }

@@ -87,6 +87,12 @@ static uint32_t float_piece_count(uint32_t tokens)
     return (tokens + FLOAT_TOKENS - 1) / FLOAT_TOKENS;
 }
 
+/* Steps of n columns, each of which fetches. */
+static uint32_t float_steps(uint32_t n)
+{
+    return (n + FETCH_COLS - 1) / FETCH_COLS;
+}
+
 /* All tokens times n columns, which are in use while `next` is fetched (lines of one of FETCH_COLS columns of a piece). */
 static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx, float *acc,
                          struct ahead next)
@@ -99,7 +105,7 @@ static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tok
         if (type == TYPE_F32) float_chunk_f32(w, n, to - from, at, ldx, out, next);
         else if (type == TYPE_F16) float_chunk_f16(w, n, to - from, at, ldx, out, next);
         else float_chunk_bf16(w, n, to - from, at, ldx, out, next);
-        next.at += 64 * (size_t)next.lines * ((n + FETCH_COLS - 1) / FETCH_COLS);
+        next = ahead_after(next, float_steps(n));
     }
 }
 
@@ -124,7 +130,7 @@ static void float_tile_product(const struct matrix *m, const struct panel *p, ui
         size_t column = TILE_ROWS * (m->type == TYPE_F32 ? sizeof(float) : sizeof(uint16_t));
         const uint8_t *chunk = packed + c * column;
         struct ahead next = stream_on(stream, chunk, n * column, n * column, tokens <= FLOAT_TOKENS,
-                                      float_piece_count(tokens) * ((n + FETCH_COLS - 1) / FETCH_COLS));
+                                      float_piece_count(tokens) * float_steps(n));
         if (m->type == TYPE_F32 || tokens <= 2 * FLOAT_TOKENS) { /* widened in registers, once for each piece */
             float_pieces(m->type, chunk, n, tokens, x + c, ldx, acc, next);
         } else {

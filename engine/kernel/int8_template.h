@@ -408,7 +408,7 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
             for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size, none larger than the last */
                 uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
                 group(halves, blocks, to - from, a + from, p->tokens, acc + from * TILE_ROWS, next);
-                next.at += 64 * (size_t)next.lines * blocks;
+                next = ahead_after(next, blocks);
             }
         }
         packed += 2 * (quants + scales);

@@ -31,6 +31,13 @@ static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *gro
     return next;
 }
 
+/* What is fetched after so many steps have been: for the next piece of tokens. */
+static ALWAYS_INLINE struct ahead ahead_after(struct ahead a, uint32_t steps)
+{
+    a.at += 64 * (size_t)a.lines * steps;
+    return a;
+}
+
 /* Always inlined: GCC takes a function that does nothing else for one without effects, and drops its calls. */
 static ALWAYS_INLINE void fetch(struct ahead *a)
 {

@@ -124,7 +124,8 @@ static inline vi vi_add_words(vi acc, vw words)
     return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_add_words(acc, vw_dot(w, x)); }
-/* With 8 bits it would not, so the weight, signed again, leaves its sign to the activation: 2 * 128 * 127 fits. */
+/* Two unsigned products of 8 bits would not fit: the weight, signed again, leaves its sign to the activation, and 2 * 128 * 127
+ * does. */
 static inline vi vi_dot(vi acc, vb w, vx x)
 {
     __m256i weight = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
