@@ -7,13 +7,59 @@
 #   tests/**/fuzz_X.c                  is one fuzz target (make fuzz)
 #   tests/**/test_X.sh                 is one end-to-end test, run with TANDEM=the program
 
+.DEFAULT_GOAL := all
+
+# ---- What has to be installed -----------------------------------------------------------------------------------
+#
+# To build and to run; to test and to measure as well; for the other architecture. What pkg-config calls the libraries
+# stands further down (PKGS).
+DEBIAN     := gcc libc6-dev make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
+	libopenblas-dev libvterm-dev
+FEDORA     := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
+	openblas-devel libvterm-devel
+ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm
+HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm
+CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
+
+TESTING    := test test-long unit bench bench-smoke
+DEBIAN_TESTING     := python3
+FEDORA_TESTING     := python3
+ARCH_LINUX_TESTING := python
+HOMEBREW_TESTING   := python
+
+INSTALLING := $(filter deps deps-cross,$(MAKECMDGOALS))
+AFTERWARDS := $(filter-out $(INSTALLING),$(MAKECMDGOALS))
+packages    = $($(1)) $(if $(filter $(TESTING),$(AFTERWARDS)),$($(1)_TESTING))
+
+ifneq ($(INSTALLING),)
+# The compiler and pkg-config are asked while the rest of this file is read, and are there only after `deps`. So the other
+# goals are made by a make that starts anew.
+.PHONY: deps deps-cross afterwards $(AFTERWARDS)
+
+deps: ## install what building and running need, and with `test` or `bench` what they do (apt-get; elsewhere names it)
+	@tests/deps '$(call packages,DEBIAN)' '$(call packages,FEDORA)' '$(call packages,ARCH_LINUX)' '$(call packages,HOMEBREW)'
+
+deps-cross: | $(filter deps,$(INSTALLING)) ## install the arm64 compiler, its libraries and qemu-user
+	@tests/deps --cross '$(CROSS)'
+
+afterwards: $(INSTALLING)
+	+@$(MAKE) --no-print-directory $(AFTERWARDS)
+
+$(AFTERWARDS): afterwards
+	@:
+
+else
+
+# ---- What is there ----------------------------------------------------------------------------------------------
+
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
 V       ?= 0
 CCACHE  := $(shell command -v ccache 2>/dev/null)
 
-ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+ARCH := $(firstword $(subst -, ,$(MACHINE)))
 # Sanitizers and compilers get a build folder each, so that switching does not rebuild the world.
 comma := ,
 B := build$(if $(SANITIZER),/$(subst $(comma),-,$(SANITIZER)))$(if $(findstring clang,$(notdir $(CC))),/clang)$(if \
@@ -27,12 +73,24 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	-DTANDEM_DATADIR='"$(PREFIX)/share/tandem"' -I. $(if $(WERROR),-Werror) \
 	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
-PKGS_ENGINE := json-c libutf8proc
+PKGS_ENGINE := json-c libutf8proc openblas
 PKGS_UI     := ncursesw md4c readline vterm
-PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(shell $(CC) -dumpmachine)/pkgconfig) pkg-config
+PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(MACHINE)/pkgconfig) pkg-config
 PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
-ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lopenblas -lm -pthread
+ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lm -pthread
 UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
+
+# Those of the packages $(1) that pkg-config doesn't know.
+lacking     = $(shell for p in $(1); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null)
+have        = $(shell command -v $(1) 2>/dev/null)
+# What keeps the program from being built is said in one line, before anything is compiled.
+ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
+MISSING := $(if $(MACHINE),,$(CC)) $(if $(call have,$(lastword $(PKG_CONFIG))),$(call \
+	lacking,$(PKGS_ENGINE) $(PKGS_UI)),$(lastword $(PKG_CONFIG)))
+ifneq ($(strip $(MISSING)),)
+$(error not found: $(strip $(MISSING)); `make deps` installs what building needs)
+endif
+endif
 
 KERNEL_O   ?= $(if $(SANITIZER),-O1,-O3)
 ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c
@@ -60,8 +118,7 @@ TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C),$(call find,tests,*.c))
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
-.DEFAULT_GOAL := all
-.PHONY: all help deps deps-cross run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures tables measured measured-join goldens-update install uninstall clean
+.PHONY: all help run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures tables measured measured-join goldens-update install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -129,23 +186,9 @@ $(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/l
 
 # ---- What make is asked for --------------------------------------------------------------------------------------
 
-DEBIAN    := gcc make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
-	libopenblas-dev libvterm-dev xz-utils
-FEDORA    := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
-	openblas-devel libvterm-devel xz
-ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm xz
-HOMEBREW  := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm xz
-CROSS     := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,libc6-dev $(filter lib%,$(DEBIAN)))
-
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo '  variables: SANITIZER=address|undefined|thread  V=1  WERROR=1  CC=clang  CFLAGS=...  PREFIX=  DESTDIR='
-
-deps: ## install the libraries that are missing (apt-get; elsewhere print their names)
-	@tests/deps '$(DEBIAN)' '$(FEDORA)' '$(ARCH_LINUX)' '$(HOMEBREW)'
-
-deps-cross: ## install the arm64 compiler, its libraries and qemu-user
-	@tests/deps --cross '$(CROSS)'
 
 run: all ## a conversation with the built-in model
 	@$(B)/tandem
@@ -205,3 +248,5 @@ clean: ## remove what was built
 	rm -rf build
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+endif
