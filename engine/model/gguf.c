@@ -39,8 +39,10 @@ static const uint8_t value_bytes[GGUF_VALUES] = {
 
 static tdm_status truncated(struct reader *r, const char *what)
 {
-    return error_set(r->err, TDM_E_FORMAT, "%s: offset %llu: expected %s, found the end of the file (%llu bytes)",
-                     r->path, (unsigned long long)r->c.at, what, (unsigned long long)r->c.size);
+    char short_of[MAP_INCOMPLETE_ROOM];
+    return error_set(r->err, TDM_E_FORMAT, "%s: %soffset %llu: expected %s, found the end of the file (%llu bytes)",
+                     r->path, map_incomplete(short_of, r->c.size, 0), (unsigned long long)r->c.at, what,
+                     (unsigned long long)r->c.size);
 }
 
 #define AT(r)   (r)->path, (unsigned long long)(r)->c.at
@@ -91,10 +93,13 @@ static tdm_status read_key(struct reader *r)
         if (!size_mul(key.count, value_bytes[type], &bytes)) bytes = UINT64_MAX;
         cursor_take(&r->c, bytes);
     }
-    if (r->c.failed)
+    if (r->c.failed) {
+        char short_of[MAP_INCOMPLETE_ROOM];
         return error_set(r->err, TDM_E_FORMAT,
-                         "%s: key %.*s: its %llu values run past the end of the file (%llu bytes)", r->path,
-                         NAME(key.name), (unsigned long long)key.count, (unsigned long long)r->c.size);
+                         "%s: %skey %.*s: its %llu values run past the end of the file (%llu bytes)", r->path,
+                         map_incomplete(short_of, r->c.size, 0), NAME(key.name), (unsigned long long)key.count,
+                         (unsigned long long)r->c.size);
+    }
     key.bytes = r->c.at - begin;
     struct gguf_key *list = grow(*r->keys, *r->key_count, sizeof *list);
     if (!list) return error_set(r->err, TDM_E_NOMEM, "%s: out of memory", r->path);
@@ -218,11 +223,35 @@ static tdm_status read_header(struct reader *r, uint64_t *tensors, uint64_t *key
         return error_set(r->err, TDM_E_UNSUPPORTED, "%s: offset 4: expected GGUF version 2 or 3, found %u%s", r->path,
                          version, version == 0x02000000 || version == 0x03000000 ? " (a big-endian file)" : "");
     /* Even empty ones take 13 (key, type, one byte) and 32 bytes (name, dims, shape, type, offset). */
-    if (*keys > r->c.size / 13 || *tensors > r->c.size / 32)
-        return error_set(r->err, TDM_E_FORMAT, "%s: offset 8: %llu tensors and %llu keys do not fit into %llu bytes",
-                         r->path, (unsigned long long)*tensors, (unsigned long long)*keys,
-                         (unsigned long long)r->c.size);
+    if (*keys > r->c.size / 13 || *tensors > r->c.size / 32) {
+        char short_of[MAP_INCOMPLETE_ROOM];
+        return error_set(r->err, TDM_E_FORMAT, "%s: %soffset 8: %llu tensors and %llu keys do not fit into %llu bytes",
+                         r->path, map_incomplete(short_of, r->c.size, 0), (unsigned long long)*tensors,
+                         (unsigned long long)*keys, (unsigned long long)r->c.size);
+    }
     return TDM_OK;
+}
+
+/* A tensor of the part runs past the part's end: how long the file would be, and where it is short. */
+static tdm_status tensor_outside(struct reader *r, const struct gguf_tensor *t, uint64_t offset, uint64_t need)
+{
+    char short_of[MAP_INCOMPLETE_ROOM];
+    return error_set(r->err, TDM_E_FORMAT,
+                     "%s: %stensor %.*s: its %llu bytes at data offset %llu run past the end of the file (%llu bytes)",
+                     r->path, map_incomplete(short_of, r->c.size, need), NAME(t->name), (unsigned long long)t->bytes,
+                     (unsigned long long)offset, (unsigned long long)r->c.size);
+}
+
+/* Where the last of the part's tensors ends; UINT64_MAX where a sum overflows. Their data is still an offset. */
+static uint64_t end_of_tensors(const struct reader *r, uint64_t first, uint64_t data)
+{
+    uint64_t end = data, at;
+    for (uint64_t i = first; i < r->g->tensor_count; i++) {
+        const struct gguf_tensor *t = &r->g->tensors[i];
+        if (!size_add(data, (uint64_t)(uintptr_t)t->data, &at) || !size_add(at, t->bytes, &at)) return UINT64_MAX;
+        if (at > end) end = at;
+    }
+    return end;
 }
 
 /* Reads a part's metadata and tensors and points the tensors into its data. */
@@ -239,7 +268,7 @@ static tdm_status read_part(struct reader *r)
                          MAX_ALIGNMENT, (unsigned long long)alignment);
     for (uint64_t i = 0; !status && i < tensors; i++) status = read_tensor(r);
     if (status) return status;
-    uint64_t data = (r->c.at + alignment - 1) & ~(alignment - 1);
+    uint64_t data = (r->c.at + alignment - 1) & ~(alignment - 1), need = end_of_tensors(r, first, data);
     for (uint64_t i = first; i < r->g->tensor_count; i++) {
         struct gguf_tensor *t = &r->g->tensors[i];
         uint64_t offset = (uint64_t)(uintptr_t)t->data, at;
@@ -249,11 +278,7 @@ static tdm_status read_part(struct reader *r)
                              "%llu",
                              r->path, NAME(t->name), (unsigned long long)alignment, (unsigned long long)offset);
         if (!size_add(data, offset, &at) || !size_within(at, t->bytes, r->c.size))
-            return error_set(r->err, TDM_E_FORMAT,
-                             "%s: tensor %.*s: its %llu bytes at data offset %llu run past the end of "
-                             "the file (%llu bytes)",
-                             r->path, NAME(t->name), (unsigned long long)t->bytes, (unsigned long long)offset,
-                             (unsigned long long)r->c.size);
+            return tensor_outside(r, t, offset, need);
         t->data = r->c.data + at;
     }
     return TDM_OK;

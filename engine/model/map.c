@@ -1,6 +1,7 @@
 #include "engine/model/map.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,21 @@ void map_close(struct map *m)
 {
     if (m->data) munmap((void *)(uintptr_t)m->data, m->size);
     *m = (struct map){0};
+}
+
+const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64_t need)
+{
+    static const struct { uint64_t bytes; const char *name; } units[] = {{1000000, "MB"}, {1000, "kB"}, {1, "bytes"}};
+    size_t i = 0;
+    /* The largest unit in which the numbers say something, and differ. */
+    while (units[i].bytes > 1 && (need < 10 * units[i].bytes || have / units[i].bytes == need / units[i].bytes)) i++;
+    text[0] = 0;
+    if (!need)
+        snprintf(text, MAP_INCOMPLETE_ROOM, "incomplete download? only %llu bytes are there; ", (unsigned long long)have);
+    else if (have < need && need < UINT64_MAX)
+        snprintf(text, MAP_INCOMPLETE_ROOM, "incomplete download? %llu of %llu %s are there; ",
+                 (unsigned long long)(have / units[i].bytes), (unsigned long long)(need / units[i].bytes), units[i].name);
+    return text;
 }
 
 void map_release(const void *data, uint64_t bytes)

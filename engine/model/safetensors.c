@@ -50,6 +50,23 @@ static bool integers(struct json_object *array, uint64_t *out, size_t room, size
     return true;
 }
 
+/* Where the last tensor's data ends, counted from where the first one's begins. */
+static uint64_t end_of_data(const struct safetensors *s)
+{
+    uint64_t end = 0;
+    json_object_object_foreach(s->header, name, value)
+    {
+        struct json_object *offsets;
+        uint64_t range[2];
+        size_t two;
+        (void)name;
+        if (json_object_object_get_ex(value, "data_offsets", &offsets) && integers(offsets, range, 2, &two) && two == 2 &&
+            range[1] > end)
+            end = range[1];
+    }
+    return end;
+}
+
 static tdm_status read_tensor(struct safetensors *s, const char *name, struct json_object *o, const uint8_t *data,
                               uint64_t data_bytes, struct safetensors_tensor *t, tdm_error *err)
 {
@@ -83,10 +100,14 @@ static tdm_status read_tensor(struct safetensors *s, const char *name, struct js
 
     if (!integers(offsets, range, 2, &two) || two != 2)
         return wrong(s, name, "expected data_offsets of two non-negative integers", err);
-    if (range[0] > range[1] || range[1] > data_bytes)
+    if (range[0] > range[1] || range[1] > data_bytes) {
+        char short_of[MAP_INCOMPLETE_ROOM];
+        uint64_t before = s->bytes - data_bytes, end = end_of_data(s);
         return error_set(err, TDM_E_FORMAT,
-                         "%s: tensor %.80s: expected data_offsets within %llu bytes, found %llu to %llu", s->path, name,
+                         "%s: %stensor %.80s: expected data_offsets within %llu bytes, found %llu to %llu", s->path,
+                         map_incomplete(short_of, s->bytes, end < UINT64_MAX - before ? before + end : UINT64_MAX), name,
                          (unsigned long long)data_bytes, (unsigned long long)range[0], (unsigned long long)range[1]);
+    }
     t->bytes = range[1] - range[0];
     t->data = data + range[0];
     uint64_t expected;
@@ -103,10 +124,14 @@ static tdm_status read_header(struct safetensors *s, const uint8_t *data, uint64
     if (c.failed)
         return error_set(err, TDM_E_FORMAT, "%s: expected a header length of 8 bytes, found a file of %llu bytes",
                          s->path, (unsigned long long)size);
-    if (length > JSON_LIMIT || length > cursor_left(&c))
-        return error_set(err, TDM_E_FORMAT, "%s: offset 0: expected a header length of at most %llu, found %llu",
-                         s->path, (unsigned long long)(cursor_left(&c) < JSON_LIMIT ? cursor_left(&c) : JSON_LIMIT),
+    uint64_t left = cursor_left(&c);
+    if (length > JSON_LIMIT || length > left) {
+        char short_of[MAP_INCOMPLETE_ROOM] = "";
+        if (length <= JSON_LIMIT) map_incomplete(short_of, size, 8 + length);
+        return error_set(err, TDM_E_FORMAT, "%s: %soffset 0: expected a header length of at most %llu, found %llu",
+                         s->path, short_of, (unsigned long long)(left < JSON_LIMIT ? left : JSON_LIMIT),
                          (unsigned long long)length);
+    }
     tdm_status status = json_parse(&s->header, cursor_take(&c, length), length, s->path, err);
     if (status) return status;
     s->tensors = calloc((size_t)json_object_object_length(s->header) + 1, sizeof *s->tensors);

@@ -231,6 +231,45 @@ TEST(safetensors_with_hostile_headers)
     CHECK(strstr(err.text, "header length of at most 2, found 18446744073709551615"));
 }
 
+/* A file that ends too early is most often a download that did: that comes first in the line, with how much is there. */
+TEST(incomplete_downloads)
+{
+    struct bytes b = read_file("assets/tandem-demo-51m-q6_k.gguf");
+    struct { size_t size; const char *words; } cuts[] = {
+        {12 * 1000000, "bad.gguf: incomplete download? 12 of 42 MB are there; tensor "},
+        {b.size - 1, "bad.gguf: incomplete download? "},
+        {20000, "bad.gguf: incomplete download? only 20000 bytes are there; key "},
+        {100, "bad.gguf: incomplete download? only 100 bytes are there; offset 8: "}};
+    char all[64];
+    snprintf(all, sizeof all, "? %zu of %zu bytes are there", b.size - 1, b.size);
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        tdm_error err = {0};
+        CHECK_INT(TDM_E_FORMAT, open_gguf(b.data, cuts[i].size, &err));
+        if (strncmp(err.text, cuts[i].words, strlen(cuts[i].words)))
+            CHECK_FAIL("expected \"%s\", found \"%s\"", cuts[i].words, err.text);
+        if (i == 1 && !strstr(err.text, all)) CHECK_FAIL("expected \"%s\", found \"%s\"", all, err.text);
+    }
+    free(b.data);
+
+    static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[1000],\"data_offsets\":[0,4000]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[5000],\"data_offsets\":[4000,24000]}}";
+    uint64_t n = strlen(header);
+    uint8_t *file = calloc(1, 24000 + 8 + n);
+    memcpy(file, &n, 8);
+    memcpy(file + 8, header, n);
+    tdm_error err = {0};
+    CHECK_INT(TDM_OK, open_safetensors(file, 24000 + 8 + n, &err));
+    CHECK_INT(TDM_E_FORMAT, open_safetensors(file, 7000, &err));
+    CHECK(strstr(err.text, ": incomplete download? 7 of 24 kB are there; tensor b: expected data_offsets within"));
+    CHECK_INT(TDM_E_FORMAT, open_safetensors(file, 2000, &err));
+    CHECK(strstr(err.text, ": incomplete download? 2 of 24 kB are there; tensor a: "));
+    CHECK_INT(TDM_E_FORMAT, open_safetensors(file, 100, &err));
+    char part[96];
+    snprintf(part, sizeof part, ": incomplete download? 100 of %d bytes are there; offset 0: expected a header", (int)n + 8);
+    if (!strstr(err.text, part)) CHECK_FAIL("expected \"%s\", found \"%s\"", part, err.text);
+    free(file);
+}
+
 /* A working config.json with one field replaced. */
 static tdm_status open_config(const char *field, const char *value, tdm_error *err)
 {
@@ -413,5 +452,5 @@ TEST(a_model_with_flipped_bits)
 }
 
 TEST_MAIN(T(gguf_cut_off_anywhere), T(gguf_with_flipped_bits), T(gguf_with_hostile_sizes),
-          T(safetensors_cut_off_or_flipped), T(safetensors_with_hostile_headers), T(configurations_out_of_range),
-          T(damaged_directories), T(damaged_indexes), T(a_model_with_flipped_bits))
+          T(safetensors_cut_off_or_flipped), T(safetensors_with_hostile_headers), T(incomplete_downloads),
+          T(configurations_out_of_range), T(damaged_directories), T(damaged_indexes), T(a_model_with_flipped_bits))
