@@ -9,7 +9,7 @@ void nearest_offer(nearest *best, const char *wanted, const char *candidate)
     size_t length = strlen(wanted);
     size_t distance = slash_distance(wanted, length, candidate, strlen(candidate));
     if (length >= 2 && !strncmp(wanted, candidate, length)) distance = distance < 1 ? distance : 1;
-    if (distance > 1 + length / 4) return;
+    if (distance > slash_slips(length)) return;
     if (!best->name || distance < best->distance) {
         best->name = candidate;
         best->distance = distance;

@@ -39,6 +39,11 @@ unsigned slash_distance(const char *a, size_t a_length, const char *b, size_t b_
     return (unsigned)one[b_length];
 }
 
+unsigned slash_slips(size_t length)
+{
+    return length < 8 ? 1 + (unsigned)length / 4 : 3;
+}
+
 /* The length of the first word after the slash, or -1 when the draft is text. */
 static ptrdiff_t command_word(const char *draft, size_t length, bool pasted)
 {
@@ -64,7 +69,7 @@ struct slash_result slash_parse(const char *draft, bool pasted, const char *cons
     r.kind = SLASH_UNKNOWN;
     r.word = draft + 1;
     r.word_length = (size_t)word;
-    unsigned best = 3; /* more than two slips is another word */
+    unsigned best = slash_slips(r.word_length) + 1;
     for (size_t i = 0; i < n; i++) {
         unsigned d = slash_distance(r.word, r.word_length, names[i], strlen(names[i]));
         if (d == 0) {

@@ -36,4 +36,7 @@ bool slash_may_be_command(const char *draft, size_t length, bool pasted);
  * 63 bytes count as 63 apart. */
 unsigned slash_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
+/* How many steps a mistyped word of that length may be away from the one that was meant. */
+unsigned slash_slips(size_t length);
+
 #endif

@@ -141,6 +141,8 @@ TEST(nearest_names)
     nearest_offer(&best, "tmep", "stop");
     CHECK_STR("temp", best.name);
     best = (nearest){0};
+    nearest_offer(&best, "foo", "zoom"); /* two slips of three letters are another word */
+    CHECK(!best.name);
     nearest_offer(&best, "spec", "speculation");
     CHECK_STR("speculation", best.name);
 }

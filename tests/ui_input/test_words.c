@@ -39,6 +39,9 @@ TEST(slash_rules)
     CHECK_STR("unknown quit", slash("/quitt", false));
     CHECK_STR("unknown sessions", slash("/sess", false));
     CHECK_STR("unknown -", slash("/xyzzy", false));
+    CHECK_STR("unknown -", slash("/nit", false)); /* two slips of three letters are another word */
+    CHECK_STR("unknown new", slash("/ne", false));
+    CHECK_STR("unknown new", slash("/now", false));
     CHECK_STR("unknown -", slash("/", false));
     CHECK(slash_may_be_command("/", 1, false));
     CHECK(slash_may_be_command("/any thing", 10, false));
