@@ -27,7 +27,7 @@ stub "$bin" apt-get <<'E'
 echo "apt-get $*" >>"$FAKE/log"
 [[ $1 == install ]] || exit 0
 if [[ $* == *--assume-no* ]]; then
-    echo 'Need to get 61.5 MB of archives.'
+    if [[ $* == *python3* ]]; then echo 'Need to get 6284 kB of archives.'; else echo 'Need to get 61.5 MB of archives.'; fi
     echo 'After this operation, 263 MB of additional disk space will be used.'
     exit 1
 fi
@@ -93,6 +93,7 @@ bare
 stub "$tree/tests" all <<<'echo "the tests run"'
 fresh -j2 deps test </dev/null
 holds 'deps test runs the tests' "$out" 'the tests run'
+holds 'a small size is told in MB too' "$out" '; fetches 6.3 MB, takes'
 check 'deps test installs what tests need' logged 'apt-get install -y .*python3'
 check 'deps test builds with warnings as errors' logged '-Werror .*src/main.o'
 bare
