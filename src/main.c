@@ -69,7 +69,7 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, told in one line */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (src/output.h) */
     int status = run_command(argc, argv);
     int written = output_end();
     return status ? status : written;

@@ -183,6 +183,6 @@ int output_end(void)
         if (fclose(stdout)) out.error = errno ? errno : EIO;
     }
     if (!out.error) return 0;
-    fprintf(stderr, "tandem: standard output: %s\n", strerror(out.error));
+    if (out.error != EPIPE) fprintf(stderr, "tandem: standard output: %s\n", strerror(out.error));
     return 1;
 }

@@ -1,5 +1,5 @@
 /* Standard output of a command. Every failed write (closed pipe, full disk) is remembered: the command ends with one
- * line and status 1. On a terminal control characters are shown as `^X`, never sent raw (the texts of models and files
+ * line and status 1; without the line where the reader has seen enough (`| head`). On a terminal control characters are shown as `^X`, never sent raw (the texts of models and files
  * are untrusted); a pipe or a file gets the exact bytes. One thread. */
 #ifndef TANDEM_SRC_OUTPUT_H
 #define TANDEM_SRC_OUTPUT_H
@@ -15,7 +15,7 @@ void output_print(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void output_flush(void);
 /* False once a write has failed: what follows would be lost. */
 bool output_good(void);
-/* Flushes and closes; on failure prints one line on stderr and returns 1, else 0. */
+/* Flushes and closes; on failure prints one line on stderr (none for a closed pipe) and returns 1, else 0. */
 int output_end(void);
 
 /* Copies text so that a terminal can't be harmed: newline and tab stay, C0, C1 and DEL become ^X, invalid UTF-8 and

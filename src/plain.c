@@ -249,6 +249,7 @@ static void handle_message(plain *p, char *text, int64_t enter_ns)
     if (command && !status) {
         run_command(p, &call);
         slashes_free(&call);
+        p->quit = p->quit || !output_good();
         return;
     }
     if (!command) status = app_send(&p->app, text, strlen(text), enter_ns, &err);
