@@ -194,6 +194,26 @@ tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
     return tdm_machine_open(out, &m, err);
 }
 
+bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t room)
+{
+    tdm_unit_info prefill, decode;
+    tdm_unit_describe(m, TDM_PREFILL_UNIT, &prefill);
+    tdm_unit_describe(m, TDM_DECODE_UNIT, &decode);
+    int cores = tdm_machine_cores(m), threads = (int)options_int(o, OPTION_THREADS, 0);
+    bool first = options_given(o, OPTION_PREFILL_UNIT), second = options_given(o, OPTION_DECODE_UNIT);
+    int shared = prefill.cores + decode.cores - cores;
+    out[0] = 0;
+    if (threads > cores)
+        snprintf(out, room, "%d core%s used, not %d: %s", cores, cores > 1 ? "s are" : " is", threads,
+                 first || second ? "the units have no more" : "no more may be used here");
+    else if ((first || second) && shared > 0 && !strcmp(prefill.name, decode.name))
+        snprintf(out, room, "both units are on %s: they take turns there", prefill.name);
+    else if ((first || second) && shared > 0)
+        snprintf(out, room, "the units %s and %s share %d core%s: they take turns there", prefill.name, decode.name, shared,
+                 shared > 1 ? "s" : "");
+    return out[0];
+}
+
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
 tdm_kv load_kv(const options *o)
@@ -208,6 +228,12 @@ void load_notes(const tdm_model *m)
     if (info.template_replaced)
         fputs("tandem: the model's own chat template is not known; the Qwen3.5 form is used instead\n", stderr);
     if (info.synthetic) fputs("tandem: made-up weights: the text is noise, the times are real\n", stderr);
+}
+
+void load_machine_notes(const options *o, const tdm_machine *m)
+{
+    char line[200];
+    if (load_machine_note(o, m, line, sizeof line)) fprintf(stderr, "tandem: %s\n", line);
 }
 
 int load_failed(const tdm_error *err)

@@ -500,6 +500,7 @@ int plain_main(options *o)
         status = app_start(&p.app, &models, notice, &err);
     }
     if (!status) {
+        load_machine_notes(o, p.app.machine);
         open_history(&p);
         if (!p.history) status = error_set(&err, TDM_E_NOMEM, "out of memory");
     }

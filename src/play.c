@@ -362,6 +362,7 @@ static tdm_status open_all(player *p, tdm_error *err)
     if (!status) status = load_pair_open(&p->models, o, path, &(load_how){0}, err);
     if (!status) status = load_machine(&p->machine, o, err);
     if (status) return status;
+    load_machine_notes(o, p->machine);
     settings_chat_options(&p->settings, o, p->models.model);
     p->settings.prefill_model = p->models.prefill;
     p->settings.ignore_eos = p->settings.hash_logits = true;

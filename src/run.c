@@ -226,6 +226,7 @@ static tdm_status open_all(answer *a, tdm_error *err)
     if (c.think && !info.can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
     c.prefill_model = a->models.prefill;
     status = load_machine(&a->machine, o, err);
+    if (!status) load_machine_notes(o, a->machine);
     if (!status) status = tdm_chat_open(&a->chat, a->models.model, a->machine, &c, err);
     if (!status && system) status = tdm_chat_set_system(a->chat, system, strlen(system), err);
     return status;

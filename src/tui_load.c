@@ -79,6 +79,7 @@ static void start(tui *t)
     t->load.state = TUI_LOAD_DONE;
     t->failure[0] = 0;
     if (notice[0]) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", notice);
+    if (load_machine_note(t->app.o, t->app.machine, notice, sizeof notice)) tui_notice_add(t, VIEW_NOTICE_WARN, "%s", notice);
     if (t->app.info.template_replaced)
         tui_notice_add(t, VIEW_NOTICE_WARN, "the model's own chat template is not known; the Qwen3.5 form is used");
     tui_view_name_model(t);

@@ -95,6 +95,13 @@ fails 'render: no such role' 1 "tandem: $tmp/m.json: message 1: expected" render
 echo '[{"role":' >"$tmp/m.json"
 fails 'render: not JSON' 1 "tandem: $tmp/m.json: byte" render --messages "$tmp/m.json"
 
+# What is used instead of what was asked for.
+same_cores() { "$program" run -m $tiny -n 2 "$@" Hello 2>&1 >/dev/null; }
+holds 'more cores than there are' "$(same_cores -t 4000)" used, not 4000: no more may be used here
+check 'both units on one core' test "$(same_cores --prefill-unit cpu:0 --decode-unit cpu:0)" = \
+    'tandem: both units are on cpu:0: they take turns there'
+check 'nothing to tell' test -z "$(same_cores)" -a -z "$(same_cores -t 1)"
+
 # Models.
 tandem info
 check 'info' grep -q '^layers  *12, every 4 full attention' <<<"$out"
