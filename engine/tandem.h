@@ -276,6 +276,7 @@ typedef struct {
     tdm_sampling sampling;
     bool think;
     int max_tokens;              /* of a reply, as it is when that begins; 0: until the end token or the context */
+    int max_answer_tokens;       /* the same for what follows the thinking alone */
     bool ignore_eos;
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
@@ -320,7 +321,7 @@ TDM_API void tdm_chat_clear(tdm_chat *c);                                  /* a 
 
 typedef enum {
     TDM_END,        /* the model's end token */
-    TDM_LENGTH,     /* max_tokens */
+    TDM_LENGTH,     /* max_tokens, max_answer_tokens */
     TDM_STOP_STRING,
     TDM_CONTEXT,    /* the context is full */
     TDM_STOPPED,    /* by tdm_chat_stop or send_now */

@@ -27,8 +27,9 @@
       "Writes the answer to PROMPT as it is decoded. Standard input is read when there is no PROMPT, or when - is "   \
       "given: its text then follows PROMPT. With --json every line is an object: {\"event\":\"token\"} with id and "  \
       "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context or "          \
-      "interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. With --script a "             \
-      "conversation is played instead, one object a turn.")                                                           \
+      "interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. Without -n an answer "         \
+      "ends after 4096 tokens, unless --ignore-eos is given. With --script a conversation is played instead, one "    \
+      "object a turn.")                                                                                               \
     X(EVAL, "eval", "", "logits or perplexity of a text",                                                             \
       "Evaluates token ids (--ids, --ids-file) or a text (--text-file). --logits writes a safetensors file with one " \
       "float32 tensor 'logits' of [positions, vocabulary]; --perplexity prints one line.")                            \
@@ -119,8 +120,8 @@ enum {
     X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP, FOR_TIMES | FOR(INFO),             \
       "type of the last matrix, the one that makes the logits")                                                       \
     X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                      \
-    X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends", REPLY, KEEP | LIVE, FOR_TALK,      \
-      "most tokens of a reply")                                                                                       \
+    X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends; run: 4096", REPLY, KEEP | LIVE,      \
+      FOR_TALK, "most tokens of an answer (thinking is not counted)")                                                 \
     X(STOP, "stop", 0, LIST, "TEXT", 0, 0, "none", REPLY, 0, FOR_TALK,                                                \
       "end the reply before this text; may be given several times")                                                   \
     X(IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, 0, 0, "off", REPLY, LIVE, FOR_TALK,                                    \

@@ -88,7 +88,9 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     output_flush();
     switch (e->finish) {
     case TDM_STOPPED: note("(stopped; /continue goes on)"); break;
-    case TDM_LENGTH: note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens); break;
+    case TDM_LENGTH:
+        note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
+        break;
     case TDM_CONTEXT:
         note("(the context is full: /new begins anew, /set on-full drop-oldest forgets the oldest turns)");
         break;

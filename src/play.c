@@ -367,6 +367,7 @@ static tdm_status open_all(player *p, tdm_error *err)
     p->settings.prefill_model = p->models.prefill;
     p->settings.ignore_eos = p->settings.hash_logits = true;
     p->settings.max_tokens = p->script.max_tokens;
+    p->settings.max_answer_tokens = 0; /* the script's counts alone */
     if (p->script.temperature >= 0) p->settings.sampling.temperature = (float)p->script.temperature;
     if (!options_given(o, OPTION_SEED)) p->settings.sampling.seed = p->script.seed;
     status = tdm_chat_open(&p->chat, p->models.model, p->machine, &p->settings, err);

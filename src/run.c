@@ -16,6 +16,9 @@
 #include "src/trace.h"
 #include "src/wait.h"
 
+/* What ends an answer whose model does not: `run` has nobody who stops it. */
+enum { LONGEST_ANSWER = 4096 };
+
 typedef struct {
     const options *o;
     load_pair models;
@@ -206,6 +209,8 @@ static void print_end(const answer *a)
     if (a->finish == TDM_CONTEXT)
         fprintf(stderr, "tandem: the context is full (%u tokens): the answer ends here; -c makes it larger\n",
                 now.context_size);
+    if (a->finish == TDM_LENGTH && !options_given(a->o, OPTION_MAX_TOKENS))
+        fprintf(stderr, "tandem: the answer ends here, after %d tokens; -n allows more\n", LONGEST_ANSWER);
     if (options_flag(a->o, OPTION_VERBOSE))
         fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s\n",
                 a->stats.prompt_tokens, prefill_tps(a), ttft_ms(a), a->stats.reply_tokens, a->stats.decode_tps);
@@ -223,6 +228,7 @@ static tdm_status open_all(answer *a, tdm_error *err)
     tdm_model_describe(a->models.model, &info);
     settings_chat_options(&c, o, a->models.model);
     c.speculation = TDM_SPEC_OFF;
+    if (!options_given(o, OPTION_MAX_TOKENS) && !c.ignore_eos) c.max_answer_tokens = LONGEST_ANSWER;
     if (c.think && !info.can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
     c.prefill_model = a->models.prefill;
     status = load_machine(&a->machine, o, err);

@@ -12,7 +12,7 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id)
     int64_t number = options_int(o, id, -1); /* auto: -1 */
     float real = (float)options_real(o, id, 0);
     switch (id) {
-    case OPTION_MAX_TOKENS: c->max_tokens = (int)number; break;
+    case OPTION_MAX_TOKENS: c->max_answer_tokens = (int)number; break;
     case OPTION_IGNORE_EOS: c->ignore_eos = number; break;
     case OPTION_THINK: c->think = number; break;
     case OPTION_ON_FULL: c->on_full = (tdm_on_full)number; break; /* the words stand in the order of the values */
@@ -38,8 +38,8 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
     out[0] = 0;
     switch (id) {
     case OPTION_MAX_TOKENS:
-        if (c->max_tokens)
-            snprintf(out, room, "%d", c->max_tokens);
+        if (c->max_answer_tokens)
+            snprintf(out, room, "%d", c->max_answer_tokens);
         else
             snprintf(out, room, "until the model ends");
         break;

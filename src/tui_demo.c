@@ -89,6 +89,7 @@ static bool configure(tui *t, const script_turn *turn, tdm_error *err)
     struct tui_demo *d = t->demo;
     tdm_chat_options c = d->before;
     c.max_tokens = d->s.max_tokens;
+    c.max_answer_tokens = 0;
     if (d->s.temperature >= 0) c.sampling.temperature = (float)d->s.temperature;
     c.sampling.seed = d->s.seed;
     if (!(c.pace_tps > 0)) c.pace_tps = PACE_TPS;
@@ -135,6 +136,7 @@ void tui_demo_end(tui *t)
         tdm_chat_options c;
         tdm_chat_options_of(t->app.chat, &c);
         c.max_tokens = d->before.max_tokens;
+        c.max_answer_tokens = d->before.max_answer_tokens;
         c.sampling = d->before.sampling;
         c.pace_tps = d->before.pace_tps;
         c.speculation = d->before.speculation;

@@ -65,6 +65,7 @@ struct decoder {
     struct sampler *sampler;
     tdm_sampling sampling;   /* as it was when the reply began */
     uint32_t max_tokens;     /* likewise; 0: no limit */
+    uint32_t max_answer;     /* likewise; thinking is not counted */
     struct reply reply;
     uint64_t serial;         /* chat.turn_serial of this reply */
     bool hashes;

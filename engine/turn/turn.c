@@ -350,6 +350,7 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     }
     struct reply_piece piece;
     tdm_error err;
+    bool thought = d->reply.thinking; /* </think> too */
     tdm_status status = ids_list_append(&node->reply, &id, 1, &err);
     if (status == TDM_OK) status = reply_push(&d->reply, id, &piece, &err);
     if (status) {
@@ -360,7 +361,7 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     sampler_accept(d->sampler, id);
     c->stats.ids_hash = hash_id(c->stats.ids_hash, id);
     c->stats.reply_tokens++;
-    if (d->reply.thinking) c->stats.thinking_tokens++;
+    if (thought) c->stats.thinking_tokens++;
     d->next = id;
     d->index++;
     if (c->options.pace_tps > 0) {
@@ -373,6 +374,8 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     if (piece.stopped)
         finish = TDM_STOP_STRING;
     else if (d->max_tokens > 0 && c->stats.reply_tokens >= d->max_tokens)
+        finish = TDM_LENGTH;
+    else if (d->max_answer > 0 && c->stats.reply_tokens - c->stats.thinking_tokens >= d->max_answer)
         finish = TDM_LENGTH;
     else if (d->prompt + d->index >= pool_context(d->state->pool))
         finish = TDM_CONTEXT;
@@ -459,6 +462,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     d->attempt = node->attempt;
     d->sampling = c->options.sampling;
     d->max_tokens = c->options.max_tokens > 0 ? (uint32_t)c->options.max_tokens : 0;
+    d->max_answer = c->options.max_answer_tokens > 0 ? (uint32_t)c->options.max_answer_tokens : 0;
     d->hashes = c->options.hash_logits;
     d->logits_hash = LOGITS_HASH_START;
     d->unit = pipeline_now(c)->decode_unit;

@@ -28,6 +28,19 @@ check 'run: -v' grep -qE '^[0-9]+ prompt tokens, [0-9]+ tok/s \| first token aft
 context=$("$program" run -c 64 --temp 0 --ignore-eos --json 'Tell me a long story.' 2>"$tmp/err")
 holds 'run: the context ends' "$(tail -1 <<<"$context")" '"reason":"context"'
 check 'run: says that the context is full' grep -q 'the context is full' "$tmp/err"
+# Such a penalty makes a token more likely each time that it came: a reply without end.
+endless=(run -m $tiny --temp 0 --frequency-penalty -10 -c 9000)
+ended() { tail -1 | grep -oE '"reason":"[a-z]+"|"output_tokens":[0-9]+' | tr '\n' ' '; }
+"$program" "${endless[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
+check 'run: an answer ends after 4096 tokens' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":4096 '
+check 'run: says so' test "$(<"$tmp/err")" = 'tandem: the answer ends here, after 4096 tokens; -n allows more'
+"$program" "${endless[@]}" --json -n 5000 Hello >"$tmp/out" 2>"$tmp/err"
+check 'run: -n allows more' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":5000 '
+check 'run: and then says nothing' test ! -s "$tmp/err"
+holds 'run: --ignore-eos has no such end' "$("$program" "${endless[@]}" --json --ignore-eos Hello 2>/dev/null | ended)" \
+    '"reason":"context"'
+holds 'run: thinking is not counted' "$("$program" "${endless[@]}" --json --think Hello 2>/dev/null | ended)" \
+    '"reason":"context"'
 if command -v python3 >/dev/null; then
     "$program" run --temp 0 --json 'What is the capital of Peru?' >"$tmp/out"
     check 'run --json: the tokens make the text' \
@@ -79,9 +92,10 @@ check 'chat: /set' grep -qx 'temp: 0.5' <<<"$said"
 check 'chat: /export' grep -q '^## You' "$tmp/out.md"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
 holds 'chat: /delete' "$said" 'there is no saved session yet'
-printf '%s\n' 'Hello.' '/hepl' '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
+printf '%s\n' 'Hello.' '/hepl' /foo '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
 check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit long || NR < 20 }' \
     <(printf '/help\n' | "$program" chat --plain --private 2>/dev/null)
+holds 'chat: no near command' "$(cat "$tmp/err")" 'unknown command /foo; /help lists them'
 holds 'chat: nearest command' "$(cat "$tmp/err")" 'unknown command /hepl; did you mean /help?'
 holds 'chat: a reply that is cut off' "$(cat "$tmp/err")" '(cut off at 5 tokens; /continue goes on)'
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"

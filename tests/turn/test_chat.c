@@ -212,6 +212,25 @@ static char *last_text(tdm_chat *c)
     return text;
 }
 
+TEST(an_answer_has_a_length_of_its_own)
+{
+    static struct played p;
+    tdm_chat_options o;
+    tdm_chat *c = begin(&p);
+    REQUIRE(c);
+    tdm_chat_options_of(c, &o);
+    o.max_answer_tokens = 7;
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    say(c, &p, "Tell me");
+    CHECK_INT(TDM_LENGTH, p.finish[0]);
+    CHECK_INT(7, p.stats[0].reply_tokens);
+    o.think = true; /* and this model does not end its thoughts */
+    CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+    say(c, &p, "And now?");
+    CHECK_INT(o.max_tokens, p.stats[1].reply_tokens);
+    tdm_chat_close(c);
+}
+
 TEST(stop_and_continue_give_the_whole_reply)
 {
     static struct played p, q;
@@ -675,7 +694,8 @@ TEST(the_context_used_is_told_at_every_level)
 }
 
 TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
-          T(a_message_sent_while_decoding_is_queued_and_can_cut), T(stop_and_continue_give_the_whole_reply),
+          T(a_message_sent_while_decoding_is_queued_and_can_cut), T(an_answer_has_a_length_of_its_own),
+          T(stop_and_continue_give_the_whole_reply),
           T(continue_goes_on_from_the_decoders_state), T(undo_redo_and_regenerate_evaluate_nothing_again),
           T(what_is_left_at_enter_is_hardly_read_twice), T(an_edited_message_costs_itself), T(changed_settings_cost_what_they_change),
           T(a_failed_dispatch_is_told_and_survived), T(no_memory_for_checkpoints_is_told),

@@ -159,6 +159,7 @@ TEST(a_thinking_reply_is_followed_without_its_thoughts)
     tdm_chat_options o = talk_options(m);
     o.think = true;
     o.max_tokens = 60;
+    o.max_answer_tokens = 5; /* without the thoughts */
     REQUIRE(open_talk(0, &o));
     draft("Think about it");
     spent();
