@@ -280,7 +280,8 @@ typedef struct {
     bool ignore_eos;
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
-    double pace_tps;             /* 0: off; holds the decoder at token boundaries, the first token is never delayed */
+    double pace_tps;             /* 0: off; holds the decoder at token boundaries, the first token is never delayed, and
+                                    what a token comes late, up to 250 ms in all, is made up for by the next ones */
 } tdm_chat_options;
 
 TDM_API void tdm_chat_defaults(tdm_chat_options *options, const tdm_model *m);

@@ -283,11 +283,11 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     if (status == TDM_OK) {
         int context = c->options.context;
         if (budget) follower_set_budget(&c->follower, options->checkpoint_bytes);
+        if (options->pace_tps != now->pace_tps) c->decoder.not_before_ns = 0;
         c->options = *options;
         c->options.context = context;
         c->options.stops = (const char *const *)c->stops;
         if (c->phase == CHAT_IDLE) c->pipeline = options->pipeline;
-        if (options->pace_tps == 0) c->decoder.not_before_ns = 0;
         chat_retarget(c, clock_ns());
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
         if (c->phase == CHAT_DECODE) unit_wake(c->machine->units[c->decoder.unit]);

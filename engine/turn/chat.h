@@ -71,7 +71,7 @@ struct decoder {
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
     bool running;            /* a job of it runs: a token, or a state is moved into it */
-    int64_t not_before_ns;   /* pace */
+    int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
     double seconds_alone, seconds_shared; /* per token, decaying means: prefill idle, prefill at work */
 };
 

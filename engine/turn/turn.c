@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/forward/logits.h"
+#include "engine/turn/pace.h"
 
 /* So many tokens of a reply are decoded before the follower asks for its cores back: it has nothing urgent to do. */
 enum { FIRST_TOKENS = 4 };
@@ -366,7 +367,7 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     d->index++;
     if (c->options.pace_tps > 0) {
         c->stats.paced = true;
-        d->not_before_ns = now + (int64_t)(1e9 / c->options.pace_tps);
+        d->not_before_ns = pace_next(d->not_before_ns, now, c->options.pace_tps);
     }
     give_text(c, piece.thinking, true, id);
     give_text(c, piece.answer, false, id);
