@@ -245,7 +245,10 @@ TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_er
  * The conversation is a tree of messages; the path from the root to the current leaf is what the model sees. The
  * chat has threads of its own (the machine's workers). Every tdm_chat_ function may be called from one thread, the
  * front end's; none waits for a forward pass unless it says so. What happens is told by events: wait on the
- * descriptor (readable while events are there), then take them all. */
+ * descriptor (readable while events are there), then take them all.
+ *
+ * A machine works for one chat at a time: the one that was opened last. When that is closed, the one opened before it goes
+ * on where it stood; until then nothing of it is read or decoded. */
 
 typedef struct tdm_chat tdm_chat;
 

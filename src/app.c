@@ -376,7 +376,9 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     tdm_model_describe(next.model, &a->info);
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->state_old = true;
-    return app_save(a, err);
+    tdm_error unheard; /* the model is another one all the same */
+    app_save(a, &unheard);
+    return TDM_OK;
 }
 
 tdm_status app_new(app *a, const char *name, tdm_error *err)

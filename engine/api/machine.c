@@ -41,6 +41,7 @@ TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options
     static const char *const kind_options[TDM_UNITS] = {"prefill-kind", "decode-kind"};
     struct plan *plan = calloc(1, sizeof *plan);
     struct tdm_machine *m = calloc(1, sizeof *m);
+    if (m) pthread_mutex_init(&m->serving, NULL);
     tdm_status status = plan && m ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the machine");
     if (status == TDM_OK) status = topology_read(&plan->topology, "", NULL, err);
     if (status == TDM_OK) {
@@ -71,7 +72,34 @@ TDM_API void tdm_machine_close(tdm_machine *m)
     for (int u = 0; u < TDM_UNITS; u++)
         if (m->units[u]) unit_close(m->units[u]);
     if (m->machine) machine_close(m->machine);
+    pthread_mutex_destroy(&m->serving);
     free(m);
+}
+
+static void set_sources(struct tdm_machine *m)
+{
+    const struct client *c = m->client;
+    for (int u = 0; u < TDM_UNITS; u++) unit_set_source(m->units[u], c ? c->next[u] : NULL, c ? c->ctx : NULL);
+}
+
+void machine_serve(struct tdm_machine *m, struct client *c)
+{
+    pthread_mutex_lock(&m->serving);
+    c->before = m->client;
+    m->client = c;
+    set_sources(m);
+    pthread_mutex_unlock(&m->serving);
+}
+
+void machine_leave(struct tdm_machine *m, struct client *c)
+{
+    pthread_mutex_lock(&m->serving);
+    bool served = m->client == c;
+    struct client **at = &m->client;
+    while (*at && *at != c) at = &(*at)->before;
+    if (*at) *at = c->before;
+    if (served) set_sources(m);
+    pthread_mutex_unlock(&m->serving);
 }
 
 TDM_API void tdm_machine_set_lending(tdm_machine *m, bool on)

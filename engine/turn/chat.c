@@ -226,8 +226,8 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
         return status;
     }
     reply_init(&c->decoder.reply, m->tokenizer, false, NULL);
-    unit_set_source(machine->units[TDM_PREFILL_UNIT], chat_next_prefill, c);
-    unit_set_source(machine->units[TDM_DECODE_UNIT], chat_next_decode, c);
+    c->client = (struct client){.next = {chat_next_prefill, chat_next_decode}, .ctx = c};
+    machine_serve(machine, &c->client);
     *out = c;
     return TDM_OK;
 }
@@ -237,7 +237,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     if (!c) return;
     atomic_store(&c->follower.cancel, true);
     atomic_store(&c->prompter.cancel, true);
-    for (int u = 0; u < TDM_UNITS; u++) unit_end_source(c->machine->units[u], c);
+    machine_leave(c->machine, &c->client);
     if (c->follower.path) follower_free(&c->follower);
     state_free(c->decoder.state);
     state_free(c->prompter.state);

@@ -5,7 +5,7 @@
  * `prompter.running` is set. It is held for moments only: nobody evaluates or copies a state under it, the longest thing
  * done under it is sampling one token at a hand-over. Order: chat->saving, chat->lock, the event queue's.
  *
- * The two units have the chat as their source (turn.c: chat_next). A machine serves one chat at a time.
+ * The two units have the chat as their source (turn.c: chat_next) while the machine serves it, one chat at a time.
  *
  * Phases: IDLE; PROMPT, a message was sent and its prompt is being evaluated; DECODE, a reply is being decoded.
  * `turn_serial` changes whenever a reply begins or ends, so a job that comes back late knows that it is.
@@ -86,6 +86,7 @@ struct tdm_chat {
     pthread_cond_t settled;  /* signalled when something ended: tdm_chat_wait_idle, tdm_chat_save_state */
     const struct tdm_model *model;
     struct tdm_machine *machine;
+    struct client client;    /* of the machine's */
     tdm_chat_options options;
     const char **stops;      /* copies */
     struct side side[TDM_UNITS];

@@ -118,20 +118,6 @@ void unit_set_source(struct unit *u, unit_next_fn *next, void *ctx)
     pthread_mutex_unlock(&u->machine->lock);
 }
 
-void unit_end_source(struct unit *u, const void *ctx)
-{
-    must(!worker_self());
-    pthread_mutex_lock(&u->machine->lock);
-    if (u->ctx == ctx) {
-        pause_source(u);
-        u->next = NULL;
-        u->ctx = NULL;
-        u->ask_at = UNIT_IDLE;
-        resume_source(u);
-    }
-    pthread_mutex_unlock(&u->machine->lock);
-}
-
 void unit_wake(struct unit *u)
 {
     pthread_mutex_lock(&u->machine->lock);

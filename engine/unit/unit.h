@@ -68,8 +68,6 @@ struct machine *unit_machine(const struct unit *u);
 /* Replaces the source and asks it. When this returns, the source before it is not running, nor any of its jobs, and
  * is never called again. NULL: none. */
 void unit_set_source(struct unit *u, unit_next_fn *next, void *ctx);
-/* Ends the source of that ctx, as unit_set_source(u, NULL, NULL) does; one that has come after it stays. */
-void unit_end_source(struct unit *u, const void *ctx);
 
 /* Has the source asked (again), now or after the running job. Cheap; wakes are never lost. */
 void unit_wake(struct unit *u);

@@ -100,6 +100,24 @@ TEST(units_of_another_kind_survive_a_change_of_model)
     options_free(&o);
 }
 
+TEST(a_change_of_model_that_cannot_be_saved_is_one_all_the_same)
+{
+    options o;
+    app a;
+    use_empty_folders("unsaved");
+    setenv("XDG_STATE_HOME", "/dev/null", 1);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    load_pair next;
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
+    CHECK_STR("tests/goldens/tiny-b", a.model_path);
+    CHECK(a.unsaved[0]);
+    say(&a, "Two");
+    app_close(&a);
+    options_free(&o);
+}
+
 TEST(another_form_for_the_prefill_unit_counts_for_its_model_alone)
 {
     use_empty_folders("forms");
@@ -211,6 +229,7 @@ TEST(states_keep_to_their_limit)
 }
 
 TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
+          T(a_change_of_model_that_cannot_be_saved_is_one_all_the_same),
           T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit))

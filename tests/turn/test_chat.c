@@ -672,6 +672,26 @@ TEST(a_chat_works_on_when_the_one_before_it_closes)
     tdm_chat_close(c);
 }
 
+/* A next one that can't take the conversation over, say: the one before goes on where it was, also within a reply. */
+TEST(a_chat_has_the_units_back_when_the_next_one_closes)
+{
+    static struct played p;
+    tdm_chat *c = begin(&p);
+    REQUIRE(c);
+    limit(c, 20, 400);
+    send(c, lines[0]);
+    tdm_chat *next = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL), *last = open_chat(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
+    REQUIRE(next && last);
+    tdm_chat_close(next); /* it had lost them already */
+    tdm_chat_close(last);
+    play_until(c, &p, 1);
+    CHECK_INT(20, p.stats[0].reply_tokens);
+    say(c, &p, lines[1]);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
 /* What the screen shows as used, also where nothing is read ahead. */
 TEST(the_context_used_is_told_at_every_level)
 {
@@ -702,4 +722,5 @@ TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_no
           T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told),
           T(four_fifths_of_the_context_are_told_once), T(the_oldest_turns_are_dropped_with_progress),
           T(cold_compares_with_every_pipeline),
-          T(a_chat_works_on_when_the_one_before_it_closes), T(the_context_used_is_told_at_every_level))
+          T(a_chat_works_on_when_the_one_before_it_closes), T(a_chat_has_the_units_back_when_the_next_one_closes),
+          T(the_context_used_is_told_at_every_level))
