@@ -9,7 +9,9 @@ struct checkpoint {
     struct state *state;
     enum checkpoint_kind kind;
     bool pinned;
-    uint64_t used; /* the clock when it was added or last found */
+    uint64_t used;          /* the clock when it was added or last found */
+    uint32_t before, after; /* lengths of the next shorter checkpoint of its prefix (0: none), and of the next longer one
+                               that extends it (UINT32_MAX); kept up to date, so that all are valued by one look at each */
 };
 
 struct checkpoints {
@@ -67,8 +69,53 @@ static uint64_t added_bytes(const struct checkpoints *c, uint32_t skipped, const
     return state_own_bytes(s) + (uint64_t)(s->length / KV_PAGE - shared) * pool_page_bytes(s->pool);
 }
 
+/* Number i has come: its neighbours, and whose neighbour it is. */
+static void link_neighbours(struct checkpoints *c, uint32_t i)
+{
+    struct checkpoint *point = &c->list[i];
+    const struct state *p = point->state;
+    point->before = 0;
+    point->after = UINT32_MAX;
+    for (uint32_t j = 0; j < c->n; j++) {
+        struct checkpoint *other = &c->list[j];
+        const struct state *s = other->state;
+        if (s->length < p->length && is_prefix_of(s, p)) {
+            if (s->length > point->before) point->before = s->length;
+            if (p->length < other->after) other->after = p->length;
+        } else if (s->length > p->length && is_prefix_of(p, s)) {
+            if (s->length < point->after) point->after = s->length;
+            if (p->length > other->before) other->before = p->length;
+        }
+    }
+}
+
+static uint32_t next_longer(const struct checkpoints *c, uint32_t skipped, const struct state *p)
+{
+    uint32_t after = UINT32_MAX;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct state *s = c->list[i].state;
+        if (i != skipped && s->length > p->length && s->length < after && is_prefix_of(p, s)) after = s->length;
+    }
+    return after;
+}
+
+/* Number i goes. */
+static void unlink_neighbours(struct checkpoints *c, uint32_t i)
+{
+    const struct checkpoint *point = &c->list[i];
+    const struct state *p = point->state;
+    for (uint32_t j = 0; j < c->n; j++) {
+        struct checkpoint *other = &c->list[j];
+        const struct state *s = other->state;
+        if (other->before == p->length && is_prefix_of(p, s)) other->before = point->before;
+        bool shorter = s->length == point->before && other->after == p->length && is_prefix_of(s, p);
+        if (shorter) other->after = next_longer(c, i, s);
+    }
+}
+
 static void drop(struct checkpoints *c, uint32_t i)
 {
+    unlink_neighbours(c, i);
     c->bytes -= added_bytes(c, i, c->list[i].state);
     c->pinned -= c->list[i].pinned;
     state_free(c->list[i].state);
@@ -92,41 +139,60 @@ void checkpoints_free(struct checkpoints *c)
 /* What the loss of a checkpoint would cost, by the measure of checkpoints.h. */
 static double value(const struct checkpoints *c, const struct checkpoint *point)
 {
-    const struct state *p = point->state;
-    uint32_t before = 0, after = UINT32_MAX;
-    for (uint32_t i = 0; i < c->n; i++) {
-        const struct state *s = c->list[i].state;
-        if (s->length > before && s->length < p->length && is_prefix_of(s, p)) before = s->length;
-        if (s->length > p->length && s->length < after && is_prefix_of(p, s)) after = s->length;
-    }
-    double again = p->length - before;
-    double span = (after == UINT32_MAX ? LAST_SPAN : after - p->length) + extra_span[point->kind];
+    uint32_t length = point->state->length;
+    double again = length - point->before;
+    double span = (point->after == UINT32_MAX ? LAST_SPAN : point->after - length) + extra_span[point->kind];
     double age = (double)(1 + c->clock - point->used);
     return again * span / (age * age);
 }
 
-/* Drops checkpoints until `more` bytes fit; false when only pinned ones are left. */
+/* Drops the one whose loss costs least; false when only pinned ones are left. */
+static bool drop_least(struct checkpoints *c)
+{
+    uint32_t worst = c->n;
+    double least = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->list[i].pinned) continue;
+        double v = value(c, &c->list[i]);
+        if (worst < c->n && v >= least) continue;
+        worst = i;
+        least = v;
+    }
+    if (worst == c->n) return false;
+    drop(c, worst);
+    return true;
+}
+
+/* Would s fit, were it alone with the pinned ones? */
+static bool can_fit(const struct checkpoints *c, const struct state *s)
+{
+    uint64_t page = pool_page_bytes(s->pool), bytes = state_own_bytes(s) + s->length / KV_PAGE * page;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!c->list[i].pinned) continue;
+        const struct state *p = c->list[i].state;
+        uint32_t shared = shared_pages(s, p);
+        for (uint32_t j = 0; j < i; j++) {
+            uint32_t pages = c->list[j].pinned ? shared_pages(c->list[j].state, p) : 0;
+            if (pages > shared) shared = pages;
+        }
+        bytes += state_own_bytes(p) + (p->length / KV_PAGE - shared) * page;
+    }
+    return bytes <= c->budget;
+}
+
+/* Drops checkpoints until s fits. False, and nothing is dropped, where it never would: what is there serves on. */
 static bool make_room(struct checkpoints *c, const struct state *s)
 {
-    while (c->bytes + added_bytes(c, c->n, s) > c->budget) {
-        uint32_t worst = c->n;
-        double least = 0;
-        for (uint32_t i = 0; i < c->n; i++) {
-            if (c->list[i].pinned) continue;
-            double v = value(c, &c->list[i]);
-            if (worst < c->n && v >= least) continue;
-            worst = i;
-            least = v;
-        }
-        if (worst == c->n) return false;
-        drop(c, worst);
-    }
+    if (!can_fit(c, s)) return false;
+    while (c->bytes + added_bytes(c, c->n, s) > c->budget)
+        if (!drop_least(c)) return false;
     return true;
 }
 
 void checkpoints_set_budget(struct checkpoints *c, uint64_t budget)
 {
     c->budget = budget;
+    while (c->bytes > c->budget && drop_least(c)) continue;
 }
 
 static struct checkpoint *find_exactly(struct checkpoints *c, const tdm_id *ids, uint32_t n)
@@ -169,6 +235,7 @@ tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum ch
     if (status) return status;
     c->bytes += added_bytes(c, c->n, fork);
     c->list[c->n++] = (struct checkpoint){.state = fork, .kind = kind, .used = c->clock};
+    link_neighbours(c, c->n - 1);
     return TDM_OK;
 }
 

@@ -26,11 +26,12 @@ struct checkpoints;
 tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error *err);
 void checkpoints_free(struct checkpoints *c); /* NULL is allowed; before the pool of its states */
 void checkpoints_clear(struct checkpoints *c);
+/* Drops at once what a smaller one has no room for. */
 void checkpoints_set_budget(struct checkpoints *c, uint64_t budget);
 
-/* Keeps a fork of s, making room first. One with the same tokens is replaced when s has logits that it lacks, and gets
- * the weightier of both kinds in any case. *kept (may be NULL) tells whether s has a checkpoint now: the budget may be
- * too small. TDM_E_NOMEM: the fork failed. */
+/* Keeps a fork of s, making room first; none is dropped for one that would not fit even alone. One with the same tokens
+ * is replaced when s has logits that it lacks, and gets the weightier of both kinds in any case. *kept (may be NULL)
+ * tells whether s has a checkpoint now: the budget may be too small. TDM_E_NOMEM: the fork failed. */
 tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum checkpoint_kind kind, bool *kept,
                            tdm_error *err);
 

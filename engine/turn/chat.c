@@ -274,6 +274,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     bool budget = options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes;
     bool between = budget || options->dispatch != now->dispatch;
     if (between) unit_quiesce(c->machine->units[TDM_PREFILL_UNIT]);
+    if (budget) pthread_mutex_lock(&c->saving); /* a smaller one drops checkpoints */
     chat_lock(c);
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
@@ -293,6 +294,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         if (c->phase == CHAT_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
     }
     chat_unlock(c);
+    if (budget) pthread_mutex_unlock(&c->saving);
     if (between) unit_resume(c->machine->units[TDM_PREFILL_UNIT]);
     return status;
 }

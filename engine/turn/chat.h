@@ -82,7 +82,8 @@ enum chat_phase { CHAT_IDLE, CHAT_PROMPT, CHAT_DECODE };
 
 struct tdm_chat {
     pthread_mutex_t lock;
-    pthread_mutex_t saving;  /* a checkpoint is being copied for a file, or a file's state takes the follower's place */
+    pthread_mutex_t saving;  /* a checkpoint is being copied for a file, or may be dropped by another thread than the
+                                follower's: another budget, a file's state that takes the follower's place */
     pthread_cond_t settled;  /* signalled when something ended: tdm_chat_wait_idle, tdm_chat_save_state */
     const struct tdm_model *model;
     struct tdm_machine *machine;

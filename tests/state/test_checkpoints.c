@@ -175,4 +175,71 @@ TEST(bytes_are_those_of_the_pool)
     rig_close(rig);
 }
 
-TEST_MAIN(T(longest_prefix), T(thinning), T(shared_pages_count_once), T(bytes_are_those_of_the_pool))
+/* The longer the conversation, the more often: what can't be kept anyhow must cost nothing that is. */
+TEST(one_that_is_too_large_alone_drops_no_other)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
+    struct checkpoints *c = open_store(3 * (buffer + page) + 4 * page);
+    struct state *s = rig_state(rig);
+    tdm_error err;
+    bool kept;
+    static const uint32_t at[] = {10, 40, 70};
+    for (int i = 0; i < 3; i++) {
+        grow(s, at[i], 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+        CHECK(kept);
+    }
+    grow(s, 400, 0);
+    CHECK(buffer + 400 / KV_PAGE * page > checkpoints_stats(c).budget);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+    CHECK(!kept);
+    CHECK_INT(3, checkpoints_stats(c).count);
+    CHECK_INT(70, checkpoints_find(c, s->tokens, 400)->length);
+
+    /* Nor beside those that stay in any case: two with eight pages fit, but not beside a pinned one. */
+    struct state *branch = rig_fork(checkpoints_find(c, s->tokens, 40));
+    grow(branch, 70, 7);
+    CHECK_INT(TDM_OK, checkpoints_add(c, branch, CHECKPOINT_TURN, &kept, &err));
+    CHECK(kept && checkpoints_pin(c, branch->tokens, 70, true));
+    uint32_t count = checkpoints_stats(c).count;
+    checkpoints_set_budget(c, 2 * buffer + 8 * page);
+    CHECK(checkpoints_stats(c).bytes <= checkpoints_stats(c).budget && checkpoints_stats(c).count <= count);
+    count = checkpoints_stats(c).count;
+    state_free(s);
+    s = rig_state(rig);
+    grow(s, 8 * KV_PAGE, 3);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+    CHECK(!kept);
+    CHECK_INT(count, checkpoints_stats(c).count);
+    CHECK(checkpoints_pin(c, branch->tokens, 70, false));
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+    CHECK(kept);
+    state_free(branch);
+    state_free(s);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+/* A smaller budget counts at once: what is too large to be kept will not bring it about. */
+TEST(a_smaller_budget_is_kept_to_at_once)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct checkpoints *c = open_store(ANY);
+    struct state *s = rig_state(rig);
+    for (uint32_t n = 10; n <= 200; n += 10) {
+        grow(s, n, 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, NULL, NULL));
+    }
+    CHECK_INT(20, checkpoints_stats(c).count);
+    checkpoints_set_budget(c, checkpoints_stats(c).bytes / 2);
+    struct checkpoints_stats stats = checkpoints_stats(c);
+    CHECK(stats.bytes <= stats.budget && stats.count >= 5);
+    CHECK_INT(200, checkpoints_find(c, s->tokens, 200)->length);
+    state_free(s);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST_MAIN(T(longest_prefix), T(thinning), T(shared_pages_count_once), T(bytes_are_those_of_the_pool),
+          T(one_that_is_too_large_alone_drops_no_other), T(a_smaller_budget_is_kept_to_at_once))
