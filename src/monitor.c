@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/crash.h"
 #include "src/interrupt.h"
 #include "src/jsonio.h"
 #include "src/mains.h"
@@ -256,6 +257,7 @@ static int show(peer *p, const options *o)
     watch w = {.from = p, .heard_ns = clock_ns()};
     char typed[PROBE_TYPED];
     size_t n_typed;
+    crash_catch();
     probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
     w.room = calloc(1, sizeof *w.room);
     w.screen = screen_new();

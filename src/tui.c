@@ -1,8 +1,7 @@
 /* The loop of the full-screen front end: waits for keys, the chat, the loader, the editor and signals; draws what has
  * changed, at most thirty times a second while text streams, at once after a key and for the first glyph of a reply.
  *
- * Signals only set flags and write to a pipe, but for those that end the program in an error: they restore the
- * terminal on the spot. */
+ * Signals only set flags and write to a pipe, but for those that end the program in an error (crash.h). */
 #include "src/tui.h"
 
 #include <errno.h>
@@ -18,6 +17,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/slice.h"
+#include "src/crash.h"
 #include "src/files.h"
 #include "src/interrupt.h"
 #include "src/output.h"
@@ -76,31 +76,13 @@ static void on_change(int number)
     wake();
 }
 
-static void restore(const char *line)
-{
-    static const char off[] = DECODER_MODES_OFF;
-    ssize_t n = write(STDOUT_FILENO, off, sizeof off - 1);
-    (void)n;
-    term_emergency();
-    (void)line; /* the engine prints it */
-}
-
-static void on_fatal(int number)
-{
-    restore(NULL);
-    raise(number); /* the default action is back (SA_RESETHAND) */
-}
-
 static void catch_signals(void)
 {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}, change[] = {SIGWINCH, SIGTSTP, SIGCONT};
-    struct sigaction a = {.sa_handler = on_fatal, .sa_flags = SA_RESETHAND | SA_NODEFER};
+    static const int change[] = {SIGWINCH, SIGTSTP, SIGCONT};
+    struct sigaction a = {.sa_handler = on_change, .sa_flags = SA_RESTART};
     sigemptyset(&a.sa_mask);
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) sigaction(fatal[i], &a, NULL);
-    struct sigaction b = {.sa_handler = on_change, .sa_flags = SA_RESTART};
-    sigemptyset(&b.sa_mask);
-    for (size_t i = 0; i < sizeof change / sizeof *change; i++) sigaction(change[i], &b, NULL);
-    tdm_set_bug_hook(restore);
+    for (size_t i = 0; i < sizeof change / sizeof *change; i++) sigaction(change[i], &a, NULL);
+    crash_catch();
     interrupt_catch();
 }
 
