@@ -379,8 +379,9 @@ TDM_API void tdm_node_free(tdm_node *node);
 TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
                                  int leaf, tdm_error *err);
 /* The prefilled state beside a saved conversation. Saving waits for the running dispatch, and may be done by a thread of
- * its own while the chat goes on, as long as the chat is not closed; loading refuses a file
- * of another model, weight type, key/value type or kernel set (TDM_E_FORMAT), which costs only a prefill. */
+ * its own while the chat goes on, as long as the chat is not closed. Loading takes as long as reading the file, meanwhile
+ * the units work on, and waits for none of them; it refuses a file of another model, weight type, key/value type or kernel
+ * set (TDM_E_FORMAT), which costs only a prefill. */
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err);
 TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err);
 

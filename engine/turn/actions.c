@@ -350,19 +350,26 @@ TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error 
     return status;
 }
 
+/* The file is read beside everything else; what it held takes the follower's place between two of its jobs. */
 TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err)
 {
-    struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
-    unit_quiesce(unit);
+    struct state *read = NULL;
+    tdm_status status = state_new(&read, c->side[TDM_PREFILL_UNIT].pool, err);
+    if (status == TDM_OK) status = statefile_load(path, read, state_fingerprint(c), err);
+    if (status) {
+        state_free(read);
+        return status;
+    }
     pthread_mutex_lock(&c->saving);
     chat_lock(c);
-    tdm_status status = statefile_load(path, c->follower.state, state_fingerprint(c), err);
-    follower_adopt(&c->follower);
+    state_free(c->loaded);
+    c->loaded = read;
+    bool moves = c->two_pools && c->decoder.running; /* perhaps the follower's state */
+    if (!c->follower.plan.active && !moves) chat_adopt_loaded(c);
     chat_retarget(c, clock_ns());
     chat_unlock(c);
     pthread_mutex_unlock(&c->saving);
-    unit_resume(unit);
-    return status;
+    return TDM_OK;
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------------------------------ */

@@ -241,6 +241,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     if (c->follower.path) follower_free(&c->follower);
     state_free(c->decoder.state);
     state_free(c->prompter.state);
+    state_free(c->loaded);
     sampler_free(c->decoder.sampler);
     if (c->decoder.reply.tokenizer) reply_free(&c->decoder.reply);
     for (int u = 0; u < TDM_UNITS; u++) workspace_free(c->side[u].workspace);
@@ -447,7 +448,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
 static bool is_settled(struct tdm_chat *c)
 {
     if (c->phase != CHAT_IDLE || c->has_queued || c->decoder.running || c->prompter.active || c->prompter.running ||
-        c->follower.plan.active)
+        c->follower.plan.active || c->loaded)
         return false;
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
     if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */

@@ -2,8 +2,8 @@
  *
  * One lock (chat->lock) guards everything here but what a running job has claimed: the follower's state while its plan
  * is active, the decoder's state, sampler and reply while `decoder.running` is set, the prompter's state while
- * `prompter.running` is set. It is held for moments only: nobody evaluates or copies a state under it, the longest thing
- * done under it is sampling one token at a hand-over. Order: chat->saving, chat->lock, the event queue's.
+ * `prompter.running` is set. It is held for moments only: nobody evaluates a state or reads a file under it, the longest
+ * things done under it are sampling one token at a hand-over and the one checkpoint of a state that was loaded. Order: chat->saving, chat->lock, the event queue's.
  *
  * The two units have the chat as their source (turn.c: chat_next) while the machine serves it, one chat at a time.
  *
@@ -108,6 +108,7 @@ struct tdm_chat {
     struct target_cache *targets;
     struct target target;
     struct follower follower;
+    struct state *loaded;    /* read from a file, to take the place of the follower's when no job works on that; or NULL */
     bool dry;                /* there is no memory to be touched ahead */
     bool follower_failed;    /* its last dispatch failed: wait for another target */
 
@@ -150,6 +151,8 @@ void chat_unlock(const struct tdm_chat *c);
 int64_t chat_next_prefill(void *chat, int64_t now_ns, struct work *work);
 int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
 
+/* The follower goes on from `loaded`, which is set; no job works on its state. */
+void chat_adopt_loaded(struct tdm_chat *c);
 /* Computes the newest target, asks a dispatch that it no longer contains to stop, and wakes the prefill unit. */
 void chat_retarget(struct tdm_chat *c, int64_t now_ns);
 /* Will the draft be taken for the whole message if the user goes on resting? */

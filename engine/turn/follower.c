@@ -267,9 +267,11 @@ void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)
     f->kept = checkpoints_stats(f->checkpoints);
 }
 
-void follower_adopt(struct follower *f)
+void follower_adopt(struct follower *f, struct state *s)
 {
     must(!f->plan.active);
+    state_free(f->state);
+    f->state = s;
     f->length = f->state->length;
     f->usable = !f->state->broken;
     memcpy(f->path, f->state->tokens, f->length * sizeof *f->path);

@@ -95,7 +95,8 @@ void follower_look_back(struct follower *f, const struct target *t);
 /* Only while no plan is active. */
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);
 
-/* The state was replaced from outside (a file): takes note of what it holds and keeps a checkpoint of it. */
-void follower_adopt(struct follower *f);
+/* Takes a state from elsewhere (a file) in the place of its own, which is freed, and keeps a checkpoint of it. Only while no
+ * plan is active. */
+void follower_adopt(struct follower *f, struct state *s);
 
 #endif

@@ -108,6 +108,12 @@ void chat_retarget(struct tdm_chat *c, int64_t now_ns)
     unit_wake(unit_of(c, TDM_PREFILL_UNIT));
 }
 
+void chat_adopt_loaded(struct tdm_chat *c)
+{
+    follower_adopt(&c->follower, c->loaded);
+    c->loaded = NULL;
+}
+
 /* moving_ns: when the state began to move here, bytes: what that copied; 0: it did not move. */
 static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes);
 
@@ -583,6 +589,7 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
 {
     chat_lock(c);
     int64_t when = UNIT_IDLE;
+    if (unit == TDM_PREFILL_UNIT && c->loaded) chat_adopt_loaded(c);
     bool waits_for_decoder = c->phase == CHAT_PROMPT && c->goes_on;
     if (waits_for_decoder && !c->decoder.running) go_on(c);
     if (c->phase == CHAT_DECODE && c->decoder.unit == unit)

@@ -346,7 +346,111 @@ TEST(no_call_of_the_front_end_waits_for_a_unit)
     talk_close(&talk);
 }
 
+/* The jobs that the chat gives its units, held before they do anything. */
+static atomic_bool holding;
+static atomic_int jobs_held;
+static struct work held_work[TDM_UNITS];
+
+static void held_job(void *ctx, struct team *team, struct activity_span *span)
+{
+    struct work *work = ctx;
+    atomic_fetch_add(&jobs_held, 1);
+    while (atomic_load(&holding)) usleep(100);
+    work->fn(work->ctx, team, span);
+}
+
+static int64_t hold_work(int unit, int64_t when, struct work *work)
+{
+    if (when != UNIT_WORK) return when;
+    held_work[unit] = *work;
+    work->fn = held_job;
+    work->ctx = &held_work[unit];
+    return when;
+}
+
+static int64_t next_held_prefill(void *chat, int64_t now_ns, struct work *work)
+{
+    return hold_work(TDM_PREFILL_UNIT, chat_next_prefill(chat, now_ns, work), work);
+}
+
+static int64_t next_held_decode(void *chat, int64_t now_ns, struct work *work)
+{
+    return hold_work(TDM_DECODE_UNIT, chat_next_decode(chat, now_ns, work), work);
+}
+
+static void hold_jobs(tdm_chat *c)
+{
+    atomic_store(&jobs_held, 0);
+    atomic_store(&holding, true);
+    unit_set_source(c->machine->units[TDM_PREFILL_UNIT], next_held_prefill, c);
+    unit_set_source(c->machine->units[TDM_DECODE_UNIT], next_held_decode, c);
+}
+
+static void until_held(void)
+{
+    for (int still = 0; atomic_load(&jobs_held) == 0 && still < 100000; still++) usleep(100);
+    CHECK(atomic_load(&jobs_held) > 0);
+}
+
+static char state_path[256];
+static atomic_bool returned;
+
+static void *load_state(void *chat)
+{
+    CHECK(tdm_chat_load_state(chat, state_path, &err) == TDM_OK);
+    atomic_store(&returned, true);
+    return NULL;
+}
+
+/* Does it return while the chat's jobs are held? They are let go then. */
+static bool returns_while_held(void *(*call)(void *), tdm_chat *c)
+{
+    pthread_t thread;
+    atomic_store(&returned, false);
+    pthread_create(&thread, NULL, call, c);
+    for (int still = 0; !atomic_load(&returned) && still < 20000; still++) usleep(100);
+    bool in_time = atomic_load(&returned);
+    if (!in_time) atomic_store(&holding, false);
+    pthread_join(thread, NULL);
+    return in_time;
+}
+
+/* A state file is read beside the dispatch that runs, and its state serves once that has ended. */
+TEST(a_state_file_is_loaded_without_waiting_for_a_dispatch)
+{
+    REQUIRE(open_talk(2, NULL));
+    snprintf(state_path, sizeof state_path, "%s/state", check_tmp());
+    REQUIRE(tdm_chat_save_state(talk.chat, state_path, &err) == TDM_OK);
+    tdm_node nodes[4] = {0};
+    int path[4];
+    REQUIRE(tdm_chat_path(talk.chat, path, 4) == 4);
+    for (int i = 0; i < 4; i++) REQUIRE(tdm_chat_node(talk.chat, path[i], &nodes[i], &err) == TDM_OK);
+    uint32_t history = talk.chat->target.history;
+    talk_close(&talk);
+
+    REQUIRE(open_talk(0, NULL));
+    hold_jobs(talk.chat);
+    draft("Something else, of which a part is being read");
+    until_held();
+    CHECK(returns_while_held(load_state, talk.chat));
+    REQUIRE(tdm_chat_load(talk.chat, "", 0, nodes, 4, 4, &err) == TDM_OK);
+    draft("");
+    atomic_store(&holding, false);
+    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+    CHECK_INT(history, talk.chat->target.n);
+    CHECK_INT(history, follower_read(&talk.chat->follower, &talk.chat->target));
+    CHECK(talk.chat->follower.figures.evaluated < 32); /* the dispatch that was held, and nothing of the history */
+
+    /* A file that can't be read changes nothing. */
+    CHECK(truncate(state_path, 1000) == 0);
+    CHECK(tdm_chat_load_state(talk.chat, state_path, &err) < 0);
+    CHECK_INT(history, follower_read(&talk.chat->follower, &talk.chat->target));
+    CHECK_STR("", talk.errors);
+    for (int i = 0; i < 4; i++) tdm_node_free(&nodes[i]);
+    talk_close(&talk);
+}
+
 TEST_MAIN(T(any_past_message_is_gone_back_to_for_nothing), T(a_change_within_the_draft_costs_what_follows_it),
           T(memory_lies_ready_between_two_keys), T(a_thinking_reply_is_followed_without_its_thoughts), T(a_reply_that_is_ended_costs_no_more_than_itself),
           T(what_is_no_longer_wanted_is_cancelled), T(every_pair_of_key_value_types),
-          T(no_call_of_the_front_end_waits_for_a_unit))
+          T(no_call_of_the_front_end_waits_for_a_unit), T(a_state_file_is_loaded_without_waiting_for_a_dispatch))
