@@ -248,6 +248,11 @@ TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_er
  * front end's; none waits for a forward pass unless it says so. What happens is told by events: wait on the
  * descriptor (readable while events are there), then take them all.
  *
+ * One bound for all that begin a turn or a cold prompt (send, send_now, continue, regenerate, cold), where the turn before
+ * was stopped: with a pipeline that doesn't follow they wait for the rest of a layer of its prompt, and the first time that
+ * a pipeline is used also for the token that is being decoded. In the pipeline tandem they wait for nothing.
+ * tdm_chat_close waits for a layer and a token in any case.
+ *
  * A machine works for one chat at a time: the one that was opened last. When that is closed, the one opened before it goes
  * on where it stood; until then nothing of it is read or decoded. */
 

@@ -1,6 +1,6 @@
 /* The chat's door: opening, closing, what it is asked to do, and what it tells. How a turn runs is in turn.c.
  *
- * Every tdm_chat_ function takes the lock; none waits for a forward pass but those whose header says so.
+ * Every tdm_chat_ function takes the lock; none waits for a forward pass but as tandem.h says.
  */
 #include "engine/turn/chat.h"
 

@@ -450,7 +450,69 @@ TEST(a_state_file_is_loaded_without_waiting_for_a_dispatch)
     talk_close(&talk);
 }
 
+static void *send_another(void *chat)
+{
+    CHECK(tdm_chat_send(chat, "Another", 7, clock_ns(), &err) == TDM_OK);
+    atomic_store(&returned, true);
+    return NULL;
+}
+
+/* Tandem: the next message is sent while the token of the stopped reply, or a dispatch of it, is still being computed. */
+TEST(a_message_after_a_stopped_one_waits_for_no_job)
+{
+    REQUIRE(open_talk(1, NULL));
+    hold_jobs(talk.chat);
+    say("To be stopped");
+    until_held();
+    tdm_chat_stop(talk.chat);
+    CHECK(returns_while_held(send_another, talk.chat));
+    CHECK_INT(1, atomic_load(&jobs_held));
+    atomic_store(&holding, false);
+    talk_until(&talk, 3);
+    CHECK_INT(8, talk.turns[2].stats.reply_tokens);
+    CHECK_STR("", talk.errors);
+    talk_close(&talk);
+}
+
+static uint64_t prompt_tokens(void)
+{
+    uint64_t n = 0;
+    for (int u = 0; u < TDM_UNITS; u++) {
+        tdm_unit_info unit;
+        tdm_unit_describe(talk_machine(0), u, &unit);
+        n += unit.total[TDM_SPAN_PROMPT].tokens;
+    }
+    return n;
+}
+
+/* In the other pipelines for the stopped prompt alone, which evaluates no token to its end any more. */
+TEST(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most)
+{
+    static const tdm_pipeline pipelines[] = {TDM_PIPE_SINGLE, TDM_PIPE_BATCH, TDM_PIPE_SLOTS, TDM_PIPE_SEQUENTIAL};
+    const tdm_model *m = talk_model(NULL);
+    REQUIRE(m);
+    for (int i = 0; i < 4 && !check_failures; i++) {
+        tdm_chat_options o = talk_options(m);
+        o.pipeline = pipelines[i];
+        REQUIRE(open_talk(1, &o));
+        uint64_t before = prompt_tokens();
+        hold_jobs(talk.chat);
+        say("To be stopped");
+        until_held();
+        tdm_chat_stop(talk.chat);
+        atomic_store(&holding, false);
+        send_another(talk.chat);
+        talk_until(&talk, 3);
+        CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+        CHECK_INT(talk.turns[2].stats.prompt_tokens, prompt_tokens() - before);
+        CHECK_INT(8, talk.turns[2].stats.reply_tokens);
+        CHECK_STR("", talk.errors);
+        talk_close(&talk);
+    }
+}
+
 TEST_MAIN(T(any_past_message_is_gone_back_to_for_nothing), T(a_change_within_the_draft_costs_what_follows_it),
           T(memory_lies_ready_between_two_keys), T(a_thinking_reply_is_followed_without_its_thoughts), T(a_reply_that_is_ended_costs_no_more_than_itself),
           T(what_is_no_longer_wanted_is_cancelled), T(every_pair_of_key_value_types),
-          T(no_call_of_the_front_end_waits_for_a_unit), T(a_state_file_is_loaded_without_waiting_for_a_dispatch))
+          T(no_call_of_the_front_end_waits_for_a_unit), T(a_state_file_is_loaded_without_waiting_for_a_dispatch),
+          T(a_message_after_a_stopped_one_waits_for_no_job), T(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most))
