@@ -41,7 +41,7 @@ static tdm_status take(bench_talk *t, tdm_error *err)
     tdm_event e;
     while (tdm_chat_next_event(t->chat, &e)) {
         if (e.kind == TDM_EV_REPLY) t->reply_tokens = 0;
-        if (e.kind == TDM_EV_TEXT) t->reply_tokens++;
+        if (e.kind == TDM_EV_TEXT) t->reply_tokens = (int)e.tokens;
         if (e.kind == TDM_EV_ERROR) return error_set(err, TDM_E_IO, "%.*s", (int)e.length, e.text);
         if (e.kind != TDM_EV_END) continue;
         t->stats = e.stats;

@@ -87,22 +87,6 @@ static void on_end(player *p, const tdm_event *e)
     print_reply(p, e);
 }
 
-/* Where the reply to a message of this turn ends at the latest: a stop of its own, or, where it is the turn's last one,
- * the next turn's send_now. A limit and not a call at the right moment, so that the conversation doesn't depend on how
- * fast it is played. */
-static int reply_limit(const player *p, bool last)
-{
-    int limit = p->script.max_tokens, turn = p->turn;
-    for (int k = turn; k <= turn + last && k < p->script.n; k++) {
-        const script_turn *t = &p->script.turns[k];
-        for (int i = 0; i < t->n_events; i++) {
-            script_deed wanted = k == turn ? SCRIPT_STOP : SCRIPT_SEND_NOW;
-            if (t->events[i].deed == wanted && t->events[i].after_tokens < limit) limit = t->events[i].after_tokens;
-        }
-    }
-    return limit;
-}
-
 static tdm_status limit_reply(player *p, int limit, tdm_error *err)
 {
     p->settings.max_tokens = limit;
@@ -200,7 +184,7 @@ static tdm_status send_draft(player *p, bool last)
 {
     if (!p->length) return TDM_OK;
     if (!pump_until_begun(p)) return p->failure.code;
-    tdm_status status = limit_reply(p, reply_limit(p, last), &p->failure);
+    tdm_status status = limit_reply(p, script_reply_limit(&p->script, p->turn, last), &p->failure);
     if (!status) status = tdm_chat_send(p->chat, p->draft, p->length, clock_ns(), &p->failure);
     if (status) return status;
     if (!p->json) {
@@ -240,7 +224,7 @@ static tdm_status late_deed(player *p, script_deed deed)
         if (!status) status = tdm_chat_continue(p->chat, err);
         break;
     default:
-        status = limit_reply(p, reply_limit(p, true), err);
+        status = limit_reply(p, script_reply_limit(&p->script, p->turn, true), err);
         if (!status) status = tdm_chat_regenerate(p->chat, clock_ns(), err);
         break;
     }

@@ -169,6 +169,19 @@ tdm_status script_read(script *out, const char *path, tdm_error *err)
     return status;
 }
 
+int script_reply_limit(const script *s, int turn, bool last)
+{
+    int limit = s->max_tokens;
+    for (int k = turn; k <= turn + last && k < s->n; k++) {
+        script_deed wanted = k == turn ? SCRIPT_STOP : SCRIPT_SEND_NOW;
+        for (int i = 0; i < s->turns[k].n_events; i++) {
+            const script_event *e = &s->turns[k].events[i];
+            if (e->deed == wanted && e->after_tokens < limit) limit = e->after_tokens;
+        }
+    }
+    return limit;
+}
+
 double script_interval(const script *s, int turn, int character)
 {
     if (s->typing_cps <= 0) return 0;

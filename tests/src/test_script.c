@@ -77,6 +77,55 @@ TEST(typing_is_the_same_every_time)
     CHECK_NEAR(0, script_interval(&s, 2, 0), 0);
 }
 
+/* What a turn's keys leave in the draft. */
+static void typed(const script_turn *t, char *draft)
+{
+    size_t n = 0;
+    for (size_t at = 0;; at++) {
+        for (int i = 0; i < t->n_events; i++) {
+            const script_event *e = &t->events[i];
+            if (e->at_chars != (int)at) continue;
+            if (e->deed == SCRIPT_INSERT) n += strlen(strcpy(draft + n, e->text));
+            if (e->deed == SCRIPT_DELETE) n -= (size_t)e->chars;
+        }
+        draft[n] = 0;
+        if (!t->text[at]) return;
+        draft[n++] = t->text[at];
+    }
+}
+
+TEST(the_demo_sends_sentences)
+{
+    static const char *const sentences[] = {"Why is the sky blue?",          "What is the Moon made of?",
+                                            "How far away is it?",           "Why do leaves fall in autumn?",
+                                            "What do bees do in winter?",    "Where does the wind come from?"};
+    script s;
+    tdm_error err = {0};
+    REQUIRE(!script_read(&s, "assets/demo.json", &err));
+    CHECK_INT(6, s.n);
+    for (int i = 0; i < s.n && i < 6; i++) {
+        char draft[500];
+        typed(&s.turns[i], draft);
+        CHECK_STR(sentences[i], draft);
+    }
+    script_free(&s);
+}
+
+TEST(replies_end_where_the_script_says)
+{
+    script s;
+    tdm_error err = {0};
+    REQUIRE(!parse(&s,
+                   "{\"max_tokens\":50,\"turns\":[{\"text\":\"x\",\"events\":[{\"after_tokens\":9,\"do\":\"stop\"}]},"
+                   "{\"text\":\"y\",\"events\":[{\"after_tokens\":7,\"do\":\"send_now\"}]},{\"text\":\"z\"}]}",
+                   &err));
+    CHECK_INT(7, script_reply_limit(&s, 0, true));
+    CHECK_INT(9, script_reply_limit(&s, 0, false)); /* another message of the same turn follows */
+    CHECK_INT(50, script_reply_limit(&s, 1, true));
+    CHECK_INT(50, script_reply_limit(&s, 2, true));
+    script_free(&s);
+}
+
 TEST(figures_are_right)
 {
     figures_row row = {0};
@@ -128,4 +177,5 @@ TEST(figures_are_right)
     figures_free(&f);
 }
 
-TEST_MAIN(T(a_script_is_read), T(wrong_scripts_are_one_line), T(typing_is_the_same_every_time), T(figures_are_right))
+TEST_MAIN(T(a_script_is_read), T(wrong_scripts_are_one_line), T(typing_is_the_same_every_time),
+          T(the_demo_sends_sentences), T(replies_end_where_the_script_says), T(figures_are_right))
