@@ -57,6 +57,7 @@ static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm
 
 tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err)
 {
+    store_purge_trash();
     const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
     notice[0] = 0;
     a->models = *models;
@@ -82,6 +83,19 @@ static void begin_save_state(app *a)
     if (path) saver_begin(&a->saver, a->chat, path, limit);
 }
 
+/* What a session without a file is known by. */
+static void begin_session(app *a)
+{
+    free(a->name);
+    a->name = NULL;
+    free(a->draft);
+    a->draft = NULL;
+    a->kept_nodes = 0;
+    a->state_old = false;
+    a->unsaved[0] = 0;
+    a->created_s = time(NULL);
+}
+
 static void leave_session(app *a)
 {
     tdm_error unheard;
@@ -89,11 +103,7 @@ static void leave_session(app *a)
     begin_save_state(a);
     saver_wait(&a->saver);
     store_close(&a->place);
-    free(a->name);
-    a->name = NULL;
-    a->state_old = false;
-    a->unsaved[0] = 0;
-    a->created_s = time(NULL);
+    begin_session(a);
     free(a->attached);
     a->attached = NULL;
     a->attached_length = 0;
@@ -107,8 +117,11 @@ void app_close(app *a)
     load_pair_close(&a->models);
     store_close(&a->place);
     figures_free(&a->figures);
+    store_show_free(&a->shown);
+    store_show_free(&a->trashed);
     free(a->system);
     free(a->name);
+    free(a->draft);
     free(a->attached);
     free(a->model_path);
     *a = (app){.place = {.lock = -1}};
@@ -119,6 +132,7 @@ void app_close(app *a)
 static tdm_status snapshot_settings(const app *a, session *s, tdm_error *err)
 {
     tdm_chat_options c;
+    if (!a->chat) return TDM_OK;
     tdm_chat_options_of(a->chat, &c);
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         if (option_table[id].section != SECTION_SAMPLING && id != OPTION_THINK) continue;
@@ -131,6 +145,7 @@ static tdm_status snapshot_settings(const app *a, session *s, tdm_error *err)
 
 static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
 {
+    if (!a->chat) return TDM_OK;
     int n = tdm_chat_nodes(a->chat), depth = tdm_chat_path(a->chat, NULL, 0);
     int *path = calloc((size_t)depth + 1, sizeof *path);
     s->nodes = calloc((size_t)n + 1, sizeof *s->nodes);
@@ -155,14 +170,16 @@ tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
     tdm_status status = snapshot_nodes(a, out, err);
     if (!status) status = snapshot_settings(a, out, err);
     if (!status) {
-        out->name = a->name ? strdup(a->name) : session_first_words(out);
-        out->model_name = strdup(a->info.name);
+        out->name = a->name ? strdup(a->name) : out->n ? session_first_words(out) : NULL;
+        out->draft = a->draft ? strdup(a->draft) : NULL;
+        out->model_name = a->chat ? strdup(a->info.name) : NULL;
         out->model_path = a->model_path ? strdup(a->model_path) : NULL;
         if (a->system && (out->system = malloc(a->system_length + 1))) {
             memcpy(out->system, a->system, a->system_length + 1);
             out->system_length = a->system_length;
         }
-        if (!out->name || !out->model_name || (a->system && !out->system))
+        bool named = out->name || (!a->name && !out->n), modelled = out->model_name || !a->chat;
+        if (!named || !modelled || (a->system && !out->system) || (a->draft && !out->draft))
             status = error_set(err, TDM_E_NOMEM, "out of memory");
     }
     if (status) session_free(out);
@@ -174,7 +191,7 @@ static tdm_status prepare_save(app *a, session *s, tdm_error *err)
 {
     tdm_status status = a->place.lock < 0 ? store_create(&a->place, err) : TDM_OK;
     if (!status) status = app_snapshot(a, s, err);
-    if (!status && !a->name) a->name = strdup(s->name);
+    if (!status && !a->name && s->name) a->name = strdup(s->name);
     return status;
 }
 
@@ -196,7 +213,8 @@ static void end_keeping(app *a)
 tdm_status app_save(app *a, tdm_error *err)
 {
     end_keeping(a);
-    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return TDM_OK;
+    bool empty = !a->draft && (!a->chat || !tdm_chat_nodes(a->chat));
+    if (a->private || empty) return TDM_OK;
     session s;
     tdm_status status = prepare_save(a, &s, err);
     if (!status) {
@@ -233,12 +251,14 @@ void app_idle(app *a)
 void app_set_private(app *a, bool on)
 {
     tdm_error unheard;
+    if (on && a->private) return; /* or a session that was resumed while private would be erased */
     a->private = on;
     end_keeping(a);
     saver_wait(&a->saver);
+    a->kept_nodes = 0;
     if (on && a->place.lock >= 0) {
         store_close(&a->place);
-        store_delete(a->place.id, &unheard);
+        store_erase(a->place.id, &unheard);
     } else if (!on) {
         app_save(a, &unheard);
     }
@@ -251,6 +271,34 @@ tdm_status app_rename(app *a, const char *name, tdm_error *err)
     free(a->name);
     a->name = copy;
     return app_save(a, err);
+}
+
+int app_memory_turns(const app *a)
+{
+    int n = a->private && a->chat ? tdm_chat_nodes(a->chat) : 0, turns = 0;
+    for (int i = a->kept_nodes + 1; i <= n; i++) {
+        tdm_node node;
+        if (tdm_chat_node(a->chat, i, &node, NULL)) continue;
+        turns += node.role == TDM_USER;
+        tdm_node_free(&node);
+    }
+    return turns;
+}
+
+void app_keep_draft(app *a, const char *text)
+{
+    tdm_error unheard;
+    if (a->private || !text[strspn(text, " \t\r\n")]) return;
+    free(a->draft);
+    a->draft = strdup(text);
+    app_save(a, &unheard);
+}
+
+char *app_take_draft(app *a)
+{
+    char *draft = a->draft;
+    a->draft = NULL;
+    return draft;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------------------------- */
@@ -381,12 +429,40 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     return TDM_OK;
 }
 
+tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err)
+{
+    /* What is being written would be renamed to where it was. */
+    end_keeping(a);
+    saver_wait(&a->saver);
+    *open = a->place.lock >= 0 && !strcmp(a->place.id, id);
+    if (*open) store_close(&a->place);
+    tdm_status status = for_good ? store_erase(id, err) : store_delete(id, err);
+    if (status || !*open) return status;
+    tdm_chat_clear(a->chat);
+    begin_session(a);
+    return status;
+}
+
 tdm_status app_new(app *a, const char *name, tdm_error *err)
 {
     leave_session(a);
     tdm_chat_clear(a->chat);
     if (name && !(a->name = strdup(name))) return error_set(err, TDM_E_NOMEM, "out of memory");
     return TDM_OK;
+}
+
+static tdm_status load_conversation(app *a, const session *s, tdm_error *err)
+{
+    return tdm_chat_load(a->chat, a->system, a->system_length, s->nodes, s->n, s->leaf, err);
+}
+
+/* Before the conversation is loaded, so that none of it is read meanwhile. Of another model or damaged: then it is
+ * prefilled, which is all it costs. */
+static void load_state(app *a, const char *id)
+{
+    char *path = store_state_path(id);
+    if (path && access(path, R_OK) == 0) tdm_chat_load_state(a->chat, path, NULL);
+    free(path);
 }
 
 /* Puts a session that was read in place of the conversation. */
@@ -399,7 +475,7 @@ static tdm_status enter_session(app *a, const session *s, tdm_error *err)
     }
     tdm_status status = app_configure(a, err);
     if (!status) status = set_system_text(a, s->system, s->system_length, err);
-    if (!status) status = tdm_chat_load(a->chat, a->system, a->system_length, s->nodes, s->n, s->leaf, err);
+    if (!status) status = load_conversation(a, s, err);
     return status;
 }
 
@@ -410,7 +486,7 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     notice[0] = 0;
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
-    int picked = store_pick(entries, n, wanted, err);
+    int picked = store_pick(entries, n, &a->shown, wanted, err);
     if (picked >= 0 && a->place.lock >= 0 && !strcmp(entries[picked].id, a->place.id)) {
         snprintf(notice, 400, "'%.200s' is the open session", a->name ? a->name : "session");
         store_list_free(entries, n);
@@ -422,24 +498,69 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     status = picked < 0 ? TDM_E_NOT_FOUND : store_open(&place, entries[picked].id, &s, &copied, err);
     if (!status) {
         leave_session(a);
-        /* Before the conversation, so that none of it is read meanwhile. Of another model or damaged: then it is
-         * prefilled, which is all it costs. */
-        char *path = store_state_path(entries[picked].id);
-        if (path && access(path, R_OK) == 0) tdm_chat_load_state(a->chat, path, NULL);
-        free(path);
+        load_state(a, entries[picked].id);
         status = enter_session(a, &s, err);
         if (status) tdm_chat_clear(a->chat);
     }
     if (!status) {
         a->place = place;
         a->name = s.name ? strdup(s.name) : NULL;
+        a->draft = s.draft ? strdup(s.draft) : NULL;
+        a->kept_nodes = s.n;
         a->created_s = s.created_s;
-        snprintf(notice, 400, copied ? "'%.200s' is open in another program: this is a copy" : "resumed '%.200s'",
-                 a->name ? a->name : "session");
+        snprintf(notice, 400, copied ? "'%.200s' is open in another program: this is a copy%s" : "resumed '%.200s'%s",
+                 a->name ? a->name : "session", a->private ? "; private: what follows is not saved" : "");
     } else {
         store_close(&place);
     }
     session_free(&s);
     store_list_free(entries, n);
+    return status;
+}
+
+/* ---- Putting aside --------------------------------------------------------------------------------------------- */
+
+tdm_status app_park(app *a, app_parked *out, tdm_error *err)
+{
+    tdm_chat_status now;
+    tdm_error unheard;
+    tdm_chat_status_of(a->chat, &now);
+    if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "a reply is being written; Ctrl-C stops it");
+    app_save(a, &unheard); /* what it can't write is kept in memory */
+    begin_save_state(a);
+    saver_wait(&a->saver);
+    tdm_status status = app_snapshot(a, &out->s, err);
+    if (status) return status;
+    out->kept = *a;
+    tdm_chat_options_of(a->chat, &out->settings);
+    a->place.lock = -1;
+    a->name = a->draft = a->attached = NULL;
+    a->attached_length = 0;
+    a->figures = (figures){0};
+    a->last = (tdm_turn_stats){0};
+    a->last_glyph_ns = 0;
+    a->ab = false;
+    a->private = true;
+    begin_session(a);
+    tdm_chat_clear(a->chat);
+    return TDM_OK;
+}
+
+void app_end_parking(app *a)
+{
+    tdm_chat_clear(a->chat);
+}
+
+tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
+{
+    end_keeping(a);
+    begin_session(a);
+    figures_free(&a->figures);
+    free(a->attached);
+    *a = p->kept;
+    tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);
+    if (!a->private && a->place.lock >= 0) load_state(a, a->place.id);
+    if (!status) status = load_conversation(a, &p->s, err);
+    session_free(&p->s);
     return status;
 }

@@ -30,6 +30,8 @@ typedef struct {
     char *name; /* of the session; NULL: made of the first words once there are some */
     int64_t created_s;
     bool private;      /* nothing is written */
+    int kept_nodes;    /* messages that were in the session's file when it was opened */
+    char *draft;       /* typed and not sent when the program last had to leave; NULL: none */
     store_place place; /* lock -1: no place yet */
     char unsaved[400]; /* why the last save failed; "": it did not */
     bool state_old;    /* the state file is older than the conversation */
@@ -42,8 +44,18 @@ typedef struct {
     tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
     int64_t last_glyph_ns;
     figures figures;
-    char deleting[40]; /* /delete asked about this session */
+    char deleting[40];   /* /delete asked about this session */
+    bool deleting_now;   /* and meant for good */
+    store_shown shown;   /* the list of sessions that a person saw last */
+    store_shown trashed; /* and that of the trash */
 } app;
+
+/* A conversation that is put aside, and all that belongs to it. */
+typedef struct {
+    app kept;
+    session s;
+    tdm_chat_options settings;
+} app_parked;
 
 void app_init(app *a, options *o);
 /* Takes over the models, also on failure. notice (room for 400 bytes) gets a line worth telling, or "". */
@@ -70,13 +82,31 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
 /* Goes on with another model, which is taken over also on failure; the old one stays then. path: as given, copied. */
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
-/* Sessions. The one that is open is saved and closed first. */
+/* Sessions. The one that is open is saved and closed first. wanted: as in store_pick. */
 tdm_status app_new(app *a, const char *name, tdm_error *err);
 tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
+/* Moves a saved session to the trash, or erases it for good. *open: it was the open one; an empty one is there now. */
+tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);
+/* Messages of the user that no file has because the session is private: they go with it. */
+int app_memory_turns(const app *a);
 tdm_status app_save(app *a, tdm_error *err);
 tdm_status app_rename(app *a, const char *name, tdm_error *err);
 void app_set_private(app *a, bool on);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
+
+/* Puts the conversation aside for a private one of a program's own, which begins empty: conversation, settings, figures,
+ * attachment, and the session's lock. TDM_E_BUSY while a reply is being written. */
+tdm_status app_park(app *a, app_parked *out, tdm_error *err);
+/* Ends that one, whatever it does; its last events wait in the chat. app_unpark, once they have been taken, puts back what
+ * was put aside, also on failure, when the messages are in their file alone. */
+void app_end_parking(app *a);
+tdm_status app_unpark(app *a, app_parked *p, tdm_error *err);
+
+/* Text that was typed and not sent, as the program has to leave: the session's file keeps it, unless the session is private
+ * or the text is blank. Takes also what no model has been loaded for. */
+void app_keep_draft(app *a, const char *text);
+/* What a resumed session has kept so, malloc'ed, for the input to show; NULL: nothing. */
+char *app_take_draft(app *a);
 
 #endif

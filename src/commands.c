@@ -78,6 +78,7 @@ static tdm_status (*const doers[SLASH_COUNT])(command *r, tdm_error *err) = {
     [SLASH_UNITS] = command_units,       [SLASH_STATS] = command_stats,       [SLASH_TRACE] = command_trace,
     [SLASH_SENSORS] = command_sensors,   [SLASH_PACE] = command_pace,         [SLASH_COLD] = command_cold,
     [SLASH_AB] = command_ab,             [SLASH_COPY] = command_copy,         [SLASH_QUIT] = command_quit,
+    [SLASH_UNDELETE] = command_undelete,
 };
 /* clang-format on */
 

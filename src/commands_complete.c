@@ -25,12 +25,17 @@ static void offer_choices(struct completion *out, const char *words)
     }
 }
 
-static void offer_sessions(struct completion *out)
+/* A name that is a number would be taken for the list's: its id stands for it. */
+static void offer_sessions(struct completion *out, tdm_status (*list)(store_entry **, int *, tdm_error *))
 {
     store_entry *entries;
     int n;
-    if (store_list(&entries, &n, NULL)) return;
-    for (int i = 0; i < n; i++) completion_add(out, entries[i].name, NULL);
+    if (list(&entries, &n, NULL)) return;
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i].name;
+        bool number = strspn(name, "0123456789") == strlen(name);
+        completion_add(out, number ? entries[i].id : name, number ? name : NULL);
+    }
     store_list_free(entries, n);
 }
 
@@ -90,7 +95,10 @@ static enum complete_kind completed_argument(void *ctx, const char *name, size_t
         offer_settings(out, index, arguments);
         return COMPLETE_WORD;
     case ARG_SESSION:
-        offer_sessions(out);
+        offer_sessions(out, store_list);
+        return COMPLETE_LINE;
+    case ARG_TRASHED:
+        offer_sessions(out, store_list_trash);
         return COMPLETE_LINE;
     case ARG_FILE:
     case ARG_MODEL:

@@ -25,6 +25,7 @@ tdm_status command_sessions(command *r, tdm_error *err);
 tdm_status command_resume(command *r, tdm_error *err);
 tdm_status command_rename(command *r, tdm_error *err);
 tdm_status command_delete(command *r, tdm_error *err);
+tdm_status command_undelete(command *r, tdm_error *err);
 tdm_status command_search(command *r, tdm_error *err);
 tdm_status command_find(command *r, tdm_error *err);
 tdm_status command_private(command *r, tdm_error *err);

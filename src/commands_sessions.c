@@ -8,11 +8,20 @@
 #include "engine/base/error.h"
 #include "src/files.h"
 
+/* Turns that existed only in memory have gone with the session that was left; "": there were none. */
+static void tell_gone(int turns, char out[60])
+{
+    out[0] = 0;
+    if (turns) snprintf(out, 60, "; %d private turn%s gone", turns, turns == 1 ? " is" : "s are");
+}
+
 tdm_status command_new(command *r, tdm_error *err)
 {
+    char gone[60];
+    tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_new(r->a, r->call->argument, err);
     r->result->anew = true;
-    if (!status) command_say(r, "a new session\n");
+    if (!status) command_say(r, "a new %ssession%s\n", r->a->private ? "private " : "", gone);
     return status;
 }
 
@@ -39,16 +48,18 @@ tdm_status command_sessions(command *r, tdm_error *err)
     if (status) return status;
     if (!n) command_say(r, "there is no saved session yet\n");
     for (int i = 0; i < n; i++) say_entry(r, i + 1, &entries[i]);
+    store_show(&r->a->shown, entries, n);
     store_list_free(entries, n);
     return TDM_OK;
 }
 
 tdm_status command_resume(command *r, tdm_error *err)
 {
-    char notice[400];
+    char notice[400], gone[60];
+    tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_resume(r->a, r->call->argument, notice, err);
     r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
-    if (!status) command_say(r, "%s\n", notice);
+    if (!status) command_say(r, "%s%s\n", notice, app_memory_turns(r->a) ? "" : gone);
     return status;
 }
 
@@ -60,44 +71,87 @@ tdm_status command_rename(command *r, tdm_error *err)
 }
 
 /* The first call asks, the second one about the same session does it. */
-static tdm_status delete_entry(command *r, const store_entry *e, tdm_error *err)
+static tdm_status delete_entry(command *r, const store_entry *e, bool for_good, tdm_error *err)
 {
     app *a = r->a;
-    if (strcmp(a->deleting, e->id)) {
+    const char *s = e->turns == 1 ? "" : "s";
+    if (strcmp(a->deleting, e->id) || a->deleting_now != for_good) {
         snprintf(a->deleting, sizeof a->deleting, "%s", e->id);
-        command_say(r, "delete '%s' (%d turn%s)? The same command once more does it\n", e->name, e->turns,
-                    e->turns == 1 ? "" : "s");
+        a->deleting_now = for_good;
+        command_say(r, for_good ? "erase '%s' (%d turn%s) for good? The same command once more does it\n"
+                                : "delete '%s' (%d turn%s)? The same command once more does it\n", e->name, e->turns, s);
         return TDM_OK;
     }
+    bool open;
     a->deleting[0] = 0;
-    bool open = a->place.lock >= 0 && !strcmp(a->place.id, e->id);
-    if (open) {
-        store_close(&a->place);
-        tdm_chat_clear(a->chat);
-        free(a->name);
-        a->name = NULL;
-        a->state_old = false;
-        r->result->anew = true;
+    tdm_status status = app_delete(a, e->id, for_good, &open, err);
+    r->result->anew = !status && open;
+    if (status) return status;
+    /* The open one's name has been asked about and is gone from the screen: one row is enough without it. */
+    const char *name = open ? "it" : e->name, *quote = open ? "" : "'", *then = open ? "; this is a new session" : "";
+    if (for_good) command_say(r, "%s%s%s is erased%s\n", quote, name, quote, then);
+    else command_say(r, "%s%s%s is in the trash for %d days (/undelete)%s\n", quote, name, quote, STORE_TRASH_DAYS, then);
+    return TDM_OK;
+}
+
+/* Takes --now, which stands before or behind the name, out of it. */
+static bool take_now(char *name)
+{
+    static const char now[] = "--now";
+    size_t n = strlen(name), m = sizeof now - 1;
+    if (!strncmp(name, now, m) && (!name[m] || name[m] == ' ')) {
+        size_t skip = m + strspn(name + m, " ");
+        memmove(name, name + skip, n - skip + 1);
+        return true;
     }
-    tdm_status status = store_delete(e->id, err);
-    if (!status) command_say(r, "'%s' is deleted%s\n", e->name, open ? "; this is a new session" : "");
-    return status;
+    if (n <= m || name[n - m - 1] != ' ' || strcmp(name + n - m, now)) return false;
+    for (n -= m; n && name[n - 1] == ' ';) n--;
+    name[n] = 0;
+    return true;
+}
+
+static int find_open(const app *a, const store_entry *entries, int n, tdm_error *err)
+{
+    for (int i = 0; i < n; i++)
+        if (a->place.lock >= 0 && !strcmp(entries[i].id, a->place.id)) return i;
+    error_set(err, TDM_E_NOT_FOUND, "this session isn't saved");
+    return -1;
 }
 
 tdm_status command_delete(command *r, tdm_error *err)
 {
     store_entry *entries;
-    int n, picked = -1;
+    int n;
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
-    if (r->call->argument) {
-        picked = store_pick(entries, n, r->call->argument, err);
+    char *name = r->call->argument ? strdup(r->call->argument) : NULL;
+    bool for_good = name && take_now(name);
+    int picked = name && name[0] ? store_pick(entries, n, &r->a->shown, name, err) : find_open(r->a, entries, n, err);
+    status = picked < 0 ? TDM_E_NOT_FOUND : delete_entry(r, &entries[picked], for_good, err);
+    free(name);
+    store_list_free(entries, n);
+    return status;
+}
+
+/* Without a name: what is in the trash. */
+tdm_status command_undelete(command *r, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    const char *wanted = r->call->argument;
+    tdm_status status = store_list_trash(&entries, &n, err);
+    if (status) return status;
+    if (!wanted) {
+        if (!n) command_say(r, "the trash is empty\n");
+        for (int i = 0; i < n; i++) say_entry(r, i + 1, &entries[i]);
+        store_show(&r->a->trashed, entries, n);
+    } else if (!n) {
+        status = error_set(err, TDM_E_NOT_FOUND, "the trash is empty");
     } else {
-        for (int i = 0; i < n; i++)
-            if (r->a->place.lock >= 0 && !strcmp(entries[i].id, r->a->place.id)) picked = i;
-        if (picked < 0) error_set(err, TDM_E_NOT_FOUND, "this session isn't saved");
+        int picked = store_pick(entries, n, &r->a->trashed, wanted, err);
+        status = picked < 0 ? TDM_E_NOT_FOUND : store_undelete(entries[picked].id, err);
+        if (!status) command_say(r, "'%s' is back among the saved sessions\n", entries[picked].name);
     }
-    status = picked < 0 ? TDM_E_NOT_FOUND : delete_entry(r, &entries[picked], err);
     store_list_free(entries, n);
     return status;
 }

@@ -223,6 +223,13 @@ static tdm_status copy_view(void *ctx, tdm_error *err)
     return TDM_OK;
 }
 
+/* The draft that a resumed session has kept is for the next line; not from a pipe, where nobody would see it. */
+static void take_draft(plain *p)
+{
+    if (!p->terminal || p->draft) return;
+    p->draft = app_take_draft(&p->app);
+}
+
 static void run_command(plain *p, const slash_call *call)
 {
     const commands_front front = {.ctx = p, .say = say, .load = load, .copy = copy, .copy_view = copy_view};
@@ -238,6 +245,7 @@ static void run_command(plain *p, const slash_call *call)
         free(p->draft);
         p->draft = result.draft;
     }
+    if (result.anew) take_draft(p);
 }
 
 static void handle_message(plain *p, char *text, int64_t enter_ns)
@@ -381,6 +389,16 @@ static void on_interrupt(plain *p)
     tell_draft(p);
 }
 
+/* All that was typed and not sent, as the program is told to leave. */
+static void keep_draft(plain *p)
+{
+    char *all;
+    const char *pending = p->pending ? p->pending : "", *line = p->draft ? p->draft : "";
+    if (!p->terminal || asprintf(&all, "%.*s%s", (int)p->pending_length, pending, line) < 0) return;
+    app_keep_draft(&p->app, all);
+    free(all);
+}
+
 /* Events between turns: the follower's notices. */
 static void between_turns(plain *p)
 {
@@ -415,7 +433,10 @@ static bool read_line(plain *p)
         rl_callback_read_char();
         if (!p->line_ready) tell_draft(p);
     }
-    if (!p->line_ready) rl_callback_handler_remove();
+    if (!p->line_ready) {
+        p->draft = strdup(rl_line_buffer);
+        rl_callback_handler_remove();
+    }
     return p->line_ready && p->line;
 }
 
@@ -476,6 +497,8 @@ static void greet(const plain *p)
 static void say_goodbye(plain *p)
 {
     bool saved = p->app.place.lock >= 0 && !p->app.private;
+    int gone = app_memory_turns(&p->app);
+    if (p->terminal && gone) note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
     if (p->terminal && saved && p->app.name && tdm_chat_nodes(p->app.chat))
         note("saved as '%.200s': tandem --plain --resume continues it", p->app.name);
 }
@@ -509,10 +532,12 @@ int plain_main(options *o)
     if (!status) {
         greet(&p);
         if (notice[0]) note("%s", notice);
+        take_draft(&p);
         if (p.terminal)
             talk_on_terminal(&p);
         else
             talk_from_pipe(&p);
+        keep_draft(&p);
         say_goodbye(&p);
     }
     history_file_close(p.history);

@@ -41,6 +41,7 @@ void session_free(session *s)
     free(s->model_name);
     free(s->model_path);
     free(s->system);
+    free(s->draft);
     *s = (session){0};
 }
 
@@ -146,6 +147,7 @@ static tdm_status read_root(session *s, json_object *root, const char *name, tdm
     json_object *model = jsonio_member(root, "model", json_type_object);
     s->name = copy_text(root, "name", NULL, &failed);
     s->system = copy_text(root, "system", &s->system_length, &failed);
+    s->draft = copy_text(root, "draft", NULL, &failed);
     s->created_s = jsonio_int(root, "created", 0);
     s->changed_s = jsonio_int(root, "changed", 0);
     if (model) {
@@ -218,6 +220,7 @@ char *session_format(const session *s, size_t *n)
     for (option_id id = 0; id < OPTION_COUNT; id++)
         if (s->settings[id]) jsonio_add_string(settings, option_table[id].name, s->settings[id]);
     json_object_object_add(root, "settings", settings);
+    if (s->draft) jsonio_add_string(root, "draft", s->draft);
     jsonio_add_int(root, "leaf", s->leaf);
     for (int i = 0; i < s->n; i++) json_object_array_add(messages, node_json(&s->nodes[i]));
     json_object_object_add(root, "messages", messages);
@@ -233,16 +236,12 @@ int session_turns(const session *s)
     return turns;
 }
 
-char *session_first_words(const session *s)
+static char *first_words(const char *text, size_t length)
 {
-    const tdm_node *first = NULL;
-    for (int i = 0; i < s->n && !first; i++)
-        if (s->nodes[i].current && s->nodes[i].role == TDM_USER) first = &s->nodes[i];
-    if (!first) return strdup("empty session");
     char words[NAME_BYTES + 1];
     size_t n = 0, end = 0; /* end: after the last whole word that fits */
-    for (size_t i = 0; i < first->length; i++) {
-        unsigned char c = (unsigned char)first->text[i];
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
         bool blank = c <= ' ' || c == 0x7f;
         if (blank && n && words[n - 1] != ' ') end = n;
         if (n == NAME_BYTES) break;
@@ -258,6 +257,15 @@ char *session_first_words(const session *s)
         if (end && (unsigned char)words[end - 1] >= 0xc0) end--;
     }
     return end ? strndup(words, end) : strdup("untitled");
+}
+
+char *session_first_words(const session *s)
+{
+    const tdm_node *first = NULL;
+    for (int i = 0; i < s->n && !first; i++)
+        if (s->nodes[i].current && s->nodes[i].role == TDM_USER) first = &s->nodes[i];
+    if (!first && !s->draft) return strdup("empty session");
+    return first ? first_words(first->text, first->length) : first_words(s->draft, strlen(s->draft));
 }
 
 char *session_markdown(const session *s, size_t *n)

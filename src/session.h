@@ -2,12 +2,12 @@
  *
  *   {"format": "tandem session", "version": 1, "name": "...", "created": S, "changed": S,
  *    "model": {"name": "...", "path": "...", "fingerprint": "16 hex digits"},
- *    "system": "...", "settings": {"temp": "0.6", ...}, "leaf": ID,
+ *    "system": "...", "settings": {"temp": "0.6", ...}, "draft": "...", "leaf": ID,
  *    "messages": [{"id": 1, "parent": 0, "role": "user", "text": "...", "time": S},
  *                 {"id": 2, "parent": 1, "role": "assistant", "text": "...", "thinking": "...", "finish": "end"}]}
  *
  * Ids are 1, 2, 3... in order; a parent comes before its children (0: the root); the conversation is a tree whose
- * current path ends at leaf (0: empty). Times are seconds since 1970. Files are untrusted. */
+ * current path ends at leaf (0: empty). A draft is text that was typed and not sent when the program had to leave. Times are seconds since 1970. Files are untrusted. */
 #ifndef TANDEM_SRC_SESSION_H
 #define TANDEM_SRC_SESSION_H
 
@@ -20,6 +20,7 @@ typedef struct {
     uint64_t fingerprint;
     char *system; /* NULL: none */
     size_t system_length;
+    char *draft; /* NULL: none */
     char *settings[OPTION_COUNT]; /* live options that are written down; NULL: not */
     tdm_node *nodes;
     int n, leaf;
@@ -32,7 +33,7 @@ void session_free(session *s);
 
 /* User messages on the current path. */
 int session_turns(const session *s);
-/* A name made of the first words of the first user message, malloc'ed. */
+/* A name made of the first words of the first user message, or else of the draft, malloc'ed. */
 char *session_first_words(const session *s);
 
 /* The current path for people and for other programs (an array as `render --messages` reads it); malloc'ed. */

@@ -16,6 +16,7 @@ typedef enum {
     ARG_WORDS,   /* the rest of the line; needed */
     ARG_FILE,    /* a file name; needed */
     ARG_SESSION, /* the name of a saved session; may be left out */
+    ARG_TRASHED, /* the name of a session in the trash; may be left out */
     ARG_SETTING, /* NAME VALUE of a live option (src/options.h) or of the screen; may be left out */
     ARG_MODEL,   /* as -m; may be left out */
 } slash_argument;
@@ -28,9 +29,13 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(HELP, "help", "?", TEXT, "[COMMAND]", 0, 0, CONVERSATION, "lists the commands, or explains one")                \
     X(NEW, "new", "clear", TEXT, "[NAME]", 0, 0, CONVERSATION, "begins a new session")                                \
     X(SESSIONS, "sessions", "", NONE, "", 0, 0, CONVERSATION, "lists the saved sessions")                             \
-    X(RESUME, "resume", "load", SESSION, "[NAME]", 0, 0, CONVERSATION, "continues a saved session")                   \
+    X(RESUME, "resume", "load", SESSION, "[NAME|N]", 0, 0, CONVERSATION,                                              \
+      "continues a saved session: its name, or its number in the list shown last")                                    \
     X(RENAME, "rename", "", WORDS, "NAME", 0, 0, CONVERSATION, "gives this session another name")                     \
-    X(DELETE, "delete", "", SESSION, "[NAME]", 0, 0, CONVERSATION, "deletes a saved session, after asking once")      \
+    X(DELETE, "delete", "", SESSION, "[NAME|N] [--now]", 0, 0, CONVERSATION,                                          \
+      "moves a saved session to the trash for 30 days, after asking once; --now: erases it")                          \
+    X(UNDELETE, "undelete", "", TRASHED, "[NAME|N]", 0, 0, CONVERSATION,                                              \
+      "lists what is in the trash, or brings a session back")                                                         \
     X(SEARCH, "search", "", WORDS, "WORDS", 0, 0, CONVERSATION, "looks for words in all saved sessions")              \
     X(FIND, "find", "", WORDS, "WORDS", 0, 0, CONVERSATION, "looks for words in this conversation")                   \
     X(PRIVATE, "private", "", CHOICE, "on|off", 0, 0, CONVERSATION, "on: nothing of this session is written to disk") \

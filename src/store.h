@@ -1,8 +1,9 @@
-/* The folder of saved sessions: $XDG_STATE_HOME/tandem/sessions, 0700, files 0600.
+/* The folder of saved sessions: $XDG_STATE_HOME/tandem/sessions, 0700, files 0600; and the trash beside it.
  *
- *   ID.json    the conversation (src/session.h), replaced as a whole after every turn
- *   ID.state   the prefilled state beside it; all together at most a limit, the oldest are removed first
- *   ID.lock    held with flock while a program has the session open
+ *   sessions/ID.json    the conversation (src/session.h), replaced as a whole after every turn
+ *   sessions/ID.state   the prefilled state beside it; all together at most a limit, the oldest are removed first
+ *   sessions/ID.lock    held with flock while a program has the session open
+ *   trash/ID.json       a deleted conversation; the file's time is that of the deletion
  *
  * An id is the time of creation with a counter; people see names, which may be equal. */
 #ifndef TANDEM_SRC_STORE_H
@@ -23,8 +24,15 @@ tdm_status store_open(store_place *out, const char *id, session *s, bool *copied
 /* Gives the lock back. A session that was never saved leaves nothing. */
 void store_close(store_place *p);
 tdm_status store_save(const store_place *p, const session *s, tdm_error *err);
-/* Removes the session's files; the place must be closed, or be the caller's own. TDM_E_BUSY: open elsewhere. */
+/* Moves the session to the trash; its state goes at once. The place must be closed. TDM_E_BUSY: open elsewhere. */
 tdm_status store_delete(const char *id, tdm_error *err);
+/* Removes the session's files for good; otherwise as store_delete. */
+tdm_status store_erase(const char *id, tdm_error *err);
+enum { STORE_TRASH_DAYS = 30 };
+/* Brings a session back from the trash. TDM_E_BUSY: one of the same id is open or saved. */
+tdm_status store_undelete(const char *id, tdm_error *err);
+/* Erases what has been in the trash for longer than STORE_TRASH_DAYS. */
+void store_purge_trash(void);
 /* Where its state belongs; malloc'ed. */
 char *store_state_path(const char *id);
 /* Removes the oldest states until all together take at most `limit` bytes. */
@@ -33,17 +41,29 @@ void store_trim_states(uint64_t limit);
 typedef struct {
     char id[40];
     char *name, *model;
-    int64_t changed_s;
+    int64_t changed_s; /* in the trash: when it was deleted */
     int turns;
     char damage[400]; /* the line that says why it can't be read; "": it can */
 } store_entry;
 
 /* All saved sessions, the latest first. Damaged ones are listed too. */
 tdm_status store_list(store_entry **out, int *n, tdm_error *err);
+/* Those in the trash, the one deleted last first. */
+tdm_status store_list_trash(store_entry **out, int *n, tdm_error *err);
 void store_list_free(store_entry *entries, int n);
-/* The entry that a person means: a number in the list (from 1), a name, or the beginning of just one name; NULL or ""
- * the latest. -1 with a line when there is none. */
-int store_pick(const store_entry *entries, int n, const char *wanted, tdm_error *err);
+
+/* A list as a person saw it: what its numbers mean, however the sessions have changed since. {0}: none was shown. */
+typedef struct {
+    char (*ids)[40];
+    int n;
+} store_shown;
+/* The entries have been shown, numbered from 1. Without memory: as if none had. */
+void store_show(store_shown *shown, const store_entry *entries, int n);
+void store_show_free(store_shown *shown);
+
+/* The entry that a person means: an id, a number in the list shown last, a name, or the beginning of just one name; NULL
+ * or "" the latest. shown NULL: no list. -1 with a line when there is none. */
+int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err);
 
 /* Calls found() for every message that holds all the words (letters of either case are equal), latest session first. */
 typedef void (*store_found)(void *ctx, const store_entry *entry, const tdm_node *node);

@@ -23,6 +23,7 @@
 #include "src/output.h"
 #include "src/plain.h"
 #include "src/tui_private.h"
+#include "ui/paste.h"
 #include "ui/probe.h"
 
 enum { IDLE_S = 30, TICK_MS = 100, RESTLESS_S = 3 };
@@ -149,6 +150,50 @@ static void take_keys(tui *t)
         t->dirty = t->urgent = true;
     }
     tui_input(t);
+}
+
+/* ---- The draft of a program that had to leave ------------------------------------------------------------------------ */
+
+/* Both with an empty line between, where there are both; malloc'ed. */
+static char *joined(const char *a, const char *b)
+{
+    char *text;
+    bool both = a && *a && b && *b;
+    return asprintf(&text, "%s%s%s", a ? a : "", both ? "\n\n" : "", b ? b : "") < 0 ? NULL : text;
+}
+
+static char *typed(tui *t)
+{
+    struct input_view in;
+    input_close_top(t->input); /* a search shows something else */
+    input_view(t->input, clock_ns(), &in);
+    return strndup(in.text, in.length);
+}
+
+void tui_take_draft(tui *t)
+{
+    char *kept = app_take_draft(&t->app), *clean = kept ? paste_clean(kept, strlen(kept), NULL) : NULL;
+    char *now = typed(t), *both = clean ? joined(clean, now) : NULL;
+    if (both) {
+        input_set_text(t->input, both);
+        tui_keys_draft(t);
+    }
+    free(both);
+    free(now);
+    free(clean);
+    free(kept);
+}
+
+/* All that was typed and is in no conversation yet. */
+static void keep_draft(tui *t)
+{
+    if (!t->input) return;
+    char *now = typed(t), *before = joined(t->queued ? t->queued : t->waiting, t->editing ? t->before_edit : NULL);
+    char *all = joined(before, now);
+    if (all) app_keep_draft(&t->app, all);
+    free(all);
+    free(before);
+    free(now);
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
@@ -353,9 +398,9 @@ static void say_goodbye(tui *t)
         if (text) output_text(text, n);
         free(text);
     }
-    int turns = session_turns(&s);
-    if (t->app.private) {
-        output_print("tandem: a private session of %d turn%s is gone\n", turns, turns == 1 ? "" : "s");
+    int turns = session_turns(&s), gone = app_memory_turns(&t->app);
+    if (t->app.private && gone) {
+        output_print("tandem: a private session of %d turn%s is gone\n", gone, gone == 1 ? "" : "s");
     } else if (t->app.unsaved[0]) {
         output_print("tandem: the session could not be saved: %s\n", t->app.unsaved);
     } else {
@@ -373,7 +418,8 @@ static void close_all(tui *t)
     tui_demo_end(t);
     if (t->editor) {
         char *text = NULL;
-        if (!editor_finish(t->editor, &text, NULL)) free(text);
+        if (!editor_finish(t->editor, &text, NULL)) input_replace(t->input, text);
+        free(text);
         t->editor = NULL;
     }
     if (t->term) {
@@ -381,11 +427,13 @@ static void close_all(tui *t)
         term_close(t->term);
     }
     tdm_error unheard;
+    keep_draft(t);
     if (t->app.chat) {
         if (tdm_chat_nodes(t->app.chat)) app_save(&t->app, &unheard);
         remember_form(t);
         say_goodbye(t);
     }
+    if (t->app.draft && !t->app.unsaved[0]) output_print("tandem: the draft is kept; tandem --resume brings it back\n");
     app_close(&t->app);
     input_close(t->input);
     history_file_close(t->history);

@@ -187,7 +187,10 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
     tui_turns_events(t);
     if (result.anew) {
         tui_set(&t->told, NULL); /* the chat has no draft now */
+        if (t->queued) input_set_text(t->input, t->queued); /* nobody answers it here */
         tui_turns_fresh(t);
+        input_set_queued(t->input, t->waiting != NULL);
+        tui_take_draft(t);
     } else {
         tui_turns_sync(t);
     }

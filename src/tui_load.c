@@ -84,6 +84,7 @@ static void start(tui *t)
         tui_notice_add(t, VIEW_NOTICE_WARN, "the model's own chat template is not known; the Qwen3.5 form is used");
     tui_view_name_model(t);
     tui_turns_fresh(t);
+    tui_take_draft(t);
     tui_keys_draft(t);
     if (!t->waiting) return;
     char *text = t->waiting;

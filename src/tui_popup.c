@@ -194,6 +194,7 @@ tdm_status tui_popup_list(tui *t, tdm_error *err)
 void tui_popup_sessions(tui *t)
 {
     tdm_error err = {0};
+    t->app.deleting[0] = 0; /* another command, as others are */
     if (tui_popup_list(t, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
@@ -203,9 +204,11 @@ void tui_popup_sessions(tui *t)
         return;
     }
     open_popup(t, TUI_POPUP_SESSIONS, "sessions");
+    store_show(&t->app.shown, t->sessions, t->n_sessions);
     for (int i = 0; i < t->n_sessions; i++) {
         const store_entry *e = &t->sessions[i];
-        char detail[120], date[40];
+        char detail[120], date[40], number[16];
+        snprintf(number, sizeof number, "%d", i + 1);
         struct tm parts;
         time_t when = (time_t)e->changed_s;
         localtime_r(&when, &parts);
@@ -214,40 +217,50 @@ void tui_popup_sessions(tui *t)
         snprintf(detail, sizeof detail, "%s  %3d %-5s  %.30s%s", date, e->turns, e->turns == 1 ? "turn" : "turns", e->model ? e->model : "",
                  open ? "  (open)" : "");
         const char *name = e->damage[0] ? e->damage : e->name ? e->name : "";
-        add(t, NULL, name, strlen(name), detail);
+        add(t, number, name, strlen(name), detail);
     }
+}
+
+/* The id of the selected one: the sessions may have been saved and listed anew since. */
+static bool selected_id(const tui *t, char id[40])
+{
+    size_t selected = t->popup.selected;
+    if (selected >= (size_t)t->app.shown.n) return false;
+    memcpy(id, t->app.shown.ids[selected], 40);
+    return true;
 }
 
 static void resume_selected(tui *t)
 {
-    char number[24];
-    snprintf(number, sizeof number, "%zu", t->popup.selected + 1);
+    char id[40];
+    bool selected = selected_id(t, id);
     tui_popup_close(t);
-    tui_command_by(t, SLASH_RESUME, number);
+    if (selected) tui_command_by(t, SLASH_RESUME, id);
 }
 
 static void ask_delete(tui *t)
 {
+    static const char trash[] = "to the trash, for 30 days";
+    char title[300], id[40];
     size_t selected = t->popup.selected;
-    char title[300];
-    if (selected >= (size_t)t->n_sessions) return;
-    snprintf(title, sizeof title, "delete '%.200s'?", t->sessions[selected].name ? t->sessions[selected].name : "");
+    if (!selected_id(t, id) || selected >= t->popup.n) return;
+    snprintf(title, sizeof title, "delete '%.200s'?", t->popup.items[selected].text);
     open_popup(t, TUI_POPUP_DELETE, title);
-    add(t, "y", "delete it", 9, NULL);
+    add(t, "y", trash, sizeof trash - 1, NULL);
     add(t, "n", "keep it", 7, NULL);
     t->popup.selected = 1;
-    t->popup.direction = (int)selected;
+    memcpy(t->popup.id, id, sizeof id);
 }
 
 static void delete_it(tui *t)
 {
-    char number[24];
-    snprintf(number, sizeof number, "%d", t->popup.direction + 1);
+    char id[40];
+    memcpy(id, t->popup.id, sizeof id);
     tui_popup_close(t);
     t->app.deleting[0] = 0;
-    tui_command_by(t, SLASH_DELETE, number); /* the first call asks; the user has been asked */
+    tui_command_by(t, SLASH_DELETE, id); /* the first call asks; the user has been asked */
     for (size_t i = 0; i < t->n_notices; i++) t->notices[i].until_ns = 0;
-    tui_command_by(t, SLASH_DELETE, number);
+    tui_command_by(t, SLASH_DELETE, id);
     tui_popup_sessions(t);
 }
 

@@ -98,6 +98,7 @@ typedef struct {
     char input[256];
     size_t input_n;
     int direction; /* of a search */
+    char id[40];   /* of the session that a question is about */
 } tui_popup;
 
 /* ---- Figures --------------------------------------------------------------------------------------------------- */
@@ -199,6 +200,8 @@ void tui_notice_add(tui *t, enum view_notice_level level, const char *format, ..
 void tui_draw(tui *t);
 /* Works on what is in the input's queue. */
 void tui_input(tui *t);
+/* Puts the draft that a resumed session has kept before what stands in the input. */
+void tui_take_draft(tui *t);
 
 /* tui_load.c */
 bool tui_load_begin(tui *t, const char *path, bool switching);

@@ -191,6 +191,7 @@ void tui_turns_fresh(tui *t)
     t->turns.conversation++;
     t->turns.replying = 0;
     t->turns.kind = VIEW_TTFT_NONE;
+    tui_set(&t->queued, NULL); /* it went with the conversation before */
     t->ended = VIEW_IDLE;
     t->context_told = false;
     t->search[0] = 0;

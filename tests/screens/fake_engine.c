@@ -30,6 +30,7 @@ struct tdm_chat {
     int editing, reply; /* nodes; 0: none */
     tdm_turn_kind kind;
     int turns;
+    int tokens, limit; /* of the reply */
     int64_t enter_ns, first_ns;
 };
 
@@ -38,7 +39,7 @@ static struct tdm_machine machine;
 
 void fake_reset(void)
 {
-    fake = (struct fake){.cores = 2, .context = 32768, .can_think = true};
+    fake = (struct fake){.cores = 2, .context = 32768, .can_think = true, .tokens = 1};
     fake.sensors.memory_free = (struct sensor){.valid = true, .value = 18.1 * (1 << 30)};
     fake.stats = (tdm_turn_stats){.turn_tokens = 18, .turn_before_enter = 18, .reply_tokens = 220, .decode_tps = 31};
     fake.status = (tdm_chat_status){.mark = TDM_MARK_FOLLOWING, .weight_bytes = 812ull << 20, .state_bytes = 96ull << 20,
@@ -312,6 +313,8 @@ static void begin(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
     c->enter_ns = enter_ns;
     c->first_ns = 0;
     c->reply = 0;
+    c->tokens = 0;
+    c->limit = fake.options.max_tokens;
 }
 
 static tdm_turn_kind next_kind(const struct tdm_chat *c)
@@ -419,7 +422,9 @@ void fake_reply(const char *text, size_t n, bool thinking)
     fake.status.phase = thinking ? TDM_THINKING : TDM_ANSWERING;
     conversation_append(&chat->conversation, chat->reply, thinking, text, n, NULL);
     post(chat, &(tdm_event){.kind = TDM_EV_TEXT, .node = chat->reply, .text = text, .length = n,
-                                    .thinking = thinking, .id = 1});
+                                    .thinking = thinking, .id = 1,
+                                    .tokens = (uint32_t)(chat->tokens += fake.tokens)});
+    if (chat->limit && chat->tokens >= chat->limit) fake_end(TDM_LENGTH);
 }
 
 void fake_end(tdm_finish finish)

@@ -14,6 +14,7 @@ struct fake {
     tdm_turn_stats stats;    /* of the turn that ends next; times and kind are the chat's */
     bool can_think, synthetic, builtin_template;
     int cores, context;
+    int tokens; /* in the next texts of a reply */
     struct sensors_now sensors;
 };
 extern struct fake fake;

@@ -13,6 +13,7 @@
  *   wait MS                       time passes
  *   load WHAT DONE TOTAL | loaded | load-fails TEXT
  *   reply TEXT | think TEXT | end [stop|length|context|failed]
+ *   tokens N                      in each text of a reply from here on
  *   stat NAME VALUE               of the turn that ends next (in, before, out, tps, thinking)
  *   status NAME VALUE             of the chat (read, target, behind, ahead, draft-read ...; mark WORD)
  *   model thinks|does-not-think   what it can do
@@ -283,6 +284,7 @@ static bool command(const char *name, char *rest)
     else if (!strcmp(name, "status")) set_status(rest);
     else if (!strcmp(name, "model")) fake.can_think = !strcmp(rest, "thinks");
     else if (!strcmp(name, "cores")) fake.cores = (int)number(&rest);
+    else if (!strcmp(name, "tokens")) fake.tokens = (int)number(&rest);
     else if (!strcmp(name, "disk")) host.disk_full = !strcmp(rest, "full");
     else if (!strcmp(name, "sensor")) set_sensor(rest);
     else if (!strcmp(name, "screen")) show_later(show_text, 0, rest);
@@ -443,7 +445,7 @@ static void run_script(const char *name)
 #define SCRIPTS(X)                                                                                                 \
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
-    X(mouse)
+    X(mouse) X(private) X(trash)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

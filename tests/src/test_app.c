@@ -2,9 +2,13 @@
  * that is written while nobody does anything. */
 #include "tests/check.h"
 
+#include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
@@ -228,8 +232,221 @@ TEST(states_keep_to_their_limit)
     free(path);
 }
 
+/* ---- Writers in the background ---------------------------------------------------------------------------------- */
+
+/* A slow disk: the writer goes on once somebody waits for it, or once the file that it is to replace is gone. */
+static const char *_Atomic held_path;
+static atomic_bool waited;
+
+int fsync(int fd)
+{
+    const char *path = atomic_load(&held_path);
+    while (path && !atomic_load(&waited) && !access(path, F_OK)) usleep(500);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int pthread_join(pthread_t thread, void **result)
+{
+    int (*real)(pthread_t, void **);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_join");
+    atomic_store(&waited, true);
+    return real(thread, result);
+}
+
+static bool begin_reply(app *a, const char *text)
+{
+    int64_t until = clock_ns() + (int64_t)60 * 1000000000;
+    if (app_send(a, text, strlen(text), clock_ns(), &err)) return false;
+    while (!a->keeper.pending && clock_ns() < until) {
+        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
+        tdm_event e;
+        poll(&fd, 1, 1000);
+        while (!a->keeper.pending && tdm_chat_next_event(a->chat, &e)) app_event(a, &e, 0);
+    }
+    return a->keeper.pending;
+}
+
+static void delete_while_writing(bool for_good)
+{
+    options o;
+    app a;
+    bool open = false;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    char *state = store_state_path(a.place.id), id[40], path[400];
+    snprintf(id, sizeof id, "%s", a.place.id);
+    snprintf(path, sizeof path, "%.*s.json", (int)(strlen(state) - strlen(".state")), state);
+    REQUIRE(access(path, F_OK) == 0);
+    REQUIRE(begin_reply(&a, "Two"));
+    atomic_store(&waited, false);
+    atomic_store(&held_path, path);
+    app_keep(&a, clock_ns() + (int64_t)60 * 1000000000);
+    CHECK(a.keeper.running);
+    CHECK(app_delete(&a, id, for_good, &open, &err) == TDM_OK);
+    CHECK(open && a.place.lock < 0 && !a.keeper.running && !a.saver.running);
+    atomic_store(&held_path, NULL);
+    keeper_end(&a.keeper);
+    CHECK(access(path, F_OK) != 0);
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    CHECK(access(path, F_OK) != 0 && access(state, F_OK) != 0);
+    options_free(&o);
+    free(state);
+}
+
+TEST(deleting_waits_for_what_is_being_written)
+{
+    use_empty_folders("writers");
+    delete_while_writing(false);
+    delete_while_writing(true);
+}
+
+/* ---- Drafts, private turns, a conversation put aside ------------------------------------------------------------ */
+
+TEST(a_draft_stays_with_its_session)
+{
+    use_empty_folders("draft");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    app_keep_draft(&a, " \n");
+    CHECK(!a.draft);
+    app_keep_draft(&a, "half a thought");
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    char *draft = app_take_draft(&a);
+    CHECK_STR("half a thought", draft);
+    free(draft);
+    CHECK(!app_take_draft(&a));
+    say(&a, "Two"); /* it is saved without */
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    CHECK(!a.draft);
+    app_keep_draft(&a, "secret");
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    CHECK(!a.draft);
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(a_draft_needs_no_model)
+{
+    use_empty_folders("early");
+    options o;
+    app a;
+    REQUIRE(parse(&o, "tandem chat -m tests/goldens/tiny-a"));
+    app_init(&a, &o);
+    app_keep_draft(&a, "before anything was loaded");
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
+    CHECK_STR("before anything was loaded", a.draft);
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(private_turns_are_counted)
+{
+    use_empty_folders("private");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    CHECK_INT(0, app_memory_turns(&a));
+    REQUIRE(!app_new(&a, NULL, &err));
+    app_set_private(&a, true);
+    say(&a, "Two");
+    say(&a, "Three");
+    CHECK_INT(2, app_memory_turns(&a));
+    REQUIRE(!app_resume(&a, "One", notice, &err));
+    CHECK(strstr(notice, "private"));
+    CHECK_INT(0, app_memory_turns(&a));
+    say(&a, "Four");
+    CHECK_INT(1, app_memory_turns(&a));
+    app_set_private(&a, true); /* is on: nothing is erased */
+    CHECK_INT(1, app_memory_turns(&a));
+    app_set_private(&a, false); /* and now it is saved */
+    CHECK_INT(0, app_memory_turns(&a));
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume One"));
+    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(what_is_put_aside_comes_back)
+{
+    use_empty_folders("parked");
+    options o;
+    app a;
+    app_parked parked;
+    tdm_chat_options changed;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    say(&a, "Two");
+    REQUIRE(!tdm_chat_undo(a.chat, &err) && !app_rename(&a, "ada", &err));
+    char id[40];
+    snprintf(id, sizeof id, "%s", a.place.id);
+    REQUIRE(!app_park(&a, &parked, &err));
+    CHECK(a.private && !a.name && a.place.lock < 0);
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    changed = parked.settings;
+    changed.speculation = TDM_SPEC_OFF;
+    changed.sampling.temperature = 0;
+    REQUIRE(!tdm_chat_configure(a.chat, &changed, &err));
+    say(&a, "Not to be saved");
+    REQUIRE(!app_send(&a, "Nor this", 8, clock_ns(), &err)); /* its reply is being written */
+    app_end_parking(&a);
+    tdm_event e;
+    while (tdm_chat_next_event(a.chat, &e)) app_event(&a, &e, 0);
+    REQUIRE(!app_unpark(&a, &parked, &err));
+    CHECK(!a.private && a.place.lock >= 0);
+    CHECK_STR("ada", a.name);
+    CHECK_STR(id, a.place.id);
+    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
+    tdm_chat_options_of(a.chat, &changed);
+    CHECK(!memcmp(&changed.sampling, &parked.settings.sampling, sizeof changed.sampling));
+    CHECK_INT(parked.settings.speculation, changed.speculation);
+    say(&a, "Three");
+    app_close(&a);
+    options_free(&o);
+    store_entry *entries;
+    int n;
+    REQUIRE(!store_list(&entries, &n, &err));
+    CHECK_INT(1, n);
+    store_list_free(entries, n);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume ada"));
+    CHECK_INT(6, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(a_running_reply_is_not_put_aside)
+{
+    use_empty_folders("busy");
+    options o;
+    app a;
+    app_parked parked;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 100000"));
+    REQUIRE(begin_reply(&a, "One"));
+    CHECK_INT(TDM_E_BUSY, app_park(&a, &parked, &err));
+    CHECK(!a.private && tdm_chat_nodes(a.chat) == 2);
+    app_close(&a);
+    options_free(&o);
+}
+
 TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(a_change_of_model_that_cannot_be_saved_is_one_all_the_same),
           T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
-          T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit))
+          T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
+          T(deleting_waits_for_what_is_being_written), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
+          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))

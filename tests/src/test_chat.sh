@@ -83,7 +83,8 @@ said=$(printf '%s\n' "And what is mine?" | "$program" chat --plain --temp 0 --re
 holds 'chat: resumes' "$(cat "$tmp/err")" "resumed 'Hello, I'm Tomek. My dog is called Bruno.'"
 holds 'chat: still remembers' "$said" 'Bruno'
 said=$(printf '%s\n' /sessions /undo '/find bruno' '/set temp 3x' '/set temp 0.5' '/speculation off' '/units' \
-    "/export $tmp/out.md" '/rename dogs' /delete /delete /sessions | "$program" chat --plain --resume 2>"$tmp/err")
+    "/export $tmp/out.md" '/rename dogs' /delete /delete /sessions /undelete '/undelete 1' /sessions '/delete 1 --now' \
+    '/delete 1 --now' /undelete | "$program" chat --plain --resume 2>"$tmp/err")
 check 'chat: /sessions' grep -qE '^ +1  .* 4 turns  Tandem Demo 51M .*\(this one\)$' <<<"$said"
 holds 'chat: /undo' "$said" 'the last turn is taken back'
 holds 'chat: /find' "$said" 'turn 1, you: Hello'
@@ -91,7 +92,13 @@ holds 'chat: /set refuses' "$(cat "$tmp/err")" "temp: '3x' is not allowed; expec
 check 'chat: /set' grep -qx 'temp: 0.5' <<<"$said"
 check 'chat: /export' grep -q '^## You' "$tmp/out.md"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
-holds 'chat: /delete' "$said" 'there is no saved session yet'
+holds 'chat: /delete' "$said" "it is in the trash for 30 days (/undelete); this is a new session"
+holds 'chat: nothing is listed then' "$said" 'there is no saved session yet'
+holds 'chat: /undelete' "$said" "'dogs' is back"
+holds 'chat: /delete --now asks' "$said" "erase 'dogs' (3 turns) for good?"
+holds 'chat: /delete --now' "$said" "'dogs' is erased"
+holds 'chat: the trash' "$said" 'the trash is empty'
+check 'chat: nothing stays of it' test -z "$(find "$tmp/state" -name '*.json')"
 printf '%s\n' 'Hello.' '/hepl' /foo '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
 check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit long || NR < 20 }' \
     <(printf '/help\n' | "$program" chat --plain --private 2>/dev/null)

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/files.h"
@@ -141,7 +142,7 @@ TEST(the_store_keeps_sessions)
     store_entry *entries;
     int n;
     REQUIRE(!store_list(&entries, &n, &err) && n == 0);
-    CHECK_INT(-1, store_pick(entries, n, NULL, &err));
+    CHECK_INT(-1, store_pick(entries, n, NULL, NULL, &err));
     REQUIRE(!parse(&s, small, &err));
     REQUIRE(!store_create(&a, &err));
     REQUIRE(!store_create(&b, &err));
@@ -155,12 +156,13 @@ TEST(the_store_keeps_sessions)
     REQUIRE(n == 2);
     CHECK_STR("Cats", entries[0].name);
     CHECK_INT(2, entries[0].turns);
-    CHECK_INT(0, store_pick(entries, n, NULL, &err));
-    CHECK_INT(1, store_pick(entries, n, "dogs", &err));
-    CHECK_INT(1, store_pick(entries, n, "DO", &err));
-    CHECK_INT(1, store_pick(entries, n, "2", &err));
-    CHECK_INT(-1, store_pick(entries, n, "birds", &err));
-    CHECK_STR("no saved session is called 'birds'", err.text);
+    CHECK_INT(0, store_pick(entries, n, NULL, NULL, &err));
+    CHECK_INT(1, store_pick(entries, n, NULL, "dogs", &err));
+    CHECK_INT(1, store_pick(entries, n, NULL, "DO", &err));
+    CHECK_INT(-1, store_pick(entries, n, NULL, "birds", &err));
+    CHECK_STR("no session is called 'birds'", err.text);
+    CHECK_INT(-1, store_pick(entries, n, NULL, "2", &err));
+    CHECK_STR("no session is called '2', and no list with that number was shown", err.text);
     store_list_free(entries, n);
 
     char *path = store_state_path(a.id);
@@ -188,6 +190,138 @@ TEST(the_store_keeps_sessions)
     CHECK_INT(TDM_E_ARG, store_open(&c, "../../etc/passwd", &read, &copied, &err));
     store_close(&b);
     session_free(&s);
+}
+
+static void save_named(store_place *p, const char *name, int64_t changed_s)
+{
+    session s;
+    REQUIRE(!parse(&s, small, NULL) && !store_create(p, NULL));
+    free(s.name);
+    s.name = strdup(name);
+    s.changed_s = changed_s;
+    CHECK(!store_save(p, &s, NULL));
+    session_free(&s);
+}
+
+/* A number is one of the list that was seen, whatever has been saved since and whatever the sessions are called. */
+TEST(numbers_mean_the_list_shown_last)
+{
+    use_empty_state_folder("numbers");
+    store_place p[3];
+    store_entry *entries;
+    store_shown shown = {0};
+    tdm_error err = {0};
+    int n;
+    save_named(&p[0], "old", 10);
+    save_named(&p[1], "1", 20);
+    save_named(&p[2], "new", 30);
+    REQUIRE(!store_list(&entries, &n, &err) && n == 3);
+    CHECK_INT(1, store_pick(entries, n, &shown, "1", &err)); /* no list was shown: a name */
+    store_show(&shown, entries, n);
+    CHECK_INT(0, store_pick(entries, n, &shown, "1", &err));
+    CHECK_INT(1, store_pick(entries, n, &shown, p[1].id, &err));
+    CHECK_INT(-1, store_pick(entries, n, &shown, "4", &err));
+    store_list_free(entries, n);
+    session s;
+    REQUIRE(!parse(&s, small, &err));
+    free(s.name);
+    s.name = strdup("old");
+    s.changed_s = 40;
+    REQUIRE(!store_save(&p[0], &s, &err)); /* it goes to the top */
+    session_free(&s);
+    REQUIRE(!store_list(&entries, &n, &err) && n == 3);
+    CHECK_STR("old", entries[0].name);
+    CHECK_INT(0, store_pick(entries, n, &shown, "3", &err));
+    CHECK_INT(1, store_pick(entries, n, &shown, "1", &err));
+    CHECK_STR("new", entries[1].name);
+    store_list_free(entries, n);
+    store_close(&p[2]);
+    REQUIRE(!store_delete(p[2].id, &err));
+    REQUIRE(!store_list(&entries, &n, &err) && n == 2);
+    CHECK_INT(-1, store_pick(entries, n, &shown, "1", &err));
+    CHECK_STR("number 1 of the list shown last is not there any more", err.text);
+    store_list_free(entries, n);
+    store_show_free(&shown);
+    store_close(&p[0]);
+    store_close(&p[1]);
+}
+
+static bool there(const char *folder, const char *id, const char *suffix)
+{
+    char *path;
+    if (asprintf(&path, "%s/tandem/%s/%s%s", getenv("XDG_STATE_HOME"), folder, id, suffix) < 0) return false;
+    bool found = !access(path, F_OK);
+    free(path);
+    return found;
+}
+
+static void count_found(void *ctx, const store_entry *entry, const tdm_node *node)
+{
+    (void)entry, (void)node;
+    ++*(int *)ctx;
+}
+
+TEST(deleted_sessions_stay_in_the_trash_for_a_while)
+{
+    use_empty_state_folder("trash");
+    store_place p[2], again;
+    store_entry *entries;
+    tdm_error err = {0};
+    int n, found = 0;
+    save_named(&p[0], "old", 10);
+    save_named(&p[1], "dear", 20);
+    for (int i = 0; i < 2; i++) {
+        char *path = store_state_path(p[i].id);
+        REQUIRE(!files_write(path, "x", 1, &err));
+        free(path);
+        CHECK_INT(TDM_E_BUSY, store_delete(p[i].id, &err));
+        store_close(&p[i]);
+        REQUIRE(!store_delete(p[i].id, &err));
+        CHECK(!there("sessions", p[i].id, ".json") && !there("sessions", p[i].id, ".state"));
+        CHECK(!there("sessions", p[i].id, ".lock") && there("trash", p[i].id, ".json"));
+    }
+    CHECK(!store_list(&entries, &n, &err) && n == 0);
+    CHECK(!store_search("bruno", count_found, &found, &err) && found == 0);
+    REQUIRE(!store_create(&again, &err)); /* not under an id that the trash has */
+    CHECK(strcmp(again.id, p[0].id) && strcmp(again.id, p[1].id));
+    store_close(&again);
+    REQUIRE(!store_list_trash(&entries, &n, &err) && n == 2);
+    CHECK(entries[0].changed_s > 1000000); /* when it was deleted, not saved */
+    CHECK_INT(2, entries[0].turns);
+    store_list_free(entries, n);
+
+    char path[400];
+    struct timespec times[2] = {{.tv_sec = time(NULL) - (STORE_TRASH_DAYS * 24 + 1) * 3600}, {0}};
+    times[1] = times[0];
+    snprintf(path, sizeof path, "%s/tandem/trash/%s.json", getenv("XDG_STATE_HOME"), p[0].id);
+    REQUIRE(!utimensat(AT_FDCWD, path, times, 0));
+    store_purge_trash();
+    CHECK(!there("trash", p[0].id, ".json") && there("trash", p[1].id, ".json"));
+
+    REQUIRE(!store_undelete(p[1].id, &err));
+    CHECK(there("sessions", p[1].id, ".json") && !there("trash", p[1].id, ".json"));
+    CHECK_INT(TDM_E_BUSY, store_undelete(p[1].id, &err));
+    CHECK_INT(TDM_E_IO, store_undelete(p[0].id, &err));
+    CHECK_INT(TDM_E_ARG, store_undelete("../x", &err));
+    CHECK_INT(TDM_E_IO, store_delete(p[0].id, &err));
+    REQUIRE(!store_erase(p[1].id, &err));
+    CHECK(!there("sessions", p[1].id, ".json") && !there("trash", p[1].id, ".json"));
+}
+
+TEST(a_draft_is_part_of_a_session)
+{
+    session s, again;
+    size_t n;
+    REQUIRE(!parse(&s, HEAD "\"draft\":\"half a \\\"thought\",\"leaf\":0,\"messages\":[]}", NULL));
+    CHECK_STR("half a \"thought", s.draft);
+    char *text = session_format(&s, &n), *name = session_first_words(&s);
+    CHECK_STR("half a \"thought", name);
+    REQUIRE(text && !session_parse(&again, "again", text, n, NULL));
+    CHECK_STR(s.draft, again.draft);
+    free(text);
+    free(name);
+    session_free(&s);
+    session_free(&again);
 }
 
 TEST(damaged_files_are_listed)
@@ -271,12 +405,6 @@ TEST(a_kill_leaves_a_whole_file)
     }
 }
 
-static void count_found(void *ctx, const store_entry *entry, const tdm_node *node)
-{
-    (void)entry, (void)node;
-    ++*(int *)ctx;
-}
-
 TEST(words_are_found)
 {
     use_empty_state_folder("search");
@@ -292,4 +420,6 @@ TEST(words_are_found)
 }
 
 TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line), T(names_and_exports), T(the_store_keeps_sessions),
-          T(damaged_files_are_listed), T(the_oldest_states_go_first), T(a_kill_leaves_a_whole_file), T(words_are_found))
+          T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
+          T(a_draft_is_part_of_a_session), T(damaged_files_are_listed), T(the_oldest_states_go_first),
+          T(a_kill_leaves_a_whole_file), T(words_are_found))

@@ -151,4 +151,28 @@ TEST(being_hung_up_saves)
     CHECK_INT(0, end());
 }
 
-TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(ctrl_c_keeps_what_came), T(being_hung_up_saves))
+TEST(being_hung_up_keeps_the_line)
+{
+    static const char *const again[] = {"chat", "--plain", "--temp", "0", "--seed", "1", "--resume", NULL};
+    REQUIRE(start(check_tmp()));
+    REQUIRE(rig_said("> "));
+    rig_type("Hello.\n");
+    REQUIRE(rig_said(" read before Enter | "));
+    REQUIRE(rig_said("> "));
+    rig_type("first line\\\nand the sec");
+    REQUIRE(rig_said("and the sec"));
+    rig_kill(SIGHUP);
+    REQUIRE(rig_said("saved as 'Hello.'"));
+    CHECK_INT(0, end());
+    REQUIRE(rig_start(check_tmp(), 40, 200, "dumb", again));
+    REQUIRE(rig_said("resumed 'Hello.'"));
+    REQUIRE(rig_said("first line"));
+    REQUIRE(rig_said("and the sec"));
+    rig_type("\x03");
+    REQUIRE(rig_said("> "));
+    rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
+TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(ctrl_c_keeps_what_came), T(being_hung_up_saves),
+          T(being_hung_up_keeps_the_line))

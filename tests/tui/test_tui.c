@@ -454,6 +454,43 @@ TEST(demo)
     LEAVE();
 }
 
+/* A terminal that is closed: what stood in the input is there when the session is resumed; not under --private. */
+TEST(a_closed_terminal_keeps_the_draft)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--resume", NULL};
+    static const char *const hidden[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--private", "--resume", NULL};
+    static const int signals[] = {SIGHUP, SIGTERM};
+    char home[300];
+    snprintf(home, sizeof home, "%s/draft", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("half a thought");
+    for (int i = 0; i < 2; i++) {
+        CHECK(rig_wait("> half a thought"));
+        rig_kill(signals[i]);
+        rig_end();
+        REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+        CHECK(rig_wait("The sky is blue"));
+    }
+    CHECK(rig_wait("> half a thought"));
+    rig_type("\x03"); /* the user clears it: it does not come again */
+    CHECK(rig_wait_gone("half a thought"));
+    LEAVE();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", hidden));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(!rig_shows("half a thought"));
+    rig_type("nobody's business");
+    CHECK(rig_wait("> nobody's business"));
+    rig_kill(SIGHUP);
+    rig_end();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("IDLE"));
+    CHECK(!rig_shows("nobody's business"));
+    LEAVE();
+}
+
 /* Another program watches through the socket. */
 TEST(monitor_json)
 {
@@ -606,4 +643,4 @@ TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and
           T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
           T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
           T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out), T(simple_terminals), T(demo),
-          T(monitor_json), T(picture), T(no_colour), T(random_keys))
+          T(a_closed_terminal_keeps_the_draft),           T(monitor_json), T(picture), T(no_colour), T(random_keys))
