@@ -560,7 +560,7 @@ tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
     *a = p->kept;
     tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);
     if (!a->private && a->place.lock >= 0) load_state(a, a->place.id);
-    if (!status) status = load_conversation(a, &p->s, err);
+    tdm_status loaded = load_conversation(a, &p->s, err); /* whether or not the settings could be */
     session_free(&p->s);
-    return status;
+    return loaded ? loaded : status;
 }

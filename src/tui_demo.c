@@ -1,8 +1,8 @@
 /* A conversation that types itself: the format of src/script.h, played through the same keys as a person's.
  *
- * It runs in a private conversation of its own on the script's prepared history; saved sessions stay untouched. Any key
- * takes over, Ctrl-C ends it. What was held down or switched off comes back at the end, where a page compares the turns
- * with and without reading ahead. */
+ * It runs in a private conversation of its own on the script's prepared history. The user's conversation is put aside
+ * meanwhile, with its settings, its draft and what the screen shows of it, and comes back however the demo ends: by any key
+ * or by itself, with a page that compares the turns with and without reading ahead. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,13 @@ struct tui_demo {
     int reply_tokens;
     bool replying;       /* a reply was asked for and has not ended */
     int64_t next_ns;
-    tdm_chat_options before;
+    app_parked parked;   /* the user's conversation; from BEFORE on */
+    char *draft;
+    tui_turns turns;
+    struct view_monitor_turn monitor_turns[TUI_MONITOR_TURNS];
+    size_t n_monitor_turns;
+    int seen_turns;
+    double ttft_ms;
     bool full;           /* the running turn is read ahead */
     figures_row full_ms, off_ms;
 };
@@ -84,11 +90,21 @@ static bool load_history(tui *t, tdm_error *err)
     return !status;
 }
 
+/* A reply ends where the script says, stop and send_now alike: by a limit that is there before it begins. */
+static void limit_reply(tui *t, int limit)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(t->app.chat, &c);
+    c.max_tokens = limit;
+    tdm_chat_configure(t->app.chat, &c, NULL);
+}
+
 static bool configure(tui *t, const script_turn *turn, tdm_error *err)
 {
     struct tui_demo *d = t->demo;
-    tdm_chat_options c = d->before;
-    c.max_tokens = d->s.max_tokens;
+    tdm_chat_options c = d->parked.settings, now;
+    tdm_chat_options_of(t->app.chat, &now);
+    c.max_tokens = now.max_tokens; /* of a reply that may not have begun */
     c.max_answer_tokens = 0;
     if (d->s.temperature >= 0) c.sampling.temperature = (float)d->s.temperature;
     c.sampling.seed = d->s.seed;
@@ -96,6 +112,64 @@ static bool configure(tui *t, const script_turn *turn, tdm_error *err)
     if (turn && turn->speculation >= 0) c.speculation = (tdm_speculation)turn->speculation;
     d->full = c.speculation == TDM_SPEC_FULL;
     return !tdm_chat_configure(t->app.chat, &c, err);
+}
+
+/* ---- The user's conversation ----------------------------------------------------------------------------------- */
+
+static bool put_aside(tui *t, tdm_error *err)
+{
+    struct tui_demo *d = t->demo;
+    struct input_view in;
+    if (t->editing) { /* the path ends before the message that is edited */
+        tui_keys_leave_editing(t);
+        tdm_chat_edit(t->app.chat, 0, NULL);
+    }
+    if (app_park(&t->app, &d->parked, err)) return false;
+    input_view(t->input, clock_ns(), &in);
+    d->draft = strndup(in.text, in.length);
+    d->turns = t->turns;
+    t->turns = (tui_turns){.conversation = d->turns.conversation};
+    tui_turns_events(t);
+    memcpy(d->monitor_turns, t->figures.turns, sizeof d->monitor_turns);
+    d->n_monitor_turns = t->figures.n_turns;
+    d->seen_turns = t->figures.seen_turns;
+    t->figures.n_turns = 0;
+    d->ttft_ms = t->view.status.ttft_ms;
+    return true;
+}
+
+/* The turns as they were, of a conversation whose nodes are numbered as before, under ids that nothing has had. */
+static void show_again(tui *t, tui_turns *kept)
+{
+    uint32_t conversation = t->turns.conversation + 1;
+    tui_turns_free(&t->turns);
+    t->turns = *kept;
+    t->turns.conversation = conversation;
+    t->turns.replying = 0;
+    for (size_t i = 0; i < t->turns.n; i++) {
+        struct view_turn *v = &t->turns.turns[i].v;
+        v->id = (uint64_t)conversation << 32 | (uint32_t)v->id;
+    }
+    tui_turns_sync(t);
+}
+
+static void put_back(tui *t, struct tui_demo *d)
+{
+    tdm_error err = {0};
+    app_end_parking(&t->app);
+    tui_turns_events(t); /* of the demo's nodes */
+    if (app_unpark(&t->app, &d->parked, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    tui_turns_events(t);
+    memcpy(t->figures.turns, d->monitor_turns, sizeof d->monitor_turns);
+    t->figures.n_turns = d->n_monitor_turns;
+    t->figures.seen_turns = d->seen_turns;
+    t->view.status.ttft_ms = d->ttft_ms;
+    tui_set(&t->told, NULL);
+    tui_turns_fresh(t);
+    show_again(t, &d->turns);
+    input_set_text(t->input, d->draft ? d->draft : "");
+    free(d->draft);
+    tui_view_name_model(t);
 }
 
 /* The model is there: a conversation of its own. */
@@ -111,10 +185,13 @@ static void start(tui *t)
         tui_demo_end(t);
         return;
     }
-    tdm_chat_options_of(t->app.chat, &d->before);
-    bool ready = !app_new(&t->app, "demo", &err);
-    t->app.private = true;
-    if (!ready || !load_history(t, &err) || !configure(t, NULL, &err)) {
+    if (!put_aside(t, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_demo_end(t);
+        return;
+    }
+    d->stage = BEFORE;
+    if (!load_history(t, &err) || !configure(t, NULL, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         tui_demo_end(t);
         return;
@@ -123,27 +200,22 @@ static void start(tui *t)
     tui_set(&t->told, NULL);
     tui_turns_fresh(t);
     input_set_text(t->input, "");
-    d->stage = BEFORE;
     d->next_ns = clock_ns() + FIRST_PAUSE_MS * TUI_MS;
-    tui_notice_add(t, VIEW_NOTICE_INFO, "the demo types by itself; any key takes over, Ctrl-C ends it; nothing is saved");
+    tui_notice_add(t, VIEW_NOTICE_INFO, "the demo types by itself; any key ends it%s",
+                   d->parked.s.n ? " and brings your conversation back" : "");
 }
 
 void tui_demo_end(tui *t)
 {
     struct tui_demo *d = t->demo;
     if (!d) return;
-    if (d->stage != LOADING && t->app.chat) {
-        tdm_chat_options c;
-        tdm_chat_options_of(t->app.chat, &c);
-        c.max_tokens = d->before.max_tokens;
-        c.max_answer_tokens = d->before.max_answer_tokens;
-        c.sampling = d->before.sampling;
-        c.pace_tps = d->before.pace_tps;
-        c.speculation = d->before.speculation;
-        tdm_chat_configure(t->app.chat, &c, NULL);
-        tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended; /new begins a session that is saved");
-    }
     t->demo = NULL;
+    if (d->stage != LOADING) {
+        for (size_t i = 0; i < t->n_notices; i++) t->notices[i].until_ns = 0; /* of the demo's turns */
+        put_back(t, d);
+        tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended%s",
+                       tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");
+    }
     script_free(&d->s);
     figures_row_free(&d->full_ms);
     figures_row_free(&d->off_ms);
@@ -161,7 +233,7 @@ static void compare(tui *t)
              "  reading ahead      %10s ms   (%d turns)\n"
              "  all after Enter    %10s ms   (%d turns)\n\n"
              "The same model, the same machine, the same conversation: only the time of reading differs.\n"
-             "/cold asks the last message again from an empty state; /ab on compares your own turns.",
+             "/cold asks your last message again from an empty state; /ab on compares your own turns.",
              full, d->full_ms.n, off, d->off_ms.n);
     tui_demo_end(t);
     tui_popup_page(t, "the demo's figures", text);
@@ -224,7 +296,10 @@ static void typed_deeds(tui *t, int characters)
         if (e->at_chars != characters) continue;
         if (e->deed == SCRIPT_INSERT) paste(t, e->text);
         for (int k = 0; e->deed == SCRIPT_DELETE && k < e->chars; k++) press(t, "\x7f", 1);
-        if (e->deed == SCRIPT_SEND) press(t, "\r", 1);
+        if (e->deed == SCRIPT_SEND) {
+            limit_reply(t, script_reply_limit(&t->demo->s, t->demo->turn, false));
+            press(t, "\r", 1);
+        }
     }
 }
 
@@ -249,6 +324,7 @@ static void type_one(tui *t)
 static void press_enter(tui *t)
 {
     struct tui_demo *d = t->demo;
+    limit_reply(t, script_reply_limit(&d->s, d->turn, true));
     press(t, "\r", 1);
     d->replying = true;
     d->late_next = 0;
@@ -271,6 +347,8 @@ static void late_deeds(tui *t, int64_t now)
         script_deed deed = turn->events[d->late_next++].deed;
         if (!script_deed_is_late(deed)) continue;
         d->replying = deed == SCRIPT_CONTINUE || deed == SCRIPT_REGENERATE;
+        if (d->replying)
+            limit_reply(t, deed == SCRIPT_CONTINUE ? d->s.max_tokens : script_reply_limit(&d->s, d->turn, true));
         tui_command_by(t, by[deed], NULL);
         d->next_ns = d->replying ? INT64_MAX : now + 600 * TUI_MS;
         return;
@@ -296,22 +374,6 @@ int64_t tui_demo_deadline(const tui *t)
     return t->demo ? t->demo->next_ns : INT64_MAX;
 }
 
-/* Deeds placed by tokens of the running reply. */
-static void token_deeds(tui *t)
-{
-    struct tui_demo *d = t->demo;
-    int sent = d->stage == LATE ? d->turn : d->turn - 1;
-    for (int k = sent; k <= sent + 1 && k < d->s.n; k++) {
-        if (k < 0) continue;
-        for (int i = 0; i < d->s.turns[k].n_events; i++) {
-            const script_event *e = &d->s.turns[k].events[i];
-            if (e->after_tokens != d->reply_tokens) continue;
-            if (e->deed == SCRIPT_STOP && k == sent) tdm_chat_stop(t->app.chat);
-            if (e->deed == SCRIPT_SEND_NOW && k == sent + 1) tdm_chat_send_now(t->app.chat, clock_ns());
-        }
-    }
-}
-
 void tui_demo_event(tui *t, const tdm_event *e)
 {
     struct tui_demo *d = t->demo;
@@ -320,10 +382,7 @@ void tui_demo_event(tui *t, const tdm_event *e)
         d->reply_tokens = 0;
         d->replying = true;
     }
-    if (e->kind == TDM_EV_TEXT) {
-        d->reply_tokens++;
-        token_deeds(t);
-    }
+    if (e->kind == TDM_EV_TEXT) d->reply_tokens = (int)e->tokens;
     if (e->kind == TDM_EV_END) {
         const tui_turn *turn = tui_turns_find(t, 0);
         bool counts = e->stats.kind == TDM_WARM || e->stats.kind == TDM_COLD;

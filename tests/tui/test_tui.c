@@ -448,10 +448,18 @@ TEST(demo)
     CHECK(rig_wait("> Why is the sky blue?"));
     CHECK(rig_wait("> What is the Moon?"));
     CHECK(rig_wait("reading ahead"));
-    CHECK(rig_wait("private"));
+    CHECK(rig_wait_gone("private"));
     rig_type("q");
     CHECK(rig_wait_gone("reading ahead"));
+    CHECK(rig_wait_gone("> What is the Moon?")); /* nothing was there before */
+    rig_type("/demo\r");
+    CHECK(rig_wait("the demo types by itself"));
+    rig_type("Name three colours.\r"); /* takes over: it is the user's conversation that goes on */
+    CHECK(rig_wait_gone("private"));
+    CHECK(rig_wait("> Name three colours."));
+    CHECK(rig_wait("read before Enter"));
     LEAVE();
+    CHECK(rig_wait("tandem: 'Name three colours.', 1 turn"));
 }
 
 /* A terminal that is closed: what stood in the input is there when the session is resumed; not under --private. */
