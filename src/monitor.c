@@ -245,7 +245,8 @@ static void run(watch *w)
     while (!w->quit && !interrupt_seen()) {
         struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0}, {w->from->fd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
         draw(w);
-        poll(fds, 3, 1000);
+        int64_t esc = (decoder_deadline(w->decoder) - clock_ns()) / (second / 1000) + 1;
+        poll(fds, 3, esc < 0 ? 0 : esc < 1000 ? (int)esc : 1000);
         if (fds[0].revents) take_keys(w);
         else if (clock_ns() >= decoder_deadline(w->decoder)) decoder_feed(w->decoder, NULL, 0, clock_ns());
         take_lines(w);
@@ -262,7 +263,7 @@ static int show(peer *p, const options *o)
     w.room = calloc(1, sizeof *w.room);
     w.screen = screen_new();
     w.canvas = canvas_new(24, 80);
-    w.decoder = decoder_open(NULL);
+    w.decoder = decoder_open(&(struct decoder_options){.esc_ns = options_int(o, OPTION_ESC_DELAY, 0) * (second / 1000)});
     bool ready = w.room && w.screen && w.canvas && w.decoder && send(p->fd, "l", 1, MSG_NOSIGNAL) == 1 &&
                  (w.term = term_open(stdout, stdin, -1));
     if (ready) {

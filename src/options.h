@@ -190,6 +190,8 @@ enum {
       "off: lanes and figures once a second, text by line")                                                          \
     X(ESC_STOPS, "esc-stops", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_PLACE,                               \
       "Esc on an empty draft stops the reply")                                                                        \
+    X(ESC_DELAY, "esc-delay", 0, INT, "MS", 1, 10000, "50", CHAT, KEEP | LOOK, FOR_SCREEN,                            \
+      "how long the rest of a key that begins with Esc may take; more for a slow line")                              \
     X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
       "print the conversation on leaving")                                                                            \
     X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \

@@ -19,6 +19,7 @@ void tui_look(tui *t)
     t->look.draft_marks = (enum view_draft_marks)options_int(t->o, OPTION_DRAFT_MARKS, VIEW_DRAFT_FULL);
     t->look.no_motion = !options_int(t->o, OPTION_MOTION, 1);
     input_set_esc_stops(t->input, options_flag(t->o, OPTION_ESC_STOPS));
+    decoder_set_esc(t->decoder, options_int(t->o, OPTION_ESC_DELAY, 0) * TUI_MS);
 }
 
 static void on_look(void *ctx)

@@ -65,12 +65,17 @@ static bool reserve(struct buffer *b, size_t more)
     return true;
 }
 
+void decoder_set_esc(struct decoder *d, int64_t esc_ns)
+{
+    d->options.esc_ns = esc_ns ? esc_ns : DECODER_ESC_NS;
+}
+
 struct decoder *decoder_open(const struct decoder_options *options)
 {
     struct decoder *d = calloc(1, sizeof *d);
     if (!d) return NULL;
     if (options) d->options = *options;
-    if (!d->options.esc_ns) d->options.esc_ns = DECODER_ESC_NS;
+    decoder_set_esc(d, d->options.esc_ns);
     if (!d->options.sequence_ns) d->options.sequence_ns = DECODER_SEQUENCE_NS;
     if (!d->options.paste_limit) d->options.paste_limit = DECODER_PASTE_LIMIT;
     if (!reserve(&d->in, 1) || !reserve(&d->event, 1) || !reserve(&d->paste, 1)) {

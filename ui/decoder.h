@@ -108,6 +108,9 @@ bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code
 /* The next `Esc [ row ; column R` is an answer. Without it Esc [ 1 ; 2 R is Shift-F3, which looks the same. */
 void decoder_expect_cursor(struct decoder *d);
 
+/* Another esc_ns from now on; 0: the default. */
+void decoder_set_esc(struct decoder *d, int64_t esc_ns);
+
 /* Takes n bytes that were read at now_ns. False without memory: what didn't fit is lost, the state stays sound. */
 bool decoder_feed(struct decoder *d, const char *bytes, size_t n, int64_t now_ns);
 bool decoder_next(struct decoder *d, struct decoder_event *event);

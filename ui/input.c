@@ -594,11 +594,21 @@ void input_insert_paste(struct input *in, const char *data, size_t n)
     free(text);
 }
 
+/* Esc alone makes the next key Meta, for as long as readline's keyseq-timeout says (0: for ever); then it is dropped. */
+static int64_t meta_until(const struct input *in)
+{
+    if (strncmp(in->prefix, "^[", 2)) return INT64_MAX;
+    const char *ms = rl_variable_value("keyseq-timeout");
+    long timeout = ms ? strtol(ms, NULL, 10) : 0;
+    return timeout > 0 ? in->prefix_since + timeout * 1000000 : INT64_MAX;
+}
+
 /* False when nothing can be done until more events come. */
 static bool work(struct input *in)
 {
     struct input_item *item = in->head;
     if (!item) return false;
+    if (item->time_ns >= meta_until(in)) input_cancel(in);
     in->now = item->time_ns;
     in->was_line_move = false;
     if (in->message) input_set_message(in, NULL);
@@ -741,7 +751,7 @@ void input_view(struct input *in, int64_t now_ns, struct input_view *v)
         .vi_mode = !vi ? 0 : rl_get_keymap() == vi_movement_keymap ? 'c' : RL_ISSTATE(RL_STATE_OVERWRITE) ? 'r' : 'i',
         .overwrite = !vi && RL_ISSTATE(RL_STATE_OVERWRITE),
         .recording = RL_ISSTATE(RL_STATE_MACRODEF) != 0,
-        .prefix = in->prefix[0] ? in->prefix : NULL,
+        .prefix = in->prefix[0] && now_ns < meta_until(in) ? in->prefix : NULL,
         .menu = !strcmp(in->prefix, "^X") && now_ns - in->prefix_since >= INPUT_MENU_NS,
         .list = in->list_open ? &in->list : NULL,
         .ask = in->ask,
@@ -753,7 +763,6 @@ void input_view(struct input *in, int64_t now_ns, struct input_view *v)
 
 int64_t input_deadline(const struct input *in, int64_t now_ns)
 {
-    if (strcmp(in->prefix, "^X")) return INT64_MAX;
-    int64_t at = in->prefix_since + INPUT_MENU_NS;
-    return now_ns < at ? at : INT64_MAX; /* passed: the menu shows already */
+    int64_t at = strcmp(in->prefix, "^X") ? meta_until(in) : in->prefix_since + INPUT_MENU_NS;
+    return now_ns < at ? at : INT64_MAX; /* passed: the view shows it already */
 }

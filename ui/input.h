@@ -66,7 +66,8 @@ struct input_view {
     char vi_mode;        /* 0 emacs, 'i' insert, 'c' command, 'r' replace */
     bool overwrite;      /* emacs overwrite mode */
     bool recording;      /* a keyboard macro is being defined */
-    const char *prefix;  /* keys of an unfinished sequence ("^X"), or NULL */
+    const char *prefix;  /* keys of an unfinished sequence ("^X"), or NULL; one that begins with Esc waits for as long as
+                            inputrc's keyseq-timeout says (0: for ever) */
     bool menu;           /* the prefix is Ctrl-X and older than INPUT_MENU_NS: show its keys */
     const struct completion *list; /* candidates to show, or NULL; each is list->names[i], list->notes[i] may be NULL */
     size_t ask;          /* not 0: 'display all <ask>?' instead of a list (y, n) */
@@ -89,7 +90,7 @@ bool input_next_action(struct input *in, struct input_action *action);
 bool input_unread(struct input *in, struct decoder_event *event);
 
 void input_view(struct input *in, int64_t now_ns, struct input_view *view);
-/* When the view changes without an event (the menu); INT64_MAX: never. */
+/* When the view changes without an event (the menu, an Esc that no key has followed); INT64_MAX: never. */
 int64_t input_deadline(const struct input *in, int64_t now_ns);
 
 /* Ends the draft and returns it, valid UTF-8 (caller frees); the input is then empty, its undo list and place in the

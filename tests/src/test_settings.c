@@ -46,6 +46,8 @@ TEST(settings_of_the_screen)
     CHECK_STR("motion: off\n", set(&o, true, "motion = off"));
     CHECK_STR("esc-stops: on\n", set(&o, true, "esc-stops on"));
     CHECK_INT(3, looked);
+    CHECK_STR("esc-delay: 200\n", set(&o, true, "esc-delay 200"));
+    CHECK_STR("esc-delay: '0' is not allowed; expected 1 to 10000", set(&o, true, "esc-delay 0"));
     CHECK_STR("there is no setting 'folow'; did you mean 'follow'?", set(&o, true, "folow top"));
     CHECK_STR("there is no setting 'model'; /set lists them", set(&o, true, "model x"));
     CHECK_STR("follow belongs to the full screen", set(&o, false, "follow top"));

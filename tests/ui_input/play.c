@@ -87,16 +87,16 @@ static void in_child(const struct play *how, const char *script, char *report)
     struct decoder_event e;
     struct input_view v;
     for (const char *p = script; *p;) {
-        size_t n = strcspn(p, WAIT READ);
+        size_t n = strcspn(p, WAIT READ PAUSE);
         decoder_feed(d, p, n, now);
         while (decoder_next(d, &e)) {
             input_feed_event(in, &e);
             drain(in, report);
         }
         p += n;
-        if (!strncmp(p, WAIT, 1) || !*p) {
-            for (int i = 0; i < 3; i++) {
-                now += 200000000;
+        if (*p != READ[0]) {
+            for (int i = 0, steps = *p == PAUSE[0] ? 1 : 6; i < steps; i++) {
+                now += 100000000;
                 decoder_feed(d, NULL, 0, now);
                 while (decoder_next(d, &e)) {
                     input_feed_event(in, &e);

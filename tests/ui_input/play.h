@@ -1,7 +1,7 @@
 /* Plays a key script through decoder and input in a child process (readline is global) and reports what came of it.
  *
- * The script's bytes are fed as the terminal would send them. \376 waits 600 ms (an Esc before it is the key Esc),
- * \375 only begins a new read. The report is "ACTION(text) ACTION ... => draft|with the cursor as a bar", with \n shown as
+ * The script's bytes are fed as the terminal would send them. \376 waits 600 ms (an Esc before it is the key Esc), \374
+ * 100 ms, \375 only begins a new read. The report is "ACTION(text) ACTION ... => draft|with the cursor as a bar", with \n shown as
  * $; SUBMIT takes the draft into the history, EDITOR replaces it by "edited", others only show. */
 #ifndef TANDEM_TESTS_PLAY_H
 #define TANDEM_TESTS_PLAY_H
@@ -10,6 +10,7 @@
 
 #define WAIT "\376"
 #define READ "\375"
+#define PAUSE "\374"
 
 struct play {
     const char *inputrc;           /* contents; NULL: empty */

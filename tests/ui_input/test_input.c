@@ -283,7 +283,44 @@ TEST(control_keys)
     CHECK_STR("ab|", keys("a\030\007b"));
     CHECK_STR("STOP => |", play(&(struct play){.esc_stops = true}, "\033" WAIT));
     CHECK_STR("a|", play(&(struct play){.esc_stops = true}, "a\033" WAIT));
-    CHECK_STR("one |two", keys("one two\033" WAIT "b")); /* Esc, then b: readline's meta */
+}
+
+/* Esc is readline's Meta for as long as keyseq-timeout says, and then it has never been pressed. */
+TEST(a_lone_esc_is_meta_for_a_while)
+{
+    CHECK_STR("one |two", keys("one two\033" PAUSE "b"));
+    CHECK_STR("one twob|", keys("one two\033" WAIT "b"));
+    CHECK_STR("SUBMIT(/help) => |", keys("\033" WAIT "/help\r"));
+    CHECK_STR("INTERRUPT => a|", keys("a\033" WAIT "\003"));        /* nothing is open any more */
+    CHECK_STR("a|", keys("a\033" PAUSE "\003"));
+    CHECK_STR("a|b", keys("ab\033" WAIT LEFT));
+    CHECK_STR("one |two", keys_with("set keyseq-timeout 2000\n", "one two\033" WAIT "b"));
+    CHECK_STR("one twob|", keys_with("set keyseq-timeout 100\n", "one two\033" PAUSE "b"));
+    CHECK_STR("one |two", keys_with("set keyseq-timeout 0\n", "one two\033" WAIT WAIT "b")); /* readline waits for ever */
+    CHECK_STR("ax|", keys("a\033" PAUSE "[" WAIT "x"));              /* a longer one, broken off */
+    CHECK_STR("browse => |", keys("\030" WAIT "b"));                /* Ctrl-X has its menu, and waits */
+    CHECK_STR("|ab", keys_with(VI, "ab\033" WAIT "h"));             /* vi's Esc acts at once */
+    CHECK_STR("|b", keys_with(VI, "ab\033" PAUSE "0x"));
+}
+
+static void prefix_shown(struct input *in, int64_t now, char *report, size_t size)
+{
+    struct input_view v;
+    size_t at = strlen(report);
+    int64_t until = input_deadline(in, now), ms = 1000000;
+    input_view(in, now, &v);
+    at += (size_t)snprintf(report + at, size - at, " %s for %d ms", v.prefix ? v.prefix : "-",
+                           until == INT64_MAX ? -1 : (int)((until - now) / ms));
+    input_view(in, now + 500 * ms, &v);
+    snprintf(report + at, size - at, ", then %s", v.prefix ? v.prefix : "-");
+}
+
+TEST(the_view_forgets_a_lone_esc)
+{
+    const struct play how = {.inputrc = "set keyseq-timeout 1000\n", .then = prefix_shown};
+    CHECK_STR("a| ^[ for 400 ms, then -", play(&how, "a\033"));
+    CHECK_STR("a| ^X for -1 ms, then ^X", play(&how, "a\030"));
+    CHECK_STR("a| - for -1 ms, then -", play(&how, "a\033" WAIT WAIT));
 }
 
 TEST(own_keys)
@@ -471,6 +508,7 @@ TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert
           T(aborts_that_readline_would_not_survive), T(the_cursor_stands_before_a_character), T(undo),
           T(paste_is_text), T(history), T(lines_keep_their_undo), T(searches_give_the_draft_back),
           T(searches_leave_order), T(history_by_number), T(history_is_shared), T(multi_line_moves), T(wrapped_moves),
-          T(queued_message), T(search), T(control_keys), T(own_keys), T(inputrc_wins), T(vi_mode),
+          T(queued_message), T(search), T(control_keys), T(a_lone_esc_is_meta_for_a_while),
+          T(the_view_forgets_a_lone_esc), T(own_keys), T(inputrc_wins), T(vi_mode),
           T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
           T(unread_keys_go_back))
