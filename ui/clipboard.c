@@ -167,24 +167,27 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
     *result = (struct clipboard_result){.bytes = n};
     char figure[32], limit[32];
     const struct {
-        const char *name;
+        const char *name, *way;
         bool wanted;
         const char *arguments[3];
     } helpers[] = {
-        {"wl-copy", o->wayland_display && *o->wayland_display, {NULL}},
-        {"xclip", o->display && *o->display, {"-selection", "clipboard", NULL}},
-        {"pbcopy", true, {NULL}},
+        {"wl-copy", "copied with wl-copy", o->wayland_display && *o->wayland_display, {NULL}},
+        {"xclip", "copied with xclip", o->display && *o->display, {"-selection", "clipboard", NULL}},
+        {"pbcopy", "copied with pbcopy", true, {NULL}},
+        {"tmux", "copied to tmux's buffer and sent to the terminal", o->tmux, {"load-buffer", "-w", "-"}},
+        {"tmux", "copied to tmux's buffer", o->tmux, {"load-buffer", "-", NULL}}, /* older than 3.2 */
     };
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers && !result->confirmed; i++) {
         char *file = helpers[i].wanted ? find_program(o->path, helpers[i].name) : NULL;
         if (!file) continue;
-        char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1], NULL};
+        char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
+                        (char *)helpers[i].arguments[2], NULL};
         result->confirmed = run_with_input(argv, data, n);
-        result->way = helpers[i].name;
+        result->way = helpers[i].way;
         free(file);
     }
     if (!result->confirmed) {
-        result->way = "the terminal (OSC 52)";
+        result->way = "sent to the terminal (OSC 52)";
         if (o->no_terminal)
             return error_set(err, TDM_E_UNSUPPORTED, "nothing copied: no wl-copy, xclip or pbcopy, and no terminal");
         if (n > CLIPBOARD_OSC52_MAX)
@@ -193,7 +196,6 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
         result->escape = osc52(o, data, n);
         if (!result->escape) return error_set(err, TDM_E_NOMEM, "no memory to copy %s bytes", grouped(n, figure));
     }
-    snprintf(result->text, sizeof result->text, "copied %s byte%s with %s", grouped(n, figure), n == 1 ? "" : "s",
-             result->way);
+    snprintf(result->text, sizeof result->text, "%s byte%s %s", grouped(n, figure), n == 1 ? "" : "s", result->way);
     return TDM_OK;
 }

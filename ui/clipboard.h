@@ -1,5 +1,6 @@
-/* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else the
- * terminal's OSC 52 sequence, which also works over ssh.
+/* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else tmux's own
+ * command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence from
+ * programs only with `set-clipboard on`, which is not its default, and would swallow it without a word.
  *
  * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next way
  * is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the
@@ -23,16 +24,16 @@ struct clipboard_options {
     const char *wayland_display; /* $WAYLAND_DISPLAY; NULL or empty: no wl-copy */
     const char *display;         /* $DISPLAY; NULL or empty: no xclip */
     const char *term;            /* $TERM: within screen the sequence is wrapped */
-    bool tmux;                   /* $TMUX is set: tmux understands OSC 52 itself */
+    bool tmux;                   /* $TMUX is set */
     bool no_terminal;            /* there is no terminal to write to (`--plain` into a pipe) */
 };
 
 struct clipboard_result {
-    const char *way;  /* "wl-copy", "xclip", "pbcopy" or "the terminal (OSC 52)": static */
+    const char *way;  /* "copied with wl-copy", "sent to the terminal (OSC 52)": static */
     size_t bytes;
-    bool confirmed;   /* the helper ended with status 0 */
+    bool confirmed;   /* the helper ended with status 0; tmux's: the text is in its buffer at least */
     char *escape;     /* OSC 52: to be written to the terminal as it is, then freed; else NULL */
-    char text[96];    /* "copied 1,234 bytes with wl-copy" */
+    char text[96];    /* "1,234 bytes copied with wl-copy" */
 };
 
 /* TDM_E_UNSUPPORTED: no way, or too large for OSC 52 (the line says the figures). TDM_E_NOMEM. */

@@ -67,6 +67,7 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
     environment[n++] = "NO_COLOR";
     environment[n++] = "DISPLAY";
     environment[n++] = "WAYLAND_DISPLAY";
+    environment[n++] = "TMUX";
     /* A terminal is no place for what a sanitizer says. */
     snprintf(address, sizeof address, "ASAN_OPTIONS=log_path=%s/sanitizer", home);
     snprintf(undefined, sizeof undefined, "UBSAN_OPTIONS=log_path=%s/sanitizer", home);

@@ -186,7 +186,7 @@ TEST(search_and_browse)
     rig_type("/zebra\r");
     CHECK(rig_wait("'zebra' is not in this conversation"));
     rig_type("y");
-    CHECK(rig_wait("copied"));
+    CHECK(rig_wait("sent to the terminal (OSC 52)"));
     rig_type("q");
     CHECK(rig_wait_gone("BROWSE"));
     LEAVE();

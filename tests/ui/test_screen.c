@@ -185,7 +185,7 @@ TEST(warnings_and_notices)
     s.view.status.unsaved = "no space left on device";
     check_screen("warnings", &s.view, 30, 80);
     sample_init(&s);
-    s.notices[0] = (struct view_notice){VIEW_NOTICE_INFO, "copied with OSC 52: 214 bytes"};
+    s.notices[0] = (struct view_notice){VIEW_NOTICE_INFO, "214 bytes sent to the terminal (OSC 52)"};
     s.notices[1] = (struct view_notice){VIEW_NOTICE_ERROR, "/regn: no such command; did you mean /regen?"};
     s.view.notices = s.notices;
     s.view.n_notices = 2;

@@ -113,7 +113,7 @@ TEST(clipboard_helpers)
     struct clipboard_result r;
     script("wl-copy", "cat >\"$0.got\"");
     CHECK_INT(TDM_OK, clipboard_copy(&o, "some text", 9, &r, NULL));
-    CHECK_STR("copied 9 bytes with wl-copy", r.text);
+    CHECK_STR("9 bytes copied with wl-copy", r.text);
     CHECK(r.confirmed && !r.escape);
     CHECK_STR("some text", contents("wl-copy.got"));
 
@@ -123,7 +123,7 @@ TEST(clipboard_helpers)
     char *large = malloc(n + 1);
     memset(large, 'x', n);
     CHECK_INT(TDM_OK, clipboard_copy(&o, large, n, &r, NULL));
-    CHECK_STR("copied 300,000 bytes with xclip", r.text);
+    CHECK_STR("300,000 bytes copied with xclip", r.text);
     CHECK_STR("-selection clipboard\n", contents("xclip.args"));
     char path[300];
     struct stat st;
@@ -146,7 +146,8 @@ TEST(clipboard_osc52)
     tdm_error err;
     CHECK_INT(TDM_OK, clipboard_copy(&o, "foo", 3, &r, NULL));
     CHECK_STR("\033]52;c;Zm9v\007", r.escape);
-    CHECK_STR("copied 3 bytes with the terminal (OSC 52)", r.text);
+    CHECK_STR("3 bytes sent to the terminal (OSC 52)", r.text); /* whether it took them, nobody tells */
+    CHECK(!r.confirmed);
     free(r.escape);
     o.term = "screen.xterm-256color";
     CHECK_INT(TDM_OK, clipboard_copy(&o, "foo", 3, &r, NULL));
@@ -164,4 +165,32 @@ TEST(clipboard_osc52)
     free(large);
 }
 
-TEST_MAIN(T(editor), T(base64), T(clipboard_helpers), T(clipboard_osc52))
+/* tmux's default takes OSC 52 from no program within; its own command is let through, and fills its buffer at least. */
+TEST(clipboard_within_tmux)
+{
+    struct clipboard_options o = {.path = check_tmp(), .term = "screen-256color"};
+    struct clipboard_result r;
+    char path[300];
+    snprintf(path, sizeof path, "%s/wl-copy", check_tmp());
+    unlink(path);
+    script("tmux", "echo \"$@\" >\"$0.args\"; cat >\"$0.got\"");
+    CHECK_INT(TDM_OK, clipboard_copy(&o, "some text", 9, &r, NULL));
+    CHECK(!r.confirmed && r.escape); /* another terminal's tmux is none of ours */
+    free(r.escape);
+    o.tmux = true;
+    CHECK_INT(TDM_OK, clipboard_copy(&o, "some text", 9, &r, NULL));
+    CHECK_STR("9 bytes copied to tmux's buffer and sent to the terminal", r.text);
+    CHECK(r.confirmed && !r.escape);
+    CHECK_STR("load-buffer -w -\n", contents("tmux.args"));
+    CHECK_STR("some text", contents("tmux.got"));
+    script("tmux", "[ \"$2\" = - ] && cat >\"$0.got\""); /* one older than -w */
+    CHECK_INT(TDM_OK, clipboard_copy(&o, "old", 3, &r, NULL));
+    CHECK_STR("3 bytes copied to tmux's buffer", r.text);
+    CHECK_STR("old", contents("tmux.got"));
+    o.wayland_display = "wayland-0";
+    script("wl-copy", "cat >/dev/null"); /* the desktop's own goes first */
+    CHECK_INT(TDM_OK, clipboard_copy(&o, "x", 1, &r, NULL));
+    CHECK_STR("1 byte copied with wl-copy", r.text);
+}
+
+TEST_MAIN(T(editor), T(base64), T(clipboard_helpers), T(clipboard_osc52), T(clipboard_within_tmux))
