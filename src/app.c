@@ -104,9 +104,7 @@ static void leave_session(app *a)
     saver_wait(&a->saver);
     store_close(&a->place);
     begin_session(a);
-    free(a->attached);
-    a->attached = NULL;
-    a->attached_length = 0;
+    attach_clear(&a->attached);
 }
 
 void app_close(app *a)
@@ -122,7 +120,7 @@ void app_close(app *a)
     free(a->system);
     free(a->name);
     free(a->draft);
-    free(a->attached);
+    attach_clear(&a->attached);
     free(a->model_path);
     *a = (app){.place = {.lock = -1}};
 }
@@ -339,12 +337,12 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
 
 /* ---- The input ------------------------------------------------------------------------------------------------- */
 
-/* The attachment and the text as one valid UTF-8 text (a saved session holds no other), malloc'ed. */
+/* The attachments and the text as one valid UTF-8 text (a saved session holds no other), malloc'ed. */
 static char *compose(const app *a, const char *text, size_t n, size_t *length)
 {
-    char *joined = malloc(3 * (a->attached_length + n) + 1);
+    char *joined = malloc(attach_length(&a->attached) + 3 * n + 1);
     if (!joined) return NULL;
-    size_t at = a->attached ? output_valid(a->attached, a->attached_length, joined) : 0;
+    size_t at = attach_join(&a->attached, joined);
     at += output_valid(text, n, joined + at);
     joined[at] = 0;
     *length = at;
@@ -368,11 +366,7 @@ tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_er
     if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = tdm_chat_send(a->chat, joined, length, enter_ns, err);
     free(joined);
-    if (!status) {
-        free(a->attached);
-        a->attached = NULL;
-        a->attached_length = 0;
-    }
+    if (!status) attach_clear(&a->attached);
     return status;
 }
 
@@ -534,8 +528,8 @@ tdm_status app_park(app *a, app_parked *out, tdm_error *err)
     out->kept = *a;
     tdm_chat_options_of(a->chat, &out->settings);
     a->place.lock = -1;
-    a->name = a->draft = a->attached = NULL;
-    a->attached_length = 0;
+    a->name = a->draft = NULL;
+    a->attached = (attachments){0};
     a->figures = (figures){0};
     a->last = (tdm_turn_stats){0};
     a->last_glyph_ns = 0;
@@ -556,7 +550,7 @@ tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
     end_keeping(a);
     begin_session(a);
     figures_free(&a->figures);
-    free(a->attached);
+    attach_clear(&a->attached);
     *a = p->kept;
     tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);
     if (!a->private && a->place.lock >= 0) load_state(a, a->place.id);

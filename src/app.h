@@ -9,6 +9,7 @@
 #ifndef TANDEM_SRC_APP_H
 #define TANDEM_SRC_APP_H
 
+#include "src/attach.h"
 #include "src/ceilings.h"
 #include "src/figures.h"
 #include "src/keeper.h"
@@ -37,8 +38,7 @@ typedef struct {
     bool state_old;    /* the state file is older than the conversation */
     saver saver;       /* writes it while nobody does anything */
     keeper keeper;     /* saves the reply that is being written */
-    char *attached;    /* text that goes before the next message; NULL: none */
-    size_t attached_length;
+    attachments attached; /* goes before the next message */
     bool ab;             /* /ab: speculation full and off by turns */
     bool no_turn_line;   /* /stats turn off */
     tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
@@ -72,7 +72,7 @@ int64_t app_keep_deadline(const app *a);
 /* Once the program has been idle for half a minute: begins to write the prefilled state. */
 void app_idle(app *a);
 
-/* What is typed: the attachment goes before it. */
+/* What is typed: the attachments go before it. */
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err);
 tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
 

@@ -79,6 +79,7 @@ static tdm_status (*const doers[SLASH_COUNT])(command *r, tdm_error *err) = {
     [SLASH_SENSORS] = command_sensors,   [SLASH_PACE] = command_pace,         [SLASH_COLD] = command_cold,
     [SLASH_AB] = command_ab,             [SLASH_COPY] = command_copy,         [SLASH_QUIT] = command_quit,
     [SLASH_UNDELETE] = command_undelete,
+    [SLASH_DETACH] = command_detach,
 };
 /* clang-format on */
 

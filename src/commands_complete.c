@@ -101,12 +101,14 @@ static enum complete_kind completed_argument(void *ctx, const char *name, size_t
         offer_sessions(out, store_list_trash);
         return COMPLETE_LINE;
     case ARG_FILE:
+    case ARG_IF_FILE:
     case ARG_MODEL:
         return COMPLETE_FILE;
     default:
         if (id == SLASH_HELP && index == 0)
             for (slash_id other = 0; other < SLASH_COUNT; other++) completion_add(out, slash_table[other].name, NULL);
         if (id == SLASH_COPY && index == 0) completion_add(out, "view", NULL);
+        if (id == SLASH_DETACH && index == 0) completion_add(out, "all", NULL);
         return COMPLETE_WORD;
     }
 }

@@ -50,6 +50,7 @@ tdm_status command_edit(command *r, tdm_error *err);
 tdm_status command_copy(command *r, tdm_error *err);
 tdm_status command_branch(command *r, tdm_error *err);
 tdm_status command_attach(command *r, tdm_error *err);
+tdm_status command_detach(command *r, tdm_error *err);
 
 /* commands_figures.c */
 tdm_status command_units(command *r, tdm_error *err);

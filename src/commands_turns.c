@@ -7,11 +7,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "src/files.h"
 #include "src/number.h"
+#include "ui/format.h"
 #include "ui/markdown.h"
-
-enum { LARGEST_ATTACHMENT = 16 << 20 };
 
 tdm_status command_regen(command *r, tdm_error *err)
 {
@@ -184,37 +182,85 @@ tdm_status command_branch(command *r, tdm_error *err)
     return status;
 }
 
+/* ---- Attachments ----------------------------------------------------------------------------------------------- */
+
+/* Tokens that are free for all attachments together. */
+static int room_for_attachments(const app *a)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(a->chat, &now);
+    return now.context_size > now.context_used ? (int)(now.context_size - now.context_used) : 0;
+}
+
+/* "2 attachments, 2,686 tokens, 18,100 left" */
+static void say_attached(const command *r, const char *begin)
+{
+    const attachments *a = &r->a->attached;
+    char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
+    int all = attach_tokens(a), room = room_for_attachments(r->a);
+    command_say(r, "%s%d attachment%s, %s tokens, %s left\n", begin, a->n, a->n == 1 ? "" : "s", format_count(tokens, all),
+                format_count(left, room > all ? room - all : 0));
+}
+
+static tdm_status list_attached(command *r)
+{
+    const attachments *a = &r->a->attached;
+    char tokens[FORMAT_SIZE];
+    if (!a->n) {
+        command_say(r, "nothing is attached; /attach FILE puts a text before your next message\n");
+        return TDM_OK;
+    }
+    for (int i = 0; i < a->n; i++)
+        command_say(r, "%3d  %7s tokens  %s\n", i + 1, format_count(tokens, a->all[i].tokens), a->all[i].path);
+    say_attached(r, "");
+    command_say(r, "/detach N takes one back\n");
+    return TDM_OK;
+}
+
 tdm_status command_attach(command *r, tdm_error *err)
 {
-    const char *path = r->call->argument, *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    char *bytes, *joined;
-    size_t n;
-    tdm_status status = files_read(path, LARGEST_ATTACHMENT, &bytes, &n, err);
+    attachments *a = &r->a->attached;
+    char tokens[FORMAT_SIZE], begin[400];
+    int place;
+    if (!r->call->argument) return list_attached(r);
+    tdm_status status =
+        attach_file(a, r->call->argument, r->a->models.model, room_for_attachments(r->a), &place, err);
     if (status) return status;
-    if (memchr(bytes, 0, n)) {
-        free(bytes);
-        return error_set(err, TDM_E_FORMAT, "%s: not a text (it holds zero bytes)", path);
+    const attachment *one = &a->all[place];
+    format_count(tokens, one->tokens);
+    if (a->n == 1) {
+        command_say(r, "%s: %s tokens, goes before your next message\n", one->name, tokens);
+    } else {
+        snprintf(begin, sizeof begin, "%.300s: %s tokens; ", one->name, tokens);
+        say_attached(r, begin);
     }
-    tdm_ids ids = {0};
-    tdm_chat_status now;
-    tdm_chat_status_of(r->a->chat, &now);
-    status = tdm_tokenize(r->a->models.model, bytes, n, false, &ids, err);
-    size_t tokens = ids.n;
-    tdm_ids_free(&ids);
-    if (!status && tokens + now.context_used >= now.context_size)
-        status = error_set(err, TDM_E_CONTEXT, "%s: %zu tokens, but only %u of %u are free", path, tokens,
-                           now.context_size - now.context_used, now.context_size);
-    if (!status) {
-        int length = asprintf(&joined, "%s%s:\n\n%s\n\n", r->a->attached ? r->a->attached : "", base, bytes);
-        if (length < 0) {
-            status = error_set(err, TDM_E_NOMEM, "out of memory");
-        } else {
-            free(r->a->attached);
-            r->a->attached = joined;
-            r->a->attached_length = (size_t)length;
-            command_say(r, "%s: %zu tokens, goes before your next message\n", base, tokens);
-        }
+    return TDM_OK;
+}
+
+tdm_status command_detach(command *r, tdm_error *err)
+{
+    attachments *a = &r->a->attached;
+    const char *argument = r->call->argument;
+    char begin[400];
+    int64_t number = a->n;
+    if (!a->n) return error_set(err, TDM_E_NOT_FOUND, "nothing is attached");
+    bool all = argument && !strcmp(argument, "all");
+    if (!all && argument && !number_int(argument, 1, a->n, &number))
+        return error_set(err, TDM_E_ARG, "/detach: expected a number up to %d or 'all', found '%s'", a->n, argument);
+    if (!argument && a->n > 1)
+        return error_set(err, TDM_E_ARG, "%d attachments: /detach N (1 to %d) or /detach all", a->n, a->n);
+    if (all) {
+        command_say(r, "%d attachment%s taken back\n", a->n, a->n == 1 ? "" : "s");
+        attach_clear(a);
+        return TDM_OK;
     }
-    free(bytes);
-    return status;
+    snprintf(begin, sizeof begin, "%.300s is taken back", a->all[number - 1].name);
+    attach_remove(a, (int)number - 1);
+    if (!a->n) {
+        command_say(r, "%s\n", begin);
+        return TDM_OK;
+    }
+    strcat(begin, "; ");
+    say_attached(r, begin);
+    return TDM_OK;
 }

@@ -15,6 +15,7 @@ typedef enum {
     ARG_TEXT,    /* the rest of the line; may be left out */
     ARG_WORDS,   /* the rest of the line; needed */
     ARG_FILE,    /* a file name; needed */
+    ARG_IF_FILE, /* a file name; may be left out */
     ARG_SESSION, /* the name of a saved session; may be left out */
     ARG_TRASHED, /* the name of a session in the trash; may be left out */
     ARG_SETTING, /* NAME VALUE of a live option (src/options.h) or of the screen; may be left out */
@@ -55,7 +56,9 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       "shows the branches of this place, or goes to number N")                                                        \
     X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \
       "copies the last reply or its code block N; view: all as plain text, to select from")                           \
-    X(ATTACH, "attach", "", FILE, "FILE", 0, 0, CONVERSATION, "puts a text file before the next message")             \
+    X(ATTACH, "attach", "", IF_FILE, "[FILE]", 0, 0, CONVERSATION,                                                    \
+      "puts a text file before the next message; without one: lists them")                                            \
+    X(DETACH, "detach", "", TEXT, "[N|all]", 0, 0, CONVERSATION, "takes attachment N back, or all")                   \
     X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, "shows the model, or goes on with another")           \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,      \
       CONVERSATION, "how prefill and decode are shared between the units")                                            \

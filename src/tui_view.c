@@ -123,6 +123,16 @@ static void fill_status(tui *t, int64_t now)
 
 /* ---- Draft ----------------------------------------------------------------------------------------------------- */
 
+static void fill_attached(tui *t, struct view_draft *d)
+{
+    const attachments *a = &t->app.attached;
+    int64_t left = (int64_t)t->status.context_size - t->status.context_used - attach_tokens(a);
+    for (int i = 0; i < a->n; i++) t->attached[i] = (struct view_attachment){a->all[i].name, a->all[i].tokens};
+    d->attached = t->attached;
+    d->n_attached = (size_t)a->n;
+    d->attached_left = left > 0 ? (int)left : 0;
+}
+
 static void fill_draft(tui *t, int64_t now)
 {
     static const enum view_mark marks[] = {
@@ -145,14 +155,15 @@ static void fill_draft(tui *t, int64_t now)
                 : in->recording ? "recording" : in->overwrite ? "overwrite" : NULL,
     };
     if (!t->app.chat) return;
+    fill_attached(t, d);
     d->streaming = t->status.phase != TDM_IDLE;
     d->mark = marks[t->status.mark];
     d->to_read = (int)t->status.behind;
     if (!in->is_draft || !t->told || strlen(t->told) != in->length || memcmp(t->told, in->text, in->length)) return;
     d->command = t->told_held && in->length;
     if (d->command && !d->streaming) d->mark = VIEW_MARK_OFF;
-    /* The attachment comes before what is typed. */
-    size_t before = t->app.attached_length, read = t->status.draft_read_bytes;
+    /* The attachments come before what is typed. */
+    size_t before = attach_length(&t->app.attached), read = t->status.draft_read_bytes;
     d->read_bytes = t->told_held || read < before ? 0 : read - before;
 }
 

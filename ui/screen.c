@@ -1,9 +1,11 @@
 #include "ui/screen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ui/draft.h"
+#include "ui/format.h"
 #include "ui/lines.h"
 #include "ui/monitor.h"
 #include "ui/popup.h"
@@ -59,6 +61,43 @@ static void draw_queued(const char *text, struct canvas *canvas, int row, int co
     }
 }
 
+/* " 2 notes.md 1,482"; its width. */
+static int attachment_text(char *out, size_t room, const struct view_draft *d, size_t i)
+{
+    char count[FORMAT_SIZE];
+    snprintf(out, room, " %zu %.100s %s", i + 1, d->attached[i].name, format_count(count, d->attached[i].tokens));
+    return width_text(out, strlen(out));
+}
+
+/* "attached: 1 notes.md 1,482  2 a.txt 30  +3", and at the right what they take together where there is room for it. */
+static void draw_attached(const struct view_draft *d, struct canvas *canvas, int row, int col, int end)
+{
+    static const char begin[] = "attached:", hint[] = "  /detach";
+    char text[200], count[FORMAT_SIZE], left[FORMAT_SIZE];
+    int tokens = 0, all = sizeof begin - 1;
+    for (size_t i = 0; i < d->n_attached; i++) {
+        tokens += d->attached[i].tokens;
+        all += attachment_text(text, sizeof text, d, i) + 1;
+    }
+    int n = snprintf(text, sizeof text, "%s tokens, %s left", format_count(count, tokens),
+                     format_count(left, d->attached_left));
+    if (end - col >= all + n + (int)sizeof hint) n = (int)strlen(strcat(text, hint));
+    if (end - col >= 2 * n) {
+        canvas_puts(canvas, row, end - n, end, text, STYLE_QUIET);
+        end -= n + 1;
+    }
+    col = canvas_puts(canvas, row, col, end, begin, STYLE_NOTICE);
+    for (size_t i = 0; i < d->n_attached; i++) {
+        size_t more = d->n_attached - i - 1;
+        int room = end - col - (more ? snprintf(NULL, 0, " +%zu", more) : 0);
+        if (attachment_text(text, sizeof text, d, i) > room && i) {
+            canvas_printf(canvas, row, col, end, STYLE_QUIET, "+%zu", more + 1);
+            return;
+        }
+        col = canvas_puts(canvas, row, col, end, text, STYLE_TEXT) + 1;
+    }
+}
+
 /* A text of any length in rows that end above `row`; returns the row above it. Without a canvas it is only counted. */
 static int draw_wrapped(const char *text, style_t style, struct canvas *canvas, int row, struct rect area)
 {
@@ -81,7 +120,7 @@ static int notice_rows(const struct view *view, int cols)
     return -row;
 }
 
-/* Notices, warnings that last, the queued message, the legend, the sentence: one row each, the last ones first when
+/* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones first when
  * rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
 {
@@ -96,6 +135,7 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
     if (view->draft.queued && row >= area.row) {
         draw_queued(view->draft.queued, canvas, row--, area.col, end);
     }
+    if (view->draft.n_attached && row >= area.row) draw_attached(&view->draft, canvas, row--, area.col, end);
     for (size_t i = view->n_notices; i-- > 0 && row >= area.row;)
         row = draw_wrapped(view->notices[i].text, levels[view->notices[i].level % 3], canvas, row, area);
     for (int i = VIEW_WARNINGS - 1; i >= 0 && row >= area.row; i--)
@@ -137,7 +177,7 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         .form = view->monitor.form,
     };
     s->layout = layout_compute(&request);
-    request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) + (view->draft.queued != NULL) +
+    request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) + (view->draft.queued != NULL) + (view->draft.n_attached > 0) +
                           (s->layout.form == VIEW_FORM_STRIP && wants_legend(view));
     s->layout = layout_compute(&request);
     if (s->layout.too_small) {

@@ -5,7 +5,7 @@
 
 #include "ui/format.h"
 
-enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FOLDED_LINES = 8 };
+enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FIRST_SHOWN = 4, LAST_SHOWN = 8 };
 
 void turn_free(struct turn_lines *lines)
 {
@@ -71,17 +71,24 @@ static void render_plain(struct turn_lines *l, const struct view_turn *turn, str
     lines_wrap(out, 0, l->width, prefix, LINES_WORDS);
 }
 
-/* A long message (an attached file, a paste) shows its first lines; its text stays whole for the search. */
+/* A long message (an attached file, a paste) shows its first lines and its last ones, where the question stands that a file
+ * was attached to; its text stays whole for the search. */
 static void fold_long(struct turn_lines *l)
 {
+    enum { MOST_MADE = LONG_LINES - FIRST_SHOWN - LAST_SHOWN };
     struct lines *out = &l->part[TURN_BODY];
+    struct lines_line made[MOST_MADE];
     char text[100];
     if (l->open || out->n <= LONG_LINES) return;
-    size_t hidden = lines_source(out, FOLDED_LINES), from = out->len;
-    snprintf(text, sizeof text, "%zu more lines: ^X b, then t unfolds", out->n - FOLDED_LINES);
-    out->n = FOLDED_LINES;
-    lines_add_made(out, text, strlen(text), hidden, STYLE_QUIET);
+    size_t n = out->n, from = out->len, hidden = n - FIRST_SHOWN - LAST_SHOWN;
+    snprintf(text, sizeof text, "%zu more lines: ^X b, then t unfolds", hidden);
+    lines_add_made(out, text, strlen(text), lines_source(out, FIRST_SHOWN), STYLE_QUIET);
     lines_wrap(out, from, l->width, (struct lines_prefix){"  ", "  ", STYLE_QUIET}, LINES_WORDS);
+    size_t n_made = out->n - n < MOST_MADE ? out->n - n : MOST_MADE;
+    memcpy(made, out->line + n, n_made * sizeof *made);
+    memmove(out->line + FIRST_SHOWN + n_made, out->line + n - LAST_SHOWN, LAST_SHOWN * sizeof *made);
+    memcpy(out->line + FIRST_SHOWN, made, n_made * sizeof *made);
+    out->n = FIRST_SHOWN + n_made + LAST_SHOWN;
 }
 
 static void render_body(struct turn_lines *l, const struct view_turn *turn, bool afresh)

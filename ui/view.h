@@ -98,6 +98,12 @@ enum view_mark {
     VIEW_MARK_OFF,
 };
 
+/* A text that goes before the message. */
+struct view_attachment {
+    const char *name;
+    int tokens;
+};
+
 struct view_draft {
     const char *text;
     size_t len;
@@ -111,6 +117,9 @@ struct view_draft {
     const char *prompt; /* "> " when NULL; Ctrl-R and the argument prompt replace it */
     const char *mode;   /* vi: "vi command" ..., shown in the rule */
     const char *queued; /* the queued message, shown in one row above the rule */
+    const struct view_attachment *attached; /* shown in one row above the rule, numbered from 1 */
+    size_t n_attached;
+    int attached_left;  /* tokens that are free beside them */
     bool streaming;     /* a reply is being written: Enter queues, Ctrl-C stops */
 };
 

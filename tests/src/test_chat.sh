@@ -105,4 +105,14 @@ check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit lon
 holds 'chat: no near command' "$(cat "$tmp/err")" 'unknown command /foo; /help lists them'
 holds 'chat: nearest command' "$(cat "$tmp/err")" 'unknown command /hepl; did you mean /help?'
 holds 'chat: a reply that is cut off' "$(cat "$tmp/err")" '(cut off at 5 tokens; /continue goes on)'
+printf 'red\n' >"$tmp/a.txt"
+printf 'green\n' >"$tmp/b.txt"
+said=$(printf '%s\n' "/attach $tmp/a.txt" "/attach $tmp/b.txt" /attach '/detach 1' "/attach $tmp/b.txt" /detach /attach |
+    "$program" chat --plain --private 2>"$tmp/err")
+holds 'chat: /attach' "$said" 'a.txt: 8 tokens, goes before your next message'
+holds 'chat: /attach a second one' "$said" 'b.txt: 9 tokens; 2 attachments, 17 tokens, '
+holds 'chat: /attach lists' "$said" "  2        9 tokens  $tmp/b.txt"
+holds 'chat: /detach N' "$said" 'a.txt is taken back; 1 attachment, 9 tokens, '
+holds 'chat: /detach' "$said" 'b.txt is taken back'
+holds 'chat: nothing is attached' "$said" 'nothing is attached; /attach FILE puts a text before your next message'
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"

@@ -407,8 +407,18 @@ TEST(files_in_and_out)
     snprintf(command, sizeof command, "/attach %s\r", path);
     rig_type(command);
     CHECK(rig_wait("goes before your next message"));
+    CHECK(rig_shows("attached: 1 colours.txt "));
+    rig_type("/attach tests/goldens/tiny-a/generation_config.json\r");
+    CHECK(rig_wait("  2 generation_config.json ") && rig_wait("2 attachments, "));
+    rig_type("/detach 1\r");
+    CHECK(rig_wait("attached: 1 generation_config.json ") && rig_wait("colours.txt is taken back; 1 attachment, "));
+    rig_type(command);
+    CHECK(rig_wait("attached: 1 generation_config.json ") && rig_wait("  2 colours.txt "));
+    rig_type("/detach 1\r");
+    CHECK(rig_wait("attached: 1 colours.txt "));
     rig_type("Name these colours.\r");
     CHECK(rig_wait("> colours.txt:"));
+    CHECK(!rig_shows("attached:"));
     CHECK(rig_wait("green and blue")); /* shown harmlessly */
     CHECK(rig_wait("read before Enter"));
     snprintf(path, sizeof path, "%s/talk.md", check_tmp());
@@ -421,6 +431,17 @@ TEST(files_in_and_out)
     CHECK(fread(text, 1, sizeof text - 1, file) > 50);
     fclose(file);
     CHECK(strstr(text, "Name these colours."));
+}
+
+TEST(the_question_after_a_file_stays_visible)
+{
+    START();
+    rig_type("/attach tests/goldens/tiny-a/config.json\r");
+    CHECK(rig_wait("attached: 1 config.json "));
+    rig_type("What is the size of its vocabulary?\r");
+    CHECK(rig_wait("> config.json:") && rig_wait(" more lines: ^X b, then t unfolds"));
+    CHECK(rig_wait("  What is the size of its vocabulary?"));
+    LEAVE();
 }
 
 TEST(simple_terminals)
@@ -650,5 +671,6 @@ TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and
           T(resized_while_streaming), T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse),
           T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
           T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
-          T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out), T(simple_terminals), T(demo),
-          T(a_closed_terminal_keeps_the_draft),           T(monitor_json), T(picture), T(no_colour), T(random_keys))
+          T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out),
+          T(the_question_after_a_file_stays_visible), T(simple_terminals), T(demo), T(a_closed_terminal_keeps_the_draft),
+          T(monitor_json), T(picture), T(no_colour), T(random_keys))

@@ -193,6 +193,23 @@ TEST(warnings_and_notices)
     check_screen("notices", &s.view, 24, 80);
 }
 
+TEST(attachments)
+{
+    static const struct view_attachment attached[] = {{"notes.md", 1482}, {"diff", 1204}, {"a-much-longer-name.c", 310},
+                                                      {"b.c", 20}};
+    struct sample s;
+    sample_init(&s);
+    s.view.draft.attached = attached;
+    s.view.draft.attached_left = 18100;
+    s.view.draft.n_attached = 1;
+    check_screen("attached-one", &s.view, 24, 80);
+    s.view.draft.n_attached = 4;
+    check_screen("attached", &s.view, 24, 80);
+    check_screen("attached-panel", &s.view, 30, 120);
+    check_screen("attached-small", &s.view, 12, 40);
+    check_screen("attached-least", &s.view, 5, 20);
+}
+
 TEST(cards)
 {
     static const char *const tips[] = {"Why is the sky blue?", "Tell me a story.", "/monitor full"};
@@ -389,5 +406,5 @@ TEST(random_screens)
 }
 
 TEST_MAIN(T(random_screens), T(sketch_80x24), T(sketch_paused), T(sketch_line), T(sketch_panel), T(sizes), T(states),
-          T(warnings_and_notices), T(cards), T(popups), T(colour_classes), T(ascii_is_ascii),
+          T(warnings_and_notices), T(attachments), T(cards), T(popups), T(colour_classes), T(ascii_is_ascii),
           T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))

@@ -208,15 +208,21 @@ TEST(a_long_message_is_folded)
     set_text(&f, 0, pasted);
     set_text(&f, 1, strdup("a reply"));
     CHECK(has(&f, -1, "a reply"));
-    CHECK(has(&f, 0, "line 1 of a file"));
-    CHECK(has(&f, 7, "92 more lines: ^X b, then t unfolds"));
+    CHECK(has(&f, 7, "  line 99 of a file")); /* and last lines: there stands what a file was attached to */
+    CHECK(has(&f, 0, "  line 92 of a file"));
     transcript_home(f.t, &f.view);
+    CHECK(has(&f, 3, "  line 3 of a file"));
+    CHECK(has(&f, 4, "  88 more lines: ^X b, then t unfolds"));
+    CHECK(has(&f, 5, "  line 92 of a file"));
     transcript_scroll(f.t, &f.view, 1);
     transcript_toggle_fold(f.t, &f.view, 1);
     CHECK(has(&f, 0, "  line 1 of a file")); /* what was read stays */
     CHECK(has(&f, 9, "  line 10 of a file"));
     transcript_toggle_fold(f.t, &f.view, 1);
-    CHECK(has(&f, 7, "92 more lines"));
+    CHECK(has(&f, 3, "88 more lines"));
+    /* A search finds what the folded lines stand between. */
+    CHECK(transcript_find(f.t, &f.view, "line 95", 1));
+    CHECK(anywhere(&f, "more lines") && anywhere(&f, "line 95"));
     /* A search finds what is folded, and unfolds it. */
     CHECK(transcript_find(f.t, &f.view, "line 70", 1));
     CHECK(anywhere(&f, "  line 70 of a file") && !anywhere(&f, "more lines"));
