@@ -272,6 +272,7 @@ static int show(peer *p, const options *o)
                                                .no_motion = !options_int(o, OPTION_MOTION, 1),
                                                .theme = (enum view_theme)options_int(o, OPTION_THEME, 0)};
         w.view.monitor.form = VIEW_FORM_FULL;
+        w.view.monitor.alone = true;
         run(&w);
         term_close(w.term);
     } else {

@@ -57,7 +57,7 @@ struct layout layout_compute(const struct layout_request *request)
         return l;
     }
     int input = at_most(at_least(request->input_rows, 1), at_least(rows / 3, 1));
-    l.form = choose(request->form, rows, cols, input);
+    l.form = request->alone ? VIEW_FORM_FULL : choose(request->form, rows, cols, input);
     if (l.form == VIEW_FORM_FULL) {
         l.monitor = (struct rect){0, 0, rows, cols};
         return l;

@@ -27,6 +27,7 @@ struct layout_request {
     int notice_rows;      /* rows of notices above the input */
     bool sentence;        /* the state's sentence is needed even where no form of the monitor shows it */
     enum view_form form;  /* the user's choice */
+    bool alone;           /* there is no chat: the monitor has the whole screen, whatever its size */
 };
 
 struct layout {

@@ -251,6 +251,8 @@ void monitor_draw(struct monitor_state *state, const struct view *view, enum vie
     case VIEW_FORM_LINE: draw_line(state, view, &m, canvas, area); break;
     case VIEW_FORM_STRIP: draw_strip(state, view, &m, canvas, area); break;
     case VIEW_FORM_PANEL: panel_draw(state, view, &m, canvas, area); break;
-    default: panel_draw_full(state, view, &m, canvas, area);
+    default:
+        if (compact_is_needed(area)) compact_draw(state, view, &m, canvas, area);
+        else panel_draw_full(state, view, &m, canvas, area);
     }
 }

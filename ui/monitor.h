@@ -51,6 +51,11 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
 void monitor_rule(const struct view *view, struct canvas *canvas, struct rect row, const char *left, style_t left_style,
                   const char *right);
 
+/* The full form in an area that is too small for the panel's blocks. */
+bool compact_is_needed(struct rect area);
+void compact_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                  struct canvas *canvas, struct rect area);
+
 /* The blocks of the panel and of the full screen. */
 void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                 struct canvas *canvas, struct rect area);

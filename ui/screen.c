@@ -175,6 +175,7 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         .input_rows = draft_rows(view, cols),
         .sentence = state_matters(view),
         .form = view->monitor.form,
+        .alone = view->monitor.alone,
     };
     s->layout = layout_compute(&request);
     request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) + (view->draft.queued != NULL) + (view->draft.n_attached > 0) +

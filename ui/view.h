@@ -240,6 +240,7 @@ enum view_form { VIEW_FORM_AUTO, VIEW_FORM_OFF, VIEW_FORM_LINE, VIEW_FORM_STRIP,
 
 struct view_monitor {
     enum view_form form; /* the user's choice */
+    bool alone;          /* `tandem monitor`: there is no chat beside it */
     struct view_unit prefill, decode;
     struct view_follower follower;
     const struct view_enter *enters; /* oldest first */

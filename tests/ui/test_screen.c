@@ -111,6 +111,16 @@ TEST(sizes)
     s.view.monitor.hidden = 2 | 16;
     s.view.options.ascii = false;
     check_screen("full-80x24", &s.view, 24, 80);
+    s.view.monitor.hidden = 0;
+    s.view.monitor.alone = true; /* without a chat it is drawn at any size */
+    check_screen("alone-100x9", &s.view, 9, 100);
+    check_screen("alone-46x30", &s.view, 30, 46);
+    check_screen("alone-40x12", &s.view, 12, 40);
+    check_screen("alone-40x5", &s.view, 5, 40);
+    check_screen("alone-20x12", &s.view, 12, 20);
+    check_screen("alone-20x5", &s.view, 5, 20);
+    s.view.monitor.silent_s = 12;
+    check_screen("alone-silent", &s.view, 5, 20);
 }
 
 TEST(states)
@@ -371,7 +381,10 @@ TEST(random_screens)
         switch (r % 12) {
         case 0:
         case 1: canvas_resize(canvas, 1 + (int)arg, 1 + (int)((r >> 4) % 250)); break;
-        case 2: v->monitor.form = (enum view_form)(arg % 6); break;
+        case 2:
+            v->monitor.form = (enum view_form)(arg % 6);
+            v->monitor.alone = arg % 7 == 0;
+            break;
         case 3: v->status.state = (enum view_state)(arg % VIEW_STATES); break;
         case 4: v->status.warnings = arg; break;
         case 5:
