@@ -110,7 +110,7 @@ void tui_draw(tui *t)
 
 static bool keys_are_elsewhere(const tui *t)
 {
-    return t->popup.kind || t->browse || tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+    return t->popup.kind || t->browse || tui_keys_in_monitor(t);
 }
 
 void tui_input(tui *t)

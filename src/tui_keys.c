@@ -238,6 +238,11 @@ enum view_form tui_keys_drawn_form(const tui *t)
     return screen_layout(t->screen)->form;
 }
 
+bool tui_keys_in_monitor(const tui *t)
+{
+    return t->form == VIEW_FORM_FULL && tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+}
+
 static void zoom(tui *t, double factor)
 {
     double s = (t->live_s > 0 ? t->live_s : 20) * factor;
@@ -325,16 +330,32 @@ static void mouse(tui *t, const struct decoder_event *e)
     }
 }
 
+/* What is typed or pasted there goes nowhere: it is said how to get back, until that has happened. */
+static void tell_way_back(tui *t, bool is_back)
+{
+    static const char way[] = "q returns to the chat";
+    for (size_t i = 0; i < t->n_notices; i++)
+        if (!strcmp(t->notices[i].text, way)) t->notices[i].until_ns = 0;
+    if (!is_back) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", way);
+}
+
 static void monitor_event(tui *t, const struct decoder_event *e)
 {
     const struct key_row *row = NULL;
-    unsigned char byte = e->kind == DECODER_ESC ? 0x1b : e->length == 1 ? (unsigned char)e->data[0] : 0;
+    unsigned char byte = e->kind == DECODER_ESC ? 0x1b : e->kind == DECODER_BYTES ? (unsigned char)e->data[0] : 0;
     if (e->kind == DECODER_KEY) row = keys_find_code(KEYS_MONITOR, e->code, e->mods);
-    if (e->kind != DECODER_KEY && byte) row = keys_find_byte(KEYS_MONITOR, byte);
-    if (e->kind == DECODER_KEY && e->code == KEYCODE_F1 + 3) t->form = VIEW_FORM_AUTO;
-    if (!row) return; /* a ^X before one of the letters, too, as the input has it */
-    if (row->action == ACTION_QUIT) t->form = VIEW_FORM_AUTO;
-    else if (row->action == ACTION_PANEL) t->hidden ^= 1u << (byte - '1');
+    else if (byte) row = keys_find_byte(KEYS_MONITOR, byte);
+    bool back = (row && row->action == ACTION_QUIT) || (e->kind == DECODER_KEY && e->code == KEYCODE_F1 + 3);
+    if (back) {
+        t->form = VIEW_FORM_AUTO;
+        tell_way_back(t, true);
+        return;
+    }
+    if (!row) {
+        if (byte != 0x18) tell_way_back(t, false); /* ^X before one of the letters, as the input has it */
+        return;
+    }
+    if (row->action == ACTION_PANEL) t->hidden ^= 1u << (byte - '1');
     else tui_keys_screen(t, row->action, 1);
 }
 
@@ -357,7 +378,7 @@ static void owned_event(tui *t, const struct decoder_event *e)
 {
     if (t->popup.kind && tui_popup_event(t, e)) return;
     if (t->browse) tui_browse_event(t, e);
-    else if (tui_keys_drawn_form(t) == VIEW_FORM_FULL) monitor_event(t, e);
+    else if (tui_keys_in_monitor(t)) monitor_event(t, e);
     else input_feed_event(t->input, e);
 }
 
@@ -375,6 +396,6 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
     if (typed && t->demo && !(e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 3)) tui_demo_end(t);
     if (e->kind == DECODER_PASTE && e->dropped)
         tui_notice_add(t, VIEW_NOTICE_WARN, "the paste was too long: its last %zu bytes are left out", e->dropped);
-    if (t->popup.kind || t->browse || tui_keys_drawn_form(t) == VIEW_FORM_FULL) each_byte(t, e, owned_event);
+    if (t->popup.kind || t->browse || tui_keys_in_monitor(t)) each_byte(t, e, owned_event);
     else input_feed_event(t->input, e);
 }

@@ -245,6 +245,8 @@ void tui_keys_action(tui *t, const struct input_action *a);
 void tui_keys_draft(tui *t);
 bool tui_keys_send(tui *t, const char *text, size_t n, int64_t enter_ns);
 enum view_form tui_keys_drawn_form(const tui *t);
+/* The full-screen monitor has the keys: it is drawn, and has not been left since. */
+bool tui_keys_in_monitor(const tui *t);
 void tui_keys_screen(tui *t, enum key_action action, int count);
 void tui_keys_leave_editing(tui *t);
 

@@ -120,11 +120,21 @@ static int notice_rows(const struct view *view, int cols)
     return -row;
 }
 
+static const style_t notice_styles[] = {STYLE_NOTICE, STYLE_WARN, STYLE_ERROR};
+
+/* In the full form the newest one stands in place of the keys. */
+static void draw_last_notice(const struct view *view, struct canvas *canvas, int row)
+{
+    if (!view->n_notices) return;
+    const struct view_notice *last = &view->notices[view->n_notices - 1];
+    canvas_fill(canvas, (struct rect){row, 0, 1, canvas->cols}, ' ', STYLE_TEXT);
+    canvas_puts(canvas, row, 0, canvas->cols, last->text, notice_styles[last->level % 3]);
+}
+
 /* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones first when
  * rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
 {
-    static const style_t levels[] = {STYLE_NOTICE, STYLE_WARN, STYLE_ERROR};
     struct rect area = s->layout.notices;
     int row = area.row + area.rows - 1, end = area.col + area.cols;
     char text[STATE_SIZE];
@@ -137,7 +147,7 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
     }
     if (view->draft.n_attached && row >= area.row) draw_attached(&view->draft, canvas, row--, area.col, end);
     for (size_t i = view->n_notices; i-- > 0 && row >= area.row;)
-        row = draw_wrapped(view->notices[i].text, levels[view->notices[i].level % 3], canvas, row, area);
+        row = draw_wrapped(view->notices[i].text, notice_styles[view->notices[i].level % 3], canvas, row, area);
     for (int i = VIEW_WARNINGS - 1; i >= 0 && row >= area.row; i--)
         if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
     if (s->layout.form == VIEW_FORM_STRIP && wants_legend(view) && row >= area.row)
@@ -197,6 +207,7 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         state_draw_status(view, canvas, l->status);
     }
     monitor_draw(&s->monitor, view, l->form, canvas, l->monitor);
+    if (l->form == VIEW_FORM_FULL) draw_last_notice(view, canvas, l->monitor.row + l->monitor.rows - 1);
     popup_draw(view, canvas, popup_area(s, canvas));
 }
 

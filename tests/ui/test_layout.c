@@ -34,7 +34,17 @@ TEST(every_size)
         for (int cols = 1; cols <= 410; cols += cols < 130 ? 1 : 7)
             for (int form = VIEW_FORM_AUTO; form <= VIEW_FORM_FULL; form++)
                 for (int input = 1; input <= 33; input += 8)
-                    check_one(&(struct layout_request){rows, cols, input, input % 3, input % 2, (enum view_form)form});
+                    check_one(&(struct layout_request){rows, cols, input, input % 3, input % 2, (enum view_form)form, false});
+}
+
+TEST(a_monitor_without_a_chat_has_the_screen)
+{
+    for (int rows = 1; rows <= 30; rows++)
+        for (int cols = 1; cols <= 130; cols++) {
+            struct layout l = layout_compute(&(struct layout_request){.rows = rows, .cols = cols, .alone = true});
+            if (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS) CHECK(l.too_small);
+            else CHECK(l.form == VIEW_FORM_FULL && l.monitor.rows == rows && l.monitor.cols == cols);
+        }
 }
 
 static enum view_form automatic(int rows, int cols)
@@ -73,4 +83,5 @@ TEST(going_round)
     CHECK_INT(VIEW_FORM_FULL, layout_next_form(24, 80, VIEW_FORM_STRIP)); /* no panel at 80 columns */
 }
 
-TEST_MAIN(T(every_size), T(automatic_forms), T(the_80x24_sketch), T(going_round))
+TEST_MAIN(T(every_size), T(a_monitor_without_a_chat_has_the_screen), T(automatic_forms), T(the_80x24_sketch),
+          T(going_round))
