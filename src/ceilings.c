@@ -144,14 +144,16 @@ char *ceilings_text(const ceilings *c, const tdm_machine *m)
     FILE *out = open_memstream(&text, &n);
     tdm_ceilings value = c->value;
     if (!out) return NULL;
-    fprintf(out, "%-8s %-10s %12s %12s %12s %12s\n", "ceilings", "cores", "fp32", "bf16", "int8", "memory");
+    tdm_unit_info info[TDM_UNITS];
+    for (int i = 0; i < TDM_UNITS; i++) tdm_unit_describe(m, i, &info[i]);
+    fprintf(out, "ceilings of prefill (%s) and decode (%s): GOP/s of each type, GB/s of memory\n",
+            info[TDM_PREFILL_UNIT].name, info[TDM_DECODE_UNIT].name);
+    fprintf(out, "%-7s%7s%7s%7s%8s\n", "", "fp32", "bf16", "int8", "memory");
     for (int i = 0; i <= TDM_UNITS; i++) {
-        tdm_unit_info info = {.name = ""};
         const tdm_ceiling *each = place(&value, i);
-        if (i < TDM_UNITS) tdm_unit_describe(m, i, &info);
-        fprintf(out, "%-8s %-10s", names[i], info.name);
-        for (int a = 0; a < TDM_ARITHMETICS; a++) fprintf(out, " %6.0f GOP/s", each->operations[a] * 1e-9);
-        fprintf(out, " %7.1f GB/s\n", each->bytes * 1e-9);
+        fprintf(out, "%-7s", names[i]);
+        for (int a = 0; a < TDM_ARITHMETICS; a++) fprintf(out, " %6.0f", each->operations[a] * 1e-9);
+        fprintf(out, " %7.1f\n", each->bytes * 1e-9);
     }
     fclose(out);
     return text;

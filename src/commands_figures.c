@@ -34,10 +34,11 @@ tdm_status command_units(command *r, tdm_error *err)
         tdm_unit_describe(r->a->machine, unit, &info);
         command_say(r, "%s: %s, %s, %d %s\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind,
                     info.cores, info.cores == 1 ? "core" : "cores");
+        command_say(r, "%-11s %6s %9s %7s\n", "", "spans", "tokens", "s");
         for (int kind = 0; kind < TDM_SPAN_KINDS; kind++)
             if (info.total[kind].spans)
-                command_say(r, "  %-12s %8" PRIu64 " spans %10" PRIu64 " tokens %8.1f s\n", kinds[kind],
-                            info.total[kind].spans, info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
+                command_say(r, "%-11s %6" PRIu64 " %9" PRIu64 " %7.1f\n", kinds[kind], info.total[kind].spans,
+                            info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
     }
     char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
     command_say(r, "%s", text ? text : "ceilings: not measured yet (/units measure)\n");

@@ -11,7 +11,7 @@ chat() { # options...: the lines of standard input, in $out and $err
     out=$(<"$tmp/out") err=$(<"$tmp/err")
 }
 tokens() { # unit, kind: what /units told last
-    awk -v unit="$1:" -v kind="$2" '/^[a-z]+: /{at = $1} $1 == kind && at == unit {n = $4} END {print n + 0}' <<<"$out"
+    awk -v unit="$1:" -v kind="$2" '/^[a-z]+: /{at = $1} $1 == kind && at == unit {n = $3} END {print n + 0}' <<<"$out"
 }
 
 # /units: before and after a turn, and what its lines are.
@@ -21,9 +21,10 @@ holds '/units: the decode unit' "$out" 'decode: cpu:'
 holds '/units: no ceilings yet' "$out" 'ceilings: not measured yet (/units measure)'
 check '/units: nothing is decoded yet' test "$(tokens decode decode)" = 0
 chat --private < <(printf '%s\n' "$long" /units)
+check '/units: a table of 36 columns' test "$(sed -n '/spans  *tokens/,/^[a-z]*:/p' <<<"$out" | grep -v : | wc -L)" = 36
 # The last of the four tokens after the first may not have been counted yet when the reply ends.
 check '/units: tokens that were decoded' test "$(tokens decode decode)" -ge 3 -a "$(tokens decode decode)" -le 4
-check '/units: one hand-over' grep -qE '^  hand-over +1 spans +0 tokens' "$tmp/out"
+check '/units: one hand-over' grep -qE '^hand-over +1 +0 ' "$tmp/out"
 read_cold=$(( $(tokens prefill history) + $(tokens prefill draft) + $(tokens prefill suffix) + $(tokens prefill prompt) ))
 check '/units: the whole prompt was read' test "$read_cold" -gt 200
 chat --private < <(printf '%s\n' "$long" /units) --pipeline single

@@ -444,6 +444,28 @@ TEST(the_question_after_a_file_stays_visible)
     LEAVE();
 }
 
+/* Its tables stand in rows, on a page of 80 columns and beside the panel. */
+TEST(units_as_a_table)
+{
+    static const int sizes[][2] = {{24, 80}, {40, 120}, {14, 40}};
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"fp32   bf16   int8  memory", " prefill ", " decode ", " both "};
+        char row[RIG_ROW];
+        REQUIRE(rig_start(check_tmp(), sizes[i][0], sizes[i][1], "xterm-256color", greedy) && rig_wait("IDLE"));
+        rig_type("/units measure\r");
+        CHECK(rig_wait(" both "));
+        int top = rig_row("fp32");
+        for (int line = 0; line < 4; line++) {
+            rig_text(top + line, row);
+            if (top < 0 || !strstr(row, names[line])) CHECK_FAIL("%d columns: '%s' in '%s'", sizes[i][1], names[line], row);
+        }
+        rig_type("q/units\r");
+        CHECK(rig_wait("spans    tokens       s"));
+        rig_type("q");
+        LEAVE();
+    }
+}
+
 TEST(simple_terminals)
 {
     REQUIRE(rig_start(check_tmp(), 24, 80, "vt100", greedy) && rig_wait("IDLE"));
@@ -672,5 +694,5 @@ TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and
           T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
           T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
           T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out),
-          T(the_question_after_a_file_stays_visible), T(simple_terminals), T(demo), T(a_closed_terminal_keeps_the_draft),
-          T(monitor_json), T(picture), T(no_colour), T(random_keys))
+          T(the_question_after_a_file_stays_visible), T(units_as_a_table), T(simple_terminals), T(demo),
+          T(a_closed_terminal_keeps_the_draft), T(monitor_json), T(picture), T(no_colour), T(random_keys))
