@@ -352,7 +352,9 @@ static char *compose(const app *a, const char *text, size_t n, size_t *length)
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err)
 {
     size_t length;
-    char *joined = compose(a, text, n, &length);
+    bool alone = held && a->attached.n;
+    char *joined = compose(a, text, alone ? 0 : n, &length);
+    held = held && !alone;
     if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = tdm_chat_set_draft(a->chat, joined, length, held, err);
     free(joined);
@@ -368,6 +370,14 @@ tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_er
     free(joined);
     if (!status) attach_clear(&a->attached);
     return status;
+}
+
+int app_room(const tdm_chat_status *now)
+{
+    /* Between replies the draft counts as used as soon as it is part of what is followed. */
+    bool counted = now->phase == TDM_IDLE && now->mark != TDM_MARK_TOO_LONG && now->draft_tokens <= now->context_used;
+    uint32_t used = now->context_used - (counted ? now->draft_tokens : 0);
+    return now->context_size > used ? (int)(now->context_size - used) : 0;
 }
 
 tdm_status app_configure(app *a, tdm_error *err)

@@ -72,9 +72,12 @@ int64_t app_keep_deadline(const app *a);
 /* Once the program has been idle for half a minute: begins to write the prefilled state. */
 void app_idle(app *a);
 
-/* What is typed: the attachments go before it. */
+/* What is typed: the attachments go before it. held: it may be a command, then the attachments alone are read. */
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err);
 tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
+
+/* Tokens that are free for the next message with what is attached, by a status of the chat. */
+int app_room(const tdm_chat_status *now);
 
 /* Live options as they are in a->o, into the chat. */
 tdm_status app_configure(app *a, tdm_error *err);

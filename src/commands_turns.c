@@ -189,7 +189,7 @@ static int room_for_attachments(const app *a)
 {
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
-    return now.context_size > now.context_used ? (int)(now.context_size - now.context_used) : 0;
+    return app_room(&now);
 }
 
 /* "2 attachments, 2,686 tokens, 18,100 left" */

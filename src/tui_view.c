@@ -126,11 +126,11 @@ static void fill_status(tui *t, int64_t now)
 static void fill_attached(tui *t, struct view_draft *d)
 {
     const attachments *a = &t->app.attached;
-    int64_t left = (int64_t)t->status.context_size - t->status.context_used - attach_tokens(a);
+    int left = app_room(&t->status) - attach_tokens(a);
     for (int i = 0; i < a->n; i++) t->attached[i] = (struct view_attachment){a->all[i].name, a->all[i].tokens};
     d->attached = t->attached;
     d->n_attached = (size_t)a->n;
-    d->attached_left = left > 0 ? (int)left : 0;
+    d->attached_left = left > 0 ? left : 0;
 }
 
 static void fill_draft(tui *t, int64_t now)

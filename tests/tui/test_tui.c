@@ -435,10 +435,16 @@ TEST(files_in_and_out)
 
 TEST(the_question_after_a_file_stays_visible)
 {
+    char row[RIG_ROW], now[RIG_ROW];
     START();
     rig_type("/attach tests/goldens/tiny-a/config.json\r");
-    CHECK(rig_wait("attached: 1 config.json "));
-    rig_type("What is the size of its vocabulary?\r");
+    CHECK(rig_wait("attached: 1 config.json ") && rig_wait("[ready]")); /* read before anything is typed */
+    rig_text(rig_row("attached:"), row);
+    rig_type("What is the");
+    CHECK(rig_wait("> What is the") && rig_wait("[ready]"));
+    rig_text(rig_row("attached:"), now);
+    CHECK_STR(row, now); /* what is left doesn't count it twice */
+    rig_type("\x15What is the size of its vocabulary?\r");
     CHECK(rig_wait("> config.json:") && rig_wait(" more lines: ^X b, then t unfolds"));
     CHECK(rig_wait("  What is the size of its vocabulary?"));
     LEAVE();
