@@ -23,8 +23,9 @@ typedef struct {
     int n;
 } attachments;
 
-/* Reads a file of at most 16 MiB of text and attaches it; one that is attached already is read anew and keeps its place.
- * room: tokens that are free for all attachments together. *place: where it stands, from 0. On failure nothing changes. */
+/* Reads a file of at most 16 MiB of text and attaches it; one that is attached already is read anew and keeps its
+ * place. room: tokens that are free for all attachments together. *place: where it stands, from 0. On failure nothing
+ * changes. */
 tdm_status attach_file(attachments *a, const char *path, const tdm_model *model, int room, int *place, tdm_error *err);
 void attach_remove(attachments *a, int place);
 void attach_clear(attachments *a);

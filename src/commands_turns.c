@@ -198,8 +198,8 @@ static void say_attached(const command *r, const char *begin)
     const attachments *a = &r->a->attached;
     char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
     int all = attach_tokens(a), room = room_for_attachments(r->a);
-    command_say(r, "%s%d attachment%s, %s tokens, %s left\n", begin, a->n, a->n == 1 ? "" : "s", format_count(tokens, all),
-                format_count(left, room > all ? room - all : 0));
+    command_say(r, "%s%d attachment%s, %s tokens, %s left\n", begin, a->n, a->n == 1 ? "" : "s",
+                format_count(tokens, all), format_count(left, room > all ? room - all : 0));
 }
 
 static tdm_status list_attached(command *r)

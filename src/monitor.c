@@ -263,7 +263,8 @@ static int show(peer *p, const options *o)
     w.room = calloc(1, sizeof *w.room);
     w.screen = screen_new();
     w.canvas = canvas_new(24, 80);
-    w.decoder = decoder_open(&(struct decoder_options){.esc_ns = options_int(o, OPTION_ESC_DELAY, 0) * (second / 1000)});
+    const struct decoder_options decoding = {.esc_ns = options_int(o, OPTION_ESC_DELAY, 0) * (second / 1000)};
+    w.decoder = decoder_open(&decoding);
     bool ready = w.room && w.screen && w.canvas && w.decoder && send(p->fd, "l", 1, MSG_NOSIGNAL) == 1 &&
                  (w.term = term_open(stdout, stdin, -1));
     if (ready) {

@@ -195,7 +195,8 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
     } else {
         tui_turns_sync(t);
     }
-    if (call->id == SLASH_ATTACH || call->id == SLASH_DETACH) tui_set(&t->told, NULL); /* the draft has another beginning */
+    bool attaches = call->id == SLASH_ATTACH || call->id == SLASH_DETACH;
+    if (attaches) tui_set(&t->told, NULL); /* the draft has another beginning */
     if (result.draft) {
         begin_editing(t, turn, result.draft);
         free(result.draft);

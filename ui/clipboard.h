@@ -1,6 +1,6 @@
-/* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else tmux's own
- * command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence from
- * programs only with `set-clipboard on`, which is not its default, and would swallow it without a word.
+/* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else tmux's
+ * own command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence
+ * from programs only with `set-clipboard on`, which is not its default, and would swallow it without a word.
  *
  * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next way
  * is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the

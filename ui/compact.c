@@ -1,5 +1,5 @@
-/* The full form where the panel's blocks have no room (`tandem monitor` in a small terminal): the lanes always, then as many
- * rows of figures as there are left. */
+/* The full form where the panel's blocks have no room (`tandem monitor` in a small terminal): the lanes always, then as
+ * many rows of figures as there are left. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,12 +15,16 @@ bool compact_is_needed(struct rect area)
     return area.cols < LAYOUT_PANEL_COLS || area.rows < LEAST_ROWS;
 }
 
-/* "302 tok/s, busy 10% of 20 s" */
+static const char *rate_of(char out[FORMAT_SIZE], const struct view_unit *unit)
+{
+    return unit->tok_s.valid ? format_rate(out, unit->tok_s.value) : "- tok/s";
+}
+
+/* "prefill 302 tok/s, busy 10% of 20 s" */
 static void say_unit(char out[ROOM], const char *name, const struct view_unit *unit)
 {
-    char rate[FORMAT_SIZE] = "- tok/s";
-    if (unit->tok_s.valid) format_rate(rate, unit->tok_s.value);
-    snprintf(out, ROOM, "%-*s%s, busy %.0f%% of 20 s", NAME, name, rate, unit->busy);
+    char rate[FORMAT_SIZE];
+    snprintf(out, ROOM, "%-*s%s, busy %.0f%% of 20 s", NAME, name, rate_of(rate, unit), unit->busy);
 }
 
 /* What is told, the most telling first. */
@@ -33,8 +37,8 @@ static int figures(char out[MOST][ROOM], const struct view *view, const struct v
         say_unit(out[n++], "prefill", &m->prefill);
         say_unit(out[n++], "decode", &m->decode);
     } else {
-        snprintf(out[n++], ROOM, "decode %s", m->decode.tok_s.valid ? format_rate(a, m->decode.tok_s.value) : "- tok/s");
-        snprintf(out[n++], ROOM, "prefill %s", m->prefill.tok_s.valid ? format_rate(a, m->prefill.tok_s.value) : "- tok/s");
+        snprintf(out[n++], ROOM, "decode %s", rate_of(a, &m->decode));
+        snprintf(out[n++], ROOM, "prefill %s", rate_of(a, &m->prefill));
     }
     if (s->ttft_kind != VIEW_TTFT_NONE)
         snprintf(out[n++], ROOM, "%s%s %s", wide ? "last turn " : "", format_ttft_kind(s->ttft_kind),
@@ -50,7 +54,8 @@ static int figures(char out[MOST][ROOM], const struct view *view, const struct v
     return n;
 }
 
-static void title(const struct view *view, const struct view_monitor *m, struct canvas *canvas, int row, int col, int end)
+static void title(const struct view *view, const struct view_monitor *m, struct canvas *canvas, int row, int col,
+                  int end)
 {
     char text[STATE_SIZE];
     if (m->silent_s > 0) {
@@ -82,5 +87,6 @@ void compact_draw(struct monitor_state *state, const struct view *view, const st
     monitor_lane(lanes, lanes->decode, &m->decode, canvas, row++, lane);
     for (int i = 0, n = figures(rows, view, m, wide); i < n && row < last; i++)
         canvas_puts(canvas, row++, left, end, rows[i], STYLE_STATUS);
-    canvas_puts(canvas, last, left, end, wide ? "q leave  v live/turn  f hold  ? keys" : "q leave  ? keys", STYLE_QUIET);
+    const char *keys = wide ? "q leave  v live/turn  f hold  ? keys" : "q leave  ? keys";
+    canvas_puts(canvas, last, left, end, keys, STYLE_QUIET);
 }

@@ -594,7 +594,7 @@ void input_insert_paste(struct input *in, const char *data, size_t n)
     free(text);
 }
 
-/* Esc alone makes the next key Meta, for as long as readline's keyseq-timeout says (0: for ever); then it is dropped. */
+/* Esc alone makes the next key Meta for as long as readline's keyseq-timeout says (0: for ever), then it is dropped. */
 static int64_t meta_until(const struct input *in)
 {
     if (strncmp(in->prefix, "^[", 2)) return INT64_MAX;

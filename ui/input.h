@@ -66,7 +66,7 @@ struct input_view {
     char vi_mode;        /* 0 emacs, 'i' insert, 'c' command, 'r' replace */
     bool overwrite;      /* emacs overwrite mode */
     bool recording;      /* a keyboard macro is being defined */
-    const char *prefix;  /* keys of an unfinished sequence ("^X"), or NULL; one that begins with Esc waits for as long as
+    const char *prefix;  /* keys of an unfinished sequence ("^X"), or NULL; one that begins with Esc waits as long as
                             inputrc's keyseq-timeout says (0: for ever) */
     bool menu;           /* the prefix is Ctrl-X and older than INPUT_MENU_NS: show its keys */
     const struct completion *list; /* candidates to show, or NULL; each is list->names[i], list->notes[i] may be NULL */

@@ -131,8 +131,8 @@ static void draw_last_notice(const struct view *view, struct canvas *canvas, int
     canvas_puts(canvas, row, 0, canvas->cols, last->text, notice_styles[last->level % 3]);
 }
 
-/* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones first when
- * rows lack. */
+/* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones
+ * first when rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
 {
     struct rect area = s->layout.notices;
@@ -188,7 +188,8 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         .alone = view->monitor.alone,
     };
     s->layout = layout_compute(&request);
-    request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) + (view->draft.queued != NULL) + (view->draft.n_attached > 0) +
+    request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) +
+                          (view->draft.queued != NULL) + (view->draft.n_attached > 0) +
                           (s->layout.form == VIEW_FORM_STRIP && wants_legend(view));
     s->layout = layout_compute(&request);
     if (s->layout.too_small) {

@@ -71,8 +71,8 @@ static void render_plain(struct turn_lines *l, const struct view_turn *turn, str
     lines_wrap(out, 0, l->width, prefix, LINES_WORDS);
 }
 
-/* A long message (an attached file, a paste) shows its first lines and its last ones, where the question stands that a file
- * was attached to; its text stays whole for the search. */
+/* A long message (an attached file, a paste) shows its first lines and its last ones, where the question stands that a
+ * file was attached to; its text stays whole for the search. */
 static void fold_long(struct turn_lines *l)
 {
     enum { MOST_MADE = LONG_LINES - FIRST_SHOWN - LAST_SHOWN };

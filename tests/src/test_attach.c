@@ -71,7 +71,8 @@ TEST(what_does_not_fit_or_is_no_text_changes_nothing)
     REQUIRE(attach_file(&a, path, m, tokens + 1, &place, &err) == TDM_OK); /* in its own place */
     path = file("two.txt", "first", 5);
     CHECK_INT(TDM_E_CONTEXT, attach_file(&a, path, m, 2 * tokens, &place, &err)); /* the first counts */
-    snprintf(expected, sizeof expected, "%s: %d tokens, but only %d are free beside what is attached", path, tokens, tokens);
+    snprintf(expected, sizeof expected, "%s: %d tokens, but only %d are free beside what is attached", path, tokens,
+             tokens);
     CHECK_STR(expected, err.text);
     CHECK_INT(TDM_E_FORMAT, attach_file(&a, file("zero", "a\0b", 3), m, 1000, &place, &err));
     CHECK(attach_file(&a, "/no/such/file", m, 1000, &place, &err));

@@ -463,7 +463,8 @@ TEST(units_as_a_table)
         int top = rig_row("fp32");
         for (int line = 0; line < 4; line++) {
             rig_text(top + line, row);
-            if (top < 0 || !strstr(row, names[line])) CHECK_FAIL("%d columns: '%s' in '%s'", sizes[i][1], names[line], row);
+            if (top < 0 || !strstr(row, names[line]))
+                CHECK_FAIL("%d columns: '%s' in '%s'", sizes[i][1], names[line], row);
         }
         rig_type("q/units\r");
         CHECK(rig_wait("spans    tokens       s"));

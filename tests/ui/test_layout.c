@@ -34,7 +34,9 @@ TEST(every_size)
         for (int cols = 1; cols <= 410; cols += cols < 130 ? 1 : 7)
             for (int form = VIEW_FORM_AUTO; form <= VIEW_FORM_FULL; form++)
                 for (int input = 1; input <= 33; input += 8)
-                    check_one(&(struct layout_request){rows, cols, input, input % 3, input % 2, (enum view_form)form, false});
+                    check_one(&(struct layout_request){.rows = rows, .cols = cols, .input_rows = input,
+                                                       .notice_rows = input % 3, .sentence = input % 2,
+                                                       .form = (enum view_form)form});
 }
 
 TEST(a_monitor_without_a_chat_has_the_screen)

@@ -1,8 +1,8 @@
 /* Plays a key script through decoder and input in a child process (readline is global) and reports what came of it.
  *
  * The script's bytes are fed as the terminal would send them. \376 waits 600 ms (an Esc before it is the key Esc), \374
- * 100 ms, \375 only begins a new read. The report is "ACTION(text) ACTION ... => draft|with the cursor as a bar", with \n shown as
- * $; SUBMIT takes the draft into the history, EDITOR replaces it by "edited", others only show. */
+ * 100 ms, \375 only begins a new read. The report is "ACTION(text) ACTION ... => draft|with the cursor as a bar", with
+ * \n shown as $; SUBMIT takes the draft into the history, EDITOR replaces it by "edited", others only show. */
 #ifndef TANDEM_TESTS_PLAY_H
 #define TANDEM_TESTS_PLAY_H
 

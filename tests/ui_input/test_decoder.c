@@ -413,6 +413,7 @@ TEST(cuts_make_no_difference)
 }
 
 TEST_MAIN(T(text_passes_through), T(arrows_and_editing_keys), T(function_keys), T(spelled_keys), T(keypad), T(alt),
-          T(esc_waits_only_so_long), T(another_delay), T(broken_sequences_do_not_eat_what_follows), T(mouse), T(answers),
+          T(esc_waits_only_so_long), T(another_delay), T(broken_sequences_do_not_eat_what_follows), T(mouse),
+          T(answers),
           T(an_endless_answer_is_dropped), T(paste), T(a_pasted_end_mark_types_nothing), T(a_broken_character_before_a_paste), T(two_bursts_are_two),
           T(a_lost_end_mark), T(a_large_paste), T(terminfo), T(cuts_make_no_difference))

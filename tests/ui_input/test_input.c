@@ -296,7 +296,7 @@ TEST(a_lone_esc_is_meta_for_a_while)
     CHECK_STR("a|b", keys("ab\033" WAIT LEFT));
     CHECK_STR("one |two", keys_with("set keyseq-timeout 2000\n", "one two\033" WAIT "b"));
     CHECK_STR("one twob|", keys_with("set keyseq-timeout 100\n", "one two\033" PAUSE "b"));
-    CHECK_STR("one |two", keys_with("set keyseq-timeout 0\n", "one two\033" WAIT WAIT "b")); /* readline waits for ever */
+    CHECK_STR("one |two", keys_with("set keyseq-timeout 0\n", "one two\033" WAIT WAIT "b")); /* for ever */
     CHECK_STR("ax|", keys("a\033" PAUSE "[" WAIT "x"));              /* a longer one, broken off */
     CHECK_STR("browse => |", keys("\030" WAIT "b"));                /* Ctrl-X has its menu, and waits */
     CHECK_STR("|ab", keys_with(VI, "ab\033" WAIT "h"));             /* vi's Esc acts at once */
