@@ -339,23 +339,46 @@ typedef enum {
     TDM_UNFINISHED, /* still being decoded, or the program died in it */
 } tdm_finish;
 
-typedef enum { TDM_COLD, TDM_WARM, TDM_QUEUED, TDM_CUT, TDM_HEAD_START } tdm_turn_kind;
+/* What a turn found when Enter was pressed. Only warm turns tell what reading ahead gains. */
+typedef enum {
+    TDM_FIRST,      /* the first turn of a conversation */
+    TDM_RESUMED,    /* the first turn after tdm_chat_load */
+    TDM_WARM,       /* a later one, part of which was read before Enter (turn_before_enter) */
+    TDM_COLD,       /* a later one, nothing of which was */
+} tdm_turn_kind;
 
+/* Why a turn's time to the first token is no measure of its kind: such a turn enters no median. */
+typedef enum {
+    TDM_UNMARKED,
+    TDM_QUEUED,     /* it was sent while a reply was being decoded: its clock starts at that reply's end */
+    TDM_CUT,        /* ... and cut that reply short: its clock starts with tdm_chat_send_now */
+    TDM_HEAD_START, /* its text stood in the draft before it was typed: an earlier message is edited */
+} tdm_turn_mark;
+
+/* "first", "resumed", "warm", "cold"; "queued", "cut", "head start", "" for none. */
+TDM_API const char *tdm_turn_kind_name(tdm_turn_kind kind);
+TDM_API const char *tdm_turn_mark_name(tdm_turn_mark mark);
+
+/* The record of a turn. What it cost until its reply began is told with TDM_EV_REPLY and does not change afterwards, the rest
+ * with TDM_EV_END. */
 typedef struct {
     tdm_turn_kind kind;
+    tdm_turn_mark mark;
     bool paced;
     int64_t enter_ns;               /* start of the clock, see design: TTFT */
     int64_t first_id_ns;            /* first token id is there: the engine's share ends */
     int64_t first_answer_ns;        /* first token after thinking */
+    int64_t last_id_ns;             /* the newest token of the reply is there */
     int64_t end_ns;
-    uint32_t prompt_tokens;         /* the whole prompt */
+    uint32_t prompt_tokens;         /* the whole prompt: earlier + before_enter + after_enter */
+    uint32_t earlier;               /* of these, what the last turn's prompt had left */
+    uint32_t before_enter, after_enter; /* evaluated for this turn, before Enter and after it */
     uint32_t turn_tokens;           /* the user's turn with the suffix */
-    uint32_t before_enter, after_enter; /* tokens of the prompt evaluated before and after Enter, since the last turn */
     uint32_t turn_before_enter;     /* of turn_tokens */
     uint32_t wasted;                /* evaluated, not in the prompt sent */
     uint32_t suffix_evaluations;
     uint32_t reply_tokens, thinking_tokens;
-    double decode_tps;              /* tokens after the first, per second */
+    double decode_tps;              /* tokens after the first, per second, from the first to the last */
     uint32_t lag_max;               /* most tokens that the follower was behind while decoding */
     double handover_ms;             /* in memory, or save + read + restore through the bridge */
     double save_ms, read_ms, restore_ms;
@@ -393,7 +416,7 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
 typedef enum {
     TDM_EV_NONE,
     TDM_EV_TURN,      /* a user message joined the conversation: node; its reply follows */
-    TDM_EV_REPLY,     /* a reply begins: node */
+    TDM_EV_REPLY,     /* a reply begins: node, stats so far */
     TDM_EV_TEXT,      /* text of node: UTF-8, whole characters; thinking says which part */
     TDM_EV_END,       /* the reply ended: node, finish, stats */
     TDM_EV_QUEUED,    /* a message was queued or joined */
@@ -461,8 +484,10 @@ typedef struct {
     bool no_checkpoints;        /* there was no memory for any: an edit reads the conversation again */
     bool prefill_failed;        /* its last dispatch failed: it rests until the next change, and Enter waits for what is unread */
     uint32_t context_used, context_size;
-    double decode_tps, prefill_tps; /* over the last second or so */
-    double speed_kept;          /* decode speed while prefill works over decode speed alone; 0: not known yet */
+    double decode_tps;          /* of the running reply so far, else of the last one: its statistics' decode_tps; 0: none */
+    double prefill_tps;         /* over the last dispatches */
+    double speed_kept;          /* decode speed while prefill works over decode speed alone, at most 1; 0: not known, too few
+                                   tokens were decoded in either case, or they spread too much */
     double handover_ms;         /* the last one */
     uint64_t weight_bytes, state_bytes;
 } tdm_chat_status;

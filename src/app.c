@@ -307,7 +307,7 @@ static void alternate(app *a, const tdm_turn_stats *t, int64_t glyph_ns)
     tdm_chat_options c;
     tdm_chat_options_of(a->chat, &c);
     bool full = c.speculation == TDM_SPEC_FULL;
-    if (t->kind == TDM_WARM || t->kind == TDM_COLD)
+    if (figures_counts(t, TDM_WARM) || figures_counts(t, TDM_COLD))
         figures_add(full ? &a->figures.full_ms : &a->figures.off_ms, figures_ttft_ms(t, glyph_ns));
     c.speculation = full ? TDM_SPEC_OFF : TDM_SPEC_FULL;
     tdm_chat_configure(a->chat, &c, NULL);

@@ -28,7 +28,6 @@ void figures_number(double value, char out[32])
 
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room)
 {
-    static const char *const kinds[] = {"cold", "warm", "queued", "cut", "head start"};
     char ttft[32], in[32], read[32], replies[32], tps[32];
     figures_number(figures_ttft_ms(t, glyph_ns), ttft);
     figures_number(t->turn_tokens, in);
@@ -36,8 +35,14 @@ void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, siz
     figures_number(t->reply_tokens, replies);
     figures_number(t->decode_tps, tps);
     double seconds = t->end_ns > t->enter_ns ? 1e-9 * (double)(t->end_ns - t->enter_ns) : 0;
-    snprintf(out, room, "%s %s ms | %s in, %s read before Enter | %s out, %s tok/s%s, %.1f s", kinds[t->kind], ttft, in,
-             read, replies, tps, t->paced ? " (paced)" : "", seconds);
+    snprintf(out, room, "%s %s ms%s%s | %s in, %s read before Enter | %s out, %s tok/s%s, %.1f s",
+             tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), in, read, replies, tps,
+             t->paced ? " paced" : "", seconds);
+}
+
+bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind)
+{
+    return t->kind == kind && t->mark == TDM_UNMARKED;
 }
 
 void figures_cold_line(const tdm_cold *c, char *out, size_t room)
@@ -105,9 +110,9 @@ void figures_turn(figures *f, const tdm_turn_stats *t, int64_t glyph_ns)
 {
     double ms = figures_ttft_ms(t, glyph_ns);
     f->turns++;
-    if (t->kind == TDM_WARM) figures_add(&f->warm_ms, ms);
-    if (t->kind == TDM_COLD) figures_add(&f->cold_ms, ms);
-    if (!t->paced && t->reply_tokens > 1) figures_add(&f->decode_tps, t->decode_tps);
+    if (figures_counts(t, TDM_WARM)) figures_add(&f->warm_ms, ms);
+    if (figures_counts(t, TDM_COLD)) figures_add(&f->cold_ms, ms);
+    if (!t->paced && t->mark == TDM_UNMARKED && t->reply_tokens > 1) figures_add(&f->decode_tps, t->decode_tps);
 }
 
 void figures_free(figures *f)

@@ -1,5 +1,5 @@
 /* The figures of turns: what is said after each, and medians over a session. Paced turns stay out of the decode
- * medians; queued, cut and head-start turns out of the warm ones. */
+ * medians; queued, cut and head-start turns out of all others, and first and resumed ones out of the warm and the cold. */
 #ifndef TANDEM_SRC_FIGURES_H
 #define TANDEM_SRC_FIGURES_H
 
@@ -11,7 +11,10 @@ double figures_ttft_ms(const tdm_turn_stats *t, int64_t glyph_ns);
 /* "1,870", "9", "0.4": three digits or so, thousands separated. */
 void figures_number(double value, char out[32]);
 
-/* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s". glyph_ns 0: not measured. */
+/* Is it one of those that a median is made of? A marked turn tells of something else. */
+bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind);
+
+/* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not measured. */
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);
 /* "warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes" */
 void figures_cold_line(const tdm_cold *c, char *out, size_t room);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "src/jsonio.h"
+#include "ui/format.h"
+#include "ui/lanes.h"
 
 static const char *const state_names[VIEW_STATES] = {
     [VIEW_NO_MODEL] = "no model", [VIEW_LOADING] = "loading",     [VIEW_PACKING] = "packing",
@@ -13,7 +15,7 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_LENGTH] = "length",     [VIEW_QUEUED] = "queued",       [VIEW_CONTEXT] = "context",
     [VIEW_FULL] = "full",
 };
-static const char *const ttft_names[] = {"none", "cold", "warm", "queued", "cut", "head start"};
+enum { TTFT_KINDS = VIEW_TTFT_COLD + 1, TTFT_MARKS = VIEW_TTFT_HEAD_START + 1 };
 static const char *const mark_names[] = {"none", "after reply", "following", "to read", "ready", "queued", "too long", "off"};
 enum { MARKS = sizeof mark_names / sizeof *mark_names };
 
@@ -21,7 +23,7 @@ enum { MARKS = sizeof mark_names / sizeof *mark_names };
 
 struct field {
     const char *key;
-    enum { WHOLE, BYTES, REAL, PERCENT, FIGURE, TEXT } type;
+    enum { WHOLE, BYTES, REAL, FIGURE, TEXT } type;
     size_t at; /* in its struct */
     const char *why; /* a figure is absent where it is read */
 };
@@ -34,9 +36,6 @@ static const struct field unit_fields[] = {
     FIELD(TEXT, view_unit, "name", name),
     FIELD(TEXT, view_unit, "kind", kind),
     FIELD(TEXT, view_unit, "failed", failed),
-    FIELD(PERCENT, view_unit, "busy_percent", busy),
-    FIELD(PERCENT, view_unit, "lent_percent", lent),
-    FIELD(PERCENT, view_unit, "idle_percent", idle),
     ABSENT(view_unit, "tok_s", tok_s, "not yet"),
     ABSENT(view_unit, "gb_s", gb_s, "not yet"),
     ABSENT(view_unit, "gflop_s", gflop_s, "not yet"),
@@ -65,7 +64,7 @@ static const struct field status_fields[] = {
     FIELD(TEXT, view_status, "speculation", speculation),
     FIELD(REAL, view_status, "tok_s", tok_s),
     FIELD(REAL, view_status, "pace", pace),
-    FIELD(REAL, view_status, "ttft_ms", ttft_ms),
+    FIELD(REAL, view_status, "ttft_ms", ttft.ms),
     FIELD(WHOLE, view_status, "read_after_enter", read_after_enter),
     FIELD(WHOLE, view_status, "done_tokens", done_tokens),
     FIELD(WHOLE, view_status, "total_tokens", total_tokens),
@@ -101,8 +100,7 @@ static void add_fields(json_object *o, const struct field *fields, size_t n, con
         switch (f->type) {
         case WHOLE: jsonio_add_int(o, f->key, *(const int *)at); break;
         case BYTES: jsonio_add_int(o, f->key, (int64_t)*(const uint64_t *)at); break;
-        case REAL:
-        case PERCENT: jsonio_add_real(o, f->key, *(const double *)at); break;
+        case REAL: jsonio_add_real(o, f->key, *(const double *)at); break;
         case FIGURE: add_figure(o, f->key, at); break;
         case TEXT: jsonio_add_string(o, f->key, *(const char *const *)at); break;
         }
@@ -129,10 +127,17 @@ static void add_lanes(json_object *o, const struct view_unit *u)
     json_object_object_add(o, "busy_60s", history);
 }
 
-static json_object *unit(const struct view_unit *u, bool lanes)
+static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
 {
     json_object *o = json_object_new_object();
+    int64_t from, to;
+    lanes_window(&view->monitor, view->now_ns, LANES_MAX, &from, &to);
+    struct lanes_share share = lanes_share(u, from, to);
+    jsonio_add_real(o, "busy_percent", share.busy);
+    jsonio_add_real(o, "lent_percent", share.lent);
+    jsonio_add_real(o, "idle_percent", share.idle);
     add_fields(o, unit_fields, COUNT(unit_fields), u);
+    json_object_object_add(o, "resting", json_object_new_boolean(u->resting));
     if (lanes) add_lanes(o, u);
     return o;
 }
@@ -145,14 +150,21 @@ static json_object *median(const struct view_median *m)
     return o;
 }
 
+/* What kind of turn a time is of; null where there was none, or no mark. */
+static void add_ttft(json_object *o, const char *kind, const char *mark, const struct view_ttft *ttft)
+{
+    jsonio_add_string(o, kind, ttft->kind ? format_ttft_kind(ttft->kind) : NULL);
+    jsonio_add_string(o, mark, ttft->mark ? format_ttft_mark(ttft->mark) : NULL);
+}
+
 static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
 {
     json_object *turns = json_object_new_array(), *enters = json_object_new_array();
     for (size_t i = 0; i < m->n_turns; i++) {
         json_object *turn = json_object_new_object();
         jsonio_add_int(turn, "number", m->turns[i].number);
-        jsonio_add_string(turn, "kind", ttft_names[m->turns[i].kind]);
-        jsonio_add_real(turn, "ttft_ms", m->turns[i].ttft_ms);
+        add_ttft(turn, "kind", "mark", &m->turns[i].ttft);
+        jsonio_add_real(turn, "ttft_ms", m->turns[i].ttft.ms);
         json_object_array_add(turns, turn);
     }
     json_object_object_add(o, "turns", turns);
@@ -177,6 +189,13 @@ static json_object *draft(const struct view *view)
     return o;
 }
 
+/* What the percentages and speeds of the units are of: the last turn, or the last seconds. */
+static double window_s(const struct view_monitor *m)
+{
+    if (m->turn_view && m->turn_end_ns > m->turn_start_ns) return 1e-9 * (double)(m->turn_end_ns - m->turn_start_ns);
+    return m->live_s > 0 ? m->live_s : LANES_LIVE_S;
+}
+
 json_object *monitor_json_write(const struct view *view, bool lanes)
 {
     const struct view_status *s = &view->status;
@@ -185,12 +204,13 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     jsonio_add_int(o, "pid", m->pid);
     jsonio_add_string(o, "state", state_names[s->state]);
     jsonio_add_string(o, "session", s->private_session ? NULL : s->session);
-    jsonio_add_string(o, "ttft_kind", ttft_names[s->ttft_kind]);
+    add_ttft(o, "ttft_kind", "ttft_mark", &s->ttft);
     add_fields(o, status_fields, COUNT(status_fields), s);
     json_object_object_add(o, "just_answered", json_object_new_boolean(s->answered));
     json_object_object_add(o, "draft", draft(view));
-    json_object_object_add(o, "prefill", unit(&m->prefill, lanes));
-    json_object_object_add(o, "decode", unit(&m->decode, lanes));
+    jsonio_add_real(o, "window_s", window_s(m));
+    json_object_object_add(o, "prefill", unit(view, &m->prefill, lanes));
+    json_object_object_add(o, "decode", unit(view, &m->decode, lanes));
     json_object *follower = json_object_new_object();
     add_fields(follower, follower_fields, COUNT(follower_fields), &m->follower);
     json_object_object_add(o, "follower", follower);
@@ -235,12 +255,6 @@ static double real(json_object *o, const char *key)
     return fabs(value) < 1e12 ? value : 0;
 }
 
-static double percent(json_object *o, const char *key)
-{
-    double value = real(o, key);
-    return value < 0 ? 0 : value > 100 ? 100 : value;
-}
-
 static struct view_figure figure(json_object *o, const char *key, const char *why)
 {
     json_object *member;
@@ -257,7 +271,6 @@ static void read_fields(json_object *o, const struct field *fields, size_t n, vo
         case WHOLE: *(int *)at = whole(o, f->key); break;
         case BYTES: *(uint64_t *)at = bytes(o, f->key); break;
         case REAL: *(double *)at = real(o, f->key); break;
-        case PERCENT: *(double *)at = percent(o, f->key); break;
         case FIGURE: *(struct view_figure *)at = figure(o, f->key, f->why); break;
         case TEXT: *(const char **)at = jsonio_text(o, f->key, NULL); break;
         }
@@ -301,6 +314,7 @@ static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *his
     json_object *points = jsonio_member(o, "busy_60s", json_type_array);
     *u = (struct view_unit){0};
     read_fields(o, unit_fields, COUNT(unit_fields), u);
+    u->resting = json_object_get_boolean(jsonio_member(o, "resting", json_type_boolean));
     read_spans(u, spans, jsonio_member(o, "spans", json_type_array));
     size_t n, first = newest(points, MONITOR_SECONDS, &n);
     for (size_t i = 0; i < n; i++) {
@@ -311,9 +325,16 @@ static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *his
     u->n_history = n;
 }
 
-static enum view_ttft_kind ttft_kind(json_object *o, const char *key)
+static struct view_ttft read_ttft(json_object *o, const char *kind, const char *mark)
 {
-    return (enum view_ttft_kind)name_of(ttft_names, 6, jsonio_text(o, key, NULL), VIEW_TTFT_NONE);
+    const char *kinds[TTFT_KINDS], *marks[TTFT_MARKS];
+    for (int i = 0; i < TTFT_KINDS; i++) kinds[i] = format_ttft_kind((enum view_ttft_kind)i);
+    for (int i = 0; i < TTFT_MARKS; i++) marks[i] = format_ttft_mark((enum view_ttft_mark)i);
+    return (struct view_ttft){
+        .kind = (enum view_ttft_kind)name_of(kinds, TTFT_KINDS, jsonio_text(o, kind, NULL), VIEW_TTFT_NONE),
+        .mark = (enum view_ttft_mark)name_of(marks, TTFT_MARKS, jsonio_text(o, mark, NULL), VIEW_TTFT_UNMARKED),
+        .ms = real(o, "ttft_ms"),
+    };
 }
 
 static void read_turns(struct view_monitor *m, monitor_json_room *room, json_object *o)
@@ -324,8 +345,7 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
         json_object *turn = json_object_array_get_idx(turns, first + i);
         room->turns[i] = (struct view_monitor_turn){
             .number = whole(turn, "number"),
-            .kind = ttft_kind(turn, "kind"),
-            .ttft_ms = real(turn, "ttft_ms"),
+            .ttft = read_ttft(turn, "kind", "mark"),
         };
     }
     m->turns = room->turns;
@@ -354,7 +374,7 @@ static void read_status(struct view *view, json_object *o)
     json_object *draft = jsonio_member(o, "draft", json_type_object);
     view->status = (struct view_status){
         .state = (enum view_state)name_of(state_names, VIEW_STATES, jsonio_text(o, "state", NULL), VIEW_IDLE),
-        .ttft_kind = ttft_kind(o, "ttft_kind"),
+        .ttft = read_ttft(o, "ttft_kind", "ttft_mark"),
         .answered = json_object_get_boolean(jsonio_member(o, "just_answered", json_type_boolean)),
         .draft_tokens = whole(draft, "tokens"),
         .session = jsonio_text(o, "session", NULL),

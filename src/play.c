@@ -14,6 +14,7 @@
 #include "src/script.h"
 #include "src/settings.h"
 #include "src/trace.h"
+#include "src/turn_json.h"
 #include "src/wait.h"
 
 enum { REPLIES = 4 }; /* one runs and one message is queued at the most */
@@ -49,15 +50,7 @@ static void print_reply(player *p, const tdm_event *e)
         json_object *o = json_object_new_object();
         jsonio_add_int(o, "turn", p->ended);
         jsonio_add_string(o, "do", p->deeds[(p->ended - 1) % REPLIES]);
-        jsonio_add_real(o, "ttft_engine_ms", figures_ttft_ms(s, 0));
-        jsonio_add_int(o, "prompt_tokens", s->prompt_tokens);
-        jsonio_add_int(o, "evaluated_before_enter", s->before_enter);
-        jsonio_add_int(o, "evaluated_after_enter", s->after_enter);
-        jsonio_add_int(o, "wasted_tokens", s->wasted);
-        jsonio_add_int(o, "reply_tokens", s->reply_tokens);
-        jsonio_add_real(o, "decode_tps", s->decode_tps);
-        jsonio_add_int(o, "lag_max", s->lag_max);
-        jsonio_add_real(o, "handover_ms", s->handover_ms);
+        turn_json_add(o, s);
         if (there) jsonio_add_text(o, "reply", node.text, node.length);
         jsonio_add_hash(o, "ids_hash", s->ids_hash);
         jsonio_add_hash(o, "logits_hash", s->logits_hash);
@@ -78,7 +71,7 @@ static void on_end(player *p, const tdm_event *e)
     p->ended++;
     if (p->begun < p->ended) p->begun = p->ended; /* it was cut before its first token */
     if (p->trace) trace_turn(p->trace, &e->stats);
-    if (e->stats.kind == TDM_WARM) {
+    if (figures_counts(&e->stats, TDM_WARM)) {
         figures_add(&p->ttft, figures_ttft_ms(&e->stats, 0));
         figures_add(&p->after, e->stats.after_enter);
         figures_add(&p->handover, e->stats.handover_ms);

@@ -5,6 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/figures.h"
 #include "src/files.h"
 #include "src/interrupt.h"
 #include "src/jsonio.h"
@@ -14,6 +15,7 @@
 #include "src/play.h"
 #include "src/settings.h"
 #include "src/trace.h"
+#include "src/turn_json.h"
 #include "src/wait.h"
 
 /* What ends an answer whose model does not: `run` has nobody who stops it. */
@@ -160,14 +162,10 @@ static tdm_status ask(answer *a, const char *prompt, size_t n, tdm_error *err)
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-static double ttft_ms(const answer *a)
-{
-    return a->stats.first_id_ns ? 1e-6 * (double)(a->stats.first_id_ns - a->stats.enter_ns) : 0;
-}
-
 static double prefill_tps(const answer *a)
 {
-    return ttft_ms(a) > 0 ? 1e3 * a->stats.after_enter / ttft_ms(a) : 0;
+    double ms = figures_ttft_ms(&a->stats, 0);
+    return ms > 0 ? 1e3 * a->stats.after_enter / ms : 0;
 }
 
 static const char *reason_name(const answer *a)
@@ -188,11 +186,10 @@ static void print_done(const answer *a)
     jsonio_add_string(o, "event", "done");
     jsonio_add_text(o, "text", a->text ? a->text : "", a->length);
     jsonio_add_string(o, "reason", reason_name(a));
-    jsonio_add_int(o, "prompt_tokens", a->stats.prompt_tokens);
+    turn_json_add(o, &a->stats);
     jsonio_add_int(o, "output_tokens", a->stats.reply_tokens);
-    jsonio_add_real(o, "ttft_ms", ttft_ms(a));
+    jsonio_add_real(o, "ttft_ms", figures_ttft_ms(&a->stats, 0));
     jsonio_add_real(o, "prefill_tps", prefill_tps(a));
-    jsonio_add_real(o, "decode_tps", a->stats.decode_tps);
     output_print("%s\n", jsonio_line(o));
     json_object_put(o);
 }
@@ -213,7 +210,8 @@ static void print_end(const answer *a)
         fprintf(stderr, "tandem: the answer ends here, after %d tokens; -n allows more\n", LONGEST_ANSWER);
     if (options_flag(a->o, OPTION_VERBOSE))
         fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s\n",
-                a->stats.prompt_tokens, prefill_tps(a), ttft_ms(a), a->stats.reply_tokens, a->stats.decode_tps);
+                a->stats.prompt_tokens, prefill_tps(a), figures_ttft_ms(&a->stats, 0), a->stats.reply_tokens,
+                a->stats.decode_tps);
 }
 
 static tdm_status open_all(answer *a, tdm_error *err)

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "src/files.h"
 #include "src/jsonio.h"
+#include "src/turn_json.h"
 
 enum { PIECE = 4096, MOST = 4 << 20 };
 
@@ -155,9 +156,7 @@ static void add_turns(const trace *t, json_object *events)
         char name[40];
         snprintf(name, sizeof name, "turn %zu", i + 1);
         json_object *args = add_interval(t, events, name, track_id, s->enter_ns, s->end_ns);
-        jsonio_add_int(args, "prompt_tokens", s->prompt_tokens);
-        jsonio_add_int(args, "after_enter", s->after_enter);
-        jsonio_add_int(args, "reply_tokens", s->reply_tokens);
+        turn_json_add(args, s);
         if (s->first_id_ns > s->enter_ns)
             add_interval(t, events, "Enter to first token", track_id, s->enter_ns, s->first_id_ns);
     }

@@ -182,7 +182,7 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
     show_said(t, call);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
     if (replies && result.waits) { /* its clock runs before its events are taken */
-        tui_turns_sent(t, enter_ns, VIEW_TTFT_WARM);
+        tui_turns_sent(t, enter_ns);
         transcript_sent(screen_transcript(t->screen));
     }
     tui_turns_events(t);

@@ -36,9 +36,10 @@ struct tui_demo {
     struct view_monitor_turn monitor_turns[TUI_MONITOR_TURNS];
     size_t n_monitor_turns;
     int seen_turns;
-    double ttft_ms;
-    bool full;           /* the running turn is read ahead */
-    figures_row full_ms, off_ms;
+    struct played {
+        tdm_turn_kind kind;
+        double ms; /* Enter to the first glyph; 0: it is not compared */
+    } *played;     /* [s.n] */
 };
 
 /* ---- Beginning and ending -------------------------------------------------------------------------------------- */
@@ -61,7 +62,7 @@ bool tui_demo_begin(tui *t, const char *path)
     if (t->demo) return false;
     char *found = path ? strdup(path) : tui_demo_script();
     struct tui_demo *d = calloc(1, sizeof *d);
-    if (!found || !d || script_read(&d->s, found, &err)) {
+    if (!found || !d || script_read(&d->s, found, &err) || !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
         free(found);
         free(d);
@@ -110,7 +111,6 @@ static bool configure(tui *t, const script_turn *turn, tdm_error *err)
     c.sampling.seed = d->s.seed;
     if (!(c.pace_tps > 0)) c.pace_tps = PACE_TPS;
     if (turn && turn->speculation >= 0) c.speculation = (tdm_speculation)turn->speculation;
-    d->full = c.speculation == TDM_SPEC_FULL;
     return !tdm_chat_configure(t->app.chat, &c, err);
 }
 
@@ -134,7 +134,6 @@ static bool put_aside(tui *t, tdm_error *err)
     d->n_monitor_turns = t->figures.n_turns;
     d->seen_turns = t->figures.seen_turns;
     t->figures.n_turns = 0;
-    d->ttft_ms = t->view.status.ttft_ms;
     return true;
 }
 
@@ -163,7 +162,6 @@ static void put_back(tui *t, struct tui_demo *d)
     memcpy(t->figures.turns, d->monitor_turns, sizeof d->monitor_turns);
     t->figures.n_turns = d->n_monitor_turns;
     t->figures.seen_turns = d->seen_turns;
-    t->view.status.ttft_ms = d->ttft_ms;
     tui_set(&t->told, NULL);
     tui_turns_fresh(t);
     show_again(t, &d->turns);
@@ -217,24 +215,45 @@ void tui_demo_end(tui *t)
                        tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");
     }
     script_free(&d->s);
-    figures_row_free(&d->full_ms);
-    figures_row_free(&d->off_ms);
+    free(d->played);
     free(d);
+}
+
+/* The turns that were played twice, with the same question at the same place: warm and cold. */
+static void collect_pairs(const struct tui_demo *d, figures_row *warm, figures_row *cold)
+{
+    for (int i = 0; i < d->s.n; i++) {
+        if (d->played[i].kind != TDM_COLD || !(d->played[i].ms > 0)) continue;
+        for (int k = 0; k < d->s.n; k++) {
+            bool same = d->played[k].kind == TDM_WARM && d->played[k].ms > 0 && !strcmp(d->s.turns[i].text, d->s.turns[k].text);
+            if (!same) continue;
+            figures_add(warm, d->played[k].ms);
+            figures_add(cold, d->played[i].ms);
+            break;
+        }
+    }
 }
 
 static void compare(tui *t)
 {
-    struct tui_demo *d = t->demo;
-    char text[600], full[32], off[32];
-    figures_number(figures_median(&d->full_ms), full);
-    figures_number(figures_median(&d->off_ms), off);
-    snprintf(text, sizeof text,
-             "Enter to the first word, median of the turns just played:\n\n"
-             "  reading ahead      %10s ms   (%d turns)\n"
-             "  all after Enter    %10s ms   (%d turns)\n\n"
-             "The same model, the same machine, the same conversation: only the time of reading differs.\n"
-             "/cold asks your last message again from an empty state; /ab on compares your own turns.",
-             full, d->full_ms.n, off, d->off_ms.n);
+    char text[600], ahead[32], after[32];
+    figures_row warm = {0}, cold = {0};
+    collect_pairs(t->demo, &warm, &cold);
+    figures_number(figures_median(&warm), ahead);
+    figures_number(figures_median(&cold), after);
+    if (warm.n)
+        snprintf(text, sizeof text,
+                 "Enter to the first word, median of the %d %s played both ways:\n\n"
+                 "  warm, read ahead          %10s ms\n"
+                 "  cold, read after Enter    %10s ms\n\n"
+                 "The same model, the same machine, the same conversation: only the time of reading differs.\n"
+                 "/cold asks your last message again from an empty state; /ab on compares your own turns.",
+                 warm.n, warm.n == 1 ? "turn that was" : "turns that were", ahead, after);
+    else
+        snprintf(text, sizeof text, "No turn was played both ways, read ahead and read after Enter: there is nothing to compare.\n"
+                                    "/stats tells the times of the turns; /ab on compares your own.");
+    figures_row_free(&warm);
+    figures_row_free(&cold);
     tui_demo_end(t);
     tui_popup_page(t, "the demo's figures", text);
 }
@@ -384,9 +403,9 @@ void tui_demo_event(tui *t, const tdm_event *e)
     }
     if (e->kind == TDM_EV_TEXT) d->reply_tokens = (int)e->tokens;
     if (e->kind == TDM_EV_END) {
-        const tui_turn *turn = tui_turns_find(t, 0);
-        bool counts = e->stats.kind == TDM_WARM || e->stats.kind == TDM_COLD;
-        if (turn && counts) figures_add(d->full ? &d->full_ms : &d->off_ms, turn->v.stats.ttft_ms);
+        int sent = (d->stage == LATE ? d->turn : d->turn - 1) - (t->queued != NULL);
+        if (sent >= 0 && sent < d->s.n && e->stats.mark == TDM_UNMARKED)
+            d->played[sent] = (struct played){e->stats.kind, t->turns.ttft.ms};
         d->replying = t->queued != NULL;
     }
     bool waits = d->next_ns == INT64_MAX, after = d->stage == AFTER && !d->replying;

@@ -6,8 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "src/tui_private.h"
-
-enum { WINDOW_S = 20 };
+#include "ui/lanes.h"
 
 /* ---- Turns ----------------------------------------------------------------------------------------------------- */
 
@@ -27,12 +26,12 @@ void tui_figures_glyph(tui *t, double ttft_ms)
     if (f->n_enters && f->enters[f->n_enters - 1].ttft_ms < 0) f->enters[f->n_enters - 1].ttft_ms = ttft_ms;
 }
 
-void tui_figures_turn(tui *t, const tdm_turn_stats *stats, double ttft_ms, enum view_ttft_kind kind)
+void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns)
 {
     tui_figures *f = &t->figures;
     if (f->n_turns == TUI_MONITOR_TURNS) memmove(f->turns, f->turns + 1, sizeof *f->turns * --f->n_turns);
-    f->turns[f->n_turns++] = (struct view_monitor_turn){++f->seen_turns, kind, ttft_ms};
-    f->turn_end_ns = stats->end_ns;
+    f->turns[f->n_turns++] = (struct view_monitor_turn){++f->seen_turns, *ttft};
+    f->turn_end_ns = end_ns;
     /* A turn this short is a speck in the live window. */
     if (!t->view_chosen) t->turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
 }
@@ -43,7 +42,7 @@ static void sample_unit(tui *t, int unit, int64_t now)
 {
     static tdm_span raw[TUI_SPANS];
     tui_figures *f = &t->figures;
-    double window = t->live_s > WINDOW_S ? t->live_s : WINDOW_S;
+    double window = t->live_s > LANES_LIVE_S ? t->live_s : LANES_LIVE_S;
     int64_t since = now - (int64_t)(window * 1e9) - 5 * TUI_S;
     if (t->turn_view && f->turn_start_ns && f->turn_start_ns < since) since = f->turn_start_ns;
     size_t n = tdm_unit_spans(t->app.machine, unit, since, raw, TUI_SPANS);
@@ -98,8 +97,7 @@ static struct view_figure share(double value, double most)
 
 /* What a unit did in a stretch of time, in nanoseconds, tokens and bytes. */
 typedef struct {
-    double busy, lent;
-    double work, with_all; /* of busy: forward passes; of these, with the other unit's cores */
+    double work, with_all; /* forward passes; of these, with the other unit's cores */
     double tokens, bytes;
 } tally;
 
@@ -130,13 +128,7 @@ static tally count_unit(const tui_figures *f, int unit, int64_t from, int64_t to
     for (size_t i = 0; i < f->n_spans[unit]; i++) {
         const struct view_span *s = &f->spans[unit][i];
         double ns = overlap(s, from, to);
-        if (ns <= 0) continue;
-        if (s->kind == VIEW_K_LENT) {
-            t.lent += ns;
-            continue;
-        }
-        t.busy += ns;
-        if (s->kind > VIEW_K_DECODE) continue;
+        if (ns <= 0 || s->kind > VIEW_K_DECODE) continue;
         t.work += ns;
         t.with_all += lent_during(other, f->n_spans[!unit], &at, s, from);
         t.bytes += (double)s->bytes;
@@ -145,22 +137,30 @@ static tally count_unit(const tui_figures *f, int unit, int64_t from, int64_t to
     return t;
 }
 
+/* Is it at work? Prefill works by dispatches, with pauses between the keys that it reads. */
+static bool is_resting(const tui *t, int unit, int64_t now)
+{
+    enum { REST_S = 1 };
+    const tui_figures *f = &t->figures;
+    if (unit == TDM_DECODE_UNIT) return t->status.phase != TDM_THINKING && t->status.phase != TDM_ANSWERING;
+    for (size_t i = f->n_spans[unit]; i-- > 0 && f->spans[unit][i].end_ns > now - REST_S * TUI_S;)
+        if (f->spans[unit][i].kind < VIEW_K_DECODE) return false;
+    return true;
+}
+
+/* Over the window that the lanes show. */
 static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now)
 {
     const tui_figures *f = &t->figures;
-    const double whole = WINDOW_S * 1e9;
-    tally w = count_unit(f, unit, now - WINDOW_S * TUI_S, now);
+    int64_t from, to;
+    lanes_window(&t->view.monitor, now, LANES_MAX, &from, &to);
+    tally w = count_unit(f, unit, from, to);
     double operations = w.tokens * (double)t->app.info.flops_per_token;
     bool blas = f->unit[unit].kind && !strcmp(f->unit[unit].kind, "blas");
     ceilings_time time = {.own_s = 1e-9 * (w.work - w.with_all), .all_s = 1e-9 * w.with_all};
     out->name = f->unit[unit].name;
     out->kind = f->unit[unit].kind;
-    out->spans = f->spans[unit];
-    out->n_spans = f->n_spans[unit];
-    out->busy = w.busy >= whole ? 100 : 100 * w.busy / whole;
-    out->lent = 100 * w.lent / whole;
-    if (out->lent > 100 - out->busy) out->lent = 100 - out->busy;
-    out->idle = 100 - out->busy - out->lent;
+    out->resting = is_resting(t, unit, now);
     out->tok_s = figure(unit == TDM_PREFILL_UNIT ? (w.work > 0 ? 1e9 * w.tokens / w.work : 0) : t->status.decode_tps);
     out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
     out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
@@ -241,6 +241,14 @@ void tui_figures_fill(tui *t, int64_t now)
         f->sampled_ns = now;
     }
     sensing_read(&f->sensing, shows_sensors(t), last_work(f), now);
+    m->turn_view = t->turn_view && f->turn_start_ns && (f->turn_end_ns || t->view_chosen);
+    m->turn_start_ns = f->turn_start_ns;
+    m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
+    struct view_unit *units[TDM_UNITS] = {&m->prefill, &m->decode};
+    for (int unit = 0; unit < TDM_UNITS; unit++) {
+        units[unit]->spans = f->spans[unit];
+        units[unit]->n_spans = f->n_spans[unit];
+    }
     fill_unit(t, TDM_PREFILL_UNIT, &m->prefill, now);
     fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
     fill_follower(t, &m->follower);
@@ -259,9 +267,6 @@ void tui_figures_fill(tui *t, int64_t now)
     if (f->sensing.power.valid && t->status.decode_tps > 0)
         m->energy_j = figure(f->sensing.power.value / t->status.decode_tps);
     m->power_remedy = f->sensing.remedy[0] ? f->sensing.remedy : NULL;
-    m->turn_view = t->turn_view && f->turn_start_ns && (f->turn_end_ns || t->view_chosen);
-    m->turn_start_ns = f->turn_start_ns;
-    m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
 }
 
 void tui_figures_free(tui_figures *f)

@@ -77,7 +77,7 @@ bool tui_keys_send(tui *t, const char *text, size_t n, int64_t enter_ns)
 {
     tdm_error err = {0};
     refresh_status(t);
-    bool replying = t->status.phase != TDM_IDLE, first = t->turns.kind == VIEW_TTFT_NONE;
+    bool replying = t->status.phase != TDM_IDLE;
     if (app_send(&t->app, text, n, enter_ns, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         if (err.code == TDM_E_CONTEXT && !replying && t->turns.n) t->ended = VIEW_FULL; /* there is what can be left out */
@@ -85,7 +85,7 @@ bool tui_keys_send(tui *t, const char *text, size_t n, int64_t enter_ns)
     }
     forget_draft(t);
     if (!replying) {
-        tui_turns_sent(t, enter_ns, first ? VIEW_TTFT_COLD : VIEW_TTFT_WARM);
+        tui_turns_sent(t, enter_ns);
         transcript_sent(screen_transcript(t->screen));
     } else {
         t->queued_ns = clock_ns();

@@ -59,12 +59,12 @@ typedef struct {
     struct view_turn *shown; /* room for all of them */
     uint32_t conversation;   /* raised by /new, /resume ...: nodes are numbered anew then */
     int replying;            /* the node that streams; 0: none */
-    enum view_ttft_kind kind;
+    struct view_ttft ttft;   /* of the running turn, once its reply has begun, else of the last one */
+    int after_enter;         /* tokens that it read after Enter */
     int64_t enter_ns;        /* the running turn's clock */
     int64_t cut_ns;          /* the send-now key of the turn that follows; 0: it follows by itself */
     bool waits_for_glyph;
     bool just_sent;          /* with nothing left to read, and not drawn since */
-    int after_enter;         /* tokens of the running or last turn that are read after Enter */
 } tui_turns;
 
 /* ---- Loading --------------------------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ void tui_turns_free(tui_turns *turns);
 /* The turn with that id (0: the last reply), or NULL. */
 tui_turn *tui_turns_find(tui *t, uint64_t id);
 /* A message of ours is on its way. */
-void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind);
+void tui_turns_sent(tui *t, int64_t enter_ns);
 
 /* tui_view.c */
 enum { TUI_TIPS = 3 };
@@ -233,7 +233,7 @@ void tui_view_name_model(tui *t);
 void tui_figures_fill(tui *t, int64_t now_ns);
 void tui_figures_enter(tui *t, int64_t enter_ns);
 void tui_figures_glyph(tui *t, double ttft_ms);
-void tui_figures_turn(tui *t, const tdm_turn_stats *stats, double ttft_ms, enum view_ttft_kind kind);
+void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns);
 /* When the sensors are to be read again. */
 int64_t tui_figures_deadline(const tui *t, int64_t now_ns);
 void tui_figures_free(tui_figures *f);

@@ -59,14 +59,18 @@ static uint64_t id_of(const tui *t, int node)
     return ((uint64_t)t->turns.conversation << 32) | (uint32_t)node;
 }
 
-static enum view_ttft_kind kind_of(tdm_turn_kind kind)
+/* What the record of a turn says of its beginning; glyph_ns 0: not measured. */
+static struct view_ttft ttft_of(const tdm_turn_stats *s, int64_t glyph_ns)
 {
-    static const enum view_ttft_kind kinds[] = {[TDM_COLD] = VIEW_TTFT_COLD,
+    static const enum view_ttft_kind kinds[] = {[TDM_FIRST] = VIEW_TTFT_FIRST,
+                                                [TDM_RESUMED] = VIEW_TTFT_RESUMED,
                                                 [TDM_WARM] = VIEW_TTFT_WARM,
+                                                [TDM_COLD] = VIEW_TTFT_COLD};
+    static const enum view_ttft_mark marks[] = {[TDM_UNMARKED] = VIEW_TTFT_UNMARKED,
                                                 [TDM_QUEUED] = VIEW_TTFT_QUEUED,
                                                 [TDM_CUT] = VIEW_TTFT_CUT,
                                                 [TDM_HEAD_START] = VIEW_TTFT_HEAD_START};
-    return kinds[kind];
+    return (struct view_ttft){kinds[s->kind], marks[s->mark], figures_ttft_ms(s, glyph_ns)};
 }
 
 static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
@@ -74,8 +78,7 @@ static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
     if (!s->enter_ns || !s->end_ns) return;
     turn->v.stats = (struct view_turn_stats){
         .valid = true,
-        .kind = kind_of(s->kind),
-        .ttft_ms = figures_ttft_ms(s, turn->thought_ns && turn->answer_ns ? turn->answer_ns : turn->glyph_ns),
+        .ttft = ttft_of(s, turn->glyph_ns),
         .engine_ms = figures_ttft_ms(s, 0),
         .paced = s->paced,
         .in = (int)s->turn_tokens,
@@ -83,7 +86,7 @@ static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
         .out = (int)s->reply_tokens,
         .tok_s = s->decode_tps,
         .seconds = 1e-9 * (double)(s->end_ns - s->enter_ns),
-        .think_ttft_ms = turn->thought_ns && s->enter_ns ? 1e-6 * (double)(turn->thought_ns - s->enter_ns) : 0,
+        .answer_ms = turn->thought_ns && turn->answer_ns ? figures_ttft_ms(s, turn->answer_ns) : 0,
     };
     turn->v.thought_tokens = (int)s->thinking_tokens;
     if (turn->thought_ns) {
@@ -190,7 +193,7 @@ void tui_turns_fresh(tui *t)
     t->turns.n = 0;
     t->turns.conversation++;
     t->turns.replying = 0;
-    t->turns.kind = VIEW_TTFT_NONE;
+    t->turns.ttft = (struct view_ttft){0};
     tui_set(&t->queued, NULL); /* it went with the conversation before */
     t->ended = VIEW_IDLE;
     t->context_told = false;
@@ -202,10 +205,9 @@ void tui_turns_fresh(tui *t)
 
 /* ---- Events ---------------------------------------------------------------------------------------------------- */
 
-void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind)
+void tui_turns_sent(tui *t, int64_t enter_ns)
 {
     t->turns.enter_ns = enter_ns;
-    t->turns.kind = kind;
     t->turns.waits_for_glyph = true;
     t->ended = VIEW_IDLE;
     t->answered_until_ns = 0;
@@ -213,15 +215,15 @@ void tui_turns_sent(tui *t, int64_t enter_ns, enum view_ttft_kind kind)
         if (t->notices[i].level == VIEW_NOTICE_INFO) t->notices[i].until_ns = enter_ns;
     tui_figures_enter(t, enter_ns);
     tui_turns_sync(t);
-    bool reads = t->status.phase == TDM_READING && t->status.reading_total > t->status.reading_done;
-    t->turns.after_enter = reads ? (int)(t->status.reading_total - t->status.reading_done) : 0;
-    t->turns.just_sent = !reads;
+    t->turns.just_sent = t->status.phase != TDM_READING || t->status.reading_total == t->status.reading_done;
 }
 
 static void on_reply(tui *t, const tdm_event *e)
 {
     t->turns.replying = e->node;
     t->turns.waits_for_glyph = true;
+    t->turns.ttft = ttft_of(&e->stats, 0);
+    t->turns.after_enter = (int)e->stats.after_enter;
     tui_turns_sync(t);
     tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
     if (!turn) return;
@@ -239,10 +241,9 @@ static void first_glyph(tui *t, tui_turn *turn)
     t->turns.waits_for_glyph = false;
     tui_draw(t);
     turn->glyph_ns = clock_ns();
-    double ms = 1e-6 * (double)(turn->glyph_ns - turn->enter_ns);
-    tui_figures_glyph(t, ms);
+    t->turns.ttft.ms = 1e-6 * (double)(turn->glyph_ns - turn->enter_ns);
+    tui_figures_glyph(t, t->turns.ttft.ms);
     t->answered_until_ns = turn->glyph_ns + 4 * TUI_S;
-    t->view.status.ttft_ms = ms;
 }
 
 static bool visible(const char *text, size_t n)
@@ -279,11 +280,8 @@ static void on_end(tui *t, const tdm_event *e)
     if (turn) {
         turn->enter_ns = e->stats.enter_ns;
         set_stats(turn, &e->stats);
-        t->turns.kind = kind_of(e->stats.kind);
-        t->turns.after_enter = (int)e->stats.after_enter;
-        double ttft_ms = figures_ttft_ms(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
-        t->view.status.ttft_ms = ttft_ms;
-        if (e->stats.first_id_ns) tui_figures_turn(t, &e->stats, ttft_ms, kind_of(e->stats.kind));
+        t->turns.ttft = ttft_of(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
+        if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, e->stats.end_ns);
     }
     t->ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
                : e->finish == TDM_LENGTH ? VIEW_LENGTH
@@ -304,8 +302,7 @@ void tui_turns_event(tui *t, const tdm_event *e)
     tdm_cold cold;
     switch (e->kind) {
     case TDM_EV_TURN: /* a queued message; its clock began when the reply before it ended, or with the cut */
-        if (t->turns.cut_ns) tui_turns_sent(t, t->turns.cut_ns, VIEW_TTFT_CUT);
-        else tui_turns_sent(t, t->turns.enter_ns, VIEW_TTFT_QUEUED);
+        tui_turns_sent(t, t->turns.cut_ns ? t->turns.cut_ns : t->turns.enter_ns);
         t->turns.cut_ns = 0;
         transcript_sent(screen_transcript(t->screen));
         break;

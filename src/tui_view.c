@@ -87,10 +87,10 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
         v->seconds_left = seconds * (s->reading_total - s->reading_done) / s->reading_done;
     v->draft_tokens = (int)s->draft_tokens;
     v->room_tokens = (int)(s->context_size > s->context_used ? s->context_size - s->context_used : 0);
-    v->ttft_kind = t->turns.waits_for_glyph ? VIEW_TTFT_NONE : t->turns.kind;
+    if (!t->turns.waits_for_glyph) v->ttft = t->turns.ttft;
     v->read_after_enter = t->turns.after_enter;
     v->answered = now < t->answered_until_ns;
-    v->tok_s = s->phase == TDM_IDLE ? t->app.last.decode_tps : s->decode_tps;
+    v->tok_s = s->decode_tps;
     v->pace = c.pace_tps;
     v->ctx_used = (int)s->context_used;
     v->ctx_size = (int)s->context_size;
@@ -110,8 +110,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
 static void fill_status(tui *t, int64_t now)
 {
     struct view_status *v = &t->view.status;
-    double ttft_ms = v->ttft_ms;
-    *v = (struct view_status){.ttft_ms = ttft_ms, .private_session = t->app.private};
+    *v = (struct view_status){.private_session = t->app.private};
     if (t->app.chat) fill_chat_status(t, v, now);
     if (!t->app.chat || t->load.state == TUI_LOAD_RUNNING) {
         v->state = loading_state(t);

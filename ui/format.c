@@ -60,8 +60,32 @@ const char *format_rate(char out[FORMAT_SIZE], double tok_s)
     return out;
 }
 
+const char *format_percent(char out[FORMAT_SIZE], double percent)
+{
+    if (!(percent > 0)) percent = 0;
+    if (percent > 0 && percent < 0.5)
+        snprintf(out, FORMAT_SIZE, "<1%%");
+    else
+        snprintf(out, FORMAT_SIZE, "%.0f%%", percent < 1e6 ? percent : 1e6);
+    return out;
+}
+
 const char *format_ttft_kind(enum view_ttft_kind kind)
 {
-    static const char *const names[] = {"", "cold", "warm", "queued", "cut", "head start"};
+    static const char *const names[] = {"", "first", "resumed", "warm", "cold"};
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "";
+}
+
+const char *format_ttft_mark(enum view_ttft_mark mark)
+{
+    static const char *const names[] = {"", "queued", "cut", "head start"};
+    return (size_t)mark < sizeof names / sizeof *names ? names[mark] : "";
+}
+
+const char *format_ttft(char out[FORMAT_SIZE], const struct view_ttft *ttft)
+{
+    char ms[FORMAT_SIZE];
+    const char *mark = format_ttft_mark(ttft->mark);
+    snprintf(out, FORMAT_SIZE, "%s %.16s%s%s", format_ttft_kind(ttft->kind), format_ms(ms, ttft->ms), mark[0] ? ", " : "", mark);
+    return out;
 }

@@ -18,7 +18,13 @@ const char *format_seconds(char out[FORMAT_SIZE], double s);
 const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes);
 /* "31 tok/s", below ten with one digit: "3.2 tok/s" */
 const char *format_rate(char out[FORMAT_SIZE], double tok_s);
-/* "cold", "warm", "queued", "cut", "head start"; "" for none */
+/* "40%", "<1%" for what is not nothing */
+const char *format_percent(char out[FORMAT_SIZE], double percent);
+/* "first", "resumed", "warm", "cold"; "" for none */
 const char *format_ttft_kind(enum view_ttft_kind kind);
+/* "queued", "cut", "head start"; "" for none */
+const char *format_ttft_mark(enum view_ttft_mark mark);
+/* "warm 9 ms", "cold 1,870 ms, queued" */
+const char *format_ttft(char out[FORMAT_SIZE], const struct view_ttft *ttft);
 
 #endif

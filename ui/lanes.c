@@ -26,13 +26,26 @@ void lanes_window(const struct view_monitor *m, int64_t now_ns, int cols, int64_
         if (*to_ns <= *from_ns) *to_ns = *from_ns + 1;
         return;
     }
-    int64_t length = (int64_t)((m->live_s > 0 ? m->live_s : 20) * 1e9), column = length / (cols > 0 ? cols : 1);
+    int64_t length = (int64_t)((m->live_s > 0 ? m->live_s : LANES_LIVE_S) * 1e9), column = length / (cols > 0 ? cols : 1);
     int64_t a = last_work(&m->prefill), b = last_work(&m->decode), stop;
     if (column < 1) column = 1;
     stop = (a > b ? a : b) + 2 * second + column;
     if (now_ns > stop) now_ns = stop;
     *to_ns = (now_ns + column - 1) / column * column;
     *from_ns = *to_ns - column * cols;
+}
+
+struct lanes_share lanes_share(const struct view_unit *unit, int64_t from_ns, int64_t to_ns)
+{
+    double whole = to_ns > from_ns ? (double)(to_ns - from_ns) : 1, work = 0, away = 0;
+    for (size_t i = 0; i < unit->n_spans; i++) {
+        const struct view_span *s = &unit->spans[i];
+        int64_t start = s->start_ns > from_ns ? s->start_ns : from_ns, end = s->end_ns < to_ns ? s->end_ns : to_ns;
+        if (end > start) *(s->kind == VIEW_K_LENT ? &away : &work) += (double)(end - start);
+    }
+    double busy = work < whole ? 100 * work / whole : 100, lent = 100 * away / whole;
+    if (lent > 100 - busy) lent = 100 - busy;
+    return (struct lanes_share){busy, lent, 100 - busy - lent};
 }
 
 static void fill(char *lane, const struct view_unit *unit, int64_t from, int64_t to, int cols)

@@ -12,7 +12,7 @@
 #include "ui/theme.h"
 #include "ui/view.h"
 
-enum { LANES_MAX = 400, LANES_ENTERS = 32 };
+enum { LANES_MAX = 400, LANES_ENTERS = 32, LANES_LIVE_S = 20 /* unless zoomed */ };
 
 struct lanes {
     int cols;
@@ -28,6 +28,12 @@ struct lanes {
 /* The stretch that the monitor's view shows at a clock: the last turn, or the live window, whose right edge moves by
  * whole columns and stands still from two seconds (and the column then begun) after the last work on. */
 void lanes_window(const struct view_monitor *monitor, int64_t now_ns, int cols, int64_t *from_ns, int64_t *to_ns);
+
+/* How a unit spent [from_ns, to_ns), in percent: at work of its own, with its cores lent, idle. */
+struct lanes_share {
+    double busy, lent, idle;
+};
+struct lanes_share lanes_share(const struct view_unit *unit, int64_t from_ns, int64_t to_ns);
 
 /* Fills lanes with cols columns (at most LANES_MAX) of [from_ns, to_ns). */
 void lanes_compute(struct lanes *lanes, const struct view_monitor *monitor, int64_t from_ns, int64_t to_ns, int cols);

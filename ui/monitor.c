@@ -21,9 +21,7 @@ static int figures(struct view_monitor *m, double *values[MONITOR_FIGURES], bool
     struct view_unit *units[2] = {&m->prefill, &m->decode};
     for (int i = 0; i < 2; i++) {
         struct view_unit *u = units[i];
-        double *fields[] = {&u->busy, &u->lent, &u->idle};
         struct view_figure *rest[] = {&u->tok_s, &u->gb_s, &u->gflop_s, &u->gb_share, &u->gflop_share, &u->kept};
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) values[n++] = fields[k];
         for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
             values[n++] = &rest[k]->value, valid[known++] = &rest[k]->valid;
     }
@@ -61,6 +59,7 @@ static struct view_monitor calmed(struct monitor_state *state, const struct view
             *at[i] = state->figures[i];
     }
     if (due) state->figures_ns = view->now_ns;
+    state->figures_due = due;
     state->shape = shape;
     return m;
 }
@@ -85,6 +84,10 @@ const struct lanes *monitor_lanes(struct monitor_state *state, const struct view
         }
         lanes_compute(&state->lanes, m, from, to, cols);
         state->lanes_ns = view->now_ns;
+    }
+    if (other || state->held != m->hold || state->figures_due) {
+        state->prefill = lanes_share(&m->prefill, state->lanes.from_ns, state->lanes.to_ns);
+        state->decode = lanes_share(&m->decode, state->lanes.from_ns, state->lanes.to_ns);
     }
     state->held = m->hold;
     state->turn_view = m->turn_view;
@@ -140,6 +143,16 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
         snprintf(out, 32, s < 9.5 ? "last %.1f s" : "last %.0f s", s);
 }
 
+const char *monitor_rate(char out[32], const struct view_unit *unit, double pace)
+{
+    char rate[FORMAT_SIZE];
+    if (!unit->tok_s.valid)
+        snprintf(out, 32, "-");
+    else
+        snprintf(out, 32, "%s%.20s", unit->resting ? "last " : pace > 0 ? "paced " : "", format_rate(rate, unit->tok_s.value));
+    return out;
+}
+
 void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
                    const char *word)
 {
@@ -179,19 +192,21 @@ void monitor_lane(const struct lanes *lanes, const char *lane, const struct view
 static void draw_line(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
                       struct canvas *canvas, struct rect area)
 {
-    enum { FIGURES = 54 }; /* everything but the lanes, with room for the figures to grow */
-    int each = (area.cols - FIGURES) / 2, row = area.row, end = area.col + area.cols;
-    char n[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE];
+    enum { FIGURES = 54, NAME = 12 }; /* everything but the lanes, with room for the figures to grow; what the lanes show */
+    int each = (area.cols - FIGURES - NAME) / 2, row = area.row, end = area.col + area.cols;
+    char n[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], name[32];
     if (each < 0) each = 0;
     const struct lanes *lanes = monitor_lanes(state, view, each ? each : 1);
-    int col = canvas_printf(canvas, row, area.col, end, STYLE_STATUS, "prefill %2.0f%% ", m->prefill.busy);
+    monitor_span_name(name, lanes, m);
+    int col = canvas_printf(canvas, row, area.col, end, STYLE_QUIET, "%s: ", name);
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "prefill %3s ", format_percent(a, state->prefill.busy));
     if (each) {
         monitor_lane(lanes, lanes->prefill, &m->prefill, canvas, row, col);
         col += each + 2;
     } else {
         col++;
     }
-    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "decode %2.0f%% ", m->decode.busy);
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "decode %3s ", format_percent(a, state->decode.busy));
     if (each) {
         monitor_lane(lanes, lanes->decode, &m->decode, canvas, row, col);
         col += each + 2;
@@ -201,29 +216,21 @@ static void draw_line(struct monitor_state *state, const struct view *view, cons
     if (m->follower.phase_total > 0)
         col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "read %s/%s  ", format_count(a, m->follower.phase_read),
                             format_count(b, m->follower.phase_total));
-    if (view->status.ttft_kind != VIEW_TTFT_NONE)
-        canvas_printf(canvas, row, col, end, STYLE_STATUS, "%s %s", format_ttft_kind(view->status.ttft_kind),
-                      format_ms(n, view->status.ttft_ms));
+    if (view->status.ttft.kind != VIEW_TTFT_NONE)
+        canvas_puts(canvas, row, col, end, format_ttft(n, &view->status.ttft), STYLE_STATUS);
 }
 
-enum { STRIP_NAME = 14, STRIP_RATE = 10 }; /* columns beside the lanes */
+enum { STRIP_NAME = 14, STRIP_RATE = 17 }; /* columns beside the lanes */
 
 static void strip_lane(const struct lanes *lanes, const char *lane, const char *name,
-                       const struct view_unit *unit, bool paced, struct canvas *canvas, int row, int col, int end)
+                       const struct view_unit *unit, double busy, double pace, struct canvas *canvas, int row, int col,
+                       int end)
 {
-    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "%-7s %3.0f%%  ", name, unit->busy);
+    char percent[FORMAT_SIZE], rate[32];
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "%-7s %4s  ", name, format_percent(percent, busy));
     monitor_lane(lanes, lane, unit, canvas, row, col);
     col += lanes->cols;
-    char rate[FORMAT_SIZE];
-    if (!unit->tok_s.valid) {
-        canvas_puts(canvas, row, col, end, "    -", STYLE_STATUS);
-        return;
-    }
-    format_rate(rate, unit->tok_s.value);
-    if (strlen(rate) >= STRIP_RATE) strcpy(rate + strcspn(rate, " "), " t/s");
-    if (strlen(rate) >= STRIP_RATE) snprintf(rate, sizeof rate, "%.0fk t/s", unit->tok_s.value / 1000);
-    if (paced) snprintf(rate, sizeof rate, "paced %.0f", unit->tok_s.value);
-    canvas_printf(canvas, row, col, end, STYLE_STATUS, "%*s", STRIP_RATE, rate);
+    canvas_printf(canvas, row, col, end, STYLE_STATUS, "%*s", STRIP_RATE, monitor_rate(rate, unit, pace));
 }
 
 static void draw_strip(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
@@ -238,8 +245,9 @@ static void draw_strip(struct monitor_state *state, const struct view *view, con
     canvas_puts(canvas, row + 1, area.col, left, name, STYLE_QUIET);
     monitor_marks(lanes, m->turn_view, canvas, row + 1, left, left + lanes->cols, "Enter");
     if (!m->turn_view) canvas_puts(canvas, row + 1, left + lanes->cols + 1, end, "now", STYLE_QUIET);
-    strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, false, canvas, row + 2, area.col, end);
-    strip_lane(lanes, lanes->decode, "decode", &m->decode, view->status.pace > 0, canvas, row + 3, area.col, end);
+    strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, state->prefill.busy, 0, canvas, row + 2, area.col, end);
+    strip_lane(lanes, lanes->decode, "decode", &m->decode, state->decode.busy, view->status.pace, canvas, row + 3,
+               area.col, end);
 }
 
 void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,

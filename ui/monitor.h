@@ -16,6 +16,8 @@ struct monitor_state {
     int64_t lanes_ns, figures_ns; /* when they were renewed; 0: never */
     double figures[MONITOR_FIGURES];
     uint32_t shape; /* which of them are there */
+    bool figures_due; /* they were renewed with this frame */
+    struct lanes_share prefill, decode; /* of the stretch that the lanes show */
     bool turn_view;
     double live_s;
     int64_t turn_start_ns;
@@ -32,7 +34,7 @@ int64_t monitor_next_ns(const struct monitor_state *state, const struct view *vi
 
 /* ---- Used by the forms (ui/panel.c) ---- */
 
-/* The lanes for this many columns, renewed when it is time. */
+/* The lanes for this many columns, renewed when it is time, and how the units spent that time. */
 const struct lanes *monitor_lanes(struct monitor_state *state, const struct view *view, int cols);
 
 /* Marks of the Enter key at the columns of the lanes that begin at `col`; up to column `end`. `stands`: the picture doesn't
@@ -44,8 +46,11 @@ void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas
 void monitor_lane(const struct lanes *lanes, const char *lane, const struct view_unit *unit, struct canvas *canvas,
                   int row, int col);
 
-/* "last 20 s" or "turn 4.2 s" */
+/* "last 20 s" or "turn 4.2 s": what the lanes show, and what percentages are of */
 void monitor_span_name(char out[32], const struct lanes *lanes, const struct view_monitor *monitor);
+
+/* "31 tok/s" while the unit works, "last 31 tok/s" when it rests, "-" before; `pace` of a reply that is held down, 0: none */
+const char *monitor_rate(char out[32], const struct view_unit *unit, double pace);
 
 /* A rule over the whole width: left text, a line, right text. */
 void monitor_rule(const struct view *view, struct canvas *canvas, struct rect row, const char *left, style_t left_style,

@@ -67,6 +67,7 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
                   const char *of, int col)
 {
     const char *why = share->why ? share->why : "no ceiling";
+    char percent[FORMAT_SIZE];
     if (!f->valid) {
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%s n/a%s%s", unit, f->why ? ": " : "",
                       f->why ? f->why : "");
@@ -75,27 +76,29 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
     col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, f->value < 9.95 ? "%.1f %s" : "%.0f %s", f->value,
                         unit);
     if (share->valid)
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %.0f%% of the %s", share->value, of);
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %s of %s", format_percent(percent, share->value), of);
     else
-        canvas_printf(p->canvas, p->row, col + 1 + (col + (int)strlen(why) + 9 <= p->end), p->end, STYLE_QUIET, "share: %s",
-                      why);
+        canvas_printf(p->canvas, p->row, col + 1, p->end, STYLE_QUIET, "%s%s",
+                      col + (int)strlen(why) + 8 <= p->end ? "share: " : "", why);
 }
 
 static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
 {
-    char line[128], rate[FORMAT_SIZE];
+    char line[160], rate[32], window[32], a[FORMAT_SIZE], b[FORMAT_SIZE];
     bool ascii = p->view->options.ascii;
     style_t style = prefill ? STYLE_HISTORY : STYLE_DECODE;
-    snprintf(line, sizeof line, "%s %s %s", role, u->name ? u->name : "", u->failed ? "failed" : u->kind ? u->kind : "");
+    int cols = p->state->lanes.cols ? p->state->lanes.cols : LANES_MAX; /* their block may be hidden */
+    monitor_span_name(window, monitor_lanes(p->state, p->view, cols), p->m);
+    const struct lanes_share *share = prefill ? &p->state->prefill : &p->state->decode;
+    snprintf(line, sizeof line, "%s %s %s, %s", role, u->name ? u->name : "", u->failed ? "failed" : u->kind ? u->kind : "",
+             window);
     header(p, line);
-    int full = (int)(u->busy * BAR / 100 + 0.5);
-    full = full < 0 ? 0 : full > BAR ? BAR : full;
-    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %3.0f%%  ", u->busy);
+    int full = (int)(share->busy * BAR / 100 + 0.5);
+    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
-    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %2.0f%%  idle %2.0f%%", u->lent, u->idle);
-    bool paced = !prefill && u->tok_s.valid && p->view->status.pace > 0;
-    col = canvas_puts(p->canvas, p->row, p->col, p->end, paced ? "paced " : "", STYLE_STATUS);
-    col = canvas_puts(p->canvas, p->row, col, p->end, u->tok_s.valid ? format_rate(rate, u->tok_s.value) : "-",
+    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %3s  idle %3s", format_percent(a, share->lent),
+                  format_percent(b, share->idle));
+    col = canvas_puts(p->canvas, p->row, p->col, p->end, monitor_rate(rate, u, prefill ? 0 : p->view->status.pace),
                       STYLE_STATUS) + 2;
     if (col < p->col + HISTORY) col = p->col + HISTORY;
     if (prefill)
@@ -105,9 +108,9 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     p->row++;
     if (!prefill) {
         if (u->kept.valid)
-            snprintf(line, sizeof line, "speed kept while prefill works  %.0f%%", u->kept.value);
+            snprintf(line, sizeof line, "speed kept beside prefill  %s, last 32 tokens", format_percent(a, u->kept.value));
         else
-            snprintf(line, sizeof line, "speed kept while prefill works  n/a%s%s", u->kept.why ? ": " : "",
+            snprintf(line, sizeof line, "speed kept beside prefill  n/a%s%s", u->kept.why ? ": " : "",
                      u->kept.why ? u->kept.why : "");
         text(p, STYLE_STATUS, line);
     }
@@ -160,15 +163,16 @@ static void turns(struct pen *p)
     header(p, "TURNS  Enter to first glyph, log scale");
     for (size_t i = p->m->n_turns - (size_t)(n > 0 ? n : 0); i < p->m->n_turns; i++) {
         const struct view_monitor_turn *t = &p->m->turns[i];
-        const char *kind = t->kind == VIEW_TTFT_HEAD_START ? "head" : format_ttft_kind(t->kind);
+        const char *mark = format_ttft_mark(t->ttft.mark); /* behind the bar */
         /* A decade is 6.6 columns: 1 ms to 15 s fill the panel. */
-        int bar = t->ttft_ms > 1 ? (int)lround(0.34 + 6.6 * log10(t->ttft_ms)) : 1;
-        int room = p->end - p->col - FIGURES;
+        int bar = t->ttft.ms > 1 ? (int)lround(0.34 + 6.6 * log10(t->ttft.ms)) : 1;
+        int room = p->end - p->col - FIGURES - (mark[0] ? (int)strlen(mark) + 1 : 0);
         if (bar < 1) bar = 1;
         if (bar > room) bar = room;
-        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%2d %-7s%8s", t->number, kind,
-                      format_ms(a, t->ttft_ms));
-        style_t style = t->kind == VIEW_TTFT_WARM ? STYLE_HISTORY : t->kind == VIEW_TTFT_COLD ? STYLE_DRAFT : STYLE_LENT;
+        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%2d %-7s%8s", t->number, format_ttft_kind(t->ttft.kind),
+                      format_ms(a, t->ttft.ms));
+        style_t style = mark[0] ? STYLE_LENT : t->ttft.kind == VIEW_TTFT_WARM ? STYLE_HISTORY : STYLE_DRAFT;
+        canvas_puts(p->canvas, p->row, p->col + FIGURES + bar + 1, p->end, mark, STYLE_QUIET);
         graph_bar(p->canvas, p->row++, p->col + FIGURES, bar, 0, p->view->options.ascii, style);
     }
     size_t at = (size_t)snprintf(line, sizeof line, "median:");
@@ -177,7 +181,7 @@ static void turns(struct pen *p)
     if (p->m->cold.n)
         at += (size_t)snprintf(line + at, sizeof line - at, "%s cold %s (%d)", p->m->warm.n ? "  " : "",
                                median(a, p->m->cold.ms), p->m->cold.n);
-    if (!p->m->warm.n && !p->m->cold.n) snprintf(line + at, sizeof line - at, " no turn yet");
+    if (!p->m->warm.n && !p->m->cold.n) snprintf(line + at, sizeof line - at, " no warm turn yet");
     text(p, STYLE_STATUS, line);
 }
 

@@ -127,10 +127,10 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_THINKING:
     case VIEW_ANSWERING:
         if (s->answered && s->read_after_enter > 0)
-            snprintf(out, STATE_SIZE, "%s after %s: %s %s read after Enter", began, format_ms(a, s->ttft_ms),
+            snprintf(out, STATE_SIZE, "%s after %s: %s %s read after Enter", began, format_ms(a, s->ttft.ms),
                      format_count(b, s->read_after_enter), s->read_after_enter == 1 ? "token was" : "tokens were");
         else if (s->answered)
-            snprintf(out, STATE_SIZE, "%s after %s: all was read before Enter", began, format_ms(a, s->ttft_ms));
+            snprintf(out, STATE_SIZE, "%s after %s: all was read before Enter", began, format_ms(a, s->ttft.ms));
         else if (f->phase_total > 0)
             snprintf(out, STATE_SIZE, "%s; prefill has read %s of its %s tokens", what, format_count(a, f->phase_read),
                      format_count(b, f->phase_total));
@@ -185,8 +185,7 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     if (rect_empty(area)) return;
     if (view->browse) col = canvas_puts(canvas, area.row, col, end, "BROWSE | ", STYLE_STATE);
     col = canvas_puts(canvas, area.row, col, end, state_word(word, view), STYLE_STATE);
-    if (s->ttft_kind != VIEW_TTFT_NONE)
-        snprintf(part[n++], STATE_SIZE, "%s %s", format_ttft_kind(s->ttft_kind), format_ms(a, s->ttft_ms));
+    if (s->ttft.kind != VIEW_TTFT_NONE) snprintf(part[n++], STATE_SIZE, "%s", format_ttft(a, &s->ttft));
     if (s->pace > 0)
         snprintf(part[n++], STATE_SIZE, "paced %s", format_rate(a, s->pace));
     else if (s->tok_s > 0)
@@ -194,7 +193,7 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     if (s->ctx_size > 0)
         snprintf(part[n++], STATE_SIZE, "ctx %s/%s %.0f%%", format_count(a, s->ctx_used), format_count(b, s->ctx_size),
                  context_percent(s));
-    if (s->speculation) snprintf(part[n++], STATE_SIZE, "%s", s->speculation);
+    if (s->speculation) snprintf(part[n++], STATE_SIZE, "ahead %s", s->speculation);
     if (s->pipeline && strcmp(s->pipeline, "tandem") != 0) snprintf(part[n++], STATE_SIZE, "%s", s->pipeline);
     if (s->model) snprintf(part[n++], STATE_SIZE, "%s", s->model);
     if (s->private_session)

@@ -119,11 +119,12 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
     if (turn->state == VIEW_TURN_FULL) snprintf(group[n++], sizeof *group, "context full");
     if (turn->branches > 1) snprintf(group[n++], sizeof *group, "%d/%d", turn->branch, turn->branches);
     if (s->valid && l->options.stats != VIEW_STATS_OFF) {
-        if (s->think_ttft_ms > 0)
-            snprintf(group[n++], sizeof *group, "%s %s to thinking, %s to the answer", format_ttft_kind(s->kind),
-                     format_ms(a, s->think_ttft_ms), format_ms(b, s->ttft_ms));
+        if (s->answer_ms > 0)
+            snprintf(group[n++], sizeof *group, "%s %s to thinking, %s to the answer%s%s", format_ttft_kind(s->ttft.kind),
+                     format_ms(a, s->ttft.ms), format_ms(b, s->answer_ms), s->ttft.mark ? ", " : "",
+                     format_ttft_mark(s->ttft.mark));
         else
-            snprintf(group[n++], sizeof *group, "%s %s", format_ttft_kind(s->kind), format_ms(a, s->ttft_ms));
+            snprintf(group[n++], sizeof *group, "%s", format_ttft(a, &s->ttft));
         snprintf(group[n++], sizeof *group, "%s in, %s read before Enter", format_count(a, s->in),
                  format_count(b, s->read_before));
         snprintf(group[n++], sizeof *group, "%s out, %s%s, %s", format_count(a, s->out), format_rate(b, s->tok_s),
@@ -143,15 +144,14 @@ static void stats_card(struct turn_lines *l, const struct view_turn *turn)
     const struct view_turn_stats *s = &turn->stats;
     struct lines *out = &l->part[TURN_TAIL];
     char a[FORMAT_SIZE], b[FORMAT_SIZE], text[200];
-    snprintf(text, sizeof text, "  first glyph  %s %s (engine %s)", format_ttft_kind(s->kind), format_ms(a, s->ttft_ms),
-             format_ms(b, s->engine_ms));
+    snprintf(text, sizeof text, "  first glyph  %s (engine %s)", format_ttft(a, &s->ttft), format_ms(b, s->engine_ms));
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  in           %s tokens, %s read before Enter", format_count(a, s->in),
              format_count(b, s->read_before));
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  out          %s tokens", format_count(a, s->out));
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    snprintf(text, sizeof text, "  speed        %.1f tok/s%s", s->tok_s, s->paced ? " (paced)" : "");
+    snprintf(text, sizeof text, "  speed        %s%s", format_rate(a, s->tok_s), s->paced ? " paced" : "");
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  time         %s", format_seconds(a, s->seconds));
     lines_one(out, text, STYLE_QUIET, l->width, false);

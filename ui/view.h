@@ -23,14 +23,22 @@ struct view_figure {
     const char *why;
 };
 
-/* What the time to the first token counts (screens.md, section 5). */
+/* What a turn found when Enter was pressed. */
 enum view_ttft_kind {
     VIEW_TTFT_NONE,
-    VIEW_TTFT_COLD,
-    VIEW_TTFT_WARM,
-    VIEW_TTFT_QUEUED,
-    VIEW_TTFT_CUT,
-    VIEW_TTFT_HEAD_START,
+    VIEW_TTFT_FIRST,   /* of the session */
+    VIEW_TTFT_RESUMED, /* the first after resuming one */
+    VIEW_TTFT_WARM,    /* part of it was read before Enter */
+    VIEW_TTFT_COLD,    /* nothing of it was */
+};
+
+/* Why its time to the first token enters no median. */
+enum view_ttft_mark { VIEW_TTFT_UNMARKED, VIEW_TTFT_QUEUED, VIEW_TTFT_CUT, VIEW_TTFT_HEAD_START };
+
+struct view_ttft {
+    enum view_ttft_kind kind;
+    enum view_ttft_mark mark;
+    double ms; /* Enter to the first glyph */
 };
 
 /* ---- The conversation ----------------------------------------------------------------------------------------- */
@@ -54,15 +62,14 @@ enum view_turn_state {
 
 struct view_turn_stats {
     bool valid;
-    enum view_ttft_kind kind;
-    double ttft_ms;       /* Enter to the first glyph */
+    struct view_ttft ttft;
     double engine_ms;     /* the engine's share; card form only */
     bool paced;           /* the speed was held down by /pace */
     int in, read_before;  /* tokens of the user's turn with the suffix; of these, read before Enter */
     int out;
     double tok_s;
     double seconds;
-    double think_ttft_ms; /* first thinking character, where the turn thought; else 0 */
+    double answer_ms;     /* Enter to the first character of the answer, where the turn thought before; else 0 */
 };
 
 /* One message. While it streams, `text` and `thinking` only grow: a change of anything that was there (an edit,
@@ -160,11 +167,10 @@ struct view_status {
     int done_tokens, total_tokens;
     double seconds_left;
     int draft_tokens, room_tokens;
-    enum view_ttft_kind ttft_kind;
-    double ttft_ms;
-    int read_after_enter;    /* tokens that the last turn read after Enter */
+    struct view_ttft ttft;   /* of the turn under way, once its reply has begun, else of the last one */
+    int read_after_enter;    /* tokens that it read after Enter */
     bool answered;           /* the first glyph came within the last seconds: the sentence says 'Answered after' */
-    double tok_s;            /* of the running or last reply; 0 for none */
+    double tok_s;            /* of the running or last reply, from its first token on; 0 for none */
     double pace;             /* tokens a second of /pace; 0 when off */
     int ctx_used, ctx_size;
     const char *speculation; /* off, history, draft, full */
@@ -202,10 +208,10 @@ struct view_unit {
     const char *failed;            /* why the unit is out of service; NULL while it works */
     const struct view_span *spans; /* oldest first */
     size_t n_spans;
-    double busy, lent, idle; /* percent of the last 20 s */
-    struct view_figure tok_s, gb_s, gflop_s;
+    bool resting;            /* not at work: tok_s is the last it had */
+    struct view_figure tok_s, gb_s, gflop_s; /* tok_s of the decoder: of the running or last reply, as in the status */
     struct view_figure gb_share, gflop_share; /* percent of the measured ceilings; absent until /units measure */
-    struct view_figure kept;                  /* decode speed kept while prefill works, percent */
+    struct view_figure kept;                  /* decode speed kept while prefill works, percent, of the newest tokens */
     const uint8_t *history;                   /* busy percent, one a second, newest last */
     size_t n_history;
 };
@@ -227,8 +233,7 @@ struct view_enter {
 
 struct view_monitor_turn {
     int number;
-    enum view_ttft_kind kind;
-    double ttft_ms;
+    struct view_ttft ttft;
 };
 
 struct view_median {

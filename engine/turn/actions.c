@@ -19,8 +19,17 @@ static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *er
 
 /* ---- Typing and sending ------------------------------------------------------------------------------------------ */
 
+/* An edited message stands in the draft at once: what is sent then was not typed, or only in part. */
+static bool has_head_start(const struct tdm_chat *c, const char *text, size_t length)
+{
+    const struct text *was = &c->conversation.nodes[c->editing].text;
+    if (!c->editing || !length) return false;
+    return c->head_start || (length == was->n && !memcmp(text, was->bytes, length));
+}
+
 static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
 {
+    c->head_start = has_head_start(c, text, length);
     text_clear(&c->draft);
     tdm_status status = text_append(&c->draft, text, length, err);
     c->draft_held = held;
@@ -71,7 +80,8 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
         status = queue(c, text, length, err);
     } else {
         int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, text, length, err);
-        status = user ? chat_begin(c, user, false, enter_ns, TDM_WARM, err) : TDM_E_NOMEM;
+        tdm_turn_mark mark = c->head_start ? TDM_HEAD_START : TDM_UNMARKED;
+        status = user ? chat_begin(c, user, false, enter_ns, mark, err) : TDM_E_NOMEM;
         if (status && user) {
             conversation_remove_last(&c->conversation);
             chat_retarget(c, clock_ns());
@@ -81,7 +91,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     }
     if (status == TDM_OK) {
         text_clear(&c->draft);
-        c->draft_held = c->draft_too_long = false;
+        c->draft_held = c->draft_too_long = c->head_start = false;
         if (c->phase == CHAT_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
     }
     chat_unlock(c);
@@ -139,7 +149,7 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
     if (status == TDM_OK && !can_continue(&c->conversation.nodes[leaf]))
         status = error_set(err, TDM_E_NOT_FOUND, "there is no stopped reply to continue");
     if (status == TDM_OK)
-        status = chat_begin(c, c->conversation.nodes[leaf].parent, true, clock_ns(), TDM_WARM, err);
+        status = chat_begin(c, c->conversation.nodes[leaf].parent, true, clock_ns(), TDM_UNMARKED, err);
     if (status) chat_retarget(c, clock_ns());
     chat_unlock(c);
     return status;
@@ -155,7 +165,7 @@ TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error 
         status = error_set(err, TDM_E_NOT_FOUND, "there is no reply to make again");
     if (status == TDM_OK) {
         c->conversation.leaf = user;
-        status = chat_begin(c, user, false, enter_ns, TDM_WARM, err);
+        status = chat_begin(c, user, false, enter_ns, TDM_UNMARKED, err);
         if (status) {
             c->conversation.leaf = before;
             chat_retarget(c, clock_ns());
@@ -215,6 +225,7 @@ TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
         if (c->editing) c->conversation.leaf = c->leaf_before_edit;
         c->leaf_before_edit = c->conversation.leaf;
         c->editing = node;
+        c->head_start = false;
         if (node) c->conversation.leaf = c->conversation.nodes[node].parent;
         path_changed(c);
     }
@@ -251,6 +262,7 @@ static void forget(struct tdm_chat *c)
     conversation_clear(&c->conversation);
     c->editing = 0;
     c->turns_since_load = 0;
+    c->was_loaded = false;
     c->context_warned = false;
     c->last_prompt.n = 0;
     if (!c->decoder.running) c->decoder.prompt = c->decoder.index = 0;
@@ -301,6 +313,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
     if (status == TDM_OK && leaf) conversation_select(&c->conversation, leaf);
     if (status == TDM_OK) c->conversation.leaf = leaf;
     if (status) forget(c);
+    c->was_loaded = status == TDM_OK && n > 0;
     path_changed(c);
     chat_unlock(c);
     return status;

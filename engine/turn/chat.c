@@ -417,15 +417,16 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .wasted = c->stats.wasted,
         .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
         .context_size = (uint32_t)c->options.context,
-        .decode_tps = c->decode_rate,
+        .decode_tps = c->phase == CHAT_DECODE ? c->stats.decode_tps : c->decode_rate,
         .prefill_tps = c->prefill_rate,
         .handover_ms = c->handover_ms,
     };
     out->mark = mark_of(c, out->behind, now);
     if (c->phase == CHAT_PROMPT) {
-        out->reading_total = c->stats.prompt_tokens;
+        out->reading_total = c->stats.prompt_tokens - c->read_at_enter;
         /* A state that runs past the prompt is given up for a checkpoint: what it shares is not progress. */
-        out->reading_done = !follows ? c->prompter.done : f->usable && read == f->length ? read : 0;
+        bool grows = f->usable && read == f->length && read > c->read_at_enter;
+        out->reading_done = !follows ? c->prompter.done : grows ? read - c->read_at_enter : 0;
     }
     out->checkpoints = f->kept.count;
     out->checkpoint_bytes = f->kept.bytes;
@@ -434,8 +435,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     out->prefill_failed = c->follower_failed;
     /* Without a target (nothing is read ahead) the last turn's tokens stand. */
     out->context_used = c->phase == CHAT_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
-    const struct decoder *d = &c->decoder;
-    if (d->seconds_alone > 0 && d->seconds_shared > 0) out->speed_kept = d->seconds_alone / d->seconds_shared;
+    out->speed_kept = kept_share(&c->decoder.kept);
     out->weight_bytes = c->side[TDM_DECODE_UNIT].weights->bytes;
     out->state_bytes = pool_stats(c->side[TDM_DECODE_UNIT].pool).bytes;
     if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)

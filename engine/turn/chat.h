@@ -20,6 +20,7 @@
 #include "engine/turn/conversation.h"
 #include "engine/turn/events.h"
 #include "engine/turn/follower.h"
+#include "engine/turn/kept.h"
 #include "engine/turn/pause.h"
 #include "engine/turn/pipeline.h"
 #include "engine/turn/reply.h"
@@ -72,7 +73,8 @@ struct decoder {
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
     bool running;            /* a job of it runs: a token, or a state is moved into it */
     int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
-    double seconds_alone, seconds_shared; /* per token, decaying means: prefill idle, prefill at work */
+    struct kept kept;        /* how much of its speed is left while the other unit prefills */
+    bool shares;             /* the running token began while a dispatch ran */
 };
 
 /* Memory of states that lies ready, touched ahead, for the next dispatches, forks and hand-overs. */
@@ -119,12 +121,14 @@ struct tdm_chat {
     bool goes_on;            /* ... from the decoder's own state: nothing is to be prefilled */
     tdm_turn_stats stats;    /* of the turn under way */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
-    uint64_t enter_mark;     /* ... when the turn under way began */
     uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */
     uint32_t turn_base;      /* tokens that the prompt shares with the last one: not evaluated for this turn */
+    uint32_t read_at_enter;  /* tokens of the prompt that were there at Enter, as far as they were not given up since */
     tdm_ids last_prompt;     /* without its user turn */
     uint32_t unfollowed;     /* reply tokens since the follower was woken */
-    int turns_since_load;    /* 0: the next one is cold */
+    int turns_since_load;    /* 0: the next one is the first ... */
+    bool was_loaded;         /* ... since a conversation was loaded */
+    bool head_start;         /* the draft began as the edited message */
     bool context_warned;
 
     struct text queued;
@@ -134,7 +138,8 @@ struct tdm_chat {
     struct decoder decoder;
     struct state_bytes bridge;
     double handover_ms;
-    double decode_rate, prefill_rate;
+    double decode_rate;      /* of the last reply */
+    double prefill_rate;
     atomic_int fail_dispatches; /* fault injection: so many next dispatches of the follower fail */
 };
 
@@ -160,12 +165,12 @@ bool chat_waits_for_pause(const struct tdm_chat *c);
 /* Tokens of the prompt if the draft were sent now; 0 where there is none. The target must be computed anew afterwards. */
 uint32_t chat_prompt_length(struct tdm_chat *c);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
-tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_kind kind,
+tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
                       tdm_error *err);
 /* Ends the reply or the prompt under way; nothing is left of a prompt. */
 void chat_end(struct tdm_chat *c, tdm_finish finish);
 /* Sends what is queued, if anything. */
-void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind);
+void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
 
 /* Evaluates the prompt of this reply from nothing, to its first token; the phase is IDLE and no prompt under way. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);

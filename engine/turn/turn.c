@@ -239,6 +239,7 @@ static int64_t next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work
     }
     if (c->follower_failed && c->phase != CHAT_PROMPT) return UNIT_IDLE;
     if (follower_plan(&c->follower, &c->target, c->phase == CHAT_DECODE, c->phase == CHAT_PROMPT)) {
+        if (c->follower.plan.from < c->read_at_enter) c->read_at_enter = c->follower.plan.from;
         *work = (struct work){.fn = job_follow, .ctx = c, .kind = c->follower.plan.kind,
                               .tokens = c->follower.plan.n};
         return UNIT_WORK;
@@ -369,6 +370,9 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     c->stats.ids_hash = hash_id(c->stats.ids_hash, id);
     c->stats.reply_tokens++;
     if (thought) c->stats.thinking_tokens++;
+    c->stats.last_id_ns = now;
+    if (now > c->stats.first_id_ns)
+        c->stats.decode_tps = (c->stats.reply_tokens - 1) * 1e9 / (double)(now - c->stats.first_id_ns);
     d->next = id;
     d->index++;
     if (c->options.pace_tps > 0) {
@@ -410,18 +414,35 @@ static tdm_id draw(struct decoder *d)
     return sampler_draw(d->sampler, &d->sampling, d->state->logits, d->turn, d->attempt, d->index);
 }
 
+static uint32_t above(uint32_t a, uint32_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* What of this turn's prompt was there at Enter, and so its kind. */
+static void account_before(struct tdm_chat *c)
+{
+    tdm_turn_stats *s = &c->stats;
+    s->earlier = c->turn_base < c->read_at_enter ? c->turn_base : c->read_at_enter;
+    s->before_enter = c->read_at_enter - s->earlier;
+    s->turn_before_enter = above(c->read_at_enter, s->prompt_tokens - s->turn_tokens);
+    if (c->turns_since_load == 0)
+        s->kind = c->was_loaded ? TDM_RESUMED : TDM_FIRST;
+    else
+        s->kind = s->turn_before_enter ? TDM_WARM : TDM_COLD;
+}
+
 /* What this turn's prompt cost, in tokens. */
 static void account(struct tdm_chat *c)
 {
     const struct follower_figures *f = &c->follower.figures;
     uint64_t evaluated = f->evaluated - c->evaluated_mark, fresh = c->stats.prompt_tokens - c->turn_base;
+    if (c->goes_on) c->read_at_enter = c->decoder.held;
+    account_before(c);
+    c->stats.after_enter = c->stats.prompt_tokens - c->read_at_enter;
     if (pipeline_now(c)->follows) {
-        c->stats.after_enter = (uint32_t)(f->evaluated - c->enter_mark);
-        if (c->goes_on) c->stats.after_enter += c->stats.prompt_tokens - c->decoder.held;
         c->stats.wasted = evaluated > fresh ? (uint32_t)(evaluated - fresh) : 0;
         c->stats.suffix_evaluations = f->suffixes - c->suffix_mark;
-    } else {
-        c->stats.after_enter = c->stats.prompt_tokens;
     }
     c->evaluated_mark = f->evaluated;
     c->suffix_mark = f->suffixes;
@@ -483,7 +504,6 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     if (node->reply.n) repeat_reply(c, node);
     c->phase = CHAT_DECODE;
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node});
     bool short_of_one = d->held < d->prompt + d->index;
     tdm_id first = short_of_one ? node->reply.ids[node->reply.n - 1] : draw(d);
     c->stats.logits_hash = d->logits_hash;
@@ -493,6 +513,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
         c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
         activity_add(unit_activity(unit_of(c, TDM_DECODE_UNIT)), &span);
     }
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node, .stats = c->stats});
     if (short_of_one)
         d->next = first;
     else if (!take_token(c, first))
@@ -521,10 +542,12 @@ static bool decoder_goes_on(const struct tdm_chat *c)
 static void go_on(struct tdm_chat *c)
 {
     c->goes_on = decoder_goes_on(c);
-    if (c->goes_on)
+    if (c->goes_on) {
         begin_reply(c, 0, 0);
-    else
+    } else {
+        c->read_at_enter = c->stats.prompt_tokens; /* the plans to come say it */
         unit_wake(unit_of(c, TDM_PREFILL_UNIT));
+    }
 }
 
 static void job_decode(void *ctx, struct team *team, struct activity_span *span)
@@ -544,9 +567,8 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     d->held = status ? 0 : d->state->length;
     if (c->turn_serial == d->serial && c->phase == CHAT_DECODE) {
         c->stats.logits_hash = d->logits_hash;
-        c->decode_rate = c->decode_rate > 0 ? 0.9 * c->decode_rate + 0.1 / took : 1 / took;
-        double *mean = c->follower.plan.active ? &d->seconds_shared : &d->seconds_alone;
-        *mean = *mean > 0 ? 0.95 * *mean + 0.05 * took : took;
+        bool shared = c->follower.plan.active && d->shares;
+        if (status == TDM_OK && (shared || !(c->follower.plan.active || d->shares))) kept_add(&d->kept, shared, took);
         if (status) {
             events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", err.text);
             chat_end(c, TDM_FAILED);
@@ -569,6 +591,7 @@ static int64_t next_decode(struct tdm_chat *c, int64_t now_ns, struct work *work
     if (d->running) return UNIT_IDLE;
     if (now_ns < d->not_before_ns) return d->not_before_ns;
     d->running = true;
+    d->shares = c->follower.plan.active;
     *work = (struct work){.fn = job_decode, .ctx = c, .kind = SPAN_DECODE, .tokens = 1};
     return UNIT_WORK;
 }
@@ -642,7 +665,7 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
                      last ? "the context is full" : "the message is too long", c->target.n, context - 1);
 }
 
-tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_kind kind, tdm_error *err)
+tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err)
 {
     must(c->phase == CHAT_IDLE);
     if (c->prompter.active && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
@@ -670,25 +693,21 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         follower_hurry(f, &c->target, clock_ns());
     else if (!c->goes_on)
         follower_wanted(f, &c->target);
-    uint32_t there = 0;
+    c->read_at_enter = 0;
     if (c->goes_on)
-        there = c->decoder.held + c->decoder.running;
+        c->read_at_enter = c->decoder.held + c->decoder.running;
     else if (pipeline->follows)
-        there = f->plan.active ? follower_read(f, &c->target) : follower_reach(f, &c->target);
-    uint32_t base = target_common_prefix(&c->target, c->last_prompt.ids, (uint32_t)c->last_prompt.n);
-    uint32_t turn = c->target.n - c->target.opening;
+        c->read_at_enter = f->plan.active ? follower_read(f, &c->target) : follower_reach(f, &c->target);
     c->stats = (tdm_turn_stats){
-        .kind = kind == TDM_WARM && c->turns_since_load == 0 ? TDM_COLD : kind,
+        .mark = mark,
         .enter_ns = enter_ns,
         .prompt_tokens = c->target.n,
-        .turn_tokens = turn,
-        .before_enter = there > base ? there - base : 0,
-        .turn_before_enter = there > c->target.opening ? there - c->target.opening : 0,
+        .turn_tokens = c->target.n - c->target.opening,
         .ids_hash = LOGITS_HASH_START,
         .logits_hash = LOGITS_HASH_START,
     };
-    c->turn_base = base;
-    c->enter_mark = f->figures.evaluated;
+    c->turn_base = target_common_prefix(&c->target, c->last_prompt.ids, (uint32_t)c->last_prompt.n);
+    account_before(c);
     c->turn_serial++;
     c->follower_failed = false;
     copy_ids(&c->last_prompt, c->target.ids, c->target.opening, NULL);
@@ -770,8 +789,7 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
     }
     tdm_turn_stats *s = &c->stats;
     s->end_ns = now;
-    if (s->reply_tokens > 1 && now > s->first_id_ns)
-        s->decode_tps = (s->reply_tokens - 1) * 1e9 / (double)(now - s->first_id_ns);
+    if (c->phase == CHAT_DECODE) c->decode_rate = s->decode_tps;
     if (c->reply_node) {
         struct node *node = &c->conversation.nodes[c->reply_node];
         node->finish = finish;
@@ -786,7 +804,7 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
     chat_send_queued(c, now, TDM_QUEUED);
 }
 
-void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind)
+void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
 {
     if (!c->has_queued || c->phase != CHAT_IDLE) return;
     tdm_error err;
@@ -796,7 +814,7 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_kind kind)
     events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     if (status == TDM_OK) {
         events_post(c->events, &(tdm_event){.kind = TDM_EV_TURN, .node = user});
-        status = chat_begin(c, user, false, now_ns, kind, &err);
+        status = chat_begin(c, user, false, now_ns, mark, &err);
         if (status) conversation_remove_last(&c->conversation);
     }
     if (status) {

@@ -29,6 +29,7 @@ struct tdm_chat {
     struct text draft, queued;
     int editing, reply; /* nodes; 0: none */
     tdm_turn_kind kind;
+    tdm_turn_mark mark;
     int turns;
     int tokens, limit; /* of the reply */
     int64_t enter_ns, first_ns;
@@ -306,10 +307,11 @@ static void post(struct tdm_chat *c, const tdm_event *event)
     events_tell(c->events);
 }
 
-static void begin(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
+static void begin(struct tdm_chat *c, tdm_turn_kind kind, tdm_turn_mark mark, int64_t enter_ns)
 {
     fake.status.phase = TDM_READING;
     c->kind = kind;
+    c->mark = mark;
     c->enter_ns = enter_ns;
     c->first_ns = 0;
     c->reply = 0;
@@ -319,7 +321,7 @@ static void begin(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
 
 static tdm_turn_kind next_kind(const struct tdm_chat *c)
 {
-    return c->turns ? TDM_WARM : TDM_COLD;
+    return c->turns ? TDM_WARM : TDM_FIRST;
 }
 
 static int add_user(struct tdm_chat *c, const char *text, size_t n)
@@ -356,19 +358,28 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
         return TDM_OK;
     }
     add_user(c, text, length);
-    begin(c, next_kind(c), enter_ns);
+    begin(c, next_kind(c), TDM_UNMARKED, enter_ns);
     return TDM_OK;
+}
+
+/* The record of the turn under way. */
+static tdm_turn_stats stats_of(const struct tdm_chat *c)
+{
+    tdm_turn_stats s = fake.stats;
+    s.kind = c->kind;
+    s.mark = c->mark;
+    s.enter_ns = c->enter_ns;
+    s.first_id_ns = c->first_ns;
+    s.paced = fake.options.pace_tps > 0;
+    return s;
 }
 
 static void end(struct tdm_chat *c, tdm_finish finish)
 {
     if (is_idle()) return;
-    tdm_turn_stats s = fake.stats;
-    s.kind = c->kind;
-    s.enter_ns = c->enter_ns;
-    s.first_id_ns = c->first_ns;
+    tdm_turn_stats s = stats_of(c);
     s.end_ns = clock_ns();
-    s.paced = fake.options.pace_tps > 0;
+    if (c->reply) fake.status.decode_tps = s.decode_tps;
     if (c->reply) {
         c->conversation.nodes[c->reply].finish = finish;
         c->conversation.nodes[c->reply].stats = s;
@@ -379,13 +390,13 @@ static void end(struct tdm_chat *c, tdm_finish finish)
     c->reply = 0;
 }
 
-static void send_queued(struct tdm_chat *c, tdm_turn_kind kind, int64_t enter_ns)
+static void send_queued(struct tdm_chat *c, tdm_turn_mark mark, int64_t enter_ns)
 {
     if (!c->queued.n) return;
     post(c, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     int node = add_user(c, c->queued.bytes, c->queued.n);
     text_clear(&c->queued);
-    begin(c, kind, enter_ns);
+    begin(c, c->turns ? TDM_COLD : TDM_FIRST, mark, enter_ns);
     post(c, &(tdm_event){.kind = TDM_EV_TURN, .node = node});
 }
 
@@ -417,7 +428,7 @@ void fake_reply(const char *text, size_t n, bool thinking)
         chat->reply = conversation_add(&chat->conversation, chat->conversation.leaf, TDM_ASSISTANT, "", 0, NULL);
         chat->conversation.nodes[chat->reply].finish = TDM_UNFINISHED;
         chat->first_ns = clock_ns();
-        post(chat, &(tdm_event){.kind = TDM_EV_REPLY, .node = chat->reply});
+        post(chat, &(tdm_event){.kind = TDM_EV_REPLY, .node = chat->reply, .stats = stats_of(chat)});
     }
     fake.status.phase = thinking ? TDM_THINKING : TDM_ANSWERING;
     conversation_append(&chat->conversation, chat->reply, thinking, text, n, NULL);
@@ -444,11 +455,11 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
     int leaf = c->conversation.leaf;
     if (!leaf || c->conversation.nodes[leaf].role != TDM_ASSISTANT)
         return error_set(err, TDM_E_ARG, "there is no reply to go on with");
-    begin(c, TDM_WARM, clock_ns());
+    begin(c, TDM_WARM, TDM_UNMARKED, clock_ns());
     c->reply = leaf;
     c->first_ns = clock_ns();
     c->conversation.nodes[leaf].finish = TDM_UNFINISHED;
-    post(c, &(tdm_event){.kind = TDM_EV_REPLY, .node = leaf});
+    post(c, &(tdm_event){.kind = TDM_EV_REPLY, .node = leaf, .stats = stats_of(c)});
     return TDM_OK;
 }
 
@@ -458,7 +469,7 @@ TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error 
     int leaf = c->conversation.leaf;
     if (!leaf) return error_set(err, TDM_E_ARG, "there is no message to answer");
     if (c->conversation.nodes[leaf].role == TDM_ASSISTANT) c->conversation.leaf = c->conversation.nodes[leaf].parent;
-    begin(c, TDM_WARM, enter_ns);
+    begin(c, TDM_WARM, TDM_UNMARKED, enter_ns);
     return TDM_OK;
 }
 

@@ -78,7 +78,7 @@ said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." 'What is the ca
     "$program" chat --plain --temp 0 2>"$tmp/err")
 check 'chat: three replies' test "$(wc -l <<<"$said")" -ge 3
 holds 'chat: remembers a name' "$(tail -1 <<<"$said")" 'Bruno'
-check 'chat: a line after each turn' test "$(grep -cE '^(cold|warm) [0-9,.]+ ms \| ' "$tmp/err")" = 3
+check 'chat: a line after each turn' test "$(grep -cE '^(first|warm|cold) [0-9,.]+ ms \| ' "$tmp/err")" = 3
 said=$(printf '%s\n' "And what is mine?" | "$program" chat --plain --temp 0 --resume 2>"$tmp/err")
 holds 'chat: resumes' "$(cat "$tmp/err")" "resumed 'Hello, I'm Tomek. My dog is called Bruno.'"
 holds 'chat: still remembers' "$said" 'Bruno'

@@ -3,17 +3,20 @@
 #include "tests/check.h"
 #include "tests/ui/golden.h"
 
+#include "src/figures.h"
 #include "src/jsonio.h"
 #include "src/monitor_json.h"
 #include "src/monitor_stream.h"
+#include "src/turn_json.h"
+#include "ui/format.h"
 #include "ui/screen.h"
 
-static const char units_members[] = "name:s kind:s failed:n busy_percent:r lent_percent:r idle_percent:r tok_s:r gb_s:? "
+static const char units_members[] = "name:s kind:s failed:n busy_percent:r lent_percent:r idle_percent:r resting:b tok_s:r gb_s:? "
                                     "gflop_s:? gb_limit_percent:? gflop_peak_percent:? speed_kept_percent:?";
 static const struct {
     const char *object, *members; /* name:type, as documented for scripts: s text, i whole, r number, b, o, a, n null, ? any */
 } schema[] = {
-    {"", "pid:i state:s model:s session:n pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_ms:r read_after_enter:i "
+    {"", "pid:i state:s model:s session:n pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_mark:n ttft_ms:r window_s:r read_after_enter:i "
          "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
          "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
          "free_gib:r power_w:n temperature_c:n energy_j_per_token:n power_reason:s"},
@@ -97,6 +100,49 @@ TEST(what_is_read_draws_the_same_picture)
     json_object_put(o);
 }
 
+static const char *or_nothing(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Screen, API and JSON have one name for each kind and mark. */
+TEST(turns_are_named_alike_everywhere)
+{
+    static const char *const kinds[] = {"first", "resumed", "warm", "cold"}, *const marks[] = {"", "queued", "cut", "head start"};
+    static monitor_json_room room;
+    for (int k = 0; k < 4; k++)
+        for (int m = 0; m < 4; m++) {
+            const tdm_turn_stats stats = {.kind = (tdm_turn_kind)k, .mark = (tdm_turn_mark)m, .prompt_tokens = 9,
+                                          .earlier = 2, .before_enter = 3, .after_enter = 4};
+            const struct view_ttft ttft = {(enum view_ttft_kind)(k + 1), (enum view_ttft_mark)m, 9};
+            struct view_monitor_turn turn = {1, ttft};
+            struct view v = {.status.ttft = ttft, .monitor = {.turns = &turn, .n_turns = 1}}, other = {0};
+            json_object *of_turn = json_object_new_object(), *of_view = monitor_json_write(&v, true);
+            turn_json_add(of_turn, &stats);
+            json_object *row = json_object_array_get_idx(jsonio_member(of_view, "turns", json_type_array), 0);
+            char text[FORMAT_SIZE], line[300], expected[60];
+            snprintf(expected, sizeof expected, "%s 9 ms%s%s", kinds[k], m ? ", " : "", marks[m]);
+            CHECK_STR(kinds[k], tdm_turn_kind_name(stats.kind));
+            CHECK_STR(marks[m], tdm_turn_mark_name(stats.mark));
+            CHECK_STR(expected, format_ttft(text, &ttft));
+            figures_turn_line(&stats, 9000000, line, sizeof line);
+            CHECK(!strncmp(line, expected, strlen(expected)));
+            CHECK_STR(kinds[k], jsonio_text(of_turn, "kind", NULL));
+            CHECK_STR(kinds[k], jsonio_text(row, "kind", NULL));
+            CHECK_STR(kinds[k], jsonio_text(of_view, "ttft_kind", NULL));
+            CHECK_STR(marks[m], or_nothing(jsonio_text(of_turn, "mark", NULL)));
+            CHECK_STR(marks[m], or_nothing(jsonio_text(row, "mark", NULL)));
+            CHECK_STR(marks[m], or_nothing(jsonio_text(of_view, "ttft_mark", NULL)));
+            CHECK_INT(9, jsonio_int(of_turn, "earlier_tokens", 0) + jsonio_int(of_turn, "evaluated_before_enter", 0) +
+                             jsonio_int(of_turn, "evaluated_after_enter", 0));
+            monitor_json_read(&other, &room, of_view);
+            CHECK(other.status.ttft.kind == ttft.kind && other.status.ttft.mark == ttft.mark && other.status.ttft.ms == 9);
+            CHECK(other.monitor.turns[0].ttft.kind == ttft.kind && other.monitor.turns[0].ttft.mark == ttft.mark);
+            json_object_put(of_turn);
+            json_object_put(of_view);
+        }
+}
+
 TEST(nonsense_is_left_out)
 {
     static monitor_json_room room;
@@ -113,7 +159,6 @@ TEST(nonsense_is_left_out)
         REQUIRE(jsonio_parse(&o, "line", lines[i], strlen(lines[i]), NULL) == TDM_OK);
         monitor_json_read(&v, &room, o);
         CHECK_INT(0, v.monitor.prefill.n_spans);
-        CHECK(v.monitor.prefill.busy >= 0 && v.monitor.prefill.busy <= 100);
         CHECK_INT(VIEW_IDLE, v.status.state);
         CHECK(v.status.ctx_used == 0 && v.monitor.turn_start_ns == 0);
         json_object_put(o);
@@ -175,5 +220,5 @@ TEST(a_line_without_end_is_refused)
     monitor_stream_free(&s);
 }
 
-TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
+TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
           T(a_line_without_end_is_refused))

@@ -169,10 +169,20 @@ TEST(figures_are_right)
               line);
     figures f = {0};
     figures_turn(&f, &t, 0);
-    t.kind = TDM_QUEUED;
-    t.paced = true;
+    t.mark = TDM_QUEUED;
     figures_turn(&f, &t, 0);
-    CHECK(f.turns == 2 && f.warm_ms.n == 1 && f.decode_tps.n == 1);
+    t.kind = TDM_COLD;
+    figures_turn(&f, &t, 0);
+    CHECK(f.turns == 3 && f.warm_ms.n == 1 && f.cold_ms.n == 0 && f.decode_tps.n == 1); /* a marked turn enters no median */
+    figures_turn_line(&t, 1009000000, line, sizeof line);
+    CHECK_STR("cold 9 ms, queued | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s", line);
+    t.mark = TDM_UNMARKED;
+    t.paced = true;
+    for (int kind = TDM_FIRST; kind <= TDM_COLD; kind++) { /* of the others only warm ones the warm one */
+        t.kind = (tdm_turn_kind)kind;
+        figures_turn(&f, &t, 0);
+    }
+    CHECK(f.turns == 7 && f.warm_ms.n == 2 && f.cold_ms.n == 1 && f.decode_tps.n == 1);
     CHECK_NEAR(7, figures_median(&f.warm_ms), 1e-9);
     figures_free(&f);
 }

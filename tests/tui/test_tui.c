@@ -31,7 +31,7 @@ TEST(chat)
     rig_type("\r");
     CHECK(rig_wait("The sky is blue"));
     CHECK(rig_wait("read before Enter"));
-    CHECK(rig_wait("LENGTH | cold"));
+    CHECK(rig_wait("LENGTH | first"));
     CHECK(!rig_shows("nothing leaves it"));
     LEAVE();
     CHECK(rig_wait("tandem: 'Why is the sky blue?', 1 turn"));
@@ -486,7 +486,10 @@ TEST(demo)
     static const char script[] = "{\"max_tokens\": 12, \"temperature\": 0, \"seed\": 1, \"typing_cps\": 200, \"turns\": ["
                                  "{\"text\": \"Why is the sky blue?\", \"pause\": 0.1},"
                                  "{\"text\": \"What is the Moonx?\", \"pause\": 0.1, \"speculation\": \"off\", \"events\": "
-                                 "[{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]}]}";
+                                 "[{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]},"
+                                 "{\"text\": \"And the Sun?\", \"pause\": 0.1, \"speculation\": \"off\"},"
+                                 "{\"text\": \"And the Sun?\", \"pause\": 0.5, \"speculation\": \"full\", \"events\": "
+                                 "[{\"at_chars\": 0, \"do\": \"branch\", \"turn\": 3}]}]}";
     char path[300];
     snprintf(path, sizeof path, "%s/script.json", check_tmp());
     FILE *out = fopen(path, "w");
@@ -497,10 +500,10 @@ TEST(demo)
     REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
     CHECK(rig_wait("> Why is the sky blue?"));
     CHECK(rig_wait("> What is the Moon?"));
-    CHECK(rig_wait("reading ahead"));
+    CHECK(rig_wait("the 1 turn that was played both ways"));
     CHECK(rig_wait_gone("private"));
     rig_type("q");
-    CHECK(rig_wait_gone("reading ahead"));
+    CHECK(rig_wait_gone("both ways"));
     CHECK(rig_wait_gone("> What is the Moon?")); /* nothing was there before */
     rig_type("/demo\r");
     CHECK(rig_wait("the demo types by itself"));
@@ -563,7 +566,7 @@ TEST(monitor_json)
     REQUIRE(in);
     CHECK(fgets(line, sizeof line, in) != NULL);
     CHECK(strstr(line, "\"state\":\"length\""));
-    CHECK(strstr(line, "\"turns\":[{\"number\":1,\"kind\":\"cold\""));
+    CHECK(strstr(line, "\"turns\":[{\"number\":1,\"kind\":\"first\""));
     CHECK(strstr(line, "\"prefill\":{\"name\":\"cpu:"));
     LEAVE(); /* its end is the reader's end */
     CHECK_INT(0, pclose(in));

@@ -13,7 +13,7 @@ static tdm_error err;
 static const tdm_model *model;
 
 struct played {
-    tdm_turn_stats stats[16];
+    tdm_turn_stats stats[16], begun[16]; /* as told at a turn's end, and when its reply began */
     tdm_finish finish[16];
     int node[16];
     int n;
@@ -53,6 +53,7 @@ static void take_events(tdm_chat *c, struct played *p)
             p->node[p->n++] = e.node;
         }
         if (e.kind == TDM_EV_REPLY) p->told = 0;
+        if (e.kind == TDM_EV_REPLY && p->n < 16) p->begun[p->n] = e.stats;
         if (e.kind == TDM_EV_TEXT) {
             CHECK(e.tokens >= p->told);
             p->told = e.tokens;
@@ -161,12 +162,82 @@ TEST(a_warm_turn_evaluates_nothing_after_enter)
     static struct played p;
     play(&p, TDM_PIPE_TANDEM, TDM_SPEC_FULL, 300, true);
     REQUIRE(p.n == 4);
-    CHECK_INT(TDM_COLD, p.stats[0].kind);
+    CHECK_INT(TDM_FIRST, p.stats[0].kind);
     for (int i = 0; i < 4; i++) {
         CHECK_INT(0, p.stats[i].after_enter);
         CHECK_INT(p.stats[i].turn_tokens, p.stats[i].turn_before_enter);
+        CHECK_INT(TDM_UNMARKED, p.stats[i].mark);
         if (i) CHECK_INT(TDM_WARM, p.stats[i].kind);
     }
+}
+
+/* Whatever was read when, the parts of the prompt make the whole, and the kind says what the figures say. */
+TEST(the_record_of_a_turn_adds_up_in_every_pipeline)
+{
+    static struct played p;
+    for (int k = 0; k < TDM_PIPELINES + TDM_SPEC_FULL; k++) {
+        bool follows = k >= TDM_PIPELINES - 1; /* the last pipeline, at all levels */
+        play(&p, follows ? TDM_PIPE_TANDEM : (tdm_pipeline)k, follows ? (tdm_speculation)(k - TDM_PIPELINES + 1) : TDM_SPEC_FULL,
+             100, k % 2);
+        for (int i = 0; i < p.n; i++) {
+            const tdm_turn_stats *s = &p.stats[i], *told = &p.begun[i];
+            CHECK_INT(s->prompt_tokens, s->earlier + s->before_enter + s->after_enter);
+            CHECK_INT(!i ? TDM_FIRST : s->turn_before_enter ? TDM_WARM : TDM_COLD, s->kind);
+            CHECK(s->turn_before_enter <= s->turn_tokens);
+            if (!follows) CHECK_INT(s->prompt_tokens, s->after_enter);
+            if (follows && k == TDM_PIPELINES - 1) CHECK_INT(0, s->turn_before_enter);
+            /* What the beginning of the reply told is not told otherwise at its end. */
+            CHECK_INT(s->kind, told->kind);
+            CHECK_INT(s->enter_ns, told->enter_ns);
+            CHECK_INT(s->prompt_tokens, told->prompt_tokens);
+            CHECK_INT(s->turn_before_enter, told->turn_before_enter);
+            CHECK_INT(s->before_enter, told->before_enter);
+            CHECK_INT(s->after_enter, told->after_enter);
+            CHECK_INT(s->wasted, told->wasted);
+            CHECK(s->handover_ms == told->handover_ms);
+        }
+    }
+}
+
+TEST(a_reply_has_one_rate_from_its_first_token_to_its_last)
+{
+    static struct played p;
+    tdm_chat *c = begin(&p);
+    REQUIRE(c);
+    limit(c, 6, 50); /* held down: the time of a forward pass is another */
+    tdm_chat_status s;
+    tdm_chat_status_of(c, &s);
+    CHECK(s.decode_tps == 0);
+    for (int i = 1; i <= 2; i++) {
+        say(c, &p, "Hello");
+        const tdm_turn_stats *t = &p.stats[i - 1];
+        CHECK(t->last_id_ns > t->first_id_ns && t->last_id_ns <= t->end_ns);
+        CHECK_NEAR(5e9 / (double)(t->last_id_ns - t->first_id_ns), t->decode_tps, 1e-6);
+        tdm_chat_status_of(c, &s);
+        CHECK(s.decode_tps == t->decode_tps);
+    }
+    tdm_chat_close(c);
+}
+
+TEST(the_first_turn_after_loading_is_resumed)
+{
+    static struct played p;
+    tdm_chat *c = begin(&p);
+    REQUIRE(c);
+    const tdm_node nodes[] = {{.node = 1, .role = TDM_USER, .text = "Hello", .length = 5},
+                              {.node = 2, .parent = 1, .role = TDM_ASSISTANT, .text = "Good day", .length = 8}};
+    CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    say(c, &p, "One");
+    CHECK(tdm_chat_wait_idle(c, 20000));
+    say(c, &p, "Two");
+    tdm_chat_clear(c);
+    say(c, &p, "Three");
+    CHECK(tdm_chat_load(c, "", 0, nodes, 0, 0, &err) == TDM_OK); /* nothing is no conversation */
+    say(c, &p, "Four");
+    const tdm_turn_kind kinds[] = {TDM_RESUMED, TDM_WARM, TDM_FIRST, TDM_FIRST};
+    for (int i = 0; i < 4; i++) CHECK_INT(kinds[i], p.stats[i].kind);
+    tdm_chat_close(c);
 }
 
 TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
@@ -179,7 +250,7 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     send(c, "Two");
     send(c, "and a half");
     play_until(c, &p, 2);
-    CHECK_INT(TDM_QUEUED, p.stats[1].kind);
+    CHECK_INT(TDM_QUEUED, p.stats[1].mark);
     tdm_node node;
     int path[8];
     REQUIRE(tdm_chat_path(c, path, 8) == 4);
@@ -196,7 +267,7 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     usleep(1000);
     tdm_chat_stop(c);
     play_until(c, &p, 4);
-    CHECK_INT(TDM_CUT, p.stats[3].kind);
+    CHECK_INT(TDM_CUT, p.stats[3].mark);
     tdm_chat_close(c);
 }
 
@@ -401,6 +472,33 @@ TEST(what_is_left_at_enter_is_hardly_read_twice)
     tdm_chat_close(c);
 }
 
+TEST(an_edited_message_that_stood_there_has_a_head_start)
+{
+    static struct played p;
+    tdm_chat *c = talked(&p);
+    REQUIRE(c);
+    int path[16];
+    tdm_node node;
+    REQUIRE(tdm_chat_path(c, path, 16) == 8);
+    REQUIRE(tdm_chat_node(c, path[2], &node, &err) == TDM_OK);
+    CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
+    CHECK(tdm_chat_set_draft(c, node.text, node.length, false, &err) == TDM_OK);
+    CHECK(tdm_chat_set_draft(c, node.text, node.length - 1, false, &err) == TDM_OK);
+    say(c, &p, "And how");
+    CHECK_INT(TDM_HEAD_START, p.stats[4].mark);
+    CHECK(tdm_chat_set_draft(c, node.text, node.length, false, &err) == TDM_OK); /* nothing is edited any more */
+    say(c, &p, node.text);
+    CHECK_INT(TDM_UNMARKED, p.stats[5].mark);
+    CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
+    CHECK(tdm_chat_set_draft(c, node.text, node.length, false, &err) == TDM_OK);
+    CHECK(tdm_chat_set_draft(c, "", 0, false, &err) == TDM_OK); /* begun anew */
+    CHECK(tdm_chat_set_draft(c, "Something", 9, false, &err) == TDM_OK);
+    say(c, &p, "Something");
+    CHECK_INT(TDM_UNMARKED, p.stats[6].mark);
+    tdm_node_free(&node);
+    tdm_chat_close(c);
+}
+
 TEST(an_edited_message_costs_itself)
 {
     static struct played p;
@@ -415,6 +513,7 @@ TEST(an_edited_message_costs_itself)
     CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
     say(c, &p, "Something else");
     CHECK(p.stats[4].after_enter < p.stats[4].turn_tokens);
+    CHECK_INT(TDM_UNMARKED, p.stats[4].mark); /* the old text stood nowhere */
     CHECK_INT(4, tdm_chat_path(c, path, 16));
     tdm_node node;
     REQUIRE(tdm_chat_node(c, path[2], &node, &err) == TDM_OK);
@@ -622,7 +721,7 @@ TEST(the_oldest_turns_are_dropped_with_progress)
         play_until(c, &p, ++turns);
         CHECK(p.finish[turns - 1] == TDM_LENGTH || p.finish[turns - 1] == TDM_CONTEXT);
         if (!strstr(p.notices, "left out")) continue;
-        CHECK_INT(p.stats[turns - 1].prompt_tokens, total);
+        CHECK_INT(p.stats[turns - 1].after_enter, total);
         CHECK(looks > 2);
         CHECK(p.stats[turns - 1].prompt_tokens <= 1024 / 4 * 3);
     }
@@ -714,6 +813,8 @@ TEST(the_context_used_is_told_at_every_level)
 }
 
 TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
+          T(the_record_of_a_turn_adds_up_in_every_pipeline), T(a_reply_has_one_rate_from_its_first_token_to_its_last),
+          T(the_first_turn_after_loading_is_resumed), T(an_edited_message_that_stood_there_has_a_head_start),
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(an_answer_has_a_length_of_its_own),
           T(stop_and_continue_give_the_whole_reply),
           T(continue_goes_on_from_the_decoders_state), T(undo_redo_and_regenerate_evaluate_nothing_again),

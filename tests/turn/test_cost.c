@@ -199,7 +199,7 @@ TEST(a_reply_that_is_ended_costs_no_more_than_itself)
             limit(8, 400);
             tdm_chat_send_now(talk.chat, clock_ns());
             talk_until(&talk, ended + 2);
-            CHECK_INT(TDM_CUT, talk.turns[ended + 1].stats.kind);
+            CHECK_INT(TDM_CUT, talk.turns[ended + 1].stats.mark);
         } else {
             tdm_chat_stop(talk.chat);
             talk_until(&talk, ended + 1);

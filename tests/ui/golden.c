@@ -121,8 +121,7 @@ void sample_init(struct sample *s)
          "need, and then what you type. When you press Enter, nothing is left to read: the first word only has to be "
          "chosen.");
     s->turns[1].stats = (struct view_turn_stats){.valid = true,
-                                                 .kind = VIEW_TTFT_WARM,
-                                                 .ttft_ms = 9,
+                                                 .ttft = {.kind = VIEW_TTFT_WARM, .ms = 9},
                                                  .engine_ms = 7,
                                                  .in = 18,
                                                  .read_before = 18,
@@ -144,8 +143,7 @@ void sample_init(struct sample *s)
                                    .mark = VIEW_MARK_AFTER_REPLY,
                                    .streaming = true};
     v->status = (struct view_status){.state = VIEW_ANSWERING,
-                                     .ttft_kind = VIEW_TTFT_WARM,
-                                     .ttft_ms = 8,
+                                     .ttft = {.kind = VIEW_TTFT_WARM, .ms = 8},
                                      .tok_s = 31,
                                      .ctx_used = 1530,
                                      .ctx_size = 32768,
@@ -155,8 +153,6 @@ void sample_init(struct sample *s)
     struct view_monitor *m = &v->monitor;
     m->prefill = (struct view_unit){.name = "cpu:1",
                                     .kind = "native",
-                                    .busy = 10,
-                                    .lent = 90,
                                     .tok_s = {302, true, NULL},
                                     .gflop_s = {302, true, NULL},
                                     .gflop_share = {66, true, NULL},
@@ -164,7 +160,6 @@ void sample_init(struct sample *s)
                                     .n_history = 60};
     m->decode = (struct view_unit){.name = "cpu:0",
                                    .kind = "native",
-                                   .busy = 100,
                                    .tok_s = {31, true, NULL},
                                    .gb_s = {25, true, NULL},
                                    .gb_share = {84, true, NULL},
@@ -185,19 +180,19 @@ void sample_init(struct sample *s)
                                          .checkpoint_bytes = 116u << 20,
                                          .checkpoint_budget = 2ull << 30};
     static const struct view_monitor_turn turns[] = {
-        {1, VIEW_TTFT_COLD, 412}, {2, VIEW_TTFT_QUEUED, 261}, {3, VIEW_TTFT_WARM, 9}, {4, VIEW_TTFT_WARM, 8}};
+        {1, {VIEW_TTFT_FIRST, VIEW_TTFT_UNMARKED, 412}}, {2, {VIEW_TTFT_COLD, VIEW_TTFT_QUEUED, 261}},
+        {3, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 9}}, {4, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 8}}};
     memcpy(s->monitor_turns, turns, sizeof turns);
     m->turns = s->monitor_turns;
     m->n_turns = 4;
     m->warm = (struct view_median){8.5, 2};
-    m->cold = (struct view_median){412, 1};
     m->weights_gib = 0.8;
     m->states_gib = 0.2;
     m->free_gib = 18.1;
     m->power_w.why = "RAPL is readable by root only";
     m->power_remedy = "^X w shows the command that allows it";
     m->pid = 4711;
-    sample_lanes(s, "dds~~~h~~h~~h~~h~~h~~h~h..d.ds.d.ds.d.dds.~~~h~~h~~h~~h~",
-                 "~~~>===================...~.~~.~.~~.~.~~~.>=============", 3, 42);
+    sample_lanes(s, "dds~~~h~h~~h~~h~h..d.ds.d.ds.d.dds.~~~h~~h~~h~~h~",
+                 "~~~>============...~.~~.~.~~.~.~~~.>=============", 3, 35);
     s->turns[3].start_ns = v->now_ns - 10000000000;
 }

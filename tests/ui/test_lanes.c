@@ -94,12 +94,12 @@ TEST(figures_are_renewed_twice_a_second)
     struct canvas *canvas = canvas_new(4, 80);
     int shown[6] = {0};
     for (int i = 0; i < 6; i++) {
-        s.view.monitor.prefill.busy = 10 + i;
+        s.view.monitor.prefill.tok_s.value = 10 + i;
         canvas_clear(canvas);
         canvas->ascii = true;
         monitor_draw(&state, &s.view, VIEW_FORM_STRIP, canvas, (struct rect){0, 0, 4, 80});
         char *text = canvas_dump(canvas);
-        sscanf(strstr(text, "prefill  ") + 8, "%d%%", &shown[i]);
+        sscanf(strstr(text, " tok/s") - 2, "%d", &shown[i]);
         free(text);
         s.view.now_ns += 110000000;
     }
@@ -107,6 +107,58 @@ TEST(figures_are_renewed_twice_a_second)
     CHECK_INT(10, shown[4]);
     CHECK_INT(15, shown[5]);
     canvas_free(canvas);
+}
+
+/* A percentage is of the stretch whose name and lanes stand beside it. */
+TEST(percentages_are_of_what_the_lanes_show)
+{
+    struct sample s;
+    sample_init(&s);
+    struct monitor_state state = {0};
+    const int64_t second = 1000000000, now = 100 * second;
+    const struct view_span read = {.start_ns = now - second, .end_ns = now - second + second / 25},
+                           wrote = {.start_ns = now - second * 2 / 5, .end_ns = now, .kind = VIEW_K_DECODE};
+    struct view_monitor *m = &s.view.monitor;
+    s.view.now_ns = now;
+    m->prefill.spans = &read;
+    m->decode.spans = &wrote;
+    m->prefill.n_spans = m->decode.n_spans = 1;
+    m->prefill.resting = true;
+    m->turn_start_ns = now - second;
+    m->turn_end_ns = now;
+    static const struct {
+        bool turn;
+        double live_s;
+        const char *name, *prefill, *decode;
+    } views[] = {{false, 0, "last 20 s", "prefill  <1%", "decode    2%"},
+                 {true, 0, "turn 1.0 s", "prefill   4%", "decode   40%"},
+                 {false, 5, "last 5.0 s", "prefill   1%", "decode    8%"},
+                 {false, 2, "last 2.0 s", "prefill   2%", "decode   20%"}};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        struct canvas *canvas = canvas_new(4, 80);
+        m->turn_view = views[i].turn;
+        m->live_s = views[i].live_s;
+        canvas->ascii = true;
+        monitor_draw(&state, &s.view, VIEW_FORM_STRIP, canvas, (struct rect){0, 0, 4, 80});
+        char *text = canvas_dump(canvas);
+        if (!strstr(text, views[i].name) || !strstr(text, views[i].prefill) || !strstr(text, views[i].decode))
+            CHECK_FAIL("%s, %s, %s: found\n%s", views[i].name, views[i].prefill, views[i].decode, text);
+        CHECK(strstr(text, " last 302 tok/s\n") && strstr(text, "  31 tok/s\n"));
+        free(text);
+        canvas_free(canvas);
+    }
+}
+
+TEST(one_unit_is_written_one_way)
+{
+    struct view_unit u = {.tok_s = {123456, true, NULL}};
+    char text[32];
+    CHECK_STR("123,456 tok/s", monitor_rate(text, &u, 0));
+    CHECK_STR("paced 123,456 tok/s", monitor_rate(text, &u, 30));
+    u.resting = true;
+    CHECK_STR("last 123,456 tok/s", monitor_rate(text, &u, 30));
+    u.tok_s.valid = false;
+    CHECK_STR("-", monitor_rate(text, &u, 0));
 }
 
 TEST(numbers)
@@ -127,6 +179,11 @@ TEST(numbers)
     CHECK_STR("3.2 tok/s", format_rate(s, 3.2));
     CHECK_STR("302 tok/s", format_rate(s, 302));
     CHECK_STR("1,294 tok/s", format_rate(s, 1294.1));
+    CHECK_STR("0%", format_percent(s, 0));
+    CHECK_STR("<1%", format_percent(s, 0.2));
+    CHECK_STR("1%", format_percent(s, 0.6));
+    CHECK_STR("100%", format_percent(s, 100));
+    CHECK_STR("0%", format_percent(s, NAN));
 }
 
 TEST(graphs)
@@ -151,4 +208,5 @@ TEST(graphs)
 
 TEST_MAIN(T(the_kind_with_most_time_wins), T(short_work_shows_where_it_begins), T(a_hand_over_always_shows),
           T(checkpoint_and_restore_are_drawn_as_what_follows), T(the_live_window_moves_by_columns_and_stops),
-          T(holding_stands_still), T(figures_are_renewed_twice_a_second), T(numbers), T(graphs))
+          T(holding_stands_still), T(figures_are_renewed_twice_a_second),
+          T(percentages_are_of_what_the_lanes_show), T(one_unit_is_written_one_way), T(numbers), T(graphs))

@@ -44,8 +44,8 @@ TEST(sketch_paused)
 {
     struct sample s;
     sample_init(&s);
-    sample_lanes(&s, "~~h~~h~~h~~h~~h~~h...........d..d.ds..d.d..d.d.ds.......",
-                 "==================...........~..~.~~..~.~..~.~.~~.......", -1, -1);
+    sample_lanes(&s, "~~h~~h~~h~~h~~h~~h....d..d.ds..d.d..d.d.ds.......",
+                 "==================....~..~.~~..~.~..~.~.~~.......", -1, -1);
     static const char draft[] = "and how much memory does one take?";
     s.view.draft = (struct view_draft){.text = draft,
                                        .len = strlen(draft),
@@ -55,7 +55,6 @@ TEST(sketch_paused)
     s.turns[3].state = VIEW_TURN_DONE;
     s.view.status.state = VIEW_IDLE;
     s.view.status.ctx_used = 1644;
-    s.view.monitor.prefill.busy = s.view.monitor.decode.busy = 0;
     s.view.monitor.decode.tok_s.valid = false;
     char *text = draw(&s.view, 24, 80);
     golden_check("sketch-paused", some_rows(text, 17, 24));
@@ -66,7 +65,7 @@ TEST(sketch_line)
 {
     struct sample s;
     sample_init(&s);
-    sample_lanes(&s, "~~~h~~h~~h~~h", ">============", -1, -1);
+    sample_lanes(&s, "~~h~~h~", ">======", -1, -1);
     s.view.monitor.form = VIEW_FORM_LINE;
     char *text = draw(&s.view, 24, 80);
     golden_check("sketch-line", some_rows(text, 20, 21));
@@ -159,8 +158,7 @@ TEST(states)
         case VIEW_ANSWERING:
             last->state = VIEW_TURN_ANSWERING;
             v->status.answered = true;
-            v->status.ttft_ms = 1870;
-            v->status.ttft_kind = VIEW_TTFT_COLD;
+            v->status.ttft = (struct view_ttft){.kind = VIEW_TTFT_COLD, .ms = 1870};
             v->status.read_after_enter = 188;
             break;
         case VIEW_STOPPED: last->state = VIEW_TURN_STOPPED; break;
