@@ -133,10 +133,10 @@ static json_object *unit(const struct view *view, const struct view_unit *u, boo
     int64_t from, to;
     lanes_window(&view->monitor, view->now_ns, LANES_MAX, &from, &to);
     struct lanes_share share = lanes_share(u, from, to);
+    add_fields(o, unit_fields, COUNT(unit_fields), u);
     jsonio_add_real(o, "busy_percent", share.busy);
     jsonio_add_real(o, "lent_percent", share.lent);
     jsonio_add_real(o, "idle_percent", share.idle);
-    add_fields(o, unit_fields, COUNT(unit_fields), u);
     json_object_object_add(o, "resting", json_object_new_boolean(u->resting));
     if (lanes) add_lanes(o, u);
     return o;

@@ -101,7 +101,7 @@ TEST(queue_take_back_and_cut)
     rig_type("\x18\r"); /* Ctrl-X Enter */
     CHECK(rig_wait_gone("queued:"));
     CHECK(rig_wait("> "));
-    CHECK(rig_wait("| cut"));
+    CHECK(rig_wait(", cut"));
     rig_type("\x03");
     CHECK(rig_wait("STOPPED"));
     CHECK(rig_wait("/continue goes on"));
