@@ -299,6 +299,7 @@ static void begin_turn(tui *t, int64_t now)
         snprintf(number, sizeof number, "%d", turn->events[i].turn);
         tui_command_by(t, SLASH_EDIT, number);
         input_set_text(t->input, "");
+        tui_keys_draft(t); /* typed from nothing: no head start */
     }
     d->stage = TYPING;
     d->character = 0;

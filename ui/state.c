@@ -193,12 +193,11 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     if (s->ctx_size > 0)
         snprintf(part[n++], STATE_SIZE, "ctx %s/%s %.0f%%", format_count(a, s->ctx_used), format_count(b, s->ctx_size),
                  context_percent(s));
+    if (s->private_session) snprintf(part[n++], STATE_SIZE, "private"); /* it stays where the rest is dropped */
     if (s->speculation) snprintf(part[n++], STATE_SIZE, "ahead %s", s->speculation);
     if (s->pipeline && strcmp(s->pipeline, "tandem") != 0) snprintf(part[n++], STATE_SIZE, "%s", s->pipeline);
     if (s->model) snprintf(part[n++], STATE_SIZE, "%s", s->model);
-    if (s->private_session)
-        snprintf(part[n++], STATE_SIZE, "private");
-    else if (s->session)
+    if (s->session && !s->private_session)
         snprintf(part[n++], STATE_SIZE, "%s", s->session);
     for (int i = 0; i < n; i++) {
         if (col + 3 + width_text(part[i], strlen(part[i])) > end) break;

@@ -19,12 +19,13 @@ static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *er
 
 /* ---- Typing and sending ------------------------------------------------------------------------------------------ */
 
-/* An edited message stands in the draft at once: what is sent then was not typed, or only in part. */
+/* An edited message stands in the draft at once: what is sent then was not typed, or only in part. Typed again by keys it is a
+ * message like any other. */
 static bool has_head_start(const struct tdm_chat *c, const char *text, size_t length)
 {
     const struct text *was = &c->conversation.nodes[c->editing].text;
     if (!c->editing || !length) return false;
-    return c->head_start || (length == was->n && !memcmp(text, was->bytes, length));
+    return c->head_start || (c->draft.n == 0 && length == was->n && !memcmp(text, was->bytes, length));
 }
 
 static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)

@@ -495,6 +495,10 @@ TEST(an_edited_message_that_stood_there_has_a_head_start)
     CHECK(tdm_chat_set_draft(c, "Something", 9, false, &err) == TDM_OK);
     say(c, &p, "Something");
     CHECK_INT(TDM_UNMARKED, p.stats[6].mark);
+    CHECK(tdm_chat_edit(c, path[2], &err) == TDM_OK);
+    type(c, node.text, 0); /* the same text again, by keys */
+    say(c, &p, node.text);
+    CHECK_INT(TDM_UNMARKED, p.stats[7].mark);
     tdm_node_free(&node);
     tdm_chat_close(c);
 }
