@@ -96,14 +96,16 @@ static void typed(const script_turn *t, char *draft)
 
 TEST(the_demo_sends_sentences)
 {
-    static const char *const sentences[] = {"Why is the sky blue?",          "What is the Moon made of?",
-                                            "How far away is it?",           "Why do leaves fall in autumn?",
-                                            "What do bees do in winter?",    "Where does the wind come from?"};
+    static const char *const sentences[] = {"Why is the sky blue?",       "What is the Moon made of?",
+                                            "How far away is it?",        "Why do leaves fall in autumn?",
+                                            "What do bees do in winter?", "Why do leaves fall in autumn?", /* both ways */
+                                            "What do bees do in winter?", "Where does the wind come from?"};
+    enum { SENTENCES = sizeof sentences / sizeof *sentences };
     script s;
     tdm_error err = {0};
     REQUIRE(!script_read(&s, "assets/demo.json", &err));
-    CHECK_INT(6, s.n);
-    for (int i = 0; i < s.n && i < 6; i++) {
+    CHECK_INT(SENTENCES, s.n);
+    for (int i = 0; i < s.n && i < SENTENCES; i++) {
         char draft[500];
         typed(&s.turns[i], draft);
         CHECK_STR(sentences[i], draft);
