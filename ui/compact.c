@@ -15,34 +15,32 @@ bool compact_is_needed(struct rect area)
     return area.cols < LAYOUT_PANEL_COLS || area.rows < LEAST_ROWS;
 }
 
-static const char *rate_of(char out[FORMAT_SIZE], const struct view_unit *unit)
+/* "prefill 302 tok/s, busy 10% of the last 20 s" */
+static void say_unit(char out[ROOM], const char *name, const struct view_unit *unit, double pace, double busy,
+                     const char *span)
 {
-    return unit->tok_s.valid ? format_rate(out, unit->tok_s.value) : "- tok/s";
-}
-
-/* "prefill 302 tok/s, busy 10% of 20 s" */
-static void say_unit(char out[ROOM], const char *name, const struct view_unit *unit)
-{
-    char rate[FORMAT_SIZE];
-    snprintf(out, ROOM, "%-*s%s, busy %.0f%% of 20 s", NAME, name, rate_of(rate, unit), unit->busy);
+    char rate[32], percent[FORMAT_SIZE];
+    snprintf(out, ROOM, "%-*s%s, busy %s of %s%s", NAME, name, monitor_rate(rate, unit, pace),
+             format_percent(percent, busy), strncmp(span, "last", 4) ? "" : "the ", span);
 }
 
 /* What is told, the most telling first. */
-static int figures(char out[MOST][ROOM], const struct view *view, const struct view_monitor *m, bool wide)
+static int figures(char out[MOST][ROOM], const struct monitor_state *state, const struct view *view,
+                   const struct view_monitor *m, bool wide)
 {
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], text[32];
     const struct view_status *s = &view->status;
     int n = 0;
     if (wide) {
-        say_unit(out[n++], "prefill", &m->prefill);
-        say_unit(out[n++], "decode", &m->decode);
+        monitor_span_name(text, &state->lanes, m);
+        say_unit(out[n++], "prefill", &m->prefill, 0, state->prefill.busy, text);
+        say_unit(out[n++], "decode", &m->decode, s->pace, state->decode.busy, text);
     } else {
-        snprintf(out[n++], ROOM, "decode %s", rate_of(a, &m->decode));
-        snprintf(out[n++], ROOM, "prefill %s", rate_of(a, &m->prefill));
+        snprintf(out[n++], ROOM, "decode %s", monitor_rate(text, &m->decode, s->pace));
+        snprintf(out[n++], ROOM, "prefill %s", monitor_rate(text, &m->prefill, 0));
     }
-    if (s->ttft_kind != VIEW_TTFT_NONE)
-        snprintf(out[n++], ROOM, "%s%s %s", wide ? "last turn " : "", format_ttft_kind(s->ttft_kind),
-                 format_ms(a, s->ttft_ms));
+    if (s->ttft.kind != VIEW_TTFT_NONE)
+        snprintf(out[n++], ROOM, "%s%s", wide ? "last turn " : "", format_ttft(a, &s->ttft));
     snprintf(out[n++], ROOM, wide ? "context %s of %s" : "ctx %s/%s", format_count(a, s->ctx_used),
              format_count(b, s->ctx_size));
     snprintf(out[n++], ROOM, wide ? "read %s of %s, %s behind" : "read %s/%s", format_count(a, m->follower.read),
@@ -85,7 +83,7 @@ void compact_draw(struct monitor_state *state, const struct view *view, const st
     monitor_lane(lanes, lanes->prefill, &m->prefill, canvas, row++, lane);
     canvas_puts(canvas, row, left, lane, wide ? "decode" : "dec", STYLE_STATUS);
     monitor_lane(lanes, lanes->decode, &m->decode, canvas, row++, lane);
-    for (int i = 0, n = figures(rows, view, m, wide); i < n && row < last; i++)
+    for (int i = 0, n = figures(rows, state, view, m, wide); i < n && row < last; i++)
         canvas_puts(canvas, row++, left, end, rows[i], STYLE_STATUS);
     const char *keys = wide ? "q leave  v live/turn  f hold  ? keys" : "q leave  ? keys";
     canvas_puts(canvas, last, left, end, keys, STYLE_QUIET);
