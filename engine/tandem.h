@@ -96,8 +96,10 @@ typedef struct {
     int vocabulary;              /* rows of the LM head */
     int tokens;                  /* ids that the tokenizer knows */
     int trained_context;
-    bool tied, synthetic, can_think;
-    const char *template_name;   /* "qwen3.5", "built-in", "none (qwen3.5 form)" */
+    bool tied, synthetic;
+    bool can_think, has_efforts; /* --think; its low, medium and xhigh */
+    bool can_keep_thinking, keeps_thinking; /* of past turns: if told to; by itself */
+    const char *template_name;   /* "qwen3.5", "qwen3.6", "qwen3.8", "built-in", "none (qwen3.5 form)" */
     bool template_replaced;      /* the file's own template is not known: the Qwen3.5 form is used instead */
     const char *skipped;         /* "15 MTP tensors" or "" */
     tdm_sampling sampling;       /* defaults: the file's own, else the published ones for the size */
@@ -140,10 +142,28 @@ typedef struct {
     size_t thinking_length;
 } tdm_message;
 
+/* Whether the model thinks before it answers, and how much. ON: as much as suits a chat, which is medium where the
+ * template has efforts (Qwen3.8, whose own default, xhigh, writes thousands of tokens first); elsewhere LOW, MEDIUM and
+ * XHIGH are refused (TDM_E_REFUSED). */
+typedef enum { TDM_THINK_OFF, TDM_THINK_ON, TDM_THINK_LOW, TDM_THINK_MEDIUM, TDM_THINK_XHIGH, TDM_THINKINGS } tdm_thinking;
+/* Whether past turns keep their thinking in the prompt. AUTO: as the template does by itself (Qwen3.8: yes, 3.6: no). ON is
+ * refused where the template can't. */
+typedef enum { TDM_KEEP_AUTO, TDM_KEEP_ON, TDM_KEEP_OFF, TDM_KEEPS } tdm_keep_thinking;
+
+/* "off", "on", "low"... and "auto", "on", "off". */
+TDM_API const char *tdm_thinking_name(tdm_thinking t);
+TDM_API const char *tdm_keep_thinking_name(tdm_keep_thinking k);
+
+typedef struct {
+    tdm_thinking think;
+    tdm_keep_thinking keep_thinking;
+    bool generation_prompt; /* ends with the opening of the reply */
+} tdm_render_options;
+
 /* The prompt that the model's template makes of messages, as ids and/or as text (either may be NULL).
  * m NULL: the Qwen3.5 form, text only. TDM_E_REFUSED when the template refuses them. */
-TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n, bool think,
-                              bool generation_prompt, tdm_ids *ids, char **text, tdm_error *err);
+TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n,
+                              const tdm_render_options *options, tdm_ids *ids, char **text, tdm_error *err);
 
 /* ---- Machine and units -----------------------------------------------------------------------------------------
  * tdm_machine: one pinned worker thread per allowed core, and two units made of them. Unit 0 prefills, unit 1
@@ -283,7 +303,8 @@ typedef struct {
     uint64_t checkpoint_bytes;   /* 0: an eighth of the free memory */
     tdm_on_full on_full;
     tdm_sampling sampling;
-    bool think;
+    tdm_thinking think;
+    tdm_keep_thinking keep_thinking;
     int max_tokens;              /* of a reply, as it is when that begins; 0: until the end token or the context */
     int max_answer_tokens;       /* the same for what follows the thinking alone */
     bool ignore_eos;

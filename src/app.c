@@ -32,21 +32,12 @@ static tdm_status set_system_text(app *a, const char *text, size_t n, tdm_error 
     return TDM_OK;
 }
 
-static tdm_status check_thinking(const tdm_chat_options *c, const tdm_model_info *info, tdm_error *err)
-{
-    if (c->think && !info->can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
-    return TDM_OK;
-}
-
 static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm_error *err)
 {
     tdm_chat_options c;
-    tdm_model_info info;
-    tdm_model_describe(models->model, &info);
     settings_chat_options(&c, a->o, models->model);
     c.prefill_model = models->prefill;
-    tdm_status status = check_thinking(&c, &info, err);
-    if (!status) status = tdm_chat_open(out, models->model, a->machine, &c, err);
+    tdm_status status = tdm_chat_open(out, models->model, a->machine, &c, err);
     if (!status && a->system) status = tdm_chat_set_system(*out, a->system, a->system_length, err);
     if (status && *out) {
         tdm_chat_close(*out);
@@ -133,7 +124,7 @@ static tdm_status snapshot_settings(const app *a, session *s, tdm_error *err)
     if (!a->chat) return TDM_OK;
     tdm_chat_options_of(a->chat, &c);
     for (option_id id = 0; id < OPTION_COUNT; id++) {
-        if (option_table[id].section != SECTION_SAMPLING && id != OPTION_THINK) continue;
+        if (option_table[id].section != SECTION_SAMPLING && id != OPTION_THINK && id != OPTION_KEEP_THINKING) continue;
         char text[64];
         settings_text(&c, id, text, sizeof text);
         if (!(s->settings[id] = strdup(text))) return error_set(err, TDM_E_NOMEM, "out of memory");
@@ -385,8 +376,7 @@ tdm_status app_configure(app *a, tdm_error *err)
     tdm_chat_options c;
     tdm_chat_options_of(a->chat, &c);
     for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(&c, a->o, id);
-    tdm_status status = check_thinking(&c, &a->info, err);
-    if (!status) status = tdm_chat_configure(a->chat, &c, err);
+    tdm_status status = tdm_chat_configure(a->chat, &c, err);
     if (!status) tdm_machine_set_lending(a->machine, !options_flag(a->o, OPTION_NO_LENDING));
     return status;
 }
@@ -474,7 +464,7 @@ static tdm_status enter_session(app *a, const session *s, tdm_error *err)
 {
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         bool given = a->o->values[id].origin >= FROM_COMMAND_LINE;
-        if (!s->settings[id] || given || (id == OPTION_THINK && !a->info.can_think)) continue;
+        if (!s->settings[id] || given || !settings_fit(&a->info, id, s->settings[id])) continue;
         if (!option_set(a->o, id, s->settings[id], FROM_FILE, err)) return TDM_E_FORMAT;
     }
     tdm_status status = app_configure(a, err);

@@ -59,7 +59,7 @@ tdm_status bench_prompt_ids(const bench_prompt *p, const tdm_model *m, int from,
     if (!text) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_ids ids = {0};
     tdm_message message = {.role = TDM_USER, .text = text, .length = strlen(text)};
-    tdm_status status = tdm_render(m, &message, 1, false, true, &ids, NULL, err);
+    tdm_status status = tdm_render(m, &message, 1, &(tdm_render_options){.generation_prompt = true}, &ids, NULL, err);
     free(text);
     if (!status && !(out->ids = realloc(out->ids, sizeof *out->ids * (out->n + n))))
         status = error_set(err, TDM_E_NOMEM, "out of memory");
@@ -119,7 +119,7 @@ tdm_status bench_prompt_frame(const tdm_model *m, size_t *tokens, tdm_error *err
     tdm_ids ids = {0};
     tdm_message message = {.role = TDM_USER, .text = "a", .length = 1};
     size_t own;
-    tdm_status status = tdm_render(m, &message, 1, false, true, &ids, NULL, err);
+    tdm_status status = tdm_render(m, &message, 1, &(tdm_render_options){.generation_prompt = true}, &ids, NULL, err);
     if (!status) status = count(m, "a", 1, &own, err);
     if (!status) *tokens = ids.n - own;
     tdm_ids_free(&ids);

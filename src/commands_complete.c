@@ -65,6 +65,7 @@ static void offer_settings(struct completion *out, size_t index, const char *arg
     const option *o = &option_table[id];
     switch (o->kind) {
     case KIND_CHOICE:
+    case KIND_SWITCH:
         offer_choices(out, o->argument);
         break;
     case KIND_FLAG:

@@ -29,6 +29,8 @@ static const char *argument_of(const option *o, char room[128])
     if (o->kind == KIND_FLAG) return "";
     if (o->kind == KIND_MAYBE)
         snprintf(room, 128, " [%s]", o->argument);
+    else if (o->kind == KIND_SWITCH)
+        snprintf(room, 128, "[=%s]", o->argument);
     else
         snprintf(room, 128, " %s%s", o->argument, o->kind == KIND_AUTO ? "|auto" : "");
     return room;
@@ -244,7 +246,7 @@ void docs_bash(FILE *out)
           out);
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         const option *o = &option_table[id];
-        if (o->kind == KIND_FLAG || o->kind == KIND_MAYBE) continue;
+        if (o->kind == KIND_FLAG || o->kind == KIND_MAYBE || o->kind == KIND_SWITCH) continue;
         bool first = true;
         for (command_id c = 0; c < COMMAND_COUNT; c++) {
             if (!option_belongs(id, c)) continue;
@@ -321,11 +323,15 @@ void docs_zsh(FILE *out)
         for (option_id id = 0; id < OPTION_COUNT; id++) {
             const option *o = &option_table[id];
             if (!option_belongs(id, c)) continue;
-            fprintf(out, " \\\n      '%s--%s[", o->kind == KIND_LIST ? "*" : "", o->name);
+            fprintf(out, " \\\n      '%s--%s%s[", o->kind == KIND_LIST ? "*" : "", o->name, o->kind == KIND_SWITCH ? "=-" : "");
             zsh_text(out, o->help);
             fputc(']', out);
             if (o->kind == KIND_CHOICE) {
                 fprintf(out, ":%s:(", o->name);
+                choices(out, o->argument);
+                fputc(')', out);
+            } else if (o->kind == KIND_SWITCH) {
+                fprintf(out, "::%s:(", o->name);
                 choices(out, o->argument);
                 fputc(')', out);
             } else if (o->kind == KIND_FILE) {

@@ -41,7 +41,11 @@ static void print_text(const tdm_model_info *i)
     line("kernels", i->kernels);
     output_print("%-18s %s%s\n", "template", i->template_name,
                  i->template_replaced ? " (the file's own is not known)" : "");
-    output_print("%-18s %s\n", "thinking", i->can_think ? "yes (--think)" : "no");
+    output_print("%-18s %s%s\n", "thinking",
+                 i->has_efforts ? "yes (--think, --think=low|medium|xhigh)" : i->can_think ? "yes (--think)" : "no",
+                 i->keeps_thinking       ? "; past turns keep it unless --keep-thinking=off"
+                 : i->can_keep_thinking ? "; past turns lose it unless --keep-thinking=on"
+                                         : "");
     output_print("%-18s temperature %g, top-k %d, top-p %g, min-p %g, penalties: presence %g, frequency %g, repeat %g "
                  "(%s)\n",
                  "sampling", (double)s->temperature, s->top_k, (double)s->top_p, (double)s->min_p,
@@ -83,6 +87,9 @@ static void print_json(const tdm_model_info *i)
     json_object_object_add(o, "tied", json_object_new_boolean(i->tied));
     json_object_object_add(o, "synthetic", json_object_new_boolean(i->synthetic));
     json_object_object_add(o, "can_think", json_object_new_boolean(i->can_think));
+    json_object_object_add(o, "has_efforts", json_object_new_boolean(i->has_efforts));
+    json_object_object_add(o, "can_keep_thinking", json_object_new_boolean(i->can_keep_thinking));
+    json_object_object_add(o, "keeps_thinking", json_object_new_boolean(i->keeps_thinking));
     jsonio_add_string(o, "template", i->template_name);
     json_object_object_add(o, "template_replaced", json_object_new_boolean(i->template_replaced));
     jsonio_add_string(o, "skipped", i->skipped);

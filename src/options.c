@@ -58,7 +58,8 @@ void option_range(option_id id, char *out, size_t room)
     case KIND_SEED: snprintf(out, room, "a whole number below 2^64"); break;
     case KIND_REAL: snprintf(out, room, "%g to %g", o->low, o->high); break;
     case KIND_SIZE: snprintf(out, room, "bytes, or a number with K, M, G or T"); break;
-    case KIND_CHOICE: {
+    case KIND_CHOICE:
+    case KIND_SWITCH: {
         size_t n = 0;
         out[0] = 0;
         for (const char *c = o->argument; *c && n + 3 < room; c++) {
@@ -123,7 +124,8 @@ static bool value_read(option_id id, const char *text, option_value *v)
     case KIND_SEED: return number_whole(text, &v->whole);
     case KIND_SIZE: return number_size(text, &v->whole);
     case KIND_REAL: return number_real(text, o->low, o->high, &v->real);
-    case KIND_CHOICE: return (v->number = choice_find(o->argument, text)) >= 0;
+    case KIND_CHOICE:
+    case KIND_SWITCH: return (v->number = choice_find(o->argument, text)) >= 0;
     default: return true;
     }
 }
@@ -223,7 +225,7 @@ static bool parse_long(options *o, int argc, char **argv, int *i, tdm_error *err
     if (id == OPTION_COUNT) return unknown_option(o, name, err);
     option_kind kind = option_table[id].kind;
     const char *value = equals ? equals + 1 : NULL;
-    if (!value && kind == KIND_FLAG) value = "on";
+    if (!value && (kind == KIND_FLAG || kind == KIND_SWITCH)) value = "on";
     if (!value && kind == KIND_MAYBE) {
         if (*i + 1 < argc && argv[*i + 1][0] != '-') value = argv[++*i];
     } else if (!value) {

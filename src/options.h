@@ -77,6 +77,7 @@ typedef enum {
     KIND_REAL,     /* a finite number in [low, high] */
     KIND_SIZE,     /* bytes with K, M, G, T */
     KIND_CHOICE,   /* one of the words in `argument`, separated by | */
+    KIND_SWITCH,   /* the same, and alone it means on */
     KIND_TEXT,
     KIND_FILE,     /* a text that is completed as a file name */
     KIND_LIST,     /* a text; may be given several times */
@@ -126,8 +127,10 @@ enum {
       "end the reply before this text; may be given several times")                                                   \
     X(IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, 0, 0, "off", REPLY, LIVE, FOR_TALK,                                    \
       "go on past the model's end token")                                                                             \
-    X(THINK, "think", 0, FLAG, NULL, 0, 0, "off", REPLY, KEEP | LIVE, FOR_TALK | FOR(RENDER),                         \
-      "let the model think first, where it can")                                                                      \
+    X(THINK, "think", 0, SWITCH, "off|on|low|medium|xhigh", 0, 0, "off", REPLY, KEEP | LIVE, FOR_TALK | FOR(RENDER),  \
+      "let the model think first, where it can; how much, where its template has efforts")                            \
+    X(KEEP_THINKING, "keep-thinking", 0, CHOICE, "auto|on|off", 0, 0, "auto", REPLY, KEEP | LIVE,                     \
+      FOR_TALK | FOR(RENDER), "past turns keep their thinking; auto: as the model's template does")                   \
     X(ON_FULL, "on-full", 0, CHOICE, "stop|drop-oldest", 0, 0, "stop", REPLY, KEEP | LIVE, FOR(CHAT),                 \
       "what to do when the context is full")                                                                          \
     X(TEMP, "temp", 0, REAL, "X", 0, 100, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,                \

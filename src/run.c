@@ -219,15 +219,12 @@ static tdm_status open_all(answer *a, tdm_error *err)
     const options *o = a->o;
     const char *path = options_text(o, OPTION_MODEL), *system = options_text(o, OPTION_SYSTEM);
     tdm_chat_options c;
-    tdm_model_info info;
     tdm_status status = load_pair_open(&a->models, o, path, &(load_how){0}, err);
     if (status) return status;
     load_notes(a->models.model);
-    tdm_model_describe(a->models.model, &info);
     settings_chat_options(&c, o, a->models.model);
     c.speculation = TDM_SPEC_OFF;
     if (!options_given(o, OPTION_MAX_TOKENS) && !c.ignore_eos) c.max_answer_tokens = LONGEST_ANSWER;
-    if (c.think && !info.can_think) return error_set(err, TDM_E_UNSUPPORTED, "this model has no thinking mode");
     c.prefill_model = a->models.prefill;
     status = load_machine(&a->machine, o, err);
     if (!status) load_machine_notes(o, a->machine);

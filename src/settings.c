@@ -1,6 +1,7 @@
 #include "src/settings.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -14,7 +15,8 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id)
     switch (id) {
     case OPTION_MAX_TOKENS: c->max_answer_tokens = (int)number; break;
     case OPTION_IGNORE_EOS: c->ignore_eos = number; break;
-    case OPTION_THINK: c->think = number; break;
+    case OPTION_THINK: c->think = (tdm_thinking)number; break;
+    case OPTION_KEEP_THINKING: c->keep_thinking = (tdm_keep_thinking)number; break;
     case OPTION_ON_FULL: c->on_full = (tdm_on_full)number; break; /* the words stand in the order of the values */
     case OPTION_TEMP: c->sampling.temperature = real; break;
     case OPTION_TOP_K: c->sampling.top_k = (int)number; break;
@@ -33,6 +35,14 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id)
     }
 }
 
+bool settings_fit(const tdm_model_info *info, option_id id, const char *text)
+{
+    bool on = !strcmp(text, "on"), simple = on || !strcmp(text, "off") || !strcmp(text, "auto");
+    if (id == OPTION_THINK) return info->can_think && (simple || info->has_efforts);
+    if (id == OPTION_KEEP_THINKING) return !on || info->can_keep_thinking;
+    return true;
+}
+
 void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t room)
 {
     out[0] = 0;
@@ -44,7 +54,8 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
             snprintf(out, room, "until the model ends");
         break;
     case OPTION_IGNORE_EOS: snprintf(out, room, "%s", c->ignore_eos ? "on" : "off"); break;
-    case OPTION_THINK: snprintf(out, room, "%s", c->think ? "on" : "off"); break;
+    case OPTION_THINK: snprintf(out, room, "%s", tdm_thinking_name(c->think)); break;
+    case OPTION_KEEP_THINKING: snprintf(out, room, "%s", tdm_keep_thinking_name(c->keep_thinking)); break;
     case OPTION_ON_FULL: snprintf(out, room, "%s", c->on_full == TDM_FULL_STOP ? "stop" : "drop-oldest"); break;
     case OPTION_TEMP: snprintf(out, room, "%g", (double)c->sampling.temperature); break;
     case OPTION_TOP_K: snprintf(out, room, "%d", c->sampling.top_k); break;

@@ -10,6 +10,8 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id);
 /* What holds for a chat at its start: tdm_chat_defaults changed by the options; a random seed when none is given. The
  * stops point into o. */
 void settings_chat_options(tdm_chat_options *out, const options *o, const tdm_model *m);
+/* Whether a saved value is one that the model has: other models think in other ways, or not at all. */
+bool settings_fit(const tdm_model_info *info, option_id id, const char *text);
 /* The value that holds in c, in the form that the option takes; "" for options that c doesn't have. */
 void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t room);
 

@@ -45,7 +45,9 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       "writes the conversation as Markdown or JSON; FILE.svg: the full screen as a picture")                          \
     X(SYSTEM, "system", "", TEXT, "[TEXT|off]", 0, 0, CONVERSATION, "shows or changes the system prompt")             \
     X(SET, "set", "", SETTING, "[NAME VALUE]", 0, 0, CONVERSATION, "shows or changes an option")                      \
-    X(THINK, "think", "", CHOICE, "on|off", 0, 0, CONVERSATION, "lets the model think first")                         \
+    X(THINK, "think", "", CHOICE, "on|off|low|medium|xhigh", 0, 0, CONVERSATION,                                      \
+      "lets the model think first; on is medium where its template has efforts (Qwen3.8), whose own default, xhigh, " \
+      "writes thousands of tokens first")                                                                             \
     X(REGEN, "regen", "retry", NONE, "", 0, 0, CONVERSATION, "answers the last message once more")                    \
     X(CONTINUE, "continue", "", NONE, "", 0, 0, CONVERSATION, "goes on with a reply that was stopped or cut off")     \
     X(EDIT, "edit", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                      \

@@ -137,6 +137,18 @@ static void count_work(struct tdm_model *m)
     }
 }
 
+static void fill_template(struct tdm_model *m, bool has_one)
+{
+    static const char *const names[] = {[TEMPLATE_QWEN35] = "qwen3.5", [TEMPLATE_QWEN36] = "qwen3.6",
+                                        [TEMPLATE_QWEN38] = "qwen3.8", [TEMPLATE_BUILTIN] = "built-in"};
+    tdm_model_info *i = &m->info;
+    i->template_name = has_one ? names[m->form.kind] : "none (Qwen3.5 form)";
+    i->can_think = m->form.can_think;
+    i->has_efforts = m->form.kind == TEMPLATE_QWEN38;
+    i->can_keep_thinking = template_check(m->form, TDM_THINK_OFF, TDM_KEEP_ON, NULL) == TDM_OK;
+    i->keeps_thinking = template_keeps(m->form, TDM_KEEP_AUTO);
+}
+
 static void fill_info(struct tdm_model *m)
 {
     static const char *const formats[] = {[SOURCE_GGUF] = "GGUF", [SOURCE_HF] = "Hugging Face directory",
@@ -171,14 +183,12 @@ static void fill_info(struct tdm_model *m)
         .trained_context = (int)c->context_length,
         .tied = c->tied,
         .synthetic = source_format(m->source) == SOURCE_SYNTHETIC,
-        .can_think = m->form.can_think,
         .template_replaced = m->form.substituted,
         .skipped = m->skipped,
         .fingerprint = source_fingerprint(m->source),
     };
     for (uint32_t l = 0; l < c->layers; l++) i->full_layers += c->full_attention[l];
-    i->template_name = m->form.kind == TEMPLATE_BUILTIN ? "built-in"
-                       : source_text(m->source)->chat_template.length == 0 ? "none (Qwen3.5 form)" : "qwen3.5";
+    fill_template(m, source_text(m->source)->chat_template.length > 0);
     i->sampling = sampling_of(m, &i->sampling_from_file);
     count_work(m);
 }
@@ -224,8 +234,8 @@ TDM_API tdm_status tdm_tokenizer_open(tdm_model **out, const char *tokenizer_jso
     m->form = template_recognise((struct span){0});
     m->info = (tdm_model_info){.name = m->path, .path = m->path, .format = "tokenizer.json", .architecture = "",
                                .kernels = "", .weight_types = "", .skipped = "",
-                               .tokens = (int)tokenizer_count(m->tokenizer), .can_think = m->form.can_think,
-                               .template_name = "none (Qwen3.5 form)"};
+                               .tokens = (int)tokenizer_count(m->tokenizer)};
+    fill_template(m, false);
     *out = m;
     return TDM_OK;
 }

@@ -68,13 +68,15 @@ TDM_API tdm_status tdm_detokenize(const tdm_model *m, const tdm_id *ids, size_t 
     return TDM_OK;
 }
 
-TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n, bool think,
-                              bool generation_prompt, tdm_ids *ids, char **text, tdm_error *err)
+TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n,
+                              const tdm_render_options *o, tdm_ids *ids, char **text, tdm_error *err)
 {
-    struct template_options options = {.form = m ? m->form : template_recognise((struct span){0}), .think = think,
-                                       .generation = generation_prompt};
+    struct template_options options = {.form = m ? m->form : template_recognise((struct span){0}), .think = o->think,
+                                       .generation = o->generation_prompt};
+    tdm_status status = template_check(options.form, o->think, o->keep_thinking, err);
+    if (status) return status;
+    options.keep = template_keeps(options.form, o->keep_thinking);
     if (ids && !m) return error_set(err, TDM_E_ARG, "ids need a model");
-    tdm_status status = TDM_OK;
     char *rendered = NULL;
     size_t length;
     if (text) status = template_render(&options, messages, n, &rendered, &length, NULL, err);

@@ -14,9 +14,19 @@ enum { MARK_START, MARK_END, MARK_THINK, MARK_THOUGHT, MARKS };
 static const char *const marks[MARKS] = {"<|im_start|>", "<|im_end|>", "<think>", "</think>"};
 static const char *const role_names[] = {[TDM_SYSTEM] = "system", [TDM_USER] = "user", [TDM_ASSISTANT] = "assistant"};
 
-/* More than the template's own text around one message, and marks in it. */
+/* What Qwen3.8 says to the model of an effort. */
+static const char *const effort_sentences[] = {
+    [TDM_THINK_LOW] = "Reasoning effort is set to low. Keep your thinking brief and focused, moving directly to the "
+                      "conclusion without unnecessary elaboration.",
+    [TDM_THINK_XHIGH] = "Reasoning effort is set to xhigh. Please think carefully through the task, validate key "
+                        "assumptions, consider plausible alternatives, and prioritize correctness, consistency, and "
+                        "clarity in the final answer.",
+};
+
+/* More than the template's own text around one message, marks in it, and the longest sentence of an effort. */
 #define AROUND       128
 #define MARKS_AROUND 4
+#define EFFORT       256
 
 struct mark {
     size_t at;
@@ -31,15 +41,41 @@ struct rendering {
     size_t mark_count;
 };
 
+static bool contains(struct span text, const char *what)
+{
+    return memmem(text.bytes, text.length, what, strlen(what));
+}
+
 struct template_form template_recognise(struct span text)
 {
     struct template_form form = {TEMPLATE_QWEN35, true, false};
     if (!text.length) return form;
     if (fnv_bytes(FNV_START, text.bytes, text.length) == BUILTIN_HASH)
         return (struct template_form){TEMPLATE_BUILTIN, false, false};
-    form.can_think = memmem(text.bytes, text.length, "enable_thinking", 15);
-    form.substituted = !form.can_think || !memmem(text.bytes, text.length, "<|im_start|>", 12);
+    form.can_think = contains(text, "enable_thinking");
+    form.substituted = !form.can_think || !contains(text, marks[MARK_START]);
+    if (form.substituted) return form;
+    if (contains(text, "reasoning_effort"))
+        form.kind = TEMPLATE_QWEN38;
+    else if (contains(text, "preserve_thinking"))
+        form.kind = TEMPLATE_QWEN36;
     return form;
+}
+
+tdm_status template_check(struct template_form form, tdm_thinking think, tdm_keep_thinking keep, tdm_error *err)
+{
+    if (think && !form.can_think)
+        return error_set(err, TDM_E_REFUSED, "this model has no thinking mode");
+    if (think > TDM_THINK_ON && form.kind != TEMPLATE_QWEN38)
+        return error_set(err, TDM_E_REFUSED, "this model thinks or doesn't: expected on or off, its chat template knows no effort");
+    if (keep == TDM_KEEP_ON && form.kind != TEMPLATE_QWEN36 && form.kind != TEMPLATE_QWEN38)
+        return error_set(err, TDM_E_REFUSED, "this model's chat template can't keep the thinking of past turns");
+    return TDM_OK;
+}
+
+bool template_keeps(struct template_form form, tdm_keep_thinking keep)
+{
+    return keep == TDM_KEEP_AUTO ? form.kind == TEMPLATE_QWEN38 : keep == TDM_KEEP_ON;
 }
 
 /* ---- Messages ------------------------------------------------------------------------------------------------ */
@@ -88,21 +124,23 @@ static struct span strip_breaks(struct span text, bool left, bool right)
     return text;
 }
 
+static struct span message_thinking(const tdm_message *message)
+{
+    return message->thinking ? strip((struct span){message->thinking, message->thinking_length}) : (struct span){"", 0};
+}
+
 /* The answer and the thinking of an assistant message. */
-static void take_apart(const tdm_message *message, struct span *answer, struct span *thinking)
+static void take_apart(const tdm_message *message, enum template_kind kind, struct span *answer, struct span *thinking)
 {
     struct span before, after, unused;
     *answer = strip(message_text(message));
-    *thinking = (struct span){"", 0};
-    if (message->thinking) {
-        *thinking = (struct span){message->thinking, message->thinking_length};
-    } else if (split_around(*answer, marks[MARK_THOUGHT], &before, &after)) {
+    *thinking = message_thinking(message);
+    if (!message->thinking && kind != TEMPLATE_QWEN38 && split_around(*answer, marks[MARK_THOUGHT], &before, &after)) {
         *answer = strip_breaks(after, true, false);
         before = strip_breaks(before, false, true);
         if (split_around(before, marks[MARK_THINK], &unused, &after)) before = after;
-        *thinking = strip_breaks(before, true, false);
+        *thinking = strip(strip_breaks(before, true, false));
     }
-    *thinking = strip(*thinking);
 }
 
 static bool is_query(const tdm_message *message)
@@ -116,9 +154,9 @@ static bool is_query(const tdm_message *message)
 static tdm_status find_query(const struct template_options *options, const tdm_message *messages, size_t n,
                              ptrdiff_t *query, tdm_error *err)
 {
-    bool strict = options->form.kind == TEMPLATE_QWEN35;
-    if (options->think && !options->form.can_think)
-        return error_set(err, TDM_E_REFUSED, "thinking: this model's chat template has no thinking mode");
+    bool strict = options->form.kind != TEMPLATE_BUILTIN;
+    tdm_status status = template_check(options->form, options->think, options->keep ? TDM_KEEP_ON : TDM_KEEP_OFF, err);
+    if (status) return status;
     if (strict && !n) return error_set(err, TDM_E_REFUSED, "the chat template refuses: no messages");
     *query = -1;
     for (size_t i = n; i-- > 0 && *query < 0;)
@@ -201,6 +239,13 @@ static struct growing *growing_of(const struct template_options *options, const 
     return options->open || last->role != TDM_ASSISTANT ? options->growing : NULL;
 }
 
+/* What is said of the effort at the head of the system turn, or NULL. */
+static const char *effort_sentence(const struct template_options *options)
+{
+    if (options->form.kind != TEMPLATE_QWEN38 || (size_t)options->think >= sizeof effort_sentences / sizeof *effort_sentences) return NULL;
+    return effort_sentences[options->think];
+}
+
 /* last: of the prompt. */
 static tdm_status write_message(struct rendering *r, const struct template_options *options, const tdm_message *message,
                                 bool last, bool past, const struct tokenizer *t, struct template_place *place,
@@ -210,23 +255,25 @@ static tdm_status write_message(struct rendering *r, const struct template_optio
     struct growing *g = last ? growing_of(options, message) : NULL;
     struct span text = message_text(message), thinking = {"", 0};
     const char *source = text.bytes;
+    const char *sentence = message->role == TDM_SYSTEM ? effort_sentence(options) : NULL;
     tdm_status status = TDM_OK;
-    bool block = message->role == TDM_ASSISTANT && !past;
+    if (message->role == TDM_ASSISTANT && options->form.kind != TEMPLATE_BUILTIN) thinking = message_thinking(message);
     if (open)
         status = stable_part(t, g, &text, err);
-    else if (message->role == TDM_ASSISTANT && options->form.kind == TEMPLATE_QWEN35)
-        take_apart(message, &text, &thinking);
+    else if (message->role == TDM_ASSISTANT && options->form.kind != TEMPLATE_BUILTIN)
+        take_apart(message, options->form.kind, &text, &thinking);
     else
         text = strip(text);
     if (!open && g) status = growing_set(g, text.bytes, text.length, text.length, err);
     if (status) return status;
 
-    place->start = r->length;
+    *place = (struct template_place){.start = r->length, .begin = r->length, .end = r->length};
+    if (message->role == TDM_SYSTEM && options->form.kind == TEMPLATE_QWEN38 && !text.length && !sentence)
+        return TDM_OK;
     write_opening(r, message->role);
-    if (block && options->form.kind == TEMPLATE_QWEN35)
-        write_thinking(r, thinking);
-    else if (block)
-        write_thinking(r, (struct span){"", 0});
+    if (message->role == TDM_ASSISTANT && (!past || options->keep)) write_thinking(r, thinking);
+    if (sentence) write_text(r, sentence);
+    if (sentence && text.length) write_text(r, "\n\n");
     place->begin = r->length;
     write_bytes(r, text.bytes, text.length);
     place->end = r->length;
@@ -253,8 +300,8 @@ static tdm_status render(struct rendering *r, const struct tokenizer *t, const s
     ptrdiff_t query = -1;
     tdm_status status = find_query(options, messages, n, &query, err);
     if (status) return status;
-    uint64_t room = AROUND + 1, mark_room = 0;
-    bool fits = size_mul(n + 1, MARKS_AROUND * sizeof *r->marks, &mark_room);
+    uint64_t room = AROUND + EFFORT + 1, mark_room = 0;
+    bool fits = size_mul(n + 2, MARKS_AROUND * sizeof *r->marks, &mark_room);
     for (size_t i = 0; i < n; i++)
         fits = fits && size_add(room, messages[i].length, &room) &&
                size_add(room, messages[i].thinking_length, &room) && size_add(room, AROUND, &room);
@@ -263,6 +310,13 @@ static tdm_status render(struct rendering *r, const struct tokenizer *t, const s
     if (!r->text || !r->marks) {
         rendering_free(r);
         return error_set(err, TDM_E_NOMEM, "no memory for a prompt of %zu messages", n);
+    }
+    const char *sentence = effort_sentence(options);
+    if (sentence && messages[0].role != TDM_SYSTEM) {
+        write_opening(r, TDM_SYSTEM);
+        write_text(r, sentence);
+        write_mark(r, MARK_END);
+        write_text(r, "\n");
     }
     for (size_t i = 0; i < n && !status; i++) {
         struct template_place unused;

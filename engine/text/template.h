@@ -1,12 +1,18 @@
-/* The chat template of the Qwen3.5 family, written out: messages to the text of a prompt, and to its ids.
+/* The chat templates of the Qwen3.5 family, written out: messages to the text of a prompt, and to its ids.
  *
- * Form (Qwen3.5): every message is `<|im_start|>ROLE\nTEXT<|im_end|>\n`, TEXT without the white space at its ends (as
+ * Qwen3.5: every message is `<|im_start|>ROLE\nTEXT<|im_end|>\n`, TEXT without the white space at its ends (as
  * Python's str.strip() removes it). An assistant message after the last user message keeps its thinking, as
  * `<think>\nTHINKING\n</think>\n\n` before TEXT; earlier ones lose it. Where a message gives no thinking
  * (tdm_message.thinking NULL) and its text holds `</think>`, what comes before that is the thinking. The prompt of a
  * reply ends with `<|im_start|>assistant\n` and `<think>\n`, thinking on, or `<think>\n\n</think>\n\n`, off. Refused,
  * as by the original: no messages, no user message (one that is only a `<tool_response>` does not count), a system
  * message that is not the first.
+ *
+ * Qwen3.6: the same, and with `keep` every assistant message keeps its thinking block, an empty one included.
+ *
+ * Qwen3.8: `keep` is what the template itself does unless it is told not to; `</think>` in a TEXT is text; a system
+ * message without text is left out. With thinking on, the efforts low and xhigh write a sentence of the template's own
+ * at the head of the system turn, which is made for it where there is none; medium writes none.
  *
  * The built-in model's template differs: it refuses nothing, knows no thinking (TEXT is left as it is, and the block of
  * an assistant message after the last user message is empty), and every prompt ends with the empty block.
@@ -23,7 +29,7 @@
 
 #include "engine/text/growing.h"
 
-enum template_kind { TEMPLATE_QWEN35, TEMPLATE_BUILTIN };
+enum template_kind { TEMPLATE_QWEN35, TEMPLATE_QWEN36, TEMPLATE_QWEN38, TEMPLATE_BUILTIN };
 
 struct template_form {
     enum template_kind kind;
@@ -31,17 +37,25 @@ struct template_form {
     bool substituted; /* the model has a template of its own that is not this one: the user should be told */
 };
 
-/* What to render for a model with this template; empty: it has none, and the Qwen3.5 form is used. */
+/* What to render for a model with this template, by what stands in it (files are renamed and templates are copied into
+ * other models, so no name counts); empty: it has none, and the Qwen3.5 form is used. */
 struct template_form template_recognise(struct span text);
+
+/* Whether the form has that way of thinking, and of keeping it: TDM_E_REFUSED with a line that says what it has. */
+tdm_status template_check(struct template_form form, tdm_thinking think, tdm_keep_thinking keep, tdm_error *err);
+/* Whether past turns keep their thinking. */
+bool template_keeps(struct template_form form, tdm_keep_thinking keep);
 
 struct template_options {
     struct template_form form;
-    bool think;      /* TDM_E_REFUSED where the form can't */
+    tdm_thinking think; /* TDM_THINK_ON is medium where the form has efforts; TDM_E_REFUSED where the form can't */
+    bool keep;       /* past turns keep their thinking (template_keeps) */
     bool generation; /* ends with the opening of the reply */
     struct growing *growing; /* keeps the ids of the last message's text from call to call (growing.h); or NULL */
     bool open;       /* the last message (user or assistant) is still growing; not with generation. It is rendered up to
                         its stable part (tokenizer_stable_prefix) and not closed; an assistant's text is the answer
-                        alone. All assistant messages, it included, are rendered as before a user message to come. */
+                        alone, behind its thinking where that is kept. All assistant messages, it included, are
+                        rendered as before a user message to come. */
 };
 
 /* Where a message is in the rendered text. Ends of ids are in the rendered text too. */

@@ -307,7 +307,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
         }
         if (from->thinking_length)
             status = conversation_append(&c->conversation, node, true, from->thinking, from->thinking_length, err);
-        c->conversation.nodes[node].think = from->thinking_length > 0;
+        c->conversation.nodes[node].think = from->thinking_length ? TDM_THINK_ON : TDM_THINK_OFF;
         c->conversation.nodes[node].finish = from->finish;
         c->conversation.nodes[node].time_s = from->time_s;
     }

@@ -55,7 +55,8 @@ static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, t
         return error_set(err, TDM_E_ARG, "dispatch: expected 1 to %d tokens, found %d", DISPATCH_MAX, o->dispatch);
     if ((unsigned)o->pipeline >= TDM_PIPELINES || (unsigned)o->speculation > TDM_SPEC_FULL)
         return error_set(err, TDM_E_ARG, "no such pipeline or level of speculation");
-    if (o->think && !m->form.can_think) return error_set(err, TDM_E_REFUSED, "this model has no thinking mode");
+    tdm_status status = template_check(m->form, o->think, o->keep_thinking, err);
+    if (status) return status;
     if (!(o->pace_tps >= 0)) return error_set(err, TDM_E_ARG, "pace: expected 0 or more tokens per second");
     return sampler_check(&o->sampling, err);
 }

@@ -25,7 +25,7 @@ struct node {
     tdm_turn_stats stats;
     int redo;          /* the child that redo goes to: the one that was current last; 0: none */
     tdm_ids reply;     /* assistant: the generated ids as they came; what `continue` goes on from */
-    bool think;        /* assistant: it began with an open think block */
+    tdm_thinking think; /* assistant: how its prompt opened it; not off: with an open think block */
     uint32_t attempt;  /* assistant: 0 for the first reply to its message, then 1, 2 ... */
 };
 

@@ -19,7 +19,9 @@ struct target_cache {
     struct ids ids;               /* of the last target */
     struct key *keys;             /* of the first `closed` messages, whose ids stand at the beginning of `ids` */
     size_t closed;
-    uint64_t version;             /* of the conversation when the messages were cached */
+    uint64_t version;             /* of the conversation when the messages were cached ... */
+    tdm_thinking think;           /* ... and how they were rendered */
+    bool keep;
     tdm_message *messages;        /* the arrays below have `room` elements each */
     struct template_place *places;
     uint32_t *turns;
@@ -82,7 +84,9 @@ static tdm_status make_room(struct target_cache *cache, size_t need, tdm_error *
 
 static tdm_message message_of(const struct node *node)
 {
-    return (tdm_message){.role = node->role, .text = node->text.bytes, .length = node->text.n, .thinking = ""};
+    return (tdm_message){.role = node->role, .text = node->text.bytes, .length = node->text.n,
+                         .thinking = node->thinking.n ? node->thinking.bytes : "",
+                         .thinking_length = node->thinking.n};
 }
 
 /* How many of the first n messages are in the cache as they are now. */
@@ -176,9 +180,13 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
     *out = (struct target){0};
     bool answering = in->sent || in->resumed;
     if (!answering && (in->level == TDM_SPEC_OFF || (in->reply && in->level < TDM_SPEC_HISTORY))) return TDM_OK;
-    if (c->version != cache->version) {
+    tdm_thinking think = in->resumed ? c->nodes[in->resumed].think : in->think;
+    if (!cache->form.can_think) think = TDM_THINK_OFF;
+    if (c->version != cache->version || think != cache->think || in->keep != cache->keep) {
         cache->closed = 0;
         cache->version = c->version;
+        cache->think = think;
+        cache->keep = in->keep;
     }
 
     /* The path, then the message that is growing or to be answered. */
@@ -202,10 +210,15 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
     out->complete = answering || (in->closed && drafting && cache->messages[n - 1].length > 0 &&
                                   !is_blank(cache->messages[n - 1].text, cache->messages[n - 1].length));
 
-    bool think = in->resumed ? c->nodes[in->resumed].think : in->think;
-    struct template_options options = {.form = cache->form, .think = think && cache->form.can_think,
+    struct template_options options = {.form = cache->form, .think = think, .keep = in->keep,
                                        .generation = out->complete, .open = !out->complete,
                                        .growing = cache->growing};
+    /* A think block is rendered whole: until it has ended, all that is known of its turn is how it opens. */
+    if (in->reply && in->keep && c->nodes[in->reply].think && !c->nodes[in->reply].text.n) {
+        n--;
+        options.open = false;
+        options.generation = think != TDM_THINK_OFF;
+    }
     /* The last message is made anew: it may have been open, or an earlier draft. */
     size_t first = cache->separable ? still_cached(cache, keys, n - 1) : 0;
     cache->ids.count = first ? template_count(&cache->ids, cache->places[first].start) : 0;

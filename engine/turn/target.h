@@ -22,7 +22,8 @@ struct target_input {
     const struct conversation *conversation;
     int path_start;       /* messages of the current path that are left out at its beginning (drop-oldest) */
     tdm_speculation level;
-    bool think;           /* a reply to be continued has its own */
+    tdm_thinking think;   /* a reply to be continued has its own */
+    bool keep;            /* past turns keep their thinking */
     int reply;            /* the node that is being decoded, or 0 */
     int sent;             /* the user node to be answered, or 0: its whole prompt is wanted */
     int resumed;          /* the assistant node to be continued, or 0 */

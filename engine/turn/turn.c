@@ -59,6 +59,7 @@ static struct target_input target_input(const struct tdm_chat *c)
         .path_start = c->path_start,
         .level = c->options.speculation,
         .think = c->options.think,
+        .keep = template_keeps(c->model->form, c->options.keep_thinking),
         .reply = c->phase == CHAT_DECODE ? c->reply_node : 0,
         .sent = c->phase == CHAT_PROMPT && !c->resumed ? c->user_node : 0,
         .resumed = c->phase == CHAT_PROMPT && c->resumed ? c->reply_node : 0,
@@ -739,7 +740,7 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
     tdm_status status = chat_prepare(c, pipeline, true, err);
     if (status) return status;
     struct target_input in = {.conversation = &c->conversation, .path_start = c->path_start, .think = c->options.think,
-                              .sent = node->parent};
+                              .keep = template_keeps(c->model->form, c->options.keep_thinking), .sent = node->parent};
     struct target prompt;
     status = target_make(c->targets, &in, &prompt, err);
     if (status == TDM_OK) status = copy_ids(&p->ids, prompt.ids, prompt.n, err);

@@ -38,7 +38,7 @@ static char *answer(const tdm_model *m, tdm_session *s, const tdm_message *messa
     char *text = NULL;
     size_t length;
     tdm_session_clear(s);
-    if (tdm_render(m, messages, n, false, true, &ids, NULL, &err)) return NULL;
+    if (tdm_render(m, messages, n, &(tdm_render_options){.generation_prompt = true}, &ids, NULL, &err)) return NULL;
     if (tdm_session_eval(s, ids.ids, ids.n, true, NULL, &err)) return NULL;
     while (count < most && count < 64) {
         tdm_id id = tdm_session_sample(s, &greedy, 1, 0, (uint32_t)count);

@@ -277,7 +277,9 @@ TDM_API void tdm_chat_close(tdm_chat *c)
 
 TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err)
 {
-    (void)c, (void)err;
+    (void)c;
+    if (options->think && !fake.can_think)
+        return error_set(err, TDM_E_REFUSED, "this model has no thinking mode");
     fake.options = *options;
     return TDM_OK;
 }

@@ -88,6 +88,12 @@ check 'tokenize standard input' test "$(printf 'Hello world' | "$program" tokeni
 printf '[{"role":"user","content":" Hi "}]' >"$tmp/m.json"
 check 'render' test "$("$program" render --messages "$tmp/m.json"; echo .)" = \
     $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n.'
+check 'render: alone, --think means on' test "$("$program" render --think --messages "$tmp/m.json"; echo .)" = \
+    $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n.'
+fails 'render: an effort that the template lacks' 1 'tandem: this model thinks or doesn' \
+    render --think=low --messages "$tmp/m.json"
+fails 'render: thinking that the template drops' 1 "tandem: this model's chat template can't keep" \
+    render --keep-thinking on --messages "$tmp/m.json"
 echo '[{"role":"system","content":"x"}]' >"$tmp/m.json"
 fails 'render refuses' 1 'tandem: ' render --messages "$tmp/m.json"
 echo '[{"role":"king","content":"x"}]' >"$tmp/m.json"

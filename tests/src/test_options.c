@@ -71,7 +71,7 @@ TEST(wrong_use_is_one_line)
                                         "sequential, batch-solo, batch, tandem"},
         {"tandem run -n 0", "--max-tokens: '0' is not allowed; expected 1 to 1048576"},
         {"tandem info -x", "info: unknown option '-x'; 'tandem info --help' lists them"},
-        {"tandem chat --think=maybe", "--think: 'maybe' is not allowed; expected on or off"},
+        {"tandem chat --think=maybe", "--think: 'maybe' is not allowed; expected off, on, low, medium, xhigh"},
         {"tandem eval --ids", "--ids needs a value (N,N,...)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -45,7 +45,9 @@ static void check_ids(const struct tokenizer *t, const struct template_options *
         starts += ids.id[i] == tokenizer_find(t, "<|im_start|>");
         ends += ids.id[i] == tokenizer_find(t, "<|im_end|>");
     }
-    must_hold(starts == n + options->generation && ends == n);
+    must_hold(starts == ends + options->generation);
+    /* Qwen3.8 leaves an empty system message out, and makes one for what it says of the effort. */
+    must_hold(ends == n || (options->form.kind == TEMPLATE_QWEN38 && ends + 1 >= n && ends <= n + 1));
     must_hold(!ids.count || ids.end[ids.count - 1] == length);
     for (size_t i = 0; i < n; i++) {
         must_hold(places[i].end - places[i].begin + places[i].source <= messages[i].length);
@@ -79,9 +81,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     template_recognise((struct span){(const char *)data, n});
     unsigned flags = data[0];
     struct template_options options = {
-        .form = {flags & 1 ? TEMPLATE_BUILTIN : TEMPLATE_QWEN35, !(flags & 1), false},
-        .think = flags & 2,
+        .form = {flags & 1 ? TEMPLATE_BUILTIN : (enum template_kind)((flags >> 3) % 3), !(flags & 1), false},
+        .think = (tdm_thinking)(flags & 2 ? 1 + (flags >> 5) % (TDM_THINKINGS - 1) : 0),
         .generation = flags & 4,
+        .keep = flags & 64,
     };
     tdm_message messages[MESSAGES];
     size_t count = read_messages(data + 1, n - 1, messages);

@@ -5,6 +5,8 @@
 #include "tests/text/vocabulary.h"
 
 static const struct template_form qwen35 = {TEMPLATE_QWEN35, true, false};
+static const struct template_form qwen36 = {TEMPLATE_QWEN36, true, false};
+static const struct template_form qwen38 = {TEMPLATE_QWEN38, true, false};
 static const struct template_form builtin = {TEMPLATE_BUILTIN, false, false};
 
 static tdm_message message(tdm_role role, const char *text)
@@ -17,12 +19,35 @@ static int role_of(const char *name)
     return !strcmp(name, "system") ? TDM_SYSTEM : !strcmp(name, "user") ? TDM_USER : TDM_ASSISTANT;
 }
 
-TEST(goldens)
+/* What the public templates would be told; false: the effort is none that we have. */
+static bool golden_options(struct json_object *entry, struct template_form form, struct template_options *out)
 {
-    struct json_object *root = golden_open(check_data("goldens/chat-golden.json"));
+    struct json_object *keep, *effort;
+    *out = (struct template_options){
+        .form = form,
+        .generation = json_object_get_boolean(json_object_object_get(entry, "add_generation_prompt")),
+        .keep = template_keeps(form, TDM_KEEP_AUTO),
+    };
+    if (json_object_get_boolean(json_object_object_get(entry, "enable_thinking")))
+        out->think = form.kind == TEMPLATE_QWEN38 ? TDM_THINK_XHIGH : TDM_THINK_ON;
+    if (json_object_object_get_ex(entry, "preserve_thinking", &keep))
+        out->keep = template_keeps(form, json_object_get_boolean(keep) ? TDM_KEEP_ON : TDM_KEEP_OFF);
+    if (!json_object_object_get_ex(entry, "reasoning_effort", &effort) || !out->think) return true;
+    const char *name = json_object_get_string(effort);
+    for (int t = TDM_THINK_LOW; t < TDM_THINKINGS; t++)
+        if (!strcmp(name, tdm_thinking_name((tdm_thinking)t))) {
+            out->think = (tdm_thinking)t;
+            return true;
+        }
+    return false;
+}
+
+static void check_goldens(const char *path, struct template_form form, size_t expected_count, size_t expected_refused)
+{
+    struct json_object *root = golden_open(check_data(path));
     REQUIRE(root);
     size_t count = json_object_array_length(root), refused = 0;
-    CHECK_INT(60, count);
+    CHECK_INT(expected_count, count);
     for (size_t i = 0; i < count; i++) {
         struct json_object *entry = json_object_array_get_idx(root, i),
                            *list = json_object_object_get(entry, "messages");
@@ -38,11 +63,12 @@ TEST(goldens)
                 messages[k].thinking_length = strlen(messages[k].thinking);
             }
         }
-        struct template_options options = {
-            .form = qwen35,
-            .think = json_object_get_boolean(json_object_object_get(entry, "enable_thinking")),
-            .generation = json_object_get_boolean(json_object_object_get(entry, "add_generation_prompt")),
-        };
+        struct template_options options;
+        if (!golden_options(entry, form, &options)) {
+            CHECK(!expected);
+            refused++;
+            continue;
+        }
         char *text;
         size_t length;
         tdm_error err = {.text = ""};
@@ -72,8 +98,58 @@ TEST(goldens)
         }
         free(text);
     }
-    CHECK_INT(12, refused);
+    CHECK_INT(expected_refused, refused);
     json_object_put(root);
+}
+
+TEST(goldens)
+{
+    check_goldens("goldens/chat-golden.json", qwen35, 60, 12);
+}
+
+TEST(goldens_of_qwen36)
+{
+    check_goldens("goldens/chat-golden-3.6.json", qwen36, 204, 36);
+}
+
+TEST(goldens_of_qwen38)
+{
+    check_goldens("goldens/chat-golden-3.8.json", qwen38, 255, 59);
+}
+
+TEST(ways_of_thinking_that_a_form_lacks)
+{
+    tdm_error err = {.text = ""};
+    CHECK_INT(TDM_OK, template_check(qwen38, TDM_THINK_LOW, TDM_KEEP_OFF, &err));
+    CHECK_INT(TDM_OK, template_check(qwen36, TDM_THINK_ON, TDM_KEEP_ON, &err));
+    CHECK_INT(TDM_E_REFUSED, template_check(qwen36, TDM_THINK_XHIGH, TDM_KEEP_AUTO, &err));
+    CHECK(strstr(err.text, "effort"));
+    CHECK_INT(TDM_E_REFUSED, template_check(qwen35, TDM_THINK_OFF, TDM_KEEP_ON, &err));
+    CHECK(strstr(err.text, "past turns"));
+    CHECK_INT(TDM_E_REFUSED, template_check(builtin, TDM_THINK_ON, TDM_KEEP_AUTO, &err));
+    CHECK(!template_keeps(qwen36, TDM_KEEP_AUTO) && template_keeps(qwen38, TDM_KEEP_AUTO));
+    CHECK(!template_keeps(qwen38, TDM_KEEP_OFF) && template_keeps(qwen36, TDM_KEEP_ON));
+}
+
+TEST(an_open_reply_keeps_its_thinking)
+{
+    struct template_options closed = {.form = qwen38, .keep = true}, open = {.form = qwen38, .keep = true, .open = true};
+    tdm_message m[3] = {message(TDM_USER, "q"), message(TDM_ASSISTANT, "One, two, three and four"),
+                        message(TDM_USER, "r")};
+    struct ids whole = {0}, part = {0};
+    tdm_error err;
+    m[1].thinking = " a\nb ";
+    m[1].thinking_length = 5;
+    REQUIRE(!template_encode(golden_small(), &closed, m, 3, 0, &whole, NULL, &err));
+    for (size_t n = 0; n <= strlen("One, two, three and four"); n++) {
+        m[1].length = n;
+        part.count = 0;
+        REQUIRE(!template_encode(golden_small(), &open, m, 2, 0, &part, NULL, &err));
+        for (size_t i = 0; i < part.count; i++) CHECK(i < whole.count && part.id[i] == whole.id[i]);
+    }
+    CHECK(part.count > 20);
+    ids_free(&whole);
+    ids_free(&part);
 }
 
 static void expect_render(const struct template_options *options, const tdm_message *messages, size_t n,
@@ -155,6 +231,12 @@ TEST(recognition)
     CHECK(form.kind == TEMPLATE_QWEN35 && form.can_think && !form.substituted);
     form = recognise("{{ '<|im_start|>' }}");
     CHECK(form.kind == TEMPLATE_QWEN35 && !form.can_think && form.substituted);
+    form = recognise("{{ '<|im_start|>' }}{% if enable_thinking or preserve_thinking %}");
+    CHECK(form.kind == TEMPLATE_QWEN36 && form.can_think && !form.substituted);
+    form = recognise("{{ '<|im_start|>' }}{% if enable_thinking or preserve_thinking %}{{ reasoning_effort }}");
+    CHECK(form.kind == TEMPLATE_QWEN38 && form.can_think && !form.substituted);
+    form = recognise("[INST] enable_thinking reasoning_effort");
+    CHECK(form.kind == TEMPLATE_QWEN35 && form.substituted);
     form = recognise("[INST] enable_thinking");
     CHECK(form.kind == TEMPLATE_QWEN35 && form.can_think && form.substituted);
     if (!path) return;
@@ -366,5 +448,6 @@ TEST(open_form_progress)
     ids_free(&ids);
 }
 
-TEST_MAIN(T(goldens), T(thinking_blocks), T(builtin_template), T(recognition), T(messages_cannot_forge_turns),
+TEST_MAIN(T(goldens), T(goldens_of_qwen36), T(goldens_of_qwen38), T(ways_of_thinking_that_a_form_lacks),
+          T(an_open_reply_keeps_its_thinking), T(thinking_blocks), T(builtin_template), T(recognition), T(messages_cannot_forge_turns),
           T(messages_keep_their_ids), T(vocabulary_without_think), T(growing_messages), T(open_form_progress))

@@ -177,7 +177,7 @@ TEST(a_thinking_reply_is_followed_without_its_thoughts)
     tdm_message messages[] = {{TDM_USER, "Think about it", 14, NULL, 0},
                               {TDM_ASSISTANT, "", 0, node.thinking, node.thinking_length}, {TDM_USER, "x", 1, NULL, 0}};
     tdm_ids past = {0};
-    CHECK(tdm_render(m, messages, 3, true, false, &past, NULL, &err) == TDM_OK);
+    CHECK(tdm_render(m, messages, 3, &(tdm_render_options){.think = TDM_THINK_ON}, &past, NULL, &err) == TDM_OK);
     CHECK_INT(talk.chat->target.n, target_common_prefix(&talk.chat->target, past.ids, (uint32_t)past.n));
     CHECK(cost <= talk.chat->target.n - (s->prompt_tokens - s->turn_tokens) && cost < 60);
     tdm_ids_free(&past);

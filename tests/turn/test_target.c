@@ -10,25 +10,35 @@
 static tdm_error err;
 static tdm_model *model;
 
+static const struct template_form qwen38 = {TEMPLATE_QWEN38, true, false};
+
 struct rig {
+    struct template_form form;
     struct conversation c;
     struct target_cache *cache;
     struct target_input in;
 };
 
-static bool rig_open(struct rig *r)
+/* form NULL: the model's own. */
+static bool rig_open_as(struct rig *r, const struct template_form *form)
 {
     if (!model && tdm_model_open(&model, &(tdm_model_options){.path = TINY, .text_only = true}, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }
-    *r = (struct rig){0};
-    if (conversation_init(&r->c, &err) || target_cache_new(&r->cache, model->tokenizer, model->form, &err)) {
+    *r = (struct rig){.form = form ? *form : model->form};
+    if (conversation_init(&r->c, &err) || target_cache_new(&r->cache, model->tokenizer, r->form, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }
-    r->in = (struct target_input){.conversation = &r->c, .level = TDM_SPEC_FULL};
+    r->in = (struct target_input){.conversation = &r->c, .level = TDM_SPEC_FULL,
+                                  .keep = template_keeps(r->form, TDM_KEEP_AUTO)};
     return true;
+}
+
+static bool rig_open(struct rig *r)
+{
+    return rig_open_as(r, NULL);
 }
 
 static void rig_close(struct rig *r)
@@ -58,7 +68,7 @@ static struct target with_draft(struct rig *r, const char *text, size_t n, bool 
 }
 
 /* The prompt of the current path with `text` behind it, from the template alone. */
-static struct ids prompt_of(struct rig *r, const char *text, size_t n, bool think)
+static struct ids prompt_of(struct rig *r, const char *text, size_t n, tdm_thinking think)
 {
     tdm_message messages[64];
     int path[64], length = conversation_path(&r->c, path, 64);
@@ -66,10 +76,12 @@ static struct ids prompt_of(struct rig *r, const char *text, size_t n, bool thin
     if (r->c.system.n) messages[count++] = (tdm_message){TDM_SYSTEM, r->c.system.bytes, r->c.system.n, NULL, 0};
     for (int i = 0; i < length; i++) {
         const struct node *node = &r->c.nodes[path[i]];
-        messages[count++] = (tdm_message){.role = node->role, .text = node->text.bytes, .length = node->text.n, .thinking = ""};
+        messages[count++] = (tdm_message){.role = node->role, .text = node->text.bytes, .length = node->text.n,
+                                          .thinking = node->thinking.n ? node->thinking.bytes : "",
+                                          .thinking_length = node->thinking.n};
     }
     if (text) messages[count++] = (tdm_message){.role = TDM_USER, .text = text, .length = n};
-    struct template_options options = {.form = model->form, .think = think, .generation = true};
+    struct template_options options = {.form = r->form, .think = think, .keep = r->in.keep, .generation = true};
     struct ids ids = {0};
     if (template_encode(model->tokenizer, &options, messages, count, 0, &ids, NULL, &err)) CHECK_FAIL("%s", err.text);
     return ids;
@@ -97,10 +109,10 @@ static void check_whole(const struct target *t, const struct ids *whole, const c
 
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
-static void check_row(tdm_speculation level, bool think)
+static void check_row(const struct template_form *form, tdm_speculation level, tdm_thinking think)
 {
     struct rig r;
-    if (!rig_open(&r)) return;
+    if (!rig_open_as(&r, form)) return;
     r.in.level = level;
     r.in.think = think;
     CHECK(conversation_set_system(&r.c, "Be brief.", 9, &err) == TDM_OK);
@@ -183,7 +195,33 @@ static void check_row(tdm_speculation level, bool think)
 TEST(every_row_at_every_level)
 {
     for (int level = TDM_SPEC_OFF; level <= TDM_SPEC_FULL; level++)
-        for (int think = 0; think < 2; think++) check_row((tdm_speculation)level, think);
+        for (int think = 0; think < TDM_THINKINGS; think++) {
+            if (think <= TDM_THINK_ON) check_row(NULL, (tdm_speculation)level, (tdm_thinking)think);
+            check_row(&qwen38, (tdm_speculation)level, (tdm_thinking)think);
+        }
+}
+
+/* Thinking that is kept is read as soon as it has ended; until then the opening of its turn is. */
+TEST(kept_thinking_is_followed)
+{
+    struct rig r;
+    REQUIRE(rig_open_as(&r, &qwen38));
+    r.in.think = TDM_THINK_LOW;
+    add(&r, TDM_USER, "One");
+    r.in.reply = add(&r, TDM_ASSISTANT, "");
+    r.c.nodes[r.in.reply].think = TDM_THINK_LOW;
+    CHECK(conversation_append(&r.c, r.in.reply, true, "Well, well. ", 12, &err) == TDM_OK);
+    struct target t = make(&r);
+    uint32_t opened = t.n;
+    CHECK(!t.complete && t.n > 30);
+    CHECK(conversation_append(&r.c, r.in.reply, false, "It is one thing, not two", 24, &err) == TDM_OK);
+    t = make(&r);
+    CHECK(t.n > opened + 10);
+    struct ids next = prompt_of(&r, "And two?", 8, TDM_THINK_LOW);
+    check_prefix(&t, t.n, &next, "a reply that has thought");
+    check_prefix(&t, opened, &next, "a reply that thinks");
+    ids_free(&next);
+    rig_close(&r);
 }
 
 TEST(an_empty_or_blank_draft_is_no_prompt)
@@ -311,7 +349,7 @@ static void check_fresh(struct rig *r)
 {
     struct target_cache *fresh = NULL;
     struct target a = make(r), b;
-    REQUIRE(target_cache_new(&fresh, model->tokenizer, model->form, &err) == TDM_OK);
+    REQUIRE(target_cache_new(&fresh, model->tokenizer, r->form, &err) == TDM_OK);
     REQUIRE(target_make(fresh, &r->in, &b, &err) == TDM_OK);
     CHECK_INT(b.n, a.n);
     CHECK(common(a.ids, a.n, b.ids, b.n) == b.n);
@@ -330,7 +368,9 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
     if (r->in.reply) { /* it grows, or ends */
         if (draw(6)) {
             more = random_text(text, sizeof text);
-            CHECK(conversation_append(&r->c, r->in.reply, false, text, more, &err) == TDM_OK);
+            const struct node *node = &r->c.nodes[r->in.reply];
+            bool thinking = node->think && !node->text.n && draw(3);
+            CHECK(conversation_append(&r->c, r->in.reply, thinking, text, more, &err) == TDM_OK);
         } else {
             r->in.reply = 0;
         }
@@ -338,6 +378,7 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
     }
     if (r->in.sent) {
         r->in.reply = conversation_add(&r->c, r->in.sent, TDM_ASSISTANT, "", 0, &err);
+        if (r->form.kind == TEMPLATE_QWEN38) r->c.nodes[r->in.reply].think = r->in.think;
         r->in.sent = 0;
         return;
     }
@@ -380,7 +421,8 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
         break;
     case 8:
         r->in.level = (tdm_speculation)draw(TDM_SPEC_FULL + 1);
-        r->in.think = draw(2);
+        r->in.think = (tdm_thinking)draw(r->form.kind == TEMPLATE_QWEN38 ? TDM_THINKINGS : 2);
+        r->in.keep = draw(2) && r->form.kind == TEMPLATE_QWEN38;
         r->in.draft_held = draw(5) == 0;
         break;
     case 9:
@@ -399,12 +441,12 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
     if (conversation_path(&r->c, NULL, 0) <= r->in.path_start) r->in.path_start = 0;
 }
 
-TEST(the_cache_gives_what_nothing_gives)
+static void check_cache(const struct template_form *form)
 {
     static char draft[6000];
     size_t n = 0;
     struct rig r;
-    REQUIRE(rig_open(&r));
+    REQUIRE(rig_open_as(&r, form));
     seed = 2;
     int rounds = getenv("TANDEM_LONG") ? 30000 : 3000;
     for (int i = 0; i < rounds && !check_failures; i++) {
@@ -420,6 +462,12 @@ TEST(the_cache_gives_what_nothing_gives)
         }
     }
     rig_close(&r);
+}
+
+TEST(the_cache_gives_what_nothing_gives)
+{
+    check_cache(NULL);
+    check_cache(&qwen38);
 }
 
 /* ---- From ids to bytes of the draft ---------------------------------------------------------------------------- */
@@ -476,6 +524,7 @@ TEST(a_stopped_reply_is_continued_with_its_own_ids)
     rig_close(&r);
 }
 
-TEST_MAIN(T(every_row_at_every_level), T(an_empty_or_blank_draft_is_no_prompt), T(outer_blanks_are_not_read),
+TEST_MAIN(T(every_row_at_every_level), T(kept_thinking_is_followed), T(an_empty_or_blank_draft_is_no_prompt),
+          T(outer_blanks_are_not_read),
           T(a_message_cannot_forge_a_turn), T(what_is_read_of_a_prefix_stays), T(the_cache_gives_what_nothing_gives),
           T(ids_map_to_bytes_of_the_draft), T(a_stopped_reply_is_continued_with_its_own_ids))

@@ -1,0 +1,18 @@
+/* The names of the ways of thinking, as options and saved sessions write them. */
+#include "engine/base/error.h"
+#include "engine/tandem.h"
+
+static const char *const thinkings[TDM_THINKINGS] = {"off", "on", "low", "medium", "xhigh"};
+static const char *const keeps[TDM_KEEPS] = {"auto", "on", "off"};
+
+TDM_API const char *tdm_thinking_name(tdm_thinking t)
+{
+    must((unsigned)t < TDM_THINKINGS);
+    return thinkings[t];
+}
+
+TDM_API const char *tdm_keep_thinking_name(tdm_keep_thinking k)
+{
+    must((unsigned)k < TDM_KEEPS);
+    return keeps[k];
+}
