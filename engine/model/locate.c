@@ -8,22 +8,9 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/model/hub.h"
 
-enum { MAX_PART = 96, MAX_REVISION = 64 };
-
-/* ORG/NAME, of the characters that the hub allows: so nothing that leads out of the cache. */
-static bool is_hub_name(const char *name)
-{
-    const char *slash = strchr(name, '/');
-    if (!slash || slash == name || !slash[1] || slash - name > MAX_PART || strlen(slash + 1) > MAX_PART) return false;
-    for (const char *p = name; *p; p++) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
-        bool inside = *p == '-' || *p == '.';
-        if (p == slash) continue;
-        if (!plain && !(inside && p != name && p != slash + 1)) return false;
-    }
-    return true;
-}
+enum { MAX_REVISION = 64, MAX_FOLDERS = 2 };
 
 static bool is_directory(const char *path)
 {
@@ -50,75 +37,203 @@ static bool read_revision(const char *model, char revision[MAX_REVISION + 1])
     return n > 0;
 }
 
-/* The one GGUF model of a directory, or NULL: vision parts don't count, and of a split file the first part does. */
-static char *only_gguf(const char *directory)
+/* ---- GGUF files of a folder ------------------------------------------------------------------------------------ */
+
+/* The first files of the GGUF models in a folder, and in the folders of a snapshot. */
+struct models {
+    char **paths;
+    struct hub_gguf *names;
+    size_t n;
+};
+
+static void models_free(struct models *m)
 {
-    DIR *d = opendir(directory);
-    char *found = NULL;
-    int count = 0;
-    for (struct dirent *e; d && (e = readdir(d));) {
-        size_t n = strlen(e->d_name);
-        if (n < 6 || strcmp(e->d_name + n - 5, ".gguf") || strstr(e->d_name, "mmproj")) continue;
-        if (strstr(e->d_name, "-of-") && !strstr(e->d_name, "-00001-of-")) continue;
-        if (count++ == 0 && asprintf(&found, "%s/%s", directory, e->d_name) < 0) found = NULL;
+    for (size_t i = 0; i < m->n; i++) free(m->paths[i]);
+    free(m->paths);
+    free(m->names);
+    *m = (struct models){0};
+}
+
+/* Takes over path. */
+static bool models_add(struct models *m, char *path, const struct hub_gguf *name)
+{
+    char **paths = realloc(m->paths, (m->n + 1) * sizeof *paths);
+    if (paths) m->paths = paths;
+    struct hub_gguf *names = paths ? realloc(m->names, (m->n + 1) * sizeof *names) : NULL;
+    if (names) m->names = names;
+    if (!names) {
+        free(path);
+        return false;
+    }
+    m->paths[m->n] = path;
+    m->names[m->n++] = *name;
+    return true;
+}
+
+/* Vision parts and the like don't count, and of a split file the first part does. False: out of memory. */
+static bool models_find(struct models *m, const char *folder, int folders_below)
+{
+    DIR *d = opendir(folder);
+    bool good = true;
+    for (struct dirent *e; good && d && (e = readdir(d));) {
+        struct hub_gguf name;
+        char *path = NULL;
+        bool gguf = hub_gguf_parse(&name, e->d_name);
+        if (e->d_name[0] == '.' || (gguf && name.part > 1) || (!gguf && !folders_below)) continue;
+        if (asprintf(&path, "%s/%s", folder, e->d_name) < 0) {
+            good = false;
+        } else if (gguf) {
+            name.stem += strlen(folder) + 1; /* of the path that is kept */
+            good = models_add(m, path, &name);
+        } else {
+            if (is_directory(path)) good = models_find(m, path, folders_below - 1);
+            free(path);
+        }
     }
     if (d) closedir(d);
-    if (count == 1) return found;
-    free(found);
-    return NULL;
+    return good;
+}
+
+/* The one model with this tag; m->n when there is none, or several. */
+static size_t models_tagged(const struct models *m, const char *tag)
+{
+    size_t found = m->n;
+    for (size_t i = 0; i < m->n; i++) {
+        if (!hub_tag_is(&m->names[i], m->paths[i], tag)) continue;
+        if (found < m->n) return m->n;
+        found = i;
+    }
+    return found;
+}
+
+static size_t models_pick(const struct models *m, const char *tag)
+{
+    if (tag[0]) return models_tagged(m, tag);
+    if (m->n == 1) return 0;
+    for (const char *const *usual = hub_usual_tags; *usual; usual++) {
+        size_t i = models_tagged(m, *usual);
+        if (i < m->n) return i;
+    }
+    return m->n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* ":BF16, :Q8_0": what could have been named. */
+static void models_list(struct models *m, char *out, size_t room)
+{
+    const char *tags[32];
+    size_t n = m->n < 32 ? m->n : 32, used = 0;
+    for (size_t i = 0; i < n; i++) tags[i] = m->names[i].tag;
+    qsort(tags, n, sizeof *tags, by_text);
+    out[0] = 0;
+    for (size_t i = 0; i < n && used < room; i++) {
+        int added = snprintf(out + used, room - used, "%s:%s", i ? ", " : "", tags[i]);
+        if (added > 0) used += (size_t)added;
+    }
+}
+
+/* ---- Where a model is ------------------------------------------------------------------------------------------ */
+
+static tdm_status has_config(bool *out, const char *directory, tdm_error *err)
+{
+    char *config = NULL;
+    if (asprintf(&config, "%s/config.json", directory) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
+    *out = !access(config, F_OK);
+    free(config);
+    return TDM_OK;
 }
 
 /* A model directory as it is; a directory of GGUF files that has just one model becomes that. */
 static tdm_status look_in_directory(char **out, const char *directory, tdm_error *err)
 {
-    char *config = NULL;
-    if (asprintf(&config, "%s/config.json", directory) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
-    *out = access(config, F_OK) ? only_gguf(directory) : strdup(directory);
-    free(config);
-    return *out ? TDM_OK
-                : error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a single GGUF file: name the file",
-                            directory);
+    struct models m = {0};
+    bool config;
+    tdm_status status = has_config(&config, directory, err);
+    if (status) return status;
+    if (!config && !models_find(&m, directory, 0)) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    if (!status && (config || m.n == 1)) {
+        *out = strdup(config ? directory : m.paths[0]);
+        if (!*out) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    } else if (!status) {
+        status = error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a single GGUF file: name the file",
+                           directory);
+    }
+    models_free(&m);
+    return status;
+}
+
+/* A snapshot of a repository: the GGUF model that the tag names; without a tag its only one, the usual one, or the
+ * directory when that is a model. */
+static tdm_status look_in_snapshot(char **out, const char *snapshot, const struct hub_name *name, tdm_error *err)
+{
+    struct models m = {0};
+    bool config;
+    char tags[160];
+    tdm_status status = has_config(&config, snapshot, err);
+    if (status) return status;
+    if (!models_find(&m, snapshot, MAX_FOLDERS)) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    size_t i = models_pick(&m, name->tag);
+    bool whole = config && !m.n && !name->tag[0];
+    if (!status && (whole || i < m.n)) {
+        *out = strdup(whole ? snapshot : m.paths[i]);
+        if (!*out) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    } else if (!status && name->tag[0]) {
+        models_list(&m, tags, sizeof tags);
+        status = error_set(err, TDM_E_NOT_FOUND, "%s: no model %s on this machine%s%s: `tandem pull %s:%s` fetches it",
+                           name->repository, name->tag, tags[0] ? ", but " : "", tags, name->repository, name->tag);
+    } else if (!status && m.n) {
+        models_list(&m, tags, sizeof tags);
+        status = error_set(err, TDM_E_NOT_FOUND, "%s: several models: name one by its tag, %s", name->repository, tags);
+    } else if (!status) {
+        status =
+            error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a GGUF model: `tandem pull %s` fetches it",
+                      snapshot, name->repository);
+    }
+    models_free(&m);
+    return status;
 }
 
 /* The model in one cache; *out stays NULL where this cache does not have it. */
-static tdm_status look_in_cache(char **out, const char *cache, const char *name, tdm_error *err)
+static tdm_status look_in_cache(char **out, const char *cache, const struct hub_name *name, tdm_error *err)
 {
-    const char *slash = strchr(name, '/');
-    char *model = NULL, *snapshot = NULL, revision[MAX_REVISION + 1];
+    char *model = NULL, *snapshot = NULL, revision[MAX_REVISION + 1], folder[HUB_REPOSITORY_ROOM + 16];
     tdm_status status = TDM_OK;
-    if (asprintf(&model, "%s/models--%.*s--%s", cache, (int)(slash - name), name, slash + 1) < 0) model = NULL;
+    hub_folder(folder, name->repository);
+    if (asprintf(&model, "%s/%s", cache, folder) < 0) model = NULL;
     if (model && is_directory(model)) {
         if (read_revision(model, revision) && asprintf(&snapshot, "%s/snapshots/%s", model, revision) < 0)
             snapshot = NULL;
         if (snapshot && is_directory(snapshot))
-            status = look_in_directory(out, snapshot, err);
+            status = look_in_snapshot(out, snapshot, name, err);
         else
-            status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: download %s again",
-                               model, name);
+            status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: `tandem pull %s`",
+                               model, name->repository);
         free(snapshot);
     }
     free(model);
     return status;
 }
 
-tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err)
+tdm_status locate_model(char **out, const char *text, const char *const *caches, tdm_error *err)
 {
+    struct hub_name name;
     *out = NULL;
-    if (is_directory(name)) return look_in_directory(out, name, err);
-    if (!strncmp(name, "synthetic:", 10) || !access(name, F_OK)) {
-        *out = strdup(name);
-        return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    if (is_directory(text)) return look_in_directory(out, text, err);
+    if (!strncmp(text, "synthetic:", 10) || !access(text, F_OK)) {
+        *out = strdup(text);
+        return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", text);
     }
-    if (!is_hub_name(name))
+    if (!hub_name_parse(&name, text))
         return error_set(err, TDM_E_NOT_FOUND,
                          "%.120s: no such file or directory; a model is a .gguf file, a Hugging Face "
-                         "model directory, or a name such as Qwen/Qwen3.5-0.8B once it is in the hub cache",
-                         name);
+                         "model directory, or a name such as unsloth/Qwen3.5-4B-GGUF:Q4_K_M that `tandem pull` fetched",
+                         text);
     tdm_status status = TDM_OK;
-    for (; !status && !*out && caches && *caches; caches++) status = look_in_cache(out, *caches, name, err);
+    for (; !status && !*out && caches && *caches; caches++) status = look_in_cache(out, *caches, &name, err);
     if (status || *out) return status;
-    return error_set(err, TDM_E_NOT_FOUND,
-                     "%.120s: not in the Hugging Face cache; get it with `hf download %.120s`, or give "
-                     "the path of a .gguf file",
-                     name, name);
+    return error_set(err, TDM_E_NOT_FOUND, "%.120s: not on this machine: `tandem pull %.120s` fetches it", text, text);
 }

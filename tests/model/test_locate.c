@@ -64,13 +64,42 @@ TEST(names_are_looked_up_in_the_cache)
     put_file("models--a--b-GGUF/snapshots/f00/mmproj-b.gguf", "");
     check_found("+models--a--b-GGUF/snapshots/f00/b-Q8_0.gguf", "a/b-GGUF");
     put_file("models--a--b-GGUF/snapshots/f00/b-Q4_0.gguf", "");
-    check_missing("name the file", "a/b-GGUF");
+    check_missing("several models: name one by its tag, :Q4_0, :Q8_0", "a/b-GGUF");
+}
+
+TEST(a_tag_names_one_of_several_models)
+{
+    snprintf(cache, sizeof cache, "%s", check_tmp());
+#define SNAPSHOT "models--a--tagged-GGUF/snapshots/f00/"
+    put_file("models--a--tagged-GGUF/refs/main", "f00");
+    put_file(SNAPSHOT "b-Q8_0.gguf", "");
+    put_file(SNAPSHOT "mtp-b-Q4_K_M.gguf", "");
+    put_file(SNAPSHOT "imatrix-Q4_K_M.gguf", "");
+    put_file(SNAPSHOT "config.json", "{}");
+    check_found("+" SNAPSHOT "b-Q8_0.gguf", "a/tagged-GGUF");
+    put_file(SNAPSHOT "BF16/b-BF16-00001-of-00002.gguf", "");
+    put_file(SNAPSHOT "BF16/b-BF16-00002-of-00002.gguf", "");
+    check_found("+" SNAPSHOT "b-Q8_0.gguf", "a/tagged-GGUF:q8_0");
+    check_found("+" SNAPSHOT "b-Q8_0.gguf", "a/tagged-GGUF:b-Q8_0");
+    check_found("+" SNAPSHOT "BF16/b-BF16-00001-of-00002.gguf", "a/tagged-GGUF:BF16");
+    check_missing("name one by its tag, :BF16, :Q8_0", "a/tagged-GGUF");
+    check_missing("no model Q4_K_M on this machine, but :BF16, :Q8_0: `tandem pull a/tagged-GGUF:Q4_K_M`",
+                  "a/tagged-GGUF:Q4_K_M");
+    put_file(SNAPSHOT "b-UD-Q4_K_XL.gguf", "");
+    check_found("+" SNAPSHOT "b-UD-Q4_K_XL.gguf", "a/tagged-GGUF");
+    put_file(SNAPSHOT "b-Q4_K_M.gguf", "");
+    check_found("+" SNAPSHOT "b-Q4_K_M.gguf", "a/tagged-GGUF");
+    check_missing("no model Q4_K", "a/tagged-GGUF:Q4_K");
+    put_file(SNAPSHOT "c-Q4_K_M.gguf", "");
+    check_missing("no model Q4_K_M", "a/tagged-GGUF:Q4_K_M");
+    check_found("+" SNAPSHOT "c-Q4_K_M.gguf", "a/tagged-GGUF:c-Q4_K_M");
 }
 
 TEST(what_is_missing_says_how_to_get_it)
 {
     snprintf(cache, sizeof cache, "%s", check_tmp());
-    check_missing("hf download Qwen/Qwen3.5-4B", "Qwen/Qwen3.5-4B");
+    check_missing("`tandem pull Qwen/Qwen3.5-4B` fetches it", "Qwen/Qwen3.5-4B");
+    check_missing("`tandem pull a/b:Q8_0` fetches it", "a/b:Q8_0");
     check_missing("no such file or directory", "model.gguf");
     check_missing("no such file or directory", "../no-such-folder/x");
     check_missing("no such file or directory", "a/../b");
@@ -82,4 +111,5 @@ TEST(what_is_missing_says_how_to_get_it)
     check_missing("refs/main", "no/snapshot");
 }
 
-TEST_MAIN(T(paths_are_taken_as_they_are), T(names_are_looked_up_in_the_cache), T(what_is_missing_says_how_to_get_it))
+TEST_MAIN(T(paths_are_taken_as_they_are), T(names_are_looked_up_in_the_cache), T(a_tag_names_one_of_several_models),
+          T(what_is_missing_says_how_to_get_it))

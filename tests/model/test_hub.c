@@ -1,0 +1,109 @@
+/* Names on the hub: repositories with tags, and what the names of GGUF files say. */
+#include "tests/check.h"
+
+#include "engine/model/hub.h"
+
+static void check_name(const char *repository, const char *tag, const char *text)
+{
+    struct hub_name name;
+    if (!hub_name_parse(&name, text)) CHECK_FAIL("%s: not taken", text);
+    CHECK_STR(repository, name.repository);
+    CHECK_STR(tag, name.tag);
+}
+
+TEST(names_have_an_owner_and_perhaps_a_tag)
+{
+    check_name("unsloth/Qwen3.5-4B-GGUF", "Q4_K_M", "unsloth/Qwen3.5-4B-GGUF:Q4_K_M");
+    check_name("a/b", "", "a/b");
+    check_name("a_b/c.d", "UD-Q4_K_XL", "a_b/c.d:UD-Q4_K_XL");
+}
+
+TEST(no_name_leads_out_of_the_cache)
+{
+    static const char *const wrong[] = {"",      "a",        "/a",      "a/",      "a/b/c", "../b",   "a/..",
+                                        "a/.b",  "-a/b",     "a/b:",    "a/b:c/d", "a:b/c", "a/b:..", "a b/c",
+                                        "a/b\n", "a/b:\x1b", "a/b:c:d", "~/x",     "a\\b/c"};
+    struct hub_name name;
+    char longest[400];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (hub_name_parse(&name, wrong[i])) CHECK_FAIL("'%s' was taken", wrong[i]);
+    snprintf(longest, sizeof longest, "%096d/%096d:%096d", 1, 1, 1);
+    CHECK(hub_name_parse(&name, longest));
+    snprintf(longest, sizeof longest, "%097d/%096d", 1, 1);
+    CHECK(!hub_name_parse(&name, longest));
+    snprintf(longest, sizeof longest, "%096d/%096d:%097d", 1, 1, 1);
+    CHECK(!hub_name_parse(&name, longest));
+}
+
+TEST(a_repository_has_a_folder)
+{
+    char folder[HUB_REPOSITORY_ROOM + 16];
+    hub_folder(folder, "Qwen/Qwen3.5-4B");
+    CHECK_STR("models--Qwen--Qwen3.5-4B", folder);
+}
+
+static void check_gguf(const char *stem, const char *tag, unsigned part, unsigned parts, const char *path)
+{
+    struct hub_gguf gguf;
+    if (!hub_gguf_parse(&gguf, path)) {
+        CHECK_FAIL("%s: not taken", path);
+        return;
+    }
+    CHECK_STR(tag, gguf.tag);
+    CHECK_INT(part, gguf.part);
+    CHECK_INT(parts, gguf.parts);
+    CHECK_INT(strlen(stem), gguf.stem);
+    CHECK(!memcmp(stem, path, gguf.stem));
+}
+
+TEST(the_quant_is_what_a_files_name_ends_with)
+{
+    check_gguf("Qwen3.5-4B-Q4_K_M", "Q4_K_M", 1, 1, "Qwen3.5-4B-Q4_K_M.gguf");
+    check_gguf("Qwen3.5-4B-UD-Q4_K_XL", "UD-Q4_K_XL", 1, 1, "Qwen3.5-4B-UD-Q4_K_XL.gguf");
+    check_gguf("qwen3.5-4b-q8_0", "q8_0", 1, 1, "qwen3.5-4b-q8_0.gguf");
+    check_gguf("Qwen3.5-4B.i1-IQ2_XXS", "IQ2_XXS", 1, 1, "Qwen3.5-4B.i1-IQ2_XXS.gguf");
+    check_gguf("Qwen3.5-4B.Q6_K", "Q6_K", 1, 1, "Qwen3.5-4B.Q6_K.gguf");
+    check_gguf("x_bf16", "bf16", 1, 1, "x_bf16.GGUF");
+    check_gguf("x-MXFP4_MOE", "MXFP4_MOE", 1, 1, "x-MXFP4_MOE.gguf");
+    check_gguf("model", "model", 1, 1, "model.gguf");
+    check_gguf("Q4_K_M", "Q4_K_M", 1, 1, "Q4_K_M.gguf");
+    check_gguf("Q4_K_M/Quiet-7B", "Quiet-7B", 1, 1, "Q4_K_M/Quiet-7B.gguf");
+    check_gguf("BF16/x-BF16", "BF16", 2, 3, "BF16/x-BF16-00002-of-00003.gguf");
+}
+
+TEST(what_is_no_model_is_not_taken)
+{
+    static const char *const wrong[] = {"",
+                                        ".gguf",
+                                        "x.safetensors",
+                                        "x-Q4_K_M.gguf.part",
+                                        "mmproj-F16.gguf",
+                                        "x-mmproj-BF16.gguf",
+                                        "imatrix_unsloth.gguf",
+                                        "mtp-x-Q4_K_M.gguf",
+                                        "sub/mtp-x.gguf",
+                                        "x-00000-of-00003.gguf",
+                                        "x-00004-of-00003.gguf",
+                                        "x-00001-of-99999.gguf"};
+    struct hub_gguf gguf;
+    char longest[300];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (hub_gguf_parse(&gguf, wrong[i])) CHECK_FAIL("'%s' was taken", wrong[i]);
+    snprintf(longest, sizeof longest, "%097d.gguf", 1);
+    CHECK(!hub_gguf_parse(&gguf, longest));
+}
+
+TEST(tags_name_files_in_any_case)
+{
+    struct hub_gguf gguf;
+    const char *path = "sub/x-UD-Q4_K_XL-00001-of-00002.gguf";
+    REQUIRE(hub_gguf_parse(&gguf, path));
+    CHECK(hub_tag_is(&gguf, path, "ud-q4_k_xl"));
+    CHECK(hub_tag_is(&gguf, path, "x-UD-Q4_K_XL"));
+    CHECK(!hub_tag_is(&gguf, path, "Q4_K_XL"));
+    CHECK(!hub_tag_is(&gguf, path, "x"));
+    CHECK(!hub_tag_is(&gguf, path, ""));
+}
+
+TEST_MAIN(T(names_have_an_owner_and_perhaps_a_tag), T(no_name_leads_out_of_the_cache), T(a_repository_has_a_folder),
+          T(the_quant_is_what_a_files_name_ends_with), T(what_is_no_model_is_not_taken), T(tags_name_files_in_any_case))
