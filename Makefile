@@ -14,11 +14,11 @@
 # To build and to run; to test and to measure as well; for the other architecture. What pkg-config calls the libraries
 # stands further down (PKGS).
 DEBIAN     := gcc libc6-dev make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
-	libopenblas-dev libvterm-dev
+	libopenblas-dev libvterm-dev libcurl4-openssl-dev libssl-dev
 FEDORA     := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
-	openblas-devel libvterm-devel
-ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm
-HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm
+	openblas-devel libvterm-devel libcurl-devel openssl-devel
+ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm curl openssl
+HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm curl openssl
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
 TESTING    := test test-long unit bench bench-smoke
@@ -75,6 +75,7 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	$(CFLAGS)
 PKGS_ENGINE := json-c libutf8proc openblas
 PKGS_UI     := ncursesw md4c readline vterm
+PKGS_PULL   := libcurl libcrypto
 PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(MACHINE)/pkgconfig) pkg-config
 PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lm -pthread
@@ -83,6 +84,12 @@ UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 # Those of the packages $(1) that pkg-config doesn't know.
 lacking     = $(shell for p in $(1); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null)
 have        = $(shell command -v $(1) 2>/dev/null)
+# tandem-pull is left out where its libraries are not there. PULL= leaves it out too.
+ifeq ($(origin PULL),undefined)
+PULL        := $(if $(call lacking,$(PKGS_PULL)),,$(B)/tandem-pull)
+endif
+PULL_LIBS   := $(if $(PULL),$(shell $(PKG_CONFIG) --libs $(PKGS_PULL) json-c 2>/dev/null))
+PKG_CFLAGS  += $(if $(PULL),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null))
 # What keeps the program from being built is said in one line, before anything is compiled.
 ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(if $(MACHINE),,$(CC)) $(if $(call have,$(lastword $(PKG_CONFIG))),$(call \
@@ -109,7 +116,10 @@ ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
 ENGINE_C  := $(filter-out $(OTHER),$(call find,engine,*.c))
 UI_C      := $(call find,ui,*.c)
-SRC_C     := $(call find,src,*.c)
+# tandem-pull is what src/pull/main.c needs. These of its files need its libraries; the others are compiled and tested
+# everywhere.
+PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c)
+SRC_C     := $(filter-out $(PULL_ONLY),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
@@ -124,7 +134,10 @@ TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@)
 
-all: $(B)/tandem
+all: $(B)/tandem $(PULL)
+ifeq ($(PULL),)
+	@echo '  tandem pull is left out: it needs $(PKGS_PULL) (make deps)'
+endif
 
 $(B)/libtandem.a: $(call obj,$(ENGINE_C))
 	$(call say,AR)
@@ -142,6 +155,10 @@ $(B)/libtest.a: $(call obj,$(TESTLIB_C))
 $(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
+
+$(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(PULL_LIBS)
 
 .SECONDEXPANSION:
 $(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
@@ -193,10 +210,10 @@ help: ## this list
 run: all ## a conversation with the built-in model
 	@$(B)/tandem
 
-unit: $(TESTS) $(B)/tandem ## build and run the tests (T=name runs those whose path contains name)
+unit: $(TESTS) $(B)/tandem $(PULL) ## build and run the tests (T=name runs those whose path contains name)
 	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
 
-test-programs: $(TESTS) $(B)/tandem
+test-programs: $(TESTS) $(B)/tandem $(PULL)
 
 test: ## everything that CI runs, with a short form of every long test
 	@$(MAKE) --no-print-directory WERROR=1 all
@@ -230,8 +247,8 @@ figures: $(B)/tests/tui/test_tui $(B)/tests/src/test_terminal $(B)/tandem ## the
 	$(B)/tandem bench turns -m synthetic:0.8b:q8_0 --rows 'pipelines tandem full' --runs 3 --budget 60s --svg $(B)/figures
 	cp $(B)/figures/timeline-synthetic-0.8b-q8_0.svg assets/timeline.svg
 
-install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## program, model with its card, man page, completions (PREFIX, DESTDIR)
-	install -Dm755 $(B)/tandem $(DESTDIR)$(PREFIX)/bin/tandem
+install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, man page, completions (PREFIX, DESTDIR)
+	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(B)/tandem $(PULL)
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/*.md assets/*.txt
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
@@ -239,7 +256,7 @@ install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## program, model with 
 	install -Dm644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/tandem/LICENSE
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/tandem $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
 	rm -rf $(DESTDIR)$(PREFIX)/share/tandem $(DESTDIR)$(PREFIX)/share/doc/tandem

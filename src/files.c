@@ -37,6 +37,11 @@ char *files_join(const char *folder, const char *name)
 
 tdm_status files_make_folder(const char *path, tdm_error *err)
 {
+    return files_make_folders(path, 0700, err);
+}
+
+tdm_status files_make_folders(const char *path, unsigned mode, tdm_error *err)
+{
     char *copy = strdup(path);
     if (!copy) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = TDM_OK;
@@ -44,7 +49,7 @@ tdm_status files_make_folder(const char *path, tdm_error *err)
         if (*c && *c != '/') continue;
         char kept = *c;
         *c = 0;
-        if (mkdir(copy, 0700) && errno != EEXIST) {
+        if (mkdir(copy, (mode_t)mode) && errno != EEXIST) {
             status = error_errno(err, TDM_E_IO, "%s: the folder can't be made", copy);
             break;
         }

@@ -12,8 +12,9 @@ typedef enum { FILES_CONFIG, FILES_STATE, FILES_CACHE } files_kind;
 /* "$XDG_..._HOME/tandem/name" (defaults: ~/.config, ~/.local/state, ~/.cache), malloc'ed; NULL when there is neither
  * the variable nor a home folder, or no memory. */
 char *files_path(files_kind kind, const char *name);
-/* Makes the folder and those above it, 0700. */
+/* Makes the folder and those above it, 0700: only the user's; files_make_folders as mode and umask say. */
 tdm_status files_make_folder(const char *path, tdm_error *err);
+tdm_status files_make_folders(const char *path, unsigned mode, tdm_error *err);
 /* "folder/name", malloc'ed. */
 char *files_join(const char *folder, const char *name);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/hub.h"
 #include "src/interrupt.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
@@ -38,34 +39,6 @@ const char *load_builtin(void)
     }
     if (try_folder(path, TANDEM_DATADIR) || try_folder(path, "assets")) return path;
     return NULL;
-}
-
-/* Folders that Hugging Face's tools keep models in, the first that applies first; NULL-terminated. */
-static const char *const *hub_folders(void)
-{
-    static char rooms[4][PATH_MAX];
-    static const char *folders[5];
-    const char *cache = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME");
-    const char *xdg = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
-    int n = 0;
-    if (cache && cache[0]) {
-        snprintf(rooms[n], PATH_MAX, "%s", cache);
-        folders[n] = rooms[n], n++;
-    }
-    if (home && home[0]) {
-        snprintf(rooms[n], PATH_MAX, "%s/hub", home);
-        folders[n] = rooms[n], n++;
-    }
-    if (xdg && xdg[0]) {
-        snprintf(rooms[n], PATH_MAX, "%s/huggingface/hub", xdg);
-        folders[n] = rooms[n], n++;
-    }
-    if (user && user[0]) {
-        snprintf(rooms[n], PATH_MAX, "%s/.cache/huggingface/hub", user);
-        folders[n] = rooms[n], n++;
-    }
-    folders[n] = NULL;
-    return folders;
 }
 
 /* ---- Progress -------------------------------------------------------------------------------------------------- */
@@ -130,7 +103,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
     tdm_model_options m = {
         .path = path ? path : builtin,
         .builtin = builtin,
-        .hubs = hub_folders(),
+        .hubs = hub_caches(),
         .kernels = how->kernels ? how->kernels
                                 : kernels_of(o, how->prefill ? OPTION_PREFILL_KIND : OPTION_DECODE_KIND),
         .quant = options_text(o, OPTION_QUANT),
@@ -175,7 +148,7 @@ tdm_status load_convert(const char *in, const char *out, const char *type, tdm_e
 {
     progress_line line = progress_begin();
     tdm_model_options m = {
-        .path = in, .builtin = load_builtin(), .hubs = hub_folders(), .progress = show_progress, .progress_ctx = &line};
+        .path = in, .builtin = load_builtin(), .hubs = hub_caches(), .progress = show_progress, .progress_ctx = &line};
     tdm_status status = tdm_convert(&m, out, type, err);
     progress_end(&line);
     return status;

@@ -43,6 +43,13 @@
     X(INFO, "info", "[MODEL]", "what a model file holds",                                                             \
       "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
       "and chosen for it.")                                                                                           \
+    X(PULL, "pull", "OWNER/NAME[:TAG]", "fetch a model from the Hugging Face hub",                                     \
+      "Fetches a model into the local Hugging Face cache, which other programs share, and says first what it takes, "  \
+      "why, and how much that is. Of GGUF models TAG picks the quant (unsloth/Qwen3.5-4B-GGUF:Q4_K_M); without TAG it " \
+      "is Q4_K_M, else UD-Q4_K_XL, else the largest that fits the memory less 3 GB. Of a safetensors model it takes "  \
+      "configuration, tokenizer and weights. What was cut off goes on where it ended; every file is checked against "  \
+      "the hub's digest. Then -m takes the same name. The work is done by the program tandem-pull, the only one that " \
+      "opens a connection; it is there when Tandem was built with libcurl.")                                           \
     X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \
       "Reads a model in any form that -m takes and writes a GGUF file with its matrices in the type asked for.")      \
     X(BENCH, "bench", "[SUITE...]", "measure this machine and compare the pipelines",                                 \
@@ -106,7 +113,7 @@ enum {
 /* X(ID, name, letter, kind, argument, low, high, default, section, flags, commands, help) */
 #define OPTION_LIST(X)                                                                                                \
     X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in model", MODEL, KEEP, FOR_MODEL,                         \
-      "GGUF file, Hugging Face directory, name in the local Hugging Face cache (Qwen/Qwen3.5-0.8B), or "              \
+      "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), or "           \
       "synthetic:0.8b[:type]")                                                                                        \
     X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                 \
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \
@@ -243,6 +250,7 @@ enum {
     X(FILL, "fill", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                             \
       "put the tables read with --from into this Markdown file, where its lines '<!-- bench SUITE MODEL -->' ask for them") \
     X(SVG, "svg", 0, FILE, "DIR", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "draw each table as a chart into this folder") \
+    X(DRY_RUN, "dry-run", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(PULL), "say what would be taken, and take nothing") \
     X(TYPE, "type", 0, CHOICE, "q8_0|q6_k|q4_k|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
 
 typedef enum {

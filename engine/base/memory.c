@@ -3,6 +3,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+static uint64_t pages_bytes(int which)
+{
+    long pages = sysconf(which), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
 uint64_t memory_available(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
@@ -17,6 +23,10 @@ uint64_t memory_available(void)
         }
         fclose(file);
     }
-    long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+    return pages_bytes(_SC_AVPHYS_PAGES);
+}
+
+uint64_t memory_total(void)
+{
+    return pages_bytes(_SC_PHYS_PAGES);
 }

@@ -9,7 +9,9 @@
 
 enum { MAX_DEPTH = 32 };
 
-tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err)
+/* The whole text as one value of this type. */
+static tdm_status parse(struct json_object **out, json_type type, const void *text, uint64_t length, const char *file,
+                        tdm_error *err)
 {
     *out = NULL;
     if (length == 0) return error_set(err, TDM_E_FORMAT, "%s: expected JSON, found an empty file", file);
@@ -29,8 +31,9 @@ tdm_status json_parse(struct json_object **out, const void *text, uint64_t lengt
     else if (e != json_tokener_success)
         status = error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected JSON, found: %s", file, end,
                            json_tokener_error_desc(e));
-    else if (!json_object_is_type(o, json_type_object))
-        status = error_set(err, TDM_E_FORMAT, "%s: expected a JSON object, found another value", file);
+    else if (!json_object_is_type(o, type))
+        status = error_set(err, TDM_E_FORMAT, "%s: expected a JSON %s, found another value", file,
+                           json_type_to_name(type));
     for (; !status && end < length; end++) {
         char c = ((const char *)text)[end];
         if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
@@ -43,6 +46,17 @@ tdm_status json_parse(struct json_object **out, const void *text, uint64_t lengt
     else
         *out = o;
     return status;
+}
+
+tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err)
+{
+    return parse(out, json_type_object, text, length, file, err);
+}
+
+tdm_status json_parse_array(struct json_object **out, const void *text, uint64_t length, const char *file,
+                            tdm_error *err)
+{
+    return parse(out, json_type_array, text, length, file, err);
 }
 
 tdm_status json_read(struct json_object **out, const char *path, uint64_t limit, tdm_error *err)

@@ -13,7 +13,10 @@
 enum { JSON_LIMIT = 16 << 20, JSON_TOKENIZER_LIMIT = 64 << 20 };
 
 tdm_status json_read(struct json_object **out, const char *path, uint64_t limit, tdm_error *err);
+/* The text is one object, or one array. */
 tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err);
+tdm_status json_parse_array(struct json_object **out, const void *text, uint64_t length, const char *file,
+                            tdm_error *err);
 
 tdm_status json_get_u64(struct json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
                         const char *file, tdm_error *err);

@@ -1,0 +1,186 @@
+#include "src/pull/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "engine/model/hub.h"
+#include "src/files.h"
+#include "src/pull/pause.h"
+
+enum { LOCK_LOOK_MS = 200 }; /* flock can't be waited for together with Ctrl-C */
+
+tdm_status cache_open(cache *c, const char *hub, const char *name, tdm_error *err)
+{
+    char folder[HUB_REPOSITORY_ROOM + 16];
+    hub_folder(folder, name);
+    *c = (cache){.folder = files_join(hub, folder)};
+    if (asprintf(&c->locks, "%s/.locks/%s", hub, folder) < 0) c->locks = NULL;
+    if (c->folder && c->locks) return TDM_OK;
+    cache_close(c);
+    return error_set(err, TDM_E_NOMEM, "out of memory");
+}
+
+void cache_close(cache *c)
+{
+    free(c->folder);
+    free(c->locks);
+    *c = (cache){0};
+}
+
+/* A folder of the cache and those above it. Others may share the cache: who may read it is the umask's affair. */
+static tdm_status make_below(const char *folder, const char *name, tdm_error *err)
+{
+    char *path = files_join(folder, name);
+    tdm_status status = path ? files_make_folders(path, 0777, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    free(path);
+    return status;
+}
+
+tdm_status cache_make(const cache *c, tdm_error *err)
+{
+    tdm_status status = files_make_folders(c->locks, 0777, err);
+    if (!status) status = make_below(c->folder, "blobs", err);
+    if (!status) status = make_below(c->folder, "refs", err);
+    if (!status) status = make_below(c->folder, "snapshots", err);
+    return status;
+}
+
+/* ---- What is there --------------------------------------------------------------------------------------------- */
+
+char *cache_blob(const cache *c, const repository_file *f, bool incomplete)
+{
+    char *path;
+    return asprintf(&path, "%s/blobs/%s%s", c->folder, f->digest, incomplete ? ".incomplete" : "") < 0 ? NULL : path;
+}
+
+uint64_t cache_present(const cache *c, const repository_file *f)
+{
+    uint64_t present = 0;
+    for (int incomplete = 0; incomplete < 2 && !present; incomplete++) {
+        char *path = cache_blob(c, f, incomplete);
+        struct stat st;
+        if (path && !stat(path, &st) && S_ISREG(st.st_mode)) {
+            uint64_t size = (uint64_t)st.st_size;
+            if (incomplete ? size <= f->size : size == f->size) present = size;
+        }
+        free(path);
+    }
+    return present;
+}
+
+uint64_t cache_free_space(const cache *c)
+{
+    struct statvfs fs;
+    char *path = strdup(c->folder);
+    uint64_t bytes = UINT64_MAX;
+    while (path && path[0]) {
+        if (!statvfs(path, &fs)) {
+            bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+            break;
+        }
+        char *slash = strrchr(path, '/');
+        if (!slash || errno != ENOENT) break;
+        slash[slash == path && path[1]] = 0; /* "/" stays */
+    }
+    free(path);
+    return bytes;
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------------------------- */
+
+tdm_status cache_lock(int *out, const cache *c, const repository_file *f, void (*waiting)(void *ctx), void *ctx,
+                      tdm_error *err)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s.lock", c->locks, f->digest) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    tdm_status status = fd < 0 ? error_errno(err, TDM_E_IO, "%s: can't be opened", path) : TDM_OK;
+    for (bool told = false; !status && flock(fd, LOCK_EX | LOCK_NB); told = true) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            status = error_errno(err, TDM_E_IO, "%s: can't be locked", path);
+        } else {
+            if (!told) waiting(ctx);
+            if (!pause_for(LOCK_LOOK_MS)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
+        }
+    }
+    if (status && fd >= 0) close(fd);
+    *out = status ? -1 : fd;
+    free(path);
+    return status;
+}
+
+/* ---- Links and refs -------------------------------------------------------------------------------------------- */
+
+/* "../../blobs/DIGEST", with one more ../ for each folder in the path. */
+static char *link_target(const repository_file *f)
+{
+    size_t depth = 2;
+    for (const char *c = f->path; *c; c++) depth += *c == '/';
+    char *target = malloc(3 * depth + sizeof "blobs/" + strlen(f->digest));
+    if (!target) return NULL;
+    for (size_t i = 0; i < depth; i++) memcpy(target + 3 * i, "../", 3);
+    sprintf(target + 3 * depth, "blobs/%s", f->digest);
+    return target;
+}
+
+static bool is_link_to(const char *path, const char *target)
+{
+    size_t n = strlen(target);
+    char *found = malloc(n + 1);
+    ssize_t length = found ? readlink(path, found, n + 1) : -1;
+    bool same = length == (ssize_t)n && !memcmp(found, target, n);
+    free(found);
+    return same;
+}
+
+/* A link that takes the place of whatever has its name, in one step. */
+static tdm_status put_link(const char *path, const char *target, tdm_error *err)
+{
+    char *fresh;
+    tdm_status status = TDM_OK;
+    if (asprintf(&fresh, "%s.new-%ld", path, (long)getpid()) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
+    unlink(fresh);
+    if (symlink(target, fresh) || rename(fresh, path)) {
+        status = error_errno(err, TDM_E_IO, "%s: the link can't be made", path);
+        unlink(fresh);
+    }
+    free(fresh);
+    return status;
+}
+
+tdm_status cache_link(const cache *c, const char *commit, const repository_file *f, tdm_error *err)
+{
+    char *path = NULL, *target = link_target(f);
+    tdm_status status = TDM_OK;
+    if (asprintf(&path, "%s/snapshots/%s/%s", c->folder, commit, f->path) < 0) path = NULL;
+    if (!path || !target) {
+        status = error_set(err, TDM_E_NOMEM, "out of memory");
+    } else if (!is_link_to(path, target)) {
+        char *slash = strrchr(path, '/');
+        *slash = 0;
+        status = files_make_folders(path, 0777, err);
+        *slash = '/';
+        if (!status) status = put_link(path, target, err);
+    }
+    free(path);
+    free(target);
+    return status;
+}
+
+tdm_status cache_set_main(const cache *c, const char *commit, tdm_error *err)
+{
+    char *path = files_join(c->folder, "refs/main");
+    tdm_status status =
+        path ? files_write(path, commit, strlen(commit), err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    if (!status) chmod(path, 0644); /* no secret: others who share the cache read it */
+    free(path);
+    return status;
+}

@@ -1,0 +1,350 @@
+/* The program `tandem-pull`, which `tandem pull` runs: the one part of Tandem that opens connections. It says what it
+ * takes and why, fetches it into the hub cache, and reads nothing that was written in a conversation.
+ *
+ *     tandem-pull OWNER/NAME[:TAG] [--dry-run]        exit status: 0 all is there, 1 something failed, 2 wrong use */
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "engine/base/memory.h"
+#include "engine/model/json.h"
+#include "src/bytes.h"
+#include "src/docs.h"
+#include "src/files.h"
+#include "src/hub.h"
+#include "src/interrupt.h"
+#include "src/options.h"
+#include "src/output.h"
+#include "src/pull/choose.h"
+#include "src/pull/download.h"
+
+enum { MOST_PAGES = 200, LONGEST_TOKEN = 4096 };
+
+/* Left free on the disk, whatever is fetched. */
+static const uint64_t disk_spare = 64 << 20;
+
+typedef struct {
+    struct hub_name name;
+    char *endpoint;  /* without a slash at its end */
+    char *token;     /* NULL: none */
+    const char *hub; /* the cache */
+    transfer *transfer;
+    repository repository;
+    choice choice;
+    cache cache;
+    uint64_t memory;
+} pull;
+
+/* ---- Before anything is asked ---------------------------------------------------------------------------------- */
+
+static char *trimmed_copy(const char *text, const char *unwanted)
+{
+    text += strspn(text, unwanted);
+    size_t n = strlen(text);
+    while (n && strchr(unwanted, text[n - 1])) n--;
+    return n ? strndup(text, n) : NULL;
+}
+
+/* $HF_TOKEN, else what a login left. */
+static tdm_status find_token(char **out, tdm_error *err)
+{
+    static const char blanks[] = " \t\r\n";
+    const char *given = getenv("HF_TOKEN"), *path = hub_token_file();
+    char *text = NULL;
+    size_t n;
+    *out = given ? trimmed_copy(given, blanks) : NULL;
+    if (*out || !path || access(path, F_OK)) return TDM_OK;
+    tdm_status status = files_read(path, LONGEST_TOKEN, &text, &n, err);
+    if (!status) *out = trimmed_copy(text, blanks);
+    free(text);
+    return status;
+}
+
+static tdm_status prepare(pull *p, const char *name, tdm_error *err)
+{
+    const char *endpoint = getenv("HF_ENDPOINT"), *offline = getenv("HF_HUB_OFFLINE");
+    if (!hub_name_parse(&p->name, name))
+        return error_set(err, TDM_E_ARG, "expected OWNER/NAME or OWNER/NAME:TAG, found '%.120s'", name);
+    if (offline && offline[0] && strcmp(offline, "0"))
+        return error_set(err, TDM_E_ARG, "HF_HUB_OFFLINE is set: nothing is fetched");
+    p->endpoint = trimmed_copy(endpoint && endpoint[0] ? endpoint : "https://huggingface.co", "/ ");
+    if (!p->endpoint) return error_set(err, TDM_E_ARG, "HF_ENDPOINT: expected an address, found '%s'", endpoint);
+    p->hub = hub_caches()[0];
+    if (!p->hub) return error_set(err, TDM_E_IO, "no folder for the cache: set HOME or HF_HOME");
+    p->memory = memory_total();
+    tdm_status status = find_token(&p->token, err);
+    if (!status) status = cache_open(&p->cache, p->hub, p->name.repository, err);
+    if (!status) status = transfer_open(&p->transfer, p->endpoint, p->token, err);
+    return status;
+}
+
+static void finish(pull *p)
+{
+    choose_free(&p->choice);
+    repository_free(&p->repository);
+    transfer_close(p->transfer);
+    cache_close(&p->cache);
+    free(p->endpoint);
+    free(p->token);
+}
+
+/* ---- What the hub says ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *bytes;
+    size_t n, room;
+    const char *what;
+} page;
+
+static tdm_status page_begin(void *ctx, uint64_t *from, tdm_error *err)
+{
+    page *p = ctx;
+    (void)err;
+    *from = 0;
+    p->n = 0;
+    return TDM_OK;
+}
+
+static tdm_status page_head(void *ctx, const transfer_reply *reply, tdm_error *err)
+{
+    (void)ctx, (void)reply, (void)err;
+    return TDM_OK;
+}
+
+static tdm_status page_body(void *ctx, const void *bytes, size_t n, tdm_error *err)
+{
+    page *p = ctx;
+    if (n > JSON_LIMIT - p->n)
+        return error_set(err, TDM_E_FORMAT, "%s: expected at most %d bytes", p->what, JSON_LIMIT);
+    if (p->n + n > p->room) {
+        size_t room = 2 * (p->n + n);
+        char *larger = realloc(p->bytes, room);
+        if (!larger) return error_set(err, TDM_E_NOMEM, "out of memory");
+        p->bytes = larger;
+        p->room = room;
+    }
+    memcpy(p->bytes + p->n, bytes, n);
+    p->n += n;
+    return TDM_OK;
+}
+
+static void page_again(void *ctx, const char *why, int seconds)
+{
+    (void)ctx;
+    fprintf(stderr, "%s; again in %d s\n", why, seconds);
+}
+
+/* The line for a refusal. */
+static tdm_status refused(const pull *p, long status, const char *message, tdm_error *err)
+{
+    const char *name = p->name.repository;
+    switch (status) {
+    case 401:
+        if (p->token)
+            return error_set(err, TDM_E_NOT_FOUND, "%s: not there, or your access token does not reach it", name);
+        return error_set(err, TDM_E_NOT_FOUND, "%s: not there, or it needs an access token (HF_TOKEN)", name);
+    case 403:
+        return error_set(err, TDM_E_NOT_FOUND, "%s: access is restricted; its page says how to get it: %s/%s", name,
+                         p->endpoint, name);
+    case 404:
+        return error_set(err, TDM_E_NOT_FOUND, "%s: not found at %s", name, p->endpoint);
+    default:
+        return error_set(err, TDM_E_IO, "%s: the server answers %ld%s%s", name, status, message[0] ? ": " : "",
+                         message);
+    }
+}
+
+typedef tdm_status (*take)(repository *r, const void *json, size_t n, const char *what, tdm_error *err);
+
+/* Fetches one page and takes it apart; next: REPOSITORY_URL_ROOM bytes, "" after the last page. */
+static tdm_status ask(pull *p, const char *url, const char *what, take its, char *next, tdm_error *err)
+{
+    page got = {.what = what};
+    transfer_sink sink = {&got, page_begin, page_head, page_body, NULL, page_again};
+    transfer_reply reply;
+    tdm_status status = transfer_get(p->transfer, url, &sink, &reply, err);
+    if (!status && reply.status != 200) status = refused(p, reply.status, reply.message, err);
+    if (!status) status = its(&p->repository, got.bytes, got.n, what, err);
+    if (!status) strcpy(next, reply.next);
+    free(got.bytes);
+    return status;
+}
+
+static tdm_status look_up(pull *p, tdm_error *err)
+{
+    char *url = NULL, next[REPOSITORY_URL_ROOM] = "";
+    tdm_status status = TDM_OK;
+    if (asprintf(&url, "%s/api/models/%s/revision/main", p->endpoint, p->name.repository) < 0) url = NULL;
+    status = url ? ask(p, url, "the hub's revision", repository_take_revision, next, err)
+                 : error_set(err, TDM_E_NOMEM, "out of memory");
+    free(url);
+    if (status) return status;
+    const char *of = p->repository.commit;
+    if (asprintf(&url, "%s/api/models/%s/tree/%s?recursive=true", p->endpoint, p->name.repository, of) < 0)
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    status = ask(p, url, "the hub's list of files", repository_take_files, next, err);
+    free(url);
+    for (int pages = 1; !status && next[0]; pages++) {
+        char at[REPOSITORY_URL_ROOM];
+        strcpy(at, next);
+        status = pages < MOST_PAGES ? ask(p, at, "the hub's list of files", repository_take_files, next, err)
+                                    : error_set(err, TDM_E_FORMAT, "the hub's list of files has no end");
+    }
+    return status;
+}
+
+/* What the engine can't run is not worth fetching. */
+static tdm_status check_architecture(const pull *p, tdm_error *err)
+{
+    const char *name = p->repository.architecture;
+    if (!name[0] || !strncmp(name, "qwen35", 6) || !strncmp(name, "qwen3_5", 7)) return TDM_OK;
+    return error_set(err, TDM_E_UNSUPPORTED,
+                     "%s: its architecture is %s; Tandem runs the Qwen3.5 family (qwen35, qwen3_5)", p->name.repository,
+                     name);
+}
+
+/* ---- What is taken --------------------------------------------------------------------------------------------- */
+
+/* The host's name in an address. */
+static int host_of(const char *endpoint, const char **out)
+{
+    const char *colon = strstr(endpoint, "://");
+    *out = colon ? colon + 3 : endpoint;
+    return (int)strcspn(*out, "/");
+}
+
+static void say_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
+{
+    char total[BYTES_ROOM], size[BYTES_ROOM], memory[BYTES_ROOM];
+    const choice *c = &p->choice;
+    const char *host;
+    int host_length = host_of(p->endpoint, &host);
+    output_print("%s from %.*s\n", p->name.repository, host_length, host);
+    output_print("takes %s%s%s: %s\n", c->tag, c->tag[0] ? ", " : "", bytes_words(total, c->bytes), c->reason);
+    for (size_t i = 0; i < c->n; i++)
+        output_print("  %9s  %s\n", bytes_words(size, c->files[i]->size), c->files[i]->path);
+    if (!c->fits)
+        output_print("it may not fit: this computer has %s of memory, less 3 GB for the rest\n",
+                     bytes_words(memory, p->memory));
+    if (p->repository.left_out)
+        output_print("%zu files of the repository are left out: their names are not safe\n", p->repository.left_out);
+    output_print("into %s", p->hub);
+    if (free_bytes != UINT64_MAX) output_print(", %s free", bytes_words(size, free_bytes));
+    if (missing < c->bytes)
+        output_print("; %s of it %s here already", bytes_words(size, c->bytes - missing),
+                     missing ? "are" : "(all) are");
+    output_print("\n");
+    output_flush();
+}
+
+static tdm_status check_space(const pull *p, uint64_t missing, uint64_t free_bytes, tdm_error *err)
+{
+    char need[BYTES_ROOM], there[BYTES_ROOM];
+    if (!missing || free_bytes == UINT64_MAX || (free_bytes > disk_spare && missing <= free_bytes - disk_spare))
+        return TDM_OK;
+    return error_set(err, TDM_E_IO,
+                     "%s: the disk is too small: %s are needed, %s are free (HF_HUB_CACHE names another folder)",
+                     p->hub, bytes_words(need, missing), bytes_words(there, free_bytes));
+}
+
+/* Every file, then its link; refs/main comes last, so that it never names what isn't there. */
+static tdm_status fetch(pull *p, progress *bar, const uint64_t *present, tdm_error *err)
+{
+    char *url = NULL;
+    digest *digests = digest_new();
+    const char *commit = p->repository.commit;
+    if (asprintf(&url, "%s/%s/resolve/%s", p->endpoint, p->name.repository, commit) < 0) url = NULL;
+    tdm_status status = url && digests ? cache_make(&p->cache, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    download d = {p->transfer, &p->cache, digests, bar, url};
+    for (size_t i = 0; !status && i < p->choice.n; i++) {
+        long denied = 0;
+        status = download_file(&d, p->choice.files[i], present[i], &denied, err);
+        if (denied) status = refused(p, denied, "", err);
+        if (!status) status = cache_link(&p->cache, commit, p->choice.files[i], err);
+    }
+    if (!status) status = cache_set_main(&p->cache, commit, err);
+    digest_free(digests);
+    free(url);
+    return status;
+}
+
+static tdm_status take_all(pull *p, bool dry, tdm_error *err)
+{
+    uint64_t done = 0, *present = calloc(p->choice.n + 1, sizeof *present);
+    if (!present) return error_set(err, TDM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < p->choice.n; i++) done += present[i] = cache_present(&p->cache, p->choice.files[i]);
+    uint64_t missing = p->choice.bytes - done, free_bytes = cache_free_space(&p->cache);
+    say_plan(p, missing, free_bytes);
+    tdm_status status = check_space(p, missing, free_bytes, err);
+    if (!status && !dry) {
+        progress bar;
+        progress_begin(&bar, p->choice.bytes, done);
+        status = fetch(p, &bar, present, err);
+        progress_end(&bar);
+    }
+    free(present);
+    if (!status && !dry)
+        output_print("done: tandem -m %s%s%s\n", p->name.repository, p->choice.tag[0] ? ":" : "", p->choice.tag);
+    return status;
+}
+
+static int run(const char *name, bool dry)
+{
+    pull p = {0};
+    tdm_error err = {0};
+    interrupt_catch();
+    tdm_status status = prepare(&p, name, &err);
+    if (!status) status = look_up(&p, &err);
+    if (!status) status = check_architecture(&p, &err);
+    if (!status) status = choose(&p.choice, &p.repository, p.name.tag, p.memory, &err);
+    if (!status) status = take_all(&p, dry, &err);
+    finish(&p);
+    output_flush();
+    if (status == TDM_E_CANCELLED)
+        fputs("tandem pull: interrupted; the same command goes on from here\n", stderr);
+    else if (status)
+        fprintf(stderr, "tandem pull: %s\n", err.text);
+    return status == TDM_E_ARG ? 2 : status ? 1 : 0;
+}
+
+/* The command line is that of `tandem pull`, from the same table. */
+static int parse_and_run(int argc, char **argv)
+{
+    tdm_error err = {0};
+    options o;
+    char **words = calloc((size_t)argc + 2, sizeof *words);
+    int status = 2;
+    if (!words) return 1;
+    words[0] = argv[0];
+    words[1] = (char *)command_table[COMMAND_PULL].name;
+    for (int i = 1; i < argc; i++) words[i + 1] = argv[i];
+    if (!options_parse(&o, argc + 1, words, &err)) {
+        fprintf(stderr, "tandem: %s\n", err.text);
+    } else if (o.help || o.version) {
+        if (o.version)
+            docs_version(stdout);
+        else
+            docs_command_help(stdout, COMMAND_PULL);
+        status = 0;
+    } else if (o.n_arguments != 1) {
+        fputs("tandem pull: expected OWNER/NAME[:TAG]; 'tandem pull --help' explains\n", stderr);
+    } else {
+        status = run(o.arguments[0], options_flag(&o, OPTION_DRY_RUN));
+    }
+    options_free(&o);
+    free(words);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, told in one line */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that may grow no further */
+    int status = parse_and_run(argc, argv);
+    int written = output_end();
+    return status ? status : written;
+}

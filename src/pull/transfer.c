@@ -1,0 +1,417 @@
+#include "src/pull/transfer.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "engine/base/error.h"
+#include "src/interrupt.h"
+#include "src/number.h"
+#include "src/pull/pause.h"
+
+enum {
+    MOST_REDIRECTS = 10,
+    MOST_FAILURES = 6,    /* in a row, none of which brought anything */
+    LONGEST_WAIT = 300,   /* seconds that a server may ask for */
+    CONNECT_SECONDS = 30, /* then a connection counts as cut */
+    SILENT_SECONDS = 60,
+    MOST_DROPPED = 1 << 20, /* bytes of a failure's page */
+};
+
+struct transfer {
+    CURL *curl;
+    CURLU *endpoint;
+    struct curl_slist *with_token; /* NULL: no token */
+    bool reached;                  /* a server has answered before */
+    char *location;                /* of a redirect */
+    char reason[CURL_ERROR_SIZE];
+    /* of the attempt under way: */
+    const transfer_sink *sink;
+    transfer_reply *reply;
+    bool own;    /* this hop is the hub's own server */
+    bool linked; /* its X-Linked-Etag was found */
+    bool headed; /* the sink has seen the head */
+    int after;   /* Retry-After in seconds, or -1 */
+    size_t dropped;
+    tdm_status status; /* the sink's failure, told in *err */
+    tdm_error *err;
+};
+
+/* ---- Headers --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *at;
+    size_t n;
+} value;
+
+/* The trimmed value of the line when it is the header `name`. */
+static bool header_is(const char *line, size_t n, const char *name, value *out)
+{
+    size_t length = strlen(name);
+    if (n <= length || strncasecmp(line, name, length) || line[length] != ':') return false;
+    const char *from = line + length + 1, *end = line + n;
+    while (from < end && (*from == ' ' || *from == '\t')) from++;
+    while (end > from && strchr("\r\n \t", end[-1])) end--;
+    *out = (value){from, (size_t)(end - from)};
+    return true;
+}
+
+/* False when it doesn't fit. */
+static bool value_copy(value v, char *out, size_t room)
+{
+    if (v.n >= room || memchr(v.at, 0, v.n)) return false;
+    memcpy(out, v.at, v.n);
+    out[v.n] = 0;
+    return true;
+}
+
+/* W/"abc" -> abc */
+static void take_etag(transfer *t, value v)
+{
+    if (v.n >= 2 && !memcmp(v.at, "W/", 2)) v.at += 2, v.n -= 2;
+    if (v.n >= 2 && v.at[0] == '"' && v.at[v.n - 1] == '"') v.at++, v.n -= 2;
+    if (!value_copy(v, t->reply->etag, sizeof t->reply->etag)) strcpy(t->reply->etag, "?");
+}
+
+/* bytes 100-199/200 */
+static void take_range(transfer_reply *r, value v)
+{
+    char text[100], *slash, *dash;
+    if (!value_copy(v, text, sizeof text) || strncmp(text, "bytes ", 6)) return;
+    if (!(slash = strchr(text, '/')) || !(dash = strchr(text, '-')) || dash > slash) return;
+    *slash = *dash = 0;
+    r->ranged = number_whole(text + 6, &r->from) && number_whole(slash + 1, &r->total);
+}
+
+/* A number of seconds, or a date. */
+static int seconds_of(value v)
+{
+    char text[64];
+    int64_t seconds;
+    if (!value_copy(v, text, sizeof text)) return -1;
+    if (number_int(text, 0, INT32_MAX, &seconds)) return (int)seconds;
+    time_t then = curl_getdate(text, NULL), now = time(NULL);
+    return then < 0 ? -1 : then <= now ? 0 : then - now > INT32_MAX ? INT32_MAX : (int)(then - now);
+}
+
+static void take_header(transfer *t, const char *line, size_t n)
+{
+    transfer_reply *r = t->reply;
+    char text[32];
+    value v;
+    if (header_is(line, n, "Location", &v)) {
+        free(t->location);
+        t->location = strndup(v.at, v.n);
+    } else if (header_is(line, n, "Retry-After", &v)) {
+        t->after = seconds_of(v);
+    } else if (header_is(line, n, "Content-Range", &v)) {
+        take_range(r, v);
+    } else if (!t->own) {
+        return; /* what follows only the hub's own server can know */
+    } else if (header_is(line, n, "X-Linked-Etag", &v)) {
+        take_etag(t, v);
+        t->linked = true;
+    } else if (header_is(line, n, "ETag", &v)) {
+        if (!t->linked) take_etag(t, v);
+    } else if (header_is(line, n, "X-Linked-Size", &v)) {
+        r->sized = value_copy(v, text, sizeof text) && number_whole(text, &r->size);
+    } else if (header_is(line, n, "Link", &v)) {
+        char next[REPOSITORY_URL_ROOM];
+        if (repository_next_page(v.at, v.n, next)) strcpy(r->next, next);
+    } else if (header_is(line, n, "X-Error-Message", &v)) {
+        snprintf(r->message, sizeof r->message, "%.*s", (int)(v.n < 199 ? v.n : 199), v.at);
+    }
+}
+
+static size_t on_header(char *line, size_t one, size_t n, void *ctx)
+{
+    transfer *t = ctx;
+    (void)one;
+    take_header(t, line, n);
+    return n;
+}
+
+/* ---- Bodies ---------------------------------------------------------------------------------------------------- */
+
+static bool is_content(long status)
+{
+    return status == 200 || status == 206;
+}
+
+static bool give_head(transfer *t)
+{
+    if (t->headed) return true;
+    t->headed = true;
+    t->status = t->sink->head(t->sink->ctx, t->reply, t->err);
+    return !t->status;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
+{
+    transfer *t = ctx;
+    (void)one;
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->reply->status);
+    if (!is_content(t->reply->status)) return (t->dropped += n) < MOST_DROPPED ? n : 0;
+    if (!give_head(t)) return 0;
+    t->status = t->sink->body(t->sink->ctx, bytes, n, t->err);
+    return t->status ? 0 : n;
+}
+
+static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    (void)ctx, (void)a, (void)b, (void)c, (void)d;
+    return interrupt_seen();
+}
+
+/* ---- Addresses ------------------------------------------------------------------------------------------------- */
+
+static char *part_of(CURLU *url, CURLUPart which)
+{
+    char *text = NULL;
+    return curl_url_get(url, which, &text, CURLU_DEFAULT_PORT) ? NULL : text;
+}
+
+static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
+{
+    char *x = part_of(a, which), *y = part_of(b, which);
+    bool same = x && y && !strcasecmp(x, y);
+    curl_free(x);
+    curl_free(y);
+    return same;
+}
+
+static bool has_scheme(CURLU *url, const char *name)
+{
+    char *scheme = part_of(url, CURLUPART_SCHEME);
+    bool is = scheme && !strcasecmp(scheme, name);
+    curl_free(scheme);
+    return is;
+}
+
+static bool is_this_computer(CURLU *url)
+{
+    char *host = part_of(url, CURLUPART_HOST);
+    bool is = host && (!strcmp(host, "127.0.0.1") || !strcmp(host, "[::1]") || !strcasecmp(host, "localhost"));
+    curl_free(host);
+    return is;
+}
+
+/* The address that `text` means on the page at `url`. */
+static tdm_status go_to(CURLU *url, const char *text, tdm_error *err)
+{
+    bool secure = has_scheme(url, "https");
+    if (curl_url_set(url, CURLUPART_URL, text, CURLU_DISALLOW_USER) ||
+        !(has_scheme(url, "https") || has_scheme(url, "http")))
+        return error_set(err, TDM_E_FORMAT, "expected an address of http or https, found %.200s", text);
+    if (secure && !has_scheme(url, "https"))
+        return error_set(err, TDM_E_FORMAT, "the server leads from https to http: %.200s", text);
+    return TDM_OK;
+}
+
+/* ---- Attempts -------------------------------------------------------------------------------------------------- */
+
+typedef enum { ATTEMPT_DONE, ATTEMPT_CUT, ATTEMPT_FAILED } attempt_end;
+
+static bool is_cut(CURLcode code)
+{
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* One request, without redirects. */
+static attempt_end request(transfer *t, CURLU *url, uint64_t from, tdm_error *err)
+{
+    char range[40];
+    free(t->location);
+    t->location = NULL;
+    t->own = same_part(url, t->endpoint, CURLUPART_SCHEME) && same_part(url, t->endpoint, CURLUPART_HOST) &&
+             same_part(url, t->endpoint, CURLUPART_PORT);
+    t->after = -1;
+    t->dropped = 0;
+    t->reason[0] = 0;
+    t->reply->ranged = false;
+    snprintf(range, sizeof range, "%llu-", (unsigned long long)from);
+    curl_easy_setopt(t->curl, CURLOPT_RANGE, from ? range : NULL);
+    curl_easy_setopt(t->curl, CURLOPT_CURLU, url);
+    bool token = t->own && (has_scheme(url, "https") || is_this_computer(url));
+    curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, token ? t->with_token : NULL);
+    CURLcode code = curl_easy_perform(t->curl);
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->reply->status);
+    if (t->status) return ATTEMPT_FAILED;
+    if (interrupt_seen()) {
+        error_set(err, TDM_E_CANCELLED, "interrupted");
+        return ATTEMPT_FAILED;
+    }
+    if (t->reply->status) t->reached = true;
+    if (!code || (t->dropped && !is_content(t->reply->status))) return ATTEMPT_DONE;
+    char *host = part_of(url, CURLUPART_HOST);
+    error_set(err, TDM_E_IO, "%s: %s", host ? host : "?", t->reason[0] ? t->reason : curl_easy_strerror(code));
+    curl_free(host);
+    /* What never answered is not likely to do so in a moment. */
+    return is_cut(code) && t->reached ? ATTEMPT_CUT : ATTEMPT_FAILED;
+}
+
+static bool is_redirect(long status)
+{
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+/* One attempt: a request and those that it is redirected to. */
+static attempt_end attempt(transfer *t, const char *address, uint64_t from, tdm_error *err)
+{
+    CURLU *url = curl_url_dup(t->endpoint);
+    attempt_end end = ATTEMPT_FAILED;
+    t->status = TDM_OK;
+    t->headed = t->linked = false;
+    *t->reply = (transfer_reply){0};
+    if (!url) {
+        error_set(err, TDM_E_NOMEM, "out of memory");
+    } else if (!go_to(url, address, err)) {
+        for (int hop = 0;; hop++) {
+            end = request(t, url, from, err);
+            if (end != ATTEMPT_DONE || !is_redirect(t->reply->status)) break;
+            end = ATTEMPT_FAILED;
+            if (!t->location || hop == MOST_REDIRECTS) {
+                error_set(err, TDM_E_FORMAT, "%s",
+                          t->location ? "too many redirects" : "a redirect that leads nowhere");
+                break;
+            }
+            if (go_to(url, t->location, err)) break;
+        }
+    }
+    curl_url_cleanup(url);
+    if (end == ATTEMPT_DONE && is_content(t->reply->status) && !give_head(t)) end = ATTEMPT_FAILED;
+    if (end == ATTEMPT_DONE && is_content(t->reply->status) && t->sink->complete && !t->sink->complete(t->sink->ctx)) {
+        error_set(err, TDM_E_IO, "the connection ended early");
+        end = ATTEMPT_CUT;
+    }
+    return end;
+}
+
+static bool is_busy(long status)
+{
+    return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+tdm_status transfer_get(transfer *t, const char *url, const transfer_sink *sink, transfer_reply *reply, tdm_error *err)
+{
+    tdm_error own;
+    if (!err) err = &own;
+    t->sink = sink;
+    t->reply = reply;
+    t->err = err;
+    uint64_t best = 0;
+    for (int failures = 0;;) {
+        uint64_t from = 0;
+        tdm_status status = sink->begin(sink->ctx, &from, err);
+        if (status) return status;
+        if (from > best) best = from, failures = 0;
+        attempt_end end = attempt(t, url, from, err);
+        if (end == ATTEMPT_FAILED) return err->code;
+        if (end == ATTEMPT_DONE && !is_busy(reply->status)) return TDM_OK;
+        if (end == ATTEMPT_DONE)
+            error_set(err, TDM_E_IO, "the server answers %ld%s", reply->status,
+                      reply->status == 429 ? ": too many requests" : "");
+        int seconds = end == ATTEMPT_DONE && t->after >= 0 ? (t->after ? t->after : 1) : 1 << failures;
+        if (seconds > LONGEST_WAIT)
+            return error_set(err, TDM_E_IO, "the server answers %ld and asks to be left alone for %d s", reply->status,
+                             seconds);
+        if (++failures == MOST_FAILURES) return err->code;
+        sink->again(sink->ctx, err->text, seconds);
+        if (!pause_for(seconds * 1000)) return error_set(err, TDM_E_CANCELLED, "interrupted");
+    }
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
+
+static tdm_status take_token(transfer *t, const char *token, tdm_error *err)
+{
+    char *line;
+    for (const char *c = token; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            return error_set(err, TDM_E_ARG, "the access token holds more than letters and digits");
+    if (asprintf(&line, "Authorization: Bearer %s", token) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
+    t->with_token = curl_slist_append(NULL, line);
+    free(line);
+    return t->with_token ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
+}
+
+static void set_protocols(CURL *curl)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+static void set_options(transfer *t)
+{
+    const char *certificates = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
+    CURL *curl = t->curl;
+    set_protocols(curl);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tandem-pull/" TANDEM_VERSION);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (certificates && certificates[0]) curl_easy_setopt(curl, CURLOPT_CAINFO, certificates);
+    if (folder && folder[0]) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->reason);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, t);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+}
+
+tdm_status transfer_open(transfer **out, const char *endpoint, const char *token, tdm_error *err)
+{
+    transfer *t = calloc(1, sizeof *t);
+    tdm_status status = TDM_OK;
+    *out = NULL;
+    if (!t || curl_global_init(CURL_GLOBAL_DEFAULT) || !(t->curl = curl_easy_init()) || !(t->endpoint = curl_url())) {
+        status = error_set(err, TDM_E_NOMEM, "libcurl can't begin");
+    } else {
+        status = go_to(t->endpoint, endpoint, err);
+        if (!status && token) status = take_token(t, token, err);
+    }
+    if (status) {
+        transfer_close(t);
+        return status;
+    }
+    set_options(t);
+    *out = t;
+    return TDM_OK;
+}
+
+void transfer_close(transfer *t)
+{
+    if (!t) return;
+    curl_slist_free_all(t->with_token);
+    curl_url_cleanup(t->endpoint);
+    curl_easy_cleanup(t->curl);
+    free(t->location);
+    free(t);
+}
