@@ -61,9 +61,10 @@ void docs_help(FILE *out)
           "usage: tandem [COMMAND] [OPTION...]\n\n",
           out);
     for (command_id c = 0; c < COMMAND_COUNT; c++)
-        fprintf(out, "  %-10s %-14s %s\n", command_table[c].name, command_table[c].arguments, command_table[c].summary);
+        fprintf(out, "  %-10s %-16s %s\n", command_table[c].name, command_table[c].arguments, command_table[c].summary);
     fputs("\n  tandem                              a conversation with the built-in model\n"
           "  tandem run 'What is prefill?'       one answer\n"
+          "  tandem pull OWNER/NAME[:TAG]        fetch a model; -m then takes the same name\n"
           "  tandem -m model.gguf                a conversation with another model\n"
           "  tandem COMMAND --help               the command's options\n"
           "  tandem --version                    version and licences\n",
@@ -183,7 +184,8 @@ void docs_man(FILE *out)
         fputs("[\\fIOPTION\\fR...]\n", out);
     }
     fputs(".SH DESCRIPTION\n"
-          "Tandem runs Qwen3.5\\-family text models on this computer; nothing leaves it.\n"
+          "Tandem runs Qwen3.5\\-family text models on this computer. Nothing you write leaves this\n"
+          "computer; \\fBtandem pull\\fR fetches what you name.\n"
           "Two sets of cores work at the same time: while one writes a reply, the other reads\n"
           "what the next turn will need, the typed text included, so that the answer begins\n"
           "as soon as Enter is pressed.\n"
@@ -213,7 +215,15 @@ void docs_man(FILE *out)
           "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
           ".SH ENVIRONMENT\n"
           ".TP\n\\fBHF_HUB_CACHE\\fR, \\fBHF_HOME\\fR, \\fBXDG_CACHE_HOME\\fR\n"
-          "Where the local Hugging Face cache is looked for.\n"
+          "Where the local Hugging Face cache is looked for; \\fBtandem pull\\fR puts models into the first.\n"
+          ".TP\n\\fBHF_ENDPOINT\\fR\n"
+          "The hub that \\fBtandem pull\\fR asks, https://huggingface.co when not set.\n"
+          ".TP\n\\fBHF_TOKEN\\fR, \\fBHF_TOKEN_PATH\\fR\n"
+          "Its access token, or the file of one; otherwise what a login left in the file token beside the cache.\n"
+          ".TP\n\\fBHF_HUB_OFFLINE\\fR\n"
+          "When set, \\fBtandem pull\\fR fetches nothing.\n"
+          ".TP\n\\fBhttps_proxy\\fR, \\fBno_proxy\\fR, \\fBSSL_CERT_FILE\\fR, \\fBSSL_CERT_DIR\\fR\n"
+          "How \\fBtandem pull\\fR connects, as curl takes them.\n"
           ".TP\n\\fBTANDEM_DATADIR\\fR\nThe folder of the built\\-in model.\n"
           ".TP\n\\fBNO_COLOR\\fR\nWhen set, no colours.\n"
           ".SH EXIT STATUS\n0 when all went well, 1 when something failed, 2 for a wrong use.\n"

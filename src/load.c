@@ -97,7 +97,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         return error_set(err, TDM_E_NOT_FOUND,
                          "the built-in model (" BUILTIN_NAME
                          ") was not found: set TANDEM_DATADIR to its folder, or name "
-                         "a GGUF file or a Hugging Face directory with -m (huggingface.co has Qwen3.5 models)");
+                         "another model with -m (`tandem pull` fetches one)");
     progress_line line = {0};
     if (!how->progress) line = progress_begin();
     tdm_model_options m = {

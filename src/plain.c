@@ -485,12 +485,12 @@ static void greet(const plain *p)
     store_entry *entries;
     int n;
     if (!p->terminal) return;
-    note("tandem with %s; nothing leaves this computer", p->app.info.name);
+    note("tandem with %s; nothing you write leaves this computer", p->app.info.name);
     if (store_list(&entries, &n, NULL)) return;
     if (n)
         note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
     else
-        note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves; a larger model: tandem -m FILE.gguf");
+        note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves; a larger model: tandem pull");
     store_list_free(entries, n);
 }
 

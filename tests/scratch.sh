@@ -5,7 +5,7 @@ program=$(realpath "${TANDEM:-build/tandem}")
 tmp=$(mktemp -d "/tmp/tandem-$(basename "$0" .sh)-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
-unset HF_HOME HF_HUB_CACHE TANDEM_DATADIR
+unset HF_HOME HF_HUB_CACHE HF_TOKEN HF_TOKEN_PATH HF_ENDPOINT HF_HUB_OFFLINE TANDEM_DATADIR
 tiny=$(realpath tests/goldens/tiny-a)
 
 check() { # name, then a condition's command

@@ -189,7 +189,9 @@ static void wrap(struct lines *out, size_t *from, int cols)
 static void first_run(struct lines *out, const struct view_card *card, int cols)
 {
     size_t from = 0;
-    add(out, "Tandem talks with a language model on this computer; nothing leaves it.", STYLE_HEADING);
+    add(out, "Tandem talks with a language model on this computer.", STYLE_HEADING);
+    wrap(out, &from, cols);
+    add(out, "Nothing you write leaves this computer; `pull` fetches what you name.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "Model: ", STYLE_TEXT);
     add(out, card->model ? card->model : card->missing ? card->missing : "none yet", STYLE_TEXT);

@@ -128,6 +128,12 @@ static bool on_complete(void *ctx)
     return s->at == s->f->size;
 }
 
+static void on_tick(void *ctx)
+{
+    state *s = ctx;
+    progress_add(s->d->progress, 0);
+}
+
 static void on_again(void *ctx, const char *why, int seconds)
 {
     state *s = ctx;
@@ -157,7 +163,7 @@ static char *address_of(const download *d, const repository_file *f)
 
 static tdm_status fetch(state *s, long *denied, tdm_error *err)
 {
-    transfer_sink sink = {s, on_begin, on_head, on_body, on_complete, on_again};
+    transfer_sink sink = {s, on_begin, on_head, on_body, on_complete, on_tick, on_again};
     transfer_reply reply;
     char *address = address_of(s->d, s->f);
     tdm_status status = address ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");

@@ -163,7 +163,7 @@ typedef tdm_status (*take)(repository *r, const void *json, size_t n, const char
 static tdm_status ask(pull *p, const char *url, const char *what, take its, char *next, tdm_error *err)
 {
     page got = {.what = what};
-    transfer_sink sink = {&got, page_begin, page_head, page_body, NULL, page_again};
+    transfer_sink sink = {&got, page_begin, page_head, page_body, NULL, NULL, page_again};
     transfer_reply reply;
     tdm_status status = transfer_get(p->transfer, url, &sink, &reply, err);
     if (!status && reply.status != 200) status = refused(p, reply.status, reply.message, err);

@@ -20,7 +20,7 @@ static const double draw_seconds = 0.1, rate_seconds = 1;
 static void left_words(const progress *p, char *out, size_t room)
 {
     double seconds = p->rate > 0 && p->done <= p->total ? (double)(p->total - p->done) / p->rate : -1;
-    if (seconds < 0 || seconds > 100 * 3600)
+    if (p->done == p->total || seconds < 0 || seconds > 100 * 3600)
         out[0] = 0;
     else if (seconds < 90)
         snprintf(out, room, "  %.0f s left", seconds);
@@ -145,7 +145,7 @@ void progress_say(progress *p, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
-    p->shown = false;
+    if (p->terminal) show(p);
 }
 
 void progress_end(progress *p)

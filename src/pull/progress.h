@@ -19,11 +19,11 @@ typedef struct {
 
 void progress_begin(progress *p, uint64_t total, uint64_t done);
 void progress_file(progress *p, const char *name);
-/* n bytes came. */
+/* n bytes came; 0: some time has passed. */
 void progress_add(progress *p, size_t n);
 /* n bytes that were counted are not good after all; negative: more than was counted is there. No matter of speed. */
 void progress_take_back(progress *p, int64_t n);
-/* A line of its own, above the bar. */
+/* A line of its own, above the bar on a terminal. */
 void progress_say(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(progress *p);
 

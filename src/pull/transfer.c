@@ -162,7 +162,9 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
 
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-    (void)ctx, (void)a, (void)b, (void)c, (void)d;
+    transfer *t = ctx;
+    (void)a, (void)b, (void)c, (void)d;
+    if (t->sink->tick) t->sink->tick(t->sink->ctx);
     return interrupt_seen();
 }
 
@@ -262,7 +264,9 @@ static attempt_end request(transfer *t, CURLU *url, uint64_t from, tdm_error *er
     if (t->reply->status) t->reached = true;
     if (!code || (t->dropped && !is_content(t->reply->status))) return ATTEMPT_DONE;
     char *host = part_of(url, CURLUPART_HOST);
-    error_set(err, TDM_E_IO, "%s: %s", host ? host : "?", t->reason[0] ? t->reason : curl_easy_strerror(code));
+    const char *reason = t->reason[0] ? t->reason : curl_easy_strerror(code);
+    if (code == CURLE_PARTIAL_FILE) reason = "the connection was cut";
+    error_set(err, TDM_E_IO, "%s: %s", host ? host : "?", reason);
     curl_free(host);
     /* What never answered is not likely to do so in a moment. */
     return is_cut(code) && t->reached ? ATTEMPT_CUT : ATTEMPT_FAILED;
@@ -299,7 +303,7 @@ static attempt_end attempt(transfer *t, const char *address, uint64_t from, tdm_
     curl_url_cleanup(url);
     if (end == ATTEMPT_DONE && is_content(t->reply->status) && !give_head(t)) end = ATTEMPT_FAILED;
     if (end == ATTEMPT_DONE && is_content(t->reply->status) && t->sink->complete && !t->sink->complete(t->sink->ctx)) {
-        error_set(err, TDM_E_IO, "the connection ended early");
+        error_set(err, TDM_E_IO, "the connection was cut");
         end = ATTEMPT_CUT;
     }
     return end;
@@ -383,6 +387,7 @@ static void set_options(transfer *t)
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 }
 

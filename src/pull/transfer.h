@@ -34,6 +34,8 @@ typedef struct {
     tdm_status (*body)(void *ctx, const void *bytes, size_t n, tdm_error *err);
     /* After a body: whether it was all; a server may close early without a word. */
     bool (*complete)(void *ctx);
+    /* Now and then while an answer is waited for, at least once a second; or NULL. */
+    void (*tick)(void *ctx);
     /* It is tried again in so many seconds, because of this. */
     void (*again)(void *ctx, const char *why, int seconds);
 } transfer_sink;

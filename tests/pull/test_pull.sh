@@ -11,7 +11,7 @@ if ! command -v python3 >/dev/null; then
     echo 'skip pull: python3 is not installed'
     exit 0
 fi
-unset HF_TOKEN HF_TOKEN_PATH HF_ENDPOINT HF_HUB_OFFLINE SSL_CERT_FILE SSL_CERT_DIR
+unset SSL_CERT_FILE SSL_CERT_DIR
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY no_proxy NO_PROXY
 export HF_HUB_CACHE=$tmp/hub
 requests=$tmp/requests
@@ -94,6 +94,9 @@ check 'a lock was held' test -e "$HF_HUB_CACHE"/.locks/models--a--small-GGUF/*.l
 holds 'size, folder and free space are said' "$out" "into $HF_HUB_CACHE, "
 holds 'plain lines without a terminal' "$err" '100 %  3.0 of 3.0 MB'
 check 'no bar without a terminal' test "${err#*[}" = "$err"
+forget
+HF_ENDPOINT=$base python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$program" pull a/small-GGUF </dev/null >"$tmp/bar"
+holds 'a bar on a terminal' "$(tr '\r' '\n' <"$tmp/bar")" 'small-Q4_K_M.gguf  100 %  [####'
 takes 'a second pull fetches nothing' '' 'are here already' a/small-GGUF
 check 'no file was asked for' test "$(grep -c resolve "$requests")" = 0
 takes 'a tag in any case' '' 'takes Q8_0, 5.0 kB: the quant that you named' a/small-GGUF:q8_0

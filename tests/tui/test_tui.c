@@ -25,14 +25,14 @@ static const char *const greedy[] = {"chat", "--temp", "0", "-c", "2048", "-n", 
 TEST(chat)
 {
     START();
-    CHECK(rig_wait("nothing leaves it"));
+    CHECK(rig_wait("Nothing you write leaves this computer; `pull` fetches what you name."));
     rig_type("Why is the sky blue?");
     CHECK(rig_wait("[ready]"));
     rig_type("\r");
     CHECK(rig_wait("The sky is blue"));
     CHECK(rig_wait("read before Enter"));
     CHECK(rig_wait("LENGTH | first"));
-    CHECK(!rig_shows("nothing leaves it"));
+    CHECK(!rig_shows("Nothing you write"));
     LEAVE();
     CHECK(rig_wait("tandem: 'Why is the sky blue?', 1 turn"));
 }
