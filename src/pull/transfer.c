@@ -68,12 +68,14 @@ static bool value_copy(value v, char *out, size_t room)
     return true;
 }
 
-/* W/"abc" -> abc */
+/* W/"abc" -> abc. What is no digest (a mirror may make its own) says nothing about the content. */
 static void take_etag(transfer *t, value v)
 {
+    char *etag = t->reply->etag;
     if (v.n >= 2 && !memcmp(v.at, "W/", 2)) v.at += 2, v.n -= 2;
     if (v.n >= 2 && v.at[0] == '"' && v.at[v.n - 1] == '"') v.at++, v.n -= 2;
-    if (!value_copy(v, t->reply->etag, sizeof t->reply->etag)) strcpy(t->reply->etag, "?");
+    bool digest = (v.n == 40 || v.n == 64) && value_copy(v, etag, sizeof t->reply->etag);
+    if (!digest || strspn(etag, "0123456789abcdef") != v.n) etag[0] = 0;
 }
 
 /* bytes 100-199/200 */

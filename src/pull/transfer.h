@@ -14,9 +14,9 @@ tdm_status transfer_open(transfer **out, const char *endpoint, const char *token
 void transfer_close(transfer *t);
 
 typedef struct {
-    long status;    /* of HTTP */
-    char etag[128]; /* what the hub's own server calls the content, without quotes; "" when not said */
-    bool sized;     /* it also says the size (X-Linked-Size) */
+    long status;                       /* of HTTP */
+    char etag[REPOSITORY_DIGEST_ROOM]; /* of the content, as the hub's own server says it; "" when it doesn't */
+    bool sized;                        /* it also says the size (X-Linked-Size) */
     uint64_t size;
     bool ranged; /* 206: the body begins at `from` of `total` bytes */
     uint64_t from, total;

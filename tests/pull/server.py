@@ -32,6 +32,7 @@ FAULTS = {
     "loop": "redirects without an end", "nowhere": "a redirect to no address", "toftp": "a redirect to another protocol",
     "hold": "files stop in the middle until /release",
     "long": "files are longer than was said", "etag": "files have changed since they were listed",
+    "ownetag": "a mirror that has ETags of its own",
     "size": "files have another size since they were listed",
     "hugejson": "an answer without an end", "badjson": "an answer that is no JSON", "pages": "pages without an end",
     "needtoken": "requests without the token are refused",
@@ -178,6 +179,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, Location=f"{host}/{fault}/moved/" + "/".join(parts), **known)
         if fault == "etag":
             known["X-Linked-Etag"] = '"' + "1" * 64 + '"'
+        if fault == "ownetag":
+            known = {"ETag": 'W/"66f-ab12"'}
         if fault == "size":
             known["X-Linked-Size"] = str(len(data) + 1)
         if fault == "hash":

@@ -177,6 +177,7 @@ holds 'it waits as it is told' "$err" 'the server answers 429: too many requests
 takes 'until a date' 429date 'takes' a/odd-GGUF
 takes 'a server with a fault' 500 'takes' a/many-GGUF
 fails 'not for a day' 429long 1 'asks to be left alone for 86400 s' a/small-GGUF
+takes 'a mirror with ETags of its own' ownetag 'takes' a/split-GGUF
 fails '401' 401 1 'a/small-GGUF: not there, or it needs an access token' a/small-GGUF
 fails '403' 403 1 'access is restricted; its page says how to get it' a/small-GGUF
 fails '404' 404 1 'a/small-GGUF: not found' a/small-GGUF
