@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
@@ -97,8 +98,11 @@ void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels)
     char *processor = processor_of(m, kernels), *path = processor ? path_of(processor) : NULL, *text = NULL;
     size_t n;
     *c = (ceilings){0};
-    if (path && access(path, R_OK) == 0 && !files_read(path, LONGEST_FILE, &text, &n, NULL))
+    struct stat st;
+    if (path && !stat(path, &st) && !files_read(path, LONGEST_FILE, &text, &n, NULL)) {
         c->known = ceilings_read(&c->value, processor, text, n);
+        c->when = c->known ? (int64_t)st.st_mtime : 0;
+    }
     free(text);
     free(path);
     free(processor);
@@ -129,7 +133,7 @@ tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, td
     kept_err->code = TDM_OK;
     tdm_status status = tdm_machine_measure(m, kernels, &value, err);
     if (status) return status;
-    *c = (ceilings){true, value};
+    *c = (ceilings){true, value, (int64_t)time(NULL)};
     keep(c, m, kernels, kept_err);
     return TDM_OK;
 }

@@ -9,6 +9,7 @@
 typedef struct {
     bool known;
     tdm_ceilings value;
+    int64_t when; /* of the measurement, in seconds since 1970; 0: not known */
 } ceilings;
 
 /* What is kept for this processor; not known otherwise. kernels: the name of the set, NULL: the best. */

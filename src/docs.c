@@ -211,6 +211,8 @@ void docs_man(FILE *out)
           "Saved conversations (JSON), and beside them prefilled states.\n"
           ".TP\n\\fI$XDG_STATE_HOME/tandem/history\\fR\n"
           "What was typed.\n"
+          ".TP\n\\fI$XDG_STATE_HOME/tandem/models\\fR\n"
+          "Paths of the models that conversations had lately, for \\fBtandem models\\fR.\n"
           ".TP\n\\fI$XDG_RUNTIME_DIR/tandem\\fR\n"
           "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
           ".SH ENVIRONMENT\n"

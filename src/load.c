@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "src/hub.h"
 #include "src/interrupt.h"
+#include "src/recent.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
 
@@ -133,7 +134,10 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
     *out = (load_pair){0};
     tdm_status status = load_model(&out->model, o, path, how, err);
     if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
-    if (status) load_pair_close(out);
+    if (status)
+        load_pair_close(out);
+    else if (path && o->command == COMMAND_CHAT && !options_flag(o, OPTION_PRIVATE))
+        recent_add(path);
     return status;
 }
 

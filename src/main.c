@@ -14,7 +14,8 @@ static int (*const command_main[COMMAND_COUNT])(options *o) = {
     [COMMAND_CHAT] = chat_main,       [COMMAND_DEMO] = demo_main,     [COMMAND_MONITOR] = monitor_main,
     [COMMAND_RUN] = run_main,         [COMMAND_EVAL] = eval_main,     [COMMAND_TOKENIZE] = tokenize_main,
     [COMMAND_RENDER] = render_main,   [COMMAND_INFO] = info_main,     [COMMAND_CONVERT] = convert_main,
-    [COMMAND_PULL] = pull_main,       [COMMAND_CONFIG] = config_main, [COMMAND_BENCH] = bench_main,
+    [COMMAND_PULL] = pull_main,       [COMMAND_MODELS] = models_main,
+          [COMMAND_CONFIG] = config_main, [COMMAND_BENCH] = bench_main,
 };
 
 static int usage_error(const tdm_error *err)

@@ -11,6 +11,7 @@ int render_main(options *o);
 int info_main(options *o);
 int eval_main(options *o);
 int convert_main(options *o);
+int models_main(options *o);
 int pull_main(options *o); /* does not return when tandem-pull is there */
 int config_main(options *o);
 int run_main(options *o);

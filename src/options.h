@@ -43,6 +43,12 @@
     X(INFO, "info", "[MODEL]", "what a model file holds",                                                             \
       "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
       "and chosen for it.")                                                                                           \
+    X(MODELS, "models", "", "the models on this computer",                                                             \
+      "Lists what the Hugging Face cache, the folders of --model-folders and recent -m hold: name, type, size on disk, " \
+      "about the memory that it needs with 8192 tokens of context, the speed to expect of replies (how fast memory is " \
+      "read, over the bytes that a token reads), and whether it fits what is free. How fast memory is read is measured " \
+      "once, in two seconds, and kept; `tandem info --cpu --measure` measures again. Chats with --private leave no "     \
+      "trace in the list.")                                                                                              \
     X(PULL, "pull", "OWNER/NAME[:TAG]", "fetch a model from the Hugging Face hub",                                     \
       "Fetches a model into the local Hugging Face cache, which other programs share, and says first what it takes, "  \
       "why, and how much that is. Of GGUF models TAG picks the quant (unsloth/Qwen3.5-4B-GGUF:Q4_K_M); without TAG it " \
@@ -250,6 +256,8 @@ enum {
     X(FILL, "fill", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                             \
       "put the tables read with --from into this Markdown file, where its lines '<!-- bench SUITE MODEL -->' ask for them") \
     X(SVG, "svg", 0, FILE, "DIR", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "draw each table as a chart into this folder") \
+    X(MODEL_FOLDERS, "model-folders", 0, TEXT, "DIR:DIR...", 0, 0, "none", MODEL, KEEP, FOR(MODELS),                  \
+      "folders with models, for the list of 'tandem models'")                                                         \
     X(DRY_RUN, "dry-run", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(PULL), "say what would be taken, and take nothing") \
     X(TYPE, "type", 0, CHOICE, "q8_0|q6_k|q4_k|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
 

@@ -197,23 +197,51 @@ static tdm_status look_in_snapshot(char **out, const char *snapshot, const struc
     return status;
 }
 
+static char *folder_in_cache(const char *cache, const char *repository)
+{
+    char *model, folder[HUB_REPOSITORY_ROOM + 16];
+    hub_folder(folder, repository);
+    return asprintf(&model, "%s/%s", cache, folder) < 0 ? NULL : model;
+}
+
+char *locate_snapshot(const char *cache, const char *repository)
+{
+    char *model = folder_in_cache(cache, repository), *snapshot = NULL, revision[MAX_REVISION + 1];
+    if (model && read_revision(model, revision) && asprintf(&snapshot, "%s/snapshots/%s", model, revision) < 0)
+        snapshot = NULL;
+    if (snapshot && !is_directory(snapshot)) {
+        free(snapshot);
+        snapshot = NULL;
+    }
+    free(model);
+    return snapshot;
+}
+
+bool locate_each(const char *folder, bool (*each)(void *ctx, const char *path, const char *tag), void *ctx)
+{
+    struct models m = {0};
+    bool config;
+    bool good = !has_config(&config, folder, NULL) && models_find(&m, folder, MAX_FOLDERS);
+    if (good && config && !m.n) good = each(ctx, folder, "");
+    for (size_t i = 0; good && i < m.n; i++) good = each(ctx, m.paths[i], m.names[i].tag);
+    models_free(&m);
+    return good;
+}
+
 /* The model in one cache; *out stays NULL where this cache does not have it. */
 static tdm_status look_in_cache(char **out, const char *cache, const struct hub_name *name, tdm_error *err)
 {
-    char *model = NULL, *snapshot = NULL, revision[MAX_REVISION + 1], folder[HUB_REPOSITORY_ROOM + 16];
+    char *model = folder_in_cache(cache, name->repository), *snapshot = NULL;
     tdm_status status = TDM_OK;
-    hub_folder(folder, name->repository);
-    if (asprintf(&model, "%s/%s", cache, folder) < 0) model = NULL;
     if (model && is_directory(model)) {
-        if (read_revision(model, revision) && asprintf(&snapshot, "%s/snapshots/%s", model, revision) < 0)
-            snapshot = NULL;
-        if (snapshot && is_directory(snapshot))
+        snapshot = locate_snapshot(cache, name->repository);
+        if (snapshot)
             status = look_in_snapshot(out, snapshot, name, err);
         else
             status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: `tandem pull %s`",
                                model, name->repository);
-        free(snapshot);
     }
+    free(snapshot);
     free(model);
     return status;
 }

@@ -15,4 +15,11 @@
  * says how to get a model. */
 tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err);
 
+/* All models below some folder: GGUF files, the first of split ones, in it and in folders up to two deeper, and the
+ * folder itself when it is a Hugging Face model. `each` gets the path and the tag ("" for the folder); false from it
+ * ends the search. False: it did, or memory ran out. */
+bool locate_each(const char *folder, bool (*each)(void *ctx, const char *path, const char *tag), void *ctx);
+/* The snapshot that a cache holds of OWNER/NAME, malloc'ed; NULL: none. */
+char *locate_snapshot(const char *cache, const char *repository);
+
 #endif

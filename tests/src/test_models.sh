@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# `tandem models`: what the hub's cache, the folders named and recent -m hold, once each, and what doesn't load.
+. tests/scratch.sh
+export HF_HUB_CACHE=$tmp/hub
+demo=$(realpath assets/tandem-demo-51m-q6_k.gguf)
+repository=$HF_HUB_CACHE/models--a--b-GGUF
+mkdir -p "$repository"/{refs,snapshots/abc/sub} "$HF_HUB_CACHE/models--a--whole"/{refs,snapshots} "$tmp/folder"
+printf abc >"$repository/refs/main"
+cp "$demo" "$repository/snapshots/abc/b-Q6_K.gguf"
+printf 'no model' >"$repository/snapshots/abc/sub/b-Q8_0.gguf"
+printf x >"$repository/snapshots/abc/mmproj-F16.gguf"
+printf abc >"$HF_HUB_CACHE/models--a--whole/refs/main"
+cp -r "$tiny" "$HF_HUB_CACHE/models--a--whole/snapshots/abc"
+cp "$demo" "$tmp/folder/mine.gguf"
+ln -s "$demo" "$tmp/folder/again.gguf"
+
+models() { # arguments...
+    out=$("$program" models "$@" 2>"$tmp/err")
+    status=$?
+}
+row() { grep -E "^$1 " <<<"$out"; }
+
+models --model-folders "$tmp/folder:$tmp/none"
+check 'status 0' test "$status" = 0
+holds 'memory and its speed are said' "$(head -1 <<<"$out")" ' of memory, '
+holds 'the speed was measured' "$(<"$tmp/err")" 'measuring how fast memory is read'
+check 'the built-in model' test -n "$(row built-in)"
+holds 'a quant of a repository' "$(row a/b-GGUF:Q6_K)" 'q6_k      42.3 MB'
+check 'with what to expect' grep -qE 'tok/s  (fits|too large)' <<<"$(row a/b-GGUF:Q6_K)"
+holds 'a safetensors repository' "$(row a/whole)" 'bf16'
+holds 'what does not load, and why' "$(row a/b-GGUF:Q8_0)" 'not for Tandem: '
+check 'a model of a folder' test -n "$(row "$tmp/folder/mine.gguf")"
+check 'a model twice is one' test -z "$(grep -e again -e mmproj <<<"$out")"
+check 'its name is one for -m' test -n "$("$program" tokenize -m a/b-GGUF:Q6_K x)"
+models
+check 'measured once' test ! -s "$tmp/err"
+check 'without the folder' test -z "$(grep folder <<<"$out")"
+mkdir -p "$XDG_CONFIG_HOME/tandem" && echo "model-folders = $tmp/folder" >"$XDG_CONFIG_HOME/tandem/config"
+models
+check 'the folders of the configuration' test -n "$(row "$tmp/folder/mine.gguf")"
+rm "$XDG_CONFIG_HOME/tandem/config"
+echo Hello | "$program" chat --plain --private -m "$tmp/folder/mine.gguf" -n 1 >/dev/null 2>&1
+models
+check 'a private chat leaves no trace' test -z "$(grep mine <<<"$out")"
+(cd "$tmp/folder" && echo Hello | "$program" chat --plain -m mine.gguf -n 1 >/dev/null 2>&1)
+models
+check 'another is remembered' test -n "$(row "$tmp/folder/mine.gguf")"
+rm "$tmp/folder/mine.gguf"
+models
+check 'until it is gone' test -z "$(grep mine <<<"$out")"
+"$program" models x 2>/dev/null
+check 'no argument is taken' test $? = 2
