@@ -239,9 +239,9 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
 	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
-figures: $(B)/tests/tui/test_tui $(B)/tests/src/test_terminal $(B)/tandem ## the README's first conversation and pictures
-	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/test_terminal the_first_conversation
-	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/tui/test_tui picture
+figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tandem ## the README's first conversation and pictures
+	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/plain/test_terminal the_first_conversation
+	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/src/tui/test_tui picture
 	$(B)/tandem bench --from assets/measured.jsonl --svg $(B)/figures >/dev/null
 	cp $(B)/figures/turns-pipelines-synthetic-0.8b-q8_0.svg assets/turns.svg
 	$(B)/tandem bench turns -m synthetic:0.8b:q8_0 --rows 'pipelines tandem full' --runs 3 --budget 60s --svg $(B)/figures

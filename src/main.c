@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/docs.h"
-#include "src/files.h"
-#include "src/mains.h"
-#include "src/output.h"
+#include "src/cli/docs.h"
+#include "src/cli/files.h"
+#include "src/cli/mains.h"
+#include "src/cli/output.h"
 
 static int (*const command_main[COMMAND_COUNT])(options *o) = {
     [COMMAND_CHAT] = chat_main,       [COMMAND_DEMO] = demo_main,     [COMMAND_MONITOR] = monitor_main,
@@ -70,7 +70,7 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (src/output.h) */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (src/cli/output.h) */
     int status = run_command(argc, argv);
     int written = output_end();
     return status ? status : written;

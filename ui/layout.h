@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "ui/rect.h"
-#include "ui/view.h"
+#include "ui/draw/rect.h"
+#include "ui/draw/view.h"
 
 enum {
     LAYOUT_MIN_ROWS = 5,

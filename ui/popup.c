@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/lines.h"
+#include "ui/text/lines.h"
 
 enum { BORDER = 2, PAD = 1, KEY_GAP = 2, TEXT_LEAST = 12 };
 

@@ -2,8 +2,8 @@
 #ifndef TANDEM_UI_POPUP_H
 #define TANDEM_UI_POPUP_H
 
-#include "ui/canvas.h"
-#include "ui/view.h"
+#include "ui/draw/canvas.h"
+#include "ui/draw/view.h"
 
 /* Draws view->popup at the lower left of the area; a prompt takes the cursor. Nothing where there is none. */
 void popup_draw(const struct view *view, struct canvas *canvas, struct rect area);

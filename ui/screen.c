@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/draft.h"
-#include "ui/format.h"
-#include "ui/lines.h"
-#include "ui/monitor.h"
+#include "ui/edit/draft.h"
+#include "ui/monitor/monitor.h"
 #include "ui/popup.h"
 #include "ui/state.h"
+#include "ui/text/format.h"
+#include "ui/text/lines.h"
 
 struct screen {
     struct transcript *transcript;

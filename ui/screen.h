@@ -6,16 +6,16 @@
  *     wait for input, the engine's wake-up or screen_timeout_ms() -> and again, at most 60 times a second
  *
  * screen_timeout_ms() is -1 when nothing on the screen moves by itself, so an idle program sleeps. The scrolling calls
- * of ui/transcript.h work on screen_transcript(). A canvas of another size than the last one is laid out anew; the place
+ * of ui/text/transcript.h work on screen_transcript(). A canvas of another size than the last one is laid out anew; the place
  * in the transcript stays. One thread.
  */
 #ifndef TANDEM_UI_SCREEN_H
 #define TANDEM_UI_SCREEN_H
 
-#include "ui/canvas.h"
+#include "ui/draw/canvas.h"
+#include "ui/draw/view.h"
 #include "ui/layout.h"
-#include "ui/transcript.h"
-#include "ui/view.h"
+#include "ui/text/transcript.h"
 
 struct screen;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/format.h"
+#include "ui/text/format.h"
 
 enum { BAR = 16 };
 

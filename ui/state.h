@@ -2,8 +2,8 @@
 #ifndef TANDEM_UI_STATE_H
 #define TANDEM_UI_STATE_H
 
-#include "ui/canvas.h"
-#include "ui/view.h"
+#include "ui/draw/canvas.h"
+#include "ui/draw/view.h"
 
 enum { STATE_SIZE = 256 };
 

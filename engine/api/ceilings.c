@@ -2,9 +2,9 @@
  * workers and the lending are those that the speeds come from. */
 #include <stdlib.h>
 
-#include "engine/api/machine.h"
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
+#include "engine/object/machine.h"
 
 _Static_assert((int)TDM_F32 == PANEL_F32 && (int)TDM_BF16 == PANEL_BF16 && (int)TDM_INT8 == PANEL_INT8 &&
                    (int)TDM_ARITHMETICS == PANEL_KINDS,

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/base/error.h"
-#include "engine/model/convert.h"
+#include "engine/model/convert/convert.h"
 #include "engine/model/locate.h"
 
 static int report(void *context, uint64_t done, uint64_t total)

@@ -1,5 +1,5 @@
 /* tdm_machine: the worker threads and the two units, by the options or by the topology; and the sensors. */
-#include "engine/api/machine.h"
+#include "engine/object/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

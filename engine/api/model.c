@@ -1,5 +1,5 @@
 /* tdm_model: opening a model's files, and the facts about it. */
-#include "engine/api/model.h"
+#include "engine/object/model.h"
 
 #include <math.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* tdm_session: one timeline of tokens on one unit, driven by its caller. */
-#include "engine/api/machine.h"
-#include "engine/api/model.h"
+#include "engine/object/machine.h"
+#include "engine/object/model.h"
 
 #include <stdlib.h>
 #include <string.h>

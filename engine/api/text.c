@@ -1,5 +1,5 @@
 /* Tokenizing and rendering for the library's users: public arrays in and out. */
-#include "engine/api/model.h"
+#include "engine/object/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,10 +7,10 @@
 #ifndef TANDEM_FORWARD_WEIGHTS_H
 #define TANDEM_FORWARD_WEIGHTS_H
 
-#include "engine/base/team.h"
 #include "engine/kernel/kernel.h"
 #include "engine/model/source.h"
 #include "engine/tandem.h"
+#include "engine/thread/team.h"
 
 /* Matrices are [rows][cols] as in engine/model/source.h, vectors float32 in the form of source_vector. */
 struct layer_weights {

@@ -3,8 +3,8 @@
 #ifndef TANDEM_KERNEL_CEILING_H
 #define TANDEM_KERNEL_CEILING_H
 
-#include "engine/base/team.h"
 #include "engine/kernel/kernel.h"
+#include "engine/thread/team.h"
 
 /* Operations per second (two a multiply-add) of all members together on vector registers alone, in the arithmetic
  * of a panel kind, over about 60 ms. */

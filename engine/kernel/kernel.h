@@ -1,6 +1,6 @@
 /* Kernel sets: the arithmetic of the forward pass behind one table, one file family per instruction set.
  *
- * Exactness (what every set promises, tests/kernel): an output element is a function of its inputs alone. It does
+ * Exactness (what every set promises, tests/engine/kernel): an output element is a function of its inputs alone. It does
  * not depend on how many tokens stand in the panel, on the rows or tokens asked for in one call, on the thread, or
  * on the alignment of pointers; each is accumulated in one fixed order. `reference` widens weights to float32 and
  * keeps everything else float32. Every other set uses the arithmetic of the weight type (int8 products per block,

@@ -85,7 +85,7 @@ tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, u
  * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
  * the order declared. The header is version 3, alignment 32. Running out of memory while declaring comes out of start.
  */
-struct file_writer; /* engine/model/write.h */
+struct file_writer; /* engine/base/write.h */
 struct gguf_writer;
 
 struct gguf_writer *gguf_writer_new(void); /* NULL: no memory */

@@ -6,10 +6,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/size.h"
+#include "engine/base/write.h"
 #include "engine/model/cursor.h"
 #include "engine/model/json.h"
 #include "engine/model/map.h"
-#include "engine/model/write.h"
 
 struct safetensors {
     char *path;

@@ -7,8 +7,8 @@
 #include "engine/state/statefile.h"
 
 #include "engine/base/error.h"
+#include "engine/base/write.h"
 #include "engine/model/half.h"
-#include "engine/model/write.h"
 
 #include <errno.h>
 #include <fcntl.h>

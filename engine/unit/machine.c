@@ -1,7 +1,7 @@
 #include "engine/unit/machine.h"
 
 #include "engine/base/error.h"
-#include "engine/base/worker.h"
+#include "engine/thread/worker.h"
 #include "engine/unit/schedule.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/worker.h"
+#include "engine/thread/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,7 +25,7 @@
 #ifndef TANDEM_UNIT_UNIT_H
 #define TANDEM_UNIT_UNIT_H
 
-#include "engine/base/team.h"
+#include "engine/thread/team.h"
 #include "engine/unit/activity.h"
 #include "engine/unit/cores.h"
 #include "engine/unit/machine.h"

@@ -12,7 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/model/hub.h"
-#include "src/files.h"
+#include "src/cli/files.h"
 #include "src/pull/pause.h"
 
 enum { LOCK_LOOK_MS = 200 }; /* flock can't be waited for together with Ctrl-C */

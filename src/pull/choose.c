@@ -8,7 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 #include "engine/model/type.h"
-#include "src/bytes.h"
+#include "src/cli/bytes.h"
 
 static bool fits(uint64_t bytes, uint64_t memory)
 {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "src/bytes.h"
-#include "src/interrupt.h"
+#include "src/cli/bytes.h"
+#include "src/cli/interrupt.h"
 
 enum { PIECE = 1 << 20 };
 

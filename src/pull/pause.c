@@ -2,7 +2,7 @@
 
 #include <poll.h>
 
-#include "src/interrupt.h"
+#include "src/cli/interrupt.h"
 
 bool pause_for(int ms)
 {

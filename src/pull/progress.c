@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/bytes.h"
+#include "src/cli/bytes.h"
 
 enum { NARROWEST_BAR = 8, WIDEST_BAR = 40 };
 

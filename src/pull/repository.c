@@ -7,7 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 #include "engine/model/json.h"
-#include "src/output.h"
+#include "src/cli/output.h"
 
 enum { LONGEST_COMPONENT = 255 };
 

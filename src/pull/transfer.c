@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "engine/base/error.h"
-#include "src/interrupt.h"
-#include "src/number.h"
+#include "src/cli/interrupt.h"
+#include "src/cli/number.h"
 #include "src/pull/pause.h"
 
 enum {

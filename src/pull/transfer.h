@@ -1,5 +1,5 @@
 /* Requests to the hub, by libcurl: TLS verified, redirects followed by hand so that the access token goes to the hub's
- * own server alone, and tried again where a connection or a busy server fails. One thread; Ctrl-C (src/interrupt.h)
+ * own server alone, and tried again where a connection or a busy server fails. One thread; Ctrl-C (src/cli/interrupt.h)
  * ends what is under way. */
 #ifndef TANDEM_SRC_PULL_TRANSFER_H
 #define TANDEM_SRC_PULL_TRANSFER_H

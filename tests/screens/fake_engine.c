@@ -9,8 +9,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/turn/conversation.h"
-#include "engine/turn/events.h"
+#include "engine/chat/conversation.h"
+#include "engine/chat/events.h"
 
 struct fake fake;
 

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ui/decoder.h"
-#include "ui/term.h"
+#include "ui/terminal/decoder.h"
+#include "ui/terminal/term.h"
 
 struct host host;
 
@@ -141,7 +141,7 @@ int host_poll(struct pollfd *fds, nfds_t n, int timeout)
     }
 }
 
-/* ---- ui/term.h --------------------------------------------------------------------------------------------------- */
+/* ---- ui/terminal/term.h --------------------------------------------------------------------------------------------------- */
 
 struct term {
     int unused;

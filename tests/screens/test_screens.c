@@ -39,9 +39,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/options.h"
-#include "src/output.h"
-#include "src/tui.h"
+#include "src/cli/options.h"
+#include "src/cli/output.h"
+#include "src/tui/tui.h"
 
 static struct {
     char *text;  /* of the script */

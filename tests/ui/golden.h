@@ -4,8 +4,8 @@
 #ifndef TANDEM_TESTS_UI_GOLDEN_H
 #define TANDEM_TESTS_UI_GOLDEN_H
 
-#include "ui/canvas.h"
-#include "ui/view.h"
+#include "ui/draw/canvas.h"
+#include "ui/draw/view.h"
 
 /* The canvas as text, the cursor as '_' where it stands on a blank. The caller frees it. */
 char *golden_text(const struct canvas *canvas);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drawing takes what the view holds: the objects that draw call neither the engine nor the sensors, read no file and no
-# clock. (ui/screen.h, ui/monitor.h)
+# clock. (ui/screen.h, ui/monitor/monitor.h)
 set -u
 library=${BUILD:-build}/libui.a
 if ! command -v nm >/dev/null || [[ ! -f $library ]]; then

@@ -1,0 +1,404 @@
+/* What the user does to a chat: typing, sending, stopping, going back, branching, and saving what was read.
+ *
+ * Every tdm_chat_ function takes the lock; the follower sees only a changed target.
+ */
+#include "engine/chat/chat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/fnv.h"
+
+static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *err)
+{
+    if (c->phase == CHAT_IDLE) return TDM_OK;
+    return error_set(err, TDM_E_BUSY, "%s: a reply is being written; stop it first", what);
+}
+
+/* ---- Typing and sending ------------------------------------------------------------------------------------------ */
+
+/* An edited message stands in the draft at once: what is sent then was not typed, or only in part. Typed again by keys it is a
+ * message like any other. */
+static bool has_head_start(const struct tdm_chat *c, const char *text, size_t length)
+{
+    const struct text *was = &c->conversation.nodes[c->editing].text;
+    if (!c->editing || !length) return false;
+    return c->head_start || (c->draft.n == 0 && length == was->n && !memcmp(text, was->bytes, length));
+}
+
+static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
+{
+    c->head_start = has_head_start(c, text, length);
+    text_clear(&c->draft);
+    tdm_status status = text_append(&c->draft, text, length, err);
+    c->draft_held = held;
+    typing_key(&c->typing, clock_ns());
+    /* A token stands for some bytes, but no more than the longest: a text that can't fit is not even looked at. */
+    c->draft_too_long = length / 128 > (size_t)c->options.context;
+    c->draft_tokens = 0;
+    /* While a turn is under way the draft is no part of the target, and the decoder keeps the cores that it is lent. */
+    bool counts = c->phase == CHAT_IDLE && c->options.speculation >= TDM_SPEC_DRAFT;
+    if (counts && pipeline_of(c->options.pipeline)->follows) {
+        chat_retarget(c, c->typing.last_ns);
+        /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */
+        uint32_t context = (uint32_t)c->options.context;
+        if (!held && c->target.history + length >= context) {
+            uint32_t whole = chat_prompt_length(c);
+            c->draft_too_long = whole >= context;
+            if (c->draft_too_long) c->draft_tokens = whole - c->target.history;
+            chat_retarget(c, c->typing.last_ns);
+        }
+    }
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = put_draft(c, text, length, held, err);
+    chat_unlock(c);
+    return status;
+}
+
+static tdm_status queue(struct tdm_chat *c, const char *text, size_t length, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    if (c->has_queued) status = text_append(&c->queued, "\n", 1, err);
+    if (status == TDM_OK) status = text_append(&c->queued, text, length, err);
+    if (status) return status;
+    c->has_queued = true;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
+    return TDM_OK;
+}
+
+TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status;
+    if (c->phase != CHAT_IDLE) {
+        status = queue(c, text, length, err);
+    } else {
+        int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, text, length, err);
+        tdm_turn_mark mark = c->head_start ? TDM_HEAD_START : TDM_UNMARKED;
+        status = user ? chat_begin(c, user, false, enter_ns, mark, err) : TDM_E_NOMEM;
+        if (status && user) {
+            conversation_remove_last(&c->conversation);
+            chat_retarget(c, clock_ns());
+        } else if (status == TDM_OK) {
+            c->editing = 0;
+        }
+    }
+    if (status == TDM_OK) {
+        text_clear(&c->draft);
+        c->draft_held = c->draft_too_long = c->head_start = false;
+        if (c->phase == CHAT_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
+    }
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
+{
+    chat_lock(c);
+    if (c->has_queued && c->phase != CHAT_IDLE) {
+        struct text queued = c->queued;
+        c->queued = (struct text){0};
+        c->has_queued = false; /* so that chat_end does not send it as a queued one */
+        chat_end(c, TDM_STOPPED);
+        c->queued = queued;
+        c->has_queued = true;
+        chat_send_queued(c, enter_ns, TDM_CUT);
+    }
+    chat_unlock(c);
+}
+
+TDM_API char *tdm_chat_unqueue(tdm_chat *c)
+{
+    chat_lock(c);
+    char *text = NULL;
+    if (c->has_queued) {
+        text = strndup(c->queued.n ? c->queued.bytes : "", c->queued.n);
+        text_clear(&c->queued);
+        c->has_queued = false;
+        events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
+    }
+    chat_unlock(c);
+    return text;
+}
+
+TDM_API void tdm_chat_stop(tdm_chat *c)
+{
+    chat_lock(c);
+    if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
+    chat_unlock(c);
+}
+
+static bool can_continue(const struct node *node)
+{
+    return node->role == TDM_ASSISTANT && (node->finish == TDM_STOPPED || node->finish == TDM_LENGTH ||
+                                           node->finish == TDM_FAILED || node->finish == TDM_UNFINISHED ||
+                                           node->finish == TDM_CONTEXT);
+}
+
+TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "continue", err);
+    int leaf = c->conversation.leaf;
+    if (status == TDM_OK && !can_continue(&c->conversation.nodes[leaf]))
+        status = error_set(err, TDM_E_NOT_FOUND, "there is no stopped reply to continue");
+    if (status == TDM_OK)
+        status = chat_begin(c, c->conversation.nodes[leaf].parent, true, clock_ns(), TDM_UNMARKED, err);
+    if (status) chat_retarget(c, clock_ns());
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "regenerate", err);
+    int user = c->conversation.leaf, before = user;
+    if (user && c->conversation.nodes[user].role == TDM_ASSISTANT) user = c->conversation.nodes[user].parent;
+    if (status == TDM_OK && (!user || c->conversation.nodes[user].role != TDM_USER))
+        status = error_set(err, TDM_E_NOT_FOUND, "there is no reply to make again");
+    if (status == TDM_OK) {
+        c->conversation.leaf = user;
+        status = chat_begin(c, user, false, enter_ns, TDM_UNMARKED, err);
+        if (status) {
+            c->conversation.leaf = before;
+            chat_retarget(c, clock_ns());
+        } else {
+            events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+        }
+    }
+    chat_unlock(c);
+    return status;
+}
+
+/* ---- Going back and branching ------------------------------------------------------------------------------------ */
+
+static void path_changed(struct tdm_chat *c)
+{
+    c->path_start = 0;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+    chat_retarget(c, clock_ns());
+}
+
+TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "undo", err);
+    if (status == TDM_OK && !conversation_undo(&c->conversation))
+        status = error_set(err, TDM_E_NOT_FOUND, "there is nothing to undo");
+    if (status == TDM_OK) path_changed(c);
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "redo", err);
+    if (status == TDM_OK && !conversation_redo(&c->conversation))
+        status = error_set(err, TDM_E_NOT_FOUND, "there is nothing to redo");
+    if (status == TDM_OK) path_changed(c);
+    chat_unlock(c);
+    return status;
+}
+
+static tdm_status check_node(const struct tdm_chat *c, int node, tdm_error *err)
+{
+    if (node >= 1 && node <= c->conversation.n) return TDM_OK;
+    return error_set(err, TDM_E_NOT_FOUND, "no message %d: there are %d", node, c->conversation.n);
+}
+
+TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "edit", err);
+    if (status == TDM_OK && node) status = check_node(c, node, err);
+    if (status == TDM_OK && node && c->conversation.nodes[node].role != TDM_USER)
+        status = error_set(err, TDM_E_ARG, "message %d is no message of yours", node);
+    if (status == TDM_OK && (node || c->editing)) {
+        if (c->editing) c->conversation.leaf = c->leaf_before_edit;
+        c->leaf_before_edit = c->conversation.leaf;
+        c->editing = node;
+        c->head_start = false;
+        if (node) c->conversation.leaf = c->conversation.nodes[node].parent;
+        path_changed(c);
+    }
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "branch", err);
+    if (status == TDM_OK) status = check_node(c, node, err);
+    if (status == TDM_OK) {
+        c->editing = 0;
+        conversation_select(&c->conversation, node);
+        path_changed(c);
+    }
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t length, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = busy(c, "system", err);
+    if (status == TDM_OK) status = conversation_set_system(&c->conversation, text, length, err);
+    if (status == TDM_OK) chat_retarget(c, clock_ns());
+    chat_unlock(c);
+    return status;
+}
+
+static void forget(struct tdm_chat *c)
+{
+    conversation_clear(&c->conversation);
+    c->editing = 0;
+    c->turns_since_load = 0;
+    c->was_loaded = false;
+    c->context_warned = false;
+    c->last_prompt.n = 0;
+    if (!c->decoder.running) c->decoder.prompt = c->decoder.index = 0;
+    c->evaluated_mark = c->follower.figures.evaluated;
+}
+
+TDM_API void tdm_chat_clear(tdm_chat *c)
+{
+    chat_lock(c);
+    text_clear(&c->queued);
+    c->has_queued = false;
+    if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
+    forget(c);
+    path_changed(c);
+    chat_unlock(c);
+}
+
+TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
+                                 int leaf, tdm_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (nodes[i].parent < 0 || nodes[i].parent > i)
+            return error_set(err, TDM_E_FORMAT, "message %d: expected a parent from 0 to %d, found %d", i + 1, i,
+                             nodes[i].parent);
+        if (nodes[i].role != TDM_USER && nodes[i].role != TDM_ASSISTANT)
+            return error_set(err, TDM_E_FORMAT, "message %d: expected a user or assistant message", i + 1);
+    }
+    if (leaf < 0 || leaf > n) return error_set(err, TDM_E_FORMAT, "expected a leaf from 0 to %d, found %d", n, leaf);
+    chat_lock(c);
+    tdm_status status = busy(c, "load", err);
+    if (status == TDM_OK) {
+        forget(c);
+        status = conversation_set_system(&c->conversation, system, system_length, err);
+    }
+    for (int i = 0; status == TDM_OK && i < n; i++) {
+        const tdm_node *from = &nodes[i];
+        int node = conversation_add(&c->conversation, from->parent, from->role, from->text, from->length, err);
+        if (!node) {
+            status = TDM_E_NOMEM;
+            break;
+        }
+        if (from->thinking_length)
+            status = conversation_append(&c->conversation, node, true, from->thinking, from->thinking_length, err);
+        c->conversation.nodes[node].think = from->thinking_length ? TDM_THINK_ON : TDM_THINK_OFF;
+        c->conversation.nodes[node].finish = from->finish;
+        c->conversation.nodes[node].time_s = from->time_s;
+    }
+    if (status == TDM_OK && leaf) conversation_select(&c->conversation, leaf);
+    if (status == TDM_OK) c->conversation.leaf = leaf;
+    if (status) forget(c);
+    c->was_loaded = status == TDM_OK && n > 0;
+    path_changed(c);
+    chat_unlock(c);
+    return status;
+}
+
+/* ---- Saved states -------------------------------------------------------------------------------------------------- */
+
+/* Everything that a state depends on: the weights, how they are computed with, and how keys and values are kept. */
+static uint64_t state_fingerprint(const struct tdm_chat *c)
+{
+    uint64_t hash = c->model->info.fingerprint;
+    const struct side *side = &c->side[TDM_PREFILL_UNIT];
+    const char *kernels = side->weights->kernels->name;
+    hash = fnv_bytes(hash, kernels, strlen(kernels));
+    return fnv_step(hash, (uint64_t)pool_kv(side->pool)) ^ side->weights->bytes;
+}
+
+/* The best state to be kept: the one before the draft, which is what a resumed session starts from. A checkpoint is copied
+ * without the lock, so that no key waits for it: while the follower rests and `saving` is held, none goes. */
+static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t *fingerprint, tdm_error *err)
+{
+    chat_lock(c);
+    const struct follower *f = &c->follower;
+    const struct state *best = checkpoints_find(f->checkpoints, c->target.ids, c->target.history);
+    tdm_status status = TDM_OK;
+    *fingerprint = state_fingerprint(c);
+    if (!best && f->usable && f->length)
+        status = state_fork(copy, f->state, err);
+    else if (!best)
+        status = error_set(err, TDM_E_NOT_FOUND, "nothing was read yet");
+    chat_unlock(c);
+    return best ? state_fork(copy, best, err) : status;
+}
+
+TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err)
+{
+    struct state *copy = NULL;
+    uint64_t fingerprint;
+    struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
+    unit_quiesce(unit);
+    pthread_mutex_lock(&c->saving);
+    tdm_status status = copy_to_save(c, &copy, &fingerprint, err);
+    pthread_mutex_unlock(&c->saving);
+    unit_resume(unit);
+    if (status == TDM_OK) status = statefile_save(path, copy, fingerprint, err);
+    state_free(copy);
+    return status;
+}
+
+/* The file is read beside everything else; what it held takes the follower's place between two of its jobs. */
+TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err)
+{
+    struct state *read = NULL;
+    tdm_status status = state_new(&read, c->side[TDM_PREFILL_UNIT].pool, err);
+    if (status == TDM_OK) status = statefile_load(path, read, state_fingerprint(c), err);
+    if (status) {
+        state_free(read);
+        return status;
+    }
+    pthread_mutex_lock(&c->saving);
+    chat_lock(c);
+    state_free(c->loaded);
+    c->loaded = read;
+    bool moves = c->two_pools && c->decoder.running; /* perhaps the follower's state */
+    if (!c->follower.plan.active && !moves) chat_adopt_loaded(c);
+    chat_retarget(c, clock_ns());
+    chat_unlock(c);
+    pthread_mutex_unlock(&c->saving);
+    return TDM_OK;
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+
+TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
+{
+    if ((unsigned)pipeline >= TDM_PIPELINES) return error_set(err, TDM_E_ARG, "no such pipeline");
+    chat_lock(c);
+    tdm_status status = busy(c, "cold", err);
+    int reply = c->conversation.leaf;
+    const struct node *node = &c->conversation.nodes[reply];
+    if (status == TDM_OK && c->prompter.active) status = error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
+    if (status == TDM_OK && (!reply || node->role != TDM_ASSISTANT || node->reply.n == 0))
+        status = error_set(err, TDM_E_NOT_FOUND, "there is no reply to compare with");
+    if (status == TDM_OK) status = chat_begin_cold(c, reply, pipeline, err);
+    chat_unlock(c);
+    return status;
+}

@@ -1,0 +1,475 @@
+/* The chat's door: opening, closing, what it is asked to do, and what it tells. How a turn runs is in turn.c.
+ *
+ * Every tdm_chat_ function takes the lock; none waits for a forward pass but as tandem.h says.
+ */
+#include "engine/chat/chat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/memory.h"
+
+enum {
+    CONTEXT_MAX = 32768,   /* of the default */
+    DISPATCH_MAX = 512,
+    READY_REST_MS = 400,   /* without a key before the mark says ready */
+};
+
+/* The public kinds are the internal ones. */
+_Static_assert((int)TDM_SPAN_KINDS == (int)SPAN_KINDS && (int)TDM_SPAN_LENT == (int)SPAN_LENT, "span kinds");
+_Static_assert((int)TDM_KV_Q8_0 == (int)KV_Q8_0 && (int)TDM_KV_F32 == (int)KV_F32, "key/value types");
+
+void chat_lock(const struct tdm_chat *c)
+{
+    pthread_mutex_lock(&((struct tdm_chat *)c)->lock);
+}
+
+void chat_unlock(const struct tdm_chat *c)
+{
+    pthread_mutex_unlock(&((struct tdm_chat *)c)->lock);
+    events_tell(c->events);
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------------------------------- */
+
+TDM_API void tdm_chat_defaults(tdm_chat_options *o, const tdm_model *m)
+{
+    *o = (tdm_chat_options){
+        .pipeline = TDM_PIPE_TANDEM,
+        .speculation = TDM_SPEC_FULL,
+        .dispatch = 32,
+        .pause_ms = -1,
+        .kv = TDM_KV_F16,
+        .prefill_kv = TDM_KV_F16,
+        .sampling = m->info.sampling,
+    };
+}
+
+static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, tdm_error *err)
+{
+    if (o->dispatch < 1 || o->dispatch > DISPATCH_MAX)
+        return error_set(err, TDM_E_ARG, "dispatch: expected 1 to %d tokens, found %d", DISPATCH_MAX, o->dispatch);
+    if ((unsigned)o->pipeline >= TDM_PIPELINES || (unsigned)o->speculation > TDM_SPEC_FULL)
+        return error_set(err, TDM_E_ARG, "no such pipeline or level of speculation");
+    tdm_status status = template_check(m->form, o->think, o->keep_thinking, err);
+    if (status) return status;
+    if (!(o->pace_tps >= 0)) return error_set(err, TDM_E_ARG, "pace: expected 0 or more tokens per second");
+    return sampler_check(&o->sampling, err);
+}
+
+/* Does the state memory of one side serve the other? */
+static bool same_pool(const struct side *a, const struct side *b, const tdm_chat_options *o)
+{
+    return a->weights->kernels == b->weights->kernels && o->kv == o->prefill_kv;
+}
+
+static uint32_t default_context(const struct weights *w, enum kv_type kv)
+{
+    uint32_t most = w->config.context_length < CONTEXT_MAX ? w->config.context_length : CONTEXT_MAX;
+    uint64_t layers = 0;
+    for (uint32_t i = 0; i < w->config.layers; i++) layers += w->config.full_attention[i];
+    uint64_t page = 2 * layers * w->config.kv_heads * w->kernels->kv_block_bytes(kv, w->config.head_dim);
+    uint64_t half = memory_available() / 2;
+    if (page && half) {
+        /* The conversation and as much again for branches of it. */
+        uint64_t room = half / (2 * page) * KV_PAGE;
+        if (room < most) most = (uint32_t)room;
+    }
+    return most < 256 ? 256 : most;
+}
+
+static tdm_status copy_stops(struct tdm_chat *c, const char *const *stops, tdm_error *err)
+{
+    size_t n = 0;
+    while (stops && stops[n]) n++;
+    const char **copies = calloc(n + 1, sizeof *copies);
+    c->stops = copies;
+    c->options.stops = copies;
+    for (size_t i = 0; copies && i < n; i++)
+        if (!(copies[i] = strdup(stops[i]))) return error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
+    return copies ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
+}
+
+/* A state on this pool in *state, whatever was there. */
+static tdm_status state_on(struct state **state, struct pool *pool, tdm_error *err)
+{
+    if (*state && (*state)->pool == pool) return TDM_OK;
+    state_free(*state);
+    *state = NULL;
+    return state_new(state, pool, err);
+}
+
+static tdm_status workspace_for(struct tdm_chat *c, struct workspace **ws, const struct weights *w, uint32_t rows,
+                                tdm_error *err)
+{
+    if (*ws && workspace_tokens(*ws) >= rows) return TDM_OK;
+    struct workspace *fresh;
+    uint32_t members = (uint32_t)machine_workers(c->machine->machine);
+    tdm_status status = workspace_new(&fresh, w, rows, 1, members, (uint32_t)c->options.context, err);
+    if (status) return status;
+    workspace_free(*ws);
+    *ws = fresh;
+    return TDM_OK;
+}
+
+tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err)
+{
+    const struct pipeline *p = pipeline_of(pipeline);
+    struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
+    bool prompts = cold || !p->follows;
+    uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
+    bool ready = decode->workspace && c->decoder.state && c->decoder.state->pool == decode->pool;
+    if (prompts) ready = ready && prompt->workspace && workspace_tokens(prompt->workspace) >= rows &&
+                             c->prompter.state && c->prompter.state->pool == prompt->pool;
+    if (ready) return TDM_OK;
+    while (c->decoder.running || c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
+    tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, err);
+    if (!c->decoder.state || c->decoder.state->pool != decode->pool) c->decoder.held = 0;
+    if (status == TDM_OK) status = state_on(&c->decoder.state, decode->pool, err);
+    if (!prompts || status) return status;
+    status = workspace_for(c, &prompt->workspace, prompt->weights, rows, err);
+    if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
+    return status;
+}
+
+static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
+{
+    struct side *side = &c->side[TDM_PREFILL_UNIT];
+    struct workspace *workspace = NULL;
+    struct state *state = NULL;
+    struct checkpoints *checkpoints = NULL;
+    uint64_t budget = c->options.checkpoint_bytes;
+    if (budget == 0) budget = memory_available() / 8;
+    tdm_status status = workspace_for(c, &workspace, side->weights, (uint32_t)c->options.dispatch, err);
+    if (status == TDM_OK) status = state_new(&state, side->pool, err);
+    if (status == TDM_OK) status = checkpoints_new(&checkpoints, budget, err);
+    if (status == TDM_OK)
+        status = follower_init(&c->follower, side->weights, workspace, state, checkpoints,
+                               (uint32_t)c->options.dispatch, err);
+    if (status == TDM_OK) return TDM_OK;
+    checkpoints_free(checkpoints);
+    state_free(state);
+    workspace_free(workspace);
+    return status;
+}
+
+/* May a state of one model be carried over to the other? The order of value heads may differ: the bridge sees to it. */
+static bool same_shape(const struct state_shape *a, const struct state_shape *b)
+{
+    return a->attention_layers == b->attention_layers && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
+           a->linear_layers == b->linear_layers && a->key_heads == b->key_heads && a->value_heads == b->value_heads &&
+           a->key_dim == b->key_dim && a->value_dim == b->value_dim && a->conv_channels == b->conv_channels &&
+           a->conv_taps == b->conv_taps && a->vocab == b->vocab;
+}
+
+static tdm_status open_sides(struct tdm_chat *c, const tdm_model *m, tdm_error *err)
+{
+    tdm_chat_options *o = &c->options;
+    const tdm_model *prefill = o->prefill_model ? o->prefill_model : m;
+    if (!m->weights || !prefill->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
+    struct side *a = &c->side[TDM_PREFILL_UNIT], *b = &c->side[TDM_DECODE_UNIT];
+    a->weights = prefill->weights;
+    b->weights = m->weights;
+    struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
+    if (!same_shape(&sa, &sb))
+        return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
+    if (o->context == 0) o->context = (int)default_context(b->weights, (enum kv_type)o->kv);
+    if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
+    tdm_status status = pool_new(&b->pool, &sb, b->weights->kernels, (enum kv_type)o->kv, (uint32_t)o->context, err);
+    if (status) return status;
+    c->two_pools = !same_pool(a, b, o) || sa.value_heads_tiled != sb.value_heads_tiled;
+    a->pool = b->pool;
+    if (c->two_pools)
+        status = pool_new(&a->pool, &sa, a->weights->kernels, (enum kv_type)o->prefill_kv, (uint32_t)o->context, err);
+    if (status == TDM_OK) status = pool_warm(a->pool, READY_PAGES, READY_BUFFERS, err);
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine *machine,
+                                 const tdm_chat_options *options, tdm_error *err)
+{
+    tdm_status status = check_options(options, m, err);
+    if (status) return status;
+    struct tdm_chat *c = calloc(1, sizeof *c);
+    if (!c) return error_set(err, TDM_E_NOMEM, "no memory for a chat");
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->saving, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->settled, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    c->model = m;
+    c->machine = machine;
+    c->options = *options;
+    c->pipeline = options->pipeline;
+    status = copy_stops(c, options->stops, err);
+    if (status == TDM_OK) status = open_sides(c, m, err);
+    if (status == TDM_OK) status = events_open(&c->events, err);
+    if (status == TDM_OK) status = conversation_init(&c->conversation, err);
+    if (status == TDM_OK) status = target_cache_new(&c->targets, m->tokenizer, m->form, err);
+    if (status == TDM_OK) {
+        uint32_t known = (uint32_t)tokenizer_count(m->tokenizer), rows = m->weights->config.vocab;
+        status = sampler_new(&c->decoder.sampler, known < rows ? known : rows, err);
+    }
+    if (status == TDM_OK) status = open_follower(c, err);
+    if (status == TDM_OK) {
+        chat_lock(c);
+        status = chat_prepare(c, c->options.pipeline, false, err);
+        chat_unlock(c);
+    }
+    if (status) {
+        tdm_chat_close(c);
+        return status;
+    }
+    reply_init(&c->decoder.reply, m->tokenizer, false, NULL);
+    c->client = (struct client){.next = {chat_next_prefill, chat_next_decode}, .ctx = c};
+    machine_serve(machine, &c->client);
+    *out = c;
+    return TDM_OK;
+}
+
+TDM_API void tdm_chat_close(tdm_chat *c)
+{
+    if (!c) return;
+    atomic_store(&c->follower.cancel, true);
+    atomic_store(&c->prompter.cancel, true);
+    machine_leave(c->machine, &c->client);
+    if (c->follower.path) follower_free(&c->follower);
+    state_free(c->decoder.state);
+    state_free(c->prompter.state);
+    state_free(c->loaded);
+    sampler_free(c->decoder.sampler);
+    if (c->decoder.reply.tokenizer) reply_free(&c->decoder.reply);
+    for (int u = 0; u < TDM_UNITS; u++) workspace_free(c->side[u].workspace);
+    if (c->two_pools) pool_free(c->side[TDM_PREFILL_UNIT].pool);
+    pool_free(c->side[TDM_DECODE_UNIT].pool);
+    state_bytes_free(&c->bridge);
+    target_cache_free(c->targets);
+    conversation_free(&c->conversation);
+    events_close(c->events);
+    text_free(&c->draft);
+    text_free(&c->queued);
+    free(c->prompter.ids.ids);
+    free(c->last_prompt.ids);
+    for (size_t i = 0; c->stops && c->stops[i]; i++) free((char *)c->stops[i]);
+    free(c->stops);
+    pthread_cond_destroy(&c->settled);
+    pthread_mutex_destroy(&c->saving);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err)
+{
+    tdm_status status = check_options(options, c->model, err);
+    if (status) return status;
+    const tdm_chat_options *now = &c->options; /* nobody else changes them: read without the lock */
+    if (options->kv != now->kv || options->prefill_kv != now->prefill_kv ||
+        (options->context && options->context != now->context) || options->prefill_model != now->prefill_model)
+        return error_set(err, TDM_E_ARG, "the context, the key/value types and the prefill model can't change in a chat");
+    /* What the follower works with is exchanged between two of its dispatches. */
+    bool budget = options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes;
+    bool between = budget || options->dispatch != now->dispatch;
+    if (between) unit_quiesce(c->machine->units[TDM_PREFILL_UNIT]);
+    if (budget) pthread_mutex_lock(&c->saving); /* a smaller one drops checkpoints */
+    chat_lock(c);
+    if (options->dispatch != now->dispatch) {
+        c->options.dispatch = options->dispatch;
+        status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, err);
+        if (status == TDM_OK) c->follower.dispatch = (uint32_t)options->dispatch;
+    }
+    if (status == TDM_OK) {
+        int context = c->options.context;
+        if (budget) follower_set_budget(&c->follower, options->checkpoint_bytes);
+        if (options->pace_tps != now->pace_tps) c->decoder.not_before_ns = 0;
+        c->options = *options;
+        c->options.context = context;
+        c->options.stops = (const char *const *)c->stops;
+        if (c->phase == CHAT_IDLE) c->pipeline = options->pipeline;
+        chat_retarget(c, clock_ns());
+        /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
+        if (c->phase == CHAT_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
+    }
+    chat_unlock(c);
+    if (budget) pthread_mutex_unlock(&c->saving);
+    if (between) unit_resume(c->machine->units[TDM_PREFILL_UNIT]);
+    return status;
+}
+
+TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out)
+{
+    chat_lock(c);
+    *out = c->options;
+    chat_unlock(c);
+}
+
+/* ---- What is seen ------------------------------------------------------------------------------------------------ */
+
+TDM_API int tdm_chat_fd(const tdm_chat *c)
+{
+    return events_fd(c->events);
+}
+
+TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out)
+{
+    return events_take(c->events, out);
+}
+
+TDM_API int tdm_chat_nodes(const tdm_chat *c)
+{
+    chat_lock(c);
+    int n = c->conversation.n;
+    chat_unlock(c);
+    return n;
+}
+
+TDM_API int tdm_chat_path(const tdm_chat *c, int *nodes, int room)
+{
+    chat_lock(c);
+    int n = conversation_path(&c->conversation, nodes, room);
+    chat_unlock(c);
+    return n;
+}
+
+static char *copy_text(const struct text *t)
+{
+    char *copy = malloc(t->n + 1);
+    if (copy) {
+        if (t->n) memcpy(copy, t->bytes, t->n);
+        copy[t->n] = 0;
+    }
+    return copy;
+}
+
+TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int node, tdm_node *out, tdm_error *err)
+{
+    chat_lock(c);
+    tdm_status status = TDM_OK;
+    if (node < 1 || node > c->conversation.n) {
+        status = error_set(err, TDM_E_NOT_FOUND, "no message %d: there are %d", node, c->conversation.n);
+    } else {
+        const struct node *at = &c->conversation.nodes[node];
+        *out = (tdm_node){.node = node, .parent = at->parent, .role = at->role, .length = at->text.n,
+                          .thinking_length = at->thinking.n, .finish = at->finish, .time_s = at->time_s,
+                          .current = conversation_on_path(&c->conversation, node), .stats = at->stats};
+        conversation_branch(&c->conversation, node, &out->branch, &out->branches);
+        out->text = copy_text(&at->text);
+        if (at->thinking.n) out->thinking = copy_text(&at->thinking);
+        if (!out->text || (at->thinking.n && !out->thinking)) {
+            tdm_node_free(out);
+            status = error_set(err, TDM_E_NOMEM, "no memory for message %d", node);
+        }
+    }
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API void tdm_node_free(tdm_node *node)
+{
+    free(node->text);
+    free(node->thinking);
+    node->text = node->thinking = NULL;
+}
+
+static size_t draft_read(const struct tdm_chat *c)
+{
+    const struct target *t = &c->target;
+    uint32_t read = follower_read(&c->follower, t);
+    if (c->phase != CHAT_IDLE || read <= t->history) return 0;
+    if (read >= t->n && t->complete) return c->draft.n;
+    uint32_t i = read < t->draft ? read : t->draft;
+    return i > t->history ? t->draft_ends[i - t->history - 1] : 0;
+}
+
+static tdm_mark mark_of(const struct tdm_chat *c, uint32_t behind, int64_t now_ns)
+{
+    if (c->has_queued) return TDM_MARK_QUEUED;
+    if (c->draft_too_long) return TDM_MARK_TOO_LONG;
+    if (c->options.speculation < TDM_SPEC_DRAFT || !pipeline_of(c->options.pipeline)->follows) return TDM_MARK_OFF;
+    if (c->phase != CHAT_IDLE) return TDM_MARK_AFTER_REPLY;
+    if (follower_is_ready(&c->follower, &c->target) && now_ns - c->typing.last_ns >= (int64_t)READY_REST_MS * 1000000)
+        return TDM_MARK_READY;
+    return behind > c->follower.dispatch ? TDM_MARK_TO_READ : TDM_MARK_FOLLOWING;
+}
+
+TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
+{
+    chat_lock(c);
+    int64_t now = clock_ns();
+    const struct follower *f = &c->follower;
+    const struct target *t = &c->target;
+    bool follows = pipeline_of(c->pipeline)->follows;
+    uint32_t read = follower_held(f, t);
+    *out = (tdm_chat_status){
+        .phase = c->phase == CHAT_PROMPT ? TDM_READING
+                 : c->phase == CHAT_IDLE ? TDM_IDLE
+                 : c->decoder.reply.thinking ? TDM_THINKING : TDM_ANSWERING,
+        .queued = c->has_queued,
+        .draft_read_bytes = draft_read(c),
+        .draft_tokens = c->draft_too_long ? c->draft_tokens : t->draft - t->history,
+        .target = t->n + c->unfollowed,
+        .read = read,
+        .behind = t->n - read + c->unfollowed,
+        .wasted = c->stats.wasted,
+        .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
+        .context_size = (uint32_t)c->options.context,
+        .decode_tps = c->phase == CHAT_DECODE ? c->stats.decode_tps : c->decode_rate,
+        .prefill_tps = c->prefill_rate,
+        .handover_ms = c->handover_ms,
+    };
+    out->mark = mark_of(c, out->behind, now);
+    if (c->phase == CHAT_PROMPT) {
+        out->reading_total = c->stats.prompt_tokens - c->read_at_enter;
+        /* A state that runs past the prompt is given up for a checkpoint: what it shares is not progress. */
+        bool grows = f->usable && read == f->length && read > c->read_at_enter;
+        out->reading_done = !follows ? c->prompter.done : grows ? read - c->read_at_enter : 0;
+    }
+    out->checkpoints = f->kept.count;
+    out->checkpoint_bytes = f->kept.bytes;
+    out->checkpoint_budget = f->kept.budget;
+    out->no_checkpoints = f->kept.count == 0 && f->figures.unkept > 0;
+    out->prefill_failed = c->follower_failed;
+    /* Without a target (nothing is read ahead) the last turn's tokens stand. */
+    out->context_used = c->phase == CHAT_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
+    out->speed_kept = kept_share(&c->decoder.kept);
+    out->weight_bytes = c->side[TDM_DECODE_UNIT].weights->bytes;
+    out->state_bytes = pool_stats(c->side[TDM_DECODE_UNIT].pool).bytes;
+    if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)
+        out->weight_bytes += c->side[TDM_PREFILL_UNIT].weights->bytes;
+    if (c->two_pools) out->state_bytes += pool_stats(c->side[TDM_PREFILL_UNIT].pool).bytes;
+    chat_unlock(c);
+}
+
+/* Nothing decodes, nothing waits, and the follower has nothing to do now or after the pause. */
+static bool is_settled(struct tdm_chat *c)
+{
+    if (c->phase != CHAT_IDLE || c->has_queued || c->decoder.running || c->prompter.active || c->prompter.running ||
+        c->follower.plan.active || c->loaded)
+        return false;
+    if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
+    if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
+    uint32_t read = follower_read(&c->follower, &c->target);
+    return read == c->target.n && !chat_waits_for_pause(c) &&
+           (!c->target.complete || follower_is_ready(&c->follower, &c->target));
+}
+
+TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms)
+{
+    int64_t until = clock_ns() + (int64_t)timeout_ms * 1000000;
+    struct timespec at = {until / 1000000000, until % 1000000000};
+    chat_lock(c);
+    bool settled;
+    while (!(settled = is_settled(c))) {
+        if (timeout_ms < 0)
+            pthread_cond_wait(&c->settled, &c->lock);
+        else if (pthread_cond_timedwait(&c->settled, &c->lock, &at) == ETIMEDOUT)
+            break;
+    }
+    chat_unlock(c);
+    return settled;
+}

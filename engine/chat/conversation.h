@@ -1,0 +1,72 @@
+/* The conversation: a tree of messages whose current path, from the root to the leaf, is what the model sees.
+ *
+ * Nodes are numbered from 1 in the order of their making and never removed; 0 is the root. An edit or a new sample
+ * adds a sibling; undo moves the leaf up and leaves the nodes. A node's text only ever grows while it is being
+ * decoded (conversation_append) and is constant otherwise, so what was derived from it can be kept (target.c).
+ *
+ * Threads: none of its own; the chat's lock guards it.
+ */
+#ifndef TANDEM_CHAT_CONVERSATION_H
+#define TANDEM_CHAT_CONVERSATION_H
+
+#include "engine/tandem.h"
+
+struct text { /* growable, zero-terminated once anything was added */
+    char *bytes;
+    size_t n, room;
+};
+
+struct node {
+    int parent;
+    tdm_role role;
+    struct text text, thinking;
+    tdm_finish finish;
+    int64_t time_s;
+    tdm_turn_stats stats;
+    int redo;          /* the child that redo goes to: the one that was current last; 0: none */
+    tdm_ids reply;     /* assistant: the generated ids as they came; what `continue` goes on from */
+    tdm_thinking think; /* assistant: how its prompt opened it; not off: with an open think block */
+    uint32_t attempt;  /* assistant: 0 for the first reply to its message, then 1, 2 ... */
+};
+
+struct conversation {
+    struct node *nodes; /* [n + 1]; nodes[0] is the root */
+    int n, room;
+    int leaf;
+    struct text system;
+    uint64_t version; /* changes with whatever makes the number of a node, or 0, stand for another closed text */
+};
+
+tdm_status text_append(struct text *t, const char *bytes, size_t n, tdm_error *err);
+void text_clear(struct text *t);
+void text_free(struct text *t);
+
+tdm_status conversation_init(struct conversation *c, tdm_error *err);
+void conversation_free(struct conversation *c);
+/* An empty conversation with the same system prompt. */
+void conversation_clear(struct conversation *c);
+
+/* Adds a child of `parent` and makes it the leaf. Returns its number, or 0 without memory. */
+int conversation_add(struct conversation *c, int parent, tdm_role role, const char *text, size_t n, tdm_error *err);
+tdm_status conversation_append(struct conversation *c, int node, bool thinking, const char *text, size_t n,
+                               tdm_error *err);
+tdm_status conversation_set_system(struct conversation *c, const char *text, size_t n, tdm_error *err);
+
+/* Takes back the node that was added last. */
+void conversation_remove_last(struct conversation *c);
+
+/* The current path without the root, oldest first; returns its length (which may exceed room). */
+int conversation_path(const struct conversation *c, int *out, int room);
+/* How many turns (user messages) the path to and including `node` has. */
+int conversation_turns(const struct conversation *c, int node);
+/* Place among its siblings of the same role, from 1, and their number. */
+void conversation_branch(const struct conversation *c, int node, int *place, int *count);
+bool conversation_on_path(const struct conversation *c, int node);
+
+/* Makes `node` current, with the newest path below it. */
+void conversation_select(struct conversation *c, int node);
+/* Moves the leaf above the last user message; false when there is none. Redo goes back down. */
+bool conversation_undo(struct conversation *c);
+bool conversation_redo(struct conversation *c);
+
+#endif

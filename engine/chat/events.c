@@ -1,0 +1,153 @@
+#include "engine/chat/events.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+
+struct item {
+    struct item *next;
+    tdm_event event;
+    size_t room;
+    char text[];
+};
+
+struct events {
+    pthread_mutex_t lock;
+    struct item *first, *last;
+    struct item *taken; /* the reader's */
+    unsigned dropped;
+    _Atomic bool untold; /* the queue was empty when the first was posted that waits */
+    int pipe[2];         /* holds a byte while the queue isn't empty and its reader was told */
+};
+
+tdm_status events_open(struct events **out, tdm_error *err)
+{
+    struct events *q = calloc(1, sizeof *q);
+    if (!q) return error_set(err, TDM_E_NOMEM, "no memory for the event queue");
+    if (pipe(q->pipe)) {
+        free(q);
+        return error_errno(err, TDM_E_IO, "event queue: pipe");
+    }
+    for (int i = 0; i < 2; i++) {
+        fcntl(q->pipe[i], F_SETFL, O_NONBLOCK);
+        fcntl(q->pipe[i], F_SETFD, FD_CLOEXEC);
+    }
+    pthread_mutex_init(&q->lock, NULL);
+    *out = q;
+    return TDM_OK;
+}
+
+void events_close(struct events *q)
+{
+    if (!q) return;
+    for (struct item *i = q->first, *next; i; i = next) {
+        next = i->next;
+        free(i);
+    }
+    free(q->taken);
+    close(q->pipe[0]);
+    close(q->pipe[1]);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
+}
+
+/* Can this text go to the end of the last item, which nobody has taken yet? */
+static bool joins(const struct item *last, const tdm_event *event)
+{
+    return last && event->kind == TDM_EV_TEXT && last->event.kind == TDM_EV_TEXT && last->event.node == event->node &&
+           last->event.thinking == event->thinking && last->room - last->event.length > event->length;
+}
+
+void events_post(struct events *q, const tdm_event *event)
+{
+    size_t length = event->text ? event->length : 0;
+    pthread_mutex_lock(&q->lock);
+    if (joins(q->last, event)) {
+        struct item *last = q->last;
+        memcpy(last->text + last->event.length, event->text, length);
+        last->event.length += length;
+        last->text[last->event.length] = 0;
+        last->event.id = event->id;
+        last->event.tokens = event->tokens;
+        pthread_mutex_unlock(&q->lock);
+        return;
+    }
+    size_t room = length + 1 < 64 ? 64 : length + 1;
+    struct item *item = malloc(sizeof *item + room);
+    if (!item) {
+        q->dropped++;
+        pthread_mutex_unlock(&q->lock);
+        return;
+    }
+    item->next = NULL;
+    item->event = *event;
+    item->event.length = length;
+    item->room = room;
+    if (length) memcpy(item->text, event->text, length);
+    item->text[length] = 0;
+    if (!q->first) atomic_store_explicit(&q->untold, true, memory_order_release);
+    if (q->last)
+        q->last->next = item;
+    else
+        q->first = item;
+    q->last = item;
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* The reader may have been faster, or another thread tells it: then it wakes and finds nothing, or not at all. */
+void events_tell(struct events *q)
+{
+    if (!atomic_load_explicit(&q->untold, memory_order_relaxed) || !atomic_exchange(&q->untold, false)) return;
+    if (write(q->pipe[1], "!", 1) < 0) { /* full: it is readable already */ }
+}
+
+void events_post_line(struct events *q, tdm_event_kind kind, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    events_post(q, &(tdm_event){.kind = kind, .text = line, .length = n < (int)sizeof line ? (size_t)n : sizeof line - 1});
+}
+
+int events_fd(const struct events *q)
+{
+    return q->pipe[0];
+}
+
+bool events_take(struct events *q, tdm_event *out)
+{
+    pthread_mutex_lock(&q->lock);
+    free(q->taken);
+    q->taken = NULL;
+    struct item *item = q->first;
+    if (item) {
+        q->first = item->next;
+        if (!q->first) q->last = NULL;
+        q->taken = item;
+        *out = item->event;
+        out->text = item->text;
+    }
+    if (!q->first) {
+        char byte;
+        while (read(q->pipe[0], &byte, 1) == 1) continue;
+    }
+    if (!item && q->dropped) {
+        static const char lost[] = "no memory: some events were lost";
+        *out = (tdm_event){.kind = TDM_EV_ERROR, .text = lost, .length = sizeof lost - 1};
+        q->dropped = 0;
+        pthread_mutex_unlock(&q->lock);
+        return true;
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (!item) *out = (tdm_event){.kind = TDM_EV_NONE};
+    return item != NULL;
+}

@@ -1,0 +1,280 @@
+#include "engine/chat/follower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+/* While a long history or message is read, every so many tokens a checkpoint is worth its copy. */
+enum { KEEP_EVERY = 256 };
+/* A dispatch is ended early at the start of an earlier turn only if it keeps at least so many tokens. */
+enum { WORTH_SPLITTING = 16 };
+/* Up to so many tokens a dispatch takes about as long as one token: the time in which the weights are read. */
+enum { SHORT = 8 };
+/* A token more in a dispatch costs about one part in so many of that time, and so does letting one go: a layer and a copy. */
+enum { MARGIN = 16 };
+/* So many tokens are not worth a checkpoint of their own while somebody waits. */
+enum { NEAR = 16 };
+
+tdm_status follower_init(struct follower *f, const struct weights *weights, struct workspace *workspace,
+                         struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err)
+{
+    *f = (struct follower){.weights = weights, .workspace = workspace, .state = state, .checkpoints = checkpoints,
+                           .dispatch = dispatch, .usable = true};
+    f->path = malloc(pool_context(state->pool) * sizeof *f->path);
+    if (!f->path) return error_set(err, TDM_E_NOMEM, "no memory for the follower");
+    f->kept = checkpoints_stats(checkpoints);
+    return TDM_OK;
+}
+
+void follower_free(struct follower *f)
+{
+    checkpoints_free(f->checkpoints);
+    state_free(f->state);
+    workspace_free(f->workspace);
+    free(f->path);
+    *f = (struct follower){0};
+}
+
+uint32_t follower_held(const struct follower *f, const struct target *t)
+{
+    return target_common_prefix(t, f->path, f->length);
+}
+
+uint32_t follower_read(const struct follower *f, const struct target *t)
+{
+    return f->usable ? target_common_prefix(t, f->path, f->length) : 0;
+}
+
+uint32_t follower_reach(struct follower *f, const struct target *t)
+{
+    must(!f->plan.active);
+    uint32_t here = follower_read(f, t);
+    if (f->usable && here == f->length && here == t->n) return here;
+    const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
+    uint32_t there = kept ? kept->length : 0;
+    return f->usable && here == f->length && here > there ? here : there;
+}
+
+bool follower_is_ready(const struct follower *f, const struct target *t)
+{
+    return t->complete && !f->plan.active && f->usable && f->length == t->n && f->state->logits_valid &&
+           target_common_prefix(t, f->path, f->length) == t->n;
+}
+
+/* Where the next dispatch from `from` ends at the latest: not beyond a place that is worth a checkpoint. */
+static uint32_t split_at_turns(const struct target *t, uint32_t from, uint32_t end)
+{
+    for (uint32_t i = 0; i < t->n_turns; i++) {
+        uint32_t turn = t->turns[i];
+        if (turn <= from || turn >= end) continue;
+        if (turn == t->history || turn - from >= WORTH_SPLITTING) return turn;
+    }
+    return end;
+}
+
+/* Where it takes two dispatches to the end in any case, the last one begins with the suffix: the state before it is where
+ * the follower goes on after the hand-over. One that began within the suffix would leave it further back. */
+static uint32_t split_at_suffix(const struct target *t, uint32_t from, uint32_t end, uint32_t dispatch)
+{
+    bool within = end < t->n && from < t->draft && t->draft < end;
+    return t->complete && within && t->n - t->draft <= dispatch ? t->draft : end;
+}
+
+static bool starts_a_turn(const struct target *t, uint32_t place)
+{
+    for (uint32_t i = 0; i < t->n_turns; i++)
+        if (t->turns[i] == place) return true;
+    return false;
+}
+
+static enum span_kind kind_of(const struct target *t, uint32_t from, uint32_t end)
+{
+    if (t->complete && end == t->n) return SPAN_SUFFIX;
+    return from >= t->history ? SPAN_DRAFT : SPAN_HISTORY;
+}
+
+bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent)
+{
+    must(!f->plan.active);
+    if (t->n == 0 || t->n > pool_context(f->state->pool)) return false;
+    uint32_t here = follower_read(f, t);
+    /* Everything wanted is there; a state that runs past an open target is left alone until it has to go on. */
+    if (f->usable && here == t->n && !t->complete) return false;
+    if (follower_is_ready(f, t)) return false;
+
+    struct follower_plan plan = {.active = true};
+    /* A complete target needs the logits of its last token: a state at its end without them is one step too far. */
+    bool extends = f->usable && here == f->length && here < t->n;
+    const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
+    if (kept && kept->length == t->n && t->complete && !kept->logits_valid)
+        kept = checkpoints_find(f->checkpoints, t->ids, t->n - 1);
+    if (kept && (!extends || kept->length > here)) {
+        plan.restore = kept;
+        plan.from = kept->length;
+    } else if (extends) {
+        plan.from = here;
+    } else {
+        plan.clear = true;
+    }
+    uint32_t end = plan.from + f->dispatch;
+    if (end > t->n) end = t->n;
+    end = urgent ? split_at_suffix(t, plan.from, end, f->dispatch) : split_at_turns(t, plan.from, end);
+    plan.n = end - plan.from;
+    /* What is wanted and not what fits before the next turn: a short end of an old turn must not hold up the rest. */
+    if (polite && !t->complete && t->n - plan.from < f->dispatch) return false;
+
+    plan.logits = t->complete && end == t->n;
+    plan.kind = kind_of(t, plan.from, end);
+    /* The draft may change, and the suffix of a prompt certainly will; a message that was sent does not. */
+    bool temporary = (plan.from > t->history && !urgent) || plan.logits;
+    bool near = urgent && kept && plan.from - kept->length <= NEAR;
+    if (plan.from > 0 && !plan.restore && temporary && plan.n > 0 && !near) {
+        plan.keep_before = true;
+        plan.kind_before = plan.logits ? CHECKPOINT_SUFFIX : CHECKPOINT_DISPATCH;
+    }
+    if (plan.n == 0) {
+        plan.keep_after = false;
+    } else if (starts_a_turn(t, end)) {
+        plan.keep_after = true;
+        plan.kind_after = end == t->history ? CHECKPOINT_DRAFT : CHECKPOINT_TURN;
+    } else if (plan.logits && !urgent) {
+        plan.keep_after = true; /* there is time: a new sample, or taking back the next key, will cost nothing */
+        plan.kind_after = CHECKPOINT_SUFFIX;
+    } else if ((end < t->history || urgent) && end / KEEP_EVERY != plan.from / KEEP_EVERY) {
+        plan.keep_after = true;
+        plan.kind_after = CHECKPOINT_DISPATCH;
+    }
+    memcpy(f->path, t->ids, end * sizeof *f->path);
+    f->length = plan.from;
+    f->usable = true;
+    plan.start_ns = clock_ns();
+    f->plan = plan;
+    atomic_store(&f->cancel, false);
+    atomic_store(&f->hurried, false);
+    return true;
+}
+
+void follower_wanted(struct follower *f, const struct target *t)
+{
+    if (!f->plan.active || t->n == 0) return;
+    uint32_t end = f->plan.from + f->plan.n;
+    if (target_common_prefix(t, f->path, end) < end) atomic_store(&f->cancel, true);
+}
+
+void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns)
+{
+    const struct follower_plan *plan = &f->plan;
+    follower_wanted(f, t);
+    atomic_store(&f->hurried, true);
+    bool kept = plan->keep_before || plan->restore || plan->clear;
+    bool joins = plan->from + plan->n < t->n && t->n - plan->from <= f->dispatch;
+    if (!plan->active || plan->n == 0 || plan->n > SHORT || !kept || !joins) return;
+    int64_t left = f->figures.short_ns - (now_ns - plan->start_ns);
+    if (left * MARGIN > f->figures.short_ns * (plan->n + 1)) atomic_store(&f->cancel, true);
+}
+
+static void keep(struct follower *f, enum checkpoint_kind kind, struct activity *activity)
+{
+    struct activity_span span = {.start_ns = clock_ns(), .kind = SPAN_CHECKPOINT, .bytes = state_own_bytes(f->state)};
+    bool kept;
+    /* A checkpoint that can't be kept costs work later, never correctness. */
+    if (checkpoints_add(f->checkpoints, f->state, kind, &kept, NULL) || !kept) {
+        f->plan.unkept = true;
+        return;
+    }
+    span.end_ns = clock_ns();
+    activity_add(activity, &span);
+}
+
+tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,
+                            tdm_error *err)
+{
+    const struct follower_plan *plan = &f->plan;
+    must(plan->active);
+    if (plan->clear) state_clear(f->state);
+    if (plan->restore) {
+        struct activity_span restore = {.start_ns = clock_ns(), .kind = SPAN_RESTORE, .bytes = state_own_bytes(plan->restore)};
+        tdm_status status = state_copy(f->state, plan->restore, err);
+        if (status) return status;
+        restore.end_ns = clock_ns();
+        activity_add(activity, &restore);
+    }
+    if (plan->keep_before) keep(f, plan->kind_before, activity);
+    if (plan->n == 0) {
+        span->kind = SPAN_NONE;
+        return TDM_OK;
+    }
+    struct forward_run run = {.state = f->state, .tokens = f->path + plan->from, .n = plan->n,
+                              .logits = plan->logits ? LOGITS_LAST : LOGITS_NONE};
+    struct forward_options options = {.cancel = &f->cancel};
+    span->start_ns = clock_ns();
+    tdm_status status = forward(team, f->weights, f->workspace, &run, 1, &options, &span->bytes, err);
+    span->end_ns = clock_ns();
+    span->tokens = status ? 0 : plan->n;
+    bool waited_for = plan->logits && atomic_load(&f->hurried);
+    if (status == TDM_OK && plan->keep_after && !waited_for) keep(f, plan->kind_after, activity);
+    return status;
+}
+
+void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
+{
+    must(f->plan.active);
+    f->plan.active = false;
+    f->kept = checkpoints_stats(f->checkpoints);
+    f->figures.unkept += f->plan.unkept;
+    if (status == TDM_OK) {
+        f->length = f->plan.from + f->plan.n;
+        f->usable = true;
+        f->figures.evaluated += f->plan.n;
+        if (f->plan.logits && f->plan.n) {
+            f->figures.suffixes++;
+            f->figures.suffix_ns = took_ns;
+        } else if (f->plan.n && f->plan.n <= SHORT) {
+            f->figures.short_ns = took_ns;
+        }
+        return;
+    }
+    if (status == TDM_E_CANCELLED) f->figures.cancelled++;
+    f->usable = !f->plan.restore && !f->plan.clear && !f->state->broken && f->state->length == f->length;
+    if (!f->usable) f->length = 0;
+}
+
+struct state *follower_take(struct follower *f, struct state *other)
+{
+    must(!f->plan.active);
+    struct state *ready = f->state;
+    f->state = other;
+    f->usable = false;
+    f->length = 0;
+    return ready;
+}
+
+void follower_look_back(struct follower *f, const struct target *t)
+{
+    must(!f->plan.active);
+    if (f->usable) return;
+    const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
+    f->length = kept ? kept->length : 0;
+    if (f->length) memcpy(f->path, t->ids, f->length * sizeof *f->path);
+}
+
+void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)
+{
+    must(!f->plan.active);
+    checkpoints_set_budget(f->checkpoints, checkpoint_bytes);
+    f->kept = checkpoints_stats(f->checkpoints);
+}
+
+void follower_adopt(struct follower *f, struct state *s)
+{
+    must(!f->plan.active);
+    state_free(f->state);
+    f->state = s;
+    f->length = f->state->length;
+    f->usable = !f->state->broken;
+    memcpy(f->path, f->state->tokens, f->length * sizeof *f->path);
+    if (f->length) checkpoints_add(f->checkpoints, f->state, CHECKPOINT_TURN, NULL, NULL);
+    f->kept = checkpoints_stats(f->checkpoints);
+}

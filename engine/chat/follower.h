@@ -1,0 +1,102 @@
+/* The follower: keeps a state on the way to the newest target (design.md, section 2).
+ *
+ * Each round: find the longest common prefix of the target and of what is there; if the current state runs past it,
+ * take up the longest checkpoint that is a prefix; then evaluate the next tokens, one dispatch. What the user does
+ * appears here as a changed target only.
+ *
+ * Threads and the lock. follower_plan, follower_wanted, follower_done, follower_take and the figures are called with
+ * the chat's lock held. follower_perform runs without it, on the driver of the unit, between a plan that said so and
+ * its follower_done; while a plan is active, state and checkpoints belong to it and nobody else touches them.
+ * `path` always says what the state holds, or will hold after the active plan, so that the others need not look at it.
+ */
+#ifndef TANDEM_CHAT_FOLLOWER_H
+#define TANDEM_CHAT_FOLLOWER_H
+
+#include "engine/chat/target.h"
+#include "engine/forward/forward.h"
+#include "engine/state/checkpoints.h"
+#include "engine/unit/unit.h"
+
+struct follower_plan {
+    bool active;
+    const struct state *restore; /* a checkpoint to take up first; NULL: none */
+    bool clear;                  /* start from nothing */
+    bool keep_before, keep_after, unkept; /* unkept: there was no room for one of them */
+    enum checkpoint_kind kind_before, kind_after;
+    uint32_t from, n;            /* tokens path[from, from + n) */
+    bool logits;                 /* of the last one are wanted */
+    enum span_kind kind;
+    int64_t start_ns;
+};
+
+struct follower_figures { /* counts of tokens */
+    uint64_t evaluated;      /* in all finished dispatches */
+    uint64_t cancelled;      /* dispatches dropped at a layer */
+    uint64_t unkept;         /* checkpoints for which there was no room */
+    uint32_t suffixes;       /* dispatches that reached the end of a complete target */
+    int64_t suffix_ns;       /* what the last of these took */
+    int64_t short_ns;        /* what the last short dispatch took that was none of these */
+};
+
+struct follower {
+    const struct weights *weights;
+    struct workspace *workspace;
+    struct state *state;
+    struct checkpoints *checkpoints;
+    struct checkpoints_stats kept; /* of the checkpoints, when the last plan ended: they belong to the running one */
+    uint32_t dispatch;       /* most tokens of one forward pass */
+    tdm_id *path;            /* [context] */
+    uint32_t length;         /* tokens of path that are evaluated, in a checkpoint if not usable; the plan's come behind */
+    bool usable;             /* state holds path[0, length); otherwise it must be restored or cleared first */
+    struct follower_plan plan;
+    atomic_bool cancel;
+    atomic_bool hurried;     /* somebody waits for the running dispatch: no copy for later comes before its end */
+    struct follower_figures figures;
+};
+
+/* The state, workspace and checkpoints become the follower's. */
+tdm_status follower_init(struct follower *f, const struct weights *weights, struct workspace *workspace,
+                         struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err);
+void follower_free(struct follower *f);
+
+/* How many of the target's ids are evaluated. */
+uint32_t follower_held(const struct follower *f, const struct target *t);
+/* How many of them are in the current state. */
+uint32_t follower_read(const struct follower *f, const struct target *t);
+/* How many are there after a restore. Only while no plan is active. */
+uint32_t follower_reach(struct follower *f, const struct target *t);
+
+/* Sets f->plan to the next dispatch towards the target; false when there is nothing to do.
+ * polite: a reply is being decoded, so a dispatch that is not full waits (unless the target is complete).
+ * urgent: somebody waits for the end of the target, so no dispatch is added for the sake of a checkpoint. */
+bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent);
+
+/* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
+void follower_wanted(struct follower *f, const struct target *t);
+/* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is handed
+ * over without a checkpoint of it. A short dispatch is given up too, where its tokens fit into the
+ * one that follows and cost less there than what is left of it: it reads all weights for itself. */
+void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns);
+
+/* Carries the plan out. The job's span is made that of the forward pass; restoring and keeping are recorded apart. */
+tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,
+                            tdm_error *err);
+/* Takes note of how it ended. */
+void follower_done(struct follower *f, tdm_status status, int64_t took_ns);
+
+/* Is the state exactly the complete target, logits included? */
+bool follower_is_ready(const struct follower *f, const struct target *t);
+/* Exchanges the ready state for another one of the same pool, whose contents are lost; returns the ready one. */
+struct state *follower_take(struct follower *f, struct state *other);
+/* After that: notes which checkpoint the next plan towards this target will take up, which it does when it has got a
+ * dispatch's worth of tokens to read. */
+void follower_look_back(struct follower *f, const struct target *t);
+
+/* Only while no plan is active. */
+void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);
+
+/* Takes a state from elsewhere (a file) in the place of its own, which is freed, and keeps a checkpoint of it. Only while no
+ * plan is active. */
+void follower_adopt(struct follower *f, struct state *s);
+
+#endif

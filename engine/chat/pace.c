@@ -1,0 +1,10 @@
+#include "engine/chat/pace.h"
+
+int64_t pace_next(int64_t due_ns, int64_t now_ns, double tps)
+{
+    static const double century_ns = 3e18; /* of a pace that is next to nothing: the sum must not wrap */
+    const int64_t behind_ns = (int64_t)PACE_BEHIND_MS * 1000000;
+    double interval = 1e9 / tps;
+    int64_t next = (due_ns ? due_ns : now_ns) + (int64_t)(interval < century_ns ? interval : century_ns);
+    return next > now_ns - behind_ns ? next : now_ns - behind_ns;
+}

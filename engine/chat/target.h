@@ -1,0 +1,60 @@
+/* The target: the ids that the next prompt will begin with, as far as it is known now (design.md, section 2).
+ *
+ * A pure function of the conversation, the draft and a few facts; what it derives from finished messages and from
+ * the beginning of a growing text is kept in the cache and only continued, so a call costs what is new in the text.
+ * The ids are those of the rendered text (canonical), whatever ids a reply was generated as.
+ *
+ *   a reply is being decoded        history + the stable part of the reply so far, as a past turn
+ *   nothing decodes, the user types history + the opening of a user turn + the stable part of the draft
+ *   the user pauses, or has sent    the whole prompt, generation suffix included
+ *   a reply is continued            the whole prompt + the reply's own ids
+ *
+ * Threads: none of its own; the chat's lock guards it.
+ */
+#ifndef TANDEM_CHAT_TARGET_H
+#define TANDEM_CHAT_TARGET_H
+
+#include "engine/chat/conversation.h"
+#include "engine/text/ids.h"
+#include "engine/text/template.h"
+
+struct target_input {
+    const struct conversation *conversation;
+    int path_start;       /* messages of the current path that are left out at its beginning (drop-oldest) */
+    tdm_speculation level;
+    tdm_thinking think;   /* a reply to be continued has its own */
+    bool keep;            /* past turns keep their thinking */
+    int reply;            /* the node that is being decoded, or 0 */
+    int sent;             /* the user node to be answered, or 0: its whole prompt is wanted */
+    int resumed;          /* the assistant node to be continued, or 0 */
+    const char *draft;    /* what the user types */
+    size_t draft_length;
+    bool draft_held;      /* it may be a command: not a part of the target */
+    bool closed;          /* the user pauses: the draft as it stands is taken for the whole message */
+};
+
+struct target {
+    const tdm_id *ids;    /* [n]; belong to the cache, valid until its next use */
+    uint32_t n;
+    uint32_t opening;     /* where the user's turn opens: ids from here to n are the user's turn with the suffix */
+    uint32_t history;     /* ids before this one stand for past turns and the opening of the user's turn */
+    uint32_t draft;       /* ids [history, draft) stand for the draft's text, those behind it for the suffix */
+    bool complete;        /* the whole prompt: a state at its end can be handed over */
+    const uint32_t *turns; /* ascending places where a user turn's text starts: worth a checkpoint */
+    uint32_t n_turns;     /* the last one is `history` unless a reply is being decoded */
+    const size_t *draft_ends; /* [draft - history]: bytes of the draft that the ids up to this one reach */
+};
+
+struct target_cache;
+
+/* The tokenizer must outlive the cache. */
+tdm_status target_cache_new(struct target_cache **out, const struct tokenizer *tokenizer, struct template_form form,
+                            tdm_error *err);
+void target_cache_free(struct target_cache *cache);
+
+tdm_status target_make(struct target_cache *cache, const struct target_input *in, struct target *out, tdm_error *err);
+
+/* How many of the first ids agree with the target's. */
+uint32_t target_common_prefix(const struct target *t, const tdm_id *ids, uint32_t n);
+
+#endif

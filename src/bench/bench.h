@@ -1,0 +1,100 @@
+/* `tandem bench`: the driver that the suites share. A suite is a function that measures one model; it makes tables
+ * (src/bench/bench_table.h) and has a plan fill them (src/bench/bench_plan.h). The budget is shared among suites and models by
+ * weight; what one leaves, the others have. One thread. */
+#ifndef TANDEM_SRC_BENCH_H
+#define TANDEM_SRC_BENCH_H
+
+#include "src/bench/bench_cost.h"
+#include "src/bench/bench_host.h"
+#include "src/bench/bench_prompt.h"
+#include "src/bench/bench_table.h"
+#include "src/chat/load.h"
+#include "src/cli/options.h"
+
+/* A budget has some more than what is planned, since a run may take longer than expected. */
+#define BENCH_MARGIN 1.08
+
+enum { BENCH_TABLES = 96, BENCH_LIST = 16, BENCH_LEAST_RUNS = 3 };
+
+typedef struct bench {
+    options *o;
+    int runs;       /* most of each row */
+    bool quick;
+    bool in_full;   /* the suite was asked for by itself and without a budget: full counts */
+    double rest_s;  /* between measurements */
+    const char *sensors_root; /* ""; the folder of a made-up tree in tests */
+    bench_host host;
+    bench_prompt prompt;
+    FILE *json;     /* --json; NULL: none */
+    bench_table *tables[BENCH_TABLES];
+    int n_tables, n_printed, suite_tables; /* the last: before the suite that runs */
+    struct json_object **ran_on; /* --from: what the suites read ran on, see bench_report.h */
+    int n_ran_on;
+    char *timelines[8]; /* SVG texts of conversations, see bench_svg.h */
+    char timeline_names[8][96];
+    int n_timelines;
+    bool failed; /* a suite could not run */
+    bool wanted; /* --rows asks for some row, or it can't be told */
+    int64_t began_ns;
+
+    /* The suite that runs. */
+    const char *suite, *given; /* the model as the options name it, or "built-in" */
+    char model_name[96];       /* what tables call it: "given", with --kernels "given@avx512" */
+    load_pair models;               /* no model: the suite measures none */
+    tdm_model_info info;
+    bench_cost cost;          /* what work with this model takes */
+    const char *kernels;      /* the name of the set */
+    int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */
+    int64_t start_ns, until_ns;     /* of its part that runs */
+    double part_share, shares_left; /* the part's share of the suite's time; of the parts to come */
+    double left_s;                  /* without a budget: expected for the part that runs; 0: not known */
+    int64_t all_until_ns;           /* of everything; 0: no budget */
+    int round;
+} bench;
+
+typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
+
+/* The suites, one function each. */
+bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_throughput, bench_ttft, bench_dispatch,
+    bench_handover, bench_crossover, bench_power, bench_glyph, bench_screen_suite, bench_pass, bench_kernels;
+
+/* What can be said of a suite's finished tables, measured now or read from a file: notes. */
+void bench_turns_conclude(bench_table *t);
+void bench_ttft_conclude(bench_table *t);
+void bench_crossover_conclude(bench_table *t);
+/* The one of the table's suite. */
+void bench_conclude(bench_table *t);
+
+/* A table of the running suite and model; NULL without memory (fills err). */
+bench_table *bench_new_table(bench *b, const char *part, const char *title, const char *parameters,
+                             const char *measures, tdm_error *err);
+
+/* Concludes and prints the tables made so far: they get no more rows. */
+void bench_tables_done(bench *b);
+
+/* Do the options ask for this row? Its part and values ("typed|100|single") hold one of the texts of --rows, or there
+ * are none. */
+bool bench_wanted(const bench *b, const char *row, ...) __attribute__((format(printf, 2, 3)));
+
+/* Gives the next part of the suite this share of the time that is left to it. */
+void bench_part(bench *b, double share);
+/* Says on stderr what is being measured, and the time left; rests. */
+void bench_step(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A machine as the options say, lending on or off. Remembers its units for the report. */
+tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *err);
+/* Options of a chat on it: bench_talk_defaults, types and models as the options say. */
+void bench_chat_options(const bench *b, tdm_chat_options *o);
+/* A session on a unit with room for `context` tokens. */
+tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
+                         tdm_error *err);
+/* The kernel set of the model, and the arithmetic of most of its weights. */
+tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err);
+/* Has the model's context room for a prompt and what follows it? If not, a note below the table names the prompt. */
+bool bench_fits(const bench *b, bench_table *t, int tokens, int more);
+/* A row's full count where the suite runs in full: at most --runs, where it is given. */
+int bench_full_count(const bench *b, int count);
+
+/* "32,74,128" into list; returns how many, or -1 with err (each from low to high, at most BENCH_LIST). */
+int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const char *option_name, tdm_error *err);
+
+#endif

@@ -1,0 +1,262 @@
+#include "src/bench/bench_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/bench/bench_svg.h"
+#include "src/chat/load.h"
+#include "src/cli/files.h"
+#include "src/cli/jsonio.h"
+
+static bool markdown(const bench *b)
+{
+    return options_flag(b->o, OPTION_MARKDOWN);
+}
+
+/* Text would stand between the objects; and what is put into a file is not shown. */
+static bool quiet(const bench *b)
+{
+    return b->json == stdout || options_given(b->o, OPTION_FILL);
+}
+
+char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget)
+{
+    static const option_id shown[] = {OPTION_QUICK,        OPTION_NO_LENDING,    OPTION_BUDGET,      OPTION_RUNS,
+                                      OPTION_REST,         OPTION_BENCH_THREADS, OPTION_BENCH_PROMPTS,
+                                      OPTION_BENCH_REPLY,  OPTION_BENCH_DISPATCH, OPTION_KV,         OPTION_KERNELS,
+                                      OPTION_QUANT,        OPTION_LM_HEAD,       OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT,
+                                      OPTION_PREFILL_KIND, OPTION_DECODE_KIND};
+    static const option_id lists[] = {OPTION_BENCH_MODELS, OPTION_ROWS, OPTION_FROM};
+    const options *o = b->o;
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return NULL;
+    fputs("tandem bench", out);
+    for (int i = 0; i < o->n_arguments && !suite; i++) fprintf(out, " %s", o->arguments[i]);
+    if (suite) fprintf(out, " %s", suite);
+    if (suite && model) fprintf(out, " -m %s", model);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        for (int i = 0; i < o->values[lists[k]].n && (!suite || lists[k] != OPTION_BENCH_MODELS); i++) {
+            const char *value = o->values[lists[k]].list[i], *quote = strchr(value, ' ') ? "'" : "";
+            if (option_table[lists[k]].letter)
+                fprintf(out, " -%c %s%s%s", option_table[lists[k]].letter, quote, value, quote);
+            else
+                fprintf(out, " --%s %s%s%s", option_table[lists[k]].name, quote, value, quote);
+        }
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        if (!options_given(o, shown[i]) || (budget && shown[i] == OPTION_BUDGET)) continue;
+        fprintf(out, " --%s", option_table[shown[i]].name);
+        if (option_table[shown[i]].kind != KIND_FLAG) fprintf(out, " %s", options_text(o, shown[i]));
+    }
+    if (budget) fprintf(out, " --budget %s", budget);
+    fclose(out);
+    return text;
+}
+
+tdm_status bench_report_open(bench *b, tdm_error *err)
+{
+    const char *json = options_text(b->o, OPTION_BENCH_JSON), *svg = options_text(b->o, OPTION_SVG);
+    if (json && !(b->json = strcmp(json, "-") ? fopen(json, "we") : stdout))
+        return error_errno(err, TDM_E_IO, "%s: can't be written", json);
+    if (svg && mkdir(svg, 0777) && errno != EEXIST) return error_errno(err, TDM_E_IO, "%s: can't be made", svg);
+    if (quiet(b)) return TDM_OK;
+    char *asked = bench_report_command(b, NULL, NULL, NULL), text[300];
+    const char *indent = markdown(b) ? "    " : "";
+    printf("%s%s\n", indent, asked ? asked : "tandem bench");
+    free(asked);
+    if (!options_given(b->o, OPTION_FROM)) {
+        printf("%scpu    %s\n", indent, bench_host_text(&b->host, text, sizeof text));
+        printf("%sstart  %s\n", indent, bench_moment_text(&b->host.start, text, sizeof text));
+    }
+    fflush(stdout);
+    return TDM_OK;
+}
+
+void bench_report_model(const bench *b)
+{
+    if (quiet(b)) return;
+    const tdm_model_info *i = &b->info;
+    printf("\n%s%s: %.0f M parameters, %s, %.0f MB packed, %.0f MB read a decoded token, %.2f GFLOP a prefilled one%s\n",
+           markdown(b) ? "## " : "", b->model_name, 1e-6 * (double)i->parameters, i->weight_types,
+           1e-6 * (double)i->packed_bytes, 1e-6 * (double)i->bytes_per_token, 1e-9 * (double)i->flops_per_token,
+           i->synthetic ? "; made-up weights: the text is noise, the times are real" : "");
+    fflush(stdout);
+}
+
+void bench_report_table(bench *b, bench_table *t)
+{
+    if (b->json) bench_table_json(t, b->json);
+    bench_conclude(t);
+    if (!quiet(b)) (markdown(b) ? bench_table_markdown : bench_table_print)(t, stdout);
+    fflush(stdout);
+}
+
+/* ---- What a suite ran on ----------------------------------------------------------------------------------------- */
+
+static void add_real_or_null(json_object *o, const char *key, double value)
+{
+    if (value > 0)
+        jsonio_add_real(o, key, value);
+    else
+        json_object_object_add(o, key, NULL);
+}
+
+static json_object *moment_object(const bench_moment *m)
+{
+    json_object *o = json_object_new_object();
+    add_real_or_null(o, "mhz", m->mhz);
+    jsonio_add_string(o, "governor", m->governor[0] ? m->governor : NULL);
+    jsonio_add_string(o, "power", m->power);
+    jsonio_add_real(o, "load", m->load);
+    jsonio_add_int(o, "other_tandems", m->others);
+    return o;
+}
+
+static json_object *ran_on(const bench *b, const bench_moment *before, double seconds)
+{
+    static const char *const ceilings[PANEL_KINDS] = {
+        [PANEL_F32] = "fp32_gops", [PANEL_BF16] = "bf16_gops", [PANEL_INT8] = "int8_gops"};
+    json_object *o = json_object_new_object(), *machine = json_object_new_object(), *c = json_object_new_object();
+    bench_moment after;
+    bench_host_now(&after);
+    char *asked = bench_report_command(b, NULL, NULL, NULL);
+    jsonio_add_string(o, "suite", b->suite);
+    jsonio_add_string(o, "model", b->model_name);
+    jsonio_add_string(o, "command", asked);
+    free(asked);
+    jsonio_add_real(o, "seconds", seconds);
+    jsonio_add_string(o, "weight_types", b->info.weight_types);
+    jsonio_add_string(o, "kernels", b->kernels);
+    static const char *const kv[] = {[TDM_KV_F32] = "f32", [TDM_KV_F16] = "f16", [TDM_KV_Q8_0] = "q8_0"};
+    jsonio_add_string(o, "kv", b->models.model ? kv[load_kv(b->o)] : NULL);
+    jsonio_add_string(o, "units", b->models.model ? b->host.units : NULL);
+    json_object_object_add(o, "lending", json_object_new_boolean(!options_flag(b->o, OPTION_NO_LENDING)));
+    jsonio_add_string(machine, "cpu", b->host.cpu);
+    jsonio_add_int(machine, "cores", b->host.cores.count);
+    jsonio_add_int(machine, "cpus", b->host.cpus);
+    jsonio_add_string(machine, "caches", b->host.caches);
+    json_object_object_add(o, "machine", machine);
+    for (int kind = 0; kind < PANEL_KINDS; kind++) add_real_or_null(c, ceilings[kind], 1e-9 * b->host.peak[kind]);
+    add_real_or_null(c, "matrix_int8_gops", 1e-9 * b->host.matrix_peak[PANEL_INT8]);
+    add_real_or_null(c, "matrix_bf16_gops", 1e-9 * b->host.matrix_peak[PANEL_BF16]);
+    add_real_or_null(c, "read_gbs", 1e-9 * b->host.read);
+    json_object_object_add(o, "ceilings", c);
+    json_object_object_add(o, "start", moment_object(before));
+    json_object_object_add(o, "end", moment_object(&after));
+    double stolen = bench_moment_stolen(before, &after);
+    json_object_object_add(o, "stolen", stolen < 0 ? NULL : json_object_new_double(stolen));
+    return o;
+}
+
+/* A member for reading; "not told" where it is null or absent. */
+static const char *told(json_object *o, const char *key)
+{
+    const char *text = jsonio_text(o, key, NULL);
+    return text ? text : "not told";
+}
+
+static void print_moment(const char *name, json_object *o)
+{
+    char mhz[32];
+    printf("%s %s MHz, governor %s, %s, load average %.1f, other running Tandems: %lld", name,
+           bench_number(jsonio_real(o, "mhz", NAN), mhz), told(o, "governor"), told(o, "power"),
+           jsonio_real(o, "load", 0), (long long)jsonio_int(o, "other_tandems", 0));
+}
+
+void bench_report_machine(const bench *b, json_object *o)
+{
+    if (b->json) fprintf(b->json, "%s\n", jsonio_line(o));
+    if (b->json) fflush(b->json);
+    if (quiet(b)) return;
+    json_object *machine = jsonio_member(o, "machine", json_type_object), *c = jsonio_member(o, "ceilings", json_type_object);
+    json_object *start = jsonio_member(o, "start", json_type_object), *end = jsonio_member(o, "end", json_type_object);
+    char n[4][32];
+    const char *italic = markdown(b) ? "_" : "";
+    if (markdown(b)) putchar('\n');
+    printf("%s%s, %s, %.0f s on %s: %lld cores of %lld, %s; ", markdown(b) ? italic : "  ", told(o, "suite"),
+           told(o, "model"), jsonio_real(o, "seconds", 0), told(machine, "cpu"), (long long)jsonio_int(machine, "cores", 0),
+           (long long)jsonio_int(machine, "cpus", 0), told(machine, "caches"));
+    if (jsonio_text(o, "units", NULL)) printf("%s; ", told(o, "units"));
+    if (jsonio_text(o, "kv", NULL)) printf("keys and values %s; ", told(o, "kv"));
+    printf("kernels %s; ceilings: int8 %s Gop/s, bf16 %s, fp32 %s", told(o, "kernels"),
+           bench_number(jsonio_real(c, "int8_gops", NAN), n[0]), bench_number(jsonio_real(c, "bf16_gops", NAN), n[1]),
+           bench_number(jsonio_real(c, "fp32_gops", NAN), n[2]));
+    if (jsonio_real(c, "matrix_int8_gops", 0) > 0)
+        printf(" (matrix unit: int8 %s, bf16 %s)", bench_number(jsonio_real(c, "matrix_int8_gops", NAN), n[0]),
+               bench_number(jsonio_real(c, "matrix_bf16_gops", NAN), n[1]));
+    printf(", reading %s GB/s; ", bench_number(jsonio_real(c, "read_gbs", NAN), n[3]));
+    print_moment("start:", start);
+    print_moment("; end:", end);
+    double stolen = jsonio_real(o, "stolen", 0);
+    if (stolen > 0) printf("; the host took %.0f %% of the CPU time", 100 * stolen);
+    if (options_given(b->o, OPTION_FROM)) printf("; %s", told(o, "command"));
+    printf("%s\n", italic);
+    fflush(stdout);
+}
+
+void bench_report_suite(const bench *b, const bench_moment *before, double seconds)
+{
+    json_object *o = ran_on(b, before, seconds);
+    bench_report_machine(b, o);
+    json_object_put(o);
+}
+
+/* ---- Charts ------------------------------------------------------------------------------------------------------ */
+
+/* "turns-gaps-synthetic-0.8b-q8_0.svg" */
+static void chart_name(char *out, size_t room, const char *a, const char *b, const char *c)
+{
+    snprintf(out, room, "%s%s%s-%s.svg", a, b[0] ? "-" : "", b, c);
+    for (char *at = out; *at; at++)
+        if (*at == ':' || *at == '/' || *at == ' ') *at = '-';
+}
+
+static tdm_status write_chart(const char *folder, const char *name, const char *text, tdm_error *err)
+{
+    char *path = files_join(folder, name);
+    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
+    FILE *f = fopen(path, "we");
+    bool good = f && fputs(text, f) >= 0;
+    if (f && fclose(f)) good = false;
+    tdm_status status = good ? TDM_OK : error_errno(err, TDM_E_IO, "%s: can't be written", path);
+    free(path);
+    return status;
+}
+
+static tdm_status write_charts(const bench *b, const char *folder, tdm_error *err)
+{
+    char name[300];
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < b->n_tables && !status; i++) {
+        const bench_table *t = b->tables[i];
+        char *text = bench_svg_table(t);
+        if (!text) continue;
+        chart_name(name, sizeof name, t->suite, t->part, t->model);
+        status = write_chart(folder, name, text, err);
+        free(text);
+    }
+    for (int i = 0; i < b->n_timelines && !status; i++) {
+        chart_name(name, sizeof name, "timeline", "", b->timeline_names[i]);
+        status = write_chart(folder, name, b->timelines[i], err);
+    }
+    return status;
+}
+
+tdm_status bench_report_close(bench *b, tdm_error *err)
+{
+    const char *svg = options_text(b->o, OPTION_SVG);
+    tdm_status status = svg ? write_charts(b, svg, err) : TDM_OK;
+    if (b->json && b->json != stdout && fclose(b->json) && !status)
+        status = error_errno(err, TDM_E_IO, "%s: can't be written", options_text(b->o, OPTION_BENCH_JSON));
+    double seconds = 1e-9 * (double)(clock_ns() - b->began_ns);
+    if (!quiet(b) && !options_given(b->o, OPTION_FROM))
+        printf("%s%.0f s in all\n", markdown(b) ? "\n" : "", seconds);
+    b->json = NULL;
+    return status;
+}

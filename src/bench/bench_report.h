@@ -1,0 +1,34 @@
+/* What `tandem bench` writes: text or Markdown on standard output as suites end, JSON and charts where asked for.
+ *
+ * --json writes one object a line: of each table what src/bench/bench_table.h says, and after the tables of a suite and model
+ * what it ran on:
+ *
+ *   {"suite", "model", "command", "seconds", "weight_types", "kernels", "kv", "units", "lending",
+ *    "machine": {"cpu", "cores", "cpus", "caches"},
+ *    "ceilings": {"int8_gops", "bf16_gops", "fp32_gops", "matrix_int8_gops", "matrix_bf16_gops", "read_gbs"},
+ *    "start": {"mhz", "governor", "power", "load", "other_tandems"}, "end": {the same}}
+ *
+ * mhz and governor are null where the system does not tell them, the ceilings of a matrix unit where there is none. */
+#ifndef TANDEM_SRC_BENCH_REPORT_H
+#define TANDEM_SRC_BENCH_REPORT_H
+
+#include <json-c/json.h>
+
+#include "src/bench/bench.h"
+
+/* What was asked for, without the options that only say where the results go; with a suite, that suite of this model (NULL:
+ * it measures none); budget: instead of the one given. NULL: as given. malloc'ed; NULL without memory. */
+char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget);
+
+/* Opens the JSON file, makes the folder of charts, prints the command and the machine. */
+tdm_status bench_report_open(bench *b, tdm_error *err);
+void bench_report_model(const bench *b);
+void bench_report_table(bench *b, bench_table *t);
+/* What the suite that ends here ran on; before: the moment of its start; seconds: what it took. */
+void bench_report_suite(const bench *b, const bench_moment *before, double seconds);
+/* The same from such an object, read from a file. */
+void bench_report_machine(const bench *b, json_object *o);
+/* Closes files, writes charts. */
+tdm_status bench_report_close(bench *b, tdm_error *err);
+
+#endif

@@ -1,0 +1,301 @@
+#include "src/bench/bench_table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/jsonio.h"
+#include "src/cli/number.h"
+
+/* ---- Making ---------------------------------------------------------------------------------------------------- */
+
+/* Takes the text up to `end` (or its end) from *at into out; false when nothing is left. */
+static bool next_word(const char **at, char end, char *out, size_t room)
+{
+    if (!**at) return false;
+    size_t n = strcspn(*at, (char[]){end, 0});
+    snprintf(out, room, "%.*s", (int)n, *at);
+    *at += n + (*(*at + n) == end);
+    return true;
+}
+
+bench_table *bench_table_new(const char *suite, const char *part, const char *model, const char *title,
+                             const char *parameters, const char *measures)
+{
+    bench_table *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    snprintf(t->suite, sizeof t->suite, "%s", suite);
+    snprintf(t->part, sizeof t->part, "%s", part);
+    snprintf(t->model, sizeof t->model, "%s", model);
+    snprintf(t->title, sizeof t->title, "%s", title);
+    while (t->n_parameters < BENCH_PARAMETERS &&
+           next_word(&parameters, '|', t->parameter[t->n_parameters].name, sizeof t->parameter->name))
+        t->n_parameters++;
+    while (t->n_measures < BENCH_MEASURES &&
+           next_word(&measures, ':', t->measure[t->n_measures].name, sizeof t->measure->name)) {
+        next_word(&measures, '|', t->measure[t->n_measures].unit, sizeof t->measure->unit);
+        t->n_measures++;
+    }
+    return t;
+}
+
+void bench_table_free(bench_table *t)
+{
+    if (!t) return;
+    for (int r = 0; r < t->n_rows; r++)
+        for (int m = 0; m < t->n_measures; m++) figures_row_free(&t->rows[r].value[m]);
+    free(t->rows);
+    free(t);
+}
+
+int bench_table_row(bench_table *t, const char *values, ...)
+{
+    char text[300];
+    const char *at = text;
+    bench_row row = {0};
+    va_list args;
+    va_start(args, values);
+    vsnprintf(text, sizeof text, values, args);
+    va_end(args);
+    for (int p = 0; p < t->n_parameters; p++) next_word(&at, '|', row.parameter[p], sizeof row.parameter[p]);
+    for (int r = 0; r < t->n_rows; r++)
+        if (!memcmp(t->rows[r].parameter, row.parameter, sizeof row.parameter)) return r;
+    bench_row *larger = realloc(t->rows, sizeof *larger * ((size_t)t->n_rows + 1));
+    if (!larger) return -1;
+    t->rows = larger;
+    t->rows[t->n_rows] = row;
+    return t->n_rows++;
+}
+
+/* The digits of a number in a file. What is measured is rounded to them at once, so that a table or chart of what is read
+ * again is the same. */
+#define FILE_NUMBER "%.10g"
+
+void bench_table_add(bench_table *t, int row, int measure, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, FILE_NUMBER, value);
+    if (row >= 0) figures_add(&t->rows[row].value[measure], strtod(text, NULL));
+}
+
+/* The most measurements that a cell of the row has, and in *least the fewest of those that have any. */
+static int row_runs(const bench_table *t, int row, int *least)
+{
+    int most = 0;
+    *least = 0;
+    for (int m = 0; m < t->n_measures; m++) {
+        int n = t->rows[row].value[m].n;
+        if (n && (!*least || n < *least)) *least = n;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+void bench_table_prune(bench_table *t, int least)
+{
+    int kept = 0, fewest;
+    for (int r = 0; r < t->n_rows; r++) {
+        if (row_runs(t, r, &fewest) >= least) {
+            t->rows[kept++] = t->rows[r];
+            continue;
+        }
+        for (int m = 0; m < t->n_measures; m++) figures_row_free(&t->rows[r].value[m]);
+    }
+    t->n_rows = kept;
+}
+
+bench_summary bench_table_cell(const bench_table *t, int row, int measure)
+{
+    return row < 0 ? (bench_summary){0} : bench_summarise(&t->rows[row].value[measure]);
+}
+
+void bench_table_note(bench_table *t, const char *format, ...)
+{
+    if (t->n_notes == BENCH_NOTES) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->notes[t->n_notes], sizeof t->notes[0], format, args);
+    va_end(args);
+    for (int i = 0; i < t->n_notes; i++)
+        if (!strcmp(t->notes[i], t->notes[t->n_notes])) return;
+    t->n_notes++;
+}
+
+/* ---- Text and Markdown ------------------------------------------------------------------------------------------- */
+
+enum { COLUMNS = BENCH_PARAMETERS + BENCH_MEASURES + 1 };
+
+/* Names are shown with blanks. */
+static void spaced(char *name)
+{
+    for (; *name; name++)
+        if (*name == '_') *name = ' ';
+}
+
+void bench_table_text(const bench_table *t, int row, int c, char out[BENCH_CELL])
+{
+    out[0] = 0;
+    if (c < t->n_parameters) {
+        snprintf(out, BENCH_CELL, "%s", row < 0 ? t->parameter[c].name : t->rows[row].parameter[c]);
+        if (row < 0) spaced(out);
+        return;
+    }
+    c -= t->n_parameters;
+    if (c < t->n_measures) {
+        if (row < 0) {
+            snprintf(out, BENCH_CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "", t->measure[c].unit);
+            spaced(out);
+            return;
+        }
+        bench_summary s = bench_table_cell(t, row, c);
+        char median[32], low[32], high[32];
+        double spread = s.median > 0 ? 0.5 * (s.p95 - s.p5) / s.median : 0;
+        bool ratio = !strcmp(t->measure[c].unit, "x");
+        if (!s.n)
+            snprintf(out, BENCH_CELL, "-");
+        else if (ratio && s.n < 3)
+            snprintf(out, BENCH_CELL, "no ratio (n %d)", s.n);
+        else if (ratio && spread > BENCH_RATIO_LIMIT)
+            snprintf(out, BENCH_CELL, "no ratio (spread %.0f %%)", 100 * spread);
+        else if (s.p5 == s.p95)
+            snprintf(out, BENCH_CELL, "%s", bench_number(s.median, median));
+        else
+            snprintf(out, BENCH_CELL, "%s (%s-%s)", bench_number(s.median, median), bench_number(s.p5, low),
+                     bench_number(s.p95, high));
+        return;
+    }
+    if (row < 0) {
+        snprintf(out, BENCH_CELL, "n");
+        return;
+    }
+    int least, most = row_runs(t, row, &least);
+    if (least == most)
+        snprintf(out, BENCH_CELL, "%d", most);
+    else
+        snprintf(out, BENCH_CELL, "%d-%d", least, most);
+}
+
+bool bench_table_used(const bench_table *t, int c)
+{
+    c -= t->n_parameters;
+    if (c < 0 || c >= t->n_measures) return true;
+    for (int r = 0; r < t->n_rows; r++)
+        if (t->rows[r].value[c].n) return true;
+    return false;
+}
+
+void bench_table_print(const bench_table *t, FILE *out)
+{
+    int columns = t->n_parameters + t->n_measures + 1, width[COLUMNS] = {0};
+    char cell[BENCH_CELL];
+    for (int c = 0; c < columns; c++)
+        for (int r = -1; r < t->n_rows; r++) {
+            bench_table_text(t, r, c, cell);
+            if ((int)strlen(cell) > width[c]) width[c] = (int)strlen(cell);
+        }
+    fprintf(out, "\n%s: %s, %s\n", t->suite, t->title, t->model);
+    for (int r = t->n_rows ? -1 : 0; r < t->n_rows; r++) {
+        for (int c = 0; c < columns; c++) {
+            if (!bench_table_used(t, c)) continue;
+            bench_table_text(t, r, c, cell);
+            fprintf(out, c < t->n_parameters ? "  %-*s" : "  %*s", width[c], cell);
+        }
+        fputc('\n', out);
+    }
+    for (int i = 0; i < t->n_notes; i++) fprintf(out, "  %s\n", t->notes[i]);
+}
+
+void bench_table_markdown(const bench_table *t, FILE *out)
+{
+    int columns = t->n_parameters + t->n_measures + 1;
+    char cell[BENCH_CELL];
+    fprintf(out, "\n### %s: %s, %s\n\n", t->suite, t->title, t->model);
+    for (int r = t->n_rows ? -1 : 0; r < t->n_rows; r++) {
+        fputc('|', out);
+        for (int c = 0; c < columns; c++) {
+            if (!bench_table_used(t, c)) continue;
+            bench_table_text(t, r, c, cell);
+            fprintf(out, " %s |", cell);
+        }
+        fputc('\n', out);
+        if (r >= 0) continue;
+        fputc('|', out);
+        for (int c = 0; c < columns; c++)
+            if (bench_table_used(t, c)) fputs(c < t->n_parameters ? "---|" : "---:|", out);
+        fputc('\n', out);
+    }
+    if (t->n_notes) fputc('\n', out);
+    for (int i = 0; i < t->n_notes; i++) fprintf(out, "%s%s\n", i ? "\n" : "", t->notes[i]);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_object *begin(const bench_table *t)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_string(o, "suite", t->suite);
+    jsonio_add_string(o, "part", t->part);
+    jsonio_add_string(o, "model", t->model);
+    return o;
+}
+
+static void end(json_object *o, FILE *out)
+{
+    fprintf(out, "%s\n", jsonio_line(o));
+    json_object_put(o);
+}
+
+static void describe(const bench_table *t, FILE *out)
+{
+    json_object *o = begin(t), *parameters = json_object_new_array(), *measures = json_object_new_array(),
+                *notes = json_object_new_array();
+    jsonio_add_string(o, "title", t->title);
+    for (int p = 0; p < t->n_parameters; p++)
+        json_object_array_add(parameters, json_object_new_string(t->parameter[p].name));
+    for (int m = 0; m < t->n_measures; m++) {
+        json_object *measure = json_object_new_object();
+        jsonio_add_string(measure, "name", t->measure[m].name);
+        jsonio_add_string(measure, "unit", t->measure[m].unit);
+        json_object_array_add(measures, measure);
+    }
+    for (int i = 0; i < t->n_notes; i++) json_object_array_add(notes, json_object_new_string(t->notes[i]));
+    json_object_object_add(o, "parameters", parameters);
+    json_object_object_add(o, "measures", measures);
+    json_object_object_add(o, "notes", notes);
+    end(o, out);
+}
+
+static json_object *number(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, FILE_NUMBER, value);
+    return json_object_new_double_s(value, text);
+}
+
+void bench_table_json(const bench_table *t, FILE *out)
+{
+    describe(t, out);
+    for (int r = 0; r < t->n_rows; r++)
+        for (int m = 0; m < t->n_measures; m++) {
+            const figures_row *cell = &t->rows[r].value[m];
+            bench_summary s = bench_summarise(cell);
+            if (!s.n) continue;
+            json_object *o = begin(t), *values = json_object_new_array();
+            for (int p = 0; p < t->n_parameters; p++) {
+                int64_t whole;
+                if (number_int(t->rows[r].parameter[p], INT64_MIN, INT64_MAX, &whole))
+                    jsonio_add_int(o, t->parameter[p].name, whole);
+                else
+                    jsonio_add_string(o, t->parameter[p].name, t->rows[r].parameter[p]);
+            }
+            jsonio_add_string(o, "measure", t->measure[m].name);
+            jsonio_add_int(o, "n", s.n);
+            json_object_object_add(o, "median", number(s.median));
+            json_object_object_add(o, "p5", number(s.p5));
+            json_object_object_add(o, "p95", number(s.p95));
+            jsonio_add_string(o, "unit", t->measure[m].unit);
+            for (int i = 0; i < cell->n; i++) json_object_array_add(values, number(cell->values[i]));
+            json_object_object_add(o, "values", values);
+            end(o, out);
+        }
+}

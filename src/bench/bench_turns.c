@@ -1,0 +1,514 @@
+/* `tandem bench turns`: conversations of three turns, typed in real time. Three tables: every pipeline and level of
+ * speculation; the time between last key and Enter; and slow typists, after the reply and into it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/chat/pipeline.h"
+#include "src/bench/bench.h"
+#include "src/bench/bench_loop.h"
+#include "src/bench/bench_plan.h"
+#include "src/bench/bench_svg.h"
+#include "src/bench/bench_talk.h"
+
+enum {
+    TURNS = 3,
+    MOST_TURNS = 5,
+    MESSAGE_TOKENS = 74,
+    MESSAGE_CHARACTERS = 370, /* about so many, for the expected time */
+    REPLY_TOKENS = 100,
+    QUICK_REPLY_TOKENS = 24,
+    WARM_TURNS = 30, /* of a row in full */
+    BUDGET_WORDS = 12, /* typed live within a budget */
+    QUICK_WORDS = 2,
+    MOST_SPANS = 8192,
+};
+#define CPS 30.0
+
+struct variant {
+    tdm_pipeline pipeline;
+    tdm_speculation level;
+};
+
+/* The most telling first: a budget cuts from the end. */
+static const struct variant variants[] = {
+    {TDM_PIPE_TANDEM, TDM_SPEC_FULL},         {TDM_PIPE_SINGLE, TDM_SPEC_OFF},     {TDM_PIPE_TANDEM, TDM_SPEC_HISTORY},
+    {TDM_PIPE_TANDEM, TDM_SPEC_DRAFT},        {TDM_PIPE_TANDEM, TDM_SPEC_OFF},     {TDM_PIPE_BATCH, TDM_SPEC_OFF},
+    {TDM_PIPE_SLOTS, TDM_SPEC_OFF},           {TDM_PIPE_BATCH_SOLO, TDM_SPEC_OFF}, {TDM_PIPE_SEQUENTIAL, TDM_SPEC_OFF},
+    {TDM_PIPE_SEQUENTIAL_SOLO, TDM_SPEC_OFF},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+/* How a conversation is typed. */
+struct typing {
+    int turns;
+    double cps, gap_s[MOST_TURNS];
+    int last_words; /* typed live; the rest stands there before. 0: all */
+    bool while_it_streams;
+    bool unread; /* also where nobody looks at the draft before Enter, so that all have typed as long */
+};
+
+struct played {
+    int64_t began_ns; /* the chat was opened */
+    tdm_turn_stats stats[MOST_TURNS];
+    size_t typed[MOST_TURNS];       /* characters */
+    int64_t last_key_ns[MOST_TURNS]; /* 0: nothing was typed live */
+    double prefill_ms[MOST_TURNS];  /* spent on the turn's prompt by both units, before and after Enter */
+    double pause_ms[MOST_TURNS];    /* from the last key to the evaluation of the suffix before Enter; 0: there was none */
+};
+
+static const char *level_name(const struct variant *v)
+{
+    return v->pipeline == TDM_PIPE_TANDEM ? tdm_speculation_name(v->level) : "-";
+}
+
+static int reply_tokens(const bench *b)
+{
+    return b->quick ? QUICK_REPLY_TOKENS : REPLY_TOKENS;
+}
+
+static double ms(int64_t ns)
+{
+    return 1e-6 * (double)ns;
+}
+
+/* Words of a message that are typed live; 0: all. */
+static int live_words(const bench *b)
+{
+    return b->in_full ? 0 : b->quick ? QUICK_WORDS : BUDGET_WORDS;
+}
+
+static void note_live_words(const bench *b, bench_table *t)
+{
+    if (live_words(b))
+        bench_table_note(t, "within a budget only the last %d words are typed live, where the draft is read before Enter; "
+                            "the others stand there before", live_words(b));
+}
+
+/* The byte where the last n words begin. */
+static size_t last_words(const char *text, int n)
+{
+    size_t at = strlen(text);
+    while (n-- && at) {
+        at--;
+        while (at && text[at - 1] != ' ') at--;
+    }
+    return at;
+}
+
+static tdm_status play_turn(bench *b, bench_talk *talk, int turn, const char *text, const struct variant *v,
+                            const struct typing *typing, struct played *out, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    size_t there = typing->last_words ? last_words(text, typing->last_words) : 0;
+    /* Nobody looks at the draft below level draft: its typing would be mere waiting. A second lets a follower that is
+     * behind catch up. */
+    bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
+    /* One message is queued at a time: a second one would join the first. */
+    if (turn) status = bench_talk_wait_ended(talk, typing->while_it_streams ? turn - 1 : turn, err);
+    if (turn && typing->while_it_streams && !status && talk->ended < turn)
+        status = bench_talk_wait_tokens(talk, reply_tokens(b) / 5, err);
+    if (!status && turn && (looked_at || typing->unread)) {
+        status = bench_talk_type(talk, text, there, typing->cps, typing->gap_s[turn], err);
+        out->typed[turn] = strlen(text) - there;
+        out->last_key_ns[turn] = talk->last_key_ns;
+    } else if (!status && turn && v->level == TDM_SPEC_HISTORY) {
+        status = bench_talk_type(talk, text, strlen(text), 0, 1, err);
+    }
+    if (!status) status = bench_talk_send(talk, text, err);
+    /* The reply before may only have ended now: its figures are taken when the wait sees it. */
+    if (!status && !(turn + 1 < typing->turns && typing->while_it_streams))
+        status = bench_talk_wait_ended(talk, turn + 1, err);
+    return status;
+}
+
+/* Fills in prefill_ms and pause_ms from the spans of both units since the conversation began. */
+static tdm_status add_spans(tdm_machine *machine, int64_t since_ns, int turns, struct played *p, tdm_error *err)
+{
+    tdm_span *spans = malloc(sizeof *spans * MOST_SPANS);
+    if (!spans) return error_set(err, TDM_E_NOMEM, "out of memory");
+    for (int u = 0; u < TDM_UNITS; u++) {
+        size_t n = tdm_unit_spans(machine, u, since_ns, spans, MOST_SPANS);
+        for (size_t i = 0; i < n; i++) {
+            const tdm_span *s = &spans[i];
+            int turn = 0;
+            if (s->kind > TDM_SPAN_PROMPT || !s->end_ns) continue;
+            while (turn < turns && p->stats[turn].first_id_ns <= s->start_ns) turn++;
+            if (turn == turns) continue; /* the follower after the last turn */
+            p->prefill_ms[turn] += ms(s->end_ns - s->start_ns);
+            int64_t key = p->last_key_ns[turn];
+            if (s->kind == TDM_SPAN_SUFFIX && key && s->start_ns > key && s->start_ns < p->stats[turn].enter_ns &&
+                (p->pause_ms[turn] <= 0 || ms(s->start_ns - key) < p->pause_ms[turn]))
+                p->pause_ms[turn] = ms(s->start_ns - key);
+        }
+    }
+    free(spans);
+    return TDM_OK;
+}
+
+static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, const struct typing *typing, int seed,
+                       struct played *out, tdm_error *err)
+{
+    *out = (struct played){0};
+    tdm_chat_options o;
+    bench_chat_options(b, &o);
+    o.pipeline = v->pipeline;
+    o.speculation = v->level;
+    o.max_tokens = reply_tokens(b);
+    bench_talk talk;
+    out->began_ns = clock_ns();
+    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, (uint64_t)seed, err);
+    for (int turn = 0; turn < typing->turns && !status; turn++) {
+        char *text = NULL;
+        status =
+            bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + turn), MESSAGE_TOKENS, &text, err);
+        if (!status) status = play_turn(b, &talk, turn, text, v, typing, out, err);
+        free(text);
+    }
+    if (!status) status = bench_talk_wait_ended(&talk, typing->turns, err);
+    int path[2 * MOST_TURNS], n = status ? 0 : tdm_chat_path(talk.chat, path, 2 * MOST_TURNS);
+    for (int i = 1; i < n && !status; i += 2) {
+        tdm_node node;
+        status = tdm_chat_node(talk.chat, path[i], &node, err);
+        if (status) break;
+        out->stats[i / 2] = node.stats;
+        tdm_node_free(&node);
+    }
+    if (!status && n != 2 * typing->turns)
+        status = error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
+    if (!status) status = add_spans(machine, out->began_ns, typing->turns, out, err);
+    bench_talk_close(&talk);
+    return status;
+}
+
+static double ttft(const tdm_turn_stats *s)
+{
+    return ms(s->first_id_ns - s->enter_ns);
+}
+
+/* ---- Pipelines and levels -------------------------------------------------------------------------------------- */
+
+enum { P_WARM, P_COLD, P_AFTER, P_PREFILL, P_TRANSFER, P_DECODE, P_TURN, P_TOTAL, P_LAG, P_OTHER };
+
+static void add_played(bench_table *t, int row, const struct played *p, const struct played *first)
+{
+    double total = 0;
+    for (int i = 0; i < TURNS; i++) {
+        const tdm_turn_stats *s = &p->stats[i];
+        total += ms(s->end_ns - s->enter_ns);
+        bench_table_add(t, row, i ? P_WARM : P_COLD, ttft(s));
+        bench_table_add(t, row, P_DECODE, s->decode_tps);
+        bench_table_add(t, row, P_OTHER, s->ids_hash != first->stats[i].ids_hash);
+        if (!i) continue;
+        bench_table_add(t, row, P_AFTER, s->after_enter);
+        bench_table_add(t, row, P_PREFILL, p->prefill_ms[i]);
+        bench_table_add(t, row, P_TRANSFER, s->handover_ms);
+        bench_table_add(t, row, P_TURN, ms(s->end_ns - s->enter_ns));
+        bench_table_add(t, row, P_LAG, s->lag_max);
+    }
+    bench_table_add(t, row, P_TOTAL, total);
+}
+
+/* The sentence that the table is made for. */
+void bench_turns_conclude(bench_table *t)
+{
+    int tandem = -1, single = -1, differing = 0;
+    if (strcmp(t->part, "pipelines")) return;
+    for (int r = 0; r < t->n_rows; r++) {
+        const figures_row *other = &t->rows[r].value[P_OTHER];
+        if (!strcmp(t->rows[r].parameter[0], "single")) single = r;
+        if (!strcmp(t->rows[r].parameter[0], "tandem") && !strcmp(t->rows[r].parameter[1], "full")) tandem = r;
+        for (int i = 0; i < other->n; i++) differing += other->values[i] > 0;
+    }
+    bench_summary warm = bench_table_cell(t, tandem, P_WARM), cold = bench_table_cell(t, single, P_WARM);
+    bench_ratio ratio = bench_ratio_of(&cold, &warm);
+    char w[32], c[32], p95[32], times[120];
+    if (!warm.n || !cold.n) return;
+    bench_table_note(t, "warm %s ms (95th percentile %s) against %s ms cold, %s, %d turns; %s",
+                     bench_number(warm.median, w), bench_number(warm.p95, p95), bench_number(cold.median, c),
+                     differing ? "NOT the same tokens" : "same tokens", warm.n,
+                     bench_ratio_text(&ratio, times, sizeof times));
+    if (differing) bench_table_note(t, "turns whose tokens differ from those of the first row: %d", differing);
+}
+
+static void keep_timeline(bench *b, tdm_machine *machine, const struct played *p)
+{
+    if (b->n_timelines == (int)(sizeof b->timelines / sizeof *b->timelines)) return;
+    char *text = bench_svg_timeline(machine, p->began_ns, p->stats, TURNS, b->model_name);
+    if (!text) return;
+    snprintf(b->timeline_names[b->n_timelines], sizeof b->timeline_names[0], "%s", b->model_name);
+    b->timelines[b->n_timelines++] = text;
+}
+
+/* One turn whose figures nobody keeps: memory is touched, clocks rise. */
+static tdm_status warm_up(bench *b, tdm_machine *machine, tdm_error *err)
+{
+    struct played played;
+    const struct typing typing = {.turns = 1};
+    bench_step(b, "warming up");
+    return play(b, machine, &variants[0], &typing, 0, &played, err);
+}
+
+/* What a conversation takes, in seconds. */
+static double conversation_s(const bench *b, const struct variant *v, const struct typing *typing)
+{
+    enum { FRAME = 15, SUFFIX = 12, CHARACTERS_A_WORD = 6 };
+    static const int pieces[] = {
+        [PIECES_WHOLE] = 128, [PIECES_SLOTS] = 64, [PIECES_ONE] = 1, [PIECES_DISPATCH] = BENCH_LOOP_DISPATCH};
+    bool follows = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_HISTORY;
+    bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
+    int live = typing->last_words ? CHARACTERS_A_WORD * typing->last_words : MESSAGE_CHARACTERS;
+    double seconds = 0;
+    for (int turn = 0; turn < typing->turns; turn++) {
+        int prompt = FRAME + MESSAGE_TOKENS + turn * (FRAME + MESSAGE_TOKENS + reply_tokens(b));
+        int after = turn && looked_at ? SUFFIX : turn && follows ? SUFFIX + MESSAGE_TOKENS : prompt;
+        seconds += bench_cost_prefill(b, after, pieces[pipeline_of(v->pipeline)->pieces]) + bench_cost_decode(b, reply_tokens(b));
+        if (!turn) continue;
+        if (looked_at || typing->unread) /* the message stands there, is read, and its last words are typed */
+            seconds += 0.3 + bench_cost_prefill(b, MESSAGE_TOKENS, BENCH_LOOP_DISPATCH) + live / typing->cps + typing->gap_s[turn];
+        else if (follows)
+            seconds += 1.3;
+    }
+    return seconds;
+}
+
+struct turns {
+    tdm_machine *machine;
+    bench_table *pipelines, *gaps, *typed;
+    struct played first; /* of the round that runs */
+    int first_round;     /* whose round that is; -1: none yet */
+};
+
+static struct typing pipelines_typing(const bench *b)
+{
+    return (struct typing){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
+}
+
+static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    const char *pipeline = tdm_pipeline_name(variants[v].pipeline), *level = level_name(&variants[v]);
+    const struct typing typing = pipelines_typing(b);
+    struct played played;
+    bench_step(b, "%s %s", pipeline, level);
+    tdm_status status = play(b, x->machine, &variants[v], &typing, round, &played, err);
+    if (status) return status;
+    if (x->first_round != round) {
+        x->first = played;
+        x->first_round = round;
+    }
+    add_played(x->pipelines, bench_table_row(x->pipelines, "%s|%s", pipeline, level), &played, &x->first);
+    if (v == 0 && round == 0) keep_timeline(b, x->machine, &played);
+    return TDM_OK;
+}
+
+/* Opens a table whose title names the tokens of a message and of a reply, and its plan; NULL without memory. */
+static bench_table *open_part(bench *b, bench_plan *plan, const char *part, const char *title, const char *parameters,
+                              const char *measures, tdm_error *err)
+{
+    char text[200];
+    snprintf(text, sizeof text, title, MESSAGE_TOKENS, reply_tokens(b));
+    bench_table *t = bench_new_table(b, part, text, parameters, measures, err);
+    bench_plan_open(plan, t);
+    if (t) note_live_words(b, t);
+    return t;
+}
+
+static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
+{
+    bench_table *t = open_part(b, plan, "pipelines",
+                               "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms "
+                               "after the last key; TTFT: Enter to first token id",
+                               "pipeline|speculation",
+                               "warm_TTFT:ms|cold_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
+                               "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
+                               err);
+    if (!t) return NULL;
+    const struct typing typing = pipelines_typing(b);
+    for (int v = 0; v < VARIANTS; v++) {
+        bench_plan_add(b, plan, v, 0, conversation_s(b, &variants[v], &typing), "%s|%s",
+                       tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v]));
+        if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
+    }
+    return t;
+}
+
+/* ---- Gaps ------------------------------------------------------------------------------------------------------ */
+
+static const int gap_ms[] = {0, 100, 300, 1000};
+enum { GAPS = MOST_TURNS - 1 };
+
+/* A conversation with every gap once, in another order each time: later turns have longer histories. */
+static struct typing gaps_typing(const bench *b, int round)
+{
+    struct typing typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = live_words(b)};
+    for (int i = 0; i < GAPS; i++) typing.gap_s[1 + i] = 1e-3 * gap_ms[(i + round) % GAPS];
+    return typing;
+}
+
+static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    struct played played;
+    const struct typing typing = gaps_typing(b, round);
+    (void)unused;
+    bench_step(b, "a conversation with gaps of 0 to 1000 ms");
+    tdm_status status = play(b, x->machine, &variants[0], &typing, 100 + round, &played, err);
+    if (status) return status;
+    for (int i = 0; i < GAPS; i++) bench_table_row(x->gaps, "%d", gap_ms[i]); /* in their order */
+    for (int i = 0; i < GAPS; i++) {
+        const tdm_turn_stats *s = &played.stats[1 + i];
+        int row = bench_table_row(x->gaps, "%d", gap_ms[(i + round) % GAPS]);
+        bench_table_add(x->gaps, row, 0, ttft(s));
+        bench_table_add(x->gaps, row, 1, s->after_enter);
+        bench_table_add(x->gaps, row, 2, s->handover_ms);
+        bench_table_add(x->gaps, row, 3, s->wasted);
+        bench_table_add(x->gaps, row, 4, s->lag_max);
+        bench_table_add(x->gaps, row, 5, s->decode_tps);
+        if (played.pause_ms[1 + i] > 0) bench_table_add(x->gaps, row, 6, played.pause_ms[1 + i]);
+    }
+    return TDM_OK;
+}
+
+static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
+{
+    bench_table *t = open_part(b, plan, "gaps",
+                               "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token "
+                               "messages typed at 30 characters a second after the reply of %d tokens",
+                               "ms_gap",
+                               "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|decode:tok/s|pause:ms",
+                               err);
+    if (!t) return NULL;
+    const struct typing typing = gaps_typing(b, 0);
+    bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
+    if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS));
+    return t;
+}
+
+/* ---- Slow typists ---------------------------------------------------------------------------------------------- */
+
+enum { TYPIST_WORDS = 6, SPEEDS = 2, TYPIST_VARIANTS = 5, TYPISTS = SPEEDS * 2 * TYPIST_VARIANTS };
+static const int words_a_minute[SPEEDS] = {100, 40};
+
+enum { T_TTFT, T_PREFILL, T_TRANSFER, T_DECODE, T_TURN, T_TOTAL, T_AFTER, T_SUFFIX, T_AHEAD, T_WASTED, T_PAUSE };
+
+/* "100|after the reply|tandem|full". Returns out. */
+static char *typist(int kind, char *out, size_t room)
+{
+    const struct variant *v = &variants[kind % TYPIST_VARIANTS];
+    bool streams = kind / TYPIST_VARIANTS % 2;
+    snprintf(out, room, "%d|%s|%s|%s", words_a_minute[kind / TYPIST_VARIANTS / 2],
+             streams ? "while it streams" : "after the reply", tdm_pipeline_name(v->pipeline), level_name(v));
+    return out;
+}
+
+/* The first turn, which nothing can be read ahead of, has a row of its own. */
+static void add_typed(bench_table *t, const char *who, const struct played *p)
+{
+    double total = 0;
+    int later = bench_table_row(t, "%s|2 and 3", who);
+    for (int i = 0; i < TURNS; i++) {
+        const tdm_turn_stats *s = &p->stats[i];
+        int row = i ? later : bench_table_row(t, "%s|1", who);
+        total += ms(s->end_ns - s->enter_ns);
+        bench_table_add(t, row, T_TTFT, ttft(s));
+        bench_table_add(t, row, T_PREFILL, p->prefill_ms[i]);
+        bench_table_add(t, row, T_TRANSFER, s->handover_ms);
+        bench_table_add(t, row, T_DECODE, s->decode_tps);
+        bench_table_add(t, row, T_TURN, ms(s->end_ns - s->enter_ns));
+        bench_table_add(t, row, T_AFTER, s->after_enter);
+        if (!p->typed[i]) continue;
+        bench_table_add(t, row, T_SUFFIX, s->suffix_evaluations);
+        bench_table_add(t, row, T_AHEAD, (double)s->turn_before_enter / (double)p->typed[i]);
+        bench_table_add(t, row, T_WASTED, (double)s->wasted / (double)p->typed[i]);
+        if (p->pause_ms[i] > 0) bench_table_add(t, row, T_PAUSE, p->pause_ms[i]);
+    }
+    bench_table_add(t, later, T_TOTAL, total);
+}
+
+static struct typing typist_typing(int kind)
+{
+    return (struct typing){.turns = TURNS,
+                           .cps = words_a_minute[kind / TYPIST_VARIANTS / 2] * 5 / 60.0,
+                           .last_words = TYPIST_WORDS,
+                           .unread = true,
+                           .while_it_streams = kind / TYPIST_VARIANTS % 2};
+}
+
+static tdm_status measure_typist(bench *b, void *ctx, int kind, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    const struct typing typing = typist_typing(kind);
+    struct played played;
+    char who[100];
+    typist(kind, who, sizeof who);
+    bench_step(b, "typed, %s", who);
+    tdm_status status = play(b, x->machine, &variants[kind % TYPIST_VARIANTS], &typing, 500 + round, &played, err);
+    if (!status) add_typed(x->typed, who, &played);
+    return status;
+}
+
+static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
+{
+    bench_table *t =
+        bench_new_table(b, "typed",
+                        "the last 6 words of messages 2 and 3 typed live, a word being 5 characters; all else stands "
+                        "there before the clock starts",
+                        "words_a_minute|typed|pipeline|speculation|turn",
+                        "TTFT:ms|prefill:ms|transfer:ms|decode:tok/s|turn:ms|three_turns:ms|after_Enter:tokens|"
+                        "suffix_evaluations:count|ahead:tokens/key|wasted:tokens/key|pause:ms",
+                        err);
+    bench_plan_open(plan, t);
+    if (!t) return NULL;
+    bench_table_note(t, "pause: from the last key to the evaluation of the suffix, where it came before Enter; it is set to "
+                        "auto (none after a sentence, else twice what the suffix or a key takes, at most 150 ms). A "
+                        "pause between two words can be one too: suffix evaluations counts them all");
+    for (int kind = 0; kind < TYPISTS; kind++) {
+        const struct typing typing = typist_typing(kind);
+        char who[100];
+        /* First tandem against single at both speeds, then the levels between. */
+        bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0, conversation_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
+                       typist(kind, who, sizeof who));
+        if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
+    }
+    return t;
+}
+
+/* ---- All three ------------------------------------------------------------------------------------------------- */
+
+enum { PARTS = 3 };
+
+tdm_status bench_turns(bench *b, tdm_error *err)
+{
+    static bench_measure *const measure[PARTS] = {measure_pipeline, measure_gaps, measure_typist};
+    static const double weights[2][PARTS] = {{0.6, 0.2, 0.2}, {0.9, 0.05, 0.05}}; /* the latter with --quick */
+    const double *weight = weights[b->quick];
+    struct turns x = {.first_round = -1};
+    bench_plan plan[PARTS] = {0};
+    double left = 0, seconds = 0;
+    tdm_status status = TDM_OK;
+    if (!(x.pipelines = plan_pipelines(b, &plan[0], err)) || !(x.gaps = plan_gaps(b, &plan[1], err)) ||
+        !(x.typed = plan_typists(b, &plan[2], err)))
+        status = err->code;
+    for (int p = 0; p < PARTS; p++) {
+        seconds += bench_plan_seconds(&plan[p], true);
+        left += bench_plan_seconds(&plan[p], false) > 0 ? weight[p] : 0;
+    }
+    if (b->in_full)
+        fprintf(stderr, "turns in full, %s: some %.0f minutes; --budget or --rows shorten it\n", b->model_name,
+                ceil(seconds / 60));
+    if (!status) status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    if (!status) status = warm_up(b, x.machine, err);
+    for (int p = 0; p < PARTS && !status; p++) {
+        plan[p].table->unwanted = bench_plan_seconds(&plan[p], false) <= 0;
+        if (plan[p].table->unwanted) continue;
+        bench_part(b, weight[p] / left);
+        left -= weight[p];
+        status = bench_plan_run(b, &plan[p], measure[p], &x, err);
+    }
+    for (int p = 0; p < PARTS; p++) bench_plan_close(&plan[p]);
+    tdm_machine_close(x.machine);
+    return status;
+}

@@ -1,0 +1,337 @@
+/* `tandem bench interference` and `crossover`: what the two units do to each other, and which prefills what faster. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/unit/topology.h"
+#include "src/bench/bench.h"
+#include "src/bench/bench_loop.h"
+#include "src/bench/bench_plan.h"
+#include "src/bench/bench_talk.h"
+
+enum { REPLY = 128, QUICK_REPLY = 24 };
+
+/* ---- Interference ---------------------------------------------------------------------------------------------- */
+
+static int reply_tokens(const bench *b)
+{
+    return b->quick ? QUICK_REPLY : REPLY;
+}
+
+/* Decode speed of a chat whose follower works through the reply (level history) or rests (off). */
+static tdm_status followed(bench *b, tdm_machine *machine, tdm_speculation level, int seed, tdm_turn_stats *stats,
+                           tdm_error *err)
+{
+    tdm_chat_options o;
+    bench_talk talk;
+    char *text = NULL;
+    bench_chat_options(b, &o);
+    o.speculation = level;
+    o.max_tokens = reply_tokens(b);
+    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, 1, err);
+    if (!status) status = bench_prompt_message(&b->prompt, b->models.model, 131 * seed, BENCH_LOOP_START, &text, err);
+    if (!status) status = bench_talk_send(&talk, text, err);
+    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    *stats = talk.stats;
+    free(text);
+    bench_talk_close(&talk);
+    return status;
+}
+
+/* The speed of one unit that has all cores for itself. */
+static tdm_status whole_machine(bench *b, bench_loop *like, int unit, double *tps, tdm_error *err)
+{
+    char cores[200];
+    tdm_machine *machine = NULL;
+    tdm_session *session = NULL, *mine = like->session;
+    cores_format(&b->host.cores, cores, sizeof cores);
+    tdm_machine_options m = {.prefill_unit = cores, .decode_unit = cores, .no_lending = true};
+    tdm_status status = tdm_machine_open(&machine, &m, err);
+    if (!status) status = bench_session(b, &session, machine, unit, BENCH_LOOP_PROMPT + reply_tokens(b), BENCH_LOOP_DISPATCH, err);
+    like->session = session;
+    if (!status) status = bench_loop_run(like, NULL, tps, NULL, err);
+    like->session = mine;
+    tdm_session_close(session);
+    tdm_machine_close(machine);
+    return status;
+}
+
+enum { I_TPS, I_KEPT, I_LAG };
+
+/* What is measured together in a round, since it is held against each other. */
+static const struct interference_row {
+    const char *name;
+    enum { WHOLE, LOOPS, CHATS } kind;
+    bool lending;
+    int rank;
+} interference_rows[] = {
+    {"one unit of all cores", WHOLE, false, 2}, {"alone and both|on", LOOPS, true, 0},
+    {"chat, followed or not|on", CHATS, true, 1}, {"alone and both|off", LOOPS, false, 3},
+    {"chat, followed or not|off", CHATS, false, 4},
+};
+enum { INTERFERENCE_ROWS = sizeof interference_rows / sizeof *interference_rows };
+
+struct interference {
+    bench_table *t;
+    tdm_machine *machine;
+    bench_loop decode, prefill;
+    double decode_whole, prefill_whole, decode_alone, prefill_alone; /* tok/s of this round; 0: not measured */
+};
+
+/* One row's value, and its share of the same unit's speed alone in this round. */
+static void add(bench_table *t, const char *what, const char *lending, double tps, double alone)
+{
+    int row = bench_table_row(t, "%s|%s", what, lending);
+    bench_table_add(t, row, I_TPS, tps);
+    if (alone > 0) bench_table_add(t, row, I_KEPT, tps / alone);
+}
+
+static tdm_status measure_whole(bench *b, struct interference *x, tdm_error *err)
+{
+    bench_step(b, "one unit of all cores");
+    tdm_status status = whole_machine(b, &x->decode, TDM_DECODE_UNIT, &x->decode_whole, err);
+    if (!status) status = whole_machine(b, &x->prefill, TDM_PREFILL_UNIT, &x->prefill_whole, err);
+    if (status) return status;
+    add(x->t, "decode, one unit of all cores", "-", x->decode_whole, 0);
+    add(x->t, "prefill, one unit of all cores", "-", x->prefill_whole, 0);
+    return TDM_OK;
+}
+
+static tdm_status measure_loops(bench *b, struct interference *x, bool lending, tdm_error *err)
+{
+    const char *name = lending ? "on" : "off";
+    double decode, prefill, decoded, prefilled;
+    bench_step(b, "alone, lending %s", name);
+    tdm_status status = bench_loop_run(&x->decode, NULL, &decode, NULL, err);
+    if (!status) status = bench_loop_run(&x->prefill, NULL, &prefill, NULL, err);
+    if (status) return status;
+    add(x->t, "decode alone", name, decode, x->decode_whole);
+    add(x->t, "prefill alone", name, prefill, x->prefill_whole);
+    if (lending) {
+        x->decode_alone = decode;
+        x->prefill_alone = prefill;
+    }
+    bench_step(b, "both, lending %s", name);
+    status = bench_loop_run(&x->decode, &x->prefill, &decoded, &prefilled, err);
+    if (status) return status;
+    add(x->t, "decode while the other unit prefills", name, decoded, x->decode_alone);
+    add(x->t, "prefill while the other unit decodes", name, prefilled, x->prefill_alone);
+    return TDM_OK;
+}
+
+static tdm_status measure_chats(bench *b, struct interference *x, bool lending, int round, tdm_error *err)
+{
+    const char *name = lending ? "on" : "off";
+    tdm_turn_stats alone, while_following;
+    bench_step(b, "chats, lending %s", name);
+    tdm_status status = followed(b, x->machine, TDM_SPEC_OFF, 2 * round, &alone, err);
+    if (!status) status = followed(b, x->machine, TDM_SPEC_HISTORY, 2 * round, &while_following, err);
+    if (status) return status;
+    add(x->t, "decode of a chat, not followed", name, alone.decode_tps, 0);
+    add(x->t, "decode of a chat, followed", name, while_following.decode_tps, alone.decode_tps);
+    bench_table_add(x->t, bench_table_row(x->t, "decode of a chat, followed|%s", name), I_LAG, while_following.lag_max);
+    return TDM_OK;
+}
+
+static tdm_status measure_interference(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct interference *x = ctx;
+    const struct interference_row *row = &interference_rows[number];
+    tdm_machine_set_lending(x->machine, row->lending);
+    switch (row->kind) {
+    case WHOLE:
+        return measure_whole(b, x, err);
+    case LOOPS:
+        return measure_loops(b, x, row->lending, err);
+    default:
+        return measure_chats(b, x, row->lending, round, err);
+    }
+}
+
+static void plan_interference(bench *b, const struct interference *x, bench_plan *plan)
+{
+    double alone_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, x->decode.tokens) +
+                     bench_cost_prefill(b, x->prefill.tokens + 2 * BENCH_LOOP_DISPATCH, BENCH_LOOP_DISPATCH);
+    double chat_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, reply_tokens(b));
+    for (int i = 0; i < INTERFERENCE_ROWS; i++) {
+        const struct interference_row *row = &interference_rows[i];
+        /* Both at once, or without the other's cores: half the speed. */
+        double both_s = 2 * bench_cost_decode(b, x->decode.tokens);
+        double seconds = row->kind == WHOLE ? alone_s : row->kind == LOOPS ? alone_s + both_s : 2 * chat_s;
+        bench_plan_add(b, plan, row->rank, 0, row->lending || row->kind == WHOLE ? seconds : 1.8 * seconds, "%s", row->name);
+    }
+}
+
+tdm_status bench_interference(bench *b, tdm_error *err)
+{
+    struct interference x = {0};
+    tdm_ids ids = {0};
+    x.t = bench_new_table(
+        b, "",
+        "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
+        "round (alone: of a unit that has all cores; followed: of not followed)",
+        "work|lending", "speed:tok/s|kept:x|lag_max:tokens", err);
+    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err) : err->code;
+    if (!status) status = bench_machine(b, &x.machine, true, err);
+    int context = BENCH_LOOP_PROMPT + reply_tokens(b);
+    x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = reply_tokens(b), .tokens = reply_tokens(b) / 2};
+    x.prefill = (bench_loop){.prompt = ids.ids, .tokens = (b->quick ? 1 : 2) * BENCH_LOOP_PROMPT};
+    if (!status) status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status) status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status) {
+        bench_plan plan;
+        bench_plan_open(&plan, x.t);
+        plan_interference(b, &x, &plan);
+        status = bench_plan_run(b, &plan, measure_interference, &x, err);
+        bench_plan_close(&plan);
+    }
+    tdm_session_close(x.decode.session);
+    tdm_session_close(x.prefill.session);
+    tdm_machine_close(x.machine);
+    tdm_ids_free(&ids);
+    return status;
+}
+
+/* ---- Crossover ------------------------------------------------------------------------------------------------- */
+
+/* Milliseconds that the unit needs for the prompt. */
+static tdm_status prefill_ms(tdm_session *s, const tdm_id *ids, int n, double *out, tdm_error *err)
+{
+    tdm_session_clear(s);
+    int64_t start = clock_ns();
+    tdm_status status = tdm_session_eval(s, ids, (size_t)n, true, NULL, err);
+    *out = 1e-6 * (double)(clock_ns() - start);
+    return status;
+}
+
+static const int crossover_lengths[] = {13, 28, 74, 133, 256, 512};
+enum { LENGTHS = sizeof crossover_lengths / sizeof *crossover_lengths };
+
+/* The splits of the cores that are measured, and the one that is set up. */
+struct crossover {
+    bench_table *t;
+    tdm_ids ids;
+    int splits[32], n_splits; /* cores of the prefill unit */
+    int cores;                /* of it now; 0: nothing is open */
+    tdm_machine *machine;
+    tdm_session *session[TDM_UNITS];
+};
+
+static void close_split(struct crossover *x)
+{
+    for (int u = 0; u < TDM_UNITS; u++) tdm_session_close(x->session[u]);
+    tdm_machine_close(x->machine);
+    x->session[0] = x->session[1] = NULL;
+    x->machine = NULL;
+    x->cores = 0;
+}
+
+/* The first `cores` cores prefill, the others decode. */
+static tdm_status open_split(bench *b, struct crossover *x, int cores, tdm_error *err)
+{
+    struct cores sets[TDM_UNITS] = {{.count = cores}, {.count = b->host.cores.count - cores}};
+    char names[TDM_UNITS][200];
+    double took;
+    close_split(x);
+    memcpy(sets[0].cpu, b->host.cores.cpu, sizeof(int) * (size_t)cores);
+    memcpy(sets[1].cpu, b->host.cores.cpu + cores, sizeof(int) * (size_t)sets[1].count);
+    for (int u = 0; u < TDM_UNITS; u++) cores_format(&sets[u], names[u], sizeof names[u]);
+    const options *o = b->o;
+    tdm_machine_options m = {.prefill_unit = names[0],
+                             .decode_unit = names[1],
+                             .prefill_kind = options_text(o, OPTION_PREFILL_KIND),
+                             .decode_kind = options_text(o, OPTION_DECODE_KIND),
+                             .no_lending = true};
+    tdm_status status = tdm_machine_open(&x->machine, &m, err);
+    for (int u = 0; u < TDM_UNITS && !status; u++) {
+        status = bench_session(b, &x->session[u], x->machine, u, crossover_lengths[LENGTHS - 1], BENCH_LOOP_DISPATCH, err);
+        if (!status) status = prefill_ms(x->session[u], x->ids.ids, crossover_lengths[0], &took, err); /* warms up */
+    }
+    x->cores = cores;
+    return status;
+}
+
+static tdm_status measure_crossover(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct crossover *x = ctx;
+    int cores = x->splits[number / LENGTHS], tokens = crossover_lengths[number % LENGTHS];
+    tdm_status status = x->cores == cores ? TDM_OK : open_split(b, x, cores, err);
+    (void)round;
+    for (int u = 0; u < TDM_UNITS && !status; u++) {
+        double took;
+        bench_step(b, "%d tokens, %s unit of %d cores", tokens, u ? "decode" : "prefill",
+                   u ? b->host.cores.count - cores : cores);
+        status = prefill_ms(x->session[u], x->ids.ids, tokens, &took, err);
+        if (!status) bench_table_add(x->t, bench_table_row(x->t, "%d|%d", cores, tokens), u, took);
+    }
+    return status;
+}
+
+static void plan_crossover(bench *b, const struct crossover *x, bench_plan *plan)
+{
+    int all = b->host.cores.count;
+    for (int s = 0; s < x->n_splits; s++) {
+        double slower = (double)all / x->splits[s] + (double)all / (all - x->splits[s]);
+        for (int i = 0; i < LENGTHS; i++) {
+            if (!bench_fits(b, x->t, crossover_lengths[i], 0)) {
+                bench_plan_skip(plan);
+                continue;
+            }
+            bench_plan_add(b, plan, LENGTHS * (s > 0) + i,
+                           i ? 0 : slower * bench_cost_prefill(b, crossover_lengths[0], BENCH_LOOP_DISPATCH),
+                           slower * bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH), "%d|%d", x->splits[s],
+                           crossover_lengths[i]);
+        }
+    }
+}
+
+tdm_status bench_crossover(bench *b, tdm_error *err)
+{
+    struct crossover x = {0};
+    int all = b->host.cores.count;
+    x.t = bench_new_table(b, "", "prefill by each unit alone, without lending, by cores of the prefill unit",
+                          "prefill_cores|prompt_tokens", "prefill_unit:ms|decode_unit:ms", err);
+    if (!x.t) return err->code;
+    if (all < 2) {
+        bench_table_note(x.t, "one core: both units share it, nothing can cross");
+        b->wanted = true;
+        return TDM_OK;
+    }
+    for (int cores = 1; cores < all && x.n_splits < 32; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
+        x.splits[x.n_splits++] = cores;
+    tdm_status status =
+        bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &x.ids, err);
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    plan_crossover(b, &x, &plan);
+    if (!status) status = bench_plan_run(b, &plan, measure_crossover, &x, err);
+    bench_plan_close(&plan);
+    close_split(&x);
+    tdm_ids_free(&x.ids);
+    return status;
+}
+
+/* Where it is that the order of the two units changes. */
+void bench_crossover_conclude(bench_table *t)
+{
+    if (t->n_measures < 2) return; /* quoted: what was concluded elsewhere */
+    for (int r = 0; r < t->n_rows;) {
+        const char *cores = t->rows[r].parameter[0];
+        char found[80] = "";
+        int faster_before = -1;
+        for (; r < t->n_rows && !strcmp(t->rows[r].parameter[0], cores); r++) {
+            bench_summary p = bench_table_cell(t, r, 0), d = bench_table_cell(t, r, 1);
+            bool overlap = p.p5 <= d.p95 && d.p5 <= p.p95;
+            int faster = overlap ? faster_before : p.median < d.median;
+            if (faster_before >= 0 && faster != faster_before)
+                snprintf(found, sizeof found, "at about %s tokens", t->rows[r].parameter[1]);
+            faster_before = faster;
+        }
+        bench_table_note(t, "with %s core%s prefilling: crossover %s", cores, strcmp(cores, "1") ? "s" : "",
+                         found[0]             ? found
+                         : faster_before < 0  ? "none; the units are equally fast within the spread"
+                         : faster_before == 1 ? "none; the prefill unit is faster at every length where they differ"
+                                              : "none; the decode unit is faster at every length where they differ");
+    }
+}

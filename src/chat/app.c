@@ -1,0 +1,560 @@
+#include "src/chat/app.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/chat/load.h"
+#include "src/chat/settings.h"
+#include "src/cli/output.h"
+
+/* ---- Opening and closing --------------------------------------------------------------------------------------- */
+
+void app_init(app *a, options *o)
+{
+    *a = (app){.o = o, .place = {.lock = -1}, .private = options_flag(o, OPTION_PRIVATE)};
+    a->created_s = time(NULL);
+}
+
+static tdm_status set_system_text(app *a, const char *text, size_t n, tdm_error *err)
+{
+    char *copy = NULL;
+    if (text && n) {
+        if (!(copy = malloc(n + 1))) return error_set(err, TDM_E_NOMEM, "out of memory");
+        memcpy(copy, text, n);
+        copy[n] = 0;
+    }
+    free(a->system);
+    a->system = copy;
+    a->system_length = copy ? n : 0;
+    return TDM_OK;
+}
+
+static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm_error *err)
+{
+    tdm_chat_options c;
+    settings_chat_options(&c, a->o, models->model);
+    c.prefill_model = models->prefill;
+    tdm_status status = tdm_chat_open(out, models->model, a->machine, &c, err);
+    if (!status && a->system) status = tdm_chat_set_system(*out, a->system, a->system_length, err);
+    if (status && *out) {
+        tdm_chat_close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err)
+{
+    store_purge_trash();
+    const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
+    notice[0] = 0;
+    a->models = *models;
+    tdm_model_describe(a->models.model, &a->info);
+    if (path && !(a->model_path = strdup(path))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = set_system_text(a, system, system ? strlen(system) : 0, err);
+    if (!status) status = load_machine(&a->machine, a->o, err);
+    if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
+    if (!status) status = open_chat(a, &a->models, &a->chat, err);
+    if (!status && options_given(a->o, OPTION_RESUME))
+        status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
+    return status;
+}
+
+/* Begins to write the state file where it is older than the conversation. */
+static void begin_save_state(app *a)
+{
+    bool old = a->state_old;
+    a->state_old = false; /* also where nothing is written: or the front end would ask again at once */
+    if (a->private || a->place.lock < 0 || !old || !a->chat) return;
+    uint64_t limit = options_whole(a->o, OPTION_STATE_DISK, (uint64_t)4 << 30);
+    char *path = limit ? store_state_path(a->place.id) : NULL;
+    if (path) saver_begin(&a->saver, a->chat, path, limit);
+}
+
+/* What a session without a file is known by. */
+static void begin_session(app *a)
+{
+    free(a->name);
+    a->name = NULL;
+    free(a->draft);
+    a->draft = NULL;
+    a->kept_nodes = 0;
+    a->state_old = false;
+    a->unsaved[0] = 0;
+    a->created_s = time(NULL);
+}
+
+static void leave_session(app *a)
+{
+    tdm_error unheard;
+    app_save(a, &unheard);
+    begin_save_state(a);
+    saver_wait(&a->saver);
+    store_close(&a->place);
+    begin_session(a);
+    attach_clear(&a->attached);
+}
+
+void app_close(app *a)
+{
+    if (a->chat) leave_session(a);
+    tdm_chat_close(a->chat);
+    tdm_machine_close(a->machine);
+    load_pair_close(&a->models);
+    store_close(&a->place);
+    figures_free(&a->figures);
+    store_show_free(&a->shown);
+    store_show_free(&a->trashed);
+    free(a->system);
+    free(a->name);
+    free(a->draft);
+    attach_clear(&a->attached);
+    free(a->model_path);
+    *a = (app){.place = {.lock = -1}};
+}
+
+/* ---- Saving ---------------------------------------------------------------------------------------------------- */
+
+static tdm_status snapshot_settings(const app *a, session *s, tdm_error *err)
+{
+    tdm_chat_options c;
+    if (!a->chat) return TDM_OK;
+    tdm_chat_options_of(a->chat, &c);
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        if (option_table[id].section != SECTION_SAMPLING && id != OPTION_THINK && id != OPTION_KEEP_THINKING) continue;
+        char text[64];
+        settings_text(&c, id, text, sizeof text);
+        if (!(s->settings[id] = strdup(text))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    return TDM_OK;
+}
+
+static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
+{
+    if (!a->chat) return TDM_OK;
+    int n = tdm_chat_nodes(a->chat), depth = tdm_chat_path(a->chat, NULL, 0);
+    int *path = calloc((size_t)depth + 1, sizeof *path);
+    s->nodes = calloc((size_t)n + 1, sizeof *s->nodes);
+    if (!path || !s->nodes) {
+        free(path);
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    tdm_chat_path(a->chat, path, depth);
+    s->leaf = depth ? path[depth - 1] : 0;
+    free(path);
+    for (int i = 0; i < n; i++) {
+        tdm_status status = tdm_chat_node(a->chat, i + 1, &s->nodes[i], err);
+        if (status) return status;
+        s->n = i + 1;
+    }
+    return TDM_OK;
+}
+
+tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
+{
+    *out = (session){.created_s = a->created_s, .changed_s = time(NULL), .fingerprint = a->info.fingerprint};
+    tdm_status status = snapshot_nodes(a, out, err);
+    if (!status) status = snapshot_settings(a, out, err);
+    if (!status) {
+        out->name = a->name ? strdup(a->name) : out->n ? session_first_words(out) : NULL;
+        out->draft = a->draft ? strdup(a->draft) : NULL;
+        out->model_name = a->chat ? strdup(a->info.name) : NULL;
+        out->model_path = a->model_path ? strdup(a->model_path) : NULL;
+        if (a->system && (out->system = malloc(a->system_length + 1))) {
+            memcpy(out->system, a->system, a->system_length + 1);
+            out->system_length = a->system_length;
+        }
+        bool named = out->name || (!a->name && !out->n), modelled = out->model_name || !a->chat;
+        if (!named || !modelled || (a->system && !out->system) || (a->draft && !out->draft))
+            status = error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    if (status) session_free(out);
+    return status;
+}
+
+/* The conversation as it is to be written, and a place for it. */
+static tdm_status prepare_save(app *a, session *s, tdm_error *err)
+{
+    tdm_status status = a->place.lock < 0 ? store_create(&a->place, err) : TDM_OK;
+    if (!status) status = app_snapshot(a, s, err);
+    if (!status && !a->name && s->name) a->name = strdup(s->name);
+    return status;
+}
+
+/* Without the file's long name, or the reason would not fit into the row that says it. */
+static void tell_saved(app *a, tdm_status status, const tdm_error *err)
+{
+    const char *text = status && err ? err->text : "", *why = *text == '/' ? strstr(text, ": ") : NULL;
+    snprintf(a->unsaved, sizeof a->unsaved, "%s", why ? why + 2 : text);
+}
+
+/* Nothing is being written afterwards, and nothing waits to be. */
+static void end_keeping(app *a)
+{
+    if (keeper_end(&a->keeper)) tell_saved(a, a->keeper.status, &a->keeper.err);
+    a->keeper.pending = false;
+    a->keeper.next_ns = 0; /* the next reply is saved at its first character */
+}
+
+tdm_status app_save(app *a, tdm_error *err)
+{
+    end_keeping(a);
+    bool empty = !a->draft && (!a->chat || !tdm_chat_nodes(a->chat));
+    if (a->private || empty) return TDM_OK;
+    session s;
+    tdm_status status = prepare_save(a, &s, err);
+    if (!status) {
+        status = store_save(&a->place, &s, err);
+        session_free(&s);
+    }
+    tell_saved(a, status, err);
+    return status;
+}
+
+void app_keep(app *a, int64_t now_ns)
+{
+    if (!keeper_ready(&a->keeper, now_ns)) return;
+    if (keeper_end(&a->keeper)) tell_saved(a, a->keeper.status, &a->keeper.err);
+    a->keeper.pending = false;
+    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return;
+    session s;
+    tdm_error err = {0};
+    tdm_status status = prepare_save(a, &s, &err);
+    if (!status) keeper_begin(&a->keeper, &a->place, &s);
+    else tell_saved(a, status, &err);
+}
+
+int64_t app_keep_deadline(const app *a)
+{
+    return keeper_deadline(&a->keeper);
+}
+
+void app_idle(app *a)
+{
+    begin_save_state(a);
+}
+
+void app_set_private(app *a, bool on)
+{
+    tdm_error unheard;
+    if (on && a->private) return; /* or a session that was resumed while private would be erased */
+    a->private = on;
+    end_keeping(a);
+    saver_wait(&a->saver);
+    a->kept_nodes = 0;
+    if (on && a->place.lock >= 0) {
+        store_close(&a->place);
+        store_erase(a->place.id, &unheard);
+    } else if (!on) {
+        app_save(a, &unheard);
+    }
+}
+
+tdm_status app_rename(app *a, const char *name, tdm_error *err)
+{
+    char *copy = strdup(name);
+    if (!copy) return error_set(err, TDM_E_NOMEM, "out of memory");
+    free(a->name);
+    a->name = copy;
+    return app_save(a, err);
+}
+
+int app_memory_turns(const app *a)
+{
+    int n = a->private && a->chat ? tdm_chat_nodes(a->chat) : 0, turns = 0;
+    for (int i = a->kept_nodes + 1; i <= n; i++) {
+        tdm_node node;
+        if (tdm_chat_node(a->chat, i, &node, NULL)) continue;
+        turns += node.role == TDM_USER;
+        tdm_node_free(&node);
+    }
+    return turns;
+}
+
+void app_keep_draft(app *a, const char *text)
+{
+    tdm_error unheard;
+    if (a->private || !text[strspn(text, " \t\r\n")]) return;
+    free(a->draft);
+    a->draft = strdup(text);
+    app_save(a, &unheard);
+}
+
+char *app_take_draft(app *a)
+{
+    char *draft = a->draft;
+    a->draft = NULL;
+    return draft;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
+
+/* /ab: the turn's figure goes to its level, and the next turn gets the other one. */
+static void alternate(app *a, const tdm_turn_stats *t, int64_t glyph_ns)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    bool full = c.speculation == TDM_SPEC_FULL;
+    if (figures_counts(t, TDM_WARM) || figures_counts(t, TDM_COLD))
+        figures_add(full ? &a->figures.full_ms : &a->figures.off_ms, figures_ttft_ms(t, glyph_ns));
+    c.speculation = full ? TDM_SPEC_OFF : TDM_SPEC_FULL;
+    tdm_chat_configure(a->chat, &c, NULL);
+}
+
+void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
+{
+    tdm_error unheard;
+    switch (e->kind) {
+    case TDM_EV_TEXT: a->keeper.pending = true; break;
+    case TDM_EV_END:
+        a->last = e->stats;
+        a->last_glyph_ns = glyph_ns;
+        figures_turn(&a->figures, &e->stats, glyph_ns);
+        if (a->ab) alternate(a, &e->stats, glyph_ns);
+        a->state_old = true;
+        app_save(a, &unheard);
+        break;
+    case TDM_EV_TURN:
+    case TDM_EV_PATH:
+        a->state_old = true;
+        app_save(a, &unheard);
+        break;
+    default: break;
+    }
+}
+
+/* ---- The input ------------------------------------------------------------------------------------------------- */
+
+/* The attachments and the text as one valid UTF-8 text (a saved session holds no other), malloc'ed. */
+static char *compose(const app *a, const char *text, size_t n, size_t *length)
+{
+    char *joined = malloc(attach_length(&a->attached) + 3 * n + 1);
+    if (!joined) return NULL;
+    size_t at = attach_join(&a->attached, joined);
+    at += output_valid(text, n, joined + at);
+    joined[at] = 0;
+    *length = at;
+    return joined;
+}
+
+tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err)
+{
+    size_t length;
+    bool alone = held && a->attached.n;
+    char *joined = compose(a, text, alone ? 0 : n, &length);
+    held = held && !alone;
+    if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = tdm_chat_set_draft(a->chat, joined, length, held, err);
+    free(joined);
+    return status;
+}
+
+tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err)
+{
+    size_t length;
+    char *joined = compose(a, text, n, &length);
+    if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = tdm_chat_send(a->chat, joined, length, enter_ns, err);
+    free(joined);
+    if (!status) attach_clear(&a->attached);
+    return status;
+}
+
+int app_room(const tdm_chat_status *now)
+{
+    /* Between replies the draft counts as used as soon as it is part of what is followed. */
+    bool counted = now->phase == TDM_IDLE && now->mark != TDM_MARK_TOO_LONG && now->draft_tokens <= now->context_used;
+    uint32_t used = now->context_used - (counted ? now->draft_tokens : 0);
+    return now->context_size > used ? (int)(now->context_size - used) : 0;
+}
+
+tdm_status app_configure(app *a, tdm_error *err)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(&c, a->o, id);
+    tdm_status status = tdm_chat_configure(a->chat, &c, err);
+    if (!status) tdm_machine_set_lending(a->machine, !options_flag(a->o, OPTION_NO_LENDING));
+    return status;
+}
+
+tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
+{
+    tdm_status status = set_system_text(a, text, n, err);
+    if (!status) status = tdm_chat_set_system(a->chat, a->system ? a->system : "", a->system_length, err);
+    return status ? status : app_save(a, err);
+}
+
+/* ---- Sessions and models --------------------------------------------------------------------------------------- */
+
+tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err)
+{
+    load_pair next = *models;
+    session s;
+    tdm_chat *chat = NULL;
+    char *copy = path ? strdup(path) : NULL;
+    tdm_status status = path && !copy ? error_set(err, TDM_E_NOMEM, "out of memory") : app_snapshot(a, &s, err);
+    if (!status) {
+        status = open_chat(a, &next, &chat, err);
+        if (!status) status = tdm_chat_load(chat, a->system, a->system_length, s.nodes, s.n, s.leaf, err);
+        session_free(&s);
+    }
+    if (status) {
+        tdm_chat_close(chat);
+        load_pair_close(&next);
+        free(copy);
+        return status;
+    }
+    saver_wait(&a->saver);
+    tdm_chat_close(a->chat);
+    load_pair_close(&a->models);
+    free(a->model_path);
+    a->chat = chat;
+    a->models = next;
+    a->model_path = copy;
+    tdm_model_describe(next.model, &a->info);
+    ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
+    a->state_old = true;
+    tdm_error unheard; /* the model is another one all the same */
+    app_save(a, &unheard);
+    return TDM_OK;
+}
+
+tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err)
+{
+    /* What is being written would be renamed to where it was. */
+    end_keeping(a);
+    saver_wait(&a->saver);
+    *open = a->place.lock >= 0 && !strcmp(a->place.id, id);
+    if (*open) store_close(&a->place);
+    tdm_status status = for_good ? store_erase(id, err) : store_delete(id, err);
+    if (status || !*open) return status;
+    tdm_chat_clear(a->chat);
+    begin_session(a);
+    return status;
+}
+
+tdm_status app_new(app *a, const char *name, tdm_error *err)
+{
+    leave_session(a);
+    tdm_chat_clear(a->chat);
+    if (name && !(a->name = strdup(name))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    return TDM_OK;
+}
+
+static tdm_status load_conversation(app *a, const session *s, tdm_error *err)
+{
+    return tdm_chat_load(a->chat, a->system, a->system_length, s->nodes, s->n, s->leaf, err);
+}
+
+/* Before the conversation is loaded, so that none of it is read meanwhile. Of another model or damaged: then it is
+ * prefilled, which is all it costs. */
+static void load_state(app *a, const char *id)
+{
+    char *path = store_state_path(id);
+    if (path && access(path, R_OK) == 0) tdm_chat_load_state(a->chat, path, NULL);
+    free(path);
+}
+
+/* Puts a session that was read in place of the conversation. */
+static tdm_status enter_session(app *a, const session *s, tdm_error *err)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        bool given = a->o->values[id].origin >= FROM_COMMAND_LINE;
+        if (!s->settings[id] || given || !settings_fit(&a->info, id, s->settings[id])) continue;
+        if (!option_set(a->o, id, s->settings[id], FROM_FILE, err)) return TDM_E_FORMAT;
+    }
+    tdm_status status = app_configure(a, err);
+    if (!status) status = set_system_text(a, s->system, s->system_length, err);
+    if (!status) status = load_conversation(a, s, err);
+    return status;
+}
+
+tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    notice[0] = 0;
+    tdm_status status = store_list(&entries, &n, err);
+    if (status) return status;
+    int picked = store_pick(entries, n, &a->shown, wanted, err);
+    if (picked >= 0 && a->place.lock >= 0 && !strcmp(entries[picked].id, a->place.id)) {
+        snprintf(notice, 400, "'%.200s' is the open session", a->name ? a->name : "session");
+        store_list_free(entries, n);
+        return TDM_OK;
+    }
+    store_place place = {.lock = -1};
+    session s = {0};
+    bool copied = false;
+    status = picked < 0 ? TDM_E_NOT_FOUND : store_open(&place, entries[picked].id, &s, &copied, err);
+    if (!status) {
+        leave_session(a);
+        load_state(a, entries[picked].id);
+        status = enter_session(a, &s, err);
+        if (status) tdm_chat_clear(a->chat);
+    }
+    if (!status) {
+        a->place = place;
+        a->name = s.name ? strdup(s.name) : NULL;
+        a->draft = s.draft ? strdup(s.draft) : NULL;
+        a->kept_nodes = s.n;
+        a->created_s = s.created_s;
+        snprintf(notice, 400, copied ? "'%.200s' is open in another program: this is a copy%s" : "resumed '%.200s'%s",
+                 a->name ? a->name : "session", a->private ? "; private: what follows is not saved" : "");
+    } else {
+        store_close(&place);
+    }
+    session_free(&s);
+    store_list_free(entries, n);
+    return status;
+}
+
+/* ---- Putting aside --------------------------------------------------------------------------------------------- */
+
+tdm_status app_park(app *a, app_parked *out, tdm_error *err)
+{
+    tdm_chat_status now;
+    tdm_error unheard;
+    tdm_chat_status_of(a->chat, &now);
+    if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "a reply is being written; Ctrl-C stops it");
+    app_save(a, &unheard); /* what it can't write is kept in memory */
+    begin_save_state(a);
+    saver_wait(&a->saver);
+    tdm_status status = app_snapshot(a, &out->s, err);
+    if (status) return status;
+    out->kept = *a;
+    tdm_chat_options_of(a->chat, &out->settings);
+    a->place.lock = -1;
+    a->name = a->draft = NULL;
+    a->attached = (attachments){0};
+    a->figures = (figures){0};
+    a->last = (tdm_turn_stats){0};
+    a->last_glyph_ns = 0;
+    a->ab = false;
+    a->private = true;
+    begin_session(a);
+    tdm_chat_clear(a->chat);
+    return TDM_OK;
+}
+
+void app_end_parking(app *a)
+{
+    tdm_chat_clear(a->chat);
+}
+
+tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
+{
+    end_keeping(a);
+    begin_session(a);
+    figures_free(&a->figures);
+    attach_clear(&a->attached);
+    *a = p->kept;
+    tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);
+    if (!a->private && a->place.lock >= 0) load_state(a, a->place.id);
+    tdm_status loaded = load_conversation(a, &p->s, err); /* whether or not the settings could be */
+    session_free(&p->s);
+    return loaded ? loaded : status;
+}

@@ -1,0 +1,115 @@
+/* A conversation in the program: model, machine, chat, and the saved session behind it. Every front end stands on it.
+ *
+ *   app_init       no model yet (a front end may draw and take keys)
+ *   app_start      with a loaded model: the machine, the chat, the session asked for with --resume
+ *   app_event      every event of the chat passes through it: figures, saving
+ *   app_close      saves the state, gives the lock back
+ *
+ * One thread: the front end's. */
+#ifndef TANDEM_SRC_APP_H
+#define TANDEM_SRC_APP_H
+
+#include "src/chat/attach.h"
+#include "src/chat/ceilings.h"
+#include "src/chat/figures.h"
+#include "src/chat/load.h"
+#include "src/cli/options.h"
+#include "src/session/keeper.h"
+#include "src/session/saver.h"
+#include "src/session/store.h"
+
+typedef struct {
+    options *o;
+    load_pair models;
+    tdm_model_info info;
+    char *model_path; /* as given; NULL: the built-in model */
+    tdm_machine *machine;
+    ceilings ceilings; /* of this machine with the model's kernels, as kept or measured */
+    tdm_chat *chat; /* NULL before app_start */
+    char *system;   /* system prompt; NULL: none */
+    size_t system_length;
+    char *name; /* of the session; NULL: made of the first words once there are some */
+    int64_t created_s;
+    bool private;      /* nothing is written */
+    int kept_nodes;    /* messages that were in the session's file when it was opened */
+    char *draft;       /* typed and not sent when the program last had to leave; NULL: none */
+    store_place place; /* lock -1: no place yet */
+    char unsaved[400]; /* why the last save failed; "": it did not */
+    bool state_old;    /* the state file is older than the conversation */
+    saver saver;       /* writes it while nobody does anything */
+    keeper keeper;     /* saves the reply that is being written */
+    attachments attached; /* goes before the next message */
+    bool ab;             /* /ab: speculation full and off by turns */
+    bool no_turn_line;   /* /stats turn off */
+    tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
+    int64_t last_glyph_ns;
+    figures figures;
+    char deleting[40];   /* /delete asked about this session */
+    bool deleting_now;   /* and meant for good */
+    store_shown shown;   /* the list of sessions that a person saw last */
+    store_shown trashed; /* and that of the trash */
+} app;
+
+/* A conversation that is put aside, and all that belongs to it. */
+typedef struct {
+    app kept;
+    session s;
+    tdm_chat_options settings;
+} app_parked;
+
+void app_init(app *a, options *o);
+/* Takes over the models, also on failure. notice (room for 400 bytes) gets a line worth telling, or "". */
+tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err);
+void app_close(app *a);
+
+/* Bookkeeping for an event; call it for each before showing it. glyph_ns: TDM_EV_END only, when the first character of
+ * the reply was on the terminal (0: not measured). */
+void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
+/* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at the
+ * deadline (INT64_MAX: there is none). */
+void app_keep(app *a, int64_t now_ns);
+int64_t app_keep_deadline(const app *a);
+/* Once the program has been idle for half a minute: begins to write the prefilled state. */
+void app_idle(app *a);
+
+/* What is typed: the attachments go before it. held: it may be a command, then the attachments alone are read. */
+tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err);
+tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
+
+/* Tokens that are free for the next message with what is attached, by a status of the chat. */
+int app_room(const tdm_chat_status *now);
+
+/* Live options as they are in a->o, into the chat. */
+tdm_status app_configure(app *a, tdm_error *err);
+tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
+/* Goes on with another model, which is taken over also on failure; the old one stays then. path: as given, copied. */
+tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
+
+/* Sessions. The one that is open is saved and closed first. wanted: as in store_pick. */
+tdm_status app_new(app *a, const char *name, tdm_error *err);
+tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
+/* Moves a saved session to the trash, or erases it for good. *open: it was the open one; an empty one is there now. */
+tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);
+/* Messages of the user that no file has because the session is private: they go with it. */
+int app_memory_turns(const app *a);
+tdm_status app_save(app *a, tdm_error *err);
+tdm_status app_rename(app *a, const char *name, tdm_error *err);
+void app_set_private(app *a, bool on);
+/* The conversation as it is now; free with session_free. */
+tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
+
+/* Puts the conversation aside for a private one of a program's own, which begins empty: conversation, settings, figures,
+ * attachment, and the session's lock. TDM_E_BUSY while a reply is being written. */
+tdm_status app_park(app *a, app_parked *out, tdm_error *err);
+/* Ends that one, whatever it does; its last events wait in the chat. app_unpark, once they have been taken, puts back what
+ * was put aside, also on failure, when the messages are in their file alone. */
+void app_end_parking(app *a);
+tdm_status app_unpark(app *a, app_parked *p, tdm_error *err);
+
+/* Text that was typed and not sent, as the program has to leave: the session's file keeps it, unless the session is private
+ * or the text is blank. Takes also what no model has been loaded for. */
+void app_keep_draft(app *a, const char *text);
+/* What a resumed session has kept so, malloc'ed, for the input to show; NULL: nothing. */
+char *app_take_draft(app *a);
+
+#endif

@@ -1,0 +1,175 @@
+#include "src/chat/ceilings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "engine/base/error.h"
+#include "engine/base/fnv.h"
+#include "src/cli/files.h"
+#include "src/cli/jsonio.h"
+
+enum { FORMAT = 1, LONGEST_FILE = 1 << 16 };
+
+static const char *const arithmetics[TDM_ARITHMETICS] = {[TDM_F32] = "fp32", [TDM_BF16] = "bf16", [TDM_INT8] = "int8"};
+static const char *const places[TDM_UNITS + 1] = {"prefill", "decode", "all"};
+
+static tdm_ceiling *place(tdm_ceilings *c, int i)
+{
+    return i < TDM_UNITS ? &c->unit[i] : &c->all;
+}
+
+/* ---- The file -------------------------------------------------------------------------------------------------- */
+
+char *ceilings_write(const tdm_ceilings *value, const char *processor, size_t *n)
+{
+    tdm_ceilings copy = *value;
+    json_object *o = json_object_new_object();
+    jsonio_add_int(o, "format", FORMAT);
+    jsonio_add_string(o, "processor", processor);
+    for (int i = 0; i <= TDM_UNITS; i++) {
+        const tdm_ceiling *c = place(&copy, i);
+        json_object *each = json_object_new_object();
+        for (int a = 0; a < TDM_ARITHMETICS; a++) jsonio_add_real(each, arithmetics[a], c->operations[a]);
+        jsonio_add_real(each, "bytes", c->bytes);
+        json_object_object_add(o, places[i], each);
+    }
+    char *text = NULL;
+    int length = asprintf(&text, "%s\n", jsonio_line(o));
+    json_object_put(o);
+    *n = length < 0 ? 0 : (size_t)length;
+    return length < 0 ? NULL : text;
+}
+
+/* A speed of a real machine: beyond a million times the fastest of today the file is wrong. */
+static bool read_speed(json_object *o, const char *key, double *out)
+{
+    *out = jsonio_real(o, key, 0);
+    return *out > 0 && *out < 1e21;
+}
+
+bool ceilings_read(tdm_ceilings *value, const char *processor, const char *text, size_t n)
+{
+    json_object *o;
+    tdm_ceilings found = {0};
+    if (jsonio_parse(&o, "ceilings", text, n, NULL)) return false;
+    const char *whose = jsonio_text(o, "processor", NULL);
+    bool good = jsonio_int(o, "format", 0) == FORMAT && whose && !strcmp(whose, processor);
+    for (int i = 0; i <= TDM_UNITS && good; i++) {
+        json_object *each = jsonio_member(o, places[i], json_type_object);
+        tdm_ceiling *c = place(&found, i);
+        for (int a = 0; a < TDM_ARITHMETICS; a++) good = good && read_speed(each, arithmetics[a], &c->operations[a]);
+        good = good && read_speed(each, "bytes", &c->bytes);
+    }
+    json_object_put(o);
+    if (good) *value = found;
+    return good;
+}
+
+/* ---- Keeping --------------------------------------------------------------------------------------------------- */
+
+/* All that the figures depend on: what is known of the processor, the kernel set, the units. malloc'ed. */
+static char *processor_of(const tdm_machine *m, const char *kernels)
+{
+    tdm_unit_info unit[TDM_UNITS];
+    const char *set;
+    char *cpu = NULL, *all = NULL;
+    if (tdm_kernels_name(kernels, &set, NULL) || tdm_cpu_describe(&cpu, NULL)) return NULL;
+    for (int u = 0; u < TDM_UNITS; u++) tdm_unit_describe(m, u, &unit[u]);
+    if (asprintf(&all, "%skernels %s, prefill %s, decode %s", cpu, set, unit[TDM_PREFILL_UNIT].name,
+                 unit[TDM_DECODE_UNIT].name) < 0)
+        all = NULL;
+    free(cpu);
+    return all;
+}
+
+static char *path_of(const char *processor)
+{
+    char name[64];
+    uint64_t hash = fnv_bytes(FNV_START, processor, strlen(processor));
+    snprintf(name, sizeof name, "ceilings-%016llx.json", (unsigned long long)hash);
+    return files_path(FILES_CACHE, name);
+}
+
+void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels)
+{
+    char *processor = processor_of(m, kernels), *path = processor ? path_of(processor) : NULL, *text = NULL;
+    size_t n;
+    *c = (ceilings){0};
+    struct stat st;
+    if (path && !stat(path, &st) && !files_read(path, LONGEST_FILE, &text, &n, NULL)) {
+        c->known = ceilings_read(&c->value, processor, text, n);
+        c->when = c->known ? (int64_t)st.st_mtime : 0;
+    }
+    free(text);
+    free(path);
+    free(processor);
+}
+
+static tdm_status keep(const ceilings *c, const tdm_machine *m, const char *kernels, tdm_error *err)
+{
+    char *processor = processor_of(m, kernels), *path = processor ? path_of(processor) : NULL;
+    size_t n;
+    char *text = path ? ceilings_write(&c->value, processor, &n) : NULL;
+    tdm_status status = text ? TDM_OK : error_set(err, TDM_E_IO, "neither XDG_CACHE_HOME nor HOME is set");
+    if (!status) {
+        char *name = strrchr(path, '/');
+        *name = 0;
+        status = files_make_folder(path, err);
+        *name = '/';
+    }
+    if (!status) status = files_write(path, text, n, err);
+    free(text);
+    free(path);
+    free(processor);
+    return status;
+}
+
+tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err, tdm_error *err)
+{
+    tdm_ceilings value;
+    kept_err->code = TDM_OK;
+    tdm_status status = tdm_machine_measure(m, kernels, &value, err);
+    if (status) return status;
+    *c = (ceilings){true, value, (int64_t)time(NULL)};
+    keep(c, m, kernels, kept_err);
+    return TDM_OK;
+}
+
+/* ---- Using ----------------------------------------------------------------------------------------------------- */
+
+char *ceilings_text(const ceilings *c, const tdm_machine *m)
+{
+    static const char *const names[] = {"prefill", "decode", "both"};
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    tdm_ceilings value = c->value;
+    if (!out) return NULL;
+    tdm_unit_info info[TDM_UNITS];
+    for (int i = 0; i < TDM_UNITS; i++) tdm_unit_describe(m, i, &info[i]);
+    fprintf(out, "ceilings of prefill (%s) and decode (%s): GOP/s of each type, GB/s of memory\n",
+            info[TDM_PREFILL_UNIT].name, info[TDM_DECODE_UNIT].name);
+    fprintf(out, "%-7s%7s%7s%7s%8s\n", "", "fp32", "bf16", "int8", "memory");
+    for (int i = 0; i <= TDM_UNITS; i++) {
+        const tdm_ceiling *each = place(&value, i);
+        fprintf(out, "%-7s", names[i]);
+        for (int a = 0; a < TDM_ARITHMETICS; a++) fprintf(out, " %6.0f", each->operations[a] * 1e-9);
+        fprintf(out, " %7.1f\n", each->bytes * 1e-9);
+    }
+    fclose(out);
+    return text;
+}
+
+double ceilings_operations(const ceilings *c, int unit, tdm_arithmetic a, ceilings_time t)
+{
+    if (!c->known || (unsigned)a >= TDM_ARITHMETICS) return 0;
+    return t.own_s * c->value.unit[unit].operations[a] + t.all_s * c->value.all.operations[a];
+}
+
+double ceilings_bytes(const ceilings *c, int unit, ceilings_time t)
+{
+    return c->known ? t.own_s * c->value.unit[unit].bytes + t.all_s * c->value.all.bytes : 0;
+}

@@ -1,0 +1,44 @@
+/* What the slash commands (src/cli/slashes.h) do to a conversation, for every front end. A front end takes the line apart
+ * with slashes_parse and hands it over; commands of the screen come back to it. */
+#ifndef TANDEM_SRC_COMMANDS_H
+#define TANDEM_SRC_COMMANDS_H
+
+#include "src/chat/app.h"
+#include "src/cli/slashes.h"
+#include "ui/edit/complete.h"
+
+/* What a front end gives. ctx is handed to each. */
+typedef struct {
+    void *ctx;
+    /* Shows text that a command prints: whole lines, each ended by a newline. */
+    void (*say)(void *ctx, const char *text, size_t n);
+    /* A command of the screen, or NULL: this front end has none. */
+    tdm_status (*screen)(void *ctx, const slash_call *call, tdm_error *err);
+    /* An option of the screen (LOOK) has another value in app.o, or NULL: this front end has no screen. */
+    void (*look)(void *ctx);
+    /* Opens a model for /model, showing progress in its own way. path: as -m. */
+    tdm_status (*load)(void *ctx, const char *path, load_pair *out, tdm_error *err);
+    /* Puts a text on the clipboard and says how. */
+    tdm_status (*copy)(void *ctx, const char *text, size_t n, tdm_error *err);
+    /* /copy view: the conversation as plain text for the terminal's own selection. */
+    tdm_status (*copy_view)(void *ctx, tdm_error *err);
+} commands_front;
+
+typedef struct {
+    bool quit;   /* /quit */
+    bool waits;  /* an answer comes by events: a reply, or TDM_EV_COLD */
+    bool anew;   /* another conversation or chat is there: its nodes are numbered anew */
+    char *draft; /* text to be put into the input (/edit), malloc'ed; NULL: none */
+} commands_result;
+
+/* A failure is one line in err, for the front end to show. */
+tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
+                        tdm_error *err);
+
+/* The value that holds for an option of /set, in the form that it takes. */
+void commands_setting(const app *a, option_id id, char *out, size_t room);
+
+/* Completion of commands and their arguments (ui/edit/complete.h). */
+extern const struct completer commands_completer;
+
+#endif

@@ -1,0 +1,153 @@
+/* Commands that show figures or measure them. */
+#include "src/chat/commands_private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "src/watch/trace.h"
+
+static tdm_status measure_units(command *r, tdm_error *err)
+{
+    tdm_chat_status now;
+    tdm_error unkept;
+    tdm_chat_status_of(r->a->chat, &now);
+    if (now.phase != TDM_IDLE)
+        return error_set(err, TDM_E_BUSY, "the units are at work: measure when the reply has ended");
+    tdm_status status = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, &unkept, err);
+    if (status) return status;
+    char *text = ceilings_text(&r->a->ceilings, r->a->machine);
+    command_say(r, "%s", text ? text : "");
+    if (unkept.code) command_say(r, "for this run only, not kept: %s\n", unkept.text);
+    free(text);
+    return TDM_OK;
+}
+
+tdm_status command_units(command *r, tdm_error *err)
+{
+    if (r->call->argument) return measure_units(r, err);
+    static const char *const kinds[TDM_SPAN_KINDS] = {"history",   "draft",       "suffix",   "prompt", "decode",
+                                                      "hand-over", "checkpoints", "restores", "lent"};
+    for (int unit = 0; unit < TDM_UNITS; unit++) {
+        tdm_unit_info info;
+        tdm_unit_describe(r->a->machine, unit, &info);
+        command_say(r, "%s: %s, %s, %d %s\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind,
+                    info.cores, info.cores == 1 ? "core" : "cores");
+        command_say(r, "%-11s %6s %9s %7s\n", "", "spans", "tokens", "s");
+        for (int kind = 0; kind < TDM_SPAN_KINDS; kind++)
+            if (info.total[kind].spans)
+                command_say(r, "%-11s %6" PRIu64 " %9" PRIu64 " %7.1f\n", kinds[kind], info.total[kind].spans,
+                            info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
+    }
+    char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
+    command_say(r, "%s", text ? text : "ceilings: not measured yet (/units measure)\n");
+    free(text);
+    return TDM_OK;
+}
+
+static void say_median(const command *r, const char *name, const figures_row *row, const char *unit)
+{
+    char median[32];
+    if (!row->n) return;
+    figures_number(figures_median(row), median);
+    command_say(r, "  %-22s %s %s (n %d)\n", name, median, unit, row->n);
+}
+
+static void say_turn_figures(const command *r)
+{
+    const app *a = r->a;
+    char line[300];
+    if (!a->last.enter_ns) {
+        command_say(r, "no turn since the start\n");
+        return;
+    }
+    figures_turn_line(&a->last, a->last_glyph_ns, line, sizeof line);
+    command_say(r, "last turn: %s\n", line);
+    command_say(r,
+                "  prompt %u tokens: %u of earlier turns, %u read before Enter, %u after; %u wasted; at most %u behind; "
+                "hand-over %.2f ms\n",
+                a->last.prompt_tokens, a->last.earlier, a->last.before_enter, a->last.after_enter, a->last.wasted, a->last.lag_max,
+                a->last.handover_ms);
+}
+
+tdm_status command_stats(command *r, tdm_error *err)
+{
+    app *a = r->a;
+    const char *argument = r->call->argument;
+    if (argument) {
+        bool off = !strcmp(argument, "turn off");
+        if (!off && strcmp(argument, "turn line") && strcmp(argument, "turn card"))
+            return error_set(err, TDM_E_ARG, "/stats: expected 'turn off', 'turn line' or 'turn card'");
+        if (!strcmp(argument, "turn card") && !r->front->screen)
+            return error_set(err, TDM_E_ARG, "/stats turn card belongs to the full screen");
+        a->no_turn_line = off;
+        return r->front->screen ? r->front->screen(r->front->ctx, r->call, err) : TDM_OK;
+    }
+    tdm_chat_status now;
+    tdm_chat_status_of(a->chat, &now);
+    say_turn_figures(r);
+    command_say(r, "since the start: %d turn%s\n", a->figures.turns, a->figures.turns == 1 ? "" : "s");
+    say_median(r, "warm, median", &a->figures.warm_ms, "ms");
+    say_median(r, "cold, median", &a->figures.cold_ms, "ms");
+    say_median(r, "decode, median", &a->figures.decode_tps, "tok/s");
+    say_median(r, "speculation full", &a->figures.full_ms, "ms");
+    say_median(r, "speculation off", &a->figures.off_ms, "ms");
+    command_say(r, "context: %u of %u tokens\n", now.context_used, now.context_size);
+    command_say(r, "checkpoints: %u, %.0f of %.0f MB\n", now.checkpoints, 1e-6 * (double)now.checkpoint_bytes,
+                1e-6 * (double)now.checkpoint_budget);
+    return TDM_OK;
+}
+
+tdm_status command_trace(command *r, tdm_error *err)
+{
+    tdm_status status = trace_write_recent(r->a->machine, r->call->argument, err);
+    if (!status) command_say(r, "%s: written; ui.perfetto.dev opens it\n", r->call->argument);
+    return status;
+}
+
+tdm_status command_sensors(command *r, tdm_error *err)
+{
+    enum { MOST = 64 };
+    tdm_sensor found[MOST];
+    tdm_sensors *sensors = tdm_sensors_open();
+    if (!sensors) return error_set(err, TDM_E_NOMEM, "out of memory");
+    size_t n = tdm_sensors_read(sensors, found, MOST);
+    for (size_t i = 0; i < n; i++) {
+        if (found[i].valid && !strcmp(found[i].unit, "B"))
+            command_say(r, "  %-24s %.1f GiB\n", found[i].name, found[i].value / (1 << 30));
+        else if (found[i].valid)
+            command_say(r, "  %-24s %.1f %s\n", found[i].name, found[i].value, found[i].unit);
+        else
+            command_say(r, "  %-24s n/a: %s%s%s\n", found[i].name, found[i].reason,
+                        found[i].remedy[0] ? "; allow it with: " : "", found[i].remedy);
+    }
+    if (!n) command_say(r, "this machine tells neither power nor temperature\n");
+    tdm_sensors_close(sensors);
+    return TDM_OK;
+}
+
+tdm_status command_cold(command *r, tdm_error *err)
+{
+    int pipeline = r->call->argument ? tdm_pipeline_find(r->call->argument) : TDM_PIPE_SINGLE;
+    tdm_status status = tdm_chat_cold(r->a->chat, (tdm_pipeline)pipeline, err);
+    r->result->waits = !status;
+    return status;
+}
+
+tdm_status command_ab(command *r, tdm_error *err)
+{
+    app *a = r->a;
+    bool on = command_means_on(r, !a->ab);
+    if (!on && a->ab) {
+        tdm_chat_options c;
+        tdm_chat_options_of(a->chat, &c);
+        c.speculation = TDM_SPEC_FULL;
+        tdm_status status = tdm_chat_configure(a->chat, &c, err);
+        if (status) return status;
+    }
+    a->ab = on;
+    command_say(r, on ? "speculation is full and off by turns; /stats shows both medians\n"
+                      : "speculation is full again\n");
+    return TDM_OK;
+}

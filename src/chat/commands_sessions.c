@@ -1,0 +1,261 @@
+/* Commands that find, keep, name and give away sessions. */
+#include "src/chat/commands_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/base/error.h"
+#include "src/cli/files.h"
+
+/* Turns that existed only in memory have gone with the session that was left; "": there were none. */
+static void tell_gone(int turns, char out[60])
+{
+    out[0] = 0;
+    if (turns) snprintf(out, 60, "; %d private turn%s gone", turns, turns == 1 ? " is" : "s are");
+}
+
+tdm_status command_new(command *r, tdm_error *err)
+{
+    char gone[60];
+    tell_gone(app_memory_turns(r->a), gone);
+    tdm_status status = app_new(r->a, r->call->argument, err);
+    r->result->anew = true;
+    if (!status) command_say(r, "a new %ssession%s\n", r->a->private ? "private " : "", gone);
+    return status;
+}
+
+static void say_entry(const command *r, int number, const store_entry *e)
+{
+    char date[40];
+    time_t when = (time_t)e->changed_s;
+    struct tm parts;
+    localtime_r(&when, &parts);
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
+    bool open = r->a->place.lock >= 0 && !strcmp(e->id, r->a->place.id);
+    if (e->damage[0])
+        command_say(r, "%3d  %s  %s\n", number, date, e->damage);
+    else
+        command_say(r, "%3d  %s  %3d %-5s  %-20.20s  %s%s\n", number, date, e->turns, e->turns == 1 ? "turn" : "turns",
+                    e->model, e->name, open ? "  (this one)" : "");
+}
+
+tdm_status command_sessions(command *r, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    tdm_status status = store_list(&entries, &n, err);
+    if (status) return status;
+    if (!n) command_say(r, "there is no saved session yet\n");
+    for (int i = 0; i < n; i++) say_entry(r, i + 1, &entries[i]);
+    store_show(&r->a->shown, entries, n);
+    store_list_free(entries, n);
+    return TDM_OK;
+}
+
+tdm_status command_resume(command *r, tdm_error *err)
+{
+    char notice[400], gone[60];
+    tell_gone(app_memory_turns(r->a), gone);
+    tdm_status status = app_resume(r->a, r->call->argument, notice, err);
+    r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
+    if (!status) command_say(r, "%s%s\n", notice, app_memory_turns(r->a) ? "" : gone);
+    return status;
+}
+
+tdm_status command_rename(command *r, tdm_error *err)
+{
+    tdm_status status = app_rename(r->a, r->call->argument, err);
+    if (!status) command_say(r, "this session is now called '%s'\n", r->call->argument);
+    return status;
+}
+
+/* The first call asks, the second one about the same session does it. */
+static tdm_status delete_entry(command *r, const store_entry *e, bool for_good, tdm_error *err)
+{
+    app *a = r->a;
+    const char *s = e->turns == 1 ? "" : "s";
+    if (strcmp(a->deleting, e->id) || a->deleting_now != for_good) {
+        snprintf(a->deleting, sizeof a->deleting, "%s", e->id);
+        a->deleting_now = for_good;
+        command_say(r, for_good ? "erase '%s' (%d turn%s) for good? The same command once more does it\n"
+                                : "delete '%s' (%d turn%s)? The same command once more does it\n", e->name, e->turns, s);
+        return TDM_OK;
+    }
+    bool open;
+    a->deleting[0] = 0;
+    tdm_status status = app_delete(a, e->id, for_good, &open, err);
+    r->result->anew = !status && open;
+    if (status) return status;
+    /* The open one's name has been asked about and is gone from the screen: one row is enough without it. */
+    const char *name = open ? "it" : e->name, *quote = open ? "" : "'", *then = open ? "; this is a new session" : "";
+    if (for_good) command_say(r, "%s%s%s is erased%s\n", quote, name, quote, then);
+    else command_say(r, "%s%s%s is in the trash for %d days (/undelete)%s\n", quote, name, quote, STORE_TRASH_DAYS, then);
+    return TDM_OK;
+}
+
+/* Takes --now, which stands before or behind the name, out of it. */
+static bool take_now(char *name)
+{
+    static const char now[] = "--now";
+    size_t n = strlen(name), m = sizeof now - 1;
+    if (!strncmp(name, now, m) && (!name[m] || name[m] == ' ')) {
+        size_t skip = m + strspn(name + m, " ");
+        memmove(name, name + skip, n - skip + 1);
+        return true;
+    }
+    if (n <= m || name[n - m - 1] != ' ' || strcmp(name + n - m, now)) return false;
+    for (n -= m; n && name[n - 1] == ' ';) n--;
+    name[n] = 0;
+    return true;
+}
+
+static int find_open(const app *a, const store_entry *entries, int n, tdm_error *err)
+{
+    for (int i = 0; i < n; i++)
+        if (a->place.lock >= 0 && !strcmp(entries[i].id, a->place.id)) return i;
+    error_set(err, TDM_E_NOT_FOUND, "this session isn't saved");
+    return -1;
+}
+
+tdm_status command_delete(command *r, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    tdm_status status = store_list(&entries, &n, err);
+    if (status) return status;
+    char *name = r->call->argument ? strdup(r->call->argument) : NULL;
+    bool for_good = name && take_now(name);
+    int picked = name && name[0] ? store_pick(entries, n, &r->a->shown, name, err) : find_open(r->a, entries, n, err);
+    status = picked < 0 ? TDM_E_NOT_FOUND : delete_entry(r, &entries[picked], for_good, err);
+    free(name);
+    store_list_free(entries, n);
+    return status;
+}
+
+/* Without a name: what is in the trash. */
+tdm_status command_undelete(command *r, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    const char *wanted = r->call->argument;
+    tdm_status status = store_list_trash(&entries, &n, err);
+    if (status) return status;
+    if (!wanted) {
+        if (!n) command_say(r, "the trash is empty\n");
+        for (int i = 0; i < n; i++) say_entry(r, i + 1, &entries[i]);
+        store_show(&r->a->trashed, entries, n);
+    } else if (!n) {
+        status = error_set(err, TDM_E_NOT_FOUND, "the trash is empty");
+    } else {
+        int picked = store_pick(entries, n, &r->a->trashed, wanted, err);
+        status = picked < 0 ? TDM_E_NOT_FOUND : store_undelete(entries[picked].id, err);
+        if (!status) command_say(r, "'%s' is back among the saved sessions\n", entries[picked].name);
+    }
+    store_list_free(entries, n);
+    return status;
+}
+
+/* The line around the first of the words, cut between words to a screen's width or two. */
+static void say_match(const command *r, const char *place, const tdm_node *node, const char *words)
+{
+    size_t length = strcspn(words, " \t"), at = 0;
+    while (at + length < node->length && strncasecmp(node->text + at, words, length)) at++;
+    size_t start = at, end = at + length;
+    while (start && node->text[start - 1] != '\n' && at - start < 60) start--;
+    while (end < node->length && node->text[end] != '\n' && end - start < 110) end++;
+    bool cut = start && node->text[start - 1] != '\n', more = end < node->length && node->text[end] != '\n';
+    while (start < at && ((unsigned char)node->text[start] & 0xc0) == 0x80) start++;
+    while (end > start && end < node->length && ((unsigned char)node->text[end] & 0xc0) == 0x80) end--;
+    for (size_t i = start; cut && i < at; i++)
+        if (node->text[i] == ' ') {
+            start = i + 1;
+            break;
+        }
+    for (size_t i = end; more && i > at + length; i--)
+        if (node->text[i - 1] == ' ') {
+            end = i - 1;
+            break;
+        }
+    command_say(r, "%s %s: %s%.*s%s\n", place, node->role == TDM_USER ? "you" : "model", cut ? "... " : "",
+                (int)(end - start), node->text + start, more ? " ..." : "");
+}
+
+typedef struct {
+    command *r;
+    int found;
+} search;
+
+static void on_found(void *ctx, const store_entry *entry, const tdm_node *node)
+{
+    search *s = ctx;
+    char place[120];
+    snprintf(place, sizeof place, "%.80s,", entry->name);
+    if (s->found++ < 50) say_match(s->r, place, node, s->r->call->argument);
+}
+
+tdm_status command_search(command *r, tdm_error *err)
+{
+    search s = {.r = r};
+    tdm_status status = store_search(r->call->argument, on_found, &s, err);
+    if (status) return status;
+    if (!s.found) command_say(r, "no saved message has '%s'\n", r->call->argument);
+    if (s.found > 50) command_say(r, "%d messages; the first 50 are shown\n", s.found);
+    return status;
+}
+
+tdm_status command_find(command *r, tdm_error *err)
+{
+    session s;
+    tdm_status status = app_snapshot(r->a, &s, err);
+    if (status) return status;
+    int turn = 0, found = 0;
+    for (int i = 0; i < s.n; i++) {
+        const tdm_node *node = &s.nodes[i];
+        if (!node->current) continue;
+        turn += node->role == TDM_USER;
+        if (!store_matches(node->text, node->length, r->call->argument)) continue;
+        char place[40];
+        snprintf(place, sizeof place, "turn %d,", turn);
+        say_match(r, place, node, r->call->argument);
+        found++;
+    }
+    if (!found) command_say(r, "not found\n");
+    session_free(&s);
+    return TDM_OK;
+}
+
+tdm_status command_private(command *r, tdm_error *err)
+{
+    (void)err;
+    app_set_private(r->a, command_means_on(r, true));
+    command_say(r, r->a->private ? "private: nothing of this session is written to disk\n" : "this session is saved\n");
+    return TDM_OK;
+}
+
+tdm_status command_save(command *r, tdm_error *err)
+{
+    if (r->a->private) return error_set(err, TDM_E_ARG, "this session is private; /private off first");
+    tdm_status status = r->call->argument ? app_rename(r->a, r->call->argument, err) : app_save(r->a, err);
+    if (!status) command_say(r, r->a->name ? "saved as '%s'\n" : "nothing to save yet\n", r->a->name);
+    return status;
+}
+
+tdm_status command_export(command *r, tdm_error *err)
+{
+    const char *path = r->call->argument, *dot = strrchr(path, '.');
+    bool json = dot && !strcmp(dot, ".json");
+    if (!json && (!dot || strcmp(dot, ".md")))
+        return error_set(err, TDM_E_ARG, "%s: expected a name in .md or .json", path);
+    session s;
+    tdm_status status = app_snapshot(r->a, &s, err);
+    if (status) return status;
+    size_t n = 0;
+    char *text = json ? session_messages(&s, &n) : session_markdown(&s, &n);
+    status = text ? files_write(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    int turns = session_turns(&s);
+    if (!status) command_say(r, "%s: %d turn%s, %zu bytes\n", path, turns, turns == 1 ? "" : "s", n);
+    free(text);
+    session_free(&s);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* Commands that change how the conversation goes on: options, system prompt, model. */
+#include "src/chat/commands_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "src/chat/settings.h"
+#include "src/cli/nearest.h"
+
+void commands_setting(const app *a, option_id id, char *out, size_t room)
+{
+    const char *text = options_text(a->o, id);
+    tdm_chat_options c;
+    if (a->chat && option_table[id].flags & LIVE && id != OPTION_NO_LENDING) {
+        tdm_chat_options_of(a->chat, &c);
+        settings_text(&c, id, out, room);
+    } else {
+        snprintf(out, room, "%s", text ? text : option_table[id].initial);
+    }
+}
+
+tdm_status command_system(command *r, tdm_error *err)
+{
+    const char *text = r->call->argument;
+    if (!text) {
+        command_say(r, r->a->system ? "system prompt: %s\n" : "no system prompt\n", r->a->system);
+        return TDM_OK;
+    }
+    if (!strcmp(text, "off")) text = "";
+    tdm_status status = app_set_system(r->a, text, strlen(text), err);
+    if (!status) command_say(r, text[0] ? "the system prompt is changed\n" : "no system prompt\n");
+    return status;
+}
+
+/* What /set of this front end shows and changes. */
+static bool is_setting(const command *r, option_id id)
+{
+    return option_table[id].flags & LIVE || (option_table[id].flags & LOOK && r->front->look);
+}
+
+/* A row of the list. */
+static void list_setting(const command *r, option_id id)
+{
+    char value[64], range[200];
+    commands_setting(r->a, id, value, sizeof value);
+    option_range(id, range, sizeof range);
+    command_say(r, "  %-18s %-20s %s\n", option_table[id].name, value, range);
+}
+
+/* One setting: with what it may be, where that was asked. */
+static void say_setting(const command *r, option_id id, bool asked)
+{
+    char value[64], range[200];
+    commands_setting(r->a, id, value, sizeof value);
+    option_range(id, range, sizeof range);
+    if (asked) command_say(r, "%s: %s (%s)\n", option_table[id].name, value, range);
+    else command_say(r, "%s: %s\n", option_table[id].name, value);
+}
+
+/* Takes a changed option over; on failure the earlier value is to be put back. */
+static tdm_status take_over(const command *r, option_id id, tdm_error *err)
+{
+    if (option_table[id].flags & LIVE) return app_configure(r->a, err);
+    r->front->look(r->front->ctx);
+    return TDM_OK;
+}
+
+/* Sets an option and shows it; on failure the earlier value stays. */
+static tdm_status change(command *r, option_id id, const char *value, tdm_error *err)
+{
+    option_value *v = &r->a->o->values[id], before = *v;
+    v->text = NULL; /* option_set must not free what may be put back */
+    if (!option_set(r->a->o, id, value, FROM_CONVERSATION, err)) {
+        *v = before;
+        return TDM_E_ARG;
+    }
+    tdm_status status = take_over(r, id, err);
+    if (status) {
+        free(v->text);
+        *v = before;
+        return status;
+    }
+    free(before.text);
+    say_setting(r, id, false);
+    return TDM_OK;
+}
+
+static tdm_status unknown_setting(const command *r, const char *name, tdm_error *err)
+{
+    nearest best = {0};
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (is_setting(r, id)) nearest_offer(&best, name, option_table[id].name);
+    if (best.name)
+        return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; did you mean '%s'?", name, best.name);
+    return error_set(err, TDM_E_NOT_FOUND, "there is no setting '%s'; /set lists them", name);
+}
+
+tdm_status command_set(command *r, tdm_error *err)
+{
+    if (!r->call->argument) {
+        for (option_id id = 0; id < OPTION_COUNT; id++)
+            if (is_setting(r, id)) list_setting(r, id);
+        return TDM_OK;
+    }
+    char name[64];
+    const char *value = r->call->argument;
+    size_t n = strcspn(value, " \t=");
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), value);
+    value += n;
+    value += strspn(value, " \t=");
+    option_id id = option_find(COMMAND_CHAT, name);
+    if (id == OPTION_COUNT || !(option_table[id].flags & (LIVE | LOOK))) return unknown_setting(r, name, err);
+    if (!is_setting(r, id)) return error_set(err, TDM_E_UNSUPPORTED, "%s belongs to the full screen", name);
+    if (*value) return change(r, id, value, err);
+    say_setting(r, id, true);
+    return TDM_OK;
+}
+
+/* /think, /pipeline, /speculation, /pace: /set by a shorter name; without an argument they show the value. */
+static tdm_status change_or_show(command *r, option_id id, tdm_error *err)
+{
+    if (r->call->argument) return change(r, id, r->call->argument, err);
+    say_setting(r, id, true);
+    return TDM_OK;
+}
+
+tdm_status command_think(command *r, tdm_error *err)
+{
+    return change_or_show(r, OPTION_THINK, err);
+}
+
+tdm_status command_pipeline(command *r, tdm_error *err)
+{
+    return change_or_show(r, OPTION_PIPELINE, err);
+}
+
+tdm_status command_speculation(command *r, tdm_error *err)
+{
+    return change_or_show(r, OPTION_SPECULATION, err);
+}
+
+tdm_status command_pace(command *r, tdm_error *err)
+{
+    return change_or_show(r, OPTION_PACE, err);
+}
+
+tdm_status command_model(command *r, tdm_error *err)
+{
+    if (!r->call->argument) {
+        command_say(r, "%s (%s, %s)\n", r->a->info.name, r->a->info.weight_types, r->a->info.path);
+        return TDM_OK;
+    }
+    load_pair models;
+    tdm_status status = r->front->load(r->front->ctx, r->call->argument, &models, err);
+    if (!status) status = app_switch_model(r->a, &models, r->call->argument, err);
+    r->result->anew = !status;
+    if (!status) command_say(r, "going on with %s\n", r->a->info.name);
+    return status;
+}

@@ -1,0 +1,266 @@
+/* Commands on the turns of the conversation: again, on, back, edit, branch; what a reply or a file gives. */
+#include "src/chat/commands_private.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/cli/number.h"
+#include "ui/text/format.h"
+#include "ui/text/markdown.h"
+
+tdm_status command_regen(command *r, tdm_error *err)
+{
+    tdm_status status = tdm_chat_regenerate(r->a->chat, clock_ns(), err);
+    r->result->waits = !status;
+    return status;
+}
+
+tdm_status command_continue(command *r, tdm_error *err)
+{
+    tdm_status status = tdm_chat_continue(r->a->chat, err);
+    r->result->waits = !status;
+    return status;
+}
+
+tdm_status command_undo(command *r, tdm_error *err)
+{
+    tdm_status status = tdm_chat_undo(r->a->chat, err);
+    if (!status) command_say(r, "the last turn is taken back; /redo brings it again\n");
+    return status;
+}
+
+tdm_status command_redo(command *r, tdm_error *err)
+{
+    tdm_status status = tdm_chat_redo(r->a->chat, err);
+    if (!status) command_say(r, "the turn is back\n");
+    return status;
+}
+
+/* The current path; *n its length. malloc'ed. */
+static int *current_path(const app *a, int *n)
+{
+    *n = tdm_chat_path(a->chat, NULL, 0);
+    int *path = calloc((size_t)*n + 1, sizeof *path);
+    if (path) tdm_chat_path(a->chat, path, *n);
+    return path;
+}
+
+/* User message number `number` of the current path (0: the last); *turn its number. */
+static tdm_status user_message(const app *a, long number, tdm_node *out, long *turn, tdm_error *err)
+{
+    int n, node = 0;
+    int *path = current_path(a, &n);
+    long seen = 0;
+    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
+    for (int i = 0; i < n; i++) {
+        tdm_node each;
+        if (tdm_chat_node(a->chat, path[i], &each, NULL)) continue;
+        if (each.role == TDM_USER && (!number || seen < number)) {
+            seen++;
+            node = path[i];
+        }
+        tdm_node_free(&each);
+    }
+    free(path);
+    if (!node || (number && seen != number))
+        return error_set(err, TDM_E_NOT_FOUND,
+                         seen > 1 ? "there are only %ld messages"
+                         : seen   ? "there is only one message"
+                                  : "there is no message yet",
+                         seen);
+    *turn = seen;
+    return tdm_chat_node(a->chat, node, out, err);
+}
+
+tdm_status command_edit(command *r, tdm_error *err)
+{
+    tdm_node node;
+    long turn = 0;
+    tdm_status status = user_message(r->a, r->call->number, &node, &turn, err);
+    if (status) return status;
+    status = tdm_chat_edit(r->a->chat, node.node, err);
+    if (!status) {
+        r->result->draft = node.text;
+        node.text = NULL;
+        command_say(r, "editing turn %ld: Enter branches\n", turn);
+    }
+    tdm_node_free(&node);
+    return status;
+}
+
+static tdm_status last_reply(const app *a, tdm_node *out, tdm_error *err)
+{
+    int n;
+    int *path = current_path(a, &n);
+    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
+    bool found = false;
+    while (n-- > 0 && !found) {
+        if (tdm_chat_node(a->chat, path[n], out, NULL)) continue;
+        found = out->role == TDM_ASSISTANT && out->length;
+        if (!found) tdm_node_free(out);
+    }
+    free(path);
+    return found ? TDM_OK : error_set(err, TDM_E_NOT_FOUND, "there is no reply to copy yet");
+}
+
+tdm_status command_copy(command *r, tdm_error *err)
+{
+    const char *argument = r->call->argument;
+    int64_t number = 0;
+    if (argument && !strcmp(argument, "view")) return r->front->copy_view(r->front->ctx, err);
+    if (argument && !number_int(argument, 1, 1000000, &number))
+        return error_set(err, TDM_E_ARG, "/copy: expected the number of a code block or 'view', found '%s'", argument);
+    tdm_node node;
+    tdm_status status = last_reply(r->a, &node, err);
+    if (status) return status;
+    size_t n = node.length;
+    char *code = number ? markdown_code_block(node.text, node.length, (int)number, &n) : NULL;
+    status = number && !code ? error_set(err, TDM_E_NOT_FOUND, "the last reply has no code block %d", (int)number)
+                             : r->front->copy(r->front->ctx, code ? code : node.text, n, err);
+    free(code);
+    tdm_node_free(&node);
+    return status;
+}
+
+/* The nodes that share a parent and a role with `node`, in order; how many. */
+static int siblings(const app *a, const tdm_node *node, int *out, int room)
+{
+    int n = 0, all = tdm_chat_nodes(a->chat);
+    for (int i = 1; i <= all; i++) {
+        tdm_node other;
+        if (tdm_chat_node(a->chat, i, &other, NULL)) continue;
+        if (other.parent == node->parent && other.role == node->role && n < room) out[n++] = i;
+        tdm_node_free(&other);
+    }
+    return n;
+}
+
+/* The last place of the current path where there is a choice. */
+static tdm_status last_branching(const app *a, tdm_node *out, tdm_error *err)
+{
+    int n;
+    int *path = current_path(a, &n);
+    tdm_status status = error_set(err, TDM_E_NOT_FOUND, "there are no branches; /edit and /regen make them");
+    for (int i = n - 1; path && i >= 0; i--) {
+        if (tdm_chat_node(a->chat, path[i], out, err)) break;
+        if (out->branches > 1) {
+            status = TDM_OK;
+            break;
+        }
+        tdm_node_free(out);
+    }
+    free(path);
+    return status;
+}
+
+tdm_status command_branch(command *r, tdm_error *err)
+{
+    enum { MOST = 999 };
+    int nodes[MOST];
+    tdm_node here;
+    tdm_status status = last_branching(r->a, &here, err);
+    if (status) return status;
+    int n = siblings(r->a, &here, nodes, MOST);
+    if (r->call->number > n) {
+        status = error_set(err, TDM_E_ARG, "there are only %d branches", n);
+    } else if (r->call->number) {
+        status = tdm_chat_select(r->a->chat, nodes[r->call->number - 1], err);
+        if (!status) command_say(r, "branch %ld/%d\n", r->call->number, n);
+    }
+    for (int i = 0; !r->call->number && i < n; i++) {
+        tdm_node each;
+        if (tdm_chat_node(r->a->chat, nodes[i], &each, NULL)) continue;
+        int shown = (int)strcspn(each.text, "\n");
+        command_say(r, "%c %d/%d  %.*s\n", nodes[i] == here.node ? '*' : ' ', i + 1, n, shown < 60 ? shown : 60,
+                    each.text);
+        tdm_node_free(&each);
+    }
+    tdm_node_free(&here);
+    return status;
+}
+
+/* ---- Attachments ----------------------------------------------------------------------------------------------- */
+
+/* Tokens that are free for all attachments together. */
+static int room_for_attachments(const app *a)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(a->chat, &now);
+    return app_room(&now);
+}
+
+/* "2 attachments, 2,686 tokens, 18,100 left" */
+static void say_attached(const command *r, const char *begin)
+{
+    const attachments *a = &r->a->attached;
+    char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
+    int all = attach_tokens(a), room = room_for_attachments(r->a);
+    command_say(r, "%s%d attachment%s, %s tokens, %s left\n", begin, a->n, a->n == 1 ? "" : "s",
+                format_count(tokens, all), format_count(left, room > all ? room - all : 0));
+}
+
+static tdm_status list_attached(command *r)
+{
+    const attachments *a = &r->a->attached;
+    char tokens[FORMAT_SIZE];
+    if (!a->n) {
+        command_say(r, "nothing is attached; /attach FILE puts a text before your next message\n");
+        return TDM_OK;
+    }
+    for (int i = 0; i < a->n; i++)
+        command_say(r, "%3d  %7s tokens  %s\n", i + 1, format_count(tokens, a->all[i].tokens), a->all[i].path);
+    say_attached(r, "");
+    command_say(r, "/detach N takes one back\n");
+    return TDM_OK;
+}
+
+tdm_status command_attach(command *r, tdm_error *err)
+{
+    attachments *a = &r->a->attached;
+    char tokens[FORMAT_SIZE], begin[400];
+    int place;
+    if (!r->call->argument) return list_attached(r);
+    tdm_status status =
+        attach_file(a, r->call->argument, r->a->models.model, room_for_attachments(r->a), &place, err);
+    if (status) return status;
+    const attachment *one = &a->all[place];
+    format_count(tokens, one->tokens);
+    if (a->n == 1) {
+        command_say(r, "%s: %s tokens, goes before your next message\n", one->name, tokens);
+    } else {
+        snprintf(begin, sizeof begin, "%.300s: %s tokens; ", one->name, tokens);
+        say_attached(r, begin);
+    }
+    return TDM_OK;
+}
+
+tdm_status command_detach(command *r, tdm_error *err)
+{
+    attachments *a = &r->a->attached;
+    const char *argument = r->call->argument;
+    char begin[400];
+    int64_t number = a->n;
+    if (!a->n) return error_set(err, TDM_E_NOT_FOUND, "nothing is attached");
+    bool all = argument && !strcmp(argument, "all");
+    if (!all && argument && !number_int(argument, 1, a->n, &number))
+        return error_set(err, TDM_E_ARG, "/detach: expected a number up to %d or 'all', found '%s'", a->n, argument);
+    if (!argument && a->n > 1)
+        return error_set(err, TDM_E_ARG, "%d attachments: /detach N (1 to %d) or /detach all", a->n, a->n);
+    if (all) {
+        command_say(r, "%d attachment%s taken back\n", a->n, a->n == 1 ? "" : "s");
+        attach_clear(a);
+        return TDM_OK;
+    }
+    snprintf(begin, sizeof begin, "%.300s is taken back", a->all[number - 1].name);
+    attach_remove(a, (int)number - 1);
+    if (!a->n) {
+        command_say(r, "%s\n", begin);
+        return TDM_OK;
+    }
+    strcat(begin, "; ");
+    say_attached(r, begin);
+    return TDM_OK;
+}

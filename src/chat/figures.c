@@ -1,0 +1,122 @@
+#include "src/chat/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double figures_ttft_ms(const tdm_turn_stats *t, int64_t glyph_ns)
+{
+    int64_t end = glyph_ns ? glyph_ns : t->first_id_ns;
+    return end > t->enter_ns ? 1e-6 * (double)(end - t->enter_ns) : 0;
+}
+
+void figures_number(double value, char out[32])
+{
+    if (value < 9.95) {
+        snprintf(out, 32, "%.*f", value < 0.05 || (value >= 1 && fabs(value - round(value)) < 0.05) ? 0 : 1, value);
+        return;
+    }
+    char digits[32];
+    int n = snprintf(digits, sizeof digits, "%.0f", value < 1e15 ? value : 1e15), to = 0;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0) out[to++] = ',';
+        out[to++] = digits[i];
+    }
+    out[to] = 0;
+}
+
+void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room)
+{
+    char ttft[32], in[32], read[32], replies[32], tps[32];
+    figures_number(figures_ttft_ms(t, glyph_ns), ttft);
+    figures_number(t->turn_tokens, in);
+    figures_number(t->turn_before_enter, read);
+    figures_number(t->reply_tokens, replies);
+    figures_number(t->decode_tps, tps);
+    double seconds = t->end_ns > t->enter_ns ? 1e-9 * (double)(t->end_ns - t->enter_ns) : 0;
+    snprintf(out, room, "%s %s ms%s%s | %s in, %s read before Enter | %s out, %s tok/s%s, %.1f s",
+             tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), in, read, replies, tps,
+             t->paced ? " paced" : "", seconds);
+}
+
+bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind)
+{
+    return t->kind == kind && t->mark == TDM_UNMARKED;
+}
+
+void figures_cold_line(const tdm_cold *c, char *out, size_t room)
+{
+    char warm[32], engine[32], cold[32];
+    figures_number(c->warm_ms, warm);
+    figures_number(c->warm_engine_ms, engine);
+    figures_number(c->cold_ms, cold);
+    snprintf(out, room,
+             "warm %s ms (engine %s), %u tokens after Enter | cold, %s: %s ms, %u tokens | same first token: %s", warm,
+             engine, c->warm_tokens, tdm_pipeline_name(c->pipeline), cold, c->cold_tokens,
+             c->same_first_token ? "yes" : "no");
+}
+
+void figures_add(figures_row *row, double value)
+{
+    if (row->n == row->room) {
+        int room = row->room ? 2 * row->room : 64;
+        double *larger = realloc(row->values, sizeof *larger * (size_t)room);
+        if (!larger) return;
+        row->values = larger;
+        row->room = room;
+    }
+    row->values[row->n++] = value;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value between ranks `low` and `high` of the sorted row (from 0). */
+static double ranked(const figures_row *row, int low, int high)
+{
+    double *sorted = malloc(sizeof *sorted * (size_t)row->n);
+    if (!sorted) return 0;
+    memcpy(sorted, row->values, sizeof *sorted * (size_t)row->n);
+    qsort(sorted, (size_t)row->n, sizeof *sorted, ascending);
+    double value = 0.5 * (sorted[low] + sorted[high]);
+    free(sorted);
+    return value;
+}
+
+double figures_median(const figures_row *row)
+{
+    return row->n ? ranked(row, (row->n - 1) / 2, row->n / 2) : 0;
+}
+
+double figures_percentile(const figures_row *row, double percent)
+{
+    if (!row->n) return 0;
+    int rank = (int)ceil(percent / 100 * row->n) - 1;
+    rank = rank < 0 ? 0 : rank >= row->n ? row->n - 1 : rank;
+    return ranked(row, rank, rank);
+}
+
+void figures_row_free(figures_row *row)
+{
+    free(row->values);
+    *row = (figures_row){0};
+}
+
+void figures_turn(figures *f, const tdm_turn_stats *t, int64_t glyph_ns)
+{
+    double ms = figures_ttft_ms(t, glyph_ns);
+    f->turns++;
+    if (figures_counts(t, TDM_WARM)) figures_add(&f->warm_ms, ms);
+    if (figures_counts(t, TDM_COLD)) figures_add(&f->cold_ms, ms);
+    if (!t->paced && t->mark == TDM_UNMARKED && t->reply_tokens > 1) figures_add(&f->decode_tps, t->decode_tps);
+}
+
+void figures_free(figures *f)
+{
+    figures_row *rows[] = {&f->warm_ms, &f->cold_ms, &f->decode_tps, &f->full_ms, &f->off_ms};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) figures_row_free(rows[i]);
+}

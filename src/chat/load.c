@@ -1,0 +1,223 @@
+#include "src/chat/load.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/cli/hub.h"
+#include "src/cli/interrupt.h"
+#include "src/cli/recent.h"
+
+#define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
+
+/* ---- Where things are ------------------------------------------------------------------------------------------ */
+
+/* out: PATH_MAX bytes; the path without dots and links. */
+static bool try_folder(char *out, const char *folder)
+{
+    char path[PATH_MAX + 64];
+    int n = snprintf(path, sizeof path, "%s/" BUILTIN_NAME, folder);
+    return n > 0 && (size_t)n < sizeof path && realpath(path, out) && access(out, R_OK) == 0;
+}
+
+const char *load_builtin(void)
+{
+    static char path[PATH_MAX];
+    const char *folder = getenv("TANDEM_DATADIR");
+    if (folder && folder[0]) return try_folder(path, folder) ? path : NULL;
+    char program[PATH_MAX], beside[PATH_MAX + 32];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n > 0) {
+        program[n] = 0;
+        *strrchr(program, '/') = 0;
+        snprintf(beside, sizeof beside, "%s/../assets", program);
+        if (try_folder(path, beside)) return path;
+        snprintf(beside, sizeof beside, "%s/../share/tandem", program);
+        if (try_folder(path, beside)) return path;
+    }
+    if (try_folder(path, TANDEM_DATADIR) || try_folder(path, "assets")) return path;
+    return NULL;
+}
+
+/* ---- Progress -------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    struct timespec start;
+    bool terminal, shown;
+    int last_percent;
+} progress_line;
+
+static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+    progress_line *line = ctx;
+    if (interrupt_seen()) return 1;
+    if (!line->terminal) return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - line->start.tv_sec) + 1e-9 * (double)(now.tv_nsec - line->start.tv_nsec);
+    int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
+    if (seconds < 0.5 || (line->shown && percent == line->last_percent)) return 0;
+    fprintf(stderr, "\r%s %3d%%  %.1f of %.1f GB (Ctrl-C stops)\x1b[K", what, percent, 1e-9 * (double)done,
+            1e-9 * (double)total);
+    line->last_percent = percent;
+    line->shown = true;
+    return 0;
+}
+
+/* Progress is shown, and Ctrl-C stops what is under way, until progress_end. */
+static progress_line progress_begin(void)
+{
+    interrupt_catch();
+    progress_line line = {.terminal = isatty(STDERR_FILENO)};
+    clock_gettime(CLOCK_MONOTONIC, &line.start);
+    return line;
+}
+
+static void progress_end(const progress_line *line)
+{
+    interrupt_release();
+    if (line->shown) fputs("\r\x1b[K", stderr);
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
+
+/* The kernels of a unit whose kind is this option. */
+static const char *kernels_of(const options *o, option_id kind)
+{
+    const char *name = options_text(o, kind);
+    return name && !strcmp(name, "blas") ? name : options_text(o, OPTION_KERNELS);
+}
+
+tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err)
+{
+    const char *builtin = load_builtin();
+    if (!path && !builtin)
+        return error_set(err, TDM_E_NOT_FOUND,
+                         "the built-in model (" BUILTIN_NAME
+                         ") was not found: set TANDEM_DATADIR to its folder, or name "
+                         "another model with -m (`tandem pull` fetches one)");
+    progress_line line = {0};
+    if (!how->progress) line = progress_begin();
+    tdm_model_options m = {
+        .path = path ? path : builtin,
+        .builtin = builtin,
+        .hubs = hub_caches(),
+        .kernels = how->kernels ? how->kernels
+                                : kernels_of(o, how->prefill ? OPTION_PREFILL_KIND : OPTION_DECODE_KIND),
+        .quant = options_text(o, OPTION_QUANT),
+        .lm_head = options_text(o, OPTION_LM_HEAD),
+        .threads = (int)options_int(o, OPTION_THREADS, 0),
+        .text_only = how->text_only,
+        .progress = how->progress ? how->progress : show_progress,
+        .progress_ctx = how->progress ? how->progress_ctx : &line,
+    };
+    tdm_status status = tdm_model_open(out, &m, err);
+    if (!how->progress) progress_end(&line);
+    return status;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err)
+{
+    bool first = same_text(path, options_text(o, OPTION_MODEL));
+    const char *other = first ? options_text(o, OPTION_PREFILL_MODEL) : NULL;
+    bool two = other || !same_text(kernels_of(o, OPTION_PREFILL_KIND), kernels_of(o, OPTION_DECODE_KIND));
+    load_how its = *how;
+    its.prefill = true;
+    *out = (load_pair){0};
+    tdm_status status = load_model(&out->model, o, path, how, err);
+    if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
+    if (status)
+        load_pair_close(out);
+    else if (path && o->command == COMMAND_CHAT && !options_flag(o, OPTION_PRIVATE))
+        recent_add(path);
+    return status;
+}
+
+void load_pair_close(load_pair *pair)
+{
+    tdm_model_close(pair->prefill);
+    tdm_model_close(pair->model);
+    *pair = (load_pair){0};
+}
+
+tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err)
+{
+    progress_line line = progress_begin();
+    tdm_model_options m = {
+        .path = in, .builtin = load_builtin(), .hubs = hub_caches(), .progress = show_progress, .progress_ctx = &line};
+    tdm_status status = tdm_convert(&m, out, type, err);
+    progress_end(&line);
+    return status;
+}
+
+tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
+{
+    tdm_machine_options m = {
+        .threads = (int)options_int(o, OPTION_THREADS, 0),
+        .prefill_unit = options_text(o, OPTION_PREFILL_UNIT),
+        .decode_unit = options_text(o, OPTION_DECODE_UNIT),
+        .prefill_kind = options_text(o, OPTION_PREFILL_KIND),
+        .decode_kind = options_text(o, OPTION_DECODE_KIND),
+        .no_lending = options_flag(o, OPTION_NO_LENDING),
+    };
+    return tdm_machine_open(out, &m, err);
+}
+
+bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t room)
+{
+    tdm_unit_info prefill, decode;
+    tdm_unit_describe(m, TDM_PREFILL_UNIT, &prefill);
+    tdm_unit_describe(m, TDM_DECODE_UNIT, &decode);
+    int cores = tdm_machine_cores(m), threads = (int)options_int(o, OPTION_THREADS, 0);
+    bool first = options_given(o, OPTION_PREFILL_UNIT), second = options_given(o, OPTION_DECODE_UNIT);
+    int shared = prefill.cores + decode.cores - cores;
+    out[0] = 0;
+    if (threads > cores)
+        snprintf(out, room, "%d core%s used, not %d: %s", cores, cores > 1 ? "s are" : " is", threads,
+                 first || second ? "the units have no more" : "no more may be used here");
+    else if ((first || second) && shared > 0 && !strcmp(prefill.name, decode.name))
+        snprintf(out, room, "both units are on %s: they take turns there", prefill.name);
+    else if ((first || second) && shared > 0)
+        snprintf(out, room, "the units %s and %s share %d core%s: they take turns there", prefill.name, decode.name, shared,
+                 shared > 1 ? "s" : "");
+    return out[0];
+}
+
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
+
+tdm_kv load_kv(const options *o)
+{
+    return (tdm_kv)options_int(o, OPTION_KV, TDM_KV_F16); /* the words stand in the order of tdm_kv */
+}
+
+void load_notes(const tdm_model *m)
+{
+    tdm_model_info info;
+    tdm_model_describe(m, &info);
+    if (info.template_replaced)
+        fputs("tandem: the model's own chat template is not known; the Qwen3.5 form is used instead\n", stderr);
+    if (info.synthetic) fputs("tandem: made-up weights: the text is noise, the times are real\n", stderr);
+}
+
+void load_machine_notes(const options *o, const tdm_machine *m)
+{
+    char line[200];
+    if (load_machine_note(o, m, line, sizeof line)) fprintf(stderr, "tandem: %s\n", line);
+}
+
+int load_failed(const tdm_error *err)
+{
+    if (err->code == TDM_E_CANCELLED)
+        fputs("tandem: interrupted\n", stderr);
+    else
+        fprintf(stderr, "tandem: %s\n", err->text);
+    return err->code == TDM_E_ARG ? 2 : 1;
+}

@@ -1,0 +1,48 @@
+/* Opening models and machines as the options say: where the built-in model and the Hugging Face caches are, progress on
+ * the terminal, Ctrl-C. Reads the environment, which the engine does not. */
+#ifndef TANDEM_SRC_LOAD_H
+#define TANDEM_SRC_LOAD_H
+
+#include "src/cli/options.h"
+
+/* The built-in model's file, or NULL. The string lives as long as the program. Looked for in $TANDEM_DATADIR, beside
+ * the program (../assets, ../share/tandem), where it was installed, and in assets/. */
+const char *load_builtin(void);
+
+typedef struct {
+    bool text_only;        /* no weights */
+    const char *kernels;   /* this set; NULL: as --kernels says */
+    bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind; set by those
+                              that load two */
+    tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
+    void *progress_ctx;
+} load_how;
+
+/* path NULL: the built-in model; TDM_E_NOT_FOUND with a line on how to get one when there is none. */
+tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err);
+/* The models of both units. The prefill unit has one of its own, that of --prefill-model, or `path` once more where
+ * --prefill-kind and --decode-kind differ. --prefill-model is another form of the model that the program was started
+ * with, so it counts for that path alone; the kinds count for every model. */
+typedef struct {
+    tdm_model *model, *prefill; /* prefill NULL: it shares the model */
+} load_pair;
+
+tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err);
+void load_pair_close(load_pair *pair);
+/* Writes the model `in` (as -m takes it) as a GGUF file; progress and Ctrl-C as above. */
+tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err);
+tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);
+/* Where the machine is not what -t, --prefill-unit and --decode-unit seem to say: a line on what is used instead. */
+bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t room);
+/* The same on stderr. */
+void load_machine_notes(const options *o, const tdm_machine *m);
+
+/* --kv */
+tdm_kv load_kv(const options *o);
+/* The notes about a model that one should see: a replaced template, made-up weights; on stderr, one line each. */
+void load_notes(const tdm_model *m);
+
+/* For a command's end: "tandem: ..." on stderr; returns 1 (2 for TDM_E_ARG). */
+int load_failed(const tdm_error *err);
+
+#endif

@@ -1,0 +1,49 @@
+#include "src/cli/crash.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/tandem.h"
+#include "ui/terminal/decoder.h"
+#include "ui/terminal/term.h"
+
+/* All of it with nothing but write(2): also called from signal handlers and from the engine's threads. */
+static void put(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t written = write(fd, bytes, n);
+        if (written <= 0) return;
+        bytes += written;
+        n -= (size_t)written;
+    }
+}
+
+static void restore(void)
+{
+    static const char off[] = DECODER_MODES_OFF;
+    put(STDOUT_FILENO, off, sizeof off - 1);
+    term_emergency();
+}
+
+static void on_bug(const char *line)
+{
+    restore();
+    put(STDERR_FILENO, line, strlen(line));
+    put(STDERR_FILENO, "\n", 1);
+}
+
+static void on_fatal(int number)
+{
+    restore();
+    raise(number); /* the default action is back (SA_RESETHAND) */
+}
+
+void crash_catch(void)
+{
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    struct sigaction a = {.sa_handler = on_fatal, .sa_flags = SA_RESETHAND | SA_NODEFER};
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) sigaction(fatal[i], &a, NULL);
+    tdm_set_bug_hook(on_bug);
+}

@@ -1,0 +1,361 @@
+#include "src/cli/docs.h"
+
+#include <string.h>
+
+#include "src/cli/slashes.h"
+
+enum { WIDTH = 80, INDENT = 26 };
+
+/* ---- Help ------------------------------------------------------------------------------------------------------ */
+
+/* Prints words from column `column` on, broken before WIDTH, later lines indented. */
+static void wrapped(FILE *out, const char *text, int column, int indent)
+{
+    for (const char *word = text; *word;) {
+        int n = (int)strcspn(word, " ");
+        if (word > text && column + 1 + n > WIDTH)
+            column = fprintf(out, "\n%*s", indent, "") - 1;
+        else if (word > text)
+            column += fprintf(out, " ");
+        fwrite(word, 1, (size_t)n, out);
+        column += n;
+        word += n + (word[n] == ' ');
+    }
+    fputc('\n', out);
+}
+
+static const char *argument_of(const option *o, char room[128])
+{
+    if (o->kind == KIND_FLAG) return "";
+    if (o->kind == KIND_MAYBE)
+        snprintf(room, 128, " [%s]", o->argument);
+    else if (o->kind == KIND_SWITCH)
+        snprintf(room, 128, "[=%s]", o->argument);
+    else
+        snprintf(room, 128, " %s%s", o->argument, o->kind == KIND_AUTO ? "|auto" : "");
+    return room;
+}
+
+static void option_help(FILE *out, const option *o)
+{
+    char argument[128], left[200], text[500];
+    argument_of(o, argument);
+    if (o->letter)
+        snprintf(left, sizeof left, "  -%c, --%s%s", o->letter, o->name, argument_of(o, argument));
+    else
+        snprintf(left, sizeof left, "      --%s%s", o->name, argument_of(o, argument));
+    snprintf(text, sizeof text, "%s%s%s%s", o->help,
+             o->kind == KIND_FLAG ? "" : " (default: ", o->kind == KIND_FLAG ? "" : o->initial,
+             o->kind == KIND_FLAG ? "" : ")");
+    if (strlen(left) + 2 > INDENT)
+        fprintf(out, "%s\n%*s", left, INDENT, "");
+    else
+        fprintf(out, "%-*s", INDENT, left);
+    wrapped(out, text, INDENT, INDENT);
+}
+
+void docs_help(FILE *out)
+{
+    fputs("tandem - talk to language models in the terminal; while one reply is written,\n"
+          "the next turn is already being read\n\n"
+          "usage: tandem [COMMAND] [OPTION...]\n\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++)
+        fprintf(out, "  %-10s %-16s %s\n", command_table[c].name, command_table[c].arguments, command_table[c].summary);
+    fputs("\n  tandem                              a conversation with the built-in model\n"
+          "  tandem run 'What is prefill?'       one answer\n"
+          "  tandem pull OWNER/NAME[:TAG]        fetch a model; -m then takes the same name\n"
+          "  tandem -m model.gguf                a conversation with another model\n"
+          "  tandem COMMAND --help               the command's options\n"
+          "  tandem --version                    version and licences\n",
+          out);
+}
+
+void docs_command_help(FILE *out, command_id command)
+{
+    fprintf(out, "usage: tandem %s%s%s [OPTION...]\n\n", command_table[command].name,
+            command_table[command].arguments[0] ? " " : "", command_table[command].arguments);
+    wrapped(out, command_table[command].text, 0, 0);
+    for (int section = 0; section < SECTION_COUNT; section++) {
+        bool titled = false;
+        for (option_id id = 0; id < OPTION_COUNT; id++) {
+            if (option_table[id].section != (option_section)section || !option_belongs(id, command)) continue;
+            if (!titled) fprintf(out, "\n%s\n", option_section_names[section]);
+            titled = true;
+            option_help(out, &option_table[id]);
+        }
+    }
+}
+
+void docs_version(FILE *out)
+{
+    fputs("tandem " TANDEM_VERSION "\n"
+          "Source: MIT, The Tandem authors.\n"
+          "This program is linked with GNU readline (GPL-3.0-or-later), so as a binary it is\n"
+          "distributed under the GNU General Public License, version 3.\n"
+          "The built-in model, Tandem Demo 51M, is licensed under CC BY-SA 4.0; its card lies beside it.\n",
+          out);
+}
+
+/* ---- Man page -------------------------------------------------------------------------------------------------- */
+
+/* Text in roff: backslashes and hyphens escaped, and no line begins with a control character. */
+static void roff(FILE *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c == '\\')
+            fputs("\\e", out);
+        else if (*c == '-')
+            fputs("\\-", out);
+        else if ((*c == '.' || *c == '\'') && c == text)
+            fprintf(out, "\\&%c", *c);
+        else
+            fputc(*c, out);
+    }
+}
+
+static void roff_option(FILE *out, const option *o)
+{
+    char argument[128], left[200];
+    fputs(".TP\n", out);
+    snprintf(left, sizeof left, "--%s%s", o->name, o->kind == KIND_FLAG ? "" : argument_of(o, argument));
+    if (o->letter) fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
+    fputs("\\fB", out);
+    roff(out, left);
+    fputs("\\fR\n", out);
+    roff(out, o->help);
+    if (o->kind != KIND_FLAG) {
+        fputs(" (default: ", out);
+        roff(out, o->initial);
+        fputc(')', out);
+    }
+    fputs(".\n", out);
+}
+
+static void roff_options(FILE *out)
+{
+    for (int section = 0; section < SECTION_COUNT; section++) {
+        fprintf(out, ".SS %s\n", option_section_names[section]);
+        for (option_id id = 0; id < OPTION_COUNT; id++) {
+            const option *o = &option_table[id];
+            if (o->section != (option_section)section) continue;
+            roff_option(out, o);
+            fputs("Taken by:", out);
+            bool first = true;
+            for (command_id c = 0; c < COMMAND_COUNT; c++) {
+                if (c == COMMAND_CONFIG || !option_belongs(id, c)) continue;
+                fprintf(out, "%s %s", first ? "" : ",", command_table[c].name);
+                first = false;
+            }
+            fprintf(out, ".%s\n", o->flags & KEEP ? " May stand in the configuration file." : "");
+        }
+    }
+}
+
+static void roff_slash(FILE *out)
+{
+    for (slash_id id = 0; id < SLASH_COUNT; id++) {
+        const slash *s = &slash_table[id];
+        fputs(".TP\n\\fB/", out);
+        roff(out, s->name);
+        fputs("\\fR", out);
+        if (s->arguments[0]) fputs(" ", out);
+        roff(out, s->arguments);
+        fputc('\n', out);
+        roff(out, s->help);
+        if (s->aliases[0]) fprintf(out, " (also: %s)", s->aliases);
+        fputs(".\n", out);
+    }
+}
+
+void docs_man(FILE *out)
+{
+    fputs(".TH TANDEM 1 \"\" \"tandem " TANDEM_VERSION "\" \"User commands\"\n"
+          ".SH NAME\ntandem \\- talk to language models in the terminal\n"
+          ".SH SYNOPSIS\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        fprintf(out, "%s.B tandem %s\n", c ? ".br\n" : "", command_table[c].name);
+        if (command_table[c].arguments[0]) {
+            fputs(".I ", out);
+            roff(out, command_table[c].arguments);
+            fputc('\n', out);
+        }
+        fputs("[\\fIOPTION\\fR...]\n", out);
+    }
+    fputs(".SH DESCRIPTION\n"
+          "Tandem runs Qwen3.5\\-family text models on this computer. Nothing you write leaves this\n"
+          "computer; \\fBtandem pull\\fR fetches what you name.\n"
+          "Two sets of cores work at the same time: while one writes a reply, the other reads\n"
+          "what the next turn will need, the typed text included, so that the answer begins\n"
+          "as soon as Enter is pressed.\n"
+          ".SH COMMANDS\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        fprintf(out, ".TP\n\\fB%s\\fR ", command_table[c].name);
+        roff(out, command_table[c].arguments);
+        fputc('\n', out);
+        roff(out, command_table[c].text);
+        fputc('\n', out);
+    }
+    fputs(".SH OPTIONS\n", out);
+    roff_options(out);
+    fputs(".SH IN A CONVERSATION\n", out);
+    roff_slash(out);
+    fputs(".SH FILES\n"
+          ".TP\n\\fI$XDG_CONFIG_HOME/tandem/config\\fR\n"
+          "Options, one a line: \\fIname = value\\fR, with the names of the options; flags are on or off;\n"
+          "lines that begin with # are comments. The command line comes first. \\fBtandem config\\fR shows\n"
+          "where each value comes from.\n"
+          ".TP\n\\fI$XDG_STATE_HOME/tandem/sessions\\fR\n"
+          "Saved conversations (JSON), and beside them prefilled states.\n"
+          ".TP\n\\fI$XDG_STATE_HOME/tandem/history\\fR\n"
+          "What was typed.\n"
+          ".TP\n\\fI$XDG_STATE_HOME/tandem/models\\fR\n"
+          "Paths of the models that conversations had lately, for \\fBtandem models\\fR.\n"
+          ".TP\n\\fI$XDG_RUNTIME_DIR/tandem\\fR\n"
+          "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
+          ".SH ENVIRONMENT\n"
+          ".TP\n\\fBHF_HUB_CACHE\\fR, \\fBHF_HOME\\fR, \\fBXDG_CACHE_HOME\\fR\n"
+          "Where the local Hugging Face cache is looked for; \\fBtandem pull\\fR puts models into the first.\n"
+          ".TP\n\\fBHF_ENDPOINT\\fR\n"
+          "The hub that \\fBtandem pull\\fR asks, https://huggingface.co when not set.\n"
+          ".TP\n\\fBHF_TOKEN\\fR, \\fBHF_TOKEN_PATH\\fR\n"
+          "Its access token, or the file of one; otherwise what a login left in the file token beside the cache.\n"
+          ".TP\n\\fBHF_HUB_OFFLINE\\fR\n"
+          "When set, \\fBtandem pull\\fR fetches nothing.\n"
+          ".TP\n\\fBhttps_proxy\\fR, \\fBno_proxy\\fR, \\fBSSL_CERT_FILE\\fR, \\fBSSL_CERT_DIR\\fR\n"
+          "How \\fBtandem pull\\fR connects, as curl takes them.\n"
+          ".TP\n\\fBTANDEM_DATADIR\\fR\nThe folder of the built\\-in model.\n"
+          ".TP\n\\fBNO_COLOR\\fR\nWhen set, no colours.\n"
+          ".SH EXIT STATUS\n0 when all went well, 1 when something failed, 2 for a wrong use.\n"
+          ".SH LICENCE\n"
+          "The source is under the MIT licence. The program is linked with GNU readline\n"
+          "(GPL\\-3.0\\-or\\-later), so binaries are distributed under the GPL, version 3. The built\\-in\n"
+          "model is licensed under CC BY\\-SA 4.0; its card is installed beside it.\n",
+          out);
+}
+
+/* ---- Completions ----------------------------------------------------------------------------------------------- */
+
+static void choices(FILE *out, const char *words)
+{
+    for (; *words; words++) fputc(*words == '|' ? ' ' : *words, out);
+}
+
+void docs_bash(FILE *out)
+{
+    fputs("# bash completion for tandem, made from its table of options\n"
+          "_tandem()\n{\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=chat\n"
+          "    local commands='",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) fprintf(out, "%s%s", c ? " " : "", command_table[c].name);
+    fputs("'\n"
+          "    COMPREPLY=()\n"
+          "    [[ ${COMP_WORDS[1]} != -* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}\n"
+          "    case $command:$prev in\n",
+          out);
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        const option *o = &option_table[id];
+        if (o->kind == KIND_FLAG || o->kind == KIND_MAYBE || o->kind == KIND_SWITCH) continue;
+        bool first = true;
+        for (command_id c = 0; c < COMMAND_COUNT; c++) {
+            if (!option_belongs(id, c)) continue;
+            fprintf(out, "%s%s:--%s", first ? "    " : "|", command_table[c].name, o->name);
+            if (o->letter) fprintf(out, "|%s:-%c", command_table[c].name, o->letter);
+            first = false;
+        }
+        fputs(") ", out);
+        if (o->kind == KIND_CHOICE) {
+            fputs("COMPREPLY=($(compgen -W '", out);
+            choices(out, o->argument);
+            fputs("' -- \"$cur\")); return;;\n", out);
+        } else if (o->kind == KIND_FILE) {
+            fputs("COMPREPLY=($(compgen -f -- \"$cur\")); return;;\n", out);
+        } else {
+            fputs("return;;\n", out);
+        }
+    }
+    fputs("    esac\n"
+          "    if [[ $COMP_CWORD == 1 && $cur != -* ]]; then\n"
+          "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\")); return\n"
+          "    fi\n"
+          "    case $command in\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        fprintf(out, "    %s) COMPREPLY=($(compgen -W '--help", command_table[c].name);
+        for (option_id id = 0; id < OPTION_COUNT; id++)
+            if (option_belongs(id, c)) fprintf(out, " --%s", option_table[id].name);
+        fputs("' -- \"$cur\"));;\n", out);
+    }
+    fputs("    esac\n"
+          "    [[ $cur != -* ]] && COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "}\n"
+          "complete -o filenames -F _tandem tandem\n",
+          out);
+}
+
+/* Text within '...[...]' of zsh's _arguments. */
+static void zsh_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else if (strchr("[]:\\", *text))
+            fprintf(out, "\\%c", *text);
+        else
+            fputc(*text, out);
+    }
+}
+
+void docs_zsh(FILE *out)
+{
+    fputs("#compdef tandem\n# zsh completion for tandem, made from its table of options\n"
+          "_tandem() {\n"
+          "  local -a commands=(\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        fprintf(out, "    '%s:", command_table[c].name);
+        zsh_text(out, command_table[c].summary);
+        fputs("'\n", out);
+    }
+    fputs("  )\n"
+          "  local command=chat\n"
+          "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
+          "    _describe command commands\n    return\n"
+          "  fi\n"
+          "  if [[ $words[2] != -* ]]; then\n"
+          "    command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
+          "  fi\n"
+          "  case $command in\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        fprintf(out, "    %s) _arguments '--help[list the options]'", command_table[c].name);
+        for (option_id id = 0; id < OPTION_COUNT; id++) {
+            const option *o = &option_table[id];
+            if (!option_belongs(id, c)) continue;
+            fprintf(out, " \\\n      '%s--%s%s[", o->kind == KIND_LIST ? "*" : "", o->name, o->kind == KIND_SWITCH ? "=-" : "");
+            zsh_text(out, o->help);
+            fputc(']', out);
+            if (o->kind == KIND_CHOICE) {
+                fprintf(out, ":%s:(", o->name);
+                choices(out, o->argument);
+                fputc(')', out);
+            } else if (o->kind == KIND_SWITCH) {
+                fprintf(out, "::%s:(", o->name);
+                choices(out, o->argument);
+                fputc(')', out);
+            } else if (o->kind == KIND_FILE) {
+                fprintf(out, ":%s:_files", o->name);
+            } else if (o->kind == KIND_MAYBE) {
+                fprintf(out, "::%s:", o->name);
+            } else if (o->kind != KIND_FLAG) {
+                fprintf(out, ":%s:", o->name);
+            }
+            fputc('\'', out);
+        }
+        fputs(" '*:file:_files' ;;\n", out);
+    }
+    fputs("  esac\n}\n_tandem \"$@\"\n", out);
+}

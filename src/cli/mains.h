@@ -1,0 +1,30 @@
+/* The commands of the program, one file each (src/X.c has X_main). They print on stdout, tell failures in one line on
+ * stderr, and return the exit status: 0 ok, 1 failed, 2 wrong use. The options are parsed, the configuration file is
+ * read. */
+#ifndef TANDEM_SRC_MAINS_H
+#define TANDEM_SRC_MAINS_H
+
+#include "src/cli/options.h"
+
+int tokenize_main(options *o);
+int render_main(options *o);
+int info_main(options *o);
+int eval_main(options *o);
+int convert_main(options *o);
+int models_main(options *o);
+int pull_main(options *o); /* does not return when tandem-pull is there */
+int config_main(options *o);
+int run_main(options *o);
+int chat_main(options *o);
+int demo_main(options *o);
+int monitor_main(options *o);
+int bench_main(options *o);
+
+/* Wrong use: prints "tandem COMMAND: line" and returns 2. */
+int mains_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The arguments joined by blanks, malloc'ed; NULL when there is none (or no memory). */
+char *mains_joined(const options *o);
+
+enum { MAINS_LONGEST_INPUT = 64 << 20 }; /* of texts read from files and standard input */
+
+#endif

@@ -1,0 +1,375 @@
+#include "src/cli/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "src/cli/nearest.h"
+#include "src/cli/number.h"
+
+const command_info command_table[COMMAND_COUNT] = {
+#define X(id, name, arguments, summary, text) [COMMAND_##id] = {name, arguments, summary, text},
+    COMMAND_LIST(X)
+#undef X
+};
+
+const char *const option_section_names[SECTION_COUNT] = {
+    "Model", "Reply", "Sampling", "Units", "Chat", "Input and output",
+};
+
+const option option_table[OPTION_COUNT] = {
+#define X(id, name, letter, kind, argument, low, high, initial, section, flags, commands, help)                        \
+    [OPTION_##id] = {name, letter, KIND_##kind, argument, low, high, initial, SECTION_##section, flags, commands, help},
+    OPTION_LIST(X)
+#undef X
+};
+
+/* ---- The table ------------------------------------------------------------------------------------------------- */
+
+bool option_belongs(option_id id, command_id command)
+{
+    if (command == COMMAND_CONFIG) return option_table[id].flags & KEEP;
+    return option_table[id].commands >> command & 1;
+}
+
+option_id option_find(command_id command, const char *name)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (option_belongs(id, command) && !strcmp(option_table[id].name, name)) return id;
+    return OPTION_COUNT;
+}
+
+static option_id find_letter(command_id command, char letter)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (option_belongs(id, command) && option_table[id].letter == letter) return id;
+    return OPTION_COUNT;
+}
+
+void option_range(option_id id, char *out, size_t room)
+{
+    const option *o = &option_table[id];
+    switch (o->kind) {
+    case KIND_FLAG: snprintf(out, room, "on or off"); break;
+    case KIND_INT: snprintf(out, room, "%.0f to %.0f", o->low, o->high); break;
+    case KIND_AUTO: snprintf(out, room, "%.0f to %.0f, or auto", o->low, o->high); break;
+    case KIND_SEED: snprintf(out, room, "a whole number below 2^64"); break;
+    case KIND_REAL: snprintf(out, room, "%g to %g", o->low, o->high); break;
+    case KIND_SIZE: snprintf(out, room, "bytes, or a number with K, M, G or T"); break;
+    case KIND_CHOICE:
+    case KIND_SWITCH: {
+        size_t n = 0;
+        out[0] = 0;
+        for (const char *c = o->argument; *c && n + 3 < room; c++) {
+            if (*c == '|') out[n++] = ',';
+            out[n++] = *c == '|' ? ' ' : *c;
+            out[n] = 0;
+        }
+        break;
+    }
+    default: snprintf(out, room, "a text"); break;
+    }
+}
+
+/* Which of the words between the bars `text` is, or -1. */
+static int choice_find(const char *words, const char *text)
+{
+    size_t length = strlen(text);
+    for (int i = 0;; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && !memcmp(words, text, n)) return i;
+        if (!words[n]) return -1;
+        words += n + 1;
+    }
+}
+
+/* ---- Values ---------------------------------------------------------------------------------------------------- */
+
+static void value_free(option_value *v)
+{
+    for (int i = 0; i < v->n; i++) free(v->list[i]);
+    free(v->list);
+    free(v->text);
+    *v = (option_value){0};
+}
+
+static bool list_append(option_value *v, const char *text)
+{
+    char **list = realloc(v->list, sizeof *list * ((size_t)v->n + 2));
+    if (!list) return false;
+    v->list = list;
+    if (!(list[v->n] = strdup(text))) return false;
+    list[++v->n] = NULL;
+    return true;
+}
+
+static const char *shown_name(option_id id, option_origin origin, char room[64])
+{
+    snprintf(room, 64, "%s%s", origin == FROM_COMMAND_LINE ? "--" : "", option_table[id].name);
+    return room;
+}
+
+/* Reads text into *v by the kind of the option. */
+static bool value_read(option_id id, const char *text, option_value *v)
+{
+    const option *o = &option_table[id];
+    switch (o->kind) {
+    case KIND_FLAG: v->number = !strcmp(text, "on"); return v->number || !strcmp(text, "off");
+    case KIND_AUTO:
+        if ((v->automatic = !strcmp(text, "auto"))) return true;
+        return number_int(text, (int64_t)o->low, (int64_t)o->high, &v->number);
+    case KIND_INT: return number_int(text, (int64_t)o->low, (int64_t)o->high, &v->number);
+    case KIND_SEED: return number_whole(text, &v->whole);
+    case KIND_SIZE: return number_size(text, &v->whole);
+    case KIND_REAL: return number_real(text, o->low, o->high, &v->real);
+    case KIND_CHOICE:
+    case KIND_SWITCH: return (v->number = choice_find(o->argument, text)) >= 0;
+    default: return true;
+    }
+}
+
+bool option_set(options *o, option_id id, const char *text, option_origin origin, tdm_error *err)
+{
+    char name[64];
+    shown_name(id, origin, name);
+    option_value fresh = {.origin = origin};
+    if (text && !value_read(id, text, &fresh)) {
+        char range[200];
+        option_range(id, range, sizeof range);
+        error_set(err, TDM_E_ARG, "%s: '%s' is not allowed; expected %s", name, text, range);
+        return false;
+    }
+    option_value *v = &o->values[id];
+    if (option_table[id].kind == KIND_LIST) {
+        if (v->origin != origin) value_free(v);
+        v->origin = origin;
+        if (list_append(v, text)) return true;
+        error_set(err, TDM_E_NOMEM, "out of memory");
+        return false;
+    }
+    if (text && !(fresh.text = strdup(text))) {
+        error_set(err, TDM_E_NOMEM, "out of memory");
+        return false;
+    }
+    value_free(v);
+    *v = fresh;
+    return true;
+}
+
+bool options_given(const options *o, option_id id)
+{
+    return o->values[id].origin != FROM_DEFAULT;
+}
+
+bool options_flag(const options *o, option_id id)
+{
+    return o->values[id].number != 0;
+}
+
+const char *options_text(const options *o, option_id id)
+{
+    return o->values[id].text;
+}
+
+int64_t options_int(const options *o, option_id id, int64_t fallback)
+{
+    return options_given(o, id) && !o->values[id].automatic ? o->values[id].number : fallback;
+}
+
+double options_real(const options *o, option_id id, double fallback)
+{
+    return options_given(o, id) ? o->values[id].real : fallback;
+}
+
+uint64_t options_whole(const options *o, option_id id, uint64_t fallback)
+{
+    return options_given(o, id) ? o->values[id].whole : fallback;
+}
+
+void options_free(options *o)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++) value_free(&o->values[id]);
+    free(o->arguments);
+    o->arguments = NULL;
+    o->n_arguments = 0;
+}
+
+/* ---- The command line ------------------------------------------------------------------------------------------ */
+
+static bool unknown_option(const options *o, const char *given, tdm_error *err)
+{
+    const char *command_name = command_table[o->command].name;
+    nearest best = {0};
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (option_belongs(id, o->command)) nearest_offer(&best, given, option_table[id].name);
+    if (best.name)
+        error_set(err, TDM_E_ARG, "%s: unknown option '--%s'; did you mean '--%s'?", command_name, given, best.name);
+    else
+        error_set(err, TDM_E_ARG, "%s: unknown option '--%s'; 'tandem %s --help' lists them", command_name, given,
+                  command_name);
+    return false;
+}
+
+/* One `--name`, `--name=value` or `--name value` at argv[*i]; *i moves past what was used. */
+static bool parse_long(options *o, int argc, char **argv, int *i, tdm_error *err)
+{
+    char *given = argv[*i] + 2, *equals = strchr(given, '=');
+    char name[64];
+    size_t length = equals ? (size_t)(equals - given) : strlen(given);
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), given);
+    if (!equals && !strcmp(name, "help")) return o->help = true;
+    if (!equals && !strcmp(name, "version")) return o->version = true;
+    option_id id = option_find(o->command, name);
+    if (id == OPTION_COUNT) return unknown_option(o, name, err);
+    option_kind kind = option_table[id].kind;
+    const char *value = equals ? equals + 1 : NULL;
+    if (!value && (kind == KIND_FLAG || kind == KIND_SWITCH)) value = "on";
+    if (!value && kind == KIND_MAYBE) {
+        if (*i + 1 < argc && argv[*i + 1][0] != '-') value = argv[++*i];
+    } else if (!value) {
+        if (*i + 1 >= argc) {
+            error_set(err, TDM_E_ARG, "--%s needs a value (%s)", name, option_table[id].argument);
+            return false;
+        }
+        value = argv[++*i];
+    }
+    return option_set(o, id, value, FROM_COMMAND_LINE, err);
+}
+
+/* A group of letters such as -vm FILE at argv[*i]. */
+static bool parse_letters(options *o, int argc, char **argv, int *i, tdm_error *err)
+{
+    for (const char *c = argv[*i] + 1; *c; c++) {
+        if (*c == 'h') {
+            o->help = true;
+            continue;
+        }
+        option_id id = find_letter(o->command, *c);
+        if (id == OPTION_COUNT) {
+            error_set(err, TDM_E_ARG, "%s: unknown option '-%c'; 'tandem %s --help' lists them",
+                      command_table[o->command].name, *c, command_table[o->command].name);
+            return false;
+        }
+        if (option_table[id].kind == KIND_FLAG) {
+            if (!option_set(o, id, "on", FROM_COMMAND_LINE, err)) return false;
+            continue;
+        }
+        if (!c[1] && *i + 1 >= argc) {
+            error_set(err, TDM_E_ARG, "-%c needs a value (%s)", *c, option_table[id].argument);
+            return false;
+        }
+        return option_set(o, id, c[1] ? c + 1 : argv[++*i], FROM_COMMAND_LINE, err);
+    }
+    return true;
+}
+
+/* The first word, when it isn't an option, names the command. */
+static bool parse_command(options *o, int argc, char **argv, tdm_error *err)
+{
+    o->command = COMMAND_CHAT;
+    if (argc < 2 || argv[1][0] == '-') return true;
+    nearest best = {0};
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        if (!strcmp(argv[1], command_table[c].name)) {
+            o->command = c;
+            return true;
+        }
+        nearest_offer(&best, argv[1], command_table[c].name);
+    }
+    if (best.name)
+        error_set(err, TDM_E_ARG, "unknown command '%s'; did you mean '%s'?", argv[1], best.name);
+    else
+        error_set(err, TDM_E_ARG, "unknown command '%s'; 'tandem --help' lists them ('tandem run' answers a prompt)",
+                  argv[1]);
+    return false;
+}
+
+bool options_parse(options *o, int argc, char **argv, tdm_error *err)
+{
+    *o = (options){0};
+    if (!parse_command(o, argc, argv, err)) return false;
+    if (!(o->arguments = calloc((size_t)argc + 1, sizeof *o->arguments))) {
+        error_set(err, TDM_E_NOMEM, "out of memory");
+        return false;
+    }
+    bool only_arguments = false;
+    for (int i = argc > 1 && argv[1][0] != '-' ? 2 : 1; i < argc; i++) {
+        char *word = argv[i];
+        if (only_arguments || word[0] != '-' || !word[1]) {
+            o->arguments[o->n_arguments++] = word;
+        } else if (!strcmp(word, "--")) {
+            only_arguments = true;
+        } else if (word[1] == '-') {
+            if (!parse_long(o, argc, argv, &i, err)) return false;
+        } else if (!parse_letters(o, argc, argv, &i, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- The configuration file ------------------------------------------------------------------------------------ */
+
+static char *trimmed(char *text)
+{
+    while (isspace((unsigned char)*text)) text++;
+    size_t n = strlen(text);
+    while (n && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+    return text;
+}
+
+static bool file_line(options *o, const char *path, int number, char *line, tdm_error *err)
+{
+    line = trimmed(line);
+    if (!*line || *line == '#') return true;
+    char *equals = strchr(line, '=');
+    if (!equals) {
+        error_set(err, TDM_E_FORMAT, "%s:%d: expected 'name = value', found '%s'", path, number, line);
+        return false;
+    }
+    *equals = 0;
+    char *name = trimmed(line), *value = trimmed(equals + 1);
+    option_id id = option_find(COMMAND_CONFIG, name);
+    if (id == OPTION_COUNT) {
+        nearest best = {0};
+        for (option_id other = 0; other < OPTION_COUNT; other++)
+            if (option_table[other].flags & KEEP) nearest_offer(&best, name, option_table[other].name);
+        error_set(err, TDM_E_FORMAT, "%s:%d: unknown option '%s'%s%s%s", path, number, name,
+                  best.name ? "; did you mean '" : "", best.name ? best.name : "", best.name ? "'?" : "");
+        return false;
+    }
+    if (o->values[id].origin == FROM_COMMAND_LINE) {
+        /* It doesn't count, but a wrong line is told all the same. */
+        option_value ignored = {0};
+        if (value_read(id, value, &ignored)) return true;
+    } else if (option_set(o, id, value, FROM_FILE, err)) {
+        return true;
+    }
+    char range[200];
+    option_range(id, range, sizeof range);
+    error_set(err, TDM_E_FORMAT, "%s:%d: %s: '%s' is not allowed; expected %s", path, number, name, value, range);
+    return false;
+}
+
+bool options_read_file(options *o, const char *path, tdm_error *err)
+{
+    FILE *f = fopen(path, "re");
+    if (!f) {
+        if (errno == ENOENT || errno == ENOTDIR) return true;
+        error_errno(err, TDM_E_IO, "%s: can't be opened", path);
+        return false;
+    }
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true;
+    for (int number = 1; good && getline(&line, &room, f) >= 0; number++) good = file_line(o, path, number, line, err);
+    if (good && ferror(f)) {
+        error_errno(err, TDM_E_IO, "%s: can't be read", path);
+        good = false;
+    }
+    free(line);
+    fclose(f);
+    return good;
+}

@@ -1,0 +1,59 @@
+#include "src/cli/recent.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/files.h"
+
+enum { LONGEST_FILE = (RECENT_MOST + 1) * PATH_MAX };
+
+char **recent_list(void)
+{
+    char *path = files_path(FILES_STATE, "models"), *text = NULL, *rest;
+    char **list = calloc(RECENT_MOST + 1, sizeof *list);
+    size_t n;
+    bool there = list && path && !files_read(path, LONGEST_FILE, &text, &n, NULL);
+    int count = 0;
+    if (there)
+        for (char *line = strtok_r(text, "\n", &rest); line && count < RECENT_MOST; line = strtok_r(NULL, "\n", &rest))
+            if (line[0] == '/' && !(list[count++] = strdup(line))) break;
+    free(text);
+    free(path);
+    return list;
+}
+
+void recent_free(char **list)
+{
+    for (char **at = list; at && *at; at++) free(*at);
+    free(list);
+}
+
+/* The file's text with `first` before the others; malloc'ed. */
+static char *text_with(const char *first, char *const *others, size_t *n)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, n);
+    if (!out) return NULL;
+    fprintf(out, "%s\n", first);
+    int count = 1;
+    for (char *const *at = others; at && *at && count < RECENT_MOST; at++)
+        if (strcmp(*at, first)) count++, fprintf(out, "%s\n", *at);
+    return fclose(out) ? NULL : text;
+}
+
+void recent_add(const char *path)
+{
+    char whole[PATH_MAX], *folder = files_path(FILES_STATE, ""), *file = files_path(FILES_STATE, "models");
+    if (folder && file && realpath(path, whole) && !strchr(whole, '\n')) {
+        char **others = recent_list();
+        size_t n;
+        char *text = text_with(whole, others, &n);
+        if (text && !files_make_folder(folder, NULL)) files_write(file, text, n, NULL);
+        free(text);
+        recent_free(others);
+    }
+    free(folder);
+    free(file);
+}

@@ -1,0 +1,237 @@
+/* `tandem eval`: logits and perplexity of given tokens, and how far they are from those of other kernels. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "src/chat/load.h"
+#include "src/cli/files.h"
+#include "src/cli/ids.h"
+#include "src/cli/mains.h"
+#include "src/cli/output.h"
+
+enum { PIECE = 128 }; /* positions whose logits are in memory at a time */
+
+typedef struct {
+    const options *o;
+    tdm_model *model;
+    tdm_machine *machine;
+    tdm_session *session;
+    tdm_ids ids;
+    size_t vocabulary;
+    FILE *file;     /* --logits; NULL: not asked for */
+    double log_sum; /* -log of the probabilities of the tokens that followed */
+    size_t predicted;
+    struct { /* --against: the same tokens with other kernels; keys and values of the reference in float32 */
+        tdm_model *model;
+        tdm_session *session;
+        double sum, largest; /* of the divergences, in nats */
+        size_t positions, same;
+    } other;
+} evaluation;
+
+/* ---- Input ----------------------------------------------------------------------------------------------------- */
+
+static tdm_status read_ids(evaluation *e, tdm_error *err)
+{
+    const char *given = options_text(e->o, OPTION_IDS), *file = options_text(e->o, OPTION_IDS_FILE);
+    const char *text_file = options_text(e->o, OPTION_TEXT_FILE);
+    if (given) return ids_parse("--ids", given, strlen(given), &e->ids, err);
+    char *bytes;
+    size_t n;
+    tdm_status status = files_read(file ? file : text_file, MAINS_LONGEST_INPUT, &bytes, &n, err);
+    if (status) return status;
+    status = file ? ids_parse(file, bytes, n, &e->ids, err) : tdm_tokenize(e->model, bytes, n, true, &e->ids, err);
+    free(bytes);
+    return status;
+}
+
+static tdm_status check_ids(const evaluation *e, tdm_error *err)
+{
+    if (!e->ids.n) return error_set(err, TDM_E_ARG, "there are no tokens to evaluate");
+    for (size_t i = 0; i < e->ids.n; i++)
+        if (e->ids.ids[i] < 0 || (size_t)e->ids.ids[i] >= e->vocabulary)
+            return error_set(err, TDM_E_ARG, "token %zu: id %d is not below the vocabulary's %zu", i, e->ids.ids[i],
+                             e->vocabulary);
+    return TDM_OK;
+}
+
+/* ---- Output ---------------------------------------------------------------------------------------------------- */
+
+/* safetensors: the length of a JSON header (8 bytes, little-endian), the header padded with blanks, the data. */
+static tdm_status begin_file(evaluation *e, size_t rows, tdm_error *err)
+{
+    const char *path = options_text(e->o, OPTION_LOGITS);
+    char header[256] = "";
+    int n =
+        snprintf(header, sizeof header, "{\"logits\":{\"dtype\":\"F32\",\"shape\":[%zu,%zu],\"data_offsets\":[0,%zu]}}",
+                 rows, e->vocabulary, rows * e->vocabulary * sizeof(float));
+    while (n % 8) header[n++] = ' ';
+    unsigned char length[8] = {(unsigned char)n}; /* below 256 */
+    e->file = fopen(path, "wbe");
+    if (!e->file || fwrite(length, 1, 8, e->file) != 8 || fwrite(header, 1, (size_t)n, e->file) != (size_t)n)
+        return error_errno(err, TDM_E_IO, "%s: can't be written", path);
+    return TDM_OK;
+}
+
+static tdm_status write_rows(evaluation *e, const float *rows, size_t n, tdm_error *err)
+{
+    if (fwrite(rows, sizeof(float) * e->vocabulary, n, e->file) == n) return TDM_OK;
+    return error_errno(err, TDM_E_IO, "%s: can't be written", options_text(e->o, OPTION_LOGITS));
+}
+
+static tdm_status end_file(evaluation *e, tdm_status status, tdm_error *err)
+{
+    if (!e->file) return status;
+    int failed = fclose(e->file);
+    e->file = NULL;
+    if (!status && failed)
+        status = error_errno(err, TDM_E_IO, "%s: can't be written", options_text(e->o, OPTION_LOGITS));
+    return status;
+}
+
+/* log(sum(exp(row))) - row[id]: what the token cost, in nats. */
+static double cost(const float *row, size_t n, tdm_id id)
+{
+    double most = row[0], sum = 0;
+    for (size_t i = 1; i < n; i++)
+        if (row[i] > most) most = row[i];
+    for (size_t i = 0; i < n; i++) sum += exp(row[i] - most);
+    return log(sum) + most - row[id];
+}
+
+/* One position against the same of the other kernels: the Kullback-Leibler divergence of ours from theirs,
+ * sum p log(p / q), and whether the likeliest token is the same. */
+static void compare(evaluation *e, const float *theirs, const float *ours)
+{
+    size_t n = e->vocabulary, their_best = 0, our_best = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (theirs[i] > theirs[their_best]) their_best = i;
+        if (ours[i] > ours[our_best]) our_best = i;
+    }
+    double their_sum = 0, our_sum = 0, divergence = 0;
+    for (size_t i = 0; i < n; i++) {
+        their_sum += exp(theirs[i] - theirs[their_best]);
+        our_sum += exp(ours[i] - ours[our_best]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double p = theirs[i] - theirs[their_best] - log(their_sum), q = ours[i] - ours[our_best] - log(our_sum);
+        divergence += exp(p) * (p - q);
+    }
+    e->other.sum += divergence;
+    if (divergence > e->other.largest) e->other.largest = divergence;
+    e->other.positions++;
+    e->other.same += their_best == our_best;
+}
+
+/* ---- The evaluation -------------------------------------------------------------------------------------------- */
+
+/* theirs: room for the rows of the other kernels, NULL without --against. */
+static tdm_status evaluate_piece(evaluation *e, size_t start, size_t n, float *rows, float *theirs, tdm_error *err)
+{
+    bool perplexity = options_flag(e->o, OPTION_PERPLEXITY);
+    bool last_only = options_flag(e->o, OPTION_LAST), last = start + n == e->ids.n;
+    bool need_all = perplexity || theirs || (e->file && !last_only);
+    tdm_status status = tdm_session_eval(e->session, e->ids.ids + start, n, last, need_all ? rows : NULL, err);
+    if (status) return status;
+    for (size_t i = 0; perplexity && i < n && start + i + 1 < e->ids.n; i++) {
+        e->log_sum += cost(rows + i * e->vocabulary, e->vocabulary, e->ids.ids[start + i + 1]);
+        e->predicted++;
+    }
+    if (theirs) {
+        status = tdm_session_eval(e->other.session, e->ids.ids + start, n, last, theirs, err);
+        if (status) return status;
+        for (size_t i = 0; i < n; i++) compare(e, theirs + i * e->vocabulary, rows + i * e->vocabulary);
+    }
+    if (!e->file) return TDM_OK;
+    if (!last_only) return write_rows(e, rows, n, err);
+    return last ? write_rows(e, tdm_session_logits(e->session), 1, err) : TDM_OK;
+}
+
+static tdm_status evaluate(evaluation *e, tdm_error *err)
+{
+    tdm_session_options s = {
+        .unit = TDM_PREFILL_UNIT,
+        .kv = load_kv(e->o),
+        .context = (int)options_int(e->o, OPTION_CONTEXT, (int64_t)e->ids.n),
+        .dispatch = (int)options_int(e->o, OPTION_DISPATCH, 0),
+    };
+    tdm_status status = load_machine(&e->machine, e->o, err);
+    if (!status) load_machine_notes(e->o, e->machine);
+    if (!status) status = tdm_session_open(&e->session, e->model, e->machine, &s, err);
+    const char *against = options_text(e->o, OPTION_AGAINST);
+    if (!status && against) {
+        if (!strcmp(against, "reference")) s.kv = TDM_KV_F32;
+        status = load_model(&e->other.model, e->o, options_text(e->o, OPTION_MODEL), &(load_how){.kernels = against}, err);
+        if (!status) status = tdm_session_open(&e->other.session, e->other.model, e->machine, &s, err);
+    }
+    if (status) return status;
+    size_t piece_bytes = sizeof(float) * e->vocabulary * PIECE;
+    float *rows = malloc(piece_bytes), *theirs = against ? malloc(piece_bytes) : NULL;
+    if (!rows || (against && !theirs)) {
+        free(rows);
+        free(theirs);
+        return error_set(err, TDM_E_NOMEM, "no memory for the logits of %d positions", PIECE);
+    }
+    if (options_text(e->o, OPTION_LOGITS)) status = begin_file(e, options_flag(e->o, OPTION_LAST) ? 1 : e->ids.n, err);
+    for (size_t i = 0; !status && i < e->ids.n; i += PIECE)
+        status = evaluate_piece(e, i, e->ids.n - i < PIECE ? e->ids.n - i : PIECE, rows, theirs, err);
+    free(rows);
+    free(theirs);
+    return end_file(e, status, err);
+}
+
+static void print_perplexity(const evaluation *e)
+{
+    double perplexity = exp(e->log_sum / (double)e->predicted);
+    if (options_flag(e->o, OPTION_JSON))
+        output_print("{\"perplexity\":%.6g,\"tokens\":%zu}\n", perplexity, e->predicted);
+    else
+        output_print("perplexity %.4f tokens %zu\n", perplexity, e->predicted);
+}
+
+static void print_divergence(const evaluation *e)
+{
+    double n = (double)e->other.positions, mean = e->other.sum / n, same = (double)e->other.same / n;
+    if (options_flag(e->o, OPTION_JSON))
+        output_print("{\"kl_mean\":%.6g,\"kl_largest\":%.6g,\"same_choice\":%.6g,\"positions\":%zu}\n", mean,
+                     e->other.largest, same, e->other.positions);
+    else
+        output_print("KL divergence from %s: mean %.3g, largest %.3g nats; same first choice at %.1f %% of %zu positions\n",
+                     options_text(e->o, OPTION_AGAINST), mean, e->other.largest, 100 * same, e->other.positions);
+}
+
+int eval_main(options *o)
+{
+    int inputs = options_given(o, OPTION_IDS) + options_given(o, OPTION_IDS_FILE) + options_given(o, OPTION_TEXT_FILE);
+    bool perplexity = options_flag(o, OPTION_PERPLEXITY);
+    if (o->n_arguments) return mains_usage(o, "'%s' is not expected; texts come with --text-file", o->arguments[0]);
+    if (inputs != 1) return mains_usage(o, "needs one of --ids, --ids-file and --text-file");
+    bool against = options_given(o, OPTION_AGAINST);
+    if (!perplexity && !against && !options_given(o, OPTION_LOGITS))
+        return mains_usage(o, "needs --logits FILE, --perplexity or --against KERNELS");
+
+    evaluation e = {.o = o};
+    tdm_error err = {0};
+    tdm_model_info info;
+    tdm_status status = load_model(&e.model, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
+    if (!status) {
+        tdm_model_describe(e.model, &info);
+        e.vocabulary = (size_t)info.vocabulary;
+        status = read_ids(&e, &err);
+    }
+    if (!status) status = check_ids(&e, &err);
+    if (!status && perplexity && e.ids.n < 2)
+        status = error_set(&err, TDM_E_ARG, "perplexity needs at least two tokens");
+    if (!status) status = evaluate(&e, &err);
+    if (!status && perplexity) print_perplexity(&e);
+    if (!status && against) print_divergence(&e);
+    tdm_session_close(e.other.session);
+    tdm_session_close(e.session);
+    tdm_machine_close(e.machine);
+    tdm_model_close(e.other.model);
+    tdm_model_close(e.model);
+    tdm_ids_free(&e.ids);
+    return status ? load_failed(&err) : 0;
+}

@@ -1,0 +1,157 @@
+/* `tandem info`: what a model holds; `--cpu`: what was found in the processor. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/chat/ceilings.h"
+#include "src/chat/load.h"
+#include "src/cli/jsonio.h"
+#include "src/cli/mains.h"
+#include "src/cli/output.h"
+
+static void line(const char *name, const char *text)
+{
+    if (text && text[0]) {
+        output_print("%-18s ", name);
+        output_text(text, strlen(text));
+        output_print("\n");
+    }
+}
+
+static void print_text(const tdm_model_info *i)
+{
+    const tdm_sampling *s = &i->sampling;
+    line("model", i->name);
+    line("file", i->path);
+    line("format", i->format);
+    line("architecture", i->architecture);
+    output_print("%-18s %.1f million\n", "parameters", 1e-6 * (double)i->parameters);
+    output_print("%-18s %d, every %d full attention (%d in all)\n", "layers", i->layers,
+                 i->full_layers ? i->layers / i->full_layers : 0, i->full_layers);
+    output_print("%-18s hidden %d, feed-forward %d, vocabulary %d (%d tokens)%s\n", "shape", i->hidden, i->intermediate,
+                 i->vocabulary, i->tokens, i->tied ? ", tied embeddings" : "");
+    output_print("%-18s %d heads, %d key/value heads of %d\n", "attention", i->heads, i->kv_heads, i->head_dim);
+    output_print("%-18s %d key heads of %d, %d value heads of %d, convolution over %d\n", "DeltaNet", i->lin_key_heads,
+                 i->lin_key_dim, i->lin_value_heads, i->lin_value_dim, i->conv_kernel);
+    output_print("%-18s trained on %d tokens\n", "context", i->trained_context);
+    line("weights", i->weight_types);
+    output_print("%-18s %.1f MB in the file, %.1f MB packed\n", "size", 1e-6 * (double)i->file_bytes,
+                 1e-6 * (double)i->packed_bytes);
+    output_print("%-18s %.1f MB read, %.2f GFLOP\n", "per token", 1e-6 * (double)i->bytes_per_token,
+                 1e-9 * (double)i->flops_per_token);
+    line("kernels", i->kernels);
+    output_print("%-18s %s%s\n", "template", i->template_name,
+                 i->template_replaced ? " (the file's own is not known)" : "");
+    output_print("%-18s %s%s\n", "thinking",
+                 i->has_efforts ? "yes (--think, --think=low|medium|xhigh)" : i->can_think ? "yes (--think)" : "no",
+                 i->keeps_thinking       ? "; past turns keep it unless --keep-thinking=off"
+                 : i->can_keep_thinking ? "; past turns lose it unless --keep-thinking=on"
+                                         : "");
+    output_print("%-18s temperature %g, top-k %d, top-p %g, min-p %g, penalties: presence %g, frequency %g, repeat %g "
+                 "(%s)\n",
+                 "sampling", (double)s->temperature, s->top_k, (double)s->top_p, (double)s->min_p,
+                 (double)s->presence_penalty, (double)s->frequency_penalty, (double)s->repeat_penalty,
+                 i->sampling_from_file ? "from the file" : "published for this size");
+    line("skipped", i->skipped);
+    if (i->synthetic) line("note", "made-up weights: the text is noise, the times are real");
+    output_print("%-18s %016llx\n", "fingerprint", (unsigned long long)i->fingerprint);
+}
+
+static void print_json(const tdm_model_info *i)
+{
+    json_object *o = json_object_new_object(), *s = json_object_new_object();
+    jsonio_add_string(o, "name", i->name);
+    jsonio_add_string(o, "path", i->path);
+    jsonio_add_string(o, "format", i->format);
+    jsonio_add_string(o, "architecture", i->architecture);
+    jsonio_add_string(o, "kernels", i->kernels);
+    jsonio_add_string(o, "weight_types", i->weight_types);
+    jsonio_add_int(o, "parameters", (int64_t)i->parameters);
+    jsonio_add_int(o, "file_bytes", (int64_t)i->file_bytes);
+    jsonio_add_int(o, "packed_bytes", (int64_t)i->packed_bytes);
+    jsonio_add_int(o, "bytes_per_token", (int64_t)i->bytes_per_token);
+    jsonio_add_int(o, "flops_per_token", (int64_t)i->flops_per_token);
+    jsonio_add_int(o, "layers", i->layers);
+    jsonio_add_int(o, "full_layers", i->full_layers);
+    jsonio_add_int(o, "hidden", i->hidden);
+    jsonio_add_int(o, "intermediate", i->intermediate);
+    jsonio_add_int(o, "heads", i->heads);
+    jsonio_add_int(o, "kv_heads", i->kv_heads);
+    jsonio_add_int(o, "head_dim", i->head_dim);
+    jsonio_add_int(o, "linear_key_heads", i->lin_key_heads);
+    jsonio_add_int(o, "linear_key_dim", i->lin_key_dim);
+    jsonio_add_int(o, "linear_value_heads", i->lin_value_heads);
+    jsonio_add_int(o, "linear_value_dim", i->lin_value_dim);
+    jsonio_add_int(o, "vocabulary", i->vocabulary);
+    jsonio_add_int(o, "tokens", i->tokens);
+    jsonio_add_int(o, "trained_context", i->trained_context);
+    json_object_object_add(o, "tied", json_object_new_boolean(i->tied));
+    json_object_object_add(o, "synthetic", json_object_new_boolean(i->synthetic));
+    json_object_object_add(o, "can_think", json_object_new_boolean(i->can_think));
+    json_object_object_add(o, "has_efforts", json_object_new_boolean(i->has_efforts));
+    json_object_object_add(o, "can_keep_thinking", json_object_new_boolean(i->can_keep_thinking));
+    json_object_object_add(o, "keeps_thinking", json_object_new_boolean(i->keeps_thinking));
+    jsonio_add_string(o, "template", i->template_name);
+    json_object_object_add(o, "template_replaced", json_object_new_boolean(i->template_replaced));
+    jsonio_add_string(o, "skipped", i->skipped);
+    jsonio_add_hash(o, "fingerprint", i->fingerprint);
+    jsonio_add_real(s, "temperature", i->sampling.temperature);
+    jsonio_add_int(s, "top_k", i->sampling.top_k);
+    jsonio_add_real(s, "top_p", i->sampling.top_p);
+    jsonio_add_real(s, "min_p", i->sampling.min_p);
+    jsonio_add_real(s, "presence_penalty", i->sampling.presence_penalty);
+    jsonio_add_real(s, "frequency_penalty", i->sampling.frequency_penalty);
+    jsonio_add_real(s, "repeat_penalty", i->sampling.repeat_penalty);
+    json_object_object_add(s, "from_file", json_object_new_boolean(i->sampling_from_file));
+    json_object_object_add(o, "sampling", s);
+    output_print("%s\n", jsonio_line(o));
+    json_object_put(o);
+}
+
+static int print_cpu(void)
+{
+    tdm_error err = {0};
+    char *text;
+    if (tdm_cpu_describe(&text, &err)) return load_failed(&err);
+    output_text(text, strlen(text));
+    free(text);
+    return 0;
+}
+
+/* The same as /units measure, without a conversation. */
+static int measure(const options *o)
+{
+    tdm_error err = {0}, unkept = {0};
+    tdm_machine *m;
+    ceilings c;
+    if (load_machine(&m, o, &err)) return load_failed(&err);
+    load_machine_notes(o, m);
+    tdm_status status = ceilings_measure(&c, m, options_text(o, OPTION_KERNELS), &unkept, &err);
+    char *text = status ? NULL : ceilings_text(&c, m);
+    tdm_machine_close(m);
+    if (status) return load_failed(&err);
+    output_print("%s", text ? text : "");
+    free(text);
+    return unkept.code ? load_failed(&unkept) : 0;
+}
+
+int info_main(options *o)
+{
+    tdm_error err = {0};
+    if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU)) return mains_usage(o, "--measure needs --cpu");
+    if (options_flag(o, OPTION_CPU)) {
+        int status = print_cpu();
+        return status || !options_flag(o, OPTION_MEASURE) ? status : measure(o);
+    }
+    tdm_model *m;
+    const char *path = o->n_arguments ? o->arguments[0] : options_text(o, OPTION_MODEL);
+    if (o->n_arguments > 1) return mains_usage(o, "expected one model, found %d", o->n_arguments);
+    if (load_model(&m, o, path, &(load_how){0}, &err)) return load_failed(&err);
+    tdm_model_info info;
+    tdm_model_describe(m, &info);
+    if (options_flag(o, OPTION_JSON))
+        print_json(&info);
+    else
+        print_text(&info);
+    tdm_model_close(m);
+    return 0;
+}

@@ -1,0 +1,548 @@
+#include "src/plain/plain.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/chat/commands.h"
+#include "src/chat/load.h"
+#include "src/cli/clip.h"
+#include "src/cli/files.h"
+#include "src/cli/interrupt.h"
+#include "src/cli/output.h"
+#include "src/cli/wait.h"
+#include "ui/edit/history.h"
+#include "ui/edit/slash.h"
+
+enum { IDLE_MS = 30000, SLOW_READING_MS = 2000, QUIT_WITHIN_MS = 2000 };
+
+typedef struct {
+    app app;
+    bool terminal; /* standard input is one */
+    struct history_file *history;
+    size_t shown_entries; /* of history, given to readline */
+    char *pending;        /* lines that ended with a backslash, each with its newline; NULL: none */
+    size_t pending_length;
+    char *draft; /* to be put into the next line; NULL: nothing */
+    char *line;  /* what readline handed over; NULL with `lines`: end of input */
+    bool line_ready;
+    int64_t enter_ns;
+    int64_t quit_until_ns; /* Ctrl-C again before this quits */
+    bool quit;
+} plain;
+
+static plain *current; /* readline's callbacks take no context */
+
+static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line beside the conversation: on standard error, so that the answers can be redirected. */
+static void note(const char *format, ...)
+{
+    char text[600], safe[3 * 600 + 3];
+    output_held held = {0};
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n < 0) return;
+    output_flush();
+    size_t length = output_harmless(&held, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, safe);
+    fprintf(stderr, "%.*s\n", (int)length, safe);
+}
+
+/* ---- A reply --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t glyph_ns; /* when its first character was written */
+    bool thinking, ended, answered;
+    char last; /* character written */
+    int64_t started_ns;
+    bool told_reading;
+} reply;
+
+static void show_text(reply *r, const tdm_event *e)
+{
+    if (e->thinking != r->thinking) {
+        output_print(e->thinking ? "(thinking)\n" : "\n(answer)\n");
+        r->thinking = e->thinking;
+    }
+    output_text(e->text, e->length);
+    output_flush();
+    if (!r->glyph_ns) r->glyph_ns = clock_ns();
+    if (e->length) r->last = e->text[e->length - 1];
+}
+
+static void show_end(plain *p, reply *r, const tdm_event *e)
+{
+    char line[300];
+    if (r->last && r->last != '\n') output_print("\n");
+    output_flush();
+    switch (e->finish) {
+    case TDM_STOPPED: note("(stopped; /continue goes on)"); break;
+    case TDM_LENGTH:
+        note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
+        break;
+    case TDM_CONTEXT:
+        note("(the context is full: /new begins anew, /set on-full drop-oldest forgets the oldest turns)");
+        break;
+    case TDM_FAILED: note("(a unit failed; what came is kept, /regen tries again)"); break;
+    default: break;
+    }
+    if (!p->app.no_turn_line) {
+        figures_turn_line(&e->stats, r->glyph_ns, line, sizeof line);
+        note("%s", line);
+    }
+    if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
+}
+
+static void take_events(plain *p, reply *r)
+{
+    tdm_event e;
+    char line[300];
+    while (tdm_chat_next_event(p->app.chat, &e)) {
+        app_event(&p->app, &e, r->glyph_ns);
+        switch (e.kind) {
+        case TDM_EV_TEXT: show_text(r, &e); break;
+        case TDM_EV_END:
+            show_end(p, r, &e);
+            r->ended = true;
+            break;
+        case TDM_EV_NOTICE: note("%.*s", (int)e.length, e.text); break;
+        case TDM_EV_ERROR:
+            note("%.*s", (int)e.length, e.text);
+            r->ended = true;
+            break;
+        case TDM_EV_COLD:
+            e.cold.warm_ms = figures_ttft_ms(&p->app.last, p->app.last_glyph_ns); /* the engine knows its share only */
+            figures_cold_line(&e.cold, line, sizeof line);
+            output_print("%s\n", line);
+            output_flush();
+            r->ended = true;
+            break;
+        default: break;
+        }
+    }
+}
+
+static void tell_reading(const plain *p, reply *r)
+{
+    tdm_chat_status s;
+    if (r->told_reading || r->glyph_ns || clock_ns() - r->started_ns < SLOW_READING_MS * INT64_C(1000000)) return;
+    tdm_chat_status_of(p->app.chat, &s);
+    if (s.phase != TDM_READING) return;
+    note("(reading: %u of %u tokens)", s.reading_done, s.reading_total);
+    r->told_reading = true;
+}
+
+/* Typing isn't echoed into a reply; what is typed waits in the terminal for the next line. */
+static void echo(const plain *p, bool on)
+{
+    struct termios t;
+    if (!p->terminal || tcgetattr(STDIN_FILENO, &t)) return;
+    t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &t);
+}
+
+/* Shows what comes until the reply (or the answer to /cold) has ended. Ctrl-C stops it. */
+static void follow(plain *p)
+{
+    reply r = {.started_ns = clock_ns()};
+    interrupt_catch();
+    echo(p, false);
+    while (!r.ended) {
+        int ready = wait_for(p->app.chat, -1, 200);
+        if (interrupt_seen()) {
+            tdm_chat_stop(p->app.chat);
+            if (interrupt_leaving())
+                p->quit = true;
+            else
+                interrupt_catch();
+        }
+        if (ready & WAIT_CHAT) take_events(p, &r);
+        app_keep(&p->app, clock_ns());
+        tell_reading(p, &r);
+        if (!output_good()) {
+            tdm_chat_stop(p->app.chat);
+            p->quit = true;
+        }
+    }
+    echo(p, true);
+}
+
+/* ---- Commands -------------------------------------------------------------------------------------------------- */
+
+static void say(void *ctx, const char *text, size_t n)
+{
+    (void)ctx;
+    output_text(text, n);
+    output_flush();
+}
+
+static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *err)
+{
+    plain *p = ctx;
+    tdm_status status = load_pair_open(out, p->app.o, path, &(load_how){0}, err);
+    interrupt_catch();
+    if (!status) load_notes(out->model);
+    return status;
+}
+
+static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
+{
+    struct clipboard_result result;
+    (void)ctx;
+    tdm_status status = clip_copy(text, n, output_is_terminal(), &result, err);
+    if (status) return status;
+    output_flush();
+    if (result.escape) output_print("%s", result.escape);
+    free(result.escape);
+    output_print("%s\n", result.text);
+    return TDM_OK;
+}
+
+static tdm_status copy_view(void *ctx, tdm_error *err)
+{
+    plain *p = ctx;
+    session s;
+    size_t n = 0;
+    tdm_status status = app_snapshot(&p->app, &s, err);
+    if (status) return status;
+    char *text = session_markdown(&s, &n);
+    if (text) output_text(text, n);
+    free(text);
+    session_free(&s);
+    return TDM_OK;
+}
+
+/* The draft that a resumed session has kept is for the next line; not from a pipe, where nobody would see it. */
+static void take_draft(plain *p)
+{
+    if (!p->terminal || p->draft) return;
+    p->draft = app_take_draft(&p->app);
+}
+
+static void run_command(plain *p, const slash_call *call)
+{
+    const commands_front front = {.ctx = p, .say = say, .load = load, .copy = copy, .copy_view = copy_view};
+    commands_result result;
+    tdm_error err = {0};
+    if (commands_run(&p->app, &front, call, &result, &err)) {
+        note("%s", err.text);
+    } else if (result.waits) {
+        follow(p);
+    }
+    if (result.quit) p->quit = true;
+    if (result.draft) {
+        free(p->draft);
+        p->draft = result.draft;
+    }
+    if (result.anew) take_draft(p);
+}
+
+static void handle_message(plain *p, char *text, int64_t enter_ns)
+{
+    slash_call call;
+    bool command;
+    tdm_error err = {0};
+    if (!text[strspn(text, " \t\r\n")]) return;
+    history_file_add(p->history, text, !p->app.private, NULL);
+    tdm_status status = slashes_parse(&call, &command, text, false, &err);
+    if (command && !status) {
+        run_command(p, &call);
+        slashes_free(&call);
+        p->quit = p->quit || !output_good();
+        return;
+    }
+    if (!command) status = app_send(&p->app, text, strlen(text), enter_ns, &err);
+    if (status) {
+        note("%s", err.text);
+        free(p->draft);
+        p->draft = p->terminal ? strdup(text) : NULL; /* nothing that was typed gets lost */
+    } else {
+        follow(p);
+    }
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------------------------- */
+
+/* A trailing backslash makes a new line (two of them end a line with one). Takes `line` over; returns the whole text,
+ * malloc'ed, or NULL when more lines follow. */
+static char *join_lines(plain *p, char *line)
+{
+    size_t n = strlen(line);
+    bool more = n && line[n - 1] == '\\' && !(n > 1 && line[n - 2] == '\\');
+    if (n && line[n - 1] == '\\') line[--n] = 0;
+    char *joined = malloc(p->pending_length + n + 2);
+    if (!joined) {
+        free(line);
+        return NULL;
+    }
+    if (p->pending_length) memcpy(joined, p->pending, p->pending_length);
+    memcpy(joined + p->pending_length, line, n);
+    n += p->pending_length;
+    if (more) joined[n++] = '\n';
+    joined[n] = 0;
+    free(line);
+    free(p->pending);
+    p->pending = more ? joined : NULL;
+    p->pending_length = more ? n : 0;
+    return more ? NULL : joined;
+}
+
+/* ---- readline -------------------------------------------------------------------------------------------------- */
+
+static void on_line(char *line)
+{
+    current->enter_ns = clock_ns();
+    current->line = line;
+    current->line_ready = true;
+    rl_callback_handler_remove();
+}
+
+static char *next_completion(const char *text, int state)
+{
+    static struct completion c;
+    static size_t next;
+    (void)text;
+    if (!state) {
+        next = 0;
+        completion_free(&c);
+        if (!complete_line(&commands_completer, rl_line_buffer, (size_t)rl_point, false, getenv("HOME"), &c))
+            return NULL;
+        if (c.append != ' ') rl_completion_append_character = 0;
+    }
+    if (next >= c.count) {
+        completion_free(&c);
+        c = (struct completion){0};
+        return NULL;
+    }
+    /* readline replaces the word that it found, a candidate what stands from c.start on: one may begin before the
+     * other. */
+    size_t word = (size_t)rl_point - strlen(text), skip = word > c.start ? word - c.start : 0;
+    size_t kept = c.start > word ? c.start - word : 0;
+    const char *name = c.names[next++];
+    char *whole;
+    return asprintf(&whole, "%.*s%s", (int)kept, text, strlen(name) >= skip ? name + skip : name) < 0 ? NULL : whole;
+}
+
+static char **complete(const char *text, int start, int end)
+{
+    (void)start, (void)end;
+    rl_attempted_completion_over = 1; /* never readline's own file names: a message is text */
+    return rl_completion_matches(text, next_completion);
+}
+
+static void tell_draft(plain *p)
+{
+    size_t n = strlen(rl_line_buffer);
+    char *whole = malloc(p->pending_length + n + 1);
+    if (!whole) return;
+    if (p->pending_length) memcpy(whole, p->pending, p->pending_length);
+    memcpy(whole + p->pending_length, rl_line_buffer, n + 1);
+    /* A draft that doesn't fit is refused when it is sent. */
+    app_set_draft(&p->app, whole, p->pending_length + n, slash_may_be_command(whole, p->pending_length + n, false),
+                  NULL);
+    free(whole);
+}
+
+static void give_history(plain *p)
+{
+    history_file_refresh(p->history);
+    size_t n = history_file_count(p->history);
+    if (p->shown_entries > n) clear_history(), p->shown_entries = 0;
+    for (; p->shown_entries < n; p->shown_entries++) add_history(history_file_entry(p->history, p->shown_entries));
+}
+
+/* Ctrl-C at the prompt: clears the line; on an empty one a second press quits. */
+static void on_interrupt(plain *p)
+{
+    bool empty = !rl_line_buffer[0] && !p->pending;
+    interrupt_catch();
+    if (empty && clock_ns() < p->quit_until_ns) {
+        p->quit = true;
+        return;
+    }
+    if (!empty) history_file_add(p->history, rl_line_buffer, false, NULL); /* nothing that was typed gets lost */
+    rl_free_line_state();
+    rl_callback_sigcleanup();
+    rl_replace_line("", 1);
+    free(p->pending);
+    p->pending = NULL;
+    p->pending_length = 0;
+    fputs("\n", rl_outstream);
+    if (empty) {
+        fputs("Ctrl-C again quits\n", rl_outstream);
+        p->quit_until_ns = clock_ns() + QUIT_WITHIN_MS * INT64_C(1000000);
+    }
+    rl_set_prompt("> ");
+    rl_on_new_line();
+    rl_redisplay();
+    tell_draft(p);
+}
+
+/* All that was typed and not sent, as the program is told to leave. */
+static void keep_draft(plain *p)
+{
+    char *all;
+    const char *pending = p->pending ? p->pending : "", *line = p->draft ? p->draft : "";
+    if (!p->terminal || asprintf(&all, "%.*s%s", (int)p->pending_length, pending, line) < 0) return;
+    app_keep_draft(&p->app, all);
+    free(all);
+}
+
+/* Events between turns: the follower's notices. */
+static void between_turns(plain *p)
+{
+    reply r = {0};
+    take_events(p, &r);
+}
+
+/* One line by readline; false at the end of the input. */
+static bool read_line(plain *p)
+{
+    give_history(p);
+    rl_callback_handler_install(p->pending ? ". " : "> ", on_line);
+    if (p->draft) {
+        rl_insert_text(p->draft);
+        rl_redisplay();
+        free(p->draft);
+        p->draft = NULL;
+        tell_draft(p);
+    }
+    p->line_ready = false;
+    int idle_ms = 0;
+    while (!p->line_ready && !p->quit) {
+        int ready = wait_for(p->app.chat, STDIN_FILENO, 1000);
+        idle_ms = ready ? 0 : idle_ms + 1000;
+        if (idle_ms == IDLE_MS) app_idle(&p->app);
+        if (interrupt_leaving())
+            p->quit = true;
+        else if (interrupt_seen())
+            on_interrupt(p);
+        if (ready & WAIT_CHAT) between_turns(p);
+        if (!(ready & WAIT_OTHER) || p->quit) continue;
+        rl_callback_read_char();
+        if (!p->line_ready) tell_draft(p);
+    }
+    if (!p->line_ready) {
+        p->draft = strdup(rl_line_buffer);
+        rl_callback_handler_remove();
+    }
+    return p->line_ready && p->line;
+}
+
+static void set_up_readline(plain *p)
+{
+    current = p;
+    rl_readline_name = "tandem";
+    rl_catch_signals = 0;
+    rl_attempted_completion_function = complete;
+    rl_completer_word_break_characters = " \t";
+    using_history();
+}
+
+static void talk_on_terminal(plain *p)
+{
+    set_up_readline(p);
+    interrupt_catch();
+    while (!p->quit) {
+        if (!read_line(p)) break;
+        char *text = join_lines(p, p->line);
+        if (text) handle_message(p, text, p->enter_ns);
+        free(text);
+    }
+    output_print("\n");
+}
+
+static void talk_from_pipe(plain *p)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+    interrupt_catch();
+    while (!p->quit && (n = getline(&line, &room, stdin)) >= 0) {
+        if (n && line[n - 1] == '\n') line[n - 1] = 0;
+        char *copy = strdup(line), *text = copy ? join_lines(p, copy) : NULL;
+        if (text) handle_message(p, text, clock_ns());
+        free(text);
+    }
+    free(line);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------------------- */
+
+static void greet(const plain *p)
+{
+    store_entry *entries;
+    int n;
+    if (!p->terminal) return;
+    note("tandem with %s; nothing you write leaves this computer", p->app.info.name);
+    if (store_list(&entries, &n, NULL)) return;
+    if (n)
+        note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
+    else
+        note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves; a larger model: tandem pull");
+    store_list_free(entries, n);
+}
+
+static void say_goodbye(plain *p)
+{
+    bool saved = p->app.place.lock >= 0 && !p->app.private;
+    int gone = app_memory_turns(&p->app);
+    if (p->terminal && gone) note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
+    if (p->terminal && saved && p->app.name && tdm_chat_nodes(p->app.chat))
+        note("saved as '%.200s': tandem --plain --resume continues it", p->app.name);
+}
+
+static void open_history(plain *p)
+{
+    tdm_error err = {0};
+    char *path = p->app.private || !p->terminal ? NULL : files_path(FILES_STATE, "history");
+    p->history = history_file_open(path, 0, &err);
+    if (err.code) note("history: %s", err.text);
+    free(path);
+}
+
+int plain_main(options *o)
+{
+    plain p = {.terminal = isatty(STDIN_FILENO)};
+    tdm_error err = {0};
+    load_pair models;
+    char notice[400];
+    app_init(&p.app, o);
+    tdm_status status = load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
+    if (!status) {
+        load_notes(models.model);
+        status = app_start(&p.app, &models, notice, &err);
+    }
+    if (!status) {
+        load_machine_notes(o, p.app.machine);
+        open_history(&p);
+        if (!p.history) status = error_set(&err, TDM_E_NOMEM, "out of memory");
+    }
+    if (!status) {
+        greet(&p);
+        if (notice[0]) note("%s", notice);
+        take_draft(&p);
+        if (p.terminal)
+            talk_on_terminal(&p);
+        else
+            talk_from_pipe(&p);
+        keep_draft(&p);
+        say_goodbye(&p);
+    }
+    history_file_close(p.history);
+    free(p.pending);
+    free(p.draft);
+    app_close(&p.app);
+    return status ? load_failed(&err) : 0;
+}

@@ -1,0 +1,308 @@
+#include "src/session/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/base/error.h"
+#include "src/cli/jsonio.h"
+#include "src/cli/messages.h"
+
+#define FORMAT "tandem session"
+enum { VERSION = 1, MOST_NODES = 1000000, NAME_BYTES = 60 };
+
+static const char *const finish_names[] = {
+    [TDM_END] = "end",         [TDM_LENGTH] = "length", [TDM_STOP_STRING] = "stop",      [TDM_CONTEXT] = "context",
+    [TDM_STOPPED] = "stopped", [TDM_FAILED] = "failed", [TDM_UNFINISHED] = "unfinished",
+};
+
+const char *session_finish_name(tdm_finish finish)
+{
+    return finish_names[finish];
+}
+
+static tdm_finish finish_find(const char *name)
+{
+    for (int i = 0; name && i <= TDM_UNFINISHED; i++)
+        if (!strcmp(name, finish_names[i])) return (tdm_finish)i;
+    return TDM_UNFINISHED;
+}
+
+void session_free(session *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        free(s->nodes[i].text);
+        free(s->nodes[i].thinking);
+    }
+    free(s->nodes);
+    for (int i = 0; i < OPTION_COUNT; i++) free(s->settings[i]);
+    free(s->name);
+    free(s->model_name);
+    free(s->model_path);
+    free(s->system);
+    free(s->draft);
+    *s = (session){0};
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+/* A copy of a text member with its length; NULL when it is absent. *failed is set when memory runs out. */
+static char *copy_text(json_object *o, const char *key, size_t *n, bool *failed)
+{
+    size_t length;
+    const char *text = jsonio_text(o, key, &length);
+    if (n) *n = length;
+    if (!text) return NULL;
+    char *copy = malloc(length + 1);
+    if (!copy) {
+        *failed = true;
+        return NULL;
+    }
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
+static tdm_status read_node(tdm_node *node, json_object *o, int id, const session *s, const char *name, tdm_error *err)
+{
+    bool failed = false;
+    const char *role = jsonio_text(o, "role", NULL);
+    node->node = id;
+    node->parent = (int)jsonio_int(o, "parent", -1);
+    if (jsonio_int(o, "id", -1) != id)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: expected id %d", name, id, id);
+    if (node->parent < 0 || node->parent >= id)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: parent %d is not before it", name, id, node->parent);
+    if (!role || !messages_role(role, &node->role) || node->role == TDM_SYSTEM)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: expected role user or assistant", name, id);
+    tdm_role above = node->parent ? s->nodes[node->parent - 1].role : TDM_ASSISTANT;
+    if (above == node->role)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: role %s follows the same role", name, id, role);
+    node->text = copy_text(o, "text", &node->length, &failed);
+    node->thinking = copy_text(o, "thinking", &node->thinking_length, &failed);
+    node->finish = node->role == TDM_ASSISTANT ? finish_find(jsonio_text(o, "finish", NULL)) : TDM_END;
+    node->time_s = jsonio_int(o, "time", 0);
+    if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    if (!node->text) return error_set(err, TDM_E_FORMAT, "%s: message %d: expected a text", name, id);
+    return TDM_OK;
+}
+
+static tdm_status read_nodes(session *s, json_object *root, const char *name, tdm_error *err)
+{
+    json_object *messages = jsonio_member(root, "messages", json_type_array);
+    size_t n = messages ? json_object_array_length(messages) : 0;
+    if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
+    if (n > MOST_NODES)
+        return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MOST_NODES);
+    if (!(s->nodes = calloc(n + 1, sizeof *s->nodes))) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    for (size_t i = 0; i < n; i++) {
+        s->n = (int)i + 1; /* so that what was read of a bad one is freed */
+        tdm_status status = read_node(&s->nodes[i], json_object_array_get_idx(messages, i), s->n, s, name, err);
+        if (status) return status;
+    }
+    int64_t leaf = jsonio_int(root, "leaf", -1);
+    if (leaf < 0 || leaf > s->n)
+        return error_set(err, TDM_E_FORMAT, "%s: leaf: expected 0 to %d, found %" PRId64, name, s->n, leaf);
+    s->leaf = (int)leaf;
+    for (int node = s->leaf; node; node = s->nodes[node - 1].parent) s->nodes[node - 1].current = true;
+    return TDM_OK;
+}
+
+static tdm_status read_settings(session *s, json_object *root, const char *name, tdm_error *err)
+{
+    json_object *settings = jsonio_member(root, "settings", json_type_object);
+    if (!settings) return TDM_OK;
+    options checked = {0};
+    tdm_status status = TDM_OK;
+    json_object_object_foreach(settings, key, value)
+    {
+        option_id id = option_find(COMMAND_CHAT, key);
+        if (id == OPTION_COUNT || !(option_table[id].flags & LIVE)) continue; /* of a later version */
+        const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+        tdm_error why;
+        if (!text || !option_set(&checked, id, text, FROM_FILE, &why)) {
+            status = error_set(err, TDM_E_FORMAT, "%s: settings: %s", name, text ? why.text : "expected texts");
+            break;
+        }
+        free(s->settings[id]);
+        if (!(s->settings[id] = strdup(text))) {
+            status = error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+            break;
+        }
+    }
+    options_free(&checked);
+    return status;
+}
+
+static tdm_status read_root(session *s, json_object *root, const char *name, tdm_error *err)
+{
+    const char *format = jsonio_text(root, "format", NULL);
+    if (!format || strcmp(format, FORMAT))
+        return error_set(err, TDM_E_FORMAT, "%s: not a saved session (expected \"format\": \"" FORMAT "\")", name);
+    int64_t version = jsonio_int(root, "version", 0);
+    if (version != VERSION)
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: version %" PRId64 ", expected %d", name, version, VERSION);
+    bool failed = false;
+    json_object *model = jsonio_member(root, "model", json_type_object);
+    s->name = copy_text(root, "name", NULL, &failed);
+    s->system = copy_text(root, "system", &s->system_length, &failed);
+    s->draft = copy_text(root, "draft", NULL, &failed);
+    s->created_s = jsonio_int(root, "created", 0);
+    s->changed_s = jsonio_int(root, "changed", 0);
+    if (model) {
+        s->model_name = copy_text(model, "name", NULL, &failed);
+        s->model_path = copy_text(model, "path", NULL, &failed);
+        const char *digits = jsonio_text(model, "fingerprint", NULL);
+        if (digits) s->fingerprint = strtoull(digits, NULL, 16);
+    }
+    if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    tdm_status status = read_settings(s, root, name, err);
+    return status ? status : read_nodes(s, root, name, err);
+}
+
+tdm_status session_parse(session *out, const char *name, const char *bytes, size_t n, tdm_error *err)
+{
+    json_object *root;
+    *out = (session){0};
+    tdm_status status = jsonio_parse(&root, name, bytes, n, err);
+    if (status) return status;
+    status = read_root(out, root, name, err);
+    if (status) session_free(out);
+    json_object_put(root);
+    return status;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
+
+static json_object *node_json(const tdm_node *node)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_int(o, "id", node->node);
+    jsonio_add_int(o, "parent", node->parent);
+    jsonio_add_string(o, "role", messages_role_name(node->role));
+    jsonio_add_text(o, "text", node->text, node->length);
+    if (node->thinking) jsonio_add_text(o, "thinking", node->thinking, node->thinking_length);
+    if (node->role == TDM_ASSISTANT) jsonio_add_string(o, "finish", session_finish_name(node->finish));
+    jsonio_add_int(o, "time", node->time_s);
+    return o;
+}
+
+static char *take_text(json_object *root, size_t *n)
+{
+    size_t length;
+    const char *text = json_object_to_json_string_length(
+        root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+    char *copy = text ? malloc(length + 2) : NULL;
+    if (copy) {
+        memcpy(copy, text, length);
+        strcpy(copy + length, "\n");
+        *n = length + 1;
+    }
+    json_object_put(root);
+    return copy;
+}
+
+char *session_format(const session *s, size_t *n)
+{
+    json_object *root = json_object_new_object(), *model = json_object_new_object();
+    json_object *settings = json_object_new_object(), *messages = json_object_new_array();
+    jsonio_add_string(root, "format", FORMAT);
+    jsonio_add_int(root, "version", VERSION);
+    if (s->name) jsonio_add_string(root, "name", s->name);
+    jsonio_add_int(root, "created", s->created_s);
+    jsonio_add_int(root, "changed", s->changed_s);
+    if (s->model_name) jsonio_add_string(model, "name", s->model_name);
+    if (s->model_path) jsonio_add_string(model, "path", s->model_path);
+    jsonio_add_hash(model, "fingerprint", s->fingerprint);
+    json_object_object_add(root, "model", model);
+    if (s->system) jsonio_add_text(root, "system", s->system, s->system_length);
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (s->settings[id]) jsonio_add_string(settings, option_table[id].name, s->settings[id]);
+    json_object_object_add(root, "settings", settings);
+    if (s->draft) jsonio_add_string(root, "draft", s->draft);
+    jsonio_add_int(root, "leaf", s->leaf);
+    for (int i = 0; i < s->n; i++) json_object_array_add(messages, node_json(&s->nodes[i]));
+    json_object_object_add(root, "messages", messages);
+    return take_text(root, n);
+}
+
+/* ---- Names and exports ----------------------------------------------------------------------------------------- */
+
+int session_turns(const session *s)
+{
+    int turns = 0;
+    for (int i = 0; i < s->n; i++) turns += s->nodes[i].current && s->nodes[i].role == TDM_USER;
+    return turns;
+}
+
+static char *first_words(const char *text, size_t length)
+{
+    char words[NAME_BYTES + 1];
+    size_t n = 0, end = 0; /* end: after the last whole word that fits */
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool blank = c <= ' ' || c == 0x7f;
+        if (blank && n && words[n - 1] != ' ') end = n;
+        if (n == NAME_BYTES) break;
+        if (!blank)
+            words[n++] = (char)c;
+        else if (n && words[n - 1] != ' ')
+            words[n++] = ' ';
+    }
+    if (n < NAME_BYTES) end = n && words[n - 1] == ' ' ? n - 1 : n;
+    if (!end) { /* one long word: cut at a character */
+        end = n;
+        while (end && ((unsigned char)words[end - 1] & 0xc0) == 0x80) end--;
+        if (end && (unsigned char)words[end - 1] >= 0xc0) end--;
+    }
+    return end ? strndup(words, end) : strdup("untitled");
+}
+
+char *session_first_words(const session *s)
+{
+    const tdm_node *first = NULL;
+    for (int i = 0; i < s->n && !first; i++)
+        if (s->nodes[i].current && s->nodes[i].role == TDM_USER) first = &s->nodes[i];
+    if (!first && !s->draft) return strdup("empty session");
+    return first ? first_words(first->text, first->length) : first_words(s->draft, strlen(s->draft));
+}
+
+char *session_markdown(const session *s, size_t *n)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, n);
+    if (!f) return NULL;
+    fprintf(f, "# %s\n", s->name ? s->name : "A conversation");
+    if (s->model_name) fprintf(f, "\nModel: %s\n", s->model_name);
+    if (s->system) fprintf(f, "\n## System\n\n%s\n", s->system);
+    for (int i = 0; i < s->n; i++) {
+        const tdm_node *node = &s->nodes[i];
+        if (!node->current) continue;
+        fprintf(f, "\n## %s\n\n", node->role == TDM_USER ? "You" : "Model");
+        fwrite(node->text, 1, node->length, f);
+        fputc('\n', f);
+    }
+    return fclose(f) ? NULL : text;
+}
+
+char *session_messages(const session *s, size_t *n)
+{
+    json_object *messages = json_object_new_array();
+    if (s->system) {
+        json_object *o = json_object_new_object();
+        jsonio_add_string(o, "role", messages_role_name(TDM_SYSTEM));
+        jsonio_add_text(o, "content", s->system, s->system_length);
+        json_object_array_add(messages, o);
+    }
+    for (int i = 0; i < s->n; i++) {
+        const tdm_node *node = &s->nodes[i];
+        if (!node->current) continue;
+        json_object *o = json_object_new_object();
+        jsonio_add_string(o, "role", messages_role_name(node->role));
+        jsonio_add_text(o, "content", node->text, node->length);
+        if (node->thinking) jsonio_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
+        json_object_array_add(messages, o);
+    }
+    return take_text(messages, n);
+}

@@ -1,0 +1,45 @@
+/* A saved conversation as text: JSON that people can read and edit. Pure data; where the files lie is src/session/store.h.
+ *
+ *   {"format": "tandem session", "version": 1, "name": "...", "created": S, "changed": S,
+ *    "model": {"name": "...", "path": "...", "fingerprint": "16 hex digits"},
+ *    "system": "...", "settings": {"temp": "0.6", ...}, "draft": "...", "leaf": ID,
+ *    "messages": [{"id": 1, "parent": 0, "role": "user", "text": "...", "time": S},
+ *                 {"id": 2, "parent": 1, "role": "assistant", "text": "...", "thinking": "...", "finish": "end"}]}
+ *
+ * Ids are 1, 2, 3... in order; a parent comes before its children (0: the root); the conversation is a tree whose
+ * current path ends at leaf (0: empty). A draft is text that was typed and not sent when the program had to leave. Times are seconds since 1970. Files are untrusted. */
+#ifndef TANDEM_SRC_SESSION_H
+#define TANDEM_SRC_SESSION_H
+
+#include "src/cli/options.h"
+
+typedef struct {
+    char *name; /* NULL: not named yet */
+    int64_t created_s, changed_s;
+    char *model_name, *model_path;
+    uint64_t fingerprint;
+    char *system; /* NULL: none */
+    size_t system_length;
+    char *draft; /* NULL: none */
+    char *settings[OPTION_COUNT]; /* live options that are written down; NULL: not */
+    tdm_node *nodes;
+    int n, leaf;
+} session;
+
+tdm_status session_parse(session *out, const char *name, const char *bytes, size_t n, tdm_error *err);
+/* malloc'ed, zero-terminated; NULL without memory. */
+char *session_format(const session *s, size_t *n);
+void session_free(session *s);
+
+/* User messages on the current path. */
+int session_turns(const session *s);
+/* A name made of the first words of the first user message, or else of the draft, malloc'ed. */
+char *session_first_words(const session *s);
+
+/* The current path for people and for other programs (an array as `render --messages` reads it); malloc'ed. */
+char *session_markdown(const session *s, size_t *n);
+char *session_messages(const session *s, size_t *n);
+
+const char *session_finish_name(tdm_finish finish);
+
+#endif

@@ -1,0 +1,463 @@
+#include "src/session/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/cli/files.h"
+#include "src/cli/number.h"
+
+#define SESSIONS "sessions"
+#define TRASH    "trash"
+enum { LONGEST_FILE = 256 << 20, DAY_S = 24 * 60 * 60 };
+
+/* ---- Paths ----------------------------------------------------------------------------------------------------- */
+
+/* Ids become file names, so only our own form is taken. */
+static bool id_good(const char *id)
+{
+    size_t n = strlen(id);
+    return n && n < sizeof((store_place *)0)->id && strspn(id, "0123456789-") == n;
+}
+
+static char *path_in(const char *folder, const char *id, const char *suffix)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/%s%s", folder, id, suffix);
+    return files_path(FILES_STATE, name);
+}
+
+static char *path_of(const char *id, const char *suffix)
+{
+    return path_in(SESSIONS, id, suffix);
+}
+
+char *store_state_path(const char *id)
+{
+    return path_of(id, ".state");
+}
+
+static tdm_status make_folder(const char *name, tdm_error *err)
+{
+    char *folder = files_path(FILES_STATE, name);
+    if (!folder) return error_set(err, TDM_E_IO, "no place for sessions: neither XDG_STATE_HOME nor HOME is set");
+    tdm_status status = files_make_folder(folder, err);
+    free(folder);
+    return status;
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the locked file is still the one that the path names: the program that held it before removes it. */
+static bool still_there(int fd, const char *path)
+{
+    struct stat ours, named;
+    return !fstat(fd, &ours) && !stat(path, &named) && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+/* TDM_E_BUSY: another program holds it. */
+static tdm_status take_lock(const char *id, int *lock, tdm_error *err)
+{
+    char *path = path_of(id, ".lock");
+    tdm_status status = path ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
+    *lock = -1;
+    while (!status && *lock < 0) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0)
+            status = error_errno(err, TDM_E_IO, "%s: can't be made", path);
+        else if (flock(fd, LOCK_EX | LOCK_NB))
+            status = errno == EWOULDBLOCK ? error_set(err, TDM_E_BUSY, "the session is open in another program")
+                                          : error_errno(err, TDM_E_IO, "%s: can't be locked", path);
+        else if (still_there(fd, path))
+            *lock = fd;
+        if (fd >= 0 && fd != *lock) close(fd);
+    }
+    free(path);
+    return status;
+}
+
+static void remove_file(const char *id, const char *suffix)
+{
+    char *path = path_of(id, suffix);
+    if (path) unlink(path);
+    free(path);
+}
+
+static bool is_there(const char *folder, const char *id)
+{
+    char *path = path_in(folder, id, ".json");
+    bool there = !path || access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+tdm_status store_create(store_place *out, tdm_error *err)
+{
+    tdm_status status = make_folder(SESSIONS, err);
+    if (status) return status;
+    time_t now = time(NULL);
+    struct tm parts;
+    char stamp[24];
+    localtime_r(&now, &parts);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &parts);
+    for (int i = 1; i < 1000; i++) {
+        snprintf(out->id, sizeof out->id, "%s-%d", stamp, i);
+        if (is_there(SESSIONS, out->id) || is_there(TRASH, out->id)) continue;
+        status = take_lock(out->id, &out->lock, err);
+        if (status != TDM_E_BUSY) return status;
+    }
+    return error_set(err, TDM_E_IO, "no free name for a session at %s", stamp);
+}
+
+static tdm_status read_session(const char *folder, const char *id, session *s, tdm_error *err)
+{
+    char *path = path_in(folder, id, ".json"), *bytes;
+    size_t n;
+    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = files_read(path, LONGEST_FILE, &bytes, &n, err);
+    if (!status) {
+        status = session_parse(s, path, bytes, n, err);
+        free(bytes);
+    }
+    free(path);
+    return status;
+}
+
+tdm_status store_open(store_place *out, const char *id, session *s, bool *copied, tdm_error *err)
+{
+    if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
+    *copied = false;
+    snprintf(out->id, sizeof out->id, "%s", id);
+    tdm_status status = take_lock(id, &out->lock, err);
+    if (status && status != TDM_E_BUSY) return status;
+    bool busy = status == TDM_E_BUSY;
+    status = read_session(SESSIONS, id, s, err);
+    if (!status && busy) {
+        *copied = true;
+        status = store_create(out, err);
+        if (!status) status = store_save(out, s, err);
+        if (status) session_free(s);
+    }
+    if (status) store_close(out);
+    return status;
+}
+
+void store_close(store_place *p)
+{
+    if (p->lock < 0) return;
+    /* Unlinked while it is held: a program that opens it now gets a new file, which is the one that counts. */
+    remove_file(p->id, ".lock");
+    close(p->lock);
+    p->lock = -1;
+}
+
+tdm_status store_save(const store_place *p, const session *s, tdm_error *err)
+{
+    size_t n = 0;
+    char *text = session_format(s, &n), *path = path_of(p->id, ".json");
+    tdm_status status = text && path ? files_write(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    free(text);
+    free(path);
+    return status;
+}
+
+/* ---- Deleting -------------------------------------------------------------------------------------------------- */
+
+/* Nobody else has the session open; store_close gives the lock back. */
+static tdm_status lock_closed(store_place *p, const char *id, tdm_error *err)
+{
+    *p = (store_place){.lock = -1};
+    if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
+    snprintf(p->id, sizeof p->id, "%s", id);
+    return take_lock(id, &p->lock, err);
+}
+
+static tdm_status move(const char *id, const char *from, const char *to, tdm_error *err)
+{
+    char *old = path_in(from, id, ".json"), *fresh = path_in(to, id, ".json");
+    tdm_status status = old && fresh ? make_folder(to, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    if (!status && rename(old, fresh)) status = error_errno(err, TDM_E_IO, "%s: can't be moved to %s", old, fresh);
+    free(old);
+    free(fresh);
+    return status;
+}
+
+tdm_status store_delete(const char *id, tdm_error *err)
+{
+    store_place p;
+    tdm_status status = lock_closed(&p, id, err);
+    if (status) return status;
+    char *path = path_of(id, ".json");
+    const struct timespec now = {.tv_sec = time(NULL)}, times[2] = {now, now};
+    if (path) utimensat(AT_FDCWD, path, times, 0); /* before it moves: the trash is purged by this time */
+    free(path);
+    status = move(id, SESSIONS, TRASH, err);
+    if (!status) remove_file(id, ".state");
+    store_close(&p);
+    return status;
+}
+
+tdm_status store_erase(const char *id, tdm_error *err)
+{
+    store_place p;
+    tdm_status status = lock_closed(&p, id, err);
+    if (status) return status;
+    remove_file(id, ".state");
+    remove_file(id, ".json");
+    store_close(&p);
+    return TDM_OK;
+}
+
+tdm_status store_undelete(const char *id, tdm_error *err)
+{
+    store_place p;
+    tdm_status status = lock_closed(&p, id, err);
+    if (status) return status;
+    status = is_there(SESSIONS, id) ? error_set(err, TDM_E_BUSY, "%s: a session of this id is saved already", id)
+                                    : move(id, TRASH, SESSIONS, err);
+    store_close(&p);
+    return status;
+}
+
+/* The id of the next file of an open folder that is a session's; false: there is none. */
+static bool next_session(DIR *d, char id[40])
+{
+    for (struct dirent *file; (file = readdir(d));) {
+        const char *dot = strrchr(file->d_name, '.');
+        if (!dot || strcmp(dot, ".json") || dot - file->d_name >= 40) continue;
+        snprintf(id, 40, "%.*s", (int)(dot - file->d_name), file->d_name);
+        if (id_good(id)) return true;
+    }
+    return false;
+}
+
+static DIR *open_folder(const char *name)
+{
+    char *folder = files_path(FILES_STATE, name);
+    DIR *d = folder ? opendir(folder) : NULL;
+    free(folder);
+    return d;
+}
+
+void store_purge_trash(void)
+{
+    DIR *d = open_folder(TRASH);
+    time_t now = time(NULL);
+    for (char id[40]; d && next_session(d, id);) {
+        char *path = path_in(TRASH, id, ".json");
+        struct stat st;
+        if (path && !stat(path, &st) && now - st.st_mtime > (time_t)STORE_TRASH_DAYS * DAY_S) unlink(path);
+        free(path);
+    }
+    if (d) closedir(d);
+}
+
+/* ---- The list -------------------------------------------------------------------------------------------------- */
+
+static int latest_first(const void *a, const void *b)
+{
+    const store_entry *x = a, *y = b;
+    if (x->changed_s != y->changed_s) return x->changed_s < y->changed_s ? 1 : -1;
+    return strcmp(y->id, x->id);
+}
+
+static int64_t file_time(const char *folder, const char *id)
+{
+    char *path = path_in(folder, id, ".json");
+    struct stat st;
+    int64_t time_s = path && !stat(path, &st) ? st.st_mtime : 0;
+    free(path);
+    return time_s;
+}
+
+static tdm_status fill_entry(store_entry *e, const char *folder)
+{
+    session s;
+    tdm_error err;
+    bool trash = !strcmp(folder, TRASH);
+    tdm_status status = read_session(folder, e->id, &s, &err);
+    if (status == TDM_E_NOMEM) return status;
+    if (status || trash) e->changed_s = file_time(folder, e->id);
+    if (status) {
+        snprintf(e->damage, sizeof e->damage, "%s", err.text);
+        e->name = strdup("(damaged)");
+        e->model = strdup("");
+        return TDM_OK;
+    }
+    e->name = s.name ? strdup(s.name) : session_first_words(&s);
+    e->model = strdup(s.model_name ? s.model_name : "");
+    if (!trash) e->changed_s = s.changed_s;
+    e->turns = session_turns(&s);
+    session_free(&s);
+    return e->name && e->model ? TDM_OK : TDM_E_NOMEM;
+}
+
+static tdm_status list(const char *folder, store_entry **out, int *n, tdm_error *err)
+{
+    *out = NULL;
+    *n = 0;
+    DIR *d = open_folder(folder);
+    if (!d) return TDM_OK; /* nothing was saved yet */
+    tdm_status status = TDM_OK;
+    for (char id[40]; !status && next_session(d, id);) {
+        store_entry *larger = realloc(*out, sizeof *larger * ((size_t)*n + 1));
+        if (!larger) {
+            status = TDM_E_NOMEM;
+            break;
+        }
+        *out = larger;
+        store_entry *e = &larger[(*n)++];
+        *e = (store_entry){0};
+        memcpy(e->id, id, sizeof e->id);
+        status = fill_entry(e, folder);
+    }
+    closedir(d);
+    if (status) {
+        store_list_free(*out, *n);
+        *out = NULL;
+        *n = 0;
+        return error_set(err, status, "out of memory");
+    }
+    if (*n) qsort(*out, (size_t)*n, sizeof **out, latest_first);
+    return TDM_OK;
+}
+
+tdm_status store_list(store_entry **out, int *n, tdm_error *err)
+{
+    return list(SESSIONS, out, n, err);
+}
+
+tdm_status store_list_trash(store_entry **out, int *n, tdm_error *err)
+{
+    return list(TRASH, out, n, err);
+}
+
+void store_list_free(store_entry *entries, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free(entries[i].name);
+        free(entries[i].model);
+    }
+    free(entries);
+}
+
+void store_show(store_shown *shown, const store_entry *entries, int n)
+{
+    store_show_free(shown);
+    if (!(shown->ids = calloc((size_t)n + 1, sizeof *shown->ids))) return;
+    shown->n = n;
+    for (int i = 0; i < n; i++) memcpy(shown->ids[i], entries[i].id, sizeof entries[i].id);
+}
+
+void store_show_free(store_shown *shown)
+{
+    free(shown->ids);
+    *shown = (store_shown){0};
+}
+
+static int find_id(const store_entry *entries, int n, const char *id)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(entries[i].id, id)) return i;
+    return -1;
+}
+
+/* The only entry whose name begins so. */
+static int find_beginning(const store_entry *entries, int n, const char *wanted, tdm_error *err)
+{
+    int found = -1, matches = 0;
+    for (int i = 0; i < n; i++)
+        if (!strncasecmp(entries[i].name, wanted, strlen(wanted)) && !matches++) found = i;
+    if (matches == 1) return found;
+    if (matches) error_set(err, TDM_E_NOT_FOUND, "'%s' begins the names of %d sessions", wanted, matches);
+    else error_set(err, TDM_E_NOT_FOUND, "no session is called '%s'%s", wanted,
+                   strspn(wanted, "0123456789") == strlen(wanted) ? ", and no list with that number was shown" : "");
+    return -1;
+}
+
+int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err)
+{
+    int64_t number;
+    if (!n) {
+        error_set(err, TDM_E_NOT_FOUND, "there is no saved session yet");
+        return -1;
+    }
+    if (!wanted || !wanted[0]) return 0;
+    int found = find_id(entries, n, wanted);
+    if (found >= 0) return found;
+    if (shown && number_int(wanted, 1, shown->n, &number)) { /* before names: one may be a number */
+        found = find_id(entries, n, shown->ids[number - 1]);
+        if (found < 0) error_set(err, TDM_E_NOT_FOUND, "number %s of the list shown last is not there any more", wanted);
+        return found;
+    }
+    for (int i = 0; i < n; i++)
+        if (!strcasecmp(entries[i].name, wanted)) return i;
+    return find_beginning(entries, n, wanted, err);
+}
+
+bool store_matches(const char *text, size_t n, const char *words)
+{
+    bool any = false;
+    while (*words) {
+        size_t length = strcspn(words, " \t");
+        bool held = length == 0;
+        for (size_t i = 0; !held && i + length <= n; i++) held = !strncasecmp(text + i, words, length);
+        if (!held) return false;
+        any |= length > 0;
+        words += length;
+        words += strspn(words, " \t");
+    }
+    return any;
+}
+
+tdm_status store_search(const char *words, store_found found, void *ctx, tdm_error *err)
+{
+    store_entry *entries;
+    int n;
+    tdm_status status = store_list(&entries, &n, err);
+    if (status) return status;
+    for (int i = 0; i < n; i++) {
+        session s;
+        if (entries[i].damage[0] || read_session(SESSIONS, entries[i].id, &s, NULL)) continue;
+        for (int k = 0; k < s.n; k++)
+            if (store_matches(s.nodes[k].text, s.nodes[k].length, words)) found(ctx, &entries[i], &s.nodes[k]);
+        session_free(&s);
+    }
+    store_list_free(entries, n);
+    return TDM_OK;
+}
+
+/* ---- States ---------------------------------------------------------------------------------------------------- */
+
+void store_trim_states(uint64_t limit)
+{
+    for (;;) {
+        DIR *d = open_folder(SESSIONS);
+        if (!d) break;
+        uint64_t total = 0;
+        char oldest[256] = "";
+        struct timespec oldest_time = {0};
+        for (struct dirent *file; (file = readdir(d));) {
+            const char *dot = strrchr(file->d_name, '.');
+            struct stat st;
+            if (!dot || strcmp(dot, ".state") || fstatat(dirfd(d), file->d_name, &st, 0)) continue;
+            total += (uint64_t)st.st_size;
+            bool older = st.st_mtim.tv_sec < oldest_time.tv_sec ||
+                         (st.st_mtim.tv_sec == oldest_time.tv_sec && st.st_mtim.tv_nsec < oldest_time.tv_nsec);
+            if (oldest[0] && !older) continue;
+            snprintf(oldest, sizeof oldest, "%s", file->d_name);
+            oldest_time = st.st_mtim;
+        }
+        bool removed = total > limit && oldest[0] && unlinkat(dirfd(d), oldest, 0) == 0;
+        closedir(d);
+        if (!removed) break;
+    }
+}

@@ -1,0 +1,74 @@
+/* The folder of saved sessions: $XDG_STATE_HOME/tandem/sessions, 0700, files 0600; and the trash beside it.
+ *
+ *   sessions/ID.json    the conversation (src/session/session.h), replaced as a whole after every turn
+ *   sessions/ID.state   the prefilled state beside it; all together at most a limit, the oldest are removed first
+ *   sessions/ID.lock    held with flock while a program has the session open
+ *   trash/ID.json       a deleted conversation; the file's time is that of the deletion
+ *
+ * An id is the time of creation with a counter; people see names, which may be equal. */
+#ifndef TANDEM_SRC_STORE_H
+#define TANDEM_SRC_STORE_H
+
+#include "src/session/session.h"
+
+/* An open session: its id and its lock. */
+typedef struct {
+    char id[40];
+    int lock; /* -1: none */
+} store_place;
+
+/* A place for a new session; nothing is written yet but the lock. */
+tdm_status store_create(store_place *out, tdm_error *err);
+/* Opens a saved session by id. *copied: it is open in another program, so out is a new place with a copy. */
+tdm_status store_open(store_place *out, const char *id, session *s, bool *copied, tdm_error *err);
+/* Gives the lock back. A session that was never saved leaves nothing. */
+void store_close(store_place *p);
+tdm_status store_save(const store_place *p, const session *s, tdm_error *err);
+/* Moves the session to the trash; its state goes at once. The place must be closed. TDM_E_BUSY: open elsewhere. */
+tdm_status store_delete(const char *id, tdm_error *err);
+/* Removes the session's files for good; otherwise as store_delete. */
+tdm_status store_erase(const char *id, tdm_error *err);
+enum { STORE_TRASH_DAYS = 30 };
+/* Brings a session back from the trash. TDM_E_BUSY: one of the same id is open or saved. */
+tdm_status store_undelete(const char *id, tdm_error *err);
+/* Erases what has been in the trash for longer than STORE_TRASH_DAYS. */
+void store_purge_trash(void);
+/* Where its state belongs; malloc'ed. */
+char *store_state_path(const char *id);
+/* Removes the oldest states until all together take at most `limit` bytes. */
+void store_trim_states(uint64_t limit);
+
+typedef struct {
+    char id[40];
+    char *name, *model;
+    int64_t changed_s; /* in the trash: when it was deleted */
+    int turns;
+    char damage[400]; /* the line that says why it can't be read; "": it can */
+} store_entry;
+
+/* All saved sessions, the latest first. Damaged ones are listed too. */
+tdm_status store_list(store_entry **out, int *n, tdm_error *err);
+/* Those in the trash, the one deleted last first. */
+tdm_status store_list_trash(store_entry **out, int *n, tdm_error *err);
+void store_list_free(store_entry *entries, int n);
+
+/* A list as a person saw it: what its numbers mean, however the sessions have changed since. {0}: none was shown. */
+typedef struct {
+    char (*ids)[40];
+    int n;
+} store_shown;
+/* The entries have been shown, numbered from 1. Without memory: as if none had. */
+void store_show(store_shown *shown, const store_entry *entries, int n);
+void store_show_free(store_shown *shown);
+
+/* The entry that a person means: an id, a number in the list shown last, a name, or the beginning of just one name; NULL
+ * or "" the latest. shown NULL: no list. -1 with a line when there is none. */
+int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err);
+
+/* Calls found() for every message that holds all the words (letters of either case are equal), latest session first. */
+typedef void (*store_found)(void *ctx, const store_entry *entry, const tdm_node *node);
+tdm_status store_search(const char *words, store_found found, void *ctx, tdm_error *err);
+/* Whether a text holds all the words. */
+bool store_matches(const char *text, size_t n, const char *words);
+
+#endif

@@ -1,0 +1,278 @@
+/* The screen's side of the slash commands: what they print, the commands and settings that only a screen has. What they
+ * do to the conversation is in commands.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/cli/files.h"
+#include "src/tui/tui_private.h"
+
+/* ---- Settings of the screen ------------------------------------------------------------------------------------ */
+
+void tui_look(tui *t)
+{
+    t->look.ascii = options_flag(t->o, OPTION_ASCII) || MB_CUR_MAX == 1;
+    t->look.theme = (enum view_theme)options_int(t->o, OPTION_THEME, VIEW_THEME_DARK);
+    t->look.follow = (enum view_follow)options_int(t->o, OPTION_FOLLOW, VIEW_FOLLOW_AUTO);
+    t->look.draft_marks = (enum view_draft_marks)options_int(t->o, OPTION_DRAFT_MARKS, VIEW_DRAFT_FULL);
+    t->look.no_motion = !options_int(t->o, OPTION_MOTION, 1);
+    input_set_esc_stops(t->input, options_flag(t->o, OPTION_ESC_STOPS));
+    decoder_set_esc(t->decoder, options_int(t->o, OPTION_ESC_DELAY, 0) * TUI_MS);
+}
+
+static void on_look(void *ctx)
+{
+    tui_look(ctx);
+}
+
+/* /theme without a word: the next one. */
+static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
+{
+    static const char *const names[] = {[VIEW_THEME_DARK] = "dark", [VIEW_THEME_LIGHT] = "light",
+                                        [VIEW_THEME_MONO] = "mono"};
+    if (!argument) argument = names[(t->look.theme + 1) % (VIEW_THEME_MONO + 1)];
+    if (!option_set(t->o, OPTION_THEME, argument, FROM_COMMAND_LINE, err)) return TDM_E_ARG;
+    tui_look(t);
+    return TDM_OK;
+}
+
+/* ---- Commands of the screen ------------------------------------------------------------------------------------ */
+
+static tdm_status stats_form(tui *t, const char *argument)
+{
+    const char *form = argument + strlen("turn ");
+    t->look.stats = !strcmp(form, "off") ? VIEW_STATS_OFF : !strcmp(form, "card") ? VIEW_STATS_CARD : VIEW_STATS_LINE;
+    return TDM_OK;
+}
+
+static tdm_status monitor(tui *t, const char *argument)
+{
+    static const struct {
+        const char *name;
+        enum view_form form;
+    } forms[] = {{"off", VIEW_FORM_OFF},     {"line", VIEW_FORM_LINE}, {"strip", VIEW_FORM_STRIP},
+                 {"panel", VIEW_FORM_PANEL}, {"full", VIEW_FORM_FULL}, {"auto", VIEW_FORM_AUTO}};
+    for (size_t i = 0; argument && i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(argument, forms[i].name)) t->form = forms[i].form;
+    if (!argument) tui_keys_screen(t, ACTION_MONITOR, 1);
+    else if (!layout_form_fits(t->canvas->rows, t->canvas->cols, t->form))
+        tui_notice_add(t, VIEW_NOTICE_WARN, "%s doesn't fit into %dx%d; it comes when the terminal is larger", argument,
+                       t->canvas->cols, t->canvas->rows);
+    return TDM_OK;
+}
+
+static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
+{
+    tui *t = ctx;
+    const char *argument = call->argument;
+    switch (call->id) {
+    case SLASH_MONITOR: return monitor(t, argument);
+    case SLASH_STATS: return stats_form(t, argument);
+    case SLASH_THEME: return next_theme(t, argument, err);
+    case SLASH_MOUSE:
+        t->mouse = argument ? !strcmp(argument, "on") : !t->mouse;
+        term_set_mouse(t->term, t->mouse, t->browse);
+        tui_notice_add(t, VIEW_NOTICE_INFO, t->mouse ? "wheel and clicks are on" : "the mouse belongs to the terminal");
+        return TDM_OK;
+    case SLASH_VIEW:
+        t->turn_view = argument ? !strcmp(argument, "turn") : !t->turn_view;
+        t->view_chosen = true;
+        return TDM_OK;
+    case SLASH_ZOOM:
+        tui_keys_screen(t, argument && !strcmp(argument, "out") ? ACTION_ZOOM_OUT : ACTION_ZOOM_IN, 1);
+        return TDM_OK;
+    case SLASH_KEYS: tui_keys_screen(t, ACTION_KEYS, 1); return TDM_OK;
+    case SLASH_BROWSE: tui_keys_screen(t, ACTION_BROWSE, 1); return TDM_OK;
+    case SLASH_HOLD: tui_keys_screen(t, ACTION_HOLD, 1); return TDM_OK;
+    case SLASH_FOLD: tui_keys_screen(t, ACTION_FOLD, 1); return TDM_OK;
+    case SLASH_RAW: tui_keys_screen(t, ACTION_RAW, 1); return TDM_OK;
+    case SLASH_SEND:
+        tui_keys_action(t, &(struct input_action){.action = ACTION_SEND_NOW, .time_ns = clock_ns(), .count = 1});
+        return TDM_OK;
+    case SLASH_DEMO: tui_demo_begin(t, NULL); return TDM_OK;
+    default: return error_set(err, TDM_E_UNSUPPORTED, "/%s is not there", slash_table[call->id].name);
+    }
+}
+
+/* ---- Running --------------------------------------------------------------------------------------------------- */
+
+static void say(void *ctx, const char *text, size_t n)
+{
+    tui *t = ctx;
+    char *larger = realloc(t->said, t->said_n + n + 1);
+    if (!larger) return;
+    memcpy(larger + t->said_n, text, n);
+    t->said = larger;
+    t->said_n += n;
+    larger[t->said_n] = 0;
+}
+
+/* What fits into a row is a notice, more is a page. */
+static void show_said(tui *t, const slash_call *call)
+{
+    char *text = t->said;
+    size_t n = t->said_n;
+    t->said = NULL;
+    t->said_n = 0;
+    if (!text) return;
+    if (memchr(text, '\n', n) == text + n - 1 && width_text(text, n - 1) <= screen_layout(t->screen)->rule.cols) {
+        text[n - 1] = 0;
+        if (call->id != SLASH_EDIT) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", text); /* the rule says that one */
+    } else {
+        char title[40];
+        snprintf(title, sizeof title, "/%s", slash_table[call->id].name);
+        tui_popup_page(t, title, text);
+    }
+    free(text);
+}
+
+/* /model's second half: the model that has been loaded is handed over. */
+static tdm_status give_loaded(void *ctx, const char *path, load_pair *out, tdm_error *err)
+{
+    tui *t = ctx;
+    (void)path;
+    if (!t->load.models.model) return error_set(err, TDM_E_IO, "no model was loaded");
+    *out = t->load.models;
+    t->load.models = (load_pair){0};
+    return TDM_OK;
+}
+
+static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
+{
+    (void)err;
+    tui_outside_copy(ctx, "", text, n);
+    return TDM_OK;
+}
+
+static tdm_status copy_view(void *ctx, tdm_error *err)
+{
+    tui *t = ctx;
+    if (!t->turns.n) return error_set(err, TDM_E_NOT_FOUND, "there is nothing to copy yet");
+    tui_outside_copy_view(t);
+    return TDM_OK;
+}
+
+static int turn_number(const tui *t, long wanted)
+{
+    return wanted ? (int)wanted : t->turns.n ? t->turns.turns[t->turns.n - 1].v.number : 0;
+}
+
+static void begin_editing(tui *t, int turn, char *draft)
+{
+    struct input_view in;
+    if (!t->editing) {
+        input_view(t->input, clock_ns(), &in);
+        free(t->before_edit);
+        t->before_edit = strndup(in.text, in.length);
+    }
+    t->editing = turn;
+    input_set_text(t->input, draft);
+}
+
+static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
+{
+    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded,
+                                   .copy = copy, .copy_view = copy_view};
+    commands_result result;
+    tdm_error err = {0};
+    int turn = turn_number(t, call->number);
+    if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    show_said(t, call);
+    bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
+    if (replies && result.waits) { /* its clock runs before its events are taken */
+        tui_turns_sent(t, enter_ns);
+        transcript_sent(screen_transcript(t->screen));
+    }
+    tui_turns_events(t);
+    if (result.anew) {
+        tui_set(&t->told, NULL); /* the chat has no draft now */
+        if (t->queued) input_set_text(t->input, t->queued); /* nobody answers it here */
+        tui_turns_fresh(t);
+        input_set_queued(t->input, t->waiting != NULL);
+        tui_take_draft(t);
+    } else {
+        tui_turns_sync(t);
+    }
+    bool attaches = call->id == SLASH_ATTACH || call->id == SLASH_DETACH;
+    if (attaches) tui_set(&t->told, NULL); /* the draft has another beginning */
+    if (result.draft) {
+        begin_editing(t, turn, result.draft);
+        free(result.draft);
+    }
+    if (call->id == SLASH_FIND && !err.code) {
+        tui_popup_close(t);
+        tui_browse_find(t, call->argument, 1);
+    }
+    if (result.quit) tui_quit(t);
+    tui_view_name_model(t);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* The screen as it is, for documents. */
+static void export_screen(tui *t, const char *path)
+{
+    tdm_error err = {0};
+    tui_draw(t);
+    char *picture = canvas_svg(t->canvas, t->look.theme, t->look.colours);
+    if (!picture) tui_notice_add(t, VIEW_NOTICE_ERROR, "out of memory");
+    else if (files_write(path, picture, strlen(picture), &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    else tui_notice_add(t, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(picture));
+    free(picture);
+}
+
+void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
+{
+    bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
+    if (call->id == SLASH_MODEL && call->argument) {
+        tui_load_begin(t, call->argument, t->app.chat != NULL);
+        return;
+    }
+    if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
+        tui_popup_sessions(t);
+        return;
+    }
+    if (call->id == SLASH_EXPORT && ends_in(call->argument, ".svg")) {
+        export_screen(t, call->argument);
+        return;
+    }
+    if (!t->app.chat && !screen) {
+        tui_notice_add(t, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
+        return;
+    }
+    if (call->id == SLASH_UNITS && call->argument) { /* the cores are not to be disturbed: keys wait as well */
+        tui_notice_add(t, VIEW_NOTICE_INFO, "measuring for two seconds");
+        tui_draw(t);
+        t->notices[t->n_notices - 1].until_ns = 0;
+    }
+    run_call(t, call, enter_ns);
+}
+
+void tui_command_by(tui *t, slash_id id, const char *argument)
+{
+    char text[300];
+    bool command;
+    slash_call call;
+    tdm_error err = {0};
+    snprintf(text, sizeof text, "/%s %s", slash_table[id].name, argument ? argument : "");
+    if (slashes_parse(&call, &command, text, false, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        return;
+    }
+    tui_command(t, &call, clock_ns());
+    slashes_free(&call);
+}
+
+void tui_command_model(tui *t, const char *path)
+{
+    char *argument = strdup(path);
+    if (argument) run_call(t, &(slash_call){.id = SLASH_MODEL, .argument = argument}, clock_ns());
+    free(argument);
+    load_pair_close(&t->load.models);
+}

@@ -1,0 +1,415 @@
+/* A conversation that types itself: the format of src/chat/script.h, played through the same keys as a person's.
+ *
+ * It runs in a private conversation of its own on the script's prepared history. The user's conversation is put aside
+ * meanwhile, with its settings, its draft and what the screen shows of it, and comes back however the demo ends: by any key
+ * or by itself, with a page that compares the turns with and without reading ahead. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "src/chat/load.h"
+#include "src/chat/script.h"
+#include "src/tui/tui.h"
+#include "src/tui/tui_private.h"
+
+enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, LAST_PAUSE_MS = 2500 };
+
+typedef enum { LOADING, BEFORE, TYPING, ENTER, LATE, AFTER } stage;
+
+struct tui_demo {
+    script s;
+    stage stage;
+    int turn, character; /* from 0 */
+    size_t at;           /* byte of the turn's text */
+    bool late_done;
+    bool late_waits;     /* a deed's reply runs */
+    int late_next;
+    int reply_tokens;
+    bool replying;       /* a reply was asked for and has not ended */
+    int64_t next_ns;
+    app_parked parked;   /* the user's conversation; from BEFORE on */
+    char *draft;
+    tui_turns turns;
+    struct view_monitor_turn monitor_turns[TUI_MONITOR_TURNS];
+    size_t n_monitor_turns;
+    int seen_turns;
+    struct played {
+        tdm_turn_kind kind;
+        double ms; /* Enter to the first glyph; 0: it is not compared */
+    } *played;     /* [s.n] */
+};
+
+/* ---- Beginning and ending -------------------------------------------------------------------------------------- */
+
+char *tui_demo_script(void)
+{
+    const char *model = load_builtin();
+    char path[PATH_MAX + 16];
+    if (!model) return NULL;
+    snprintf(path, sizeof path, "%s", model);
+    char *name = strrchr(path, '/');
+    if (!name) return NULL;
+    strcpy(name, "/demo.json");
+    return strdup(path);
+}
+
+bool tui_demo_begin(tui *t, const char *path)
+{
+    tdm_error err = {0};
+    if (t->demo) return false;
+    char *found = path ? strdup(path) : tui_demo_script();
+    struct tui_demo *d = calloc(1, sizeof *d);
+    if (!found || !d || script_read(&d->s, found, &err) || !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
+        free(found);
+        free(d);
+        return false;
+    }
+    free(found);
+    t->demo = d;
+    d->next_ns = clock_ns();
+    return true;
+}
+
+static bool load_history(tui *t, tdm_error *err)
+{
+    struct tui_demo *d = t->demo;
+    tdm_node *nodes = calloc(d->s.n_history + 1, sizeof *nodes);
+    if (!nodes) return false;
+    for (size_t i = 0; i < d->s.n_history; i++) {
+        const tdm_message *m = &d->s.history[i];
+        nodes[i] = (tdm_node){.node = (int)i + 1, .parent = (int)i, .role = m->role, .text = (char *)m->text,
+                              .length = m->length};
+    }
+    const char *system = d->s.system ? d->s.system : "";
+    tdm_status status = tdm_chat_load(t->app.chat, system, strlen(system), nodes, (int)d->s.n_history,
+                                      (int)d->s.n_history, err);
+    free(nodes);
+    return !status;
+}
+
+/* A reply ends where the script says, stop and send_now alike: by a limit that is there before it begins. */
+static void limit_reply(tui *t, int limit)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(t->app.chat, &c);
+    c.max_tokens = limit;
+    tdm_chat_configure(t->app.chat, &c, NULL);
+}
+
+static bool configure(tui *t, const script_turn *turn, tdm_error *err)
+{
+    struct tui_demo *d = t->demo;
+    tdm_chat_options c = d->parked.settings, now;
+    tdm_chat_options_of(t->app.chat, &now);
+    c.max_tokens = now.max_tokens; /* of a reply that may not have begun */
+    c.max_answer_tokens = 0;
+    if (d->s.temperature >= 0) c.sampling.temperature = (float)d->s.temperature;
+    c.sampling.seed = d->s.seed;
+    if (!(c.pace_tps > 0)) c.pace_tps = PACE_TPS;
+    if (turn && turn->speculation >= 0) c.speculation = (tdm_speculation)turn->speculation;
+    return !tdm_chat_configure(t->app.chat, &c, err);
+}
+
+/* ---- The user's conversation ----------------------------------------------------------------------------------- */
+
+static bool put_aside(tui *t, tdm_error *err)
+{
+    struct tui_demo *d = t->demo;
+    struct input_view in;
+    if (t->editing) { /* the path ends before the message that is edited */
+        tui_keys_leave_editing(t);
+        tdm_chat_edit(t->app.chat, 0, NULL);
+    }
+    if (app_park(&t->app, &d->parked, err)) return false;
+    input_view(t->input, clock_ns(), &in);
+    d->draft = strndup(in.text, in.length);
+    d->turns = t->turns;
+    t->turns = (tui_turns){.conversation = d->turns.conversation};
+    tui_turns_events(t);
+    memcpy(d->monitor_turns, t->figures.turns, sizeof d->monitor_turns);
+    d->n_monitor_turns = t->figures.n_turns;
+    d->seen_turns = t->figures.seen_turns;
+    t->figures.n_turns = 0;
+    return true;
+}
+
+/* The turns as they were, of a conversation whose nodes are numbered as before, under ids that nothing has had. */
+static void show_again(tui *t, tui_turns *kept)
+{
+    uint32_t conversation = t->turns.conversation + 1;
+    tui_turns_free(&t->turns);
+    t->turns = *kept;
+    t->turns.conversation = conversation;
+    t->turns.replying = 0;
+    for (size_t i = 0; i < t->turns.n; i++) {
+        struct view_turn *v = &t->turns.turns[i].v;
+        v->id = (uint64_t)conversation << 32 | (uint32_t)v->id;
+    }
+    tui_turns_sync(t);
+}
+
+static void put_back(tui *t, struct tui_demo *d)
+{
+    tdm_error err = {0};
+    app_end_parking(&t->app);
+    tui_turns_events(t); /* of the demo's nodes */
+    if (app_unpark(&t->app, &d->parked, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    tui_turns_events(t);
+    memcpy(t->figures.turns, d->monitor_turns, sizeof d->monitor_turns);
+    t->figures.n_turns = d->n_monitor_turns;
+    t->figures.seen_turns = d->seen_turns;
+    tui_set(&t->told, NULL);
+    tui_turns_fresh(t);
+    show_again(t, &d->turns);
+    input_set_text(t->input, d->draft ? d->draft : "");
+    free(d->draft);
+    tui_view_name_model(t);
+}
+
+/* The model is there: a conversation of its own. */
+static void start(tui *t)
+{
+    tdm_error err = {0};
+    struct tui_demo *d = t->demo;
+    if (t->load.state == TUI_LOAD_RUNNING) {
+        d->next_ns = clock_ns() + 50 * TUI_MS;
+        return;
+    }
+    if (!t->app.chat) {
+        tui_demo_end(t);
+        return;
+    }
+    if (!put_aside(t, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_demo_end(t);
+        return;
+    }
+    d->stage = BEFORE;
+    if (!load_history(t, &err) || !configure(t, NULL, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_demo_end(t);
+        return;
+    }
+    tui_turns_events(t);
+    tui_set(&t->told, NULL);
+    tui_turns_fresh(t);
+    input_set_text(t->input, "");
+    d->next_ns = clock_ns() + FIRST_PAUSE_MS * TUI_MS;
+    tui_notice_add(t, VIEW_NOTICE_INFO, "the demo types by itself; any key ends it%s",
+                   d->parked.s.n ? " and brings your conversation back" : "");
+}
+
+void tui_demo_end(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    if (!d) return;
+    t->demo = NULL;
+    if (d->stage != LOADING) {
+        for (size_t i = 0; i < t->n_notices; i++) t->notices[i].until_ns = 0; /* of the demo's turns */
+        put_back(t, d);
+        tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended%s",
+                       tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");
+    }
+    script_free(&d->s);
+    free(d->played);
+    free(d);
+}
+
+/* The turns that were played twice, with the same question at the same place: warm and cold. */
+static void collect_pairs(const struct tui_demo *d, figures_row *warm, figures_row *cold)
+{
+    for (int i = 0; i < d->s.n; i++) {
+        if (d->played[i].kind != TDM_COLD || !(d->played[i].ms > 0)) continue;
+        for (int k = 0; k < d->s.n; k++) {
+            bool same = d->played[k].kind == TDM_WARM && d->played[k].ms > 0 && !strcmp(d->s.turns[i].text, d->s.turns[k].text);
+            if (!same) continue;
+            figures_add(warm, d->played[k].ms);
+            figures_add(cold, d->played[i].ms);
+            break;
+        }
+    }
+}
+
+static void compare(tui *t)
+{
+    char text[600], ahead[32], after[32];
+    figures_row warm = {0}, cold = {0};
+    collect_pairs(t->demo, &warm, &cold);
+    figures_number(figures_median(&warm), ahead);
+    figures_number(figures_median(&cold), after);
+    if (warm.n)
+        snprintf(text, sizeof text,
+                 "Enter to the first word, median of the %d %s played both ways:\n\n"
+                 "  warm, read ahead          %10s ms\n"
+                 "  cold, read after Enter    %10s ms\n\n"
+                 "The same model, the same machine, the same conversation: only the time of reading differs.\n"
+                 "/cold asks your last message again from an empty state; /ab on compares your own turns.",
+                 warm.n, warm.n == 1 ? "turn that was" : "turns that were", ahead, after);
+    else
+        snprintf(text, sizeof text, "No turn was played both ways, read ahead and read after Enter: there is nothing to compare.\n"
+                                    "/stats tells the times of the turns; /ab on compares your own.");
+    figures_row_free(&warm);
+    figures_row_free(&cold);
+    tui_demo_end(t);
+    tui_popup_page(t, "the demo's figures", text);
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------------------------- */
+
+static void press(tui *t, const char *bytes, size_t n)
+{
+    const struct decoder_event e = {.kind = DECODER_BYTES, .time_ns = clock_ns(), .data = bytes, .length = n};
+    input_feed_event(t->input, &e);
+    tui_input(t);
+    t->dirty = t->urgent = true;
+}
+
+static void paste(tui *t, const char *text)
+{
+    const struct decoder_event e = {.kind = DECODER_PASTE, .time_ns = clock_ns(), .data = text, .length = strlen(text)};
+    input_feed_event(t->input, &e);
+    tui_input(t);
+    t->dirty = t->urgent = true;
+}
+
+static const script_turn *turn_of(const struct tui_demo *d)
+{
+    return &d->s.turns[d->turn];
+}
+
+static void begin_turn(tui *t, int64_t now)
+{
+    struct tui_demo *d = t->demo;
+    tdm_error err = {0};
+    const script_turn *turn = turn_of(d);
+    bool early = turn->start_after_tokens >= 0 && d->replying;
+    if (d->replying && (!early || d->reply_tokens < turn->start_after_tokens)) {
+        d->next_ns = INT64_MAX; /* an event goes on */
+        return;
+    }
+    /* A change of level in the middle of a reply would show in that reply. */
+    if (!configure(t, turn, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    for (int i = 0; i < turn->n_events; i++) {
+        char number[24];
+        if (turn->events[i].deed != SCRIPT_BRANCH) continue;
+        snprintf(number, sizeof number, "%d", turn->events[i].turn);
+        tui_command_by(t, SLASH_EDIT, number);
+        input_set_text(t->input, "");
+        tui_keys_draft(t); /* typed from nothing: no head start */
+    }
+    d->stage = TYPING;
+    d->character = 0;
+    d->at = 0;
+    d->next_ns = now;
+}
+
+/* Deeds of the keys that stand at this character. */
+static void typed_deeds(tui *t, int characters)
+{
+    const script_turn *turn = turn_of(t->demo);
+    for (int i = 0; i < turn->n_events && t->demo; i++) {
+        const script_event *e = &turn->events[i];
+        if (e->at_chars != characters) continue;
+        if (e->deed == SCRIPT_INSERT) paste(t, e->text);
+        for (int k = 0; e->deed == SCRIPT_DELETE && k < e->chars; k++) press(t, "\x7f", 1);
+        if (e->deed == SCRIPT_SEND) {
+            limit_reply(t, script_reply_limit(&t->demo->s, t->demo->turn, false));
+            press(t, "\r", 1);
+        }
+    }
+}
+
+static void type_one(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    const char *text = turn_of(d)->text + d->at;
+    if (d->at == 0) typed_deeds(t, 0);
+    if (!*text) {
+        d->stage = ENTER;
+        d->next_ns = clock_ns() + (int64_t)(1e9 * turn_of(d)->pause_s);
+        return;
+    }
+    size_t n = 1;
+    while (((unsigned char)text[n] & 0xc0) == 0x80) n++;
+    press(t, text, n);
+    d->next_ns += (int64_t)(1e9 * script_interval(&d->s, d->turn, d->character));
+    d->at += n;
+    typed_deeds(t, ++d->character);
+}
+
+static void press_enter(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    limit_reply(t, script_reply_limit(&d->s, d->turn, true));
+    press(t, "\r", 1);
+    d->replying = true;
+    d->late_next = 0;
+    d->stage = LATE;
+    d->next_ns = INT64_MAX;
+    for (int i = 0; i < turn_of(d)->n_events; i++)
+        if (script_deed_is_late(turn_of(d)->events[i].deed)) return; /* those wait for the reply's end */
+    d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
+    if (d->stage == BEFORE) d->next_ns = clock_ns();
+}
+
+/* The next deed after the reply's end; all done: the next turn. */
+static void late_deeds(tui *t, int64_t now)
+{
+    static const slash_id by[SCRIPT_DEEDS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
+                                              [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
+    struct tui_demo *d = t->demo;
+    const script_turn *turn = turn_of(d);
+    while (d->late_next < turn->n_events) {
+        script_deed deed = turn->events[d->late_next++].deed;
+        if (!script_deed_is_late(deed)) continue;
+        d->replying = deed == SCRIPT_CONTINUE || deed == SCRIPT_REGENERATE;
+        if (d->replying)
+            limit_reply(t, deed == SCRIPT_CONTINUE ? d->s.max_tokens : script_reply_limit(&d->s, d->turn, true));
+        tui_command_by(t, by[deed], NULL);
+        d->next_ns = d->replying ? INT64_MAX : now + 600 * TUI_MS;
+        return;
+    }
+    d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
+    d->next_ns = now + (d->stage == AFTER ? LAST_PAUSE_MS : 600) * TUI_MS;
+}
+
+void tui_demo_step(tui *t, int64_t now)
+{
+    switch (t->demo->stage) {
+    case LOADING: start(t); break;
+    case BEFORE: begin_turn(t, now); break;
+    case TYPING: type_one(t); break;
+    case ENTER: press_enter(t); break;
+    case LATE: late_deeds(t, now); break;
+    case AFTER: compare(t); break;
+    }
+}
+
+int64_t tui_demo_deadline(const tui *t)
+{
+    return t->demo ? t->demo->next_ns : INT64_MAX;
+}
+
+void tui_demo_event(tui *t, const tdm_event *e)
+{
+    struct tui_demo *d = t->demo;
+    if (!d || d->stage == LOADING) return;
+    if (e->kind == TDM_EV_REPLY) {
+        d->reply_tokens = 0;
+        d->replying = true;
+    }
+    if (e->kind == TDM_EV_TEXT) d->reply_tokens = (int)e->tokens;
+    if (e->kind == TDM_EV_END) {
+        int sent = (d->stage == LATE ? d->turn : d->turn - 1) - (t->queued != NULL);
+        if (sent >= 0 && sent < d->s.n && e->stats.mark == TDM_UNMARKED)
+            d->played[sent] = (struct played){e->stats.kind, t->turns.ttft.ms};
+        d->replying = t->queued != NULL;
+    }
+    bool waits = d->next_ns == INT64_MAX, after = d->stage == AFTER && !d->replying;
+    if (waits && (after || d->stage == BEFORE || (d->stage == LATE && !d->replying)))
+        d->next_ns = clock_ns() + (after ? LAST_PAUSE_MS : 0) * TUI_MS;
+}

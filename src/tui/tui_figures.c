@@ -1,0 +1,275 @@
+/* What the monitor shows: sampled from the units' rings and the sensors before a frame, so that drawing never does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "src/tui/tui_private.h"
+#include "ui/monitor/lanes.h"
+
+/* ---- Turns ----------------------------------------------------------------------------------------------------- */
+
+void tui_figures_enter(tui *t, int64_t enter_ns)
+{
+    tui_figures *f = &t->figures;
+    if (f->n_enters == TUI_ENTERS) memmove(f->enters, f->enters + 1, sizeof *f->enters * --f->n_enters);
+    f->enters[f->n_enters++] = (struct view_enter){enter_ns, -1};
+    f->turn_start_ns = f->first_key_ns && f->first_key_ns < enter_ns ? f->first_key_ns : enter_ns;
+    f->turn_end_ns = 0;
+    f->first_key_ns = 0;
+}
+
+void tui_figures_glyph(tui *t, double ttft_ms)
+{
+    tui_figures *f = &t->figures;
+    if (f->n_enters && f->enters[f->n_enters - 1].ttft_ms < 0) f->enters[f->n_enters - 1].ttft_ms = ttft_ms;
+}
+
+void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns)
+{
+    tui_figures *f = &t->figures;
+    if (f->n_turns == TUI_MONITOR_TURNS) memmove(f->turns, f->turns + 1, sizeof *f->turns * --f->n_turns);
+    f->turns[f->n_turns++] = (struct view_monitor_turn){++f->seen_turns, *ttft};
+    f->turn_end_ns = end_ns;
+    /* A turn this short is a speck in the live window. */
+    if (!t->view_chosen) t->turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
+}
+
+/* ---- Units ----------------------------------------------------------------------------------------------------- */
+
+static void sample_unit(tui *t, int unit, int64_t now)
+{
+    static tdm_span raw[TUI_SPANS];
+    tui_figures *f = &t->figures;
+    double window = t->live_s > LANES_LIVE_S ? t->live_s : LANES_LIVE_S;
+    int64_t since = now - (int64_t)(window * 1e9) - 5 * TUI_S;
+    if (t->turn_view && f->turn_start_ns && f->turn_start_ns < since) since = f->turn_start_ns;
+    size_t n = tdm_unit_spans(t->app.machine, unit, since, raw, TUI_SPANS);
+    for (size_t i = 0; i < n; i++)
+        f->spans[unit][i] = (struct view_span){.start_ns = raw[i].start_ns,
+                                               .end_ns = raw[i].end_ns ? raw[i].end_ns : now,
+                                               .kind = (enum view_kind)raw[i].kind,
+                                               .tokens = (int)raw[i].tokens,
+                                               .bytes = raw[i].bytes};
+    f->n_spans[unit] = n;
+    tdm_unit_describe(t->app.machine, unit, &f->unit[unit]);
+}
+
+static uint64_t busy_total(const tdm_unit_info *u)
+{
+    uint64_t ns = 0;
+    for (int kind = 0; kind < TDM_SPAN_LENT; kind++) ns += u->total[kind].ns;
+    return ns;
+}
+
+/* One value a second; the seconds in which the program slept had no work. */
+static void sample_history(tui_figures *f, int64_t now)
+{
+    int64_t seconds = f->second_ns ? (now - f->second_ns) / TUI_S : 0;
+    if (f->second_ns && seconds < 1) return;
+    for (int unit = 0; unit < TDM_UNITS; unit++) {
+        uint64_t total = busy_total(&f->unit[unit]), busy = total - f->busy_ns[unit];
+        int64_t many = seconds > TUI_HISTORY_S ? TUI_HISTORY_S : seconds;
+        f->busy_ns[unit] = total;
+        if (!f->second_ns || many < 1) continue;
+        uint8_t *h = f->history[unit];
+        memmove(h, h + many, (size_t)(TUI_HISTORY_S - many));
+        memset(h + TUI_HISTORY_S - many, 0, (size_t)many);
+        for (int64_t i = many; i-- > 0 && busy;) { /* the oldest of the new seconds come first */
+            uint64_t part = busy > (uint64_t)TUI_S ? (uint64_t)TUI_S : busy;
+            h[TUI_HISTORY_S - 1 - i] = (uint8_t)(100 * part / (uint64_t)TUI_S);
+            busy -= part;
+        }
+    }
+    f->second_ns = f->second_ns ? f->second_ns + seconds * TUI_S : now;
+}
+
+static struct view_figure figure(double value)
+{
+    return (struct view_figure){.value = value, .valid = value > 0, .why = "not yet"};
+}
+
+static struct view_figure share(double value, double most)
+{
+    return (struct view_figure){.value = most > 0 ? 100 * value / most : 0, .valid = most > 0, .why = "/units measure"};
+}
+
+/* What a unit did in a stretch of time, in nanoseconds, tokens and bytes. */
+typedef struct {
+    double work, with_all; /* forward passes; of these, with the other unit's cores */
+    double tokens, bytes;
+} tally;
+
+static double overlap(const struct view_span *s, int64_t from, int64_t to)
+{
+    if (s->start_ns > from) from = s->start_ns;
+    if (s->end_ns < to) to = s->end_ns;
+    return to > from ? (double)(to - from) : 0;
+}
+
+/* The part of a span in which the other unit's cores were lent. *at: the first of the other's spans that may matter, for
+ * spans that are asked about in their order. */
+static double lent_during(const struct view_span *other, size_t n, size_t *at, const struct view_span *s, int64_t from)
+{
+    double ns = 0;
+    int64_t start = s->start_ns > from ? s->start_ns : from;
+    while (*at < n && other[*at].end_ns <= start) ++*at;
+    for (size_t i = *at; i < n && other[i].start_ns < s->end_ns; i++)
+        if (other[i].kind == VIEW_K_LENT) ns += overlap(&other[i], start, s->end_ns);
+    return ns;
+}
+
+static tally count_unit(const tui_figures *f, int unit, int64_t from, int64_t to)
+{
+    const struct view_span *other = f->spans[!unit];
+    size_t at = 0;
+    tally t = {0};
+    for (size_t i = 0; i < f->n_spans[unit]; i++) {
+        const struct view_span *s = &f->spans[unit][i];
+        double ns = overlap(s, from, to);
+        if (ns <= 0 || s->kind > VIEW_K_DECODE) continue;
+        t.work += ns;
+        t.with_all += lent_during(other, f->n_spans[!unit], &at, s, from);
+        t.bytes += (double)s->bytes;
+        t.tokens += s->tokens;
+    }
+    return t;
+}
+
+/* Is it at work? Prefill works by dispatches, with pauses between the keys that it reads. */
+static bool is_resting(const tui *t, int unit, int64_t now)
+{
+    enum { REST_S = 1 };
+    const tui_figures *f = &t->figures;
+    if (unit == TDM_DECODE_UNIT) return t->status.phase != TDM_THINKING && t->status.phase != TDM_ANSWERING;
+    for (size_t i = f->n_spans[unit]; i-- > 0 && f->spans[unit][i].end_ns > now - REST_S * TUI_S;)
+        if (f->spans[unit][i].kind < VIEW_K_DECODE) return false;
+    return true;
+}
+
+/* Over the window that the lanes show. */
+static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now)
+{
+    const tui_figures *f = &t->figures;
+    int64_t from, to;
+    lanes_window(&t->view.monitor, now, LANES_MAX, &from, &to);
+    tally w = count_unit(f, unit, from, to);
+    double operations = w.tokens * (double)t->app.info.flops_per_token;
+    bool blas = f->unit[unit].kind && !strcmp(f->unit[unit].kind, "blas");
+    ceilings_time time = {.own_s = 1e-9 * (w.work - w.with_all), .all_s = 1e-9 * w.with_all};
+    out->name = f->unit[unit].name;
+    out->kind = f->unit[unit].kind;
+    out->resting = is_resting(t, unit, now);
+    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? (w.work > 0 ? 1e9 * w.tokens / w.work : 0) : t->status.decode_tps);
+    out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
+    out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
+    out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time));
+    out->gflop_share = share(operations, ceilings_operations(&t->app.ceilings, unit,
+                                                             blas ? TDM_F32 : t->app.info.arithmetic, time));
+    out->kept = figure(100 * t->status.speed_kept);
+    out->history = f->history[unit];
+    out->n_history = TUI_HISTORY_S;
+}
+
+/* When a unit last did something of its own. */
+static int64_t last_work(const tui_figures *f)
+{
+    int64_t last = 0;
+    for (int unit = 0; unit < TDM_UNITS; unit++)
+        for (size_t i = f->n_spans[unit]; i-- > 0;) {
+            const struct view_span *s = &f->spans[unit][i];
+            if (s->kind == VIEW_K_LENT) continue;
+            if (s->end_ns > last) last = s->end_ns;
+            break;
+        }
+    return last;
+}
+
+static bool shows_sensors(const tui *t)
+{
+    enum view_form form = screen_layout(t->screen)->form;
+    return t->app.chat && (form == VIEW_FORM_PANEL || form == VIEW_FORM_FULL || t->socket.n);
+}
+
+int64_t tui_figures_deadline(const tui *t, int64_t now)
+{
+    return sensing_deadline(&t->figures.sensing, shows_sensors(t), last_work(&t->figures), now);
+}
+
+/* ---- All ------------------------------------------------------------------------------------------------------- */
+
+static void fill_follower(const tui *t, struct view_follower *out)
+{
+    const tdm_chat_status *s = &t->status;
+    const tui_figures *f = &t->figures;
+    *out = (struct view_follower){
+        .target = (int)s->target,
+        .read = (int)s->read,
+        .behind = (int)s->behind,
+        .ahead = (int)s->ahead,
+        .wasted = (int)s->wasted,
+        .handover_ms = figure(s->handover_ms),
+        .checkpoints = (int)s->checkpoints,
+        .checkpoint_bytes = s->checkpoint_bytes,
+        .checkpoint_budget = s->checkpoint_budget,
+    };
+    if (s->phase == TDM_ANSWERING || s->phase == TDM_THINKING) {
+        out->phase_total = s->target > f->base ? (int)(s->target - f->base) : 0;
+        out->phase_read = out->phase_total - (int)s->behind;
+    } else if (s->phase == TDM_IDLE && s->draft_tokens) {
+        out->phase_total = (int)s->draft_tokens;
+        out->phase_read = out->phase_total - (int)s->behind;
+    }
+    if (out->phase_read < 0) out->phase_read = 0;
+}
+
+void tui_figures_fill(tui *t, int64_t now)
+{
+    tui_figures *f = &t->figures;
+    struct view_monitor *m = &t->view.monitor;
+    m->form = t->form;
+    m->live_s = t->live_s;
+    m->hold = t->hold;
+    m->hidden = t->hidden;
+    m->pid = (int)getpid();
+    m->legend = f->seen_turns < 3;
+    if (!t->app.chat) return;
+    if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
+        for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);
+        sample_history(f, now);
+        f->sampled_ns = now;
+    }
+    sensing_read(&f->sensing, shows_sensors(t), last_work(f), now);
+    m->turn_view = t->turn_view && f->turn_start_ns && (f->turn_end_ns || t->view_chosen);
+    m->turn_start_ns = f->turn_start_ns;
+    m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
+    struct view_unit *units[TDM_UNITS] = {&m->prefill, &m->decode};
+    for (int unit = 0; unit < TDM_UNITS; unit++) {
+        units[unit]->spans = f->spans[unit];
+        units[unit]->n_spans = f->n_spans[unit];
+    }
+    fill_unit(t, TDM_PREFILL_UNIT, &m->prefill, now);
+    fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
+    fill_follower(t, &m->follower);
+    m->enters = f->enters;
+    m->n_enters = f->n_enters;
+    m->turns = f->turns;
+    m->n_turns = f->n_turns;
+    m->warm = (struct view_median){figures_median(&t->app.figures.warm_ms), t->app.figures.warm_ms.n};
+    m->cold = (struct view_median){figures_median(&t->app.figures.cold_ms), t->app.figures.cold_ms.n};
+    m->weights_gib = (double)t->status.weight_bytes / (1 << 30);
+    m->states_gib = (double)(t->status.state_bytes + t->status.checkpoint_bytes) / (1 << 30);
+    m->free_gib = f->sensing.free_gib;
+    m->power_w = f->sensing.power;
+    m->temperature_c = f->sensing.temperature;
+    m->energy_j = (struct view_figure){.why = "no power"};
+    if (f->sensing.power.valid && t->status.decode_tps > 0)
+        m->energy_j = figure(f->sensing.power.value / t->status.decode_tps);
+    m->power_remedy = f->sensing.remedy[0] ? f->sensing.remedy : NULL;
+}
+
+void tui_figures_free(tui_figures *f)
+{
+    sensing_close(&f->sensing);
+}

@@ -1,0 +1,147 @@
+/* What leaves the screen: the editor, the clipboard, links, plain text for the terminal's own selection, Ctrl-Z. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "src/cli/clip.h"
+#include "src/cli/output.h"
+#include "src/tui/tui_private.h"
+
+static void release(void *ctx)
+{
+    tui *t = ctx;
+    t->away = true;
+    term_write(t->term, DECODER_MODES_OFF, strlen(DECODER_MODES_OFF));
+    term_suspend(t->term);
+}
+
+static void retake(void *ctx)
+{
+    tui *t = ctx;
+    term_resume(t->term);
+    term_write(t->term, DECODER_MODES_ON, strlen(DECODER_MODES_ON));
+    t->away = false;
+    t->dirty = t->urgent = true;
+}
+
+/* ---- The editor ------------------------------------------------------------------------------------------------ */
+
+void tui_outside_edit(tui *t)
+{
+    struct input_view in;
+    tdm_error err = {0};
+    if (t->editor) return;
+    input_view(t->input, clock_ns(), &in);
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    struct editor_options how = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
+                                     .folder = folder && *folder ? folder : getenv("TMPDIR"),
+                                     .release = release, .retake = retake, .context = t};
+    if (editor_start(&t->editor, &how, in.text, &err)) {
+        t->editor = NULL;
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    }
+}
+
+void tui_outside_edited(tui *t)
+{
+    char *text = NULL;
+    tdm_error err = {0};
+    tdm_status status = editor_finish(t->editor, &text, &err);
+    t->editor = NULL;
+    if (status) {
+        tui_notice_add(t, VIEW_NOTICE_WARN, "%s", err.text);
+        return;
+    }
+    input_replace(t->input, text);
+    free(text);
+    tui_input(t);
+}
+
+/* ---- Ctrl-Z ---------------------------------------------------------------------------------------------------- */
+
+void tui_outside_suspend(tui *t)
+{
+    struct sigaction stop = {.sa_handler = SIG_DFL}, ours;
+    release(t);
+    /* The whole job, as the terminal's own Ctrl-Z would; in a group that nobody could wake again nothing stops. */
+    sigaction(SIGTSTP, &stop, &ours);
+    kill(0, SIGTSTP);
+    sigaction(SIGTSTP, &ours, NULL);
+    retake(t);
+}
+
+/* ---- Copying --------------------------------------------------------------------------------------------------- */
+
+void tui_outside_copy(tui *t, const char *what, const char *text, size_t n)
+{
+    struct clipboard_result result;
+    tdm_error err = {0};
+    if (clip_copy(text, n, true, &result, &err)) {
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        return;
+    }
+    if (result.escape) term_write(t->term, result.escape, strlen(result.escape));
+    free(result.escape);
+    tui_notice_add(t, VIEW_NOTICE_INFO, "%s%s", what, result.text);
+}
+
+/* In browse mode the marked turn, else all of it, as plain text on the normal screen; the loop goes on behind it. */
+void tui_outside_copy_view(tui *t)
+{
+    struct termios modes;
+    uint64_t marked = t->browse ? transcript_marked(screen_transcript(t->screen)) : 0;
+    if (t->away || !t->turns.n) return;
+    release(t);
+    t->copy_view = true;
+    for (size_t i = 0; i < t->turns.n; i++) {
+        const tui_turn *turn = &t->turns.turns[i];
+        if (marked && turn->v.id != marked) continue;
+        output_print(turn->v.role == VIEW_USER ? "> " : "");
+        output_text(turn->text.bytes ? turn->text.bytes : "", turn->text.n);
+        output_print("\n\n");
+    }
+    output_print("(select and copy; a key goes back to tandem)\n");
+    output_flush();
+    if (tcgetattr(STDIN_FILENO, &modes)) return;
+    modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &modes);
+}
+
+void tui_outside_copy_view_end(tui *t)
+{
+    t->copy_view = false;
+    retake(t);
+}
+
+/* ---- Links ----------------------------------------------------------------------------------------------------- */
+
+/* The address comes from a model: only web addresses are opened, everything else is copied, and it is shown which. */
+void tui_outside_open(tui *t, const char *address)
+{
+    bool web = !strncmp(address, "https://", 8) || !strncmp(address, "http://", 7);
+    if (!web || (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))) {
+        const char *what = web ? "no browser here, its address: " : "no web page, its address: ";
+        tui_outside_copy(t, what, address, strlen(address));
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        /* A grandchild, so that nobody has to wait for the browser. */
+        if (fork() == 0) {
+            int null = open("/dev/null", O_RDWR);
+            for (int fd = 0; fd < 3; fd++) dup2(null, fd);
+            setsid();
+            execlp("xdg-open", "xdg-open", address, (char *)NULL);
+        }
+        _exit(0);
+    }
+    if (child > 0) waitpid(child, NULL, 0);
+    tui_notice_add(t, VIEW_NOTICE_INFO, "opened %s", address);
+}

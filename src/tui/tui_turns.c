@@ -1,0 +1,342 @@
+/* The conversation as it is shown: a copy of the current path that grows with the events.
+ *
+ * Text of a turn only grows; whatever else happens to it raises its revision. The reply that streams gets its text from
+ * events alone (the chat is ahead of them), every other message from the chat. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "src/tui/tui_private.h"
+
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
+
+static bool append(tui_text *t, const char *bytes, size_t n)
+{
+    if (t->room - t->n < n + 1) {
+        size_t room = 2 * (t->n + n) + 256;
+        char *larger = realloc(t->bytes, room);
+        if (!larger) return false;
+        t->bytes = larger;
+        t->room = room;
+    }
+    if (n) memcpy(t->bytes + t->n, bytes, n);
+    t->n += n;
+    t->bytes[t->n] = 0;
+    return true;
+}
+
+/* Makes the text this one; true when what was there stays as its beginning. */
+static bool assign(tui_text *t, const char *bytes, size_t n)
+{
+    bool grows = n >= t->n && (!t->n || !memcmp(t->bytes, bytes, t->n));
+    if (grows) {
+        append(t, bytes ? bytes + t->n : NULL, n - t->n);
+    } else {
+        t->n = 0;
+        append(t, bytes, n);
+    }
+    return grows;
+}
+
+static void free_turn(tui_turn *turn)
+{
+    free(turn->text.bytes);
+    free(turn->thinking.bytes);
+}
+
+void tui_turns_free(tui_turns *s)
+{
+    for (size_t i = 0; i < s->n; i++) free_turn(&s->turns[i]);
+    free(s->turns);
+    free(s->shown);
+    *s = (tui_turns){0};
+}
+
+/* ---- From the chat --------------------------------------------------------------------------------------------- */
+
+static uint64_t id_of(const tui *t, int node)
+{
+    return ((uint64_t)t->turns.conversation << 32) | (uint32_t)node;
+}
+
+/* What the record of a turn says of its beginning; glyph_ns 0: not measured. */
+static struct view_ttft ttft_of(const tdm_turn_stats *s, int64_t glyph_ns)
+{
+    static const enum view_ttft_kind kinds[] = {[TDM_FIRST] = VIEW_TTFT_FIRST,
+                                                [TDM_RESUMED] = VIEW_TTFT_RESUMED,
+                                                [TDM_WARM] = VIEW_TTFT_WARM,
+                                                [TDM_COLD] = VIEW_TTFT_COLD};
+    static const enum view_ttft_mark marks[] = {[TDM_UNMARKED] = VIEW_TTFT_UNMARKED,
+                                                [TDM_QUEUED] = VIEW_TTFT_QUEUED,
+                                                [TDM_CUT] = VIEW_TTFT_CUT,
+                                                [TDM_HEAD_START] = VIEW_TTFT_HEAD_START};
+    return (struct view_ttft){kinds[s->kind], marks[s->mark], figures_ttft_ms(s, glyph_ns)};
+}
+
+static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
+{
+    if (!s->enter_ns || !s->end_ns) return;
+    turn->v.stats = (struct view_turn_stats){
+        .valid = true,
+        .ttft = ttft_of(s, turn->glyph_ns),
+        .engine_ms = figures_ttft_ms(s, 0),
+        .paced = s->paced,
+        .in = (int)s->turn_tokens,
+        .read_before = (int)s->turn_before_enter,
+        .out = (int)s->reply_tokens,
+        .tok_s = s->decode_tps,
+        .seconds = 1e-9 * (double)(s->end_ns - s->enter_ns),
+        .answer_ms = turn->thought_ns && turn->answer_ns ? figures_ttft_ms(s, turn->answer_ns) : 0,
+    };
+    turn->v.thought_tokens = (int)s->thinking_tokens;
+    if (turn->thought_ns) {
+        int64_t end = turn->answer_ns ? turn->answer_ns : s->end_ns;
+        turn->v.thought_s = 1e-9 * (double)(end - turn->thought_ns);
+    }
+}
+
+static enum view_turn_state state_of(const tdm_node *node)
+{
+    if (node->role == TDM_USER) return VIEW_TURN_DONE;
+    switch (node->finish) {
+    case TDM_LENGTH: return VIEW_TURN_LENGTH;
+    case TDM_CONTEXT: return VIEW_TURN_FULL;
+    case TDM_STOPPED:
+    case TDM_UNFINISHED: return VIEW_TURN_STOPPED;
+    case TDM_FAILED: return VIEW_TURN_FAILED;
+    default: return VIEW_TURN_DONE;
+    }
+}
+
+static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
+{
+    turn->v.role = node->role == TDM_USER ? VIEW_USER : VIEW_ASSISTANT;
+    if (node->branch != turn->v.branch || node->branches != turn->v.branches) turn->v.revision++;
+    turn->v.branch = node->branch;
+    turn->v.branches = node->branches;
+    /* Its text comes with the events, which may be behind: a short reply may even have ended. */
+    bool streams = t->turns.replying == node->node || (node->finish == TDM_UNFINISHED && t->status.phase != TDM_IDLE);
+    if (streams && node->role == TDM_ASSISTANT) return;
+    bool same = assign(&turn->text, node->text, node->length);
+    same &= assign(&turn->thinking, node->thinking, node->thinking ? node->thinking_length : 0);
+    if (!same) turn->v.revision++;
+    turn->v.state = state_of(node);
+    turn->v.why = turn->v.state == VIEW_TURN_FAILED ? "a unit failed; what came is kept" : NULL;
+    if (node->role == TDM_ASSISTANT) set_stats(turn, &node->stats);
+}
+
+tui_turn *tui_turns_find(tui *t, uint64_t id)
+{
+    tui_turns *s = &t->turns;
+    for (size_t i = s->n; i-- > 0;)
+        if (id ? s->turns[i].v.id == id : s->turns[i].v.role == VIEW_ASSISTANT) return &s->turns[i];
+    return NULL;
+}
+
+static bool make_room(tui_turns *s, size_t n)
+{
+    struct view_turn *shown = realloc(s->shown, sizeof *shown * (n + 1));
+    if (shown) s->shown = shown;
+    return shown != NULL;
+}
+
+/* The old turn of that node, taken out of `old`; a fresh one when there is none. */
+static tui_turn take_old(tui *t, tui_turn *old, size_t n, size_t hint, int node)
+{
+    for (size_t k = 0; k < n; k++) {
+        size_t i = (hint + k) % n;
+        if (old[i].node != node) continue;
+        tui_turn turn = old[i];
+        old[i] = (tui_turn){0};
+        return turn;
+    }
+    return (tui_turn){.node = node, .v = {.id = id_of(t, node)}};
+}
+
+void tui_turns_sync(tui *t)
+{
+    tui_turns *s = &t->turns;
+    if (!t->app.chat) return;
+    tdm_chat_status_of(t->app.chat, &t->status);
+    int n = tdm_chat_path(t->app.chat, NULL, 0), number = 0;
+    int *path = calloc((size_t)n + 1, sizeof *path);
+    tui_turn *fresh = calloc((size_t)n + 1, sizeof *fresh);
+    if (!path || !fresh || !make_room(s, (size_t)n)) {
+        free(path);
+        free(fresh);
+        return;
+    }
+    int there = tdm_chat_path(t->app.chat, path, n);
+    if (there < n) n = there;
+    size_t count = 0;
+    for (int i = 0; i < n; i++) {
+        tdm_node node;
+        if (tdm_chat_node(t->app.chat, path[i], &node, NULL)) continue;
+        tui_turn *turn = &fresh[count++];
+        *turn = take_old(t, s->turns, s->n, (size_t)i, path[i]);
+        number += node.role == TDM_USER;
+        turn->v.number = number;
+        take_node(t, turn, &node);
+        tdm_node_free(&node);
+    }
+    for (size_t i = 0; i < s->n; i++) free_turn(&s->turns[i]);
+    free(s->turns);
+    free(path);
+    s->turns = fresh;
+    s->n = count;
+    t->dirty = true;
+}
+
+void tui_turns_fresh(tui *t)
+{
+    for (size_t i = 0; i < t->turns.n; i++) free_turn(&t->turns.turns[i]);
+    t->turns.n = 0;
+    t->turns.conversation++;
+    t->turns.replying = 0;
+    t->turns.ttft = (struct view_ttft){0};
+    tui_set(&t->queued, NULL); /* it went with the conversation before */
+    t->ended = VIEW_IDLE;
+    t->context_told = false;
+    t->search[0] = 0;
+    tui_turns_sync(t);
+    if (!t->turns.n) tui_popup_list(t, NULL); /* the card shows the last ones */
+    transcript_sent(screen_transcript(t->screen));
+}
+
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
+
+void tui_turns_sent(tui *t, int64_t enter_ns)
+{
+    t->turns.enter_ns = enter_ns;
+    t->turns.waits_for_glyph = true;
+    t->ended = VIEW_IDLE;
+    t->answered_until_ns = 0;
+    for (size_t i = 0; i < t->n_notices; i++) /* what was told before it is done with */
+        if (t->notices[i].level == VIEW_NOTICE_INFO) t->notices[i].until_ns = enter_ns;
+    tui_figures_enter(t, enter_ns);
+    tui_turns_sync(t);
+    t->turns.just_sent = t->status.phase != TDM_READING || t->status.reading_total == t->status.reading_done;
+}
+
+static void on_reply(tui *t, const tdm_event *e)
+{
+    t->turns.replying = e->node;
+    t->turns.waits_for_glyph = true;
+    t->turns.ttft = ttft_of(&e->stats, 0);
+    t->turns.after_enter = (int)e->stats.after_enter;
+    tui_turns_sync(t);
+    tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
+    if (!turn) return;
+    turn->v.state = VIEW_TURN_ANSWERING;
+    turn->v.stats.valid = false;
+    turn->enter_ns = t->turns.enter_ns;
+    turn->glyph_ns = turn->thought_ns = turn->answer_ns = 0;
+    turn->v.start_ns = 0;
+    t->figures.base = t->status.target;
+}
+
+/* The first character is drawn outside the frame clock, and its time is when the terminal has it. */
+static void first_glyph(tui *t, tui_turn *turn)
+{
+    t->turns.waits_for_glyph = false;
+    tui_draw(t);
+    turn->glyph_ns = clock_ns();
+    t->turns.ttft.ms = 1e-6 * (double)(turn->glyph_ns - turn->enter_ns);
+    tui_figures_glyph(t, t->turns.ttft.ms);
+    t->answered_until_ns = turn->glyph_ns + 4 * TUI_S;
+}
+
+static bool visible(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr(" \t\r\n", text[i])) return true;
+    return false;
+}
+
+static void on_text(tui *t, const tdm_event *e)
+{
+    tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
+    if (!turn) return;
+    int64_t now = clock_ns();
+    append(e->thinking ? &turn->thinking : &turn->text, e->text, e->length);
+    turn->v.state = e->thinking ? VIEW_TURN_THINKING : VIEW_TURN_ANSWERING;
+    if (!turn->v.start_ns) turn->v.start_ns = now;
+    if (e->thinking && !turn->thought_ns) turn->thought_ns = now;
+    if (!e->thinking && !turn->answer_ns) {
+        turn->answer_ns = now;
+        turn->v.start_ns = now;
+        if (turn->thought_ns) turn->v.thought_s = 1e-9 * (double)(now - turn->thought_ns);
+    }
+    if (t->turns.waits_for_glyph && visible(e->text, e->length)) first_glyph(t, turn);
+    t->dirty = true;
+}
+
+static void on_end(tui *t, const tdm_event *e)
+{
+    t->turns.replying = 0;
+    t->turns.waits_for_glyph = false;
+    tui_turns_sync(t);
+    tui_turn *turn = e->node ? tui_turns_find(t, id_of(t, e->node)) : NULL;
+    if (turn) {
+        turn->enter_ns = e->stats.enter_ns;
+        set_stats(turn, &e->stats);
+        t->turns.ttft = ttft_of(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
+        if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, e->stats.end_ns);
+    }
+    t->ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
+               : e->finish == TDM_LENGTH ? VIEW_LENGTH
+               : e->finish == TDM_CONTEXT ? VIEW_FULL : VIEW_IDLE;
+    t->turns.enter_ns = e->stats.end_ns; /* of a queued message, whose turn may follow */
+    t->idle_since_ns = clock_ns();
+}
+
+void tui_turns_event(tui *t, const tdm_event *e)
+{
+    int64_t glyph_ns = 0;
+    if (e->kind == TDM_EV_END) {
+        tui_turn *turn = e->node ? tui_turns_find(t, id_of(t, e->node)) : NULL;
+        glyph_ns = turn ? turn->glyph_ns : 0;
+    }
+    app_event(&t->app, e, glyph_ns);
+    char line[300];
+    tdm_cold cold;
+    switch (e->kind) {
+    case TDM_EV_TURN: /* a queued message; its clock began when the reply before it ended, or with the cut */
+        tui_turns_sent(t, t->turns.cut_ns ? t->turns.cut_ns : t->turns.enter_ns);
+        t->turns.cut_ns = 0;
+        transcript_sent(screen_transcript(t->screen));
+        break;
+    case TDM_EV_REPLY: on_reply(t, e); break;
+    case TDM_EV_TEXT: on_text(t, e); break;
+    case TDM_EV_END: on_end(t, e); break;
+    case TDM_EV_QUEUED:
+        free(t->queued);
+        t->queued = strndup(e->text, e->length);
+        t->queued_ns = clock_ns();
+        break;
+    case TDM_EV_UNQUEUED:
+        free(t->queued);
+        t->queued = NULL;
+        break;
+    case TDM_EV_PATH: tui_turns_sync(t); break;
+    case TDM_EV_NOTICE: tui_notice_add(t, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;
+    case TDM_EV_ERROR: tui_notice_add(t, VIEW_NOTICE_ERROR, "%.*s", (int)e->length, e->text); break;
+    case TDM_EV_COLD:
+        cold = e->cold;
+        cold.warm_ms = figures_ttft_ms(&t->app.last, t->app.last_glyph_ns); /* the engine knows its share only */
+        figures_cold_line(&cold, line, sizeof line);
+        tui_popup_page(t, "cold start", line);
+        break;
+    default: break;
+    }
+    input_set_queued(t->input, t->queued || t->waiting);
+    tui_demo_event(t, e);
+    t->dirty = true;
+}
+
+void tui_turns_events(tui *t)
+{
+    tdm_event e;
+    if (!t->app.chat) return;
+    while (t->app.chat && tdm_chat_next_event(t->app.chat, &e)) tui_turns_event(t, &e);
+}

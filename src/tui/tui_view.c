@@ -1,0 +1,264 @@
+/* From the program's state to what the screen shows (ui/draw/view.h): pointers into what the program holds, no copies. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/base/clock.h"
+#include "src/tui/tui_private.h"
+
+enum { READING_SHOWN_MS = 300 }; /* a shorter reading isn't worth a word */
+
+/* The size that a model's name tells ("Qwen3.5-0.8B": "0.8b"), which is what people call it; false: none. */
+static bool size_in_name(const char *name, char out[16])
+{
+    for (const char *at = name; *at; at++) {
+        size_t n = strspn(at, "0123456789.");
+        bool begins = at == name || !isalnum((unsigned char)at[-1]);
+        bool ends = n && n < 8 && strchr("mMbB", at[n]) && at[n] && !isalnum((unsigned char)at[n + 1]);
+        if (begins && ends && isdigit((unsigned char)*at)) {
+            snprintf(out, 16, "%.*s%c", (int)n, at, tolower((unsigned char)at[n]));
+            return true;
+        }
+        if (n) at += n - 1;
+    }
+    return false;
+}
+
+/* "51m q6_k" */
+void tui_view_name_model(tui *t)
+{
+    const tdm_model_info *info = &t->app.info;
+    if (!t->app.chat) return;
+    double n = (double)info->parameters;
+    char size[16], type[24];
+    if (!size_in_name(info->name, size))
+        snprintf(size, sizeof size, n < 1e9 ? "%.0fm" : n < 9.95e9 ? "%.1fb" : "%.0fb", n < 1e9 ? n / 1e6 : n / 1e9);
+    snprintf(type, sizeof type, "%.*s", (int)strcspn(info->weight_types, " "), info->weight_types);
+    for (char *c = type; *c; c++) *c = (char)tolower((unsigned char)*c);
+    snprintf(t->model_name, sizeof t->model_name, "%s %s", size, type);
+}
+
+/* ---- State ----------------------------------------------------------------------------------------------------- */
+
+static enum view_state loading_state(const tui *t)
+{
+    switch (t->load.state) {
+    case TUI_LOAD_RUNNING: return atomic_load(&t->load.packing) ? VIEW_PACKING : VIEW_LOADING;
+    case TUI_LOAD_FAILED: return t->load.err.code == TDM_E_NOT_FOUND && !t->load.path ? VIEW_NO_MODEL : VIEW_FAILED;
+    default: return VIEW_NO_MODEL;
+    }
+}
+
+static enum view_state chat_state(tui *t, int64_t now)
+{
+    const tdm_chat_status *s = &t->status;
+    if (s->phase != TDM_IDLE && t->queued) return VIEW_QUEUED;
+    if (s->phase == TDM_READING)
+        return now - t->turns.enter_ns > READING_SHOWN_MS * TUI_MS ? VIEW_READING : VIEW_ANSWERING;
+    if (s->phase == TDM_THINKING) return VIEW_THINKING;
+    if (s->phase == TDM_ANSWERING) return VIEW_ANSWERING;
+    if (t->ended != VIEW_IDLE) return t->ended;
+    if (s->context_size && s->context_used >= s->context_size) return VIEW_FULL; /* a session of a larger context */
+    if (s->context_size && 5 * s->context_used >= 4 * s->context_size) {
+        if (!t->context_told) t->context_until_ns = now + 8 * TUI_S;
+        t->context_told = true;
+        if (now < t->context_until_ns) return VIEW_CONTEXT;
+    } else {
+        t->context_told = false;
+    }
+    return VIEW_IDLE;
+}
+
+static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
+{
+    const tdm_chat_status *s = &t->status;
+    tdm_chat_options c;
+    tdm_chat_options_of(t->app.chat, &c);
+    v->state = chat_state(t, now);
+    v->done_tokens = (int)s->reading_done;
+    v->total_tokens = (int)s->reading_total;
+    double seconds = 1e-9 * (double)(now - t->turns.enter_ns);
+    v->seconds_left = -1;
+    if (s->prefill_tps > 0)
+        v->seconds_left = (s->reading_total - s->reading_done) / s->prefill_tps;
+    else if (s->reading_done && seconds > 0)
+        v->seconds_left = seconds * (s->reading_total - s->reading_done) / s->reading_done;
+    v->draft_tokens = (int)s->draft_tokens;
+    v->room_tokens = (int)(s->context_size > s->context_used ? s->context_size - s->context_used : 0);
+    if (!t->turns.waits_for_glyph) v->ttft = t->turns.ttft;
+    v->read_after_enter = t->turns.after_enter;
+    v->answered = now < t->answered_until_ns;
+    v->tok_s = s->decode_tps;
+    v->pace = c.pace_tps;
+    v->ctx_used = (int)s->context_used;
+    v->ctx_size = (int)s->context_size;
+    v->speculation = tdm_speculation_name(c.speculation);
+    v->pipeline = tdm_pipeline_name(c.pipeline);
+    v->model = t->model_name;
+    v->session = t->app.name;
+    if (t->app.unsaved[0]) v->warnings |= VIEW_WARN_NOT_SAVED;
+    if (t->app.info.synthetic) v->warnings |= VIEW_WARN_SYNTHETIC;
+    if (tdm_machine_cores(t->app.machine) < 2) v->warnings |= VIEW_WARN_ONE_CORE;
+    if (s->no_checkpoints) v->warnings |= VIEW_WARN_NO_CHECKPOINTS;
+    if (s->prefill_failed) v->warnings |= VIEW_WARN_UNIT_FAILED;
+    v->unsaved = t->app.unsaved;
+    v->goes_on = "prefill rests, Enter waits for what is unread";
+}
+
+static void fill_status(tui *t, int64_t now)
+{
+    struct view_status *v = &t->view.status;
+    *v = (struct view_status){.private_session = t->app.private};
+    if (t->app.chat) fill_chat_status(t, v, now);
+    if (!t->app.chat || t->load.state == TUI_LOAD_RUNNING) {
+        v->state = loading_state(t);
+        v->done_bytes = atomic_load(&t->load.done_bytes);
+        v->total_bytes = atomic_load(&t->load.total_bytes);
+        if (!t->app.chat) v->detail = t->failure;
+    }
+}
+
+/* ---- Draft ----------------------------------------------------------------------------------------------------- */
+
+static void fill_attached(tui *t, struct view_draft *d)
+{
+    const attachments *a = &t->app.attached;
+    int left = app_room(&t->status) - attach_tokens(a);
+    for (int i = 0; i < a->n; i++) t->attached[i] = (struct view_attachment){a->all[i].name, a->all[i].tokens};
+    d->attached = t->attached;
+    d->n_attached = (size_t)a->n;
+    d->attached_left = left > 0 ? left : 0;
+}
+
+static void fill_draft(tui *t, int64_t now)
+{
+    static const enum view_mark marks[] = {
+        [TDM_MARK_OFF] = VIEW_MARK_OFF,         [TDM_MARK_AFTER_REPLY] = VIEW_MARK_AFTER_REPLY,
+        [TDM_MARK_FOLLOWING] = VIEW_MARK_FOLLOWING, [TDM_MARK_TO_READ] = VIEW_MARK_TO_READ,
+        [TDM_MARK_READY] = VIEW_MARK_READY,     [TDM_MARK_QUEUED] = VIEW_MARK_QUEUED,
+        [TDM_MARK_TOO_LONG] = VIEW_MARK_TOO_LONG,
+    };
+    const struct input_view *in = &t->in;
+    struct view_draft *d = &t->view.draft;
+    input_view(t->input, now, &t->in);
+    *d = (struct view_draft){
+        .text = in->text,
+        .len = in->length,
+        .cursor = in->cursor,
+        .prompt = in->prompt,
+        .editing = t->editing,
+        .queued = t->queued ? t->queued : t->waiting,
+        .mode = in->vi_mode == 'i' ? "vi insert" : in->vi_mode == 'c' ? "vi command" : in->vi_mode == 'r' ? "vi replace"
+                : in->recording ? "recording" : in->overwrite ? "overwrite" : NULL,
+    };
+    if (!t->app.chat) return;
+    fill_attached(t, d);
+    d->streaming = t->status.phase != TDM_IDLE;
+    d->mark = marks[t->status.mark];
+    d->to_read = (int)t->status.behind;
+    if (!in->is_draft || !t->told || strlen(t->told) != in->length || memcmp(t->told, in->text, in->length)) return;
+    d->command = t->told_held && in->length;
+    if (d->command && !d->streaming) d->mark = VIEW_MARK_OFF;
+    /* The attachments come before what is typed. */
+    size_t before = attach_length(&t->app.attached), read = t->status.draft_read_bytes;
+    d->read_bytes = t->told_held || read < before ? 0 : read - before;
+}
+
+/* ---- The rest -------------------------------------------------------------------------------------------------- */
+
+static void fill_turns(tui *t, int64_t now)
+{
+    tui_turns *s = &t->turns;
+    for (size_t i = 0; i < s->n; i++) {
+        tui_turn *turn = &s->turns[i];
+        if (turn->v.state == VIEW_TURN_THINKING) turn->v.thought_s = 1e-9 * (double)(now - turn->thought_ns);
+        turn->v.text = turn->text.bytes ? turn->text.bytes : "";
+        turn->v.text_len = turn->text.n;
+        turn->v.thinking = turn->thinking.n ? turn->thinking.bytes : NULL;
+        turn->v.thinking_len = turn->thinking.n;
+        s->shown[i] = turn->v;
+    }
+    t->view.turns = s->shown;
+    t->view.n_turns = s->n;
+}
+
+struct view *tui_view_turns(tui *t)
+{
+    fill_turns(t, t->view.now_ns);
+    return &t->view;
+}
+
+static void fill_notices(tui *t, int64_t now)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_notices; i++) {
+        if (t->notices[i].until_ns > now)
+            t->notices[n++] = t->notices[i];
+        else
+            free(t->notices[i].text);
+    }
+    t->n_notices = n;
+    for (size_t i = 0; i < n; i++)
+        t->shown_notices[i] = (struct view_notice){t->notices[i].level, t->notices[i].text};
+    if (t->in.message && n < TUI_NOTICES) t->shown_notices[n++] = (struct view_notice){VIEW_NOTICE_WARN, t->in.message};
+    t->view.notices = t->shown_notices;
+    t->view.n_notices = n;
+}
+
+const char *const tui_tips[TUI_TIPS] = {"Why is the sky blue?", "Tell me a story.", "/monitor full"};
+
+static void fill_card(tui *t)
+{
+    struct view_card *c = &t->view.card;
+    c->show = !t->app.chat || tdm_chat_nodes(t->app.chat) == 0;
+    bool none = !t->app.chat && t->load.state != TUI_LOAD_RUNNING;
+    const char *loading = t->app.chat ? NULL : t->load.path, *asked = options_text(t->o, OPTION_MODEL);
+    bool builtin = !none && !(t->app.chat ? t->app.model_path : loading ? loading : asked);
+    c->first_run = t->n_sessions == 0 || none;
+    c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : none ? NULL : loading;
+    c->missing = t->failure[0] ? t->failure : NULL;
+    c->good_for = builtin ? "for trying, not for facts" : NULL;
+    c->tips = tui_tips;
+    c->n_tips = TUI_TIPS;
+    c->tip = 0;
+    for (size_t i = 0; i < TUI_TIPS; i++)
+        if (t->in.is_draft && !strcmp(t->in.text, tui_tips[i])) c->tip = i + 1;
+    c->n_sessions = 0;
+    for (int i = 0; i < t->n_sessions && c->n_sessions < 3; i++) {
+        const store_entry *e = &t->sessions[i];
+        struct tm parts;
+        time_t when = (time_t)e->changed_s;
+        size_t k = c->n_sessions;
+        if (e->damage[0]) continue;
+        localtime_r(&when, &parts);
+        strftime(t->card_dates[k], sizeof t->card_dates[k], "%Y-%m-%d %H:%M", &parts);
+        t->card[k] = (struct view_session){e->name, t->card_dates[k], e->model, e->turns};
+        c->n_sessions++;
+    }
+    c->sessions = t->card;
+}
+
+void tui_view_fill(tui *t, int64_t now)
+{
+    t->view.now_ns = now;
+    t->view.options = t->look;
+    if (t->app.chat) {
+        tdm_chat_status s;
+        tdm_chat_status_of(t->app.chat, &s);
+        if (s.phase != t->status.phase || s.mark != t->status.mark || s.read != t->status.read ||
+            s.target != t->status.target)
+            t->status_changed_ns = now;
+        t->status = s;
+    }
+    fill_turns(t, now);
+    fill_draft(t, now);
+    fill_status(t, now);
+    tui_figures_fill(t, now);
+    fill_notices(t, now);
+    fill_card(t);
+    t->view.browse = t->browse;
+    t->view.search = t->search[0] ? t->search : NULL;
+    tui_popup_fill(t);
+}

@@ -1,0 +1,325 @@
+/* `tandem monitor`: what a running Tandem does, on this terminal or as JSON lines, through that program's socket. */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/cli/crash.h"
+#include "src/cli/interrupt.h"
+#include "src/cli/jsonio.h"
+#include "src/cli/mains.h"
+#include "src/cli/number.h"
+#include "src/cli/output.h"
+#include "src/watch/monitor_json.h"
+#include "src/watch/monitor_stream.h"
+#include "src/watch/tui_socket.h"
+#include "ui/screen.h"
+#include "ui/terminal/decoder.h"
+#include "ui/terminal/probe.h"
+#include "ui/terminal/term.h"
+
+enum { MOST = 64, LIST_PATIENCE_MS = 1500, SILENT_S = 3 };
+
+static const int64_t second = 1000000000;
+
+typedef struct {
+    int fd;
+    monitor_stream lines;
+} peer;
+
+/* ---- Finding and reading --------------------------------------------------------------------------------------- */
+
+static int connect_to(const char *folder, int pid)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int n = snprintf(address.sun_path, sizeof address.sun_path, "%s/%d.sock", folder, pid);
+    int fd = n > 0 && (size_t)n < sizeof address.sun_path ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    if (fd < 0) return -1;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && tui_socket_same_user(fd)) return fd;
+    if (errno == ECONNREFUSED) unlink(address.sun_path); /* left behind by a crash */
+    close(fd);
+    return -1;
+}
+
+/* Process ids of the running ones. */
+static int list(const char *folder, int *pids)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    while (d && n < MOST && (e = readdir(d))) {
+        char *end;
+        long pid = strtol(e->d_name, &end, 10);
+        if (pid <= 0 || pid > INT32_MAX || strcmp(end, ".sock")) continue;
+        int fd = connect_to(folder, (int)pid);
+        if (fd < 0) continue;
+        close(fd);
+        pids[n++] = (int)pid;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+/* Takes what is there. False: the other end has left, or sends what no Tandem does (err tells). */
+static bool take_bytes(peer *p, tdm_error *err)
+{
+    char bytes[16384];
+    for (;;) {
+        ssize_t n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno == EAGAIN;
+        if (n == 0) return false;
+        if (monitor_stream_feed(&p->lines, bytes, (size_t)n, err)) return false;
+        if ((size_t)n < sizeof bytes) return true;
+    }
+}
+
+/* Waits for the next object; NULL: none within the time, or the end. */
+static json_object *wait_for_object(peer *p, int ms)
+{
+    int64_t until = clock_ns() + ms * (second / 1000);
+    tdm_error err;
+    json_object *o = NULL;
+    while (!monitor_stream_next(&p->lines, &o, &err) && !o) {
+        int64_t left = (until - clock_ns()) / (second / 1000);
+        struct pollfd fd = {p->fd, POLLIN, 0};
+        if (left <= 0 || poll(&fd, 1, (int)left) <= 0 || !take_bytes(p, &err)) break;
+    }
+    return o;
+}
+
+/* A line about each, as far as it tells: "  4711  idle  51m q6_k  Why is the sky blue?". */
+static void say_running(const char *folder, const int *pids, int n)
+{
+    for (int i = 0; i < n; i++) {
+        peer p = {.fd = connect_to(folder, pids[i])};
+        json_object *o = p.fd >= 0 ? wait_for_object(&p, LIST_PATIENCE_MS) : NULL;
+        const char *fields[] = {jsonio_text(o, "state", NULL), jsonio_text(o, "model", NULL),
+                                jsonio_text(o, "session", NULL)};
+        char line[400], safe[3 * sizeof line + 3];
+        int length = snprintf(line, sizeof line, "  %-8d %-10s %-14s %.200s", pids[i], fields[0] ? fields[0] : "silent",
+                              fields[1] ? fields[1] : "", fields[2] ? fields[2] : "");
+        output_held held = {0};
+        size_t kept = length > 0 && (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
+        while (kept && line[kept - 1] == ' ') kept--;
+        fprintf(stderr, "%.*s\n", (int)output_harmless(&held, line, kept, safe), safe);
+        json_object_put(o);
+        monitor_stream_free(&p.lines);
+        if (p.fd >= 0) close(p.fd);
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+/* Every object as it came, on a line of its own: what is no JSON never gets further. */
+static int stream_json(peer *p)
+{
+    tdm_error err = {0};
+    bool more = true;
+    interrupt_catch();
+    while (more && !interrupt_seen() && output_good()) {
+        struct pollfd fds[2] = {{p->fd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
+        json_object *o;
+        poll(fds, 2, -1);
+        if (fds[0].revents) more = take_bytes(p, &err);
+        while (!monitor_stream_next(&p->lines, &o, &err) && o) {
+            output_print("%s\n", jsonio_line(o));
+            output_flush();
+            json_object_put(o);
+        }
+        more = more && !err.code;
+    }
+    if (err.code) fprintf(stderr, "tandem: %s\n", err.text);
+    return err.code ? 1 : 0; /* that program has left */
+}
+
+/* ---- The screen ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    peer *from;
+    struct term *term;
+    struct screen *screen;
+    struct canvas *canvas;
+    struct decoder *decoder;
+    struct view view;
+    monitor_json_room *room;
+    json_object *now; /* what the view points into */
+    int64_t heard_ns; /* when the last line came */
+    bool quit, gone, keys;
+    tdm_error err; /* why it ended */
+} watch;
+
+static void act(watch *w, const struct key_row *row, unsigned char byte)
+{
+    struct view_monitor *m = &w->view.monitor;
+    double live = m->live_s > 0 ? m->live_s : 20;
+    switch (row->action) {
+    case ACTION_QUIT: w->quit = true; break;
+    case ACTION_VIEW: m->turn_view = !m->turn_view; break;
+    case ACTION_KEYS: w->keys = true; break;
+    case ACTION_HOLD: m->hold = !m->hold; break;
+    case ACTION_ZOOM_IN: m->live_s = live > 2 ? live / 2 : live; break;
+    case ACTION_ZOOM_OUT: m->live_s = live < 40 ? live * 2 : live; break;
+    case ACTION_PANEL: m->hidden ^= 1u << (byte - '1'); break;
+    case ACTION_REDRAW: term_redraw(w->term); break;
+    default: break;
+    }
+}
+
+/* One key: the page of keys takes any and closes. */
+static void press(watch *w, const struct decoder_event *e, unsigned char byte)
+{
+    const struct key_row *row = e->kind == DECODER_KEY ? keys_find_code(KEYS_MONITOR, e->code, e->mods)
+                                : byte                 ? keys_find_byte(KEYS_MONITOR, byte)
+                                                       : NULL;
+    if (w->keys && byte != 3)
+        w->keys = false;
+    else if (row)
+        act(w, row, byte);
+}
+
+static void take_keys(watch *w)
+{
+    char bytes[256];
+    struct decoder_event e;
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n <= 0) w->quit = true;
+    else decoder_feed(w->decoder, bytes, (size_t)n, clock_ns());
+    while (decoder_next(w->decoder, &e)) {
+        if (e.kind == DECODER_ESC) press(w, &e, 0x1b);
+        if (e.kind == DECODER_KEY) press(w, &e, 0);
+        for (size_t i = 0; e.kind == DECODER_BYTES && i < e.length; i++) press(w, &e, (unsigned char)e.data[i]);
+    }
+}
+
+static void take_lines(watch *w)
+{
+    json_object *o;
+    bool more = take_bytes(w->from, &w->err);
+    while (!monitor_stream_next(&w->from->lines, &o, &w->err) && o) {
+        monitor_json_read(&w->view, w->room, o);
+        json_object_put(w->now);
+        w->now = o;
+        w->heard_ns = clock_ns();
+    }
+    if (!more || w->err.code) w->quit = w->gone = true;
+}
+
+static void fill_keys(watch *w)
+{
+    static struct view_item items[16];
+    size_t n, count = 0;
+    const struct key_row *rows = keys_table(&n);
+    w->view.popup = (struct view_popup){0};
+    if (!w->keys) return;
+    for (size_t i = 0; i < n && count < sizeof items / sizeof *items; i++)
+        if (rows[i].context == KEYS_MONITOR) items[count++] = (struct view_item){rows[i].shown, rows[i].help, NULL};
+    w->view.popup = (struct view_popup){.kind = VIEW_POPUP_PAGER, .title = "keys of the monitor", .items = items,
+                                        .n_items = count, .footer = "any key closes"};
+}
+
+static void draw(watch *w)
+{
+    int rows, cols;
+    term_size(w->term, &rows, &cols);
+    if (rows > LAYOUT_MAX_ROWS) rows = LAYOUT_MAX_ROWS;
+    if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
+    if ((rows != w->canvas->rows || cols != w->canvas->cols) && !canvas_resize(w->canvas, rows, cols)) return;
+    w->view.now_ns = clock_ns();
+    int64_t silent = w->view.now_ns - w->heard_ns;
+    w->view.monitor.silent_s = silent > SILENT_S * second ? 1e-9 * (double)silent : 0;
+    fill_keys(w);
+    screen_draw(w->screen, &w->view, w->canvas);
+    term_present(w->term, w->canvas, w->view.options.theme);
+}
+
+static void run(watch *w)
+{
+    interrupt_catch();
+    while (!w->quit && !interrupt_seen()) {
+        struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0}, {w->from->fd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
+        draw(w);
+        int64_t esc = (decoder_deadline(w->decoder) - clock_ns()) / (second / 1000) + 1;
+        poll(fds, 3, esc < 0 ? 0 : esc < 1000 ? (int)esc : 1000);
+        if (fds[0].revents) take_keys(w);
+        else if (clock_ns() >= decoder_deadline(w->decoder)) decoder_feed(w->decoder, NULL, 0, clock_ns());
+        take_lines(w);
+    }
+}
+
+static int show(peer *p, const options *o)
+{
+    watch w = {.from = p, .heard_ns = clock_ns()};
+    char typed[PROBE_TYPED];
+    size_t n_typed;
+    crash_catch();
+    probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
+    w.room = calloc(1, sizeof *w.room);
+    w.screen = screen_new();
+    w.canvas = canvas_new(24, 80);
+    const struct decoder_options decoding = {.esc_ns = options_int(o, OPTION_ESC_DELAY, 0) * (second / 1000)};
+    w.decoder = decoder_open(&decoding);
+    bool ready = w.room && w.screen && w.canvas && w.decoder && send(p->fd, "l", 1, MSG_NOSIGNAL) == 1 &&
+                 (w.term = term_open(stdout, stdin, -1));
+    if (ready) {
+        w.view.options = (struct view_options){.colours = term_colours(w.term),
+                                               .ascii = options_flag(o, OPTION_ASCII) || MB_CUR_MAX == 1,
+                                               .no_motion = !options_int(o, OPTION_MOTION, 1),
+                                               .theme = (enum view_theme)options_int(o, OPTION_THEME, 0)};
+        w.view.monitor.form = VIEW_FORM_FULL;
+        w.view.monitor.alone = true;
+        run(&w);
+        term_close(w.term);
+    } else {
+        fputs("tandem: this terminal can't hold a screen; --json writes lines\n", stderr);
+    }
+    if (w.err.code) fprintf(stderr, "tandem: %s\n", w.err.text);
+    else if (w.gone) output_print("tandem: that program has left\n");
+    json_object_put(w.now);
+    decoder_close(w.decoder);
+    canvas_free(w.canvas);
+    screen_free(w.screen);
+    free(w.room);
+    return ready && !w.err.code ? 0 : 1;
+}
+
+/* ---- All ------------------------------------------------------------------------------------------------------- */
+
+int monitor_main(options *o)
+{
+    char folder[200];
+    int pids[MOST];
+    int64_t wanted = 0;
+    if (o->n_arguments > 1) return mains_usage(o, "one process id at most");
+    if (o->n_arguments && !number_int(o->arguments[0], 1, INT32_MAX, &wanted))
+        return mains_usage(o, "'%s' is no process id", o->arguments[0]);
+    if (!tui_socket_folder(folder, sizeof folder)) {
+        fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n", stderr);
+        return 1;
+    }
+    if (access(folder, F_OK) == 0 && !tui_socket_folder_is_safe(folder)) {
+        fprintf(stderr, "tandem: %s: others may write there, or it is theirs: not trusted\n", folder);
+        return 1;
+    }
+    int n = wanted ? 0 : list(folder, pids);
+    if (!wanted && n != 1) {
+        fputs(n ? "tandem: several are running; name one: tandem monitor PID\n" : "tandem: none is running\n", stderr);
+        say_running(folder, pids, n);
+        return 1;
+    }
+    peer p = {.fd = connect_to(folder, wanted ? (int)wanted : pids[0])};
+    if (p.fd < 0) {
+        fprintf(stderr, "tandem: process %d is no conversation on the full screen\n", wanted ? (int)wanted : pids[0]);
+        return 1;
+    }
+    int status = options_flag(o, OPTION_JSON) ? stream_json(&p) : show(&p, o);
+    close(p.fd);
+    monitor_stream_free(&p.lines);
+    return status;
+}

@@ -1,0 +1,409 @@
+#include "src/watch/monitor_json.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "src/cli/jsonio.h"
+#include "ui/monitor/lanes.h"
+#include "ui/text/format.h"
+
+static const char *const state_names[VIEW_STATES] = {
+    [VIEW_NO_MODEL] = "no model", [VIEW_LOADING] = "loading",     [VIEW_PACKING] = "packing",
+    [VIEW_FAILED] = "failed",     [VIEW_IDLE] = "idle",           [VIEW_READING] = "reading",
+    [VIEW_THINKING] = "thinking", [VIEW_ANSWERING] = "answering", [VIEW_STOPPED] = "stopped",
+    [VIEW_LENGTH] = "length",     [VIEW_QUEUED] = "queued",       [VIEW_CONTEXT] = "context",
+    [VIEW_FULL] = "full",
+};
+enum { TTFT_KINDS = VIEW_TTFT_COLD + 1, TTFT_MARKS = VIEW_TTFT_HEAD_START + 1 };
+static const char *const mark_names[] = {"none", "after reply", "following", "to read", "ready", "queued", "too long", "off"};
+enum { MARKS = sizeof mark_names / sizeof *mark_names };
+
+/* ---- Members that are written and read alike ------------------------------------------------------------------- */
+
+struct field {
+    const char *key;
+    enum { WHOLE, BYTES, REAL, FIGURE, TEXT } type;
+    size_t at; /* in its struct */
+    const char *why; /* a figure is absent where it is read */
+};
+
+#define FIELD(type, structure, key, member) {key, type, offsetof(struct structure, member), NULL}
+#define ABSENT(structure, key, member, why) {key, FIGURE, offsetof(struct structure, member), why}
+#define COUNT(fields) (sizeof(fields) / sizeof *(fields))
+
+static const struct field unit_fields[] = {
+    FIELD(TEXT, view_unit, "name", name),
+    FIELD(TEXT, view_unit, "kind", kind),
+    FIELD(TEXT, view_unit, "failed", failed),
+    ABSENT(view_unit, "tok_s", tok_s, "not yet"),
+    ABSENT(view_unit, "gb_s", gb_s, "not yet"),
+    ABSENT(view_unit, "gflop_s", gflop_s, "not yet"),
+    ABSENT(view_unit, "gb_limit_percent", gb_share, "/units measure"),
+    ABSENT(view_unit, "gflop_peak_percent", gflop_share, "/units measure"),
+    ABSENT(view_unit, "speed_kept_percent", kept, "not yet"),
+};
+
+static const struct field follower_fields[] = {
+    FIELD(WHOLE, view_follower, "target", target),
+    FIELD(WHOLE, view_follower, "read", read),
+    FIELD(WHOLE, view_follower, "behind", behind),
+    FIELD(WHOLE, view_follower, "ahead", ahead),
+    FIELD(WHOLE, view_follower, "wasted", wasted),
+    FIELD(WHOLE, view_follower, "phase_read", phase_read),
+    FIELD(WHOLE, view_follower, "phase_total", phase_total),
+    ABSENT(view_follower, "handover_ms", handover_ms, "not yet"),
+    FIELD(WHOLE, view_follower, "checkpoints", checkpoints),
+    FIELD(BYTES, view_follower, "checkpoint_bytes", checkpoint_bytes),
+    FIELD(BYTES, view_follower, "checkpoint_budget", checkpoint_budget),
+};
+
+static const struct field status_fields[] = {
+    FIELD(TEXT, view_status, "model", model),
+    FIELD(TEXT, view_status, "pipeline", pipeline),
+    FIELD(TEXT, view_status, "speculation", speculation),
+    FIELD(REAL, view_status, "tok_s", tok_s),
+    FIELD(REAL, view_status, "pace", pace),
+    FIELD(REAL, view_status, "ttft_ms", ttft.ms),
+    FIELD(WHOLE, view_status, "read_after_enter", read_after_enter),
+    FIELD(WHOLE, view_status, "done_tokens", done_tokens),
+    FIELD(WHOLE, view_status, "total_tokens", total_tokens),
+    FIELD(REAL, view_status, "seconds_left", seconds_left),
+    FIELD(BYTES, view_status, "done_bytes", done_bytes),
+    FIELD(BYTES, view_status, "total_bytes", total_bytes),
+    FIELD(WHOLE, view_status, "context_used", ctx_used),
+    FIELD(WHOLE, view_status, "context_size", ctx_size),
+};
+
+static const struct field monitor_fields[] = {
+    FIELD(REAL, view_monitor, "weights_gib", weights_gib),
+    FIELD(REAL, view_monitor, "states_gib", states_gib),
+    FIELD(REAL, view_monitor, "free_gib", free_gib),
+    ABSENT(view_monitor, "power_w", power_w, NULL),
+    ABSENT(view_monitor, "temperature_c", temperature_c, NULL),
+    ABSENT(view_monitor, "energy_j_per_token", energy_j, NULL),
+};
+
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
+
+static void add_figure(json_object *o, const char *key, const struct view_figure *f)
+{
+    if (f->valid) jsonio_add_real(o, key, f->value);
+    else json_object_object_add(o, key, NULL);
+}
+
+static void add_fields(json_object *o, const struct field *fields, size_t n, const void *structure)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = &fields[i];
+        const void *at = (const char *)structure + f->at;
+        switch (f->type) {
+        case WHOLE: jsonio_add_int(o, f->key, *(const int *)at); break;
+        case BYTES: jsonio_add_int(o, f->key, (int64_t)*(const uint64_t *)at); break;
+        case REAL: jsonio_add_real(o, f->key, *(const double *)at); break;
+        case FIGURE: add_figure(o, f->key, at); break;
+        case TEXT: jsonio_add_string(o, f->key, *(const char *const *)at); break;
+        }
+    }
+}
+
+static json_object *numbers(const int64_t *values, int n)
+{
+    json_object *row = json_object_new_array();
+    for (int i = 0; i < n; i++) json_object_array_add(row, json_object_new_int64(values[i]));
+    return row;
+}
+
+static void add_lanes(json_object *o, const struct view_unit *u)
+{
+    json_object *spans = json_object_new_array(), *history = json_object_new_array();
+    size_t first = u->n_spans > MONITOR_SPANS ? u->n_spans - MONITOR_SPANS : 0;
+    for (size_t i = first; i < u->n_spans; i++) {
+        const struct view_span *s = &u->spans[i];
+        json_object_array_add(spans, numbers((int64_t[]){s->kind, s->start_ns, s->end_ns}, 3));
+    }
+    for (size_t i = 0; i < u->n_history; i++) json_object_array_add(history, json_object_new_int(u->history[i]));
+    json_object_object_add(o, "spans", spans);
+    json_object_object_add(o, "busy_60s", history);
+}
+
+static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
+{
+    json_object *o = json_object_new_object();
+    int64_t from, to;
+    lanes_window(&view->monitor, view->now_ns, LANES_MAX, &from, &to);
+    struct lanes_share share = lanes_share(u, from, to);
+    add_fields(o, unit_fields, COUNT(unit_fields), u);
+    jsonio_add_real(o, "busy_percent", share.busy);
+    jsonio_add_real(o, "lent_percent", share.lent);
+    jsonio_add_real(o, "idle_percent", share.idle);
+    json_object_object_add(o, "resting", json_object_new_boolean(u->resting));
+    if (lanes) add_lanes(o, u);
+    return o;
+}
+
+static json_object *median(const struct view_median *m)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_real(o, "ms", m->ms);
+    jsonio_add_int(o, "n", m->n);
+    return o;
+}
+
+/* What kind of turn a time is of; null where there was none, or no mark. */
+static void add_ttft(json_object *o, const char *kind, const char *mark, const struct view_ttft *ttft)
+{
+    jsonio_add_string(o, kind, ttft->kind ? format_ttft_kind(ttft->kind) : NULL);
+    jsonio_add_string(o, mark, ttft->mark ? format_ttft_mark(ttft->mark) : NULL);
+}
+
+static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
+{
+    json_object *turns = json_object_new_array(), *enters = json_object_new_array();
+    for (size_t i = 0; i < m->n_turns; i++) {
+        json_object *turn = json_object_new_object();
+        jsonio_add_int(turn, "number", m->turns[i].number);
+        add_ttft(turn, "kind", "mark", &m->turns[i].ttft);
+        jsonio_add_real(turn, "ttft_ms", m->turns[i].ttft.ms);
+        json_object_array_add(turns, turn);
+    }
+    json_object_object_add(o, "turns", turns);
+    for (size_t i = 0; i < m->n_enters; i++) {
+        json_object *enter = numbers(&m->enters[i].time_ns, 1);
+        json_object_array_add(enter, json_object_new_double(m->enters[i].ttft_ms));
+        json_object_array_add(enters, enter);
+    }
+    if (lanes) json_object_object_add(o, "enters", enters);
+    else json_object_put(enters);
+}
+
+/* What the draft is, not what it says. */
+static json_object *draft(const struct view *view)
+{
+    json_object *o = json_object_new_object();
+    size_t mark = (size_t)view->draft.mark;
+    jsonio_add_string(o, "mark", mark_names[mark < MARKS ? mark : 0]);
+    jsonio_add_int(o, "bytes", (int64_t)view->draft.len);
+    jsonio_add_int(o, "tokens", view->status.draft_tokens);
+    jsonio_add_int(o, "to_read", view->draft.to_read);
+    return o;
+}
+
+/* What the percentages and speeds of the units are of: the last turn, or the last seconds. */
+static double window_s(const struct view_monitor *m)
+{
+    if (m->turn_view && m->turn_end_ns > m->turn_start_ns) return 1e-9 * (double)(m->turn_end_ns - m->turn_start_ns);
+    return m->live_s > 0 ? m->live_s : LANES_LIVE_S;
+}
+
+json_object *monitor_json_write(const struct view *view, bool lanes)
+{
+    const struct view_status *s = &view->status;
+    const struct view_monitor *m = &view->monitor;
+    json_object *o = json_object_new_object();
+    jsonio_add_int(o, "pid", m->pid);
+    jsonio_add_string(o, "state", state_names[s->state]);
+    jsonio_add_string(o, "session", s->private_session ? NULL : s->session);
+    add_ttft(o, "ttft_kind", "ttft_mark", &s->ttft);
+    add_fields(o, status_fields, COUNT(status_fields), s);
+    json_object_object_add(o, "just_answered", json_object_new_boolean(s->answered));
+    json_object_object_add(o, "draft", draft(view));
+    jsonio_add_real(o, "window_s", window_s(m));
+    json_object_object_add(o, "prefill", unit(view, &m->prefill, lanes));
+    json_object_object_add(o, "decode", unit(view, &m->decode, lanes));
+    json_object *follower = json_object_new_object();
+    add_fields(follower, follower_fields, COUNT(follower_fields), &m->follower);
+    json_object_object_add(o, "follower", follower);
+    add_turns(o, m, lanes);
+    json_object_object_add(o, "warm_median", median(&m->warm));
+    json_object_object_add(o, "cold_median", median(&m->cold));
+    add_fields(o, monitor_fields, COUNT(monitor_fields), m);
+    jsonio_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
+    if (lanes) {
+        jsonio_add_int(o, "now_ns", view->now_ns);
+        jsonio_add_int(o, "turn_start_ns", m->turn_start_ns);
+        jsonio_add_int(o, "turn_end_ns", m->turn_end_ns);
+    }
+    return o;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+static int name_of(const char *const *names, int n, const char *name, int fallback)
+{
+    for (int i = 0; name && i < n; i++)
+        if (!strcmp(names[i], name)) return i;
+    return fallback;
+}
+
+static int whole(json_object *o, const char *key)
+{
+    int64_t value = jsonio_int(o, key, 0);
+    return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int)value;
+}
+
+static uint64_t bytes(json_object *o, const char *key)
+{
+    int64_t value = jsonio_int(o, key, 0);
+    return value < 0 ? 0 : (uint64_t)value;
+}
+
+/* A figure that can be calculated with and drawn; 0 for what no machine has. */
+static double real(json_object *o, const char *key)
+{
+    double value = jsonio_real(o, key, 0);
+    return fabs(value) < 1e12 ? value : 0;
+}
+
+static struct view_figure figure(json_object *o, const char *key, const char *why)
+{
+    json_object *member;
+    bool valid = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &member) && member;
+    return (struct view_figure){.value = real(o, key), .valid = valid, .why = why};
+}
+
+static void read_fields(json_object *o, const struct field *fields, size_t n, void *structure)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = &fields[i];
+        void *at = (char *)structure + f->at;
+        switch (f->type) {
+        case WHOLE: *(int *)at = whole(o, f->key); break;
+        case BYTES: *(uint64_t *)at = bytes(o, f->key); break;
+        case REAL: *(double *)at = real(o, f->key); break;
+        case FIGURE: *(struct view_figure *)at = figure(o, f->key, f->why); break;
+        case TEXT: *(const char **)at = jsonio_text(o, f->key, NULL); break;
+        }
+    }
+}
+
+/* A time of the clock, or -1: so far from the ends of its type that sums don't leave it. */
+static int64_t time_of(int64_t value)
+{
+    return value >= 0 && value < INT64_MAX / 4 ? value : -1;
+}
+
+static int64_t number_at(json_object *row, size_t i)
+{
+    return json_object_get_int64(json_object_array_get_idx(row, i));
+}
+
+/* The newest `room` elements of an array member: where they begin; *n how many. */
+static size_t newest(json_object *array, size_t room, size_t *n)
+{
+    size_t all = array ? json_object_array_length(array) : 0;
+    *n = all < room ? all : room;
+    return all - *n;
+}
+
+static void read_spans(struct view_unit *u, struct view_span *spans, json_object *rows)
+{
+    size_t n, first = newest(rows, MONITOR_SPANS, &n);
+    for (size_t i = 0; i < n; i++) {
+        json_object *row = json_object_array_get_idx(rows, first + i);
+        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3) continue;
+        int64_t kind = number_at(row, 0), start = time_of(number_at(row, 1)), end = time_of(number_at(row, 2));
+        if (kind < 0 || kind >= VIEW_KINDS || start < 0 || end < start) continue;
+        spans[u->n_spans++] = (struct view_span){.start_ns = start, .end_ns = end, .kind = (enum view_kind)kind};
+    }
+    u->spans = spans;
+}
+
+static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
+{
+    json_object *points = jsonio_member(o, "busy_60s", json_type_array);
+    *u = (struct view_unit){0};
+    read_fields(o, unit_fields, COUNT(unit_fields), u);
+    u->resting = json_object_get_boolean(jsonio_member(o, "resting", json_type_boolean));
+    read_spans(u, spans, jsonio_member(o, "spans", json_type_array));
+    size_t n, first = newest(points, MONITOR_SECONDS, &n);
+    for (size_t i = 0; i < n; i++) {
+        int64_t value = number_at(points, first + i);
+        history[i] = (uint8_t)(value < 0 ? 0 : value > 100 ? 100 : value);
+    }
+    u->history = history;
+    u->n_history = n;
+}
+
+static struct view_ttft read_ttft(json_object *o, const char *kind, const char *mark)
+{
+    const char *kinds[TTFT_KINDS], *marks[TTFT_MARKS];
+    for (int i = 0; i < TTFT_KINDS; i++) kinds[i] = format_ttft_kind((enum view_ttft_kind)i);
+    for (int i = 0; i < TTFT_MARKS; i++) marks[i] = format_ttft_mark((enum view_ttft_mark)i);
+    return (struct view_ttft){
+        .kind = (enum view_ttft_kind)name_of(kinds, TTFT_KINDS, jsonio_text(o, kind, NULL), VIEW_TTFT_NONE),
+        .mark = (enum view_ttft_mark)name_of(marks, TTFT_MARKS, jsonio_text(o, mark, NULL), VIEW_TTFT_UNMARKED),
+        .ms = real(o, "ttft_ms"),
+    };
+}
+
+static void read_turns(struct view_monitor *m, monitor_json_room *room, json_object *o)
+{
+    json_object *turns = jsonio_member(o, "turns", json_type_array), *enters = jsonio_member(o, "enters", json_type_array);
+    size_t n, first = newest(turns, MONITOR_TURNS, &n);
+    for (size_t i = 0; i < n; i++) {
+        json_object *turn = json_object_array_get_idx(turns, first + i);
+        room->turns[i] = (struct view_monitor_turn){
+            .number = whole(turn, "number"),
+            .ttft = read_ttft(turn, "kind", "mark"),
+        };
+    }
+    m->turns = room->turns;
+    m->n_turns = n;
+    first = newest(enters, MONITOR_ENTERS, &n);
+    m->n_enters = 0;
+    for (size_t i = 0; i < n; i++) {
+        json_object *row = json_object_array_get_idx(enters, first + i);
+        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 2) continue;
+        double ms = json_object_get_double(json_object_array_get_idx(row, 1));
+        int64_t at = time_of(number_at(row, 0));
+        if (at < 0 || !(fabs(ms) < 1e12)) continue;
+        room->enters[m->n_enters++] = (struct view_enter){at, ms};
+    }
+    m->enters = room->enters;
+}
+
+static struct view_median read_median(json_object *o, const char *key)
+{
+    json_object *m = jsonio_member(o, key, json_type_object);
+    return (struct view_median){real(m, "ms"), m ? whole(m, "n") : 0};
+}
+
+static void read_status(struct view *view, json_object *o)
+{
+    json_object *draft = jsonio_member(o, "draft", json_type_object);
+    view->status = (struct view_status){
+        .state = (enum view_state)name_of(state_names, VIEW_STATES, jsonio_text(o, "state", NULL), VIEW_IDLE),
+        .ttft = read_ttft(o, "ttft_kind", "ttft_mark"),
+        .answered = json_object_get_boolean(jsonio_member(o, "just_answered", json_type_boolean)),
+        .draft_tokens = whole(draft, "tokens"),
+        .session = jsonio_text(o, "session", NULL),
+    };
+    read_fields(o, status_fields, COUNT(status_fields), &view->status);
+    /* What it says isn't told; that there is something is all the sentence needs. */
+    view->draft = (struct view_draft){
+        .text = ".",
+        .len = bytes(draft, "bytes") > 0,
+        .mark = (enum view_mark)name_of(mark_names, MARKS, jsonio_text(draft, "mark", NULL), VIEW_MARK_NONE),
+        .to_read = whole(draft, "to_read"),
+    };
+}
+
+void monitor_json_read(struct view *view, monitor_json_room *room, json_object *o)
+{
+    struct view_monitor *m = &view->monitor;
+    read_status(view, o);
+    read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", json_type_object));
+    read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", json_type_object));
+    m->follower = (struct view_follower){0};
+    read_fields(jsonio_member(o, "follower", json_type_object), follower_fields, COUNT(follower_fields), &m->follower);
+    read_turns(m, room, o);
+    m->warm = read_median(o, "warm_median");
+    m->cold = read_median(o, "cold_median");
+    read_fields(o, monitor_fields, COUNT(monitor_fields), m);
+    m->power_w.why = jsonio_text(o, "power_reason", NULL);
+    m->pid = whole(o, "pid");
+    int64_t start = time_of(jsonio_int(o, "turn_start_ns", 0)), end = time_of(jsonio_int(o, "turn_end_ns", 0));
+    m->turn_start_ns = start > 0 && end >= start ? start : 0;
+    m->turn_end_ns = m->turn_start_ns ? end : 0;
+}

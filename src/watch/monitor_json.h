@@ -1,0 +1,26 @@
+/* What a running conversation tells about itself, as JSON: one object a line through its socket (src/watch/tui_socket.c), read
+ * by `tandem monitor` (src/watch/monitor.c). Times are CLOCK_MONOTONIC, the same for all programs of a machine. Pure. */
+#ifndef TANDEM_SRC_MONITOR_JSON_H
+#define TANDEM_SRC_MONITOR_JSON_H
+
+#include <json-c/json.h>
+
+#include "ui/draw/view.h"
+
+enum { MONITOR_SPANS = 1500, MONITOR_ENTERS = 32, MONITOR_TURNS = 64, MONITOR_SECONDS = 60 };
+
+/* lanes: with the spans of the last `MONITOR_SPANS` pieces of work, the Enters and the graphs' points. */
+json_object *monitor_json_write(const struct view *view, bool lanes);
+
+/* Room for what a view points to. */
+typedef struct {
+    struct view_span spans[2][MONITOR_SPANS];
+    struct view_enter enters[MONITOR_ENTERS];
+    struct view_monitor_turn turns[MONITOR_TURNS];
+    uint8_t history[2][MONITOR_SECONDS];
+} monitor_json_room;
+
+/* Fills status and monitor of a view. The view points into `room` and `o`. What is absent or nonsense is left out. */
+void monitor_json_read(struct view *view, monitor_json_room *room, json_object *o);
+
+#endif

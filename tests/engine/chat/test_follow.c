@@ -1,0 +1,166 @@
+/* What the follower does next, by hand-made targets. */
+#include "tests/check.h"
+#include "tests/engine/forward/rig.h"
+
+#include "engine/chat/follower.h"
+
+enum { DISPATCH = 32, LONGEST = 300 };
+
+static struct follower follower;
+static tdm_id ids[LONGEST];
+static uint32_t turns[4];
+
+/* A follower that has read `length` of the ids. */
+static bool open_at(uint32_t length)
+{
+    static struct rig *rig;
+    struct checkpoints *checkpoints;
+    tdm_error err;
+    if (!rig) rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1);
+    if (!rig || checkpoints_new(&checkpoints, 1 << 20, &err)) return false;
+    struct state *s = rig_state(rig);
+    for (int i = 0; i < LONGEST; i++) ids[i] = i % 512;
+    rig_all_logits(rig, s, ids, length, NULL, NULL);
+    if (follower_init(&follower, NULL, NULL, s, checkpoints, DISPATCH, &err)) return false;
+    memcpy(follower.path, ids, length * sizeof *ids);
+    follower.length = length;
+    return true;
+}
+
+static struct target target(uint32_t n, uint32_t history, uint32_t turn)
+{
+    turns[0] = turn;
+    return (struct target){.ids = ids, .n = n, .history = history, .draft = history, .turns = turns, .n_turns = turn > 0};
+}
+
+static void check_plan(uint32_t from, uint32_t n)
+{
+    CHECK_INT(from, follower.plan.from);
+    CHECK_INT(n, follower.plan.n);
+    follower.plan.active = false;
+    follower.length = from;
+}
+
+TEST(waits_for_a_full_dispatch_while_a_reply_decodes)
+{
+    REQUIRE(open_at(60));
+    struct target t = target(91, 91, 0);
+    CHECK(!follower_plan(&follower, &t, true, false));
+    CHECK(follower_plan(&follower, &t, false, false));
+    check_plan(60, 31);
+    t = target(92, 92, 0);
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 32);
+    follower_free(&follower);
+}
+
+/* An earlier turn that begins within the next dispatch is worth a checkpoint, so the dispatch ends there; that it is
+ * not full then must not keep the follower from reading on for the rest of the reply. */
+TEST(a_turn_within_the_dispatch_holds_nothing_up)
+{
+    REQUIRE(open_at(60));
+    struct target t = target(140, 140, 85);
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 25);
+    t = target(91, 91, 85);
+    CHECK(!follower_plan(&follower, &t, true, false));
+    t = target(140, 140, 70); /* too near to be worth a dispatch of its own */
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 32);
+    follower_free(&follower);
+}
+
+/* Somebody waits for the end of a prompt of which 33 to 64 tokens are left: two dispatches. */
+TEST(the_last_dispatch_begins_with_the_suffix)
+{
+    enum { SUFFIX = 9 };
+    for (uint32_t left = 33; left <= 64; left++) {
+        REQUIRE(open_at(60));
+        struct target t = target(60 + left, 60, 60);
+        t.draft = t.n - SUFFIX;
+        t.complete = true;
+        CHECK(follower_plan(&follower, &t, false, true));
+        uint32_t first = left < 32 + SUFFIX ? left - SUFFIX : 32;
+        check_plan(60, first);
+        follower_free(&follower);
+    }
+    REQUIRE(open_at(60));
+    struct target t = target(92, 60, 60); /* one dispatch is not made two */
+    t.draft = t.n - SUFFIX;
+    t.complete = true;
+    CHECK(follower_plan(&follower, &t, false, true));
+    check_plan(60, 32);
+    t = target(100, 60, 60); /* a suffix that is no dispatch's */
+    t.draft = 62;
+    t.complete = true;
+    CHECK(follower_plan(&follower, &t, false, true));
+    check_plan(60, 32);
+    follower_free(&follower);
+}
+
+/* Enter comes while a short dispatch of the draft runs: is it given up, so that its tokens join the suffix's? */
+static bool gives_up(uint32_t tokens, uint32_t rest, int64_t elapsed_ms)
+{
+    enum { MS = 1000000 };
+    if (!open_at(60)) return false;
+    struct target t = target(60 + tokens, 60, 60);
+    CHECK(follower_plan(&follower, &t, false, false));
+    follower.plan.keep_before = true; /* it can go back to its start */
+    follower.figures.short_ns = 40 * MS;
+    t = target(60 + tokens + rest, 60, 60);
+    t.complete = true;
+    follower_hurry(&follower, &t, follower.plan.start_ns + elapsed_ms * MS);
+    bool cancelled = atomic_load(&follower.cancel);
+    follower.plan.active = false;
+    follower_free(&follower);
+    return cancelled;
+}
+
+TEST(enter_gives_a_short_dispatch_up_while_that_pays)
+{
+    CHECK(gives_up(1, 12, 0));
+    CHECK(gives_up(1, 12, 30));  /* 10 ms left, 5 to join */
+    CHECK(!gives_up(1, 12, 36)); /* 4 ms left */
+    CHECK(!gives_up(1, 12, 90)); /* slower than the last one: what is left is not known */
+    CHECK(gives_up(4, 12, 20));
+    CHECK(!gives_up(4, 12, 30));
+    CHECK(!gives_up(9, 12, 0));  /* not short */
+    CHECK(!gives_up(2, 31, 0));  /* does not fit */
+    CHECK(!gives_up(2, 0, 0));   /* is the end itself */
+}
+
+/* The suffix is read during a rest, and kept with its logits; unless Enter comes meanwhile. */
+TEST(no_checkpoint_is_made_while_somebody_waits)
+{
+    for (int entered = 0; entered < 2; entered++) {
+        REQUIRE(open_at(60));
+        struct rig *rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1);
+        struct activity *activity = activity_new();
+        REQUIRE(rig && activity);
+        state_free(follower.state);
+        follower.state = rig_state(rig);
+        rig_eval(rig, follower.state, ids, 60, 32);
+        follower.weights = rig->weights;
+        follower.workspace = rig->workspace;
+        struct target t = target(80, 60, 60);
+        t.draft = 71;
+        t.complete = true;
+        CHECK(follower_plan(&follower, &t, false, false));
+        if (entered) follower_hurry(&follower, &t, follower.plan.start_ns);
+        struct activity_span span = {0};
+        tdm_error err;
+        CHECK_INT(TDM_OK, follower_perform(&follower, rig->team, activity, &span, &err));
+        follower_done(&follower, TDM_OK, 1);
+        CHECK(follower_is_ready(&follower, &t));
+        /* There is the one before the suffix's dispatch, and the one at its end. */
+        CHECK_INT(entered ? 1 : 2, follower.kept.count);
+        follower.workspace = NULL; /* the rig's */
+        follower_free(&follower);
+        activity_free(activity);
+        rig_close(rig);
+    }
+}
+
+TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up),
+          T(the_last_dispatch_begins_with_the_suffix), T(enter_gives_a_short_dispatch_up_while_that_pays),
+          T(no_checkpoint_is_made_while_somebody_waits))

@@ -1,0 +1,94 @@
+/* The pace as a schedule: what comes late is made up for, and of a stall only so much. */
+#include "tests/check.h"
+
+#include "engine/chat/pace.h"
+
+static const int64_t MS = 1000000, START = INT64_C(5000000000);
+
+/* A decoder that takes `took` for a token and wakes `late` for it. */
+struct clockwork {
+    int64_t now, due;
+    double tps;
+    int tokens;
+};
+
+static struct clockwork first_token(double tps)
+{
+    return (struct clockwork){.now = START, .due = pace_next(0, START, tps), .tps = tps, .tokens = 1};
+}
+
+static void token(struct clockwork *c, int64_t late, int64_t took)
+{
+    if (c->now < c->due) c->now = c->due + late;
+    c->now += took;
+    c->due = pace_next(c->due, c->now, c->tps);
+    c->tokens++;
+}
+
+/* Tokens after the first in each second since it. */
+static double rate(const struct clockwork *c)
+{
+    return (c->tokens - 1) * 1e9 / (double)(c->now - START);
+}
+
+TEST(a_token_each_interval)
+{
+    struct clockwork c = first_token(50);
+    CHECK(c.due == START + 20 * MS);
+    for (int i = 0; i < 10; i++) token(&c, 0, 3 * MS);
+    CHECK(c.now == START + 10 * 20 * MS + 3 * MS);
+}
+
+TEST(late_wakes_and_the_decoding_itself_cost_nothing)
+{
+    struct clockwork c = first_token(60);
+    uint32_t seed = 1;
+    for (int i = 0; i < 1200; i++) {
+        seed = seed * 1664525 + 1013904223;
+        token(&c, (int64_t)(seed >> 20) * 3000, 4 * MS + (int64_t)(seed % 20) * MS / 4); /* to 12 ms late, 4 to 9 ms */
+    }
+    CHECK(rate(&c) > 59.9 && rate(&c) <= 60.01);
+    /* Hiccups, each of which takes longer than five tokens have. */
+    for (int i = 0; i < 1200; i++) token(&c, i % 40 ? 0 : 90 * MS, 4 * MS);
+    CHECK(rate(&c) > 59.5 && rate(&c) <= 60.01);
+}
+
+TEST(a_stall_is_made_up_for_only_so_far)
+{
+    struct clockwork c = first_token(40);
+    for (int i = 0; i < 10; i++) token(&c, 0, MS);
+    token(&c, 3000 * MS, MS);
+    int64_t from = c.now;
+    int burst = 0;
+    while (c.due <= c.now) {
+        token(&c, 0, MS);
+        burst++;
+    }
+    CHECK(burst >= 8 && burst <= PACE_BEHIND_MS * 40 / 1000 + 1);
+    CHECK(c.now - from <= burst * MS);
+    /* Then as before. */
+    for (int i = 0; i < 10; i++) {
+        int64_t due = c.due;
+        token(&c, 0, MS);
+        CHECK(c.now == due + MS && c.due == due + 25 * MS);
+    }
+}
+
+TEST(a_machine_that_is_too_slow_owes_no_more_and_more)
+{
+    struct clockwork c = first_token(100);
+    for (int i = 0; i < 500; i++) token(&c, 0, 40 * MS);
+    CHECK(c.now - c.due <= PACE_BEHIND_MS * MS);
+    CHECK(c.tokens == 501 && c.now == START + 10 * MS + (int64_t)500 * 40 * MS);
+}
+
+TEST(any_pace_is_taken)
+{
+    CHECK(pace_next(START, START, 1e12) == START);
+    CHECK(pace_next(0, START, 1e-300) > START);
+    CHECK(pace_next(START, START, 1e-12) > START);
+    CHECK(pace_next(0, 1, 1e9) != 0);
+}
+
+TEST_MAIN(T(a_token_each_interval), T(late_wakes_and_the_decoding_itself_cost_nothing),
+          T(a_stall_is_made_up_for_only_so_far), T(a_machine_that_is_too_slow_owes_no_more_and_more), T(any_pace_is_taken))

@@ -1,0 +1,309 @@
+/* Weights: packing, unpacking and products, for every kernel set that this CPU runs and every weight type. */
+#include "engine/kernel/kernel.h"
+#include "engine/kernel/sets.h"
+
+#include "engine/model/half.h"
+#include "tests/check.h"
+#include "tests/engine/kernel/sample.h"
+
+static const struct kernels *sets[8];
+static int set_count;
+
+static void pack(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols, const void *raw)
+{
+    tdm_error err;
+    if (matrix_new(m, k, type, rows, cols, &err)) {
+        CHECK_FAIL("%s", err.text);
+        exit(1);
+    }
+    /* In panels, as a loader does it. */
+    for (uint32_t r = 0; r < rows; r += MATRIX_TILE)
+        matrix_pack(m, (const uint8_t *)raw + r * type_row_bytes(type, cols), r,
+                    rows - r < MATRIX_TILE ? rows - r : MATRIX_TILE);
+}
+
+static struct panel fill(const struct kernels *k, enum type type, const float *x, size_t ldx, uint32_t tokens, uint32_t cols)
+{
+    struct panel p = {.kind = k->panel_of(type), .tokens = tokens, .cols = cols};
+    size_t bytes = (k->panel_bytes(p.kind, tokens, cols) + 63) / 64 * 64;
+    if (posix_memalign(&p.data, 64, bytes)) abort();
+    memset(p.data, 0xee, bytes);
+    k->panel_fill(&p, x, ldx, 0, tokens, 0, cols);
+    return p;
+}
+
+static uint32_t cols_of(enum type type, int i)
+{
+    uint32_t block = type_info(type)->block;
+    static const uint32_t any[] = {1, 31, 257, 160}, blocks[] = {32, 96, 288, 160}, supers[] = {256, 512, 768, 256};
+    return (block == 1 ? any : block == 32 ? blocks : supers)[i];
+}
+
+/* What the arithmetic of a type makes of the activations: the values that enter the products. */
+static void model(const struct kernels *k, enum type type, const float *x, uint32_t n, double *out)
+{
+    enum panel_kind kind = k->panel_of(type);
+    for (uint32_t c = 0; c < n; c += 128) {
+        uint32_t left = n - c < 128 ? n - c : 128;
+        float top = 0;
+        for (uint32_t i = 0; i < left; i++) top = fmaxf(top, fabsf(x[c + i]));
+        for (uint32_t i = 0; i < left; i++)
+            out[c + i] = kind == PANEL_INT8   ? (double)(top / 127) * (top > 0 ? (double)lrintf(x[c + i] * (127 / top)) : 0)
+                         : kind == PANEL_BF16 ? (double)bf16_widen(bf16_narrow(x[c + i]))
+                                              : (double)x[c + i];
+    }
+}
+
+TEST(a_row_comes_back_as_it_was)
+{
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++)
+            for (int i = 0; i < 4; i++) {
+                uint32_t rows = 67, cols = cols_of(type, i);
+                float want[768], got[768];
+                uint8_t *raw = sample_rows(type, rows, cols);
+                struct matrix m;
+                pack(&m, sets[s], type, rows, cols, raw);
+                for (uint32_t r = 0; r < rows; r++) {
+                    type_widen(type, raw + r * type_row_bytes(type, cols), want, cols);
+                    sets[s]->unpack_row(&m, r, got);
+                    for (uint32_t c = 0; c < cols; c++)
+                        if (want[c] != got[c]) {
+                            CHECK_FAIL("%s %s row %u column %u of %u: expected %g, found %g", sets[s]->name,
+                                       type_info(type)->name, r, c, cols, want[c], got[c]);
+                            break;
+                        }
+                }
+                matrix_free(&m);
+                free(raw);
+            }
+}
+
+/* Every product against sums in double of what the type's arithmetic says; to 1e-5 of the sum of absolute products. */
+TEST(products_are_those_of_the_type)
+{
+    enum { TOKENS = 7 };
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++)
+            for (int i = 0; i < 4; i++) {
+                const struct kernels *k = sets[s];
+                uint32_t rows = i == 3 ? 16 : 67, cols = cols_of(type, i);
+                uint8_t *raw = sample_rows(type, rows, cols);
+                float *x = malloc(TOKENS * cols * sizeof *x), *out = calloc(TOKENS * rows, sizeof *out), w[768];
+                double y[768];
+                struct matrix m;
+                sample_floats(x, TOKENS * cols);
+                memset(x + cols, 0, cols * sizeof *x); /* a token of zeros */
+                pack(&m, k, type, rows, cols, raw);
+                struct panel p = fill(k, type, x, cols, TOKENS, cols);
+                k->matmul(&m, &p, 0, rows, 0, TOKENS, out, rows, false);
+                for (uint32_t t = 0; t < TOKENS; t++) {
+                    model(k, type, x + t * cols, cols, y);
+                    for (uint32_t r = 0; r < rows; r++) {
+                        double sum = 0, size = 0;
+                        type_widen(type, raw + r * type_row_bytes(type, cols), w, cols);
+                        for (uint32_t c = 0; c < cols; c++) sum += (double)w[c] * y[c], size += fabs((double)w[c] * y[c]);
+                        if (!(fabs(sum - (double)out[t * rows + r]) <= 1e-5 * size))
+                            CHECK_FAIL("%s %s, %u columns, row %u, token %u: expected %g, found %g", k->name,
+                                       type_info(type)->name, cols, r, t, sum, (double)out[t * rows + r]);
+                    }
+                }
+                matrix_free(&m);
+                free(p.data);
+                free(raw);
+                free(x);
+                free(out);
+            }
+}
+
+/* The promise of design.md, section 4: a token's outputs have the same bits alone and among others, whatever rows and
+ * tokens a call asks for, wherever its pointers stand. */
+TEST(products_do_not_depend_on_company)
+{
+    enum { MOST = 67, ROWS = 135 };
+    static const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 23, 24, 25, 31, 32, 33, 64, 67};
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++) {
+            const struct kernels *k = sets[s];
+            uint32_t cols = cols_of(type, 2), ldx = cols + 3, ldo = ROWS + 5;
+            uint8_t *raw = sample_rows(type, ROWS, cols);
+            float *x = sample_unaligned(MOST * ldx, 1), *alone = malloc(MOST * ROWS * sizeof *alone);
+            float *out = sample_unaligned(MOST * ldo, 3);
+            struct matrix m;
+            sample_floats(x, MOST * ldx);
+            pack(&m, k, type, ROWS, cols, raw);
+            for (uint32_t t = 0; t < MOST; t++) {
+                struct panel p = fill(k, type, x + t * ldx, ldx, 1, cols);
+                k->matmul(&m, &p, 0, ROWS, 0, 1, alone + t * ROWS, ROWS, false);
+                free(p.data);
+            }
+            for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                uint32_t n = counts[i], cut = i % 2 ? 64 : ROWS, mid = n / 3;
+                struct panel p = fill(k, type, x, ldx, n, cols);
+                for (size_t j = 0; j < MOST * ldo; j++) out[j] = 1;
+                k->matmul(&m, &p, 0, cut, 0, mid, out, ldo, false);
+                k->matmul(&m, &p, 0, cut, mid, n, out, ldo, false);
+                if (cut < ROWS) k->matmul(&m, &p, cut, ROWS, 0, n, out, ldo, false);
+                for (uint32_t t = 0; t < n; t++) {
+                    if (memcmp(out + t * ldo, alone + t * ROWS, ROWS * sizeof *out))
+                        CHECK_FAIL("%s %s: token %u of %u differs from itself alone", k->name, type_info(type)->name, t, n);
+                    for (uint32_t j = ROWS; j < ldo; j++) CHECK(out[t * ldo + j] == 1);
+                }
+                k->matmul(&m, &p, 0, ROWS, 0, n, out, ldo, true); /* adding: the same sum on top, twice it */
+                for (uint32_t t = 0; t < n; t++)
+                    for (uint32_t r = 0; r < ROWS; r++) CHECK(out[t * ldo + r] == 2 * alone[t * ROWS + r]);
+                free(p.data);
+            }
+            matrix_free(&m);
+            free(raw);
+            free(alone);
+            sample_free(x, 1);
+            sample_free(out, 3);
+        }
+}
+
+/* What the set amx does on the matrix unit with quantised weights has the bits of the vector kernels. */
+TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
+{
+    enum { MOST = 67, ROWS = 104 };
+    static const uint32_t counts[] = {1, 3, 5, 6, 9, 13, 16, 17, 20, 31, 32, 33, 48, 49, 67};
+    const struct kernels *vectors = NULL, *unit = NULL;
+    tdm_error err;
+    if (kernels_find(&unit, "amx", &err) || kernels_find(&vectors, "avx512", &err)) SKIP("this CPU has no matrix unit");
+    for (int type = 0; type < TYPE_COUNT; type++)
+        for (int i = 0; i < 4 && unit->panel_of(type) == PANEL_INT8; i++) {
+            uint32_t cols = cols_of(type, i);
+            uint8_t *raw = sample_rows(type, ROWS, cols);
+            float *x = malloc(MOST * cols * sizeof *x), *a = malloc(MOST * ROWS * sizeof *a), *b = malloc(MOST * ROWS * sizeof *b);
+            struct matrix m, v;
+            sample_floats(x, MOST * cols);
+            pack(&m, unit, type, ROWS, cols, raw);
+            pack(&v, vectors, type, ROWS, cols, raw);
+            for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+                struct panel p = fill(unit, type, x, cols, counts[c], cols);
+                unit->matmul(&m, &p, 0, ROWS, 0, counts[c], a, ROWS, false);
+                vectors->matmul(&v, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
+                if (memcmp(a, b, counts[c] * ROWS * sizeof *a))
+                    CHECK_FAIL("%s, %u columns, %u tokens: amx and avx512 differ", type_info(type)->name, cols, counts[c]);
+                free(p.data);
+            }
+            matrix_free(&m);
+            matrix_free(&v);
+            free(raw);
+            free(x);
+            free(a);
+            free(b);
+        }
+}
+
+/* The largest quants and scales there are, against equal activations: integer sums as large as a file can make them. */
+TEST(the_largest_sums_fit)
+{
+    enum { MOST = 33, ROWS = 64, COLS = 512 };
+    static const struct {
+        enum type type;
+        int floats[2]; /* where in a block */
+    } types[] = {{TYPE_Q4_K, {0, 2}}, {TYPE_Q5_K, {0, 2}}, {TYPE_Q6_K, {208, 208}}, {TYPE_Q3_K, {108, 108}},
+                 {TYPE_Q2_K, {80, 82}}, {TYPE_IQ4_XS, {0, 0}}};
+    static float x[MOST * COLS], alone[ROWS], out[MOST * ROWS], w[COLS];
+    for (size_t i = 0; i < MOST * COLS; i++) x[i] = i / COLS % 2 ? -1 : 1;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int ones = 0; ones < 2; ones++) {
+            enum type type = types[i].type;
+            uint8_t *raw = sample_rows(type, ROWS, COLS);
+            size_t block = type_info(type)->block_bytes;
+            for (uint8_t *b = raw; b < raw + ROWS * type_row_bytes(type, COLS); b += block) {
+                memset(b, ones ? 0xff : 0, block);
+                if (type == TYPE_Q6_K) memset(b + 192, ones ? 0x7f : 0x80, 16);
+                for (int k = 0; k < 2; k++) {
+                    uint16_t scale = f16_narrow(k ? 1.f / 128 : 1.f / 64);
+                    memcpy(b + types[i].floats[k], &scale, 2);
+                }
+            }
+            double sum = 0, size = 0;
+            type_widen(type, raw, w, COLS);
+            for (uint32_t c = 0; c < COLS; c++) sum += (double)w[c], size += fabs((double)w[c]);
+            for (int s = 0; s < set_count; s++) {
+                struct matrix m;
+                pack(&m, sets[s], type, ROWS, COLS, raw);
+                struct panel one = fill(sets[s], type, x, COLS, 1, COLS), p = fill(sets[s], type, x, COLS, MOST, COLS);
+                sets[s]->matmul(&m, &one, 0, ROWS, 0, 1, alone, ROWS, false);
+                sets[s]->matmul(&m, &p, 0, ROWS, 0, MOST, out, ROWS, false);
+                if (!(fabs(sum - (double)alone[0]) <= 1e-5 * size))
+                    CHECK_FAIL("%s %s: expected %g, found %g", sets[s]->name, type_info(type)->name, sum, (double)alone[0]);
+                for (uint32_t j = 0; j < MOST * ROWS; j++)
+                    if (out[j] != (j / ROWS % 2 ? -alone[0] : alone[0])) {
+                        CHECK_FAIL("%s %s, token %u: expected +-%g, found %g", sets[s]->name, type_info(type)->name, j / ROWS,
+                                   (double)alone[0], (double)out[j]);
+                        break;
+                    }
+                free(one.data);
+                free(p.data);
+                matrix_free(&m);
+            }
+            free(raw);
+        }
+}
+
+TEST(a_packed_matrix_is_no_larger_than_promised)
+{
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++) {
+            size_t file = 4096 * type_row_bytes(type, 1024), packed = sets[s]->packed_bytes(type, 4096, 1024);
+            CHECK((double)packed <= 1.06 * (double)file);
+        }
+}
+
+TEST(sets_are_found_by_name)
+{
+    const struct kernels *k = NULL;
+    tdm_error err;
+    CHECK_INT(TDM_OK, kernels_find(&k, NULL, &err));
+    CHECK(k == sets[set_count - 1]);
+    CHECK_INT(TDM_OK, kernels_find(&k, "scalar", &err));
+    CHECK_STR("scalar", k->name);
+    CHECK_INT(TDM_E_ARG, kernels_find(&k, "sse9", &err));
+#if defined __x86_64__
+    CHECK_INT(TDM_E_UNSUPPORTED, kernels_find(&k, "neon", &err));
+#endif
+    struct matrix m;
+    CHECK_INT(TDM_E_FORMAT, matrix_new(&m, k, TYPE_Q8_0, 4, 33, &err));
+    CHECK_INT(TDM_E_FORMAT, matrix_new(&m, k, TYPE_F32, 0xffffffff, 0xffffffff, &err));
+}
+
+TEST(panels_may_be_filled_by_parts)
+{
+    enum { TOKENS = 11 };
+    static const enum type types[] = {TYPE_F32, TYPE_BF16, TYPE_Q8_0};
+    static const uint32_t widths[] = {PANEL_STEP, 3 * PANEL_STEP, 5 * PANEL_STEP + 32};
+    for (int s = 0; s < set_count; s++)
+        for (int i = 0; i < 9; i++) {
+            const struct kernels *k = sets[s];
+            uint32_t cols = widths[i % 3], ldx = cols + 3;
+            enum type type = types[i / 3];
+            float *x = malloc(sizeof *x * TOKENS * ldx);
+            sample_floats(x, TOKENS * ldx);
+            struct panel whole = fill(k, type, x, ldx, TOKENS, cols), parts = fill(k, type, x, ldx, TOKENS, cols);
+            size_t bytes = k->panel_bytes(whole.kind, TOKENS, cols);
+            memset(parts.data, 0xee, bytes);
+            static const uint32_t cuts[] = {0, 1, 6, TOKENS};
+            for (uint32_t c = 0; c < cols; c += 2 * PANEL_STEP)
+                for (int t = 0; t < 3; t++)
+                    k->panel_fill(&parts, x + c, ldx, cuts[t], cuts[t + 1], c,
+                                  c + 2 * PANEL_STEP < cols ? c + 2 * PANEL_STEP : cols);
+            if (memcmp(whole.data, parts.data, bytes)) CHECK_FAIL("%s, %s, %u columns", k->name, type_info(type)->name, cols);
+            free(whole.data);
+            free(parts.data);
+            free(x);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct check_test tests[] = {
+        T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
+        T(the_matrix_unit_makes_the_bits_of_the_vectors), T(the_largest_sums_fit),
+        T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
+    set_count = kernels_variants(sets, 8);
+    return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,196 @@
+/* Conversion against the files that the public converter made of the same checkpoints. */
+#include "tests/check.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "engine/model/convert/convert.h"
+#include "engine/model/gguf.h"
+
+static tdm_status convert(const char *from, const char *to, enum type type, tdm_error *err)
+{
+    struct source *s;
+    const struct source_options options = {.builtin = "assets/tandem-demo-51m-q6_k.gguf"};
+    tdm_status status = source_open(&s, from, &options, err);
+    if (status) return status;
+    const struct convert_options how = {.type = type};
+    status = convert_to_gguf(s, to, &how, err);
+    source_close(s);
+    return status;
+}
+
+static const struct gguf_tensor *find_tensor(const struct gguf *g, struct span name)
+{
+    const struct gguf_tensor *list;
+    size_t n = gguf_tensors(g, &list);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].name.length == name.length && !memcmp(list[i].name.bytes, name.bytes, name.length)) return &list[i];
+    return NULL;
+}
+
+static void compare_tensors(const struct gguf *made, const struct gguf *golden)
+{
+    const struct gguf_tensor *list, *a;
+    size_t n = gguf_tensors(golden, &list);
+    CHECK_INT(n, gguf_tensors(made, &a));
+    for (size_t i = 0; i < n; i++) {
+        const struct gguf_tensor *m = find_tensor(made, list[i].name);
+        if (!m || m->type != list[i].type || m->dims != list[i].dims || m->bytes != list[i].bytes ||
+            memcmp(m->shape, list[i].shape, sizeof m->shape) || memcmp(m->data, list[i].data, m->bytes))
+            CHECK_FAIL("%.*s differs", (int)list[i].name.length, list[i].name.bytes);
+    }
+}
+
+static void compare_keys(const struct gguf *made, const struct gguf *golden)
+{
+    const struct gguf_key *list;
+    size_t n = gguf_keys(golden, &list);
+    for (size_t i = 0; i < n; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "%.*s", (int)list[i].name.length, list[i].name.bytes);
+        if (!strcmp(name, "general.size_label") || !strcmp(name, "general.name"))
+            continue; /* made of the folder's name */
+        const struct gguf_key *k = gguf_find(made, name);
+        if (!k || k->type != list[i].type || k->array != list[i].array || k->count != list[i].count ||
+            k->bytes != list[i].bytes || memcmp(k->data, list[i].data, k->bytes))
+            CHECK_FAIL("key %s differs", name);
+    }
+}
+
+static void check_conversion(const char *from, const char *golden, enum type type)
+{
+    char out[200], wanted[200];
+    struct gguf *a = NULL, *b = NULL;
+    tdm_error err = {0};
+    snprintf(out, sizeof out, "%s/out.gguf", check_tmp());
+    snprintf(wanted, sizeof wanted, "%s", check_data(golden));
+    if (convert(check_data(from), out, type, &err) || gguf_open(&a, out, &err) || gguf_open(&b, wanted, &err))
+        CHECK_FAIL("%s: %s", golden, err.text);
+    REQUIRE(a && b);
+    compare_tensors(a, b);
+    compare_keys(a, b);
+    gguf_close(a);
+    gguf_close(b);
+}
+
+TEST(a_checkpoint_becomes_the_golden_file)
+{
+    check_conversion("goldens/tiny-a", "goldens/gguf/tiny-a-bf16.gguf", TYPE_BF16);
+    check_conversion("goldens/tiny-a", "goldens/gguf/tiny-a-q8_0.gguf", TYPE_Q8_0);
+    check_conversion("goldens/tiny-b", "goldens/gguf/tiny-b-bf16.gguf", TYPE_BF16);
+    check_conversion("goldens/tiny-b", "goldens/gguf/tiny-b-q8_0.gguf", TYPE_Q8_0);
+}
+
+TEST(a_gguf_becomes_the_golden_file)
+{
+    check_conversion("goldens/gguf/tiny-a-bf16.gguf", "goldens/gguf/tiny-a-q8_0.gguf", TYPE_Q8_0);
+    check_conversion("goldens/gguf/tiny-a-bf16.gguf", "goldens/gguf/tiny-a-bf16.gguf", TYPE_BF16);
+}
+
+static void check_built_in(enum type type, enum type embeddings)
+{
+    char out[200];
+    tdm_error err = {0};
+    struct source *s = NULL;
+    snprintf(out, sizeof out, "%s/demo.gguf", check_tmp());
+    if (convert("assets/tandem-demo-51m-q6_k.gguf", out, type, &err) || source_open(&s, out, NULL, &err))
+        CHECK_FAIL("%s", err.text);
+    REQUIRE(s);
+    CHECK_INT(12, source_config(s)->layers);
+    CHECK_INT(0, source_config(s)->mtp_layers);
+    CHECK_INT(embeddings, source_tensor(s, ROLE_EMBED, 0)->type);
+    CHECK_INT(type, source_tensor(s, ROLE_DOWN, 0)->type);
+    CHECK_INT(20, source_sampling(s)->top_k);
+    CHECK(source_text(s)->chat_template.length > 400);
+    source_close(s);
+    unlink(out);
+}
+
+TEST(the_built_in_model_converts)
+{
+    check_built_in(TYPE_Q4_0, TYPE_Q4_0);
+    check_built_in(TYPE_Q4_K, TYPE_Q6_K);
+    check_built_in(TYPE_Q6_K, TYPE_Q6_K);
+    CHECK(!convert_makes(TYPE_F32));
+    CHECK(!convert_makes(TYPE_Q5_K));
+    CHECK(!convert_makes(TYPE_COUNT));
+}
+
+static int stop_after(void *context, uint64_t done, uint64_t total)
+{
+    int *calls = context;
+    CHECK(done <= total);
+    return ++*calls == 3;
+}
+
+static int count_files(const char *dir)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) n += e->d_name[0] != '.';
+    if (d) closedir(d);
+    return n;
+}
+
+TEST(a_cancelled_conversion_leaves_nothing)
+{
+    char dir[200], out[240];
+    int calls = 0;
+    tdm_error err;
+    struct source *s = NULL;
+    snprintf(dir, sizeof dir, "%s/cancel", check_tmp());
+    REQUIRE(!mkdir(dir, 0700));
+    snprintf(out, sizeof out, "%s/out.gguf", dir);
+    source_open(&s, check_data("goldens/tiny-a"), NULL, &err);
+    REQUIRE(s);
+    const struct convert_options how = {.type = TYPE_F16, .progress = stop_after, .context = &calls};
+    CHECK_INT(TDM_E_CANCELLED, convert_to_gguf(s, out, &how, &err));
+    CHECK_INT(3, calls);
+    CHECK_INT(0, count_files(dir));
+    source_close(s);
+}
+
+/* A limit on the file's size stands for a full disk; what was there before stays. */
+TEST(a_full_disk_is_one_line_and_leaves_the_old_file)
+{
+    char dir[200], out[240], text[8] = "";
+    tdm_error err = {0};
+    snprintf(dir, sizeof dir, "%s/full", check_tmp());
+    REQUIRE(!mkdir(dir, 0700));
+    snprintf(out, sizeof out, "%s/out.gguf", dir);
+    FILE *f = fopen(out, "w");
+    REQUIRE(f);
+    fputs("old", f);
+    fclose(f);
+    struct rlimit old, small;
+    REQUIRE(!getrlimit(RLIMIT_FSIZE, &old));
+    small = old;
+    small.rlim_cur = 100000;
+    signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(!setrlimit(RLIMIT_FSIZE, &small));
+    tdm_status status = convert(check_data("goldens/tiny-b"), out, TYPE_BF16, &err);
+    setrlimit(RLIMIT_FSIZE, &old);
+    CHECK_INT(TDM_E_IO, status);
+    CHECK(strstr(err.text, "out.gguf: cannot write beyond"));
+    CHECK_INT(1, count_files(dir));
+    f = fopen(out, "r");
+    REQUIRE(f);
+    CHECK(fgets(text, sizeof text, f) != NULL);
+    fclose(f);
+    CHECK_STR("old", text);
+}
+
+TEST(other_types_are_refused)
+{
+    tdm_error err = {0};
+    CHECK_INT(TDM_E_ARG, convert(check_data("goldens/tiny-a"), "/nonexistent/x.gguf", TYPE_Q5_K, &err));
+    CHECK_INT(TDM_E_IO, convert(check_data("goldens/tiny-a"), "/nonexistent/x.gguf", TYPE_Q8_0, &err));
+    CHECK_STR("/nonexistent/x.gguf: cannot create: No such file or directory", err.text);
+}
+
+TEST_MAIN(T(a_checkpoint_becomes_the_golden_file), T(a_gguf_becomes_the_golden_file), T(the_built_in_model_converts),
+          T(a_cancelled_conversion_leaves_nothing), T(a_full_disk_is_one_line_and_leaves_the_old_file),
+          T(other_types_are_refused))

@@ -1,0 +1,245 @@
+#include "engine/state/checkpoints.h"
+#include "tests/check.h"
+#include "tests/engine/forward/rig.h"
+
+/* States with made-up contents serve: checkpoints look at tokens, lengths and pages alone. */
+static struct rig *rig;
+enum { ANY = 1 << 30 };
+
+static struct checkpoints *open_store(uint64_t budget)
+{
+    struct checkpoints *c;
+    if (checkpoints_new(&c, budget, NULL)) abort();
+    return c;
+}
+
+/* Grows s to `length` tokens, whose ids are base + position. */
+static void grow(struct state *s, uint32_t length, tdm_id base)
+{
+    tdm_id id[64];
+    while (s->length < length) {
+        uint32_t n = length - s->length < 64 ? length - s->length : 64;
+        for (uint32_t i = 0; i < n; i++) id[i] = (base + (tdm_id)(s->length + i)) % 512;
+        rig_all_logits(rig, s, id, n, NULL, NULL);
+    }
+}
+
+TEST(longest_prefix)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct checkpoints *c = open_store(ANY);
+    struct state *s = rig_state(rig);
+    tdm_error err;
+    static const uint32_t at[] = {10, 40, 64, 100};
+    for (int i = 0; i < 4; i++) {
+        grow(s, at[i], 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_DISPATCH, NULL, &err));
+    }
+    CHECK(checkpoints_find(c, s->tokens, 9) == NULL);
+    CHECK_INT(10, checkpoints_find(c, s->tokens, 39)->length);
+    CHECK_INT(100, checkpoints_find(c, s->tokens, 100)->length);
+    tdm_id other[100];
+    memcpy(other, s->tokens, sizeof other);
+    other[70]++;
+    const struct state *found = checkpoints_find(c, other, 100);
+    CHECK_INT(64, found->length);
+    /* Pages are shared with the state, and what is found continues like the original. */
+    CHECK(found->pages[0] == s->pages[0] && found->pages[1] == s->pages[1]);
+    struct state *again = rig_fork(found);
+    grow(again, 100, 0);
+    CHECK(state_equal(again, s));
+    state_free(again);
+
+    /* The same tokens once more: no second checkpoint, but the logits. */
+    tdm_id last = s->tokens[99];
+    struct state *t = rig_fork(checkpoints_find(c, s->tokens, 64));
+    for (uint32_t i = 64; i < 99; i++) rig_all_logits(rig, t, &s->tokens[i], 1, NULL, NULL);
+    rig_eval(rig, t, &last, 1, 1);
+    CHECK_INT(TDM_OK, checkpoints_add(c, t, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(4, checkpoints_stats(c).count);
+    CHECK(checkpoints_find(c, s->tokens, 100)->logits_valid);
+    state_free(t);
+
+    CHECK(checkpoints_pin(c, s->tokens, 100, true) && !checkpoints_pin(c, s->tokens, 99, true));
+    checkpoints_keep_prefixes(c, other, 50);
+    CHECK_INT(3, checkpoints_stats(c).count); /* 10, 40 and the pinned one */
+    state_free(s);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST(thinning)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct state *s = rig_state(rig);
+    size_t own = pool_buffer_bytes(rig->pool) + pool_page_bytes(rig->pool);
+    /* Some 16 buffers and pages of their own, beside the pages that all share. */
+    struct checkpoints *c = open_store(16 * own + 400 / KV_PAGE * pool_page_bytes(rig->pool));
+    bool kept;
+    tdm_error err;
+    for (uint32_t n = 4; n <= 400; n += 4) {
+        grow(s, n, 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, n == 200 ? CHECKPOINT_TURN : CHECKPOINT_DISPATCH, &kept, &err));
+        struct checkpoints_stats stats = checkpoints_stats(c);
+        CHECK(kept && stats.bytes <= stats.budget && stats.count >= 1);
+    }
+    /* Dense near the end, sparse far back: from any place the way back is in proportion to its distance. */
+    uint32_t worst = 0;
+    for (uint32_t n = 8; n <= 400; n += 4) {
+        const struct state *found = checkpoints_find(c, s->tokens, n);
+        uint32_t from = found ? found->length : 0, distance = 400 - n + 16;
+        if ((n - from) * 100 / distance > worst) worst = (n - from) * 100 / distance;
+    }
+    printf("# %u checkpoints; at worst %u %% of the distance to the end is evaluated again\n",
+           checkpoints_stats(c).count, worst);
+    CHECK(worst <= 100);
+    const struct state *turn = checkpoints_find(c, s->tokens, 203);
+    CHECK(turn && turn->length == 200); /* a turn's end is worth more than its neighbours */
+
+    /* Pinned ones outlast a budget that has no room for them. */
+    CHECK(checkpoints_pin(c, s->tokens, 400, true));
+    checkpoints_set_budget(c, own);
+    grow(s, 404, 0);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_SUFFIX, &kept, &err));
+    CHECK(!kept);
+    CHECK_INT(1, checkpoints_stats(c).count);
+    CHECK_INT(1, checkpoints_stats(c).pinned);
+
+    /* All memory comes back. */
+    checkpoints_clear(c);
+    state_free(s);
+    struct pool_stats stats = pool_stats(rig->pool);
+    CHECK(stats.pages == stats.free_pages && stats.buffers == stats.free_buffers);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST(shared_pages_count_once)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct checkpoints *c = open_store(ANY);
+    struct state *s = rig_state(rig), *branch;
+    tdm_error err;
+    size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
+    grow(s, 96, 0);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(buffer + 3 * page, checkpoints_stats(c).bytes);
+    branch = rig_fork(s);
+    grow(s, 130, 0);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(2 * buffer + 5 * page, checkpoints_stats(c).bytes);
+    grow(branch, 130, 7);
+    CHECK_INT(TDM_OK, checkpoints_add(c, branch, CHECKPOINT_TURN, NULL, &err));
+    CHECK_INT(3 * buffer + 7 * page, checkpoints_stats(c).bytes);
+    state_free(s);
+    state_free(branch);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+/* Whatever is added, dropped, replaced and pinned: the bytes told are those that the pool has given out. */
+TEST(bytes_are_those_of_the_pool)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
+    struct checkpoints *c = open_store(10 * buffer + 30 * page);
+    tdm_error err;
+    uint64_t seed = 1;
+    uint32_t pinned = 0;
+    tdm_id path[RIG_CONTEXT] = {0};
+    for (int round = 0; round < 300 && !check_failures; round++) {
+        /* From the longest checkpoint of a path that branches off somewhere, some tokens further. */
+        uint32_t r[4];
+        for (int i = 0; i < 4; i++) r[i] = (uint32_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
+        for (uint32_t i = r[0] % 300; i < 400; i++) path[i] = (tdm_id)((i * 7 + r[1] % 3) % 512);
+        const struct state *from = checkpoints_find(c, path, r[0] % 300 + 40);
+        struct state *s = from ? rig_fork(from) : rig_state(rig);
+        uint32_t n = s->length < 350 ? r[2] % 45 : 0;
+        if (n) rig_eval(rig, s, path + s->length, n, 32); /* has logits, which a checkpoint may lack */
+        if (s->length) CHECK_INT(TDM_OK, checkpoints_add(c, s, (enum checkpoint_kind)(r[3] % 4), NULL, &err));
+        if (round % 7 == 0) checkpoints_pin(c, path, s->length, round % 2);
+        state_free(s);
+        if (round % 50 == 49) checkpoints_keep_prefixes(c, path, 200);
+        struct checkpoints_stats stats = checkpoints_stats(c);
+        struct pool_stats pool = pool_stats(rig->pool);
+        CHECK_INT((pool.buffers - pool.free_buffers) * buffer + (pool.pages - pool.free_pages) * page, stats.bytes);
+        CHECK_INT(stats.count, pool.buffers - pool.free_buffers);
+        CHECK(stats.bytes <= stats.budget);
+        if (stats.pinned > pinned) pinned = stats.pinned;
+    }
+    struct checkpoints_stats stats = checkpoints_stats(c);
+    CHECK(stats.dropped > 20 && stats.added > stats.dropped && pinned > 1);
+    checkpoints_clear(c);
+    CHECK(checkpoints_stats(c).bytes == 0 && checkpoints_stats(c).pinned == 0);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+/* The longer the conversation, the more often: what can't be kept anyhow must cost nothing that is. */
+TEST(one_that_is_too_large_alone_drops_no_other)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
+    struct checkpoints *c = open_store(3 * (buffer + page) + 4 * page);
+    struct state *s = rig_state(rig);
+    tdm_error err;
+    bool kept;
+    static const uint32_t at[] = {10, 40, 70};
+    for (int i = 0; i < 3; i++) {
+        grow(s, at[i], 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+        CHECK(kept);
+    }
+    grow(s, 400, 0);
+    CHECK(buffer + 400 / KV_PAGE * page > checkpoints_stats(c).budget);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+    CHECK(!kept);
+    CHECK_INT(3, checkpoints_stats(c).count);
+    CHECK_INT(70, checkpoints_find(c, s->tokens, 400)->length);
+
+    /* Nor beside those that stay in any case: two with eight pages fit, but not beside a pinned one. */
+    struct state *branch = rig_fork(checkpoints_find(c, s->tokens, 40));
+    grow(branch, 70, 7);
+    CHECK_INT(TDM_OK, checkpoints_add(c, branch, CHECKPOINT_TURN, &kept, &err));
+    CHECK(kept && checkpoints_pin(c, branch->tokens, 70, true));
+    uint32_t count = checkpoints_stats(c).count;
+    checkpoints_set_budget(c, 2 * buffer + 8 * page);
+    CHECK(checkpoints_stats(c).bytes <= checkpoints_stats(c).budget && checkpoints_stats(c).count <= count);
+    count = checkpoints_stats(c).count;
+    state_free(s);
+    s = rig_state(rig);
+    grow(s, 8 * KV_PAGE, 3);
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+    CHECK(!kept);
+    CHECK_INT(count, checkpoints_stats(c).count);
+    CHECK(checkpoints_pin(c, branch->tokens, 70, false));
+    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
+    CHECK(kept);
+    state_free(branch);
+    state_free(s);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+/* A smaller budget counts at once: what is too large to be kept will not bring it about. */
+TEST(a_smaller_budget_is_kept_to_at_once)
+{
+    REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
+    struct checkpoints *c = open_store(ANY);
+    struct state *s = rig_state(rig);
+    for (uint32_t n = 10; n <= 200; n += 10) {
+        grow(s, n, 0);
+        CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, NULL, NULL));
+    }
+    CHECK_INT(20, checkpoints_stats(c).count);
+    checkpoints_set_budget(c, checkpoints_stats(c).bytes / 2);
+    struct checkpoints_stats stats = checkpoints_stats(c);
+    CHECK(stats.bytes <= stats.budget && stats.count >= 5);
+    CHECK_INT(200, checkpoints_find(c, s->tokens, 200)->length);
+    state_free(s);
+    checkpoints_free(c);
+    rig_close(rig);
+}
+
+TEST_MAIN(T(longest_prefix), T(thinning), T(shared_pages_count_once), T(bytes_are_those_of_the_pool),
+          T(one_that_is_too_large_alone_drops_no_other), T(a_smaller_budget_is_kept_to_at_once))

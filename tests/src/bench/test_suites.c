@@ -1,0 +1,253 @@
+/* What every suite of `tandem bench --json` writes: tables with their rows and what they ran on, by the form that
+ * src/bench/bench_table.h and src/bench/bench_report.h promise; and that it can be read again. The program runs on a small model, so
+ * that each suite takes moments. */
+#include "tests/check.h"
+
+#include "src/cli/jsonio.h"
+
+static FILE *start(const char *arguments)
+{
+    const char *program = getenv("TANDEM");
+    char command[1000];
+    snprintf(command, sizeof command, "'%s' bench %s 2>/dev/null", program ? program : "build/tandem", arguments);
+    return popen(command, "r");
+}
+
+/* All that it writes until it ends. */
+static char *written(FILE *in)
+{
+    char *text = NULL, piece[4096];
+    size_t n = 0, got;
+    FILE *out = open_memstream(&text, &n);
+    while (in && (got = fread(piece, 1, sizeof piece, in))) fwrite(piece, 1, got, out);
+    fclose(out);
+    int status = in ? pclose(in) : -1;
+    if (status) CHECK_FAIL("exit status %d after\n%s", status, text);
+    return text;
+}
+
+static char *run(const char *arguments)
+{
+    return written(start(arguments));
+}
+
+static json_object *parsed(const char *line, size_t n)
+{
+    json_object *o = NULL;
+    tdm_error err;
+    if (jsonio_parse(&o, "a line", line, n, &err)) CHECK_FAIL("%.*s: %s", (int)n, line, err.text);
+    return o;
+}
+
+/* ---- The three kinds of lines ------------------------------------------------------------------------------------ */
+
+static bool is_text(json_object *o, const char *key)
+{
+    return jsonio_text(o, key, NULL) != NULL;
+}
+
+static bool is_number(json_object *o, const char *key)
+{
+    json_object *v;
+    return json_object_object_get_ex(o, key, &v) &&
+           (json_object_is_type(v, json_type_double) || json_object_is_type(v, json_type_int));
+}
+
+static bool is_number_or_null(json_object *o, const char *key)
+{
+    json_object *v;
+    return is_number(o, key) || (json_object_object_get_ex(o, key, &v) && !v);
+}
+
+static void check_moment(json_object *o, const char *key)
+{
+    json_object *m = jsonio_member(o, key, json_type_object);
+    CHECK(is_number_or_null(m, "mhz"));
+    CHECK(is_text(m, "power"));
+    CHECK(is_number(m, "load"));
+    CHECK(is_number(m, "other_tandems"));
+}
+
+static void check_ran_on(json_object *o, bool no_model)
+{
+    json_object *machine = jsonio_member(o, "machine", json_type_object), *c = jsonio_member(o, "ceilings", json_type_object);
+    CHECK(is_text(o, "command"));
+    CHECK(is_number(o, "seconds"));
+    CHECK(is_number_or_null(o, "stolen"));
+    CHECK(is_text(o, "kernels"));
+    CHECK(jsonio_member(o, "lending", json_type_boolean));
+    CHECK(no_model || is_text(o, "weight_types"));
+    CHECK(no_model || is_text(o, "units"));
+    CHECK(no_model || is_text(o, "kv"));
+    CHECK(is_text(machine, "cpu"));
+    CHECK(jsonio_int(machine, "cores", 0) >= 1);
+    CHECK(jsonio_int(machine, "cpus", 0) >= jsonio_int(machine, "cores", 0));
+    CHECK(is_text(machine, "caches"));
+    static const char *const ceilings[] = {"int8_gops", "bf16_gops", "fp32_gops", "read_gbs"};
+    for (int i = 0; i < 4; i++) CHECK(jsonio_real(c, ceilings[i], 0) > 0);
+    check_moment(o, "start");
+    check_moment(o, "end");
+}
+
+static void check_table(json_object *o)
+{
+    json_object *p = jsonio_member(o, "parameters", json_type_array), *m = jsonio_member(o, "measures", json_type_array);
+    REQUIRE(p && m && jsonio_member(o, "notes", json_type_array));
+    CHECK(is_text(o, "title"));
+    CHECK(json_object_array_length(p) > 0);
+    CHECK(json_object_array_length(m) > 0);
+    for (size_t i = 0; i < json_object_array_length(m); i++) {
+        json_object *measure = json_object_array_get_idx(m, i);
+        CHECK(is_text(measure, "name") && is_text(measure, "unit"));
+    }
+}
+
+static bool has_measure(json_object *table, const char *name, const char *unit)
+{
+    json_object *m = jsonio_member(table, "measures", json_type_array);
+    for (size_t i = 0; i < json_object_array_length(m); i++) {
+        json_object *measure = json_object_array_get_idx(m, i);
+        if (!strcmp(jsonio_text(measure, "name", NULL), name)) return !strcmp(jsonio_text(measure, "unit", NULL), unit);
+    }
+    return false;
+}
+
+static void check_row(json_object *o, json_object *table)
+{
+    json_object *values = jsonio_member(o, "values", json_type_array), *p, *v;
+    REQUIRE(table && values);
+    CHECK_STR(jsonio_text(table, "part", NULL), jsonio_text(o, "part", NULL));
+    CHECK(is_text(o, "unit") && has_measure(table, jsonio_text(o, "measure", NULL), jsonio_text(o, "unit", NULL)));
+    CHECK_INT((long long)json_object_array_length(values), jsonio_int(o, "n", 0));
+    double low = jsonio_real(o, "p5", NAN), median = jsonio_real(o, "median", NAN), high = jsonio_real(o, "p95", NAN);
+    CHECK(low <= median && median <= high);
+    p = jsonio_member(table, "parameters", json_type_array);
+    for (size_t i = 0; i < json_object_array_length(p); i++)
+        CHECK(json_object_object_get_ex(o, json_object_get_string(json_object_array_get_idx(p, i)), &v) && v);
+}
+
+/* ---- The suites -------------------------------------------------------------------------------------------------- */
+
+/* The budget is much more than a slow machine needs: no row is left out. */
+#define FORM "--runs 3 --quick --budget 600s --json - "
+#define TINY "-m tests/goldens/tiny-a "
+
+/* A suite, and the fewest cells that it has to measure. */
+struct expected {
+    const char *suite;
+    int least;
+};
+
+struct seen {
+    int cells, ran_on, few;
+    json_object *table; /* the last one */
+};
+
+static void check_line(json_object *o, const char *suite, struct seen *seen)
+{
+    CHECK(is_text(o, "model"));
+    if (jsonio_member(o, "machine", json_type_object)) {
+        check_ran_on(o, !strcmp(suite, "kernels"));
+        seen->ran_on++;
+    } else if (is_text(o, "measure")) {
+        check_row(o, seen->table);
+        seen->few += jsonio_int(o, "n", 0) < 3;
+        seen->cells++;
+    } else {
+        check_table(o);
+        json_object_put(seen->table);
+        seen->table = json_object_get(o);
+    }
+}
+
+enum { SUITES = 16 };
+
+static void check_suites(char *text, const struct expected *expected, int n)
+{
+    struct seen seen[SUITES] = {0};
+    char *save;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        json_object *o = parsed(line, strlen(line));
+        REQUIRE(o && is_text(o, "suite"));
+        int i = 0;
+        while (i < n && strcmp(expected[i].suite, jsonio_text(o, "suite", NULL))) i++;
+        if (i < n)
+            check_line(o, expected[i].suite, &seen[i]);
+        else
+            CHECK_FAIL("an unexpected suite: %s", line);
+        json_object_put(o);
+    }
+    for (int i = 0; i < n; i++) {
+        struct seen *s = &seen[i];
+        json_object_put(s->table);
+        if (s->ran_on != 1 || s->few || s->cells < expected[i].least)
+            CHECK_FAIL("%s: %d cells, expected at least %d; %d of fewer than 3 runs; what it ran on %d times", expected[i].suite,
+                       s->cells, expected[i].least, s->few, s->ran_on);
+    }
+    free(text);
+}
+
+#define CHECK_SUITES(text, ...)                                                                                        \
+    do {                                                                                                               \
+        const struct expected expected_[] = {__VA_ARGS__};                                                                   \
+        check_suites(text, expected_, (int)(sizeof expected_ / sizeof *expected_));                                    \
+    } while (0)
+
+/* Those that watch a terminal wait most of their time: they run while the others do. */
+static const char *const terminals[] = {FORM "glyph -m builtin --rows 'at once' --rows queued",
+                                        FORM "screen -m builtin --rows first --rows strip"};
+static FILE *started[2];
+
+static char *terminal(int i)
+{
+    FILE *in = started[i] ? started[i] : start(terminals[i]);
+    started[i] = NULL;
+    return written(in);
+}
+
+TEST(starts)
+{
+    for (int i = 0; i < 2; i++) CHECK(started[i] = start(terminals[i]));
+}
+
+TEST(turns)
+{
+    CHECK_SUITES(run(FORM TINY "turns --rows 'pipelines single' --rows 'pipelines batch'"), {"turns", 10});
+}
+
+TEST(most)
+{
+    CHECK_SUITES(run(FORM TINY "throughput dispatch handover crossover power ttft interference model pass -p 20 -n 4 -t 1 "
+                               "--dispatch 12,32"),
+                 {"throughput", 27}, {"dispatch", 10}, {"handover", 18}, {"crossover", 0 /* none on one core */},
+                 {"power", 0 /* none without sensors */}, {"ttft", 54}, {"interference", 20}, {"model", 9}, {"pass", 22});
+}
+
+TEST(kernels) { CHECK_SUITES(run(FORM "kernels --rows 'q8_0 16' --rows packing"), {"kernels", 8}); }
+
+TEST(glyph) { CHECK_SUITES(terminal(0), {"glyph", 9}); }
+TEST(screen) { CHECK_SUITES(terminal(1), {"screen", 5}); }
+
+/* ---- Reading them again ------------------------------------------------------------------------------------------ */
+
+TEST(read_again)
+{
+    char path[300], arguments[800];
+    snprintf(path, sizeof path, "%s/rows.json", check_tmp());
+    snprintf(arguments, sizeof arguments, "dispatch -m tests/goldens/tiny-a --runs 3 --quick --md --json %s", path);
+    char *first = run(arguments), *again, *twice;
+    snprintf(arguments, sizeof arguments, "--from %s --md", path);
+    again = run(arguments);
+    snprintf(arguments, sizeof arguments, "--from %s --from %s --md", path, path);
+    twice = run(arguments);
+    const char *table = strstr(first, "### "), *after = table ? strstr(table, "\n\n_") : NULL, *same = strstr(again, "### ");
+    REQUIRE(table && after && same);
+    if (strncmp(table, same, (size_t)(after - table))) CHECK_FAIL("first\n%s\nagain\n%s", first, again);
+    CHECK(strstr(table, "| 3 |")); /* n */
+    CHECK(strstr(twice, "| 6 |"));
+    free(first);
+    free(again);
+    free(twice);
+}
+
+TEST_MAIN(T(starts), T(turns), T(most), T(kernels), T(read_again), T(glyph), T(screen))

@@ -1,0 +1,146 @@
+/* Tables of the benches: rows, and what is written of them as text, Markdown, JSON and charts. */
+#include "tests/check.h"
+
+#include "src/bench/bench_svg.h"
+#include "src/bench/bench_table.h"
+#include "src/cli/jsonio.h"
+
+static bench_table *made(void)
+{
+    bench_table *t = bench_table_new("suite", "part", "model:q8_0", "a < title", "prompt_tokens|pipeline",
+                                     "prefill:tok/s|total:ms|unused:");
+    for (int i = 1; i <= 5; i++) {
+        bench_table_add(t, bench_table_row(t, "74|%s", "tandem"), 0, 100 * i);
+        bench_table_add(t, bench_table_row(t, "74|single"), 1, 7);
+    }
+    bench_table_add(t, -1, 0, 1);
+    bench_table_note(t, "a note of %d words", 5);
+    return t;
+}
+
+static char *printed(const bench_table *t, void (*print)(const bench_table *, FILE *))
+{
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    print(t, out);
+    fclose(out);
+    return text;
+}
+
+TEST(rows)
+{
+    bench_table *t = made();
+    CHECK_INT(2, t->n_rows);
+    CHECK_INT(3, t->n_measures);
+    CHECK_INT(0, bench_table_row(t, "74|tandem"));
+    CHECK_INT(5, bench_table_cell(t, 0, 0).n);
+    CHECK_NEAR(300, bench_table_cell(t, 0, 0).median, 0);
+    CHECK_INT(0, bench_table_cell(t, -1, 0).n);
+    bench_table_free(t);
+}
+
+TEST(texts)
+{
+    bench_table *t = made();
+    char *text = printed(t, bench_table_print), *md = printed(t, bench_table_markdown);
+    CHECK_STR("\nsuite: a < title, model:q8_0\n"
+              "  prompt tokens  pipeline  prefill tok/s  total ms  n\n"
+              "  74             tandem    300 (100-500)         -  5\n"
+              "  74             single                -      7.00  5\n"
+              "  a note of 5 words\n",
+              text);
+    CHECK_STR("\n### suite: a < title, model:q8_0\n\n"
+              "| prompt tokens | pipeline | prefill tok/s | total ms | n |\n"
+              "|---|---|---:|---:|---:|\n"
+              "| 74 | tandem | 300 (100-500) | - | 5 |\n"
+              "| 74 | single | - | 7.00 | 5 |\n"
+              "\na note of 5 words\n",
+              md);
+    free(text);
+    free(md);
+    bench_table_free(t);
+}
+
+TEST(ratios)
+{
+    bench_table *t = bench_table_new("suite", "", "m", "title", "a", "kept:x|speed:tok/s");
+    for (int i = 1; i <= 3; i++) {
+        bench_table_add(t, bench_table_row(t, "steady"), 0, 0.9 + 0.01 * i);
+        bench_table_add(t, bench_table_row(t, "wild"), 0, i);
+        bench_table_add(t, bench_table_row(t, "wild"), 1, i);
+    }
+    char *text = printed(t, bench_table_print);
+    CHECK(strstr(text, "0.920 (0.910-0.930)"));
+    CHECK(strstr(text, "no ratio (spread 50 %)"));
+    CHECK(strstr(text, "2.00 (1.00-3.00)")); /* a speed is shown however wild */
+    free(text);
+    bench_table_free(t);
+}
+
+TEST(json)
+{
+    bench_table *t = made();
+    char *text = printed(t, bench_table_json), *save, *line = strtok_r(text, "\n", &save);
+    int lines = 0;
+    for (; line; line = strtok_r(NULL, "\n", &save), lines++) {
+        json_object *o;
+        tdm_error err;
+        REQUIRE(jsonio_parse(&o, "row", line, strlen(line), &err) == TDM_OK);
+        if (!lines) { /* what the table is */
+            CHECK_STR("a < title", jsonio_text(o, "title", NULL));
+            CHECK_INT(3, (long long)json_object_array_length(jsonio_member(o, "measures", json_type_array)));
+            json_object_put(o);
+            continue;
+        }
+        CHECK_STR("suite", jsonio_text(o, "suite", NULL));
+        CHECK_STR("model:q8_0", jsonio_text(o, "model", NULL));
+        CHECK_STR(lines == 2 ? "ms" : "tok/s", jsonio_text(o, "unit", NULL));
+        CHECK_STR(lines == 2 ? "total" : "prefill", jsonio_text(o, "measure", NULL));
+        CHECK_STR(lines == 2 ? "single" : "tandem", jsonio_text(o, "pipeline", NULL));
+        CHECK_INT(74, jsonio_int(o, "prompt_tokens", 0)); /* a number, not a string */
+        CHECK_INT(5, jsonio_int(o, "n", 0));
+        CHECK_NEAR(lines == 2 ? 7 : 300, jsonio_real(o, "median", 0), 0);
+        CHECK_NEAR(lines == 2 ? 7 : 100, jsonio_real(o, "p5", 0), 0);
+        CHECK_NEAR(lines == 2 ? 7 : 500, jsonio_real(o, "p95", 0), 0);
+        json_object_put(o);
+    }
+    CHECK_INT(3, lines);
+    free(text);
+    bench_table_free(t);
+}
+
+/* A label rounds what is measured; of what a file says of it, it must round to the same. */
+TEST(file_and_table_agree)
+{
+    bench_table *t = bench_table_new("suite", "", "m", "title", "a", "speed:tok/s");
+    bench_table_add(t, bench_table_row(t, "1"), 0, 174775.49996);
+    char *text = printed(t, bench_table_json), *save, label[32], again[32];
+    strtok_r(text, "\n", &save);
+    json_object *o;
+    tdm_error err;
+    REQUIRE(jsonio_parse(&o, "row", save, strlen(save), &err) == TDM_OK);
+    CHECK_STR(bench_number(jsonio_real(o, "median", 0), again), bench_number(bench_table_cell(t, 0, 0).median, label));
+    json_object_put(o);
+    free(text);
+    bench_table_free(t);
+}
+
+TEST(chart)
+{
+    bench_table *t = made();
+    char *text = bench_svg_table(t);
+    REQUIRE(text);
+    CHECK(!strncmp(text, "<svg ", 5));
+    CHECK(strstr(text, "a &lt; title"));
+    CHECK(!strstr(text, "a < title"));
+    CHECK(strstr(text, "prefers-color-scheme:dark"));
+    CHECK(strstr(text, "74 prompt tokens, tandem"));
+    free(text);
+    bench_table_free(t);
+    t = bench_table_new("suite", "", "m", "nothing", "a", "b:c");
+    CHECK(!bench_svg_table(t));
+    bench_table_free(t);
+}
+
+TEST_MAIN(T(rows), T(texts), T(ratios), T(json), T(file_and_table_agree), T(chart))

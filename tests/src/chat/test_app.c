@@ -1,0 +1,452 @@
+/* The program's conversation without a front end: models for two kinds of units, also after /model; and the state file
+ * that is written while nobody does anything. */
+#include "tests/check.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "src/chat/app.h"
+
+static tdm_error err;
+static char notice[400];
+
+static bool parse(options *o, const char *line)
+{
+    static char room[500];
+    static char *argv[40];
+    int argc = 0;
+    snprintf(room, sizeof room, "%s", line);
+    for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    if (!options_parse(o, argc, argv, &err)) CHECK_FAIL("%s", err.text);
+    return !err.code;
+}
+
+static void use_empty_folders(const char *name)
+{
+    static const char *const kinds[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"};
+    for (int i = 0; i < 3; i++) {
+        char folder[300];
+        snprintf(folder, sizeof folder, "%s/%s-%d", check_tmp(), name, i);
+        setenv(kinds[i], folder, 1);
+    }
+}
+
+static bool start(app *a, options *o, const char *line)
+{
+    load_pair models;
+    err = (tdm_error){0};
+    if (!parse(o, line)) return false;
+    app_init(a, o);
+    if (load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err) ||
+        app_start(a, &models, notice, &err)) {
+        CHECK_FAIL("%s", err.text);
+        return false;
+    }
+    return true;
+}
+
+/* Says something and waits for the reply. */
+static void say(app *a, const char *text)
+{
+    int64_t until = clock_ns() + (int64_t)60 * 1000000000;
+    bool ended = false;
+    if (app_send(a, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
+    while (!ended && clock_ns() < until) {
+        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
+        tdm_event e;
+        poll(&fd, 1, 1000);
+        while (tdm_chat_next_event(a->chat, &e)) {
+            app_event(a, &e, 0);
+            ended |= e.kind == TDM_EV_END;
+            if (e.kind == TDM_EV_ERROR) CHECK_FAIL("%.*s", (int)e.length, e.text);
+        }
+    }
+    CHECK(ended);
+    CHECK_INT(5, a->last.reply_tokens);
+    CHECK(tdm_chat_wait_idle(a->chat, 60000));
+}
+
+static const char *kernels_of(const tdm_model *m)
+{
+    tdm_model_info info;
+    if (!m) return "";
+    tdm_model_describe(m, &info);
+    return info.kernels;
+}
+
+TEST(units_of_another_kind_survive_a_change_of_model)
+{
+    use_empty_folders("kinds");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --prefill-kind blas --ignore-eos -n 5"));
+    CHECK_STR("blas", kernels_of(a.models.prefill));
+    CHECK(strcmp("blas", kernels_of(a.models.model)) != 0);
+    say(&a, "One");
+    load_pair next;
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    REQUIRE(app_switch_model(&a, &next, "tests/goldens/tiny-b", &err) == TDM_OK);
+    CHECK_STR("blas", kernels_of(a.models.prefill));
+    CHECK_STR("tests/goldens/tiny-b", a.model_path);
+    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
+    say(&a, "Two");
+    tdm_unit_info unit;
+    tdm_unit_describe(a.machine, TDM_PREFILL_UNIT, &unit);
+    CHECK_STR("blas", unit.kind);
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(a_change_of_model_that_cannot_be_saved_is_one_all_the_same)
+{
+    options o;
+    app a;
+    use_empty_folders("unsaved");
+    setenv("XDG_STATE_HOME", "/dev/null", 1);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    load_pair next;
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
+    CHECK_STR("tests/goldens/tiny-b", a.model_path);
+    CHECK(a.unsaved[0]);
+    say(&a, "Two");
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(another_form_for_the_prefill_unit_counts_for_its_model_alone)
+{
+    use_empty_folders("forms");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o,
+                  "tandem chat --private -m tests/goldens/tiny-a --prefill-model tests/goldens/tiny-a --ignore-eos -n 5"));
+    CHECK(a.models.prefill && a.models.prefill != a.models.model);
+    say(&a, "One");
+    load_pair next;
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    CHECK(next.prefill == NULL);
+    REQUIRE(app_switch_model(&a, &next, "tests/goldens/tiny-b", &err) == TDM_OK);
+    say(&a, "Two");
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-a", &(load_how){0}, &err) == TDM_OK);
+    CHECK(next.prefill != NULL);
+    REQUIRE(app_switch_model(&a, &next, "tests/goldens/tiny-a", &err) == TDM_OK);
+    say(&a, "Three");
+    app_close(&a);
+    options_free(&o);
+}
+
+static int steps;
+
+static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+    (void)ctx;
+    (void)what;
+    (void)done;
+    (void)total;
+    steps++;
+    return 0;
+}
+
+/* The full screen loads with a progress of its own and keeps its signal handlers. */
+TEST(a_pair_loaded_with_progress_leaves_signals_alone)
+{
+    options o;
+    load_pair pair;
+    struct sigaction mine = {.sa_handler = SIG_IGN}, found;
+    REQUIRE(parse(&o, "tandem chat -m tests/goldens/tiny-a --decode-kind blas"));
+    REQUIRE(!sigaction(SIGINT, &mine, NULL));
+    REQUIRE(load_pair_open(&pair, &o, "tests/goldens/tiny-a", &(load_how){.progress = on_progress}, &err) == TDM_OK);
+    REQUIRE(!sigaction(SIGINT, NULL, &found));
+    CHECK(found.sa_handler == SIG_IGN);
+    CHECK(steps > 0);
+    CHECK_STR("blas", kernels_of(pair.model));
+    CHECK(pair.prefill && strcmp("blas", kernels_of(pair.prefill)) != 0);
+    load_pair_close(&pair);
+    options_free(&o);
+}
+
+TEST(an_idle_program_writes_the_state_at_the_lowest_priority)
+{
+    use_empty_folders("idle");
+    options o;
+    app a;
+    struct stat st;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    char *path = store_state_path(a.place.id);
+    REQUIRE(path);
+    CHECK(stat(path, &st) != 0);
+    app_idle(&a);
+    /* Meanwhile the conversation goes on. */
+    say(&a, "Two");
+    saver_wait(&a.saver);
+    CHECK(a.saver.idle_io);
+    REQUIRE(stat(path, &st) == 0);
+    CHECK_INT(0600, st.st_mode & 0777);
+    CHECK(a.state_old); /* of the first turn */
+    off_t first = st.st_size;
+    app_idle(&a);
+    saver_wait(&a.saver);
+    REQUIRE(stat(path, &st) == 0);
+    CHECK(st.st_size >= first); /* the thread may have come late and seen both turns */
+    app_idle(&a); /* nothing is new */
+    CHECK(!a.saver.running);
+    app_close(&a);
+    options_free(&o);
+
+    /* Resumed, nothing has to be read again but what the next message adds. */
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    CHECK(strstr(notice, "resumed"));
+    CHECK(tdm_chat_wait_idle(a.chat, 60000));
+    tdm_chat_status now;
+    tdm_chat_status_of(a.chat, &now);
+    CHECK(now.read == now.target && now.target > 20);
+    CHECK(now.ahead < 16); /* the opening of a first user turn, before the session was there */
+    app_close(&a);
+    options_free(&o);
+    free(path);
+}
+
+TEST(states_keep_to_their_limit)
+{
+    use_empty_folders("limit");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --state-disk 1K"));
+    say(&a, "One");
+    char *path = store_state_path(a.place.id);
+    app_idle(&a);
+    saver_wait(&a.saver);
+    CHECK(access(path, F_OK) != 0); /* larger than all may be together */
+    app_close(&a);
+    options_free(&o);
+    free(path);
+}
+
+/* ---- Writers in the background ---------------------------------------------------------------------------------- */
+
+/* A slow disk: the writer goes on once somebody waits for it, or once the file that it is to replace is gone. */
+static const char *_Atomic held_path;
+static atomic_bool waited;
+
+int fsync(int fd)
+{
+    const char *path = atomic_load(&held_path);
+    while (path && !atomic_load(&waited) && !access(path, F_OK)) usleep(500);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int pthread_join(pthread_t thread, void **result)
+{
+    int (*real)(pthread_t, void **);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_join");
+    atomic_store(&waited, true);
+    return real(thread, result);
+}
+
+static bool begin_reply(app *a, const char *text)
+{
+    int64_t until = clock_ns() + (int64_t)60 * 1000000000;
+    if (app_send(a, text, strlen(text), clock_ns(), &err)) return false;
+    while (!a->keeper.pending && clock_ns() < until) {
+        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
+        tdm_event e;
+        poll(&fd, 1, 1000);
+        while (!a->keeper.pending && tdm_chat_next_event(a->chat, &e)) app_event(a, &e, 0);
+    }
+    return a->keeper.pending;
+}
+
+static void delete_while_writing(bool for_good)
+{
+    options o;
+    app a;
+    bool open = false;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    char *state = store_state_path(a.place.id), id[40], path[400];
+    snprintf(id, sizeof id, "%s", a.place.id);
+    snprintf(path, sizeof path, "%.*s.json", (int)(strlen(state) - strlen(".state")), state);
+    REQUIRE(access(path, F_OK) == 0);
+    REQUIRE(begin_reply(&a, "Two"));
+    atomic_store(&waited, false);
+    atomic_store(&held_path, path);
+    app_keep(&a, clock_ns() + (int64_t)60 * 1000000000);
+    CHECK(a.keeper.running);
+    CHECK(app_delete(&a, id, for_good, &open, &err) == TDM_OK);
+    CHECK(open && a.place.lock < 0 && !a.keeper.running && !a.saver.running);
+    atomic_store(&held_path, NULL);
+    keeper_end(&a.keeper);
+    CHECK(access(path, F_OK) != 0);
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    CHECK(access(path, F_OK) != 0 && access(state, F_OK) != 0);
+    options_free(&o);
+    free(state);
+}
+
+TEST(deleting_waits_for_what_is_being_written)
+{
+    use_empty_folders("writers");
+    delete_while_writing(false);
+    delete_while_writing(true);
+}
+
+/* ---- Drafts, private turns, a conversation put aside ------------------------------------------------------------ */
+
+TEST(a_draft_stays_with_its_session)
+{
+    use_empty_folders("draft");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    app_keep_draft(&a, " \n");
+    CHECK(!a.draft);
+    app_keep_draft(&a, "half a thought");
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    char *draft = app_take_draft(&a);
+    CHECK_STR("half a thought", draft);
+    free(draft);
+    CHECK(!app_take_draft(&a));
+    say(&a, "Two"); /* it is saved without */
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    CHECK(!a.draft);
+    app_keep_draft(&a, "secret");
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    CHECK(!a.draft);
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(a_draft_needs_no_model)
+{
+    use_empty_folders("early");
+    options o;
+    app a;
+    REQUIRE(parse(&o, "tandem chat -m tests/goldens/tiny-a"));
+    app_init(&a, &o);
+    app_keep_draft(&a, "before anything was loaded");
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
+    CHECK_STR("before anything was loaded", a.draft);
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(private_turns_are_counted)
+{
+    use_empty_folders("private");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    CHECK_INT(0, app_memory_turns(&a));
+    REQUIRE(!app_new(&a, NULL, &err));
+    app_set_private(&a, true);
+    say(&a, "Two");
+    say(&a, "Three");
+    CHECK_INT(2, app_memory_turns(&a));
+    REQUIRE(!app_resume(&a, "One", notice, &err));
+    CHECK(strstr(notice, "private"));
+    CHECK_INT(0, app_memory_turns(&a));
+    say(&a, "Four");
+    CHECK_INT(1, app_memory_turns(&a));
+    app_set_private(&a, true); /* is on: nothing is erased */
+    CHECK_INT(1, app_memory_turns(&a));
+    app_set_private(&a, false); /* and now it is saved */
+    CHECK_INT(0, app_memory_turns(&a));
+    app_close(&a);
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume One"));
+    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(what_is_put_aside_comes_back)
+{
+    use_empty_folders("parked");
+    options o;
+    app a;
+    app_parked parked;
+    tdm_chat_options changed;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    say(&a, "Two");
+    REQUIRE(!tdm_chat_undo(a.chat, &err) && !app_rename(&a, "ada", &err));
+    char id[40];
+    snprintf(id, sizeof id, "%s", a.place.id);
+    REQUIRE(!app_park(&a, &parked, &err));
+    CHECK(a.private && !a.name && a.place.lock < 0);
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    changed = parked.settings;
+    changed.speculation = TDM_SPEC_OFF;
+    changed.sampling.temperature = 0;
+    REQUIRE(!tdm_chat_configure(a.chat, &changed, &err));
+    say(&a, "Not to be saved");
+    REQUIRE(!app_send(&a, "Nor this", 8, clock_ns(), &err)); /* its reply is being written */
+    app_end_parking(&a);
+    tdm_event e;
+    while (tdm_chat_next_event(a.chat, &e)) app_event(&a, &e, 0);
+    REQUIRE(!app_unpark(&a, &parked, &err));
+    CHECK(!a.private && a.place.lock >= 0);
+    CHECK_STR("ada", a.name);
+    CHECK_STR(id, a.place.id);
+    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
+    tdm_chat_options_of(a.chat, &changed);
+    CHECK(!memcmp(&changed.sampling, &parked.settings.sampling, sizeof changed.sampling));
+    CHECK_INT(parked.settings.speculation, changed.speculation);
+    say(&a, "Three");
+    app_close(&a);
+    options_free(&o);
+    store_entry *entries;
+    int n;
+    REQUIRE(!store_list(&entries, &n, &err));
+    CHECK_INT(1, n);
+    store_list_free(entries, n);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume ada"));
+    CHECK_INT(6, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(a_running_reply_is_not_put_aside)
+{
+    use_empty_folders("busy");
+    options o;
+    app a;
+    app_parked parked;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 100000"));
+    REQUIRE(begin_reply(&a, "One"));
+    CHECK_INT(TDM_E_BUSY, app_park(&a, &parked, &err));
+    CHECK(!a.private && tdm_chat_nodes(a.chat) == 2);
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
+          T(a_change_of_model_that_cannot_be_saved_is_one_all_the_same),
+          T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
+          T(a_pair_loaded_with_progress_leaves_signals_alone),
+          T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
+          T(deleting_waits_for_what_is_being_written), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
+          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))

@@ -1,0 +1,425 @@
+#include "tests/check.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/cli/files.h"
+#include "src/session/session.h"
+#include "src/session/store.h"
+
+#define HEAD "{\"format\":\"tandem session\",\"version\":1,"
+
+static const char *small = HEAD
+    "\"name\":\"dogs\",\"created\":5,\"changed\":9,\"model\":{\"name\":\"demo\",\"fingerprint\":\"00000000000000ff\"},"
+    "\"system\":\"Be "
+    "brief.\",\"settings\":{\"temp\":\"0.5\",\"think\":\"off\",\"later\":\"x\"},\"leaf\":4,\"messages\":["
+    "{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"My dog is Bruno.\",\"time\":6},"
+    "{\"id\":2,\"parent\":1,\"role\":\"assistant\",\"text\":\"Fine.\",\"thinking\":\"hm\",\"finish\":\"stopped\","
+    "\"time\":7},"
+    "{\"id\":3,\"parent\":1,\"role\":\"assistant\",\"text\":\"Good.\",\"finish\":\"end\",\"time\":8},"
+    "{\"id\":4,\"parent\":3,\"role\":\"user\",\"text\":\"What\\u0000 next?\",\"time\":9}]}";
+
+static tdm_status parse(session *s, const char *text, tdm_error *err)
+{
+    return session_parse(s, "file", text, strlen(text), err);
+}
+
+TEST(a_session_is_read_and_written)
+{
+    session s, again;
+    tdm_error err = {0};
+    REQUIRE(!parse(&s, small, &err));
+    size_t n;
+    char *text = session_format(&s, &n);
+    REQUIRE(text);
+    REQUIRE(!session_parse(&again, "again", text, n, &err));
+    CHECK_STR("dogs", again.name);
+    CHECK_STR("Be brief.", again.system);
+    CHECK_INT(255, again.fingerprint);
+    CHECK_STR("0.5", again.settings[OPTION_TEMP]);
+    CHECK_INT(4, again.n);
+    CHECK_INT(4, again.leaf);
+    CHECK_INT(TDM_STOPPED, again.nodes[1].finish);
+    CHECK_STR("hm", again.nodes[1].thinking);
+    CHECK(!again.nodes[1].current && again.nodes[2].current && again.nodes[3].current);
+    CHECK_INT(11, again.nodes[3].length);
+    CHECK(!memcmp(again.nodes[3].text, "What\0 next?", 11));
+    CHECK_INT(2, session_turns(&again));
+    size_t m;
+    char *second = session_format(&again, &m);
+    CHECK(m == n && !memcmp(text, second, n));
+    free(text);
+    free(second);
+    session_free(&s);
+    session_free(&again);
+}
+
+TEST(damage_is_one_line)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "byte 0"},
+        {"{", "not valid JSON"},
+        {"[]", "not a saved session"},
+        {"{\"format\":\"x\"}", "not a saved session"},
+        {"{\"format\":\"tandem session\",\"version\":9}", "version 9, expected 1"},
+        {HEAD "\"leaf\":0}", "expected an array"},
+        {HEAD "\"messages\":[]}", "leaf: expected 0 to 0, found -1"},
+        {HEAD "\"leaf\":1,\"messages\":[]}", "leaf: expected 0 to 0, found 1"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":2}]}", "message 1: expected id 1"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":1,\"role\":\"user\",\"text\":\"\"}]}", "parent 1"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"system\",\"text\":\"\"}]}", "role"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"assistant\",\"text\":\"\"}]}", "same role"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"user\"}]}", "expected a text"},
+        {HEAD "\"settings\":{\"temp\":\"hot\"},\"leaf\":0,\"messages\":[]}", "settings: temp"},
+        {HEAD "\"settings\":{\"temp\":1},\"leaf\":0,\"messages\":[]}", "settings: expected texts"},
+        {HEAD "\"leaf\":0,\"messages\":[]} x", "byte"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        session s;
+        tdm_error err = {0};
+        if (!parse(&s, cases[i].text, &err)) {
+            CHECK_FAIL("accepted: %s", cases[i].text);
+            session_free(&s);
+        } else if (!strstr(err.text, cases[i].message)) {
+            CHECK_FAIL("%s: expected '%s', found '%s'", cases[i].text, cases[i].message, err.text);
+        }
+    }
+    /* Every truncation of a good file is refused. */
+    for (size_t n = 0; n < strlen(small); n++) {
+        session s;
+        if (session_parse(&s, "file", small, n, NULL)) continue;
+        CHECK_FAIL("accepted when cut at %zu", n);
+        session_free(&s);
+    }
+}
+
+TEST(names_and_exports)
+{
+    session s;
+    REQUIRE(!parse(&s, small, NULL));
+    char *name = session_first_words(&s);
+    CHECK_STR("My dog is Bruno.", name);
+    free(name);
+    size_t n;
+    char *text = session_markdown(&s, &n);
+    CHECK(strstr(text, "# dogs\n") && strstr(text, "## You\n\nMy dog is Bruno.\n") &&
+          strstr(text, "## Model\n\nGood.\n"));
+    CHECK(!strstr(text, "Fine."));
+    free(text);
+    text = session_messages(&s, &n);
+    CHECK(strstr(text, "\"role\": \"system\"") && strstr(text, "\"content\": \"Good.\""));
+    free(text);
+    free(s.nodes[0].text);
+    s.nodes[0].text =
+        strdup("  a\n\tlong   first message, with more words than fit into the name of one session, surely");
+    s.nodes[0].length = strlen(s.nodes[0].text);
+    name = session_first_words(&s);
+    CHECK_STR("a long first message, with more words than fit into the name", name);
+    free(name);
+    session_free(&s);
+}
+
+static void use_empty_state_folder(const char *name)
+{
+    char folder[300];
+    snprintf(folder, sizeof folder, "%s/%s", check_tmp(), name);
+    setenv("XDG_STATE_HOME", folder, 1);
+}
+
+TEST(the_store_keeps_sessions)
+{
+    use_empty_state_folder("store");
+    store_place a, b;
+    session s, read;
+    tdm_error err = {0};
+    bool copied;
+    store_entry *entries;
+    int n;
+    REQUIRE(!store_list(&entries, &n, &err) && n == 0);
+    CHECK_INT(-1, store_pick(entries, n, NULL, NULL, &err));
+    REQUIRE(!parse(&s, small, &err));
+    REQUIRE(!store_create(&a, &err));
+    REQUIRE(!store_create(&b, &err));
+    CHECK(strcmp(a.id, b.id));
+    REQUIRE(!store_save(&a, &s, &err));
+    free(s.name);
+    s.name = strdup("Cats");
+    s.changed_s = 20;
+    REQUIRE(!store_save(&b, &s, &err));
+    REQUIRE(!store_list(&entries, &n, &err));
+    REQUIRE(n == 2);
+    CHECK_STR("Cats", entries[0].name);
+    CHECK_INT(2, entries[0].turns);
+    CHECK_INT(0, store_pick(entries, n, NULL, NULL, &err));
+    CHECK_INT(1, store_pick(entries, n, NULL, "dogs", &err));
+    CHECK_INT(1, store_pick(entries, n, NULL, "DO", &err));
+    CHECK_INT(-1, store_pick(entries, n, NULL, "birds", &err));
+    CHECK_STR("no session is called 'birds'", err.text);
+    CHECK_INT(-1, store_pick(entries, n, NULL, "2", &err));
+    CHECK_STR("no session is called '2', and no list with that number was shown", err.text);
+    store_list_free(entries, n);
+
+    char *path = store_state_path(a.id);
+    struct stat st;
+    strcpy(strrchr(path, '.'), ".json");
+    CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0600);
+    *strrchr(path, '/') = 0;
+    CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0700);
+    free(path);
+
+    /* Open here: a copy. Closed: the same. */
+    store_place c;
+    REQUIRE(!store_open(&c, a.id, &read, &copied, &err));
+    CHECK(copied && strcmp(c.id, a.id));
+    session_free(&read);
+    store_close(&c);
+    CHECK_INT(TDM_E_BUSY, store_delete(a.id, &err));
+    store_close(&a);
+    REQUIRE(!store_open(&c, a.id, &read, &copied, &err));
+    CHECK(!copied && !strcmp(c.id, a.id));
+    session_free(&read);
+    store_close(&c);
+    CHECK(!store_delete(a.id, &err));
+    CHECK_INT(TDM_E_IO, store_open(&c, a.id, &read, &copied, &err));
+    CHECK_INT(TDM_E_ARG, store_open(&c, "../../etc/passwd", &read, &copied, &err));
+    store_close(&b);
+    session_free(&s);
+}
+
+static void save_named(store_place *p, const char *name, int64_t changed_s)
+{
+    session s;
+    REQUIRE(!parse(&s, small, NULL) && !store_create(p, NULL));
+    free(s.name);
+    s.name = strdup(name);
+    s.changed_s = changed_s;
+    CHECK(!store_save(p, &s, NULL));
+    session_free(&s);
+}
+
+/* A number is one of the list that was seen, whatever has been saved since and whatever the sessions are called. */
+TEST(numbers_mean_the_list_shown_last)
+{
+    use_empty_state_folder("numbers");
+    store_place p[3];
+    store_entry *entries;
+    store_shown shown = {0};
+    tdm_error err = {0};
+    int n;
+    save_named(&p[0], "old", 10);
+    save_named(&p[1], "1", 20);
+    save_named(&p[2], "new", 30);
+    REQUIRE(!store_list(&entries, &n, &err) && n == 3);
+    CHECK_INT(1, store_pick(entries, n, &shown, "1", &err)); /* no list was shown: a name */
+    store_show(&shown, entries, n);
+    CHECK_INT(0, store_pick(entries, n, &shown, "1", &err));
+    CHECK_INT(1, store_pick(entries, n, &shown, p[1].id, &err));
+    CHECK_INT(-1, store_pick(entries, n, &shown, "4", &err));
+    store_list_free(entries, n);
+    session s;
+    REQUIRE(!parse(&s, small, &err));
+    free(s.name);
+    s.name = strdup("old");
+    s.changed_s = 40;
+    REQUIRE(!store_save(&p[0], &s, &err)); /* it goes to the top */
+    session_free(&s);
+    REQUIRE(!store_list(&entries, &n, &err) && n == 3);
+    CHECK_STR("old", entries[0].name);
+    CHECK_INT(0, store_pick(entries, n, &shown, "3", &err));
+    CHECK_INT(1, store_pick(entries, n, &shown, "1", &err));
+    CHECK_STR("new", entries[1].name);
+    store_list_free(entries, n);
+    store_close(&p[2]);
+    REQUIRE(!store_delete(p[2].id, &err));
+    REQUIRE(!store_list(&entries, &n, &err) && n == 2);
+    CHECK_INT(-1, store_pick(entries, n, &shown, "1", &err));
+    CHECK_STR("number 1 of the list shown last is not there any more", err.text);
+    store_list_free(entries, n);
+    store_show_free(&shown);
+    store_close(&p[0]);
+    store_close(&p[1]);
+}
+
+static bool there(const char *folder, const char *id, const char *suffix)
+{
+    char *path;
+    if (asprintf(&path, "%s/tandem/%s/%s%s", getenv("XDG_STATE_HOME"), folder, id, suffix) < 0) return false;
+    bool found = !access(path, F_OK);
+    free(path);
+    return found;
+}
+
+static void count_found(void *ctx, const store_entry *entry, const tdm_node *node)
+{
+    (void)entry, (void)node;
+    ++*(int *)ctx;
+}
+
+TEST(deleted_sessions_stay_in_the_trash_for_a_while)
+{
+    use_empty_state_folder("trash");
+    store_place p[2], again;
+    store_entry *entries;
+    tdm_error err = {0};
+    int n, found = 0;
+    save_named(&p[0], "old", 10);
+    save_named(&p[1], "dear", 20);
+    for (int i = 0; i < 2; i++) {
+        char *path = store_state_path(p[i].id);
+        REQUIRE(!files_write(path, "x", 1, &err));
+        free(path);
+        CHECK_INT(TDM_E_BUSY, store_delete(p[i].id, &err));
+        store_close(&p[i]);
+        REQUIRE(!store_delete(p[i].id, &err));
+        CHECK(!there("sessions", p[i].id, ".json") && !there("sessions", p[i].id, ".state"));
+        CHECK(!there("sessions", p[i].id, ".lock") && there("trash", p[i].id, ".json"));
+    }
+    CHECK(!store_list(&entries, &n, &err) && n == 0);
+    CHECK(!store_search("bruno", count_found, &found, &err) && found == 0);
+    REQUIRE(!store_create(&again, &err)); /* not under an id that the trash has */
+    CHECK(strcmp(again.id, p[0].id) && strcmp(again.id, p[1].id));
+    store_close(&again);
+    REQUIRE(!store_list_trash(&entries, &n, &err) && n == 2);
+    CHECK(entries[0].changed_s > 1000000); /* when it was deleted, not saved */
+    CHECK_INT(2, entries[0].turns);
+    store_list_free(entries, n);
+
+    char path[400];
+    struct timespec times[2] = {{.tv_sec = time(NULL) - (STORE_TRASH_DAYS * 24 + 1) * 3600}, {0}};
+    times[1] = times[0];
+    snprintf(path, sizeof path, "%s/tandem/trash/%s.json", getenv("XDG_STATE_HOME"), p[0].id);
+    REQUIRE(!utimensat(AT_FDCWD, path, times, 0));
+    store_purge_trash();
+    CHECK(!there("trash", p[0].id, ".json") && there("trash", p[1].id, ".json"));
+
+    REQUIRE(!store_undelete(p[1].id, &err));
+    CHECK(there("sessions", p[1].id, ".json") && !there("trash", p[1].id, ".json"));
+    CHECK_INT(TDM_E_BUSY, store_undelete(p[1].id, &err));
+    CHECK_INT(TDM_E_IO, store_undelete(p[0].id, &err));
+    CHECK_INT(TDM_E_ARG, store_undelete("../x", &err));
+    CHECK_INT(TDM_E_IO, store_delete(p[0].id, &err));
+    REQUIRE(!store_erase(p[1].id, &err));
+    CHECK(!there("sessions", p[1].id, ".json") && !there("trash", p[1].id, ".json"));
+}
+
+TEST(a_draft_is_part_of_a_session)
+{
+    session s, again;
+    size_t n;
+    REQUIRE(!parse(&s, HEAD "\"draft\":\"half a \\\"thought\",\"leaf\":0,\"messages\":[]}", NULL));
+    CHECK_STR("half a \"thought", s.draft);
+    char *text = session_format(&s, &n), *name = session_first_words(&s);
+    CHECK_STR("half a \"thought", name);
+    REQUIRE(text && !session_parse(&again, "again", text, n, NULL));
+    CHECK_STR(s.draft, again.draft);
+    free(text);
+    free(name);
+    session_free(&s);
+    session_free(&again);
+}
+
+TEST(damaged_files_are_listed)
+{
+    use_empty_state_folder("damaged");
+    store_place p;
+    tdm_error err;
+    REQUIRE(!store_create(&p, &err));
+    char *path = store_state_path(p.id);
+    strcpy(strrchr(path, '.'), ".json");
+    REQUIRE(!files_write(path, "{\"format\"", 9, &err));
+    free(path);
+    store_entry *entries;
+    int n;
+    REQUIRE(!store_list(&entries, &n, &err));
+    REQUIRE(n == 1);
+    CHECK(strstr(entries[0].damage, "not valid JSON"));
+    store_list_free(entries, n);
+    store_close(&p);
+}
+
+TEST(the_oldest_states_go_first)
+{
+    use_empty_state_folder("states");
+    store_place p[3];
+    tdm_error err;
+    char *paths[3];
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(!store_create(&p[i], &err));
+        paths[i] = store_state_path(p[i].id);
+        REQUIRE(!files_write(paths[i], "0123456789", 10, &err));
+        struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        REQUIRE(!utimensat(AT_FDCWD, paths[i], times, 0));
+    }
+    store_trim_states(30);
+    CHECK(!access(paths[0], F_OK));
+    store_trim_states(25);
+    CHECK(access(paths[0], F_OK) && !access(paths[1], F_OK) && !access(paths[2], F_OK));
+    store_trim_states(0);
+    CHECK(access(paths[1], F_OK) && access(paths[2], F_OK));
+    for (int i = 0; i < 3; i++) {
+        free(paths[i]);
+        store_close(&p[i]);
+    }
+}
+
+/* A program that is killed while it saves leaves the last whole file, and no lock. */
+TEST(a_kill_leaves_a_whole_file)
+{
+    use_empty_state_folder("killed");
+    for (int round = 0; round < 20; round++) {
+        int ends[2];
+        REQUIRE(!pipe(ends));
+        pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (!child) {
+            store_place p;
+            session s;
+            if (store_create(&p, NULL) || parse(&s, small, NULL) || store_save(&p, &s, NULL)) _exit(1);
+            if (write(ends[1], p.id, sizeof p.id) < 0) _exit(1);
+            for (;;) store_save(&p, &s, NULL);
+        }
+        char id[40];
+        REQUIRE(read(ends[0], id, sizeof id) == (ssize_t)sizeof id);
+        usleep((useconds_t)(round * 500));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(ends[0]);
+        close(ends[1]);
+        store_place p;
+        session s;
+        bool copied = true;
+        tdm_error err = {0};
+        if (store_open(&p, id, &s, &copied, &err)) {
+            CHECK_FAIL("%s", err.text);
+            continue;
+        }
+        CHECK(!copied && s.n == 4);
+        session_free(&s);
+        store_close(&p);
+    }
+}
+
+TEST(words_are_found)
+{
+    use_empty_state_folder("search");
+    store_place p;
+    session s;
+    int found = 0;
+    REQUIRE(!parse(&s, small, NULL) && !store_create(&p, NULL) && !store_save(&p, &s, NULL));
+    CHECK(!store_search("bruno DOG", count_found, &found, NULL) && found == 1);
+    CHECK(!store_search("bruno cat", count_found, &found, NULL) && found == 1);
+    CHECK(!store_matches("abc", 3, "") && store_matches("abc", 3, "BC a"));
+    session_free(&s);
+    store_close(&p);
+}
+
+TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line), T(names_and_exports), T(the_store_keeps_sessions),
+          T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
+          T(a_draft_is_part_of_a_session), T(damaged_files_are_listed), T(the_oldest_states_go_first),
+          T(a_kill_leaves_a_whole_file), T(words_are_found))

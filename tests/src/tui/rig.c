@@ -1,0 +1,215 @@
+#include "tests/src/tui/rig.h"
+
+#include <glob.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "src/bench/pty.h"
+
+enum { PATIENCE_S = 60, LONGEST = 1 << 18 };
+
+static struct {
+    pty pty;
+    char reports[320];          /* a sanitizer's, by pattern */
+    char said[LONGEST];         /* all that was written, the latest part of it */
+    size_t n_said, said_from;   /* from where rig_said looks */
+} rig = {.pty.fd = -1};
+
+static const char *rig_lc_all = "C.UTF-8", *rig_more;
+static bool rig_utf8 = true;
+
+void rig_locale(const char *lc_all, bool utf8)
+{
+    rig_lc_all = lc_all;
+    rig_utf8 = utf8;
+}
+
+void rig_environment(const char *variable)
+{
+    rig_more = variable;
+}
+
+static void keep(void *ctx, const char *bytes, size_t n)
+{
+    (void)ctx;
+    if (n > LONGEST / 2) n = LONGEST / 2;
+    if (rig.n_said + n >= LONGEST) {
+        size_t gone = rig.n_said > LONGEST / 2 ? rig.n_said - LONGEST / 2 : 0;
+        memmove(rig.said, rig.said + gone, rig.n_said -= gone);
+        rig.said_from -= gone < rig.said_from ? gone : rig.said_from;
+    }
+    memcpy(rig.said + rig.n_said, bytes, n);
+    rig.n_said += n;
+    rig.said[rig.n_said] = 0;
+}
+
+bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments)
+{
+    static const char *const homes[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"};
+    const char *program = getenv("TANDEM");
+    const char *argv[32] = {program ? program : "build/tandem"};
+    char home_is[3][340], locale[64], address[380], undefined[380];
+    const char *environment[16];
+    int n = 0;
+    for (int i = 0; i < 30 && arguments[i]; i++) argv[i + 1] = arguments[i];
+    for (int i = 0; i < 3; i++) {
+        snprintf(home_is[i], sizeof home_is[i], "%s=%s", homes[i], home);
+        environment[n++] = home_is[i];
+    }
+    snprintf(locale, sizeof locale, "LC_ALL=%s", rig_lc_all);
+    environment[n++] = locale;
+    environment[n++] = "INPUTRC=/dev/null";
+    environment[n++] = "VISUAL=true";
+    environment[n++] = "NO_COLOR";
+    environment[n++] = "DISPLAY";
+    environment[n++] = "WAYLAND_DISPLAY";
+    environment[n++] = "TMUX";
+    /* A terminal is no place for what a sanitizer says. */
+    snprintf(address, sizeof address, "ASAN_OPTIONS=log_path=%s/sanitizer", home);
+    snprintf(undefined, sizeof undefined, "UBSAN_OPTIONS=log_path=%s/sanitizer", home);
+    if (!getenv("ASAN_OPTIONS")) environment[n++] = address;
+    if (!getenv("UBSAN_OPTIONS")) environment[n++] = undefined;
+    if (rig_more) environment[n++] = rig_more;
+    environment[n] = NULL;
+    snprintf(rig.reports, sizeof rig.reports, "%s/sanitizer.*", home);
+    pty_close(&rig.pty);
+    rig.n_said = rig.said_from = 0;
+    const pty_options o = {.rows = rows, .cols = cols, .term = term, .no_utf8 = !rig_utf8, .environment = environment};
+    if (pty_open(&rig.pty, argv[0], argv, &o, NULL)) return false;
+    rig.pty.seen = keep;
+    return true;
+}
+
+void rig_type_n(const char *bytes, size_t n)
+{
+    pty_keys(&rig.pty, bytes, n, NULL);
+}
+
+void rig_type(const char *bytes)
+{
+    rig_type_n(bytes, strlen(bytes));
+}
+
+void rig_resize(int rows, int cols)
+{
+    pty_resize(&rig.pty, rows, cols);
+}
+
+pid_t rig_pid(void)
+{
+    return rig.pty.child;
+}
+
+void rig_kill(int number)
+{
+    kill(rig.pty.child, number);
+}
+
+bool rig_take(int ms)
+{
+    return !pty_take(&rig.pty, ms, NULL);
+}
+
+int rig_row(const char *text)
+{
+    return pty_find(&rig.pty, 0, text);
+}
+
+void rig_text(int row, char out[RIG_ROW])
+{
+    _Static_assert((int)PTY_ROW <= (int)RIG_ROW, "a row of the pseudo-terminal");
+    pty_row(&rig.pty, row, out);
+}
+
+bool rig_shows(const char *text)
+{
+    return rig_row(text) >= 0;
+}
+
+bool rig_coloured(void)
+{
+    VTermScreenCell cell;
+    for (int row = 0; row < rig.pty.rows; row++)
+        for (int col = 0; col < rig.pty.cols; col++)
+            if (vterm_screen_get_cell(rig.pty.screen, (VTermPos){row, col}, &cell) &&
+                !(VTERM_COLOR_IS_DEFAULT_FG(&cell.fg) && VTERM_COLOR_IS_DEFAULT_BG(&cell.bg)))
+                return true;
+    return false;
+}
+
+static void print_file(const char *path)
+{
+    char line[1024];
+    FILE *in = fopen(path, "r");
+    while (in && fgets(line, sizeof line, in)) printf("# %s", line);
+    if (in) fclose(in);
+}
+
+void rig_print(void)
+{
+    char row[PTY_ROW];
+    glob_t found;
+    for (int i = 0; i < rig.pty.rows; i++) {
+        pty_row(&rig.pty, i, row);
+        printf("# |%s\n", row);
+    }
+    if (glob(rig.reports, 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) print_file(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+static bool wait_until(const char *text, bool there)
+{
+    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    while (rig_shows(text) != there && clock_ns() < until && rig_take(100)) {
+    }
+    if (rig_shows(text) == there) return true;
+    printf("# %s for '%s'; the screen:\n", there ? "waited" : "waited for the end", text);
+    rig_print();
+    return false;
+}
+
+bool rig_wait(const char *text)
+{
+    return wait_until(text, true);
+}
+
+bool rig_wait_gone(const char *text)
+{
+    return wait_until(text, false);
+}
+
+bool rig_said(const char *text)
+{
+    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    for (;;) {
+        rig.said[rig.n_said] = 0;
+        char *found = strstr(rig.said + rig.said_from, text);
+        if (found) {
+            rig.said_from = (size_t)(found - rig.said) + strlen(text);
+            return true;
+        }
+        if (clock_ns() < until && rig_take(100)) continue;
+        printf("# '%s' was not said after: %s\n", text, rig.said + rig.said_from);
+        return false;
+    }
+}
+
+int rig_end(void)
+{
+    return pty_end(&rig.pty, 0);
+}
+
+bool rig_alternate(void)
+{
+    return rig.pty.alternate;
+}
+
+bool rig_cooked(void)
+{
+    return rig.pty.cooked;
+}

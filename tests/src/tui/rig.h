@@ -1,0 +1,51 @@
+/* The program in a pseudo-terminal (src/bench/pty.h), as tests use it: one at a time, its files below a folder of the test,
+ * nothing of the user's. Everything waits on what is on the screen; nothing sleeps. */
+#ifndef TANDEM_TESTS_TUI_RIG_H
+#define TANDEM_TESTS_TUI_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Starts $TANDEM with the arguments (NULL-terminated, without the program's name) in a terminal of that size and kind,
+ * its files below `home`. */
+bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments);
+
+/* LC_ALL of the programs started from here on (C.UTF-8), and whether the terminal shows UTF-8 (it does). */
+void rig_locale(const char *lc_all, bool utf8);
+/* One more variable of theirs ("NAME=VALUE"; NULL: none). */
+void rig_environment(const char *variable);
+
+void rig_type(const char *bytes);
+void rig_type_n(const char *bytes, size_t n);
+void rig_resize(int rows, int cols);
+void rig_kill(int number);
+pid_t rig_pid(void);
+
+/* Takes what the program writes until the screen shows the text (within one row), or does not any more. False when
+ * that did not happen in a minute or the program ended: the screen is printed then. */
+bool rig_wait(const char *text);
+bool rig_wait_gone(const char *text);
+/* Whether it shows it now; rig_row also where. */
+bool rig_shows(const char *text);
+int rig_row(const char *text); /* -1: nowhere */
+/* A row as it is now, without the blanks at its end. */
+enum { RIG_ROW = 2048 };
+void rig_text(int row, char out[RIG_ROW]);
+/* For programs that write line by line: takes what comes until the text was written after the one waited for last. */
+bool rig_said(const char *text);
+/* Whether a cell has a colour that isn't the terminal's own. */
+bool rig_coloured(void);
+/* The screen, and what a sanitizer has written about the program, as comments of the test. */
+void rig_print(void);
+/* Takes what comes within some milliseconds (random keys only: nothing to wait for). False when the program ended. */
+bool rig_take(int ms);
+
+/* Waits for the program's end and closes the terminal; its wait status. The screen stays readable. */
+int rig_end(void);
+/* Whether the alternate screen is on. */
+bool rig_alternate(void);
+/* Whether the terminal's line discipline is as it was before the program (canonical, with echo). */
+bool rig_cooked(void);
+
+#endif

@@ -1,0 +1,208 @@
+/* `tandem monitor` end to end: against a running chat, and against others who sit at the socket. */
+#include "tests/check.h"
+#include "tests/src/tui/rig.h"
+#include "tests/ui/golden.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "src/cli/jsonio.h"
+#include "src/watch/monitor_json.h"
+#include "src/watch/tui_socket.h"
+
+static char home[64];
+
+/* Listens as a Tandem with that process id would. */
+static int listen_as(int pid)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(home, sizeof home, "%s", check_tmp());
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/tandem", home);
+    mkdir(address.sun_path, 0700);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/tandem/%d.sock", home, pid);
+    unlink(address.sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) || listen(fd, 4)) return -1;
+    return fd;
+}
+
+/* A child that writes the bytes to whoever connects, then closes, or keeps silent until it is killed. */
+static pid_t serve(int fd, const char *bytes, bool closes)
+{
+    pid_t child = fork();
+    if (child) {
+        close(fd);
+        return child;
+    }
+    for (;;) {
+        int peer = accept(fd, NULL, NULL);
+        if (peer < 0) _exit(1);
+        for (size_t n = strlen(bytes), at = 0; at < n;) {
+            ssize_t done = write(peer, bytes + at, n - at);
+            if (done <= 0) break;
+            at += (size_t)done;
+        }
+        if (closes) close(peer);
+    }
+}
+
+static void end(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+/* Both outputs of `tandem monitor ARGUMENTS`; *status its exit status. */
+static const char *run(const char *arguments, int *status)
+{
+    static char out[8192];
+    char command[1000];
+    const char *program = getenv("TANDEM");
+    snprintf(command, sizeof command, "XDG_RUNTIME_DIR='%s' '%s' monitor %s 2>&1", home, program ? program : "build/tandem",
+             arguments);
+    FILE *in = popen(command, "r");
+    if (!in) return "";
+    size_t n = fread(out, 1, sizeof out - 1, in);
+    out[n] = 0;
+    int ended = pclose(in);
+    *status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+    return out;
+}
+
+TEST(several_are_listed_and_a_stale_socket_goes)
+{
+    static const char *const chat[] = {"chat", "--temp", "0", "-c", "1024", NULL};
+    char path[400], line[100];
+    int status, other = listen_as((int)getpid()), stale = listen_as(999999999);
+    struct stat st;
+    REQUIRE(other >= 0 && stale >= 0);
+    CHECK(run("", &status) && status == 1);
+    close(stale);
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", chat) && rig_wait("IDLE"));
+    snprintf(path, sizeof path, "%s/tandem/%d.sock", home, (int)rig_pid());
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    snprintf(path, sizeof path, "%s/tandem", home);
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0700);
+    const char *out = run("", &status);
+    CHECK_INT(1, status);
+    CHECK(strstr(out, "several are running"));
+    snprintf(line, sizeof line, "  %-8d silent\n", (int)getpid());
+    CHECK(strstr(out, line));
+    snprintf(line, sizeof line, "  %-8d idle       51m q6_k\n", (int)rig_pid());
+    CHECK(strstr(out, line));
+    snprintf(path, sizeof path, "%s/tandem/999999999.sock", home);
+    CHECK(access(path, F_OK) != 0);
+    close(other);
+    rig_type("\x04");
+    CHECK_INT(0, rig_end());
+    CHECK_STR("tandem: none is running\n", run("", &status));
+    CHECK_INT(1, status);
+}
+
+TEST(a_place_for_sockets_without_a_runtime_folder)
+{
+    char folder[200], usual[60], wanted[400];
+    listen_as((int)getpid());
+    setenv("XDG_STATE_HOME", home, 1);
+    unsetenv("XDG_RUNTIME_DIR");
+    snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
+    bool there = tui_socket_folder_is_safe(usual);
+    if (there) snprintf(wanted, sizeof wanted, "%s/tandem", usual);
+    else snprintf(wanted, sizeof wanted, "%s/tandem/run", home);
+    REQUIRE(tui_socket_folder(folder, sizeof folder));
+    CHECK_STR(wanted, folder);
+    setenv("XDG_RUNTIME_DIR", home, 1);
+    snprintf(wanted, sizeof wanted, "%s/tandem", home);
+    REQUIRE(tui_socket_folder(folder, sizeof folder));
+    CHECK_STR(wanted, folder);
+}
+
+TEST(a_peer_that_is_no_tandem)
+{
+    static const struct {
+        const char *bytes, *said;
+        int status;
+    } peers[] = {
+        {"\033[31mHTTP/1.1 400 Bad Request\r\n\r\n", "tandem: the monitor's line: byte 0: not valid JSON", 1},
+        {"{\"a\":1}\n[7]\n", "{\"a\":1}\ntandem: the monitor's line: expected an object\n", 1},
+        {"{\"a\":1}\n{\"half of a li", "{\"a\":1}\n", 0}, /* it has left */
+    };
+    char pid[20];
+    snprintf(pid, sizeof pid, "--json %d", (int)getpid());
+    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++) {
+        int status, fd = listen_as((int)getpid());
+        REQUIRE(fd >= 0);
+        pid_t child = serve(fd, peers[i].bytes, true);
+        const char *out = run(pid, &status);
+        CHECK_INT(peers[i].status, status);
+        if (strncmp(out, peers[i].said, strlen(peers[i].said))) CHECK_FAIL("%zu: %s", i, out);
+        CHECK(!strchr(out, '\033'));
+        end(child);
+    }
+}
+
+TEST(a_folder_that_others_may_write_to)
+{
+    char path[400], arguments[20];
+    int status, fd = listen_as((int)getpid());
+    REQUIRE(fd >= 0);
+    snprintf(path, sizeof path, "%s/tandem", home);
+    chmod(path, 0777);
+    CHECK(strstr(run("", &status), "not trusted"));
+    CHECK_INT(1, status);
+    snprintf(arguments, sizeof arguments, "%d", (int)getpid());
+    CHECK(strstr(run(arguments, &status), "not trusted"));
+    chmod(path, 0700);
+    close(fd);
+}
+
+TEST(the_screen)
+{
+    static struct sample s;
+    char pid[20], *bytes;
+    int fd = listen_as((int)getpid());
+    REQUIRE(fd >= 0);
+    sample_init(&s);
+    s.view.now_ns = clock_ns();
+    s.view.monitor.turn_start_ns = s.view.now_ns - 5000000000;
+    s.view.monitor.turn_end_ns = s.view.now_ns;
+    json_object *o = monitor_json_write(&s.view, true);
+    REQUIRE(asprintf(&bytes, "%s\n{\"stops here", jsonio_line(o)) > 0);
+    json_object_put(o);
+    pid_t child = serve(fd, bytes, false);
+    free(bytes);
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    const char *const arguments[] = {"monitor", pid, NULL};
+    REQUIRE(rig_start(home, 30, 100, "xterm-256color", arguments) && rig_wait("tandem 4711"));
+    CHECK(rig_wait("prefill has read 128 of its 155 tokens"));
+    CHECK(rig_wait("last 20 s"));
+    rig_type("v");
+    CHECK(rig_wait("turn 5.0 s"));
+    rig_type("?");
+    CHECK(rig_wait("keys of the monitor"));
+    CHECK(rig_wait("hold the picture"));
+    rig_type("q"); /* closes the page alone */
+    CHECK(rig_wait_gone("keys of the monitor"));
+    rig_type("5");
+    CHECK(rig_wait_gone("TURNS"));
+    CHECK(rig_wait("no news for"));
+    rig_resize(12, 40); /* the lanes stay in the smallest terminal; there is no prompt of a chat */
+    CHECK(rig_wait("prefill 302 tok/s, busy") && rig_wait("q leave  v live/turn"));
+    CHECK(rig_row("prefill ") > 0 && !rig_shows("Enter sends"));
+    rig_resize(5, 20);
+    CHECK(rig_wait("pre ") && rig_wait("dec ") && rig_wait("q leave  ? keys") && rig_row("q leave") == 4);
+    CHECK(!rig_shows(">\n") && !rig_shows("Enter"));
+    rig_type("q");
+    CHECK_INT(0, rig_end());
+    CHECK(!rig_alternate() && rig_cooked());
+    end(child);
+}
+
+TEST_MAIN(T(several_are_listed_and_a_stale_socket_goes), T(a_place_for_sockets_without_a_runtime_folder),
+          T(a_peer_that_is_no_tandem),
+          T(a_folder_that_others_may_write_to), T(the_screen))

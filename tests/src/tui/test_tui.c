@@ -1,0 +1,708 @@
+/* The full-screen front end, end to end: keys into a pseudo-terminal, the built-in model behind it, the screen read
+ * through a terminal emulation. */
+#include "tests/check.h"
+#include "tests/src/tui/rig.h"
+
+#include <glob.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const greedy[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", NULL};
+
+#define START() REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"))
+#define LEAVE()                                                                                                        \
+    do {                                                                                                               \
+        rig_type("\x04");                                                                                              \
+        int ended = rig_end(); \
+        CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0); \
+        CHECK(!rig_alternate());                                                                                       \
+        CHECK(rig_cooked());                                                                                           \
+    } while (0)
+
+TEST(chat)
+{
+    START();
+    CHECK(rig_wait("Nothing you write leaves this computer; `pull` fetches what you name."));
+    rig_type("Why is the sky blue?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_wait("LENGTH | first"));
+    CHECK(!rig_shows("Nothing you write"));
+    LEAVE();
+    CHECK(rig_wait("tandem: 'Why is the sky blue?', 1 turn"));
+}
+
+/* How a text comes into the draft makes no difference to the draft, nor to the tokens that are read for it. */
+TEST(typed_slowly_quickly_and_pasted)
+{
+    static const char *const lines[] = {"Zwei Stra\303\237en: for (i = 0; i < 10; i++) x\303\244\346\274\242;",
+                                        "  and  then?", "\360\237\221\215 end"};
+    char text[200], paste[240], target[3][32] = {"", "", ""};
+    snprintf(text, sizeof text, "%s\n%s\n%s", lines[0], lines[1], lines[2]);
+    snprintf(paste, sizeof paste, "\033[200~%s\033[201~", text);
+    REQUIRE(rig_start(check_tmp(), 40, 120, "xterm-256color", greedy) && rig_wait("IDLE"));
+    for (int how = 0; how < 3; how++) {
+        size_t whole = 0;
+        for (const char *at = text; how == 0 && *at; at += whole) {
+            char draft[200];
+            for (whole = 1; (at[whole] & 0xc0) == 0x80; whole++) {}
+            rig_type_n(at, whole);
+            const char *line = at;
+            while (line > text && line[-1] != '\n') line--;
+            snprintf(draft, sizeof draft, "%.*s", (int)(at + whole - line), line);
+            if (*at != '\n') CHECK(rig_wait(draft));
+        }
+        if (how) rig_type(how == 1 ? text : paste);
+        for (size_t i = 0; i < 3; i++) CHECK(rig_wait(lines[i]));
+        CHECK(rig_wait("[ready]"));
+        CHECK(rig_wait("   0 behind"));
+        char row[RIG_ROW];
+        rig_text(rig_row("target "), row);
+        REQUIRE(sscanf(strstr(row, "target "), "target %31s", target[how]) == 1);
+        CHECK_STR(target[0], target[how]);
+        rig_type("\003");
+        CHECK(rig_wait_gone("Zwei"));
+    }
+    LEAVE();
+}
+
+TEST(typed_while_loading_and_sent)
+{
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy));
+    CHECK(rig_wait("Enter sends")); /* from here on Enter is told from a newline */
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("read before Enter"));
+    LEAVE();
+}
+
+TEST(queue_take_back_and_cut)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Tell me a story.\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("first line\r");
+    CHECK(rig_wait("queued: first line"));
+    rig_type("second line\r");
+    CHECK(rig_wait("queued: first line"));
+    rig_type("\033[A"); /* Up on the empty draft takes it back */
+    CHECK(rig_wait("second line"));
+    CHECK(rig_wait_gone("queued:"));
+    rig_type("\x15");
+    CHECK(rig_wait_gone("second line"));
+    rig_type("\x15now this\r");
+    CHECK(rig_wait("queued:"));
+    rig_type("\x18\r"); /* Ctrl-X Enter */
+    CHECK(rig_wait_gone("queued:"));
+    CHECK(rig_wait("> "));
+    CHECK(rig_wait(", cut"));
+    rig_type("\x03");
+    CHECK(rig_wait("STOPPED"));
+    CHECK(rig_wait("/continue goes on"));
+    LEAVE();
+}
+
+TEST(resized_while_streaming)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky"));
+    rig_resize(40, 120);
+    CHECK(rig_wait("UNITS"));
+    rig_resize(14, 50);
+    CHECK(rig_wait_gone("UNITS"));
+    CHECK(rig_wait("prefill"));
+    rig_resize(4, 15);
+    CHECK(rig_wait("too small"));
+    rig_resize(24, 80);
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("The sky is blue"));
+    LEAVE();
+}
+
+TEST(paste_of_200_kb)
+{
+    enum { SIZE = 200 << 10 };
+    char *text = malloc(SIZE + 32);
+    REQUIRE(text);
+    START();
+    strcpy(text, "\033[200~");
+    size_t n = strlen(text);
+    while (n < SIZE) n += (size_t)sprintf(text + n, "line %zu of it\n", n);
+    strcpy(text + n, "\033[201~");
+    rig_type_n(text, strlen(text));
+    free(text);
+    CHECK(rig_wait("[too long]"));
+    rig_type("\r");
+    CHECK(rig_wait("2,048") || rig_wait("2048"));
+    CHECK(rig_wait("[too long]")); /* refused: the draft is kept */
+    rig_type("\x03");
+    CHECK(rig_wait_gone("[too long]"));
+    LEAVE();
+}
+
+TEST(commands_and_pages)
+{
+    START();
+    rig_type("/helq\r");
+    CHECK(rig_wait("help"));
+    CHECK(rig_wait("> /helq")); /* the draft stays */
+    rig_type("\x7fp\r");
+    CHECK(rig_wait("/sessions"));
+    rig_type("q");
+    CHECK(rig_wait_gone("/sessions"));
+    rig_type("/set follow nonsense\r");
+    CHECK(rig_wait("expected auto, top, stream"));
+    rig_type("/set temp 0.5\r");
+    CHECK(rig_wait("temp: 0.5"));
+    rig_type("/monitor off\r");
+    CHECK(rig_wait_gone("prefill"));
+    rig_type("\033OP"); /* F1 */
+    CHECK(rig_wait("new line"));
+    rig_type("\033");
+    CHECK(rig_wait_gone("new line"));
+    rig_type("/etc/hosts says\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("\x03");
+    LEAVE();
+}
+
+TEST(search_and_browse)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/find rainbow\r");
+    CHECK(rig_wait_gone("> /find"));
+    rig_type("\x18" "b");
+    CHECK(rig_wait("BROWSE"));
+    rig_type("/zebra\r");
+    CHECK(rig_wait("'zebra' is not in this conversation"));
+    rig_type("y");
+    CHECK(rig_wait("sent to the terminal (OSC 52)"));
+    rig_type("q");
+    CHECK(rig_wait_gone("BROWSE"));
+    LEAVE();
+}
+
+TEST(edit_makes_a_branch)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("a draft");
+    CHECK(rig_wait("> a draft"));
+    rig_type("\x18" "b[[e");
+    CHECK(rig_wait("editing turn 1"));
+    rig_type("\x03");
+    CHECK(rig_wait_gone("editing turn 1"));
+    CHECK(rig_wait("> a draft"));
+    rig_type("\x18" "b[[e");
+    CHECK(rig_wait("editing turn 1"));
+    rig_type("\x15What is the Moon?\r");
+    CHECK(rig_wait("2/2"));
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_wait("> a draft"));
+    CHECK(!rig_shows("> Why is the sky blue?"));
+    rig_type("\x15/branch 1\r");
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("1/2"));
+    LEAVE();
+}
+
+TEST(a_session_goes_on)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    char home[300];
+    snprintf(home, sizeof home, "%s", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_kill(SIGTERM);
+    int left = rig_end();
+    CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
+    CHECK(!rig_alternate() && rig_cooked());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("The sky is blue"));
+    rig_type("/new\r");
+    CHECK(rig_wait_gone("The sky is blue"));
+    rig_type("/sessions\r");
+    CHECK(rig_wait("1 turn "));
+    rig_type("\r");
+    CHECK(rig_wait("The sky is blue"));
+    LEAVE();
+}
+
+TEST(a_crash_restores_the_terminal)
+{
+    START();
+    rig_kill(SIGABRT);
+    int left = rig_end();
+    CHECK(WIFSIGNALED(left) && WTERMSIG(left) == SIGABRT);
+    CHECK(!rig_alternate());
+    CHECK(rig_cooked());
+}
+
+/* The last message in the only saved session below a folder, as JSON has it; "" while there is none. */
+static const char *saved_reply(const char *home)
+{
+    static char text[1 << 16];
+    char pattern[400];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/tandem/sessions/*.json", home);
+    FILE *f = !glob(pattern, 0, NULL, &found) ? fopen(found.gl_pathv[0], "r") : NULL;
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    globfree(&found);
+    text[n] = 0;
+    char *role = strstr(text, "\"assistant\""), *from = role ? strstr(role, "\"text\": \"") : NULL;
+    if (!from) return "";
+    from += strlen("\"text\": \"");
+    from[strcspn(from, "\"")] = 0;
+    return from;
+}
+
+/* Killed while it writes: the next start has the message and the reply to within a second, marked as stopped. */
+TEST(a_killed_program_keeps_the_conversation)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "-n", "200", "--resume", NULL};
+    char home[300], shown[200];
+    snprintf(home, sizeof home, "%s/killed", check_tmp());
+    mkdir(home, 0700);
+    REQUIRE(rig_start(home, 24, 240, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    REQUIRE(rig_wait("The sky is"));
+    while (strlen(saved_reply(home)) < 60 && rig_shows("ANSWERING") && rig_take(20)) {}
+    CHECK(rig_shows("ANSWERING"));
+    rig_kill(SIGKILL);
+    int left = rig_end();
+    CHECK(WIFSIGNALED(left) && WTERMSIG(left) == SIGKILL);
+    snprintf(shown, sizeof shown, "%.190s", saved_reply(home));
+    shown[strcspn(shown, "\\")] = 0;
+    CHECK(strlen(shown) >= 40);
+    REQUIRE(rig_start(home, 24, 240, "xterm-256color", again));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("resumed 'Why is the sky blue?'"));
+    CHECK(rig_wait(shown));
+    CHECK(rig_wait("stopped"));
+    rig_type("/continue\r");
+    CHECK(rig_wait("read before Enter"));
+    CHECK(rig_wait(shown));
+    CHECK(strlen(saved_reply(home)) > strlen(shown));
+    rig_type("/regen\r");
+    CHECK(rig_wait("2/2"));
+    LEAVE();
+}
+
+TEST(copy_view)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/copy view\r");
+    CHECK(rig_wait("a key goes back"));
+    CHECK(!rig_alternate());
+    CHECK(rig_shows("> Why is the sky blue?"));
+    rig_type("x");
+    CHECK(rig_wait("ctx"));
+    CHECK(rig_alternate());
+    CHECK(rig_wait_gone("> x"));
+    LEAVE();
+}
+
+/* In a shell with job control, as people have it. */
+TEST(suspended_and_back)
+{
+    const char *program = getenv("TANDEM"), *const shell[] = {"--norc", "--noprofile", "-i", NULL};
+    char command[600], kept[500];
+    if (access("/bin/bash", X_OK)) SKIP("needs bash");
+    snprintf(kept, sizeof kept, "%s", program ? program : "build/tandem");
+    snprintf(command, sizeof command, "%s chat --temp 0 -c 2048\r", kept);
+    setenv("TANDEM", "/bin/bash", 1);
+    setenv("PS1", "shell> ", 1);
+    bool started = rig_start(check_tmp(), 24, 80, "xterm-256color", shell);
+    setenv("TANDEM", kept, 1);
+    REQUIRE(started && rig_wait("shell>"));
+    rig_type(command);
+    CHECK(rig_wait("IDLE"));
+    rig_type("half a draft");
+    CHECK(rig_wait("> half a draft"));
+    rig_type("\x1a");
+    CHECK(rig_wait("Stopped"));
+    CHECK(!rig_alternate());
+    rig_type("fg\r");
+    CHECK(rig_wait("> half a draft"));
+    CHECK(rig_alternate());
+    rig_type("\x15\x04");
+    CHECK(rig_wait_gone("IDLE"));
+    rig_type("exit\r");
+    int ended = rig_end();
+    CHECK(WIFEXITED(ended));
+}
+
+/* Where nobody could wake it (it leads its session), Ctrl-Z stops nothing. */
+TEST(not_suspended_for_ever)
+{
+    START();
+    rig_type("\x1a" "still here");
+    CHECK(rig_wait("> still here"));
+    rig_type("\x15");
+    LEAVE();
+}
+
+TEST(another_model)
+{
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/model assets/tandem-demo-51m-q6_k.gguf\r");
+    CHECK(rig_wait("going on with Tandem Demo 51M"));
+    rig_type("What is the Moon?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("> What is the Moon?"));
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/model nothing.gguf\r");
+    CHECK(rig_wait("nothing.gguf"));
+    LEAVE();
+}
+
+TEST(sessions_are_deleted_after_asking)
+{
+    START();
+    rig_type("/new\rName three colours.\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/sessions\r");
+    CHECK(rig_wait("Enter resumes"));
+    rig_type("d");
+    CHECK(rig_wait("delete 'Name three colours.'?"));
+    rig_type("n");
+    CHECK(rig_wait("Enter resumes"));
+    rig_type("d");
+    CHECK(rig_wait("delete 'Name three colours.'?"));
+    rig_type("y");
+    CHECK(rig_wait_gone("Name three colours."));
+    rig_type("\x07"); /* closes the list, if there are others */
+    LEAVE();
+}
+
+TEST(files_in_and_out)
+{
+    char path[300], command[400], text[4096] = "";
+    snprintf(path, sizeof path, "%s/colours.txt", check_tmp());
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    fputs("red, \033[31mgreen and blue\n", file);
+    fclose(file);
+    START();
+    snprintf(command, sizeof command, "/attach %s\r", path);
+    rig_type(command);
+    CHECK(rig_wait("goes before your next message"));
+    CHECK(rig_shows("attached: 1 colours.txt "));
+    rig_type("/attach tests/goldens/tiny-a/generation_config.json\r");
+    CHECK(rig_wait("  2 generation_config.json ") && rig_wait("2 attachments, "));
+    rig_type("/detach 1\r");
+    CHECK(rig_wait("attached: 1 generation_config.json ") && rig_wait("colours.txt is taken back; 1 attachment, "));
+    rig_type(command);
+    CHECK(rig_wait("attached: 1 generation_config.json ") && rig_wait("  2 colours.txt "));
+    rig_type("/detach 1\r");
+    CHECK(rig_wait("attached: 1 colours.txt "));
+    rig_type("Name these colours.\r");
+    CHECK(rig_wait("> colours.txt:"));
+    CHECK(!rig_shows("attached:"));
+    CHECK(rig_wait("green and blue")); /* shown harmlessly */
+    CHECK(rig_wait("read before Enter"));
+    snprintf(path, sizeof path, "%s/talk.md", check_tmp());
+    snprintf(command, sizeof command, "/export %s\r", path);
+    rig_type(command);
+    CHECK(rig_wait("1 turn,"));
+    LEAVE();
+    file = fopen(path, "r");
+    REQUIRE(file);
+    CHECK(fread(text, 1, sizeof text - 1, file) > 50);
+    fclose(file);
+    CHECK(strstr(text, "Name these colours."));
+}
+
+TEST(the_question_after_a_file_stays_visible)
+{
+    char row[RIG_ROW], now[RIG_ROW];
+    START();
+    rig_type("/attach tests/goldens/tiny-a/config.json\r");
+    CHECK(rig_wait("attached: 1 config.json ") && rig_wait("[ready]")); /* read before anything is typed */
+    rig_text(rig_row("attached:"), row);
+    rig_type("What is the");
+    CHECK(rig_wait("> What is the") && rig_wait("[ready]"));
+    rig_text(rig_row("attached:"), now);
+    CHECK_STR(row, now); /* what is left doesn't count it twice */
+    rig_type("\x15What is the size of its vocabulary?\r");
+    CHECK(rig_wait("> config.json:") && rig_wait(" more lines: ^X b, then t unfolds"));
+    CHECK(rig_wait("  What is the size of its vocabulary?"));
+    LEAVE();
+}
+
+/* Its tables stand in rows, on a page of 80 columns and beside the panel. */
+TEST(units_as_a_table)
+{
+    static const int sizes[][2] = {{24, 80}, {40, 120}, {14, 40}};
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"fp32   bf16   int8  memory", " prefill ", " decode ", " both "};
+        char row[RIG_ROW];
+        REQUIRE(rig_start(check_tmp(), sizes[i][0], sizes[i][1], "xterm-256color", greedy) && rig_wait("IDLE"));
+        rig_type("/units measure\r");
+        CHECK(rig_wait(" both "));
+        int top = rig_row("fp32");
+        for (int line = 0; line < 4; line++) {
+            rig_text(top + line, row);
+            if (top < 0 || !strstr(row, names[line]))
+                CHECK_FAIL("%d columns: '%s' in '%s'", sizes[i][1], names[line], row);
+        }
+        rig_type("q/units\r");
+        CHECK(rig_wait("spans    tokens       s"));
+        rig_type("q");
+        LEAVE();
+    }
+}
+
+TEST(simple_terminals)
+{
+    REQUIRE(rig_start(check_tmp(), 24, 80, "vt100", greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky is blue"));
+    LEAVE();
+}
+
+TEST(demo)
+{
+    static const char script[] = "{\"max_tokens\": 12, \"temperature\": 0, \"seed\": 1, \"typing_cps\": 200, \"turns\": ["
+                                 "{\"text\": \"Why is the sky blue?\", \"pause\": 0.1},"
+                                 "{\"text\": \"What is the Moonx?\", \"pause\": 0.1, \"speculation\": \"off\", \"events\": "
+                                 "[{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]},"
+                                 "{\"text\": \"And the Sun?\", \"pause\": 0.1, \"speculation\": \"off\"},"
+                                 "{\"text\": \"And the Sun?\", \"pause\": 0.5, \"speculation\": \"full\", \"events\": "
+                                 "[{\"at_chars\": 0, \"do\": \"branch\", \"turn\": 3}]}]}";
+    char path[300];
+    snprintf(path, sizeof path, "%s/script.json", check_tmp());
+    FILE *out = fopen(path, "w");
+    REQUIRE(out);
+    fputs(script, out);
+    fclose(out);
+    const char *const arguments[] = {"chat", "-c", "2048", "--script", path, NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("> What is the Moon?"));
+    CHECK(rig_wait("the 1 turn that was played both ways"));
+    CHECK(rig_wait_gone("private"));
+    rig_type("q");
+    CHECK(rig_wait_gone("both ways"));
+    CHECK(rig_wait_gone("> What is the Moon?")); /* nothing was there before */
+    rig_type("/demo\r");
+    CHECK(rig_wait("the demo types by itself"));
+    rig_type("Name three colours.\r"); /* takes over: it is the user's conversation that goes on */
+    CHECK(rig_wait_gone("private"));
+    CHECK(rig_wait("> Name three colours."));
+    CHECK(rig_wait("read before Enter"));
+    LEAVE();
+    CHECK(rig_wait("tandem: 'Name three colours.', 1 turn"));
+}
+
+/* A terminal that is closed: what stood in the input is there when the session is resumed; not under --private. */
+TEST(a_closed_terminal_keeps_the_draft)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--resume", NULL};
+    static const char *const hidden[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--private", "--resume", NULL};
+    static const int signals[] = {SIGHUP, SIGTERM};
+    char home[300];
+    snprintf(home, sizeof home, "%s/draft", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("half a thought");
+    for (int i = 0; i < 2; i++) {
+        CHECK(rig_wait("> half a thought"));
+        rig_kill(signals[i]);
+        rig_end();
+        REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+        CHECK(rig_wait("The sky is blue"));
+    }
+    CHECK(rig_wait("> half a thought"));
+    rig_type("\x03"); /* the user clears it: it does not come again */
+    CHECK(rig_wait_gone("half a thought"));
+    LEAVE();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", hidden));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(!rig_shows("half a thought"));
+    rig_type("nobody's business");
+    CHECK(rig_wait("> nobody's business"));
+    rig_kill(SIGHUP);
+    rig_end();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("IDLE"));
+    CHECK(!rig_shows("nobody's business"));
+    LEAVE();
+}
+
+/* Another program watches through the socket. */
+TEST(monitor_json)
+{
+    char command[700], line[65536] = "";
+    const char *program = getenv("TANDEM");
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    snprintf(command, sizeof command, "XDG_RUNTIME_DIR='%s' '%s' monitor --json %d", check_tmp(),
+             program ? program : "build/tandem", (int)rig_pid());
+    FILE *in = popen(command, "r");
+    REQUIRE(in);
+    CHECK(fgets(line, sizeof line, in) != NULL);
+    CHECK(strstr(line, "\"state\":\"length\""));
+    CHECK(strstr(line, "\"turns\":[{\"number\":1,\"kind\":\"first\""));
+    CHECK(strstr(line, "\"prefill\":{\"name\":\"cpu:"));
+    LEAVE(); /* its end is the reader's end */
+    CHECK_INT(0, pclose(in));
+}
+
+/* The README's picture: the real screen while a reply is written and the next message is typed. With $TANDEM_FIGURE set
+ * the picture is kept there (`make figures`). */
+TEST(picture)
+{
+    static const char *const talk[] = {"chat", "--temp", "0", "-c", "4096", "--pace", "25", NULL};
+    const char *kept = getenv("TANDEM_FIGURE");
+    char path[300], command[400], *picture;
+    snprintf(path, sizeof path, "%s/screen.svg", check_tmp());
+    REQUIRE(rig_start(check_tmp(), 40, 120, "xterm-256color", talk) && rig_wait("IDLE"));
+    rig_type("/monitor panel\r"); /* an earlier test's choice is remembered */
+    CHECK(rig_wait("FOLLOWER"));
+    rig_type("Why is the sky blue?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("How far away is the Moon?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("2 warm"));
+    rig_type("Tell me a story.");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("said")); /* in the middle of it */
+    snprintf(command, sizeof command, "/export %s\r", kept && kept[0] ? kept : path);
+    rig_type(command);
+    CHECK(rig_wait("bytes"));
+    rig_type("\x03");
+    CHECK(rig_wait("STOPPED"));
+    rig_type("\x15");
+    LEAVE();
+    FILE *in = fopen(kept && kept[0] ? kept : path, "r");
+    REQUIRE(in && (picture = calloc(1, 1 << 20)));
+    CHECK(fread(picture, 1, (1 << 20) - 1, in) > 1000);
+    fclose(in);
+    CHECK(strstr(picture, "<svg"));
+    CHECK(strstr(picture, "FOLLOWER"));
+    free(picture);
+}
+
+TEST(no_colour)
+{
+    START();
+    CHECK(rig_coloured());
+    LEAVE();
+    rig_environment("NO_COLOR=1");
+    START();
+    rig_type("# Why is the *sky* blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("a draft");
+    CHECK(rig_wait("[ready]"));
+    CHECK(!rig_coloured());
+    rig_resize(40, 120);
+    CHECK(rig_wait("UNITS") && !rig_coloured());
+    rig_type("\x15");
+    LEAVE();
+    rig_environment("NO_COLOR="); /* set, but empty: as if it were not */
+    START();
+    CHECK(rig_coloured());
+    LEAVE();
+    rig_environment(NULL);
+}
+
+/* Random keys, pastes, mouse reports and sizes: the program neither crashes nor hangs, and ends when it is told to. */
+static void press_something(unsigned *seed)
+{
+    static const char *const keys[] = {
+        "\r", "\t", "\x7f", "\x03", "\033", "\x18", "\x0c", "\x01", "\x05", "\x0b", "\x19", "\x12", "\x07", "\x15",
+        "\033[A", "\033[B", "\033[C", "\033[D", "\033[5~", "\033[6~", "\033[1;5H", "\033OP", "\033OQ", "\033OR",
+        "\033OS", "\033[15~", "\033[17~", "\033[<64;10;5M", "\033[<0;10;5M", "\033[200~pasted\ntext\033[201~",
+        "/help\r", "/undo\r", "/regen\r", "/continue\r", "/edit\r", "/new\r", "/set follow top\r", "/monitor full\r",
+        "/monitor auto\r", "/sessions\r", "/think on\r", "/branch\r", "/stats\r", "/mouse on\r", "/theme light\r",
+        "/find the\r", "/system be brief\r", "/private on\r", "/attach /dev/null\r", "/speculation off\r",
+        "\x18" "m", "\x18" "b", "\x18" "v", "\x18" "f", "\x18+", "\x18-", "\x18r", "\x18t", "\x18s", "\x18?",
+        "/copy view\r", "/copy\r", "/delete\r", "/resume\r", "/rename x\r", "/cold\r", "/ab on\r", "/pace 50\r",
+        "/pipeline batch\r", "/pipeline tandem\r", "/speculation full\r", "/demo\r", "/model\r", "/units\r", "/hold\r",
+        "/zoom in\r", "/fold\r", "/raw\r", "/redo\r", "/branch 1\r", "/search the\r", "/send\r", "/keys\r",
+        "\x18" "c", "\x18o", "\x18\r", "\x18/", "\x1a", "\033[200~\033[31m\r\n\xff\t\033[201~", "y", "c", "o", "e", "{", "}",
+        "\x18\x05", "\x18y", "hello there", "\xe4\xb8\xad\xe6\x96\x87", "\xff\xfe", "j", "k", "n", "G", "[", "]", "d",
+    };
+    enum { KEYS = sizeof keys / sizeof *keys };
+    char one[2] = {(char)(' ' + rand_r(seed) % 95), 0};
+    if (rand_r(seed) % 3 == 0) rig_type(one);
+    else rig_type(keys[(unsigned)rand_r(seed) % KEYS]);
+    if (rand_r(seed) % 40 == 0) rig_resize(1 + rand_r(seed) % 60, 1 + rand_r(seed) % 160);
+}
+
+static int64_t seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* TANDEM_SEED: what to press, to play a finding again. Ten minutes with TANDEM_LONG, else some seconds. */
+TEST(random_keys)
+{
+    const char *longer = getenv("TANDEM_LONG"), *wanted = getenv("TANDEM_SEED");
+    int64_t until = seconds() + (longer && longer[0] ? 600 : 6);
+    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)time(NULL);
+    int pressed = 0, starts = 1;
+    printf("# TANDEM_SEED=%u\n", seed);
+    /* Until the screen is up, Ctrl-C is the terminal's and ends any program. */
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
+    for (; seconds() < until; pressed++) {
+        press_something(&seed);
+        if (rig_take(5)) continue;
+        int left = rig_end(); /* two Ctrl-C, or Ctrl-D by way of a paste */
+        if (!WIFEXITED(left) || WEXITSTATUS(left)) {
+            CHECK_FAIL("status %d after %d keys", left, pressed);
+            rig_print();
+            return;
+        }
+        CHECK(!rig_alternate());
+        starts++;
+        REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", greedy) && rig_wait("ctx"));
+    }
+    rig_kill(SIGTERM);
+    int ended = rig_end();
+    if (!WIFEXITED(ended) || WEXITSTATUS(ended)) {
+        CHECK_FAIL("status %d after SIGTERM", ended);
+        rig_print();
+    }
+    CHECK(!rig_alternate());
+    CHECK(rig_cooked());
+    printf("# %d keys in %d programs\n", pressed, starts);
+}
+
+TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent), T(queue_take_back_and_cut),
+          T(resized_while_streaming), T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse),
+          T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
+          T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
+          T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out),
+          T(the_question_after_a_file_stays_visible), T(units_as_a_table), T(simple_terminals), T(demo),
+          T(a_closed_terminal_keeps_the_draft), T(monitor_json), T(picture), T(no_colour), T(random_keys))

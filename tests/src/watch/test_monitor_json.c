@@ -1,0 +1,224 @@
+/* What a conversation tells through its socket: the schema that scripts rely on, the way back into a view, and whatever
+ * else may come through it. */
+#include "tests/check.h"
+#include "tests/ui/golden.h"
+
+#include "src/chat/figures.h"
+#include "src/chat/turn_json.h"
+#include "src/cli/jsonio.h"
+#include "src/watch/monitor_json.h"
+#include "src/watch/monitor_stream.h"
+#include "ui/screen.h"
+#include "ui/text/format.h"
+
+static const char units_members[] = "name:s kind:s failed:n busy_percent:r lent_percent:r idle_percent:r resting:b tok_s:r gb_s:? "
+                                    "gflop_s:? gb_limit_percent:? gflop_peak_percent:? speed_kept_percent:?";
+static const struct {
+    const char *object, *members; /* name:type, as documented for scripts: s text, i whole, r number, b, o, a, n null, ? any */
+} schema[] = {
+    {"", "pid:i state:s model:s session:n pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_mark:n ttft_ms:r window_s:r read_after_enter:i "
+         "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
+         "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
+         "free_gib:r power_w:n temperature_c:n energy_j_per_token:n power_reason:s"},
+    {"draft", "mark:s bytes:i tokens:i to_read:i"},
+    {"prefill", units_members},
+    {"decode", units_members},
+    {"follower", "target:i read:i behind:i ahead:i wasted:i phase_read:i phase_total:i handover_ms:r checkpoints:i "
+                 "checkpoint_bytes:i checkpoint_budget:i"},
+    {"warm_median", "ms:r n:i"},
+};
+
+static bool is_of_type(json_object *o, char type)
+{
+    switch (type) {
+    case 's': return json_object_is_type(o, json_type_string);
+    case 'i': return json_object_is_type(o, json_type_int);
+    case 'r': return json_object_is_type(o, json_type_double) || json_object_is_type(o, json_type_int);
+    case 'b': return json_object_is_type(o, json_type_boolean);
+    case 'o': return json_object_is_type(o, json_type_object);
+    case 'a': return json_object_is_type(o, json_type_array);
+    case 'n': return o == NULL;
+    default: return true;
+    }
+}
+
+TEST(the_schema)
+{
+    struct sample s;
+    sample_init(&s);
+    json_object *o = monitor_json_write(&s.view, false);
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) {
+        json_object *at = schema[i].object[0] ? jsonio_member(o, schema[i].object, json_type_object) : o, *member;
+        char members[1000], *rest = members;
+        int n = 0;
+        snprintf(members, sizeof members, "%s", schema[i].members);
+        for (char *each; (each = strsep(&rest, " ")); n++) {
+            char *type = strchr(each, ':');
+            *type++ = 0;
+            if (!json_object_object_get_ex(at, each, &member)) CHECK_FAIL("%s.%s is absent", schema[i].object, each);
+            else if (!is_of_type(member, *type)) CHECK_FAIL("%s.%s is of another type", schema[i].object, each);
+        }
+        CHECK_INT(n, json_object_object_length(at)); /* and nothing that is not told here */
+    }
+    CHECK(!strchr(jsonio_line(o), '\n'));
+    CHECK(!strstr(jsonio_line(o), "and how much memory")); /* the draft itself stays here */
+    json_object_put(o);
+    s.view.status.session = "a name";
+    s.view.status.private_session = true;
+    o = monitor_json_write(&s.view, true);
+    CHECK(!strstr(jsonio_line(o), "a name"));
+    json_object_put(o);
+}
+
+TEST(what_is_read_draws_the_same_picture)
+{
+    static struct sample s;
+    static monitor_json_room room;
+    sample_init(&s);
+    struct view other = {.options = s.view.options, .now_ns = s.view.now_ns};
+    s.view.monitor.turn_start_ns = s.view.now_ns - 5000000000;
+    s.view.monitor.turn_end_ns = s.view.now_ns;
+    s.view.monitor.power_remedy = NULL;
+    json_object *o = monitor_json_write(&s.view, true);
+    monitor_json_read(&other, &room, o);
+    other.monitor.form = s.view.monitor.form = VIEW_FORM_FULL;
+    for (int turn = 0; turn < 2; turn++) {
+        struct screen *a = screen_new(), *b = screen_new();
+        struct canvas *mine = canvas_new(40, 120), *its = canvas_new(40, 120);
+        other.monitor.turn_view = s.view.monitor.turn_view = turn;
+        screen_draw(a, &s.view, mine);
+        screen_draw(b, &other, its);
+        char *expected = canvas_dump(mine), *found = canvas_dump(its);
+        CHECK_STR(expected, found);
+        free(expected);
+        free(found);
+        canvas_free(mine);
+        canvas_free(its);
+        screen_free(a);
+        screen_free(b);
+    }
+    json_object_put(o);
+}
+
+static const char *or_nothing(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Screen, API and JSON have one name for each kind and mark. */
+TEST(turns_are_named_alike_everywhere)
+{
+    static const char *const kinds[] = {"first", "resumed", "warm", "cold"}, *const marks[] = {"", "queued", "cut", "head start"};
+    static monitor_json_room room;
+    for (int k = 0; k < 4; k++)
+        for (int m = 0; m < 4; m++) {
+            const tdm_turn_stats stats = {.kind = (tdm_turn_kind)k, .mark = (tdm_turn_mark)m, .prompt_tokens = 9,
+                                          .earlier = 2, .before_enter = 3, .after_enter = 4};
+            const struct view_ttft ttft = {(enum view_ttft_kind)(k + 1), (enum view_ttft_mark)m, 9};
+            struct view_monitor_turn turn = {1, ttft};
+            struct view v = {.status.ttft = ttft, .monitor = {.turns = &turn, .n_turns = 1}}, other = {0};
+            json_object *of_turn = json_object_new_object(), *of_view = monitor_json_write(&v, true);
+            turn_json_add(of_turn, &stats);
+            json_object *row = json_object_array_get_idx(jsonio_member(of_view, "turns", json_type_array), 0);
+            char text[FORMAT_SIZE], line[300], expected[60];
+            snprintf(expected, sizeof expected, "%s 9 ms%s%s", kinds[k], m ? ", " : "", marks[m]);
+            CHECK_STR(kinds[k], tdm_turn_kind_name(stats.kind));
+            CHECK_STR(marks[m], tdm_turn_mark_name(stats.mark));
+            CHECK_STR(expected, format_ttft(text, &ttft));
+            figures_turn_line(&stats, 9000000, line, sizeof line);
+            CHECK(!strncmp(line, expected, strlen(expected)));
+            CHECK_STR(kinds[k], jsonio_text(of_turn, "kind", NULL));
+            CHECK_STR(kinds[k], jsonio_text(row, "kind", NULL));
+            CHECK_STR(kinds[k], jsonio_text(of_view, "ttft_kind", NULL));
+            CHECK_STR(marks[m], or_nothing(jsonio_text(of_turn, "mark", NULL)));
+            CHECK_STR(marks[m], or_nothing(jsonio_text(row, "mark", NULL)));
+            CHECK_STR(marks[m], or_nothing(jsonio_text(of_view, "ttft_mark", NULL)));
+            CHECK_INT(9, jsonio_int(of_turn, "earlier_tokens", 0) + jsonio_int(of_turn, "evaluated_before_enter", 0) +
+                             jsonio_int(of_turn, "evaluated_after_enter", 0));
+            monitor_json_read(&other, &room, of_view);
+            CHECK(other.status.ttft.kind == ttft.kind && other.status.ttft.mark == ttft.mark && other.status.ttft.ms == 9);
+            CHECK(other.monitor.turns[0].ttft.kind == ttft.kind && other.monitor.turns[0].ttft.mark == ttft.mark);
+            json_object_put(of_turn);
+            json_object_put(of_view);
+        }
+}
+
+TEST(nonsense_is_left_out)
+{
+    static monitor_json_room room;
+    static const char *const lines[] = {
+        "{}",
+        "{\"prefill\":[],\"decode\":7,\"follower\":\"x\",\"turns\":{},\"enters\":[1,[2],[3,\"x\"]],\"draft\":[]}",
+        "{\"prefill\":{\"spans\":[[0,5,1],[99,1,2],[-1,1,2],[0,-5,9],[0,1,9223372036854775807],1,[]],\"busy_60s\":[-1,300,\"x\"],"
+        "\"busy_percent\":1e300},\"context_used\":-4,\"context_size\":99999999999,\"ttft_ms\":1e999,\"turn_start_ns\":-9,"
+        "\"turns\":[1,{\"number\":-1,\"kind\":\"lukewarm\"}],\"state\":\"dancing\"}",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct view v = {0};
+        json_object *o;
+        REQUIRE(jsonio_parse(&o, "line", lines[i], strlen(lines[i]), NULL) == TDM_OK);
+        monitor_json_read(&v, &room, o);
+        CHECK_INT(0, v.monitor.prefill.n_spans);
+        CHECK_INT(VIEW_IDLE, v.status.state);
+        CHECK(v.status.ctx_used == 0 && v.monitor.turn_start_ns == 0);
+        json_object_put(o);
+    }
+}
+
+TEST(a_bare_number)
+{
+    static const struct {
+        const char *text, *said; /* NULL: valid */
+    } cases[] = {{"7", NULL},
+                 {"-12.5e3", NULL},
+                 {" 12 \n", NULL},
+                 {"12 x", "line: byte 3: not valid JSON: unexpected character"},
+                 {"[1", "line: byte 2: not valid JSON"},
+                 {"", "line: byte 0: not valid JSON"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_object *o = NULL;
+        tdm_error err = {0};
+        tdm_status status = jsonio_parse(&o, "line", cases[i].text, strlen(cases[i].text), &err);
+        if (cases[i].said ? !status || strncmp(err.text, cases[i].said, strlen(cases[i].said)) : status)
+            CHECK_FAIL("'%s': %s", cases[i].text, err.text);
+        json_object_put(o);
+    }
+}
+
+TEST(lines_from_a_stream)
+{
+    monitor_stream s = {0};
+    json_object *o;
+    tdm_error err;
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && !o);
+    static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
+    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(monitor_stream_feed(&s, bytes + i, 1, &err) == TDM_OK);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
+    json_object_put(o);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
+    json_object_put(o);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
+    CHECK(monitor_stream_feed(&s, ":3}\n", 4, &err) == TDM_OK);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
+    json_object_put(o);
+    CHECK(monitor_stream_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_E_FORMAT && !o);
+    CHECK(monitor_stream_next(&s, &o, &err) == TDM_E_FORMAT && !o);
+    CHECK_STR("the monitor's line: expected an object", err.text);
+    monitor_stream_free(&s);
+}
+
+TEST(a_line_without_end_is_refused)
+{
+    static char many[65536];
+    monitor_stream s = {0};
+    tdm_error err;
+    size_t fed = 0;
+    memset(many, ' ', sizeof many);
+    while (monitor_stream_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= MONITOR_LONGEST_LINE);
+    CHECK_INT(MONITOR_LONGEST_LINE, fed);
+    monitor_stream_free(&s);
+}
+
+TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
+          T(a_line_without_end_is_refused))

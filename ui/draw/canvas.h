@@ -1,0 +1,67 @@
+/* A screen in memory: rows of cells that everything draws into, and the terminal or a test reads.
+ *
+ * It knows no terminal, so golden screens are tested without one. Text put here is untrusted: it passes ui/text/width.h, and
+ * with `ascii` set nothing else than ASCII gets into a cell. Writing outside is clipped, never an error. A wide
+ * character whose second half does not fit is replaced by a blank; overwriting one half of it blanks the other.
+ */
+#ifndef TANDEM_UI_CANVAS_H
+#define TANDEM_UI_CANVAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ui/draw/rect.h"
+#include "ui/draw/theme.h"
+#include "ui/text/width.h"
+
+struct canvas_cell {
+    uint32_t point[WIDTH_POINTS];
+    uint8_t n;     /* code points; 0 only in the second half of a wide character */
+    uint8_t width; /* 1 or 2; 0 in the second half */
+    style_t style;
+};
+
+struct canvas {
+    int rows, cols;
+    struct canvas_cell *cells; /* rows x cols */
+    bool ascii;
+    int cursor_row, cursor_col; /* -1: hidden */
+};
+
+/* A canvas of blanks. Aborts the program only through the allocator's failure (canvas_new returns NULL). */
+struct canvas *canvas_new(int rows, int cols);
+void canvas_free(struct canvas *canvas);
+
+/* Another size, blank. false: out of memory, the canvas is as it was. */
+bool canvas_resize(struct canvas *canvas, int rows, int cols);
+
+/* Blanks everything and hides the cursor. */
+void canvas_clear(struct canvas *canvas);
+
+/* Fills a rectangle with one character of width 1. */
+void canvas_fill(struct canvas *canvas, struct rect area, uint32_t point, style_t style);
+
+/* Writes text at (row, col) up to column `end` (exclusive; clipped to the canvas) and returns the column after it. Tabs
+ * go to the next multiple of 8 columns from `col`, a newline ends the text. */
+int canvas_put(struct canvas *canvas, int row, int col, int end, const char *text, size_t len, style_t style);
+int canvas_puts(struct canvas *canvas, int row, int col, int end, const char *text, style_t style);
+int canvas_printf(struct canvas *canvas, int row, int col, int end, style_t style, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* One glyph; returns the column after it. */
+int canvas_glyph(struct canvas *canvas, int row, int col, int end, const struct width_glyph *glyph, style_t style);
+
+/* Adds attributes (STYLE_REVERSE ...) to a stretch of a row. */
+void canvas_attribute(struct canvas *canvas, int row, int col, int end, style_t attributes);
+
+/* The rows as UTF-8, each ended by a newline, trailing blanks cut. The caller frees it. */
+char *canvas_dump(const struct canvas *canvas);
+
+/* The same, each row followed by its looks: `  @COL+LEN fg attributes` for every stretch that is not plain. */
+char *canvas_dump_looks(const struct canvas *canvas, enum view_theme theme, int colours);
+
+/* The screen as an SVG picture on a dark or light ground. */
+char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours);
+
+#endif

@@ -1,0 +1,195 @@
+#include "ui/edit/draft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/text/format.h"
+
+static const int64_t grow_every_ns = 100 * 1000000;
+
+void draft_free(struct draft_state *state)
+{
+    free(state->text);
+    memset(state, 0, sizeof *state);
+}
+
+/* ---- Wrapping ---- */
+
+struct spot {
+    int row, col;
+};
+
+/* Walks over prompt and text; calls draw for each glyph when there is a canvas. */
+struct walk {
+    struct canvas *canvas;
+    struct rect area;
+    int top;
+    struct spot at, cursor;
+    bool has_cursor;
+};
+
+static void place(struct walk *w, const struct width_glyph *glyph, style_t style)
+{
+    if (w->at.col + glyph->width > w->area.cols && glyph->width) w->at = (struct spot){w->at.row + 1, 2};
+    int row = w->at.row - w->top;
+    if (w->canvas && row >= 0 && row < w->area.rows)
+        canvas_glyph(w->canvas, w->area.row + row, w->area.col + w->at.col, w->area.col + w->area.cols, glyph, style);
+    w->at.col += glyph->width;
+}
+
+static void walk_text(struct walk *w, const struct view *view, size_t read)
+{
+    const struct view_draft *d = &view->draft;
+    const char *prompt = d->prompt ? d->prompt : "> ";
+    struct width_glyph glyph;
+    for (size_t at = 0, n = strlen(prompt); at < n;) {
+        at += width_next(prompt + at, n - at, &glyph);
+        if (glyph.width && w->at.col + glyph.width < w->area.cols) place(w, &glyph, STYLE_TEXT);
+    }
+    for (size_t at = 0; at <= d->len;) {
+        if (at >= d->cursor && !w->has_cursor) {
+            w->cursor = w->at;
+            if (w->cursor.col >= w->area.cols) w->cursor = (struct spot){w->at.row + 1, 2};
+            w->has_cursor = true;
+        }
+        if (at == d->len) break;
+        size_t from = at;
+        at += width_next(d->text + at, d->len - at, &glyph);
+        style_t style = view->browse ? STYLE_QUIET : from < read ? STYLE_READ : STYLE_TEXT;
+        if (from >= d->mark_from && from < d->mark_to) style |= STYLE_REVERSE;
+        if (glyph.width == 0 && glyph.n && glyph.point[0] == '\n') {
+            w->at = (struct spot){w->at.row + 1, 2};
+        } else if (glyph.width == 0 && glyph.n) {
+            static const struct width_glyph blank = {{' '}, 1, 1};
+            do place(w, &blank, style);
+            while ((w->at.col - 2) % WIDTH_TAB != 0 && w->at.col < w->area.cols);
+        } else {
+            place(w, &glyph, style);
+        }
+    }
+}
+
+int draft_rows(const struct view *view, int cols)
+{
+    struct walk w = {.area = {0, 0, 1, cols > 4 ? cols : 4}};
+    walk_text(&w, view, 0);
+    return (w.at.row > w.cursor.row ? w.at.row : w.cursor.row) + 1;
+}
+
+/* ---- What is read ---- */
+
+/* The byte at or before `to` where a word of the text ends. */
+static size_t word_end(const char *text, size_t len, size_t to)
+{
+    if (to >= len) return len;
+    while (to > 0 && text[to] != ' ' && text[to] != '\n' && text[to - 1] != ' ' && text[to - 1] != '\n') to--;
+    return to;
+}
+
+static size_t shown_read(struct draft_state *s, const struct view *view)
+{
+    const struct view_draft *d = &view->draft;
+    size_t same = 0, read = d->read_bytes < d->len ? d->read_bytes : d->len;
+    while (same < s->len && same < d->len && s->text[same] == d->text[same]) same++;
+    if (s->shown > same) s->shown = same;
+    if (d->len > s->cap) {
+        char *bigger = realloc(s->text, d->len * 2);
+        if (bigger) {
+            s->text = bigger;
+            s->cap = d->len * 2;
+        }
+    }
+    s->len = d->len <= s->cap ? d->len : s->cap;
+    if (s->len) memcpy(s->text, d->text, s->len);
+    if (d->mark != VIEW_MARK_READY) read = word_end(d->text, d->len, read);
+    if (read > s->shown && (s->grown_ns == 0 || view->now_ns - s->grown_ns >= grow_every_ns)) {
+        s->shown = read;
+        s->grown_ns = view->now_ns;
+    }
+    return s->shown;
+}
+
+int64_t draft_next_ns(const struct draft_state *s, const struct view *view)
+{
+    const struct view_draft *d = &view->draft;
+    size_t read = d->read_bytes < d->len ? d->read_bytes : d->len;
+    if (d->mark != VIEW_MARK_READY && d->len) read = word_end(d->text, d->len, read);
+    return read > s->shown ? s->grown_ns + grow_every_ns : INT64_MAX;
+}
+
+void draft_draw(struct draft_state *s, const struct view *view, struct canvas *canvas, struct rect area)
+{
+    if (rect_empty(area)) return;
+    size_t read = shown_read(s, view);
+    if (view->options.draft_marks != VIEW_DRAFT_FULL) read = 0;
+    struct walk measure = {.area = area};
+    walk_text(&measure, view, 0);
+    int rows = (measure.at.row > measure.cursor.row ? measure.at.row : measure.cursor.row) + 1;
+    if (s->top > rows - area.rows) s->top = rows - area.rows;
+    if (s->top < 0) s->top = 0;
+    if (measure.cursor.row < s->top) s->top = measure.cursor.row;
+    if (measure.cursor.row >= s->top + area.rows) s->top = measure.cursor.row - area.rows + 1;
+    struct walk w = {.canvas = canvas, .area = area, .top = s->top};
+    walk_text(&w, view, read);
+    canvas->cursor_row = area.row + w.cursor.row - s->top;
+    canvas->cursor_col = area.col + (w.cursor.col < area.cols ? w.cursor.col : area.cols - 1);
+}
+
+/* ---- The rule ---- */
+
+static void mark_text(char out[FORMAT_SIZE], const struct view *view)
+{
+    static const char *const marks[] = {[VIEW_MARK_NONE] = "",
+                                        [VIEW_MARK_AFTER_REPLY] = "[after reply]",
+                                        [VIEW_MARK_FOLLOWING] = "[following]",
+                                        [VIEW_MARK_READY] = "[ready]",
+                                        [VIEW_MARK_QUEUED] = "[queued]",
+                                        [VIEW_MARK_TOO_LONG] = "[too long]",
+                                        [VIEW_MARK_OFF] = "[off]"};
+    char n[FORMAT_SIZE];
+    if (view->draft.mark == VIEW_MARK_TO_READ)
+        snprintf(out, FORMAT_SIZE, "[%.20s to read]", format_count(n, view->draft.to_read));
+    else
+        snprintf(out, FORMAT_SIZE, "%s", (size_t)view->draft.mark <= VIEW_MARK_OFF ? marks[view->draft.mark] : "");
+    if (view->options.draft_marks == VIEW_DRAFT_OFF) out[0] = 0;
+}
+
+void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    const struct view_draft *d = &view->draft;
+    int col = area.col, end = area.col + area.cols;
+    char mark[FORMAT_SIZE], first[64];
+    if (rect_empty(area)) return;
+    canvas_fill(canvas, area, view->options.ascii ? '-' : 0x2500, STYLE_RULE);
+    mark_text(mark, view);
+    int mark_col = end - 2 - (int)strlen(mark);
+    if (mark[0] && mark_col > col)
+        canvas_puts(canvas, area.row, mark_col, end, mark,
+                    d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN : d->mark == VIEW_MARK_READY ? STYLE_STATE : STYLE_STATUS);
+    const char *hints[8];
+    int n = 0;
+    if (view->browse) {
+        static const char *const browse[] = {"BROWSE", "j k move", "[ ] turn", "/ search", "y copy", "Enter back"};
+        for (size_t i = 0; i < sizeof browse / sizeof *browse; i++) hints[n++] = browse[i];
+    } else if (d->editing) {
+        snprintf(first, sizeof first, "editing turn %d: Enter branches, Ctrl-C leaves", d->editing);
+        hints[n++] = first;
+    } else {
+        hints[n++] = d->streaming ? "Enter queues" : "Enter sends";
+        hints[n++] = "^J newline";
+        if (d->streaming) hints[n++] = "^C stop";
+        hints[n++] = "^X more";
+        hints[n++] = "F1 keys";
+    }
+    if (d->mode) hints[n++] = d->mode;
+    col += 2;
+    for (int i = 0; i < n; i++) {
+        int need = 1 + (int)strlen(hints[i]) + 1;
+        if (col + need > (mark[0] ? mark_col : end) - 1) break;
+        if (i) col--; /* two blanks between hints, one before the line goes on */
+        canvas_puts(canvas, area.row, col, end, i ? "  " : " ", STYLE_RULE);
+        col = canvas_puts(canvas, area.row, col + (i ? 2 : 1), end, hints[i], i ? STYLE_QUIET : STYLE_STATUS);
+        col = canvas_puts(canvas, area.row, col, end, " ", STYLE_RULE);
+    }
+}

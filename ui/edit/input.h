@@ -1,0 +1,118 @@
+/* The draft: GNU readline 8.2 behind events, without a terminal.
+ *
+ * readline is one global object, so there is ONE input per process: a second input_open() fails while one is open.
+ * One thread. readline reads nothing and writes nothing here: it gets its bytes from input_feed_event(), its output goes
+ * to /dev/null, it sets up no terminal, catches no signal, sets no LINES or COLUMNS; what it would have drawn (search
+ * prompt, completion list, 'display all?', vi mode) is data in struct input_view. The user's inputrc is read, with
+ * rl_readline_name "tandem" for `$if`; its complaints become the view's message. The locale of the process (LC_CTYPE)
+ * counts, so call setlocale() first; where the environment names another one, its LC_ALL or LC_CTYPE is set to the
+ * process's, since readline reads it there again for every line.
+ *
+ * The loop of the program:
+ *
+ *     poll(terminal, ..., until min(decoder_deadline(), input_deadline(), ...));
+ *     decoder_feed(); while (decoder_next(d, &e)) { mouse, answers: the program; keys in browse mode: keys_find_*();
+ *         otherwise input_feed_event(in, &e); while (input_next_action(in, &a)) do what a says; }
+ *     input_view(in, now, &view) and draw when view.version has changed or input_deadline() has passed.
+ *
+ * Events are worked on by input_next_action() up to the next action, not by feeding: what was typed behind an Enter is
+ * edited into the draft that the program leaves after handling it. If an action takes the keys away from the input (browse
+ * mode), input_unread() hands back what is still queued.
+ *
+ * Own keys are bound in the emacs, vi-insert and vi-command maps, and only where inputrc left readline's default. Each
+ * has a name for inputrc ("\C-ob": tandem-browse); see ui/terminal/keys.h. Ctrl-C, Ctrl-Z and Ctrl-D on the empty draft are ours
+ * always, as the terminal's would be, except after ^V.
+ */
+#ifndef TANDEM_UI_INPUT_H
+#define TANDEM_UI_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/tandem.h"
+#include "ui/edit/complete.h"
+#include "ui/edit/history.h"
+#include "ui/terminal/decoder.h"
+#include "ui/terminal/keys.h"
+
+#define INPUT_MENU_NS 400000000 /* a pending Ctrl-X shows its menu after this */
+
+struct input_options {
+    struct history_file *history;     /* may be NULL; used until input_close() */
+    const struct completer *completer; /* may be NULL */
+    const char *home;                 /* for ~ in file names; may be NULL */
+};
+
+struct input_action {
+    enum key_action action;
+    int64_t time_ns;  /* when the key's last byte was read: the clock of TTFT starts here */
+    int count;        /* numeric argument, 1 without one */
+    /* SUBMIT: the draft (a doubled backslash at its end is one), valid UTF-8, valid until the next call. The draft itself
+     * stays until input_take(); to refuse a message is to do nothing. */
+    const char *text;
+    size_t length;
+    bool pasted;      /* its first byte came from a paste, which is always text */
+};
+
+/* What is to be drawn. Pointers are valid until the next call that changes the input. */
+struct input_view {
+    uint64_t version;    /* changes whenever anything below may have changed */
+    const char *text;    /* the line as readline shows it, \n within; text[length] is 0 */
+    size_t length, cursor;
+    bool is_draft;       /* false during a search: text is a match or the search string, the draft rests */
+    bool pasted;         /* the draft's first byte came from a paste */
+    const char *prompt;  /* "(reverse-i-search)`ab': ", "(arg: 4) ", or NULL */
+    char vi_mode;        /* 0 emacs, 'i' insert, 'c' command, 'r' replace */
+    bool overwrite;      /* emacs overwrite mode */
+    bool recording;      /* a keyboard macro is being defined */
+    const char *prefix;  /* keys of an unfinished sequence ("^X"), or NULL; one that begins with Esc waits as long as
+                            inputrc's keyseq-timeout says (0: for ever) */
+    bool menu;           /* the prefix is Ctrl-X and older than INPUT_MENU_NS: show its keys */
+    const struct completion *list; /* candidates to show, or NULL; each is list->names[i], list->notes[i] may be NULL */
+    size_t ask;          /* not 0: 'display all <ask>?' instead of a list (y, n) */
+    const char *message; /* a notice until the next key ("line 3: unknown variable"), or NULL */
+    uint64_t bells;      /* how often the bell would have rung; bell says how the user wants it */
+    const char *bell;    /* "none", "visible", "audible": bell-style in inputrc */
+};
+
+struct input;
+
+/* NULL with *err: TDM_E_BUSY when one is open, TDM_E_NOMEM, TDM_E_IO. */
+struct input *input_open(const struct input_options *options, tdm_error *err);
+void input_close(struct input *in);
+
+/* Queues BYTES, KEY, ESC and PASTE (others are ignored). The event's data is copied. False without memory. */
+bool input_feed_event(struct input *in, const struct decoder_event *event);
+/* Works on the queue up to the next action. False when the queue is done. */
+bool input_next_action(struct input *in, struct input_action *action);
+/* Hands back the next queued event, not yet worked on. Its data is valid until the next call. */
+bool input_unread(struct input *in, struct decoder_event *event);
+
+void input_view(struct input *in, int64_t now_ns, struct input_view *view);
+/* When the view changes without an event (the menu, an Esc that no key has followed); INT64_MAX: never. */
+int64_t input_deadline(const struct input *in, int64_t now_ns);
+
+/* Ends the draft and returns it, valid UTF-8 (caller frees); the input is then empty, its undo list and place in the
+ * history forgotten. remember: add it to the history, memory only if `persist` is false. NULL without memory. */
+char *input_take(struct input *in, size_t *length, bool remember, bool persist);
+/* A new draft in place of the present one, which is lost (`/edit`, a queued message that comes back). */
+void input_set_text(struct input *in, const char *text);
+/* The same draft with other text, as one undo step (what comes back from $EDITOR). */
+void input_replace(struct input *in, const char *text);
+/* Inserts text at the cursor as one undo step, as a paste does. */
+void input_insert_paste(struct input *in, const char *data, size_t n);
+void input_add_history(struct input *in, const char *text, bool persist);
+/* Ends searches, prefixes and lists. True when there was one: 'close what is open on top'. */
+bool input_close_top(struct input *in);
+/* Replaces the message of the view (NULL: none). */
+void input_set_message(struct input *in, const char *text);
+
+/* What Up on the empty draft, Esc and Tab on the empty draft need to know. Suggestions are not copied. */
+void input_set_queued(struct input *in, bool queued);
+/* Columns of a row of the draft on the screen, by which Up and Down move; 0: as if rows were endless. */
+void input_set_columns(struct input *in, int columns);
+void input_set_esc_stops(struct input *in, bool on);
+void input_set_suggestions(struct input *in, const char *const *texts, size_t n);
+
+#endif

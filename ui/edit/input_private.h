@@ -1,0 +1,128 @@
+/* Shared by input.c (queue, view, life), input_commands.c (what keys do) and past.c (the history under the draft); see
+ * input.h. */
+#ifndef TANDEM_UI_INPUT_PRIVATE_H
+#define TANDEM_UI_INPUT_PRIVATE_H
+
+#include <stdio.h>
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "ui/edit/input.h"
+
+struct input_item {
+    struct input_item *next;
+    enum decoder_kind kind;
+    int64_t time_ns;
+    enum key_code code;
+    unsigned mods;
+    size_t dropped, length, used;
+    char data[];
+};
+
+enum input_searching {
+    SEARCHING_NOT,
+    SEARCHING_ON,    /* incrementally */
+    SEARCHING_WORDS, /* that are asked for, or were */
+};
+
+/* Of past.c: what belongs to lines that are not shown. */
+struct input_past {
+    struct edited *edited;
+    char *draft;     /* while another line is shown, and during a search */
+    UNDO_LIST *undo; /* its */
+    int point;       /* of the line that was last put aside */
+    int groups;      /* undo groups that it had open */
+    enum input_searching searching;
+    int from;        /* where the search began */
+    char *words;     /* what is searched for by what stood before the cursor */
+    int at;          /* what was found with them */
+    int next;        /* the entry to show once the line has been taken, as history_base counts; 0: none */
+};
+
+struct input {
+    struct input_options options;
+    struct input_item *head, *tail;
+    struct input_item *handed_back; /* by input_unread(), until the next call */
+
+    /* What readline may read now: bytes [burst, burst_end) and then nothing. */
+    const unsigned char *burst, *burst_end;
+    rl_command_func_t *slot; /* a command to run as if a key were bound to it; see input_run() */
+    Keymap slot_map, user_map;
+
+    struct input_action *actions; /* a ring would be too much: few are ever queued */
+    size_t action_count, action_size;
+    char *submitted;         /* text of the last SUBMIT */
+    struct input_past past;
+
+    int64_t now;             /* time of the event being worked on */
+    bool pasted;
+    char pasted_first;
+    int pasted_where;
+    const char *paste_text;  /* for the slot that inserts it */
+    bool paste_replaces;
+    int columns;             /* of a row on the screen; 0: endless */
+    int goal_column;         /* of Up and Down, -1: the cursor's */
+    bool was_line_move;
+    int64_t prefix_since;
+    char prefix[64];
+
+    struct completion list;
+    bool list_open;
+    size_t ask;
+
+    bool queued, esc_stops;
+    const char *const *suggestions;
+    size_t suggestion_count, suggestion;
+    bool suggested; /* the draft may still be the last suggestion */
+
+    size_t synced;  /* entries of the history file that readline has */
+    unsigned long generation;
+    bool synced_once;
+
+    FILE *sink, *source;
+    uint64_t version, bells;
+    char *message;
+};
+
+extern struct input *input_self; /* readline's hooks have no argument */
+
+/* input.c */
+void input_push_action(struct input *in, enum key_action action, int count);
+/* A command that has no effect. */
+int input_do_nothing(int count, int key);
+void input_run(struct input *in, rl_command_func_t *function);
+void input_cancel(struct input *in);
+void input_close_list(struct input *in);
+void input_sync_history(struct input *in);
+void input_read_init_file(struct input *in, int (*read)(void));
+
+/* input_commands.c */
+void input_name_commands(void); /* before inputrc is read */
+void input_bind_commands(void); /* after it */
+bool input_is_unbound(const char *bytes, size_t n); /* in the present map */
+void input_do_key(struct input *in, const struct input_item *item);
+int input_command_insert(int count, int key);
+int input_command_accept(int count, int key);
+void input_replace_line(const char *text); /* one undo step */
+char **input_complete(const char *text, int start, int end);
+void input_show_matches(char **matches, int count, int longest);
+char *input_word_breaks(void);
+void input_feed_raw(struct input *in, const char *bytes, size_t n);
+
+/* past.c */
+int past_previous(int count, int key);
+int past_next(int count, int key);
+/* What goes in place of a command of readline's, or the command itself where it does already; NULL: readline's may be used.
+ * *walks (may be NULL): it is one for which Up and Down are first our own. */
+rl_command_func_t *past_stand_in(rl_command_func_t *of, bool *walks);
+/* After each step of readline: sorts out what a search that has ended left. */
+void past_settle(struct input *in);
+/* The line is over, sent or cleared: the history entry that it may have been is as it was. */
+void past_line_over(struct input *in);
+/* The same for all entries: before the list is replaced. */
+void past_forget(struct input *in);
+/* Shows the entry that the line which was taken has asked for (operate-and-get-next). */
+void past_take_next(struct input *in);
+void past_close(struct input *in);
+
+#endif

@@ -1,0 +1,70 @@
+/* The monitor: line, strip, panel and full screen (screens.md, section 3).
+ *
+ * Drawing takes what the view holds and never samples. The lanes are renewed at most ten times a second and the figures
+ * twice (both once a second without motion), so what was shown is kept in the monitor_state between frames.
+ */
+#ifndef TANDEM_UI_MONITOR_H
+#define TANDEM_UI_MONITOR_H
+
+#include "ui/draw/canvas.h"
+#include "ui/monitor/lanes.h"
+
+enum { MONITOR_FIGURES = 48 };
+
+struct monitor_state {
+    struct lanes lanes;
+    int64_t lanes_ns, figures_ns; /* when they were renewed; 0: never */
+    double figures[MONITOR_FIGURES];
+    uint32_t shape; /* which of them are there */
+    bool figures_due; /* they were renewed with this frame */
+    struct lanes_share prefill, decode; /* of the stretch that the lanes show */
+    bool turn_view;
+    double live_s;
+    int64_t turn_start_ns;
+    bool held;
+    int64_t held_from, held_to;
+};
+
+/* Draws a form into its rectangle, which is blank. */
+void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,
+                  struct rect area);
+
+/* When the monitor wants to be drawn next (a time of the view's clock), INT64_MAX for never: both units are idle. */
+int64_t monitor_next_ns(const struct monitor_state *state, const struct view *view, enum view_form form);
+
+/* ---- Used by the forms (ui/monitor/panel.c) ---- */
+
+/* The lanes for this many columns, renewed when it is time, and how the units spent that time. */
+const struct lanes *monitor_lanes(struct monitor_state *state, const struct view *view, int cols);
+
+/* Marks of the Enter key at the columns of the lanes that begin at `col`; up to column `end`. `stands`: the picture doesn't
+ * move. */
+void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
+                   const char *word);
+
+/* One lane; a failed unit's reason in its place. */
+void monitor_lane(const struct lanes *lanes, const char *lane, const struct view_unit *unit, struct canvas *canvas,
+                  int row, int col);
+
+/* "last 20 s" or "turn 4.2 s": what the lanes show, and what percentages are of */
+void monitor_span_name(char out[32], const struct lanes *lanes, const struct view_monitor *monitor);
+
+/* "31 tok/s" while the unit works, "last 31 tok/s" when it rests, "-" before; `pace` of a reply that is held down, 0: none */
+const char *monitor_rate(char out[32], const struct view_unit *unit, double pace);
+
+/* A rule over the whole width: left text, a line, right text. */
+void monitor_rule(const struct view *view, struct canvas *canvas, struct rect row, const char *left, style_t left_style,
+                  const char *right);
+
+/* The full form in an area that is too small for the panel's blocks. */
+bool compact_is_needed(struct rect area);
+void compact_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                  struct canvas *canvas, struct rect area);
+
+/* The blocks of the panel and of the full screen. */
+void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                struct canvas *canvas, struct rect area);
+void panel_draw_full(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                     struct canvas *canvas, struct rect area);
+
+#endif

@@ -1,0 +1,389 @@
+/* The blocks of the monitor: the panel puts them below each other, the full screen side by side. A block is drawn whole
+ * or not at all. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/layout.h"
+#include "ui/monitor/graph.h"
+#include "ui/monitor/monitor.h"
+#include "ui/state.h"
+#include "ui/text/format.h"
+
+enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, POWER = 9, SPAN = 60, BLOCKS = 8, GAP = 3, COLUMNS = 8 };
+
+/* Where a block writes: rows are added as it goes. */
+struct pen {
+    struct monitor_state *state;
+    const struct view *view;
+    const struct view_monitor *m;
+    struct canvas *canvas;
+    int row, col, end; /* columns [col, end) */
+    int rows;          /* that are left */
+    int turns;         /* most turns shown; 0: as the rows allow */
+    int graph;         /* rows of a history */
+    bool full;         /* the full screen, whose keys need no ^X */
+};
+
+static void text(struct pen *p, style_t style, const char *line)
+{
+    canvas_puts(p->canvas, p->row++, p->col, p->end, line, style);
+}
+
+static void header(struct pen *p, const char *title)
+{
+    int col = canvas_puts(p->canvas, p->row, p->col, p->end, title, STYLE_HEADING);
+    canvas_fill(p->canvas, (struct rect){p->row, col + 1, 1, p->end - col - 1}, p->view->options.ascii ? '-' : 0x2500,
+                STYLE_RULE);
+    p->row++;
+}
+
+static void units(struct pen *p)
+{
+    const struct lanes *lanes = monitor_lanes(p->state, p->view, p->end - p->col - LANE_NAME - GAP);
+    char name[32];
+    int left = p->col + LANE_NAME, right = left + lanes->cols;
+    const char *prefix = p->full ? "" : "^X ";
+    char hints[40];
+    int width = snprintf(hints, sizeof hints, "%sv %s  %sf %s", prefix, p->m->turn_view ? "live" : "turn", prefix,
+                         p->m->hold ? "go on" : "hold");
+    monitor_span_name(name, lanes, p->m);
+    int col = canvas_puts(p->canvas, p->row, p->col, p->end, "UNITS", STYLE_HEADING);
+    canvas_puts(p->canvas, p->row, col + 2, p->end, name, STYLE_QUIET);
+    canvas_puts(p->canvas, p->row++, p->end - width, p->end, hints, STYLE_QUIET);
+    monitor_marks(lanes, p->m->turn_view, p->canvas, p->row, left, p->m->turn_view ? right : right - 1, "");
+    if (!p->m->turn_view) canvas_puts(p->canvas, p->row, right - 1, p->end, "now", STYLE_QUIET);
+    p->row++;
+    canvas_puts(p->canvas, p->row, p->col, left, "prefill", STYLE_STATUS);
+    monitor_lane(lanes, lanes->prefill, &p->m->prefill, p->canvas, p->row++, left);
+    canvas_puts(p->canvas, p->row, p->col, left, "decode", STYLE_STATUS);
+    monitor_lane(lanes, lanes->decode, &p->m->decode, p->canvas, p->row++, left);
+    text(p, STYLE_QUIET, "h history  d draft  s suffix  p prompt");
+    text(p, STYLE_QUIET, "= decode  > hand-over  ~ lent  . idle");
+}
+
+/* "302 GFLOP/s = 66% of the peak" */
+static void speed(struct pen *p, const struct view_figure *f, const struct view_figure *share, const char *unit,
+                  const char *of, int col)
+{
+    const char *why = share->why ? share->why : "no ceiling";
+    char percent[FORMAT_SIZE];
+    if (!f->valid) {
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%s n/a%s%s", unit, f->why ? ": " : "",
+                      f->why ? f->why : "");
+        return;
+    }
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, f->value < 9.95 ? "%.1f %s" : "%.0f %s", f->value,
+                        unit);
+    if (share->valid)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %s of %s", format_percent(percent, share->value), of);
+    else
+        canvas_printf(p->canvas, p->row, col + 1, p->end, STYLE_QUIET, "%s%s",
+                      col + (int)strlen(why) + 8 <= p->end ? "share: " : "", why);
+}
+
+static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
+{
+    char line[160], rate[32], window[32], a[FORMAT_SIZE], b[FORMAT_SIZE];
+    bool ascii = p->view->options.ascii;
+    style_t style = prefill ? STYLE_HISTORY : STYLE_DECODE;
+    int cols = p->state->lanes.cols ? p->state->lanes.cols : LANES_MAX; /* their block may be hidden */
+    monitor_span_name(window, monitor_lanes(p->state, p->view, cols), p->m);
+    const struct lanes_share *share = prefill ? &p->state->prefill : &p->state->decode;
+    snprintf(line, sizeof line, "%s %s %s, %s", role, u->name ? u->name : "", u->failed ? "failed" : u->kind ? u->kind : "",
+             window);
+    header(p, line);
+    int full = (int)(share->busy * BAR / 100 + 0.5);
+    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
+    graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
+    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %3s  idle %3s", format_percent(a, share->lent),
+                  format_percent(b, share->idle));
+    col = canvas_puts(p->canvas, p->row, p->col, p->end, monitor_rate(rate, u, prefill ? 0 : p->view->status.pace),
+                      STYLE_STATUS) + 2;
+    if (col < p->col + HISTORY) col = p->col + HISTORY;
+    if (prefill)
+        speed(p, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak", col);
+    else
+        speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", col);
+    p->row++;
+    if (!prefill) {
+        if (u->kept.valid)
+            snprintf(line, sizeof line, "speed kept beside prefill  %s, last 32 tokens", format_percent(a, u->kept.value));
+        else
+            snprintf(line, sizeof line, "speed kept beside prefill  n/a%s%s", u->kept.why ? ": " : "",
+                     u->kept.why ? u->kept.why : "");
+        text(p, STYLE_STATUS, line);
+    }
+    canvas_puts(p->canvas, p->row, p->col, p->end, "busy 60s", STYLE_STATUS);
+    graph_history(p->canvas, (struct rect){p->row, p->col + HISTORY, p->graph, p->end - p->col - HISTORY}, u->history,
+                  u->n_history, SPAN, ascii, style);
+    p->row += p->graph;
+}
+
+static void follower(struct pen *p)
+{
+    const struct view_follower *f = &p->m->follower;
+    char line[160], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], handover[FORMAT_SIZE] = "n/a";
+    header(p, "FOLLOWER");
+    snprintf(line, sizeof line, "target %s   read %s   %s behind", format_count(a, f->target), format_count(b, f->read),
+             format_count(c, f->behind));
+    text(p, STYLE_STATUS, line);
+    if (f->handover_ms.valid) snprintf(handover, sizeof handover, "%.2f ms", f->handover_ms.value);
+    snprintf(line, sizeof line, "read ahead %s   wasted %s   hand-over %s", format_count(a, f->ahead),
+             format_count(b, f->wasted), handover);
+    text(p, STYLE_STATUS, line);
+    snprintf(line, sizeof line, "checkpoints %s, %s of %s", format_count(a, f->checkpoints),
+             format_bytes(b, f->checkpoint_bytes), format_bytes(c, f->checkpoint_budget));
+    text(p, STYLE_STATUS, line);
+}
+
+/* How many turns the block shows in the rows that are left: what comes after it keeps its place where it can. */
+static int turns_shown(const struct pen *p)
+{
+    enum { OTHER = 2, AFTER = 4, FEW = 4 };
+    int n = p->turns ? p->turns : p->rows - OTHER - AFTER;
+    if (n < 1) n = p->rows - OTHER < FEW ? p->rows - OTHER : FEW;
+    return n < (int)p->m->n_turns ? n : (int)p->m->n_turns;
+}
+
+static const char *median(char out[FORMAT_SIZE], double ms)
+{
+    if (ms < 10)
+        snprintf(out, FORMAT_SIZE, "%.1f ms", ms);
+    else
+        format_ms(out, ms);
+    return out;
+}
+
+static void turns(struct pen *p)
+{
+    enum { FIGURES = 19 };
+    int n = turns_shown(p);
+    char a[FORMAT_SIZE], line[128];
+    header(p, "TURNS  Enter to first glyph, log scale");
+    for (size_t i = p->m->n_turns - (size_t)(n > 0 ? n : 0); i < p->m->n_turns; i++) {
+        const struct view_monitor_turn *t = &p->m->turns[i];
+        const char *mark = format_ttft_mark(t->ttft.mark); /* behind the bar */
+        /* A decade is 6.6 columns: 1 ms to 15 s fill the panel. */
+        int bar = t->ttft.ms > 1 ? (int)lround(0.34 + 6.6 * log10(t->ttft.ms)) : 1;
+        int room = p->end - p->col - FIGURES - (mark[0] ? (int)strlen(mark) + 1 : 0);
+        if (bar < 1) bar = 1;
+        if (bar > room) bar = room;
+        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%2d %-7s%8s", t->number, format_ttft_kind(t->ttft.kind),
+                      format_ms(a, t->ttft.ms));
+        style_t style = mark[0] ? STYLE_LENT : t->ttft.kind == VIEW_TTFT_WARM ? STYLE_HISTORY : STYLE_DRAFT;
+        canvas_puts(p->canvas, p->row, p->col + FIGURES + bar + 1, p->end, mark, STYLE_QUIET);
+        graph_bar(p->canvas, p->row++, p->col + FIGURES, bar, 0, p->view->options.ascii, style);
+    }
+    size_t at = (size_t)snprintf(line, sizeof line, "median:");
+    if (p->m->warm.n)
+        at += (size_t)snprintf(line + at, sizeof line - at, " warm %s (%d)", median(a, p->m->warm.ms), p->m->warm.n);
+    if (p->m->cold.n)
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s cold %s (%d)", p->m->warm.n ? "  " : "",
+                               median(a, p->m->cold.ms), p->m->cold.n);
+    if (!p->m->warm.n && !p->m->cold.n) snprintf(line + at, sizeof line - at, " no warm turn yet");
+    text(p, STYLE_STATUS, line);
+}
+
+static void context(struct pen *p)
+{
+    char line[96], a[FORMAT_SIZE], b[FORMAT_SIZE];
+    snprintf(line, sizeof line, "CONTEXT  %s of %s", format_count(a, p->view->status.ctx_used),
+             format_count(b, p->view->status.ctx_size));
+    header(p, line);
+}
+
+/* "0.8", "0.04": a small model's weights are not nothing. */
+static const char *gib(char out[FORMAT_SIZE], double value)
+{
+    snprintf(out, FORMAT_SIZE, value >= 0.095 || value < 0.005 ? "%.1f" : "%.2f", value);
+    return out;
+}
+
+static void memory(struct pen *p)
+{
+    char line[200], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
+    canvas_puts(p->canvas, p->row, p->col, p->end, "MEMORY", STYLE_HEADING);
+    gib(a, p->m->weights_gib);
+    gib(b, p->m->states_gib);
+    gib(c, p->m->free_gib);
+    if (p->m->free_gib >= 9.95 && strlen(a) + strlen(b) > 6) snprintf(c, sizeof c, "%.0f", p->m->free_gib); /* or it is cut */
+    snprintf(line, sizeof line, "weights %s  states %s  free %s GiB", a, b, c);
+    canvas_puts(p->canvas, p->row++, p->col + POWER, p->end, line, STYLE_STATUS);
+}
+
+/* Where a text of more than `cols` bytes is broken: behind the last blank that fits. */
+static size_t broken(const char *line, int cols)
+{
+    size_t n = strlen(line), at = (size_t)(cols > 0 ? cols : 0);
+    if (n <= at) return n;
+    while (at && line[at] != ' ') at--;
+    return at ? at : (size_t)cols;
+}
+
+/* Why there is no power, and what can be done: two rows, the first of which may run over into the second. */
+static void no_power(struct pen *p)
+{
+    const struct view_monitor *m = p->m;
+    char line[256];
+    int col = p->col + POWER;
+    snprintf(line, sizeof line, "n/a%s%s", m->power_w.why ? ": " : "", m->power_w.why ? m->power_w.why : "");
+    size_t cut = broken(line, p->end - col);
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.*s", (int)cut, line);
+    if (m->temperature_c.valid && !line[cut])
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
+    p->row++;
+    if (m->power_remedy)
+        canvas_puts(p->canvas, p->row, p->col + POWER, p->end, m->power_remedy, STYLE_QUIET);
+    else
+        canvas_puts(p->canvas, p->row, p->col + POWER, p->end, line + cut + (line[cut] == ' '), STYLE_STATUS);
+    p->row++;
+}
+
+static void power(struct pen *p)
+{
+    const struct view_monitor *m = p->m;
+    int col = p->col + POWER;
+    canvas_puts(p->canvas, p->row, p->col, p->end, "POWER", STYLE_HEADING);
+    if (!m->power_w.valid) {
+        no_power(p);
+        return;
+    }
+    col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.1f W", m->power_w.value);
+    if (m->temperature_c.valid)
+        col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
+    if (m->energy_j.valid)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.2f J per token", m->energy_j.value);
+    p->row++;
+}
+
+/* Rows of block b, 0 where there is no room even in parts. */
+static int block_rows(const struct pen *p, int b)
+{
+    static const int rows[BLOCKS] = {6, 4, 5, 4, 0, 1, 1, 2};
+    if (b == 4) return p->rows >= 3 || p->m->n_turns == 0 ? 2 + turns_shown(p) : p->rows + 1;
+    if (b == 7 && p->m->power_w.valid) return 1;
+    return rows[b] + (b == 1 || b == 2 ? p->graph - 1 : 0);
+}
+
+static void draw_block(struct pen *p, int b)
+{
+    switch (b) {
+    case 0: units(p); break;
+    case 1: unit(p, "PREFILL", &p->m->prefill, true); break;
+    case 2: unit(p, "DECODE", &p->m->decode, false); break;
+    case 3: follower(p); break;
+    case 4: turns(p); break;
+    case 5: context(p); break;
+    case 6: memory(p); break;
+    default: power(p);
+    }
+}
+
+void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                struct canvas *canvas, struct rect area)
+{
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows, .graph = 1};
+    for (int b = 0; b < BLOCKS; b++) {
+        int rows = block_rows(&p, b);
+        if (rows > p.rows) break;
+        draw_block(&p, b);
+        p.rows -= rows;
+    }
+}
+
+/* ---- The full screen ---- */
+
+/* Keys 1-6 hide units, prefill, decode, follower, turns, and the last three blocks together. */
+static bool is_hidden(const struct view_monitor *m, int block)
+{
+    static const int key[BLOCKS] = {0, 1, 2, 3, 4, 5, 5, 5};
+    return m->hidden & (1u << key[block]);
+}
+
+/* Puts the blocks behind the lanes into columns of so many rows at most, in their order; column[b] -1: hidden. Whether
+ * they fit. */
+static bool place_blocks(const struct pen *p, int rows, int columns, int column[BLOCKS])
+{
+    struct pen try = *p;
+    int at = 0;
+    try.rows = rows;
+    for (int b = 1; b < BLOCKS; b++) {
+        column[b] = -1;
+        if (is_hidden(p->m, b)) continue;
+        int need = block_rows(&try, b);
+        if (need > try.rows) {
+            try.rows = rows;
+            need = block_rows(&try, b);
+            if (++at >= columns || need > rows) return false;
+        }
+        column[b] = at;
+        try.rows -= need;
+    }
+    return true;
+}
+
+/* The blocks behind the lanes, side by side, as evenly as their order allows; what doesn't fit is left out, and the
+ * histories grow where rows are left. */
+static void draw_columns(struct pen *p, int columns, int width)
+{
+    enum { MOST_TURNS = 12, MOST_GRAPH = 8 };
+    int column[BLOCKS], rows = 1, top = p->row, all = p->rows, last = 0, left = p->col;
+    for (p->turns = MOST_TURNS; p->turns > 1 && !place_blocks(p, all, columns, column);) p->turns--;
+    for (p->graph = MOST_GRAPH; p->graph > 1 && !place_blocks(p, all, columns, column);) p->graph--;
+    while (rows < all && !place_blocks(p, rows, columns, column)) rows++;
+    bool whole = place_blocks(p, rows, columns, column);
+    p->rows = whole ? rows : all;
+    for (int b = 1; b < BLOCKS && last < columns; b++) {
+        if (is_hidden(p->m, b)) continue;
+        if (whole ? column[b] != last : block_rows(p, b) > p->rows) {
+            last++;
+            p->row = top;
+            p->rows = whole ? rows : all;
+        }
+        if (last >= columns || block_rows(p, b) > p->rows) break;
+        p->col = left + last * (width + GAP);
+        p->end = p->col + width;
+        int row = p->row;
+        draw_block(p, b);
+        p->rows -= p->row - row;
+    }
+}
+
+/* "tandem 4711  IDLE  0.8b q8_0  pipeline tandem  the session" and, below, the sentence. */
+static void title(struct pen *p)
+{
+    const struct view_status *s = &p->view->status;
+    char text[STATE_SIZE], name[64] = "";
+    if (s->model) snprintf(name, sizeof name, "  %s", s->model);
+    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "tandem %d%s  pipeline %s", p->m->pid, name,
+                            s->pipeline ? s->pipeline : "tandem");
+    if (p->m->silent_s > 0)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_WARN, "  no news for %.0f s", p->m->silent_s);
+    else if (s->session)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  %s", s->session);
+    p->row++;
+    p->rows--;
+    col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "%s  ", state_word(text, p->view));
+    canvas_puts(p->canvas, p->row++, col, p->end, state_sentence(text, p->view), STYLE_TEXT);
+    p->rows--;
+}
+
+void panel_draw_full(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+                     struct canvas *canvas, struct rect area)
+{
+    int columns = (area.cols + GAP) / (LAYOUT_PANEL_COLS + GAP);
+    if (columns < 1) columns = 1;
+    if (columns > COLUMNS) columns = COLUMNS;
+    int width = (area.cols + GAP) / columns - GAP, end = area.col + area.cols;
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 1, .graph = 1, .full = true};
+    title(&p);
+    if (!is_hidden(monitor, 0) && block_rows(&p, 0) <= p.rows) {
+        int row = p.row;
+        draw_block(&p, 0); /* the lanes take the whole width */
+        p.rows -= p.row - row;
+    }
+    draw_columns(&p, columns, width);
+    canvas_puts(canvas, area.row + area.rows - 1, area.col, end,
+                "q leave  v live/turn  f hold  + - zoom  1-6 panels  ? keys", STYLE_QUIET);
+}

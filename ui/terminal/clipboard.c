@@ -1,0 +1,201 @@
+#include "ui/terminal/clipboard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+extern char **environ;
+
+char *clipboard_base64(const char *data, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    if (n > PTRDIFF_MAX / 2) return NULL;
+    char *out = malloc((n + 2) / 3 * 4 + 1), *p = out;
+    if (!out) return NULL;
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned b = (unsigned)(unsigned char)data[i] << 16;
+        if (i + 1 < n) b |= (unsigned)(unsigned char)data[i + 1] << 8;
+        if (i + 2 < n) b |= (unsigned char)data[i + 2];
+        *p++ = digits[b >> 18];
+        *p++ = digits[b >> 12 & 63];
+        *p++ = i + 1 < n ? digits[b >> 6 & 63] : '=';
+        *p++ = i + 2 < n ? digits[b & 63] : '=';
+    }
+    *p = 0;
+    return out;
+}
+
+/* The program's file within path, in a new string, or NULL. Relative entries of path are left out. */
+static char *find_program(const char *path, const char *name)
+{
+    for (const char *p = path; p && *p;) {
+        size_t n = strcspn(p, ":"), size = n + strlen(name) + 2;
+        if (n && *p == '/') {
+            char *file = malloc(size);
+            struct stat st;
+            if (!file) return NULL;
+            snprintf(file, size, "%.*s/%s", (int)n, p, name);
+            if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0) return file;
+            free(file);
+        }
+        p += n;
+        if (*p == ':') p++;
+    }
+    return NULL;
+}
+
+/* Waits until `until`; kills a child that still runs then. True for exit status 0. */
+static bool reap(pid_t pid, int64_t until)
+{
+    int status;
+    for (;;) {
+        pid_t r = waitpid(pid, &status, WNOHANG);
+        if (r == pid) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (r < 0 && errno != EINTR) return false;
+        if (clock_ns() >= until) break;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    return false;
+}
+
+/* Runs argv with data on its standard input. The input is a socket, since a write to one can be told to raise no SIGPIPE. */
+static bool run_with_input(char *const argv[], const char *data, size_t n)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return false;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t set;
+    sigemptyset(&set);
+    posix_spawnattr_setsigmask(&attributes, &set);
+    sigaddset(&set, SIGPIPE);
+    sigaddset(&set, SIGINT);
+    posix_spawnattr_setsigdefault(&attributes, &set);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    pid_t pid;
+    bool started = posix_spawn(&pid, argv[0], &actions, &attributes, argv, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    close(ends[1]);
+    int64_t until = clock_ns() + (int64_t)CLIPBOARD_WAIT_MS * 1000000;
+    bool sent = started;
+    while (sent && n) {
+        ssize_t w = send(ends[0], data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (w > 0) {
+            data += w;
+            n -= (size_t)w;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            struct pollfd p = {.fd = ends[0], .events = POLLOUT};
+            int64_t left = (until - clock_ns()) / 1000000;
+            if (left <= 0 || poll(&p, 1, (int)left) == 0) sent = false;
+        } else if (errno != EINTR) {
+            sent = false;
+        }
+    }
+    close(ends[0]);
+    return started && reap(pid, sent ? until : 0) && sent;
+}
+
+/* 1234567 as "1,234,567". */
+static const char *grouped(size_t n, char out[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%zu", n), at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = 0;
+    return out;
+}
+
+/* screen passes a sequence on to its terminal only within a DCS string of less than 768 bytes, so it is cut into pieces. */
+static char *wrap_for_screen(const char *sequence)
+{
+    enum { PIECE = 250 };
+    size_t n = strlen(sequence);
+    char *out = malloc(n + (n / PIECE + 1) * 4 + 1), *p = out;
+    if (!out) return NULL;
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t piece = n - i < PIECE ? n - i : PIECE;
+        p = stpcpy(p, "\033P");
+        memcpy(p, sequence + i, piece);
+        p = stpcpy(p + piece, "\033\\");
+    }
+    *p = 0;
+    return out;
+}
+
+static char *osc52(const struct clipboard_options *o, const char *data, size_t n)
+{
+    char *coded = clipboard_base64(data, n);
+    if (!coded) return NULL;
+    size_t size = strlen(coded) + 16;
+    char *sequence = malloc(size);
+    if (sequence) snprintf(sequence, size, "\033]52;c;%s\007", coded);
+    free(coded);
+    bool screen = !o->tmux && o->term && !strncmp(o->term, "screen", 6);
+    if (!sequence || !screen) return sequence;
+    char *wrapped = wrap_for_screen(sequence);
+    free(sequence);
+    return wrapped;
+}
+
+tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, size_t n, struct clipboard_result *result,
+                          tdm_error *err)
+{
+    *result = (struct clipboard_result){.bytes = n};
+    char figure[32], limit[32];
+    const struct {
+        const char *name, *way;
+        bool wanted;
+        const char *arguments[3];
+    } helpers[] = {
+        {"wl-copy", "copied with wl-copy", o->wayland_display && *o->wayland_display, {NULL}},
+        {"xclip", "copied with xclip", o->display && *o->display, {"-selection", "clipboard", NULL}},
+        {"pbcopy", "copied with pbcopy", true, {NULL}},
+        {"tmux", "copied to tmux's buffer and sent to the terminal", o->tmux, {"load-buffer", "-w", "-"}},
+        {"tmux", "copied to tmux's buffer", o->tmux, {"load-buffer", "-", NULL}}, /* older than 3.2 */
+    };
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers && !result->confirmed; i++) {
+        char *file = helpers[i].wanted ? find_program(o->path, helpers[i].name) : NULL;
+        if (!file) continue;
+        char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
+                        (char *)helpers[i].arguments[2], NULL};
+        result->confirmed = run_with_input(argv, data, n);
+        result->way = helpers[i].way;
+        free(file);
+    }
+    if (!result->confirmed) {
+        result->way = "sent to the terminal (OSC 52)";
+        if (o->no_terminal)
+            return error_set(err, TDM_E_UNSUPPORTED, "nothing copied: no wl-copy, xclip or pbcopy, and no terminal");
+        if (n > CLIPBOARD_OSC52_MAX)
+            return error_set(err, TDM_E_UNSUPPORTED, "nothing copied: %s bytes, the terminal takes at most %s",
+                             grouped(n, figure), grouped(CLIPBOARD_OSC52_MAX, limit));
+        result->escape = osc52(o, data, n);
+        if (!result->escape) return error_set(err, TDM_E_NOMEM, "no memory to copy %s bytes", grouped(n, figure));
+    }
+    snprintf(result->text, sizeof result->text, "%s byte%s %s", grouped(n, figure), n == 1 ? "" : "s", result->way);
+    return TDM_OK;
+}

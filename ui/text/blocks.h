@@ -1,0 +1,40 @@
+/* Blocks of markdown (parsed by md4c) to wrapped, styled lines.
+ *
+ * One call renders a piece of a document that ends between blocks; ui/text/markdown.h cuts a streaming text into such
+ * pieces. What passes from piece to piece is the blank line that stands between blocks and the number of the next code
+ * block.
+ */
+#ifndef TANDEM_UI_BLOCKS_H
+#define TANDEM_UI_BLOCKS_H
+
+#include "ui/text/highlight.h"
+#include "ui/text/lines.h"
+
+/* md4c's flags for what models write. */
+#define BLOCKS_DIALECT                                                                                                \
+    (MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_NOHTML)
+
+struct blocks {
+    struct lines *out;
+    int width;
+    bool ascii;
+    bool colour;       /* without, inline code keeps its backticks */
+    bool gap;          /* a blank line comes before the next block */
+    int code_blocks;   /* so far; a code block shows its number */
+};
+
+/* Renders text[0..len), which begins at byte `source` of its document. */
+void blocks_render(struct blocks *blocks, const char *text, size_t len, size_t source);
+
+/* A copy of text[0..len) with a newline and BLOCKS_PAD zero bytes behind it, malloc'ed: md4c 0.4.8 reads past the end of
+ * a table row whose last character is a pipe without a newline. Zero bytes, which it hands out twice in code, become the
+ * control character SUB. */
+enum { BLOCKS_PAD = 64 };
+char *blocks_copy(const char *text, size_t len);
+
+/* The parts of a fenced code block at the top level, for a fence that still streams. */
+void blocks_code_head(struct blocks *blocks, const char *language, size_t len, size_t source);
+void blocks_code_line(struct blocks *blocks, const struct highlight_language *language, struct highlight_state *state,
+                      const char *line, size_t len, size_t source);
+
+#endif

@@ -1,0 +1,30 @@
+/* Figures as the screen writes them. Each call fills the caller's buffer and returns it. */
+#ifndef TANDEM_UI_FORMAT_H
+#define TANDEM_UI_FORMAT_H
+
+#include <stdint.h>
+
+#include "ui/draw/view.h"
+
+enum { FORMAT_SIZE = 48 };
+
+/* 1530 -> "1,530" */
+const char *format_count(char out[FORMAT_SIZE], int64_t n);
+/* "9 ms", "1,870 ms", from ten seconds on "12.3 s" */
+const char *format_ms(char out[FORMAT_SIZE], double ms);
+/* "7.1 s", "83 s", "5 min" */
+const char *format_seconds(char out[FORMAT_SIZE], double s);
+/* "116 MiB", "2.0 GiB" */
+const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes);
+/* "31 tok/s", below ten with one digit: "3.2 tok/s" */
+const char *format_rate(char out[FORMAT_SIZE], double tok_s);
+/* "40%", "<1%" for what is not nothing */
+const char *format_percent(char out[FORMAT_SIZE], double percent);
+/* "first", "resumed", "warm", "cold"; "" for none */
+const char *format_ttft_kind(enum view_ttft_kind kind);
+/* "queued", "cut", "head start"; "" for none */
+const char *format_ttft_mark(enum view_ttft_mark mark);
+/* "warm 9 ms", "cold 1,870 ms, queued" */
+const char *format_ttft(char out[FORMAT_SIZE], const struct view_ttft *ttft);
+
+#endif

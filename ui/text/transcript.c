@@ -1,0 +1,529 @@
+#include "ui/text/transcript.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "ui/text/turn.h"
+
+enum { MAX_MATCHES = 64, MAX_ROWS = 512 };
+
+static const double reading_lines = 5; /* a second */
+
+/* Line `line` of turn `turn`; line 0 of every turn but the first is the blank line before it. */
+struct place {
+    size_t turn, line;
+};
+
+/* Where the view's top is, in terms that outlive a rendering. */
+struct anchor {
+    uint64_t id;
+    uint32_t generation;
+    enum turn_part part;
+    size_t source, line;
+    bool blank;
+};
+
+struct transcript {
+    struct turn_lines **turns;
+    size_t n, cap;
+    struct place top;
+    struct anchor anchor;
+    bool follow;
+    uint64_t held;     /* the reply that outran reading: its first line stays at the top */
+    uint64_t released; /* a reply that is followed whatever its speed, since the user went to its end */
+    bool more, fresh;  /* marks: lines below; of these, new ones since the view was scrolled up */
+    size_t seen_turns, seen_text;
+    struct rect area;
+    int rows, width;
+    uint64_t marked;
+    uint64_t found_id;
+    enum turn_part found_part;
+    size_t found_at;
+    uint64_t row_turn[MAX_ROWS];
+};
+
+struct transcript *transcript_new(void)
+{
+    struct transcript *t = calloc(1, sizeof *t);
+    if (t) t->follow = true;
+    return t;
+}
+
+void transcript_free(struct transcript *t)
+{
+    if (!t) return;
+    for (size_t i = 0; i < t->n; i++) {
+        turn_free(t->turns[i]);
+        free(t->turns[i]);
+    }
+    free(t->turns);
+    free(t);
+}
+
+/* ---- Turns and places ---- */
+
+/* Makes t->turns[i] stand for view->turns[i]; renderings of turns that have moved are found again by their id. */
+static bool sync(struct transcript *t, const struct view *view)
+{
+    if (view->n_turns > t->cap) {
+        size_t cap = view->n_turns + view->n_turns / 2 + 16;
+        struct turn_lines **turns = realloc(t->turns, cap * sizeof(struct turn_lines *));
+        if (!turns) return false;
+        t->turns = turns;
+        t->cap = cap;
+    }
+    for (size_t i = 0; i < view->n_turns; i++) {
+        uint64_t id = view->turns[i].id;
+        if (i < t->n && t->turns[i]->id == id) continue;
+        size_t found = i;
+        while (found < t->n && t->turns[found]->id != id) found++;
+        if (found < t->n && found > i) { /* turns between were removed */
+            struct turn_lines *same = t->turns[found];
+            t->turns[found] = t->turns[i];
+            t->turns[i] = same;
+            continue;
+        }
+        struct turn_lines *l = calloc(1, sizeof *l);
+        if (!l) return false;
+        l->id = id;
+        if (i < t->n) {
+            turn_free(t->turns[i]);
+            free(t->turns[i]);
+        } else {
+            t->n = i + 1;
+        }
+        t->turns[i] = l;
+    }
+    while (t->n > view->n_turns) {
+        turn_free(t->turns[--t->n]);
+        free(t->turns[t->n]);
+    }
+    return true;
+}
+
+static struct turn_lines *rendered(struct transcript *t, const struct view *view, size_t i)
+{
+    turn_render(t->turns[i], &view->turns[i], t->width, &view->options);
+    return t->turns[i];
+}
+
+static size_t gap_before(size_t turn) { return turn > 0; }
+
+static size_t height(struct transcript *t, const struct view *view, size_t i)
+{
+    return gap_before(i) + turn_height(rendered(t, view, i));
+}
+
+static bool before(struct place a, struct place b) { return a.turn < b.turn || (a.turn == b.turn && a.line < b.line); }
+
+/* The place n lines on (back when negative), within the text; *left gets the lines that there was no room for. */
+static struct place move(struct transcript *t, const struct view *view, struct place p, long n, long *left)
+{
+    if (left) *left = 0;
+    if (t->n == 0) return (struct place){0, 0};
+    while (n < 0) {
+        if ((size_t)-n <= p.line) {
+            p.line -= (size_t)-n;
+            return p;
+        }
+        n += (long)p.line;
+        p.line = 0;
+        if (p.turn == 0) {
+            if (left) *left = -n;
+            return p;
+        }
+        p.turn--;
+        p.line = height(t, view, p.turn);
+    }
+    while (n > 0) {
+        size_t h = height(t, view, p.turn);
+        if (p.line + (size_t)n < h || (p.turn + 1 == t->n && p.line + (size_t)n <= h)) {
+            p.line += (size_t)n;
+            return p;
+        }
+        if (p.turn + 1 == t->n) {
+            if (left) *left = (long)(p.line + (size_t)n - h);
+            p.line = h;
+            return p;
+        }
+        n -= (long)(h - p.line);
+        p.turn++;
+        p.line = 0;
+    }
+    return p;
+}
+
+static struct place end_of(struct transcript *t, const struct view *view)
+{
+    return t->n ? (struct place){t->n - 1, height(t, view, t->n - 1)} : (struct place){0, 0};
+}
+
+static struct place last_page(struct transcript *t, const struct view *view)
+{
+    return move(t, view, end_of(t, view), -t->rows, NULL);
+}
+
+static void set_anchor(struct transcript *t)
+{
+    struct anchor was = t->anchor;
+    memset(&t->anchor, 0, sizeof t->anchor);
+    if (t->top.turn >= t->n) return;
+    const struct turn_lines *l = t->turns[t->top.turn];
+    size_t gap = gap_before(t->top.turn), line = t->top.line;
+    t->anchor.id = l->id;
+    t->anchor.generation = l->generation;
+    t->anchor.blank = line < gap;
+    if (line < gap) return;
+    t->anchor.part = turn_part_at(l, line - gap, &t->anchor.line);
+    const struct lines *part = &l->part[t->anchor.part];
+    t->anchor.source = lines_source(part, t->anchor.line);
+    /* Going through several widths, the first word in view stays the one that counts. */
+    if (was.id == t->anchor.id && was.part == t->anchor.part && !was.blank && was.source > t->anchor.source &&
+        (t->anchor.line + 1 >= part->n || was.source < lines_source(part, t->anchor.line + 1)))
+        t->anchor.source = was.source;
+}
+
+/* Puts the top back to where the anchor says, after renderings have changed. */
+static void restore_anchor(struct transcript *t, const struct view *view)
+{
+    size_t i = t->top.turn;
+    if (!t->anchor.id) return;
+    if (i >= t->n || t->turns[i]->id != t->anchor.id)
+        for (i = 0; i < t->n && t->turns[i]->id != t->anchor.id;) i++;
+    if (i == t->n) { /* the turn is gone */
+        t->follow = true;
+        t->anchor.id = 0;
+        return;
+    }
+    struct turn_lines *l = rendered(t, view, i);
+    size_t gap = gap_before(i);
+    t->top.turn = i;
+    if (t->anchor.blank) {
+        t->top.line = 0;
+    } else if (l->generation != t->anchor.generation) {
+        const struct lines *part = &l->part[t->anchor.part];
+        size_t line = part->n ? lines_at_source(part, t->anchor.source) : 0;
+        t->top.line = gap + turn_part_start(l, t->anchor.part) + line;
+    }
+    size_t h = height(t, view, i);
+    if (t->top.line >= h) t->top.line = h ? h - 1 : 0;
+}
+
+/* ---- Following ---- */
+
+/* The last reply outruns reading: it does not fit, and its lines come faster than they are read. */
+static bool outruns(struct transcript *t, const struct view *view, size_t i)
+{
+    const struct view_turn *turn = &view->turns[i];
+    if (view->options.follow == VIEW_FOLLOW_STREAM || turn->state != VIEW_TURN_ANSWERING) return false;
+    if (turn->id == t->released) return false;
+    size_t lines = turn_height(rendered(t, view, i));
+    if (lines <= (size_t)t->rows) return false;
+    if (view->options.follow == VIEW_FOLLOW_TOP) return true;
+    double seconds = (double)(view->now_ns - turn->start_ns) / 1e9;
+    return (double)lines > reading_lines * (seconds > 0.2 ? seconds : 0.2);
+}
+
+static void place_view(struct transcript *t, const struct view *view, bool same_area)
+{
+    restore_anchor(t, view);
+    if (t->n == 0) {
+        t->top = (struct place){0, 0};
+        t->follow = true;
+        return;
+    }
+    struct place page = last_page(t, view);
+    if (t->follow) {
+        size_t last = t->n - 1;
+        if (outruns(t, view, last)) {
+            t->follow = false;
+            t->held = view->turns[last].id;
+            t->top = (struct place){last, gap_before(last)};
+        } else {
+            /* A folded thought shortens the text: what is on the screen stays, until new lines fill the rows. */
+            bool stay = same_area && t->anchor.id && before(page, t->top);
+            if (!stay) t->top = page;
+        }
+    } else if (before(page, t->top) && !t->held && !same_area) {
+        t->top = page;
+    }
+}
+
+static void leave_end(struct transcript *t, const struct view *view)
+{
+    if (t->follow) {
+        t->seen_turns = t->n;
+        t->seen_text = t->n ? view->turns[t->n - 1].text_len : 0;
+    }
+    t->follow = false;
+}
+
+/* ---- Search ---- */
+
+/* Bytes of text that match the words at its start, 0 for none. */
+static size_t match_here(const char *text, size_t len, const char *words, size_t n)
+{
+    size_t at = 0, w = 0;
+    while (w < n) {
+        if (at >= len) return 0;
+        unsigned char a = (unsigned char)text[at], b = (unsigned char)words[w];
+        if (a < 0x80 && b < 0x80) {
+            if ((a | ((a >= 'A' && a <= 'Z') << 5)) != (b | ((b >= 'A' && b <= 'Z') << 5))) return 0;
+            at++;
+            w++;
+            continue;
+        }
+        utf8proc_int32_t p, q;
+        utf8proc_ssize_t np = utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(len - at), &p);
+        utf8proc_ssize_t nq = utf8proc_iterate((const utf8proc_uint8_t *)words + w, (utf8proc_ssize_t)(n - w), &q);
+        if (np <= 0 || nq <= 0 || utf8proc_tolower(p) != utf8proc_tolower(q)) return 0;
+        at += (size_t)np;
+        w += (size_t)nq;
+    }
+    return at;
+}
+
+static size_t line_matches(const struct transcript *t, const struct turn_lines *l, enum turn_part part, size_t line,
+                           const char *words, struct lines_match out[MAX_MATCHES])
+{
+    const struct lines *lines = &l->part[part];
+    size_t n = words ? strlen(words) : 0, found = 0;
+    if (n == 0 || line >= lines->n) return 0;
+    size_t from = lines->line[line].from, to = lines->line[line].to;
+    for (size_t at = from > 2 * n ? from - 2 * n : 0; at < to && found < MAX_MATCHES;) {
+        size_t m = match_here(lines->text + at, lines->len - at, words, n);
+        if (m == 0) {
+            at++;
+            continue;
+        }
+        bool current = l->id == t->found_id && part == t->found_part && at == t->found_at;
+        if (at + m > from)
+            out[found++] = (struct lines_match){at, at + m, STYLE_MATCH | (current ? STYLE_BOLD | STYLE_UNDERLINE : 0)};
+        at += m;
+    }
+    return found;
+}
+
+/* The first match in a part at or after byte `at`, or the last one before it. */
+static bool find_in(const struct lines *lines, const char *words, size_t at, int direction, size_t *found)
+{
+    size_t n = strlen(words);
+    if (direction > 0) {
+        for (; at < lines->len; at++)
+            if (match_here(lines->text + at, lines->len - at, words, n)) return *found = at, true;
+        return false;
+    }
+    for (at = at < lines->len ? at : lines->len; at-- > 0;)
+        if (match_here(lines->text + at, lines->len - at, words, n)) return *found = at, true;
+    return false;
+}
+
+bool transcript_find(struct transcript *t, const struct view *view, const char *words, int direction)
+{
+    if (!words || !words[0] || !sync(t, view) || t->n == 0 || t->width <= 0) return false;
+    restore_anchor(t, view);
+    size_t line, gap = gap_before(t->top.turn), turn = t->top.turn < t->n ? t->top.turn : t->n - 1, at;
+    enum turn_part part =
+        turn_part_at(rendered(t, view, turn), t->top.line > gap ? t->top.line - gap : 0, &line);
+    const struct lines *lines = &t->turns[turn]->part[part];
+    at = line < lines->n ? lines->line[line].from : 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->turns[i]->id == t->found_id) { /* go on from the last one */
+            turn = i;
+            part = t->found_part;
+            at = t->found_at + (direction > 0);
+        }
+    for (size_t steps = 0; steps <= t->n * TURN_PARTS; steps++) {
+        lines = &rendered(t, view, turn)->part[part];
+        size_t found;
+        if (find_in(lines, words, at, direction, &found)) {
+            t->found_id = t->turns[turn]->id;
+            t->found_part = part;
+            t->found_at = found;
+            if (part == TURN_BODY && view->turns[turn].role == VIEW_USER && !turn_shows(t->turns[turn], part, found)) {
+                t->turns[turn]->open = true;
+                rendered(t, view, turn);
+            }
+            line = 0;
+            while (line + 1 < lines->n && lines->line[line + 1].from <= found) line++;
+            struct place hit = {turn, gap_before(turn) + turn_part_start(t->turns[turn], part) + line};
+            struct place bottom = move(t, view, t->top, t->rows - 1, NULL);
+            leave_end(t, view);
+            t->held = 0;
+            if (before(hit, t->top) || before(bottom, hit)) t->top = move(t, view, hit, -(t->rows / 3), NULL);
+            set_anchor(t);
+            return true;
+        }
+        if (direction > 0) {
+            part = (enum turn_part)((part + 1) % TURN_PARTS);
+            if (part == TURN_HEAD) turn = (turn + 1) % t->n;
+            at = 0;
+        } else {
+            if (part == TURN_HEAD) turn = (turn + t->n - 1) % t->n;
+            part = (enum turn_part)((part + TURN_PARTS - 1) % TURN_PARTS);
+            at = SIZE_MAX;
+        }
+    }
+    t->found_id = 0;
+    return false;
+}
+
+/* ---- Moving ---- */
+
+void transcript_scroll(struct transcript *t, const struct view *view, int lines)
+{
+    if (!sync(t, view) || t->n == 0 || t->width <= 0 || lines == 0) return;
+    restore_anchor(t, view);
+    if (t->follow && lines > 0) return;
+    leave_end(t, view);
+    t->top = move(t, view, t->top, lines, NULL);
+    struct place page = last_page(t, view);
+    if (lines > 0 && !before(t->top, page)) {
+        t->top = page;
+        t->follow = true;
+        t->held = 0;
+        t->released = view->turns[t->n - 1].id;
+    }
+    set_anchor(t);
+}
+
+void transcript_page(struct transcript *t, const struct view *view, int pages)
+{
+    int step = t->rows > 3 ? t->rows - 2 : 1; /* two lines stay in view */
+    transcript_scroll(t, view, pages * step);
+}
+
+void transcript_home(struct transcript *t, const struct view *view)
+{
+    if (!sync(t, view)) return;
+    leave_end(t, view);
+    t->held = 0;
+    t->top = (struct place){0, 0};
+    if (t->n && t->width > 0) {
+        rendered(t, view, 0);
+        set_anchor(t);
+    }
+}
+
+void transcript_end(struct transcript *t, const struct view *view)
+{
+    t->follow = true;
+    t->held = 0;
+    if (view->n_turns) t->released = view->turns[view->n_turns - 1].id;
+    memset(&t->anchor, 0, sizeof t->anchor);
+}
+
+void transcript_sent(struct transcript *t)
+{
+    t->follow = true;
+    t->held = 0;
+    t->found_id = 0;
+    memset(&t->anchor, 0, sizeof t->anchor);
+}
+
+void transcript_turn(struct transcript *t, const struct view *view, int direction)
+{
+    if (!sync(t, view) || t->n == 0 || t->width <= 0) return;
+    restore_anchor(t, view);
+    size_t at = t->n;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->turns[i]->id == t->marked) at = i;
+    if (at == t->n) { /* none yet: the last that begins in view, or the one that fills it */
+        struct place bottom = move(t, view, t->top, t->rows - 1, NULL);
+        at = bottom.turn;
+    } else if (direction < 0 && at > 0) {
+        at--;
+    } else if (direction > 0 && at + 1 < t->n) {
+        at++;
+    }
+    t->marked = t->turns[at]->id;
+    struct place first = {at, gap_before(at)}, page = last_page(t, view);
+    struct place bottom = move(t, view, t->top, t->rows - 1, NULL);
+    struct place last = {at, height(t, view, at) ? height(t, view, at) - 1 : 0};
+    if (!before(first, t->top) && !before(bottom, last)) return; /* wholly in view */
+    leave_end(t, view);
+    t->held = 0;
+    t->top = before(page, first) ? page : first;
+    set_anchor(t);
+}
+
+uint64_t transcript_marked(const struct transcript *t) { return t->marked; }
+void transcript_mark(struct transcript *t, uint64_t id) { t->marked = id; }
+bool transcript_at_end(const struct transcript *t) { return !t->more; }
+
+uint64_t transcript_turn_at(const struct transcript *t, int row)
+{
+    row -= t->area.row;
+    return row >= 0 && row < t->rows && row < MAX_ROWS ? t->row_turn[row] : 0;
+}
+
+static struct turn_lines *by_id(struct transcript *t, const struct view *view, uint64_t id)
+{
+    if (!sync(t, view)) return NULL;
+    for (size_t i = t->n; i-- > 0;)
+        if (id ? t->turns[i]->id == id : view->turns[i].role == VIEW_ASSISTANT) return t->turns[i];
+    return NULL;
+}
+
+void transcript_toggle_fold(struct transcript *t, const struct view *view, uint64_t id)
+{
+    struct turn_lines *l = by_id(t, view, id);
+    if (!l) return;
+    leave_end(t, view); /* what is being read stays where it is */
+    l->open = !l->open;
+}
+
+void transcript_toggle_raw(struct transcript *t, const struct view *view, uint64_t id)
+{
+    struct turn_lines *l = by_id(t, view, id);
+    if (l) l->raw = !l->raw;
+}
+
+/* ---- Drawing ---- */
+
+void transcript_draw(struct transcript *t, const struct view *view, struct canvas *canvas, struct rect area)
+{
+    bool same_area = area.rows == t->rows && area.cols - 1 == t->width;
+    t->area = area;
+    t->rows = area.rows < MAX_ROWS ? area.rows : MAX_ROWS;
+    t->width = area.cols - 1; /* the last column stays free */
+    memset(t->row_turn, 0, sizeof t->row_turn);
+    if (rect_empty(area) || !sync(t, view)) return;
+    place_view(t, view, same_area);
+    struct place p = t->top;
+    int end = area.col + area.cols;
+    for (int row = 0; row < t->rows && p.turn < t->n;) {
+        struct turn_lines *l = rendered(t, view, p.turn);
+        size_t gap = gap_before(p.turn), h = gap + turn_height(l);
+        if (p.line >= h) {
+            p = (struct place){p.turn + 1, 0};
+            continue;
+        }
+        if (p.line >= gap) {
+            size_t line;
+            enum turn_part part = turn_part_at(l, p.line - gap, &line);
+            struct lines_match matches[MAX_MATCHES];
+            size_t n = line_matches(t, l, part, line, view->search, matches);
+            lines_draw(&l->part[part], line, canvas, area.row + row, area.col, end - 1, matches, n);
+            if (view->browse && l->id == t->marked)
+                canvas_attribute(canvas, area.row + row, area.col, area.col + 1, STYLE_REVERSE);
+            t->row_turn[row] = l->id;
+        }
+        p.line++;
+        row++;
+    }
+    while (p.turn < t->n && p.line >= height(t, view, p.turn)) p = (struct place){p.turn + 1, 0};
+    t->more = p.turn < t->n;
+    t->fresh = !t->follow && (t->n > t->seen_turns || (t->n && view->turns[t->n - 1].text_len > t->seen_text));
+    if (!t->more && !t->follow) { /* scrolled down to the end */
+        t->follow = true;
+        t->held = 0;
+    }
+    if (t->more && !t->follow && (t->held || t->fresh)) {
+        const char *mark = t->held ? " [more below] " : " [new below] ";
+        int col = end - (int)strlen(mark);
+        if (col > area.col) canvas_puts(canvas, area.row + area.rows - 1, col, end, mark, STYLE_NOTICE);
+    }
+    set_anchor(t);
+}

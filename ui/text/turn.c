@@ -1,0 +1,240 @@
+#include "ui/text/turn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/text/format.h"
+
+enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FIRST_SHOWN = 4, LAST_SHOWN = 8 };
+
+void turn_free(struct turn_lines *lines)
+{
+    for (int i = 0; i < TURN_PARTS; i++) lines_free(&lines->part[i]);
+    memset(lines, 0, sizeof *lines);
+}
+
+static bool streams(enum view_turn_state state) { return state == VIEW_TURN_THINKING || state == VIEW_TURN_ANSWERING; }
+
+static void clear(struct lines *lines) { lines_cut(lines, (struct lines_mark){0}); }
+
+static bool same_options(const struct view_options *a, const struct view_options *b)
+{
+    return a->ascii == b->ascii && a->no_motion == b->no_motion && a->theme == b->theme && a->colours == b->colours &&
+           a->stats == b->stats;
+}
+
+static struct lines_prefix thinking_prefix(bool ascii)
+{
+    const char *bar = ascii ? "| " : "\xe2\x94\x82 ";
+    return (struct lines_prefix){bar, bar, STYLE_RULE};
+}
+
+static void render_thinking(struct turn_lines *l, const struct view_turn *turn)
+{
+    struct lines *out = &l->part[TURN_HEAD];
+    char text[160], tokens[FORMAT_SIZE];
+    clear(out);
+    bool running = turn->state == VIEW_TURN_THINKING;
+    if (turn->thinking_len == 0 && !running) return;
+    int n = snprintf(text, sizeof text, "%s %.0f s", running ? "thinking" : "thought", turn->thought_s);
+    if (turn->thought_tokens) /* counted at the end */
+        snprintf(text + n, sizeof text - (size_t)n, ", %s tokens", format_count(tokens, turn->thought_tokens));
+    lines_one(out, text, STYLE_THINKING, l->width, false);
+    if (running || l->open) {
+        /* While it runs only the last lines are shown, wrapped from a paragraph's start so that they stand still. */
+        size_t from = 0, end = turn->thinking_len;
+        while (end && (turn->thinking[end - 1] == '\n' || turn->thinking[end - 1] == ' ')) end--;
+        if (running && !l->open) {
+            int newlines = 0;
+            for (from = end; from > 0 && end - from < TAIL_BYTES; from--)
+                if (turn->thinking[from - 1] == '\n' && ++newlines > LAST_LINES) break;
+        }
+        struct lines_mark head = lines_mark(out);
+        size_t start = out->len;
+        lines_add_tabs(out, turn->thinking + from, end - from, from, STYLE_THINKING);
+        lines_wrap(out, start, l->width, thinking_prefix(l->options.ascii), LINES_WORDS);
+        if (running && !l->open && out->n - head.n > LAST_LINES) {
+            memmove(out->line + head.n, out->line + out->n - LAST_LINES, LAST_LINES * sizeof *out->line);
+            out->n = head.n + LAST_LINES;
+        }
+    }
+    if (turn->text_len) lines_wrap(out, out->len, l->width, (struct lines_prefix){"", "", STYLE_TEXT}, LINES_WORDS);
+}
+
+static void render_plain(struct turn_lines *l, const struct view_turn *turn, struct lines_prefix prefix, style_t style)
+{
+    struct lines *out = &l->part[TURN_BODY];
+    clear(out);
+    size_t end = turn->text_len;
+    while (end && turn->text[end - 1] == '\n') end--;
+    lines_add_tabs(out, turn->text, end, 0, style);
+    lines_wrap(out, 0, l->width, prefix, LINES_WORDS);
+}
+
+/* A long message (an attached file, a paste) shows its first lines and its last ones, where the question stands that a
+ * file was attached to; its text stays whole for the search. */
+static void fold_long(struct turn_lines *l)
+{
+    enum { MOST_MADE = LONG_LINES - FIRST_SHOWN - LAST_SHOWN };
+    struct lines *out = &l->part[TURN_BODY];
+    struct lines_line made[MOST_MADE];
+    char text[100];
+    if (l->open || out->n <= LONG_LINES) return;
+    size_t n = out->n, from = out->len, hidden = n - FIRST_SHOWN - LAST_SHOWN;
+    snprintf(text, sizeof text, "%zu more lines: ^X b, then t unfolds", hidden);
+    lines_add_made(out, text, strlen(text), lines_source(out, FIRST_SHOWN), STYLE_QUIET);
+    lines_wrap(out, from, l->width, (struct lines_prefix){"  ", "  ", STYLE_QUIET}, LINES_WORDS);
+    size_t n_made = out->n - n < MOST_MADE ? out->n - n : MOST_MADE;
+    memcpy(made, out->line + n, n_made * sizeof *made);
+    memmove(out->line + FIRST_SHOWN + n_made, out->line + n - LAST_SHOWN, LAST_SHOWN * sizeof *made);
+    memcpy(out->line + FIRST_SHOWN, made, n_made * sizeof *made);
+    out->n = FIRST_SHOWN + n_made + LAST_SHOWN;
+}
+
+static void render_body(struct turn_lines *l, const struct view_turn *turn, bool afresh)
+{
+    if (turn->role == VIEW_USER) {
+        render_plain(l, turn, (struct lines_prefix){"> ", "  ", STYLE_USER}, STYLE_USER);
+        fold_long(l);
+    } else if (l->raw) {
+        render_plain(l, turn, (struct lines_prefix){"", "", STYLE_TEXT}, STYLE_TEXT);
+    } else {
+        if (afresh) {
+            clear(&l->part[TURN_BODY]);
+            bool colour = l->options.colours >= 8 && l->options.theme != VIEW_THEME_MONO;
+            markdown_start(&l->md, &l->part[TURN_BODY], l->width, l->options.ascii, colour);
+        }
+        markdown_update(&l->md, turn->text, turn->text_len);
+    }
+}
+
+/* The groups of the quiet line; those that do not fit are left out from the right. */
+static void stats_line(struct turn_lines *l, const struct view_turn *turn)
+{
+    const struct view_turn_stats *s = &turn->stats;
+    char group[6][128], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], line[512] = "";
+    int n = 0;
+    if (turn->state == VIEW_TURN_STOPPED) snprintf(group[n++], sizeof *group, "stopped");
+    if (turn->state == VIEW_TURN_LENGTH) snprintf(group[n++], sizeof *group, "length limit");
+    if (turn->state == VIEW_TURN_FULL) snprintf(group[n++], sizeof *group, "context full");
+    if (turn->branches > 1) snprintf(group[n++], sizeof *group, "%d/%d", turn->branch, turn->branches);
+    if (s->valid && l->options.stats != VIEW_STATS_OFF) {
+        if (s->answer_ms > 0)
+            snprintf(group[n++], sizeof *group, "%s %s to thinking, %s to the answer%s%s", format_ttft_kind(s->ttft.kind),
+                     format_ms(a, s->ttft.ms), format_ms(b, s->answer_ms), s->ttft.mark ? ", " : "",
+                     format_ttft_mark(s->ttft.mark));
+        else
+            snprintf(group[n++], sizeof *group, "%s", format_ttft(a, &s->ttft));
+        snprintf(group[n++], sizeof *group, "%s in, %s read before Enter", format_count(a, s->in),
+                 format_count(b, s->read_before));
+        snprintf(group[n++], sizeof *group, "%s out, %s%s, %s", format_count(a, s->out), format_rate(b, s->tok_s),
+                 s->paced ? " paced" : "", format_seconds(c, s->seconds));
+    }
+    int width = l->width - (l->width > 60 ? STATS_MARGIN - 1 : 0);
+    for (int i = 0; i < n; i++) {
+        size_t len = strlen(line);
+        if ((int)(len + (i ? 3 : 0) + strlen(group[i])) > width) break;
+        snprintf(line + len, sizeof line - len, "%s%s", i ? " | " : "", group[i]);
+    }
+    if (line[0]) lines_one(&l->part[TURN_TAIL], line, STYLE_QUIET, width, true);
+}
+
+static void stats_card(struct turn_lines *l, const struct view_turn *turn)
+{
+    const struct view_turn_stats *s = &turn->stats;
+    struct lines *out = &l->part[TURN_TAIL];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], text[200];
+    snprintf(text, sizeof text, "  first glyph  %s (engine %s)", format_ttft(a, &s->ttft), format_ms(b, s->engine_ms));
+    lines_one(out, text, STYLE_QUIET, l->width, false);
+    snprintf(text, sizeof text, "  in           %s tokens, %s read before Enter", format_count(a, s->in),
+             format_count(b, s->read_before));
+    lines_one(out, text, STYLE_QUIET, l->width, false);
+    snprintf(text, sizeof text, "  out          %s tokens", format_count(a, s->out));
+    lines_one(out, text, STYLE_QUIET, l->width, false);
+    snprintf(text, sizeof text, "  speed        %s%s", format_rate(a, s->tok_s), s->paced ? " paced" : "");
+    lines_one(out, text, STYLE_QUIET, l->width, false);
+    snprintf(text, sizeof text, "  time         %s", format_seconds(a, s->seconds));
+    lines_one(out, text, STYLE_QUIET, l->width, false);
+}
+
+static void render_tail(struct turn_lines *l, const struct view_turn *turn)
+{
+    clear(&l->part[TURN_TAIL]);
+    if (turn->state == VIEW_TURN_FAILED) {
+        struct lines *out = &l->part[TURN_TAIL];
+        const char *why = turn->why ? turn->why : "no reason given";
+        lines_add(out, "failed: ", 8, 0, STYLE_ERROR);
+        lines_add(out, why, strlen(why), 0, STYLE_ERROR);
+        lines_wrap(out, 0, l->width, (struct lines_prefix){"", "", STYLE_ERROR}, LINES_WORDS);
+        return;
+    }
+    if (turn->state == VIEW_TURN_QUEUED) lines_one(&l->part[TURN_TAIL], "  queued", STYLE_QUIET, l->width, false);
+    if (streams(turn->state)) return;
+    if (turn->stats.valid && l->options.stats == VIEW_STATS_CARD) stats_card(l, turn);
+    struct view_turn shown = *turn;
+    if (l->options.stats == VIEW_STATS_CARD) shown.stats.valid = false;
+    stats_line(l, &shown);
+}
+
+void turn_render(struct turn_lines *l, const struct view_turn *turn, int width, const struct view_options *options)
+{
+    bool afresh = !l->valid || l->revision != turn->revision || l->width != width || l->was_raw != l->raw ||
+                  !same_options(&l->options, options) || turn->text_len < l->text_len ||
+                  (turn->role == VIEW_USER && l->was_open != l->open);
+    bool head = afresh || l->was_open != l->open || l->state != turn->state || l->thinking_len != turn->thinking_len ||
+                (l->text_len == 0) != (turn->text_len == 0) || l->thought_tokens != turn->thought_tokens ||
+                l->thought_s != (int)turn->thought_s;
+    bool body = afresh || l->text_len != turn->text_len;
+    bool tail = afresh || l->state != turn->state || memcmp(&l->stats, &turn->stats, sizeof l->stats) != 0 ||
+                l->branch != turn->branch || l->branches != turn->branches;
+    if (!head && !body && !tail) return;
+    size_t head_lines = l->part[TURN_HEAD].n;
+    l->width = width;
+    l->options = *options;
+    if (head) render_thinking(l, turn);
+    if (body) render_body(l, turn, afresh);
+    if (tail) render_tail(l, turn);
+    if (afresh || head_lines != l->part[TURN_HEAD].n) l->generation++;
+    l->valid = true;
+    l->revision = turn->revision;
+    l->was_open = l->open;
+    l->was_raw = l->raw;
+    l->state = turn->state;
+    l->stats = turn->stats;
+    l->branch = turn->branch;
+    l->branches = turn->branches;
+    l->text_len = turn->text_len;
+    l->thinking_len = turn->thinking_len;
+    l->thought_s = (int)turn->thought_s;
+    l->thought_tokens = turn->thought_tokens;
+}
+
+bool turn_shows(const struct turn_lines *l, enum turn_part part, size_t at)
+{
+    const struct lines *lines = &l->part[part];
+    for (size_t i = 0; i < lines->n; i++)
+        if (at >= lines->line[i].from && at < lines->line[i].to) return true;
+    return false;
+}
+
+size_t turn_height(const struct turn_lines *l)
+{
+    size_t n = l->part[TURN_HEAD].n + l->part[TURN_BODY].n + l->part[TURN_TAIL].n;
+    if (l->options.no_motion && l->state == VIEW_TURN_ANSWERING && l->part[TURN_BODY].n) n--;
+    return n;
+}
+
+enum turn_part turn_part_at(const struct turn_lines *l, size_t i, size_t *line)
+{
+    int part = TURN_HEAD;
+    while (part < TURN_TAIL && i >= l->part[part].n) i -= l->part[part++].n;
+    *line = i;
+    return (enum turn_part)part;
+}
+
+size_t turn_part_start(const struct turn_lines *l, enum turn_part part)
+{
+    size_t start = 0;
+    for (int p = TURN_HEAD; p < (int)part; p++) start += l->part[p].n;
+    return start;
+}

@@ -1,0 +1,51 @@
+/* One turn of the conversation as lines, for one width.
+ *
+ * Three parts: the head (thinking), the body (the text) and the tail (the quiet line of figures). The body of a
+ * streaming reply only renders what is new; of a long message of the user's only the first lines are shown. The rendering is kept until something that it shows has changed.
+ */
+#ifndef TANDEM_UI_TURN_H
+#define TANDEM_UI_TURN_H
+
+#include "ui/draw/view.h"
+#include "ui/text/markdown.h"
+
+enum turn_part { TURN_HEAD, TURN_BODY, TURN_TAIL, TURN_PARTS };
+
+struct turn_lines {
+    uint64_t id;
+    bool open; /* thinking, or a long message, is unfolded */
+    bool raw;  /* the source instead of the rendering */
+    struct lines part[TURN_PARTS];
+    uint32_t generation; /* counts renderings that may have moved lines */
+    /* what the parts were rendered from */
+    bool valid;
+    uint32_t revision;
+    int width;
+    struct view_options options;
+    bool was_open, was_raw;
+    enum view_turn_state state;
+    struct view_turn_stats stats;
+    int branch, branches;
+    size_t text_len, thinking_len;
+    int thought_s, thought_tokens;
+    struct markdown md;
+};
+
+void turn_free(struct turn_lines *lines);
+
+/* Brings the lines up to date. */
+void turn_render(struct turn_lines *lines, const struct view_turn *turn, int width, const struct view_options *options);
+
+/* Whether a byte of the text of a part stands in a line that is shown. */
+bool turn_shows(const struct turn_lines *lines, enum turn_part part, size_t at);
+
+/* Lines of all parts; without motion the unfinished last line of a streaming reply is not shown yet. */
+size_t turn_height(const struct turn_lines *lines);
+
+/* The part that holds line i of the turn, and the line's number in it. */
+enum turn_part turn_part_at(const struct turn_lines *lines, size_t i, size_t *line);
+
+/* First line of a part. */
+size_t turn_part_start(const struct turn_lines *lines, enum turn_part part);
+
+#endif
