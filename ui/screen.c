@@ -7,9 +7,9 @@
 #include "ui/edit/draft.h"
 #include "ui/monitor/monitor.h"
 #include "ui/popup.h"
-#include "ui/state.h"
 #include "ui/text/format.h"
 #include "ui/text/lines.h"
+#include "ui/text/state.h"
 
 struct screen {
     struct transcript *transcript;

@@ -13,8 +13,8 @@
 #define TANDEM_UI_SCREEN_H
 
 #include "ui/draw/canvas.h"
+#include "ui/draw/layout.h"
 #include "ui/draw/view.h"
-#include "ui/layout.h"
 #include "ui/text/transcript.h"
 
 struct screen;

@@ -2,7 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/thread/slice.h"
+#include "engine/base/slice.h"
 #include "engine/thread/wait.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/watch/trace.h"
+#include "src/chat/trace.h"
 
 static tdm_status measure_units(command *r, tdm_error *err)
 {

@@ -9,13 +9,13 @@
 #include "src/chat/load.h"
 #include "src/chat/script.h"
 #include "src/chat/settings.h"
+#include "src/chat/trace.h"
 #include "src/chat/turn_json.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/jsonio.h"
 #include "src/cli/mains.h"
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
-#include "src/watch/trace.h"
 
 enum { REPLIES = 4 }; /* one runs and one message is queued at the most */
 

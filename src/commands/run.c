@@ -9,6 +9,7 @@
 #include "src/chat/load.h"
 #include "src/chat/play.h"
 #include "src/chat/settings.h"
+#include "src/chat/trace.h"
 #include "src/chat/turn_json.h"
 #include "src/cli/files.h"
 #include "src/cli/interrupt.h"
@@ -16,7 +17,6 @@
 #include "src/cli/mains.h"
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
-#include "src/watch/trace.h"
 
 /* What ends an answer whose model does not: `run` has nobody who stops it. */
 enum { LONGEST_ANSWER = 4096 };

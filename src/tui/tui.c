@@ -16,15 +16,15 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/thread/slice.h"
+#include "engine/base/slice.h"
 #include "src/cli/crash.h"
 #include "src/cli/files.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/output.h"
 #include "src/plain/plain.h"
 #include "src/tui/tui_private.h"
-#include "ui/edit/paste.h"
 #include "ui/terminal/probe.h"
+#include "ui/text/paste.h"
 
 enum { IDLE_S = 30, TICK_MS = 100, RESTLESS_S = 3 };
 

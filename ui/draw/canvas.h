@@ -1,6 +1,6 @@
 /* A screen in memory: rows of cells that everything draws into, and the terminal or a test reads.
  *
- * It knows no terminal, so golden screens are tested without one. Text put here is untrusted: it passes ui/text/width.h, and
+ * It knows no terminal, so golden screens are tested without one. Text put here is untrusted: it passes ui/draw/width.h, and
  * with `ascii` set nothing else than ASCII gets into a cell. Writing outside is clipped, never an error. A wide
  * character whose second half does not fit is replaced by a blank; overwriting one half of it blanks the other.
  */
@@ -13,7 +13,7 @@
 
 #include "ui/draw/rect.h"
 #include "ui/draw/theme.h"
-#include "ui/text/width.h"
+#include "ui/draw/width.h"
 
 struct canvas_cell {
     uint32_t point[WIDTH_POINTS];

@@ -16,7 +16,7 @@
 
 #include "engine/base/error.h"
 #include "ui/edit/input_private.h"
-#include "ui/edit/paste.h"
+#include "ui/text/paste.h"
 
 struct input *input_self;
 

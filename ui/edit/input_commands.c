@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/draw/width.h"
 #include "ui/edit/input_private.h"
-#include "ui/edit/paste.h"
-#include "ui/text/width.h"
+#include "ui/text/paste.h"
 
 #define KEY_CTRL(c) ((c) & 0x1f)
 

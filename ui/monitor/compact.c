@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/layout.h"
+#include "ui/draw/layout.h"
 #include "ui/monitor/monitor.h"
-#include "ui/state.h"
 #include "ui/text/format.h"
+#include "ui/text/state.h"
 
 enum { LEAST_ROWS = 10, NAME = 8, SHORT_NAME = 4, WIDE = 40, MOST = 8, ROOM = 100 };
 

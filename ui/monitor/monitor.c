@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/state.h"
 #include "ui/text/format.h"
+#include "ui/text/state.h"
 
 static const int64_t ms = 1000000;
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/layout.h"
+#include "ui/draw/layout.h"
 #include "ui/monitor/graph.h"
 #include "ui/monitor/monitor.h"
-#include "ui/state.h"
 #include "ui/text/format.h"
+#include "ui/text/state.h"
 
 enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, POWER = 9, SPAN = 60, BLOCKS = 8, GAP = 3, COLUMNS = 8 };
 

@@ -46,7 +46,7 @@ enum decoder_kind {
     DECODER_BYTES,  /* data, length: for readline. An Alt combination is Esc and the key in one event */
     DECODER_KEY,    /* code, mods; data, length: the bytes as they came, for the user's inputrc */
     DECODER_ESC,    /* Esc alone */
-    DECODER_PASTE,  /* data, length, dropped, more: raw pasted text, see ui/edit/paste.h */
+    DECODER_PASTE,  /* data, length, dropped, more: raw pasted text, see ui/text/paste.h */
     DECODER_MOUSE,  /* mouse */
     DECODER_ANSWER, /* answer, params; data, length: text of a string answer */
 };

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "ui/edit/paste.h"
+#include "ui/text/paste.h"
 
 extern char **environ;
 

@@ -1,7 +1,7 @@
 #include "tests/check.h"
 
 #include "engine/base/clock.h"
-#include "engine/thread/slice.h"
+#include "engine/base/slice.h"
 #include "engine/thread/team.h"
 #include "engine/thread/wait.h"
 

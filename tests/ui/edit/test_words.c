@@ -6,9 +6,9 @@
 
 #include "ui/edit/complete.h"
 #include "ui/edit/input_rules.h"
-#include "ui/edit/paste.h"
 #include "ui/edit/slash.h"
 #include "ui/terminal/keys.h"
+#include "ui/text/paste.h"
 
 static const char *const names[] = {"help", "new", "quit", "regen", "sessions", "speculation", "?"};
 

@@ -1,4 +1,4 @@
-#include "ui/edit/paste.h"
+#include "ui/text/paste.h"
 
 #include <stdint.h>
 #include <stdlib.h>

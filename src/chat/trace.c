@@ -1,4 +1,4 @@
-#include "src/watch/trace.h"
+#include "src/chat/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "engine/thread/slice.h"
+#include "engine/base/slice.h"
 
 #include <sched.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* The layout at every size: inside the screen, no overlap, rows of the transcript first. */
 #include "tests/check.h"
 
-#include "ui/layout.h"
+#include "ui/draw/layout.h"
 
 static void check_one(const struct layout_request *q)
 {

@@ -1,4 +1,4 @@
-#include "ui/state.h"
+#include "ui/text/state.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "ui/text/width.h"
+#include "ui/draw/width.h"
 
 #include <stdbool.h>
 #include <utf8proc.h>

@@ -2,7 +2,7 @@
 #include "tests/check.h"
 
 #include "ui/draw/canvas.h"
-#include "ui/text/width.h"
+#include "ui/draw/width.h"
 
 static int width(const char *text) { return width_text(text, strlen(text)); }
 

@@ -1,4 +1,4 @@
-#include "ui/layout.h"
+#include "ui/draw/layout.h"
 
 enum { RULE_ROWS = 1, STATUS_ROWS = 1, STRIP_ROWS = 4, LINE_ROWS = 1 };
 
