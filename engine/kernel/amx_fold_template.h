@@ -39,14 +39,16 @@ static ALWAYS_INLINE __m512i amx_second_bytes(__m512i even, __m512i odd)
 }
 
 /* The folded weights of one block of 32 columns, from quants as they are packed; scales: [sub-blocks][16 rows]. bits, sub,
- * offset (2 to its power is what quants have too much; 0: nothing) and table are constants after inlining. */
-static ALWAYS_INLINE void amx_fold_block(enum fold fold, uint32_t bits, uint32_t sub, int offset, bool table,
+ * offset (2 to its power is what quants have too much; 0: nothing) and whether there is a table are constants after inlining. */
+static ALWAYS_INLINE void amx_fold_block(enum fold fold, uint32_t bits, uint32_t sub, int offset, const int8_t *table,
                                          const uint8_t *quants, const uint8_t *scales, uint8_t *high, uint8_t *low)
 {
     /* Scales four times each, as a row has four columns in a step. */
     const __m512i four = _mm512_broadcast_i32x4(_mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0));
-    const __m512i values = _mm512_xor_si512(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)layout_iq4_values)),
-                                            _mm512_set1_epi8((char)128));
+    __m512i values = _mm512_setzero_si512(); /* of the table, 128 added */
+    if (table)
+        values = _mm512_xor_si512(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)table)),
+                                  _mm512_set1_epi8((char)128));
     UNROLL for (uint32_t k = 0; k < BLOCK_STEPS; k++) {
         const __m128i *rows = (const __m128i *)(scales + HALF_ROWS * (4 * k / sub));
         __m512i scale = _mm512_shuffle_epi8(_mm512_cvtepu8_epi32(_mm_loadu_si128(rows)), four);
@@ -87,13 +89,13 @@ static void amx_fold(const struct layout *l, const uint8_t *quants, const uint8_
                        scales + HALF_ROWS * (BLOCK_COLS / (sub)) * b, out->high + STEP_BYTES * BLOCK_STEPS * b,         \
                        out->low + STEP_BYTES * BLOCK_STEPS * b)
     switch (l->bits) {
-    case 2: AMX_FOLD(FOLD_BYTE, 2, 16, 0, false); break;
-    case 3: AMX_FOLD(FOLD_BYTE, 3, 16, 2, false); break;
-    case 5: AMX_FOLD(FOLD_EIGHTHS, 5, 32, 0, false); break;
-    case 6: AMX_FOLD(FOLD_WORD, 6, 16, 5, false); break;
+    case 2: AMX_FOLD(FOLD_BYTE, 2, 16, 0, NULL); break;
+    case 3: AMX_FOLD(FOLD_BYTE, 3, 16, 2, NULL); break;
+    case 5: AMX_FOLD(FOLD_EIGHTHS, 5, 32, 0, NULL); break;
+    case 6: AMX_FOLD(FOLD_WORD, 6, 16, 5, NULL); break;
     default:
-        if (l->table) AMX_FOLD(FOLD_WORD, 4, 32, 7, true);
-        else AMX_FOLD(FOLD_EIGHTHS, 4, 32, 0, false);
+        if (l->table) AMX_FOLD(FOLD_WORD, 4, 32, 7, l->table);
+        else AMX_FOLD(FOLD_EIGHTHS, 4, 32, 0, NULL);
     }
 #undef AMX_FOLD
 }

@@ -14,6 +14,7 @@ struct expanded {
     } __attribute__((aligned(64)));
     float min[16 * HALF_ROWS] __attribute__((aligned(64)));
     float group[HALF_ROWS] __attribute__((aligned(64)));
+    uint8_t table[16] __attribute__((aligned(16))); /* the layout's, as dot products take its values */
     uint8_t buffer[GROUP_COLS / 4 * STEP_BYTES] __attribute__((aligned(64)));
 };
 
@@ -96,7 +97,8 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, const 
     }
 }
 
-/* What becomes of the quants: they stay packed, or each is a byte: as in the file, the weight + 128 or the weight itself. */
+/* What becomes of the quants: they stay packed, or each is a byte: of the layout's width, the weight + 128 or the weight
+ * itself. */
 enum expand_to { EXPAND_SCALES, EXPAND_QUANTS, EXPAND_RAISED, EXPAND_SIGNED };
 
 /* One half's group of `blocks` blocks. */
@@ -113,6 +115,10 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     }
     uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
     uint8_t offset = l->table || to == EXPAND_QUANTS ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
+    if (l->table) {
+        uint8_t more = to == EXPAND_SIGNED ? 0 : to == EXPAND_RAISED ? 128 : (uint8_t)(1 << (l->width - 1));
+        for (int i = 0; i < 16; i++) e->table[i] = (uint8_t)(l->table[i] + more);
+    }
     if (to == EXPAND_SCALES || (l->bits == 8 && !offset)) {
         e->q = quants;
         return;
@@ -130,9 +136,8 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     default: expand_bits(2, offset, quants, e->buffer, blocks); break;
     }
     if (l->table) {
-        uint8_t table[16] __attribute__((aligned(16)));
-        for (int i = 0; i < 16; i++) table[i] = (uint8_t)(layout_iq4_values[i] + raised);
-        for (uint32_t s = 0; s < blocks * BLOCK_STEPS; s++)
-            bytes_look_up(e->buffer + STEP_BYTES * s, e->buffer + STEP_BYTES * s, table);
+        vt values = vt_load(e->table);
+        for (uint32_t i = 0; i < blocks * BLOCK_STEPS * STEP_BYTES; i += 4 * LANES)
+            vb_store(e->buffer + i, vb_look_up(values, vb_load(e->buffer + i)));
     }
 }

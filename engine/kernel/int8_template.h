@@ -95,10 +95,10 @@ static ALWAYS_INLINE vb raised_step(const uint8_t *step)
 #endif
 }
 
-/* Step k of a block for a dot product: see int8_tile for width and packed. */
-static ALWAYS_INLINE vb weight_step(uint32_t width, bool packed, const uint8_t *block, uint32_t k)
+/* Step k of a block for a dot product: see int8_tile for bits and width. */
+static ALWAYS_INLINE vb weight_step(uint32_t bits, uint32_t width, vt values, const uint8_t *block, uint32_t k)
 {
-    if (packed) return packed_step(width, block, k);
+    if (bits) return bits < width ? vb_look_up(values, packed_step(bits, block, k)) : packed_step(bits, block, k);
     return width == 8 ? raised_step(block + STEP_BYTES * k) : vb_load(block + STEP_BYTES * k);
 }
 
@@ -113,7 +113,7 @@ static ALWAYS_INLINE uint32_t steps_in_words(uint32_t width)
 /* dot[token][vector] += the products of steps [step, step + steps) of a block, whose columns begin at `column` of the
  * record. What is a constant of int8_tile is one here. Where the set multiplies two rows by two tokens at once
  * (DOT_PAIRS), two steps make a vector of 8 columns of two rows; a last token alone stands for both. */
-static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t width, bool packed, uint32_t step,
+static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits, uint32_t width, vt values, uint32_t step,
                                          uint32_t steps, uint32_t vectors, uint32_t tokens, const struct act *a,
                                          uint32_t column, vi (*dot)[INT8_VECTORS])
 {
@@ -125,7 +125,7 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t width
             const uint32_t some = steps - k < most ? steps - k : most;
             UNROLL for (uint32_t i = 0; i < some; i++) {
                 vb w[INT8_VECTORS];
-                UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = weight_step(width, packed, q[v], step + k + i);
+                UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = weight_step(bits, width, values, q[v], step + k + i);
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     vx x = vx_load(a[t].q + column + 4 * (step + k + i));
                     UNROLL for (uint32_t v = 0; v < vectors; v++)
@@ -139,7 +139,7 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t width
     }
 #endif
 #if DOT_PAIRS
-    if (!packed && tokens > 1) {
+    if (!bits && tokens > 1) {
         vi low[(INT8_TOKENS + 1) / 2][INT8_VECTORS], high[(INT8_TOKENS + 1) / 2][INT8_VECTORS];
         UNROLL for (uint32_t p = 0; p < (tokens + 1) / 2; p++)
             UNROLL for (uint32_t v = 0; v < vectors; v++) low[p][v] = high[p][v] = vi_set(0);
@@ -168,8 +168,7 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t width
 #endif
     UNROLL for (uint32_t k = step; k < step + steps; k++) {
         vb w[INT8_VECTORS];
-        UNROLL for (uint32_t v = 0; v < vectors; v++)
-            w[v] = weight_step(width, packed, q[v], k);
+        UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = weight_step(bits, width, values, q[v], k);
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
             vx x = vx_load(a[t].q + column + 4 * k);
             UNROLL for (uint32_t v = 0; v < vectors; v++)
@@ -244,16 +243,18 @@ struct int8_part {
     vf scaled;
 };
 
-/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. width, packed,
- * sub, levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after inlining. width 8:
- * the quants are bytes with 128 added; else they are of so many bits, as in the file, each in a byte or, packed, taken apart
- * here in registers, which is best for a single token. The integers are the same either way, as the activations' offset is
- * scaled to match (centred: quants stand for q less half their range). */
-static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t width,
-                                    bool packed, uint32_t sub, bool levels, bool whole, bool centred, uint32_t vectors,
+/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits, width, sub,
+ * levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after inlining. width 8: the
+ * dot products take bytes with 128 added; else what has so many bits, as in the file. bits 0: they are expanded, each in a
+ * byte; else packed in so many, taken apart here in registers and, where that is less than the width, looked up, which is
+ * best for a single token. The integers are the same either way, as the activations' offset is scaled to match (centred: what
+ * is multiplied stands for itself less half its range). */
+static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
+                                    uint32_t width, uint32_t sub, bool levels, bool whole, bool centred, uint32_t vectors,
                                     uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
-    const size_t block_bytes = STEP_BYTES * (packed ? width : 8);
+    const size_t block_bytes = STEP_BYTES * (bits ? bits : 8);
+    const vt values = vt_load(e[0]->table);
     const uint8_t *q[INT8_VECTORS];
     const float *scale[INT8_VECTORS];
     const int32_t *factor[INT8_VECTORS];
@@ -283,7 +284,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                     vi offset = vi_set(width == 8 ? (DOT_UNSIGNED ? sum : 0) : centred ? sum / (128 >> (width - 1)) : 0);
                     UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
                 }
-                sub_block_dots(q, width, packed, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
+                sub_block_dots(q, bits, width, values, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
                 UNROLL for (uint32_t v = 0; v < vectors; v++) {
                     vf by = whole ? vf_set(0) : vf_load(scale[v] + HALF_ROWS * s);
                     vi times = whole ? vi_load(factor[v] + HALF_ROWS * s) : vi_set(0);
@@ -318,7 +319,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
     case n:                                                                                                             \
         if (n <= INT8_TOKENS)                                                                                           \
             for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                              \
-                int8_tile(e, r, blocks, width, false, sub, levels, whole, centred, INT8_VECTORS,                        \
+                int8_tile(e, r, blocks, 0, width, sub, levels, whole, centred, INT8_VECTORS,                        \
                           n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                              \
         break;
 
@@ -339,25 +340,30 @@ INT8_GROUP(int8_group_16_levels, 8, 16, true, false, true)
 INT8_GROUP(int8_group_32_whole, 8, 32, true, true, true)
 INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 
-/* Types whose quants have fewer bits than a byte and no table: bits, sub, levels, centred. */
+/* The products of less than a byte: bits, width, sub, levels, centred. */
 #define INT8_SMALL(X)                                                                                                   \
-    X(2, 16, true, false)                                                                                               \
-    X(3, 16, true, true)                                                                                                \
-    X(4, 32, true, false)                                                                                               \
-    X(4, 32, false, true)                                                                                               \
-    X(4, 32, false, false)                                                                                              \
-    X(5, 32, true, false)                                                                                               \
-    X(5, 32, false, true)                                                                                               \
-    X(5, 32, false, false)                                                                                              \
-    X(6, 16, true, true)
-#define INT8_IS(l, width, levels, centred)                                                                              \
-    ((l)->bits == (width) && layout_has_levels(l) == (levels) && !layout_has_minima(l) == (centred))
+    X(2, 2, 16, true, false)                                                                                            \
+    X(3, 3, 16, true, true)                                                                                             \
+    X(4, 4, 32, true, false)                                                                                            \
+    X(4, 4, 32, false, true)                                                                                            \
+    X(4, 4, 32, false, false)                                                                                           \
+    X(5, 5, 32, true, false)                                                                                            \
+    X(5, 5, 32, false, true)                                                                                            \
+    X(5, 5, 32, false, false)                                                                                           \
+    X(6, 6, 16, true, true)
+/* Those of other types: packed in fewer bits, and bytes by a table. */
+#define INT8_LOOKED_UP(X)                                                                                               \
+    X(4, 8, 32, true, true)                                                                                             \
+    X(4, 8, 32, false, true)
+#define INT8_IS(l, is_width, is_sub, levels, centred)                                                                   \
+    ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                            \
+     !layout_has_minima(l) == (centred))
 /* As sums_are_whole: floats hold those of up to 4 bits. */
 #define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4))
 
 #if DOT_WORDS
-#define INT8_QUANTS(width, sub, levels, centred)                                                                        \
-    INT8_GROUP(int8_quants_##width##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels), centred)
+#define INT8_QUANTS(bits, width, sub, levels, centred)                                                                  \
+    INT8_GROUP(int8_quants_##width##_##sub##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels), centred)
 INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
 #endif
@@ -366,14 +372,15 @@ INT8_SMALL(INT8_QUANTS)
 static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks, const struct act *a,
                               size_t stride, float *acc, struct ahead next)
 {
-#define INT8_PACKED(width, sub, levels, centred)                                                                        \
-    if (INT8_IS(l, width, levels, centred)) {                                                                           \
+#define INT8_PACKED(is_bits, width, sub, levels, centred)                                                               \
+    if (l->bits == is_bits && INT8_IS(l, width, sub, levels, centred)) {                                                \
         for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                  \
-            int8_tile(e, r, blocks, width, true, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS, 1, a,   \
+            int8_tile(e, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS, 1, a,   \
                       stride, acc, next);                                                                               \
         return;                                                                                                         \
     }
     INT8_SMALL(INT8_PACKED)
+    INT8_LOOKED_UP(INT8_PACKED)
 #undef INT8_PACKED
 }
 
@@ -418,8 +425,9 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
 static int8_group_fn *int8_group_of(const struct layout *l, enum expand_to form)
 {
 #if DOT_WORDS
-#define INT8_QUANTS(width, sub, levels, centred)                                                                        \
-    if (form == EXPAND_QUANTS && INT8_IS(l, width, levels, centred)) return int8_quants_##width##_##levels##_##centred;
+#define INT8_QUANTS(bits, width, sub, levels, centred)                                                                  \
+    if (form == EXPAND_QUANTS && INT8_IS(l, width, sub, levels, centred))                                               \
+        return int8_quants_##width##_##sub##_##levels##_##centred;
     INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
 #endif
@@ -433,10 +441,9 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
                               struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
-    bool small = !l->table && l->bits < 8;
-    enum expand_to form = small && tokens == 1       ? EXPAND_SCALES
-                          : small && DOT_WORDS       ? EXPAND_QUANTS
-                          : QUANTS_RAISED            ? EXPAND_RAISED
-                                                     : EXPAND_SIGNED;
+    enum expand_to form = l->bits < 8 && tokens == 1   ? EXPAND_SCALES
+                          : l->width < 8 && DOT_WORDS ? EXPAND_QUANTS
+                          : QUANTS_RAISED             ? EXPAND_RAISED
+                                                      : EXPAND_SIGNED;
     int8_groups(m, p, tile, t0, tokens, stream, int8_group_of(l, form), (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);
 }

@@ -8,21 +8,21 @@
 const int8_t layout_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 const struct layout layouts[TYPE_COUNT] = {
-    [TYPE_F32] = {0, 0, 0, false, SCALE_NONE, 0},
-    [TYPE_F16] = {0, 0, 0, false, SCALE_NONE, 0},
-    [TYPE_BF16] = {0, 0, 0, false, SCALE_NONE, 0},
-    [TYPE_Q8_0] = {8, 32, 128, false, SCALE_F16, 512},
-    [TYPE_Q4_0] = {4, 32, 8, false, SCALE_F16, 256},
-    [TYPE_Q4_1] = {4, 32, 0, false, SCALE_F16_MIN, 256},
-    [TYPE_Q5_0] = {5, 32, 16, false, SCALE_F16, 320},
-    [TYPE_Q5_1] = {5, 32, 0, false, SCALE_F16_MIN, 320},
-    [TYPE_Q4_K] = {4, 32, 0, false, SCALE_BYTE_MIN, 256},
-    [TYPE_Q5_K] = {5, 32, 0, false, SCALE_BYTE_MIN, 320},
-    [TYPE_Q6_K] = {6, 16, 32, false, SCALE_SIGNED, 384},
-    [TYPE_Q3_K] = {3, 16, 4, false, SCALE_SIGNED, 192},
-    [TYPE_Q2_K] = {2, 16, 0, false, SCALE_PACKED_MIN, 128},
-    [TYPE_IQ4_NL] = {4, 32, 0, true, SCALE_F16, 256},
-    [TYPE_IQ4_XS] = {4, 32, 0, true, SCALE_SIGNED, 256},
+    [TYPE_F32] = {0, 0, 0, 0, SCALE_NONE, 0, NULL},
+    [TYPE_F16] = {0, 0, 0, 0, SCALE_NONE, 0, NULL},
+    [TYPE_BF16] = {0, 0, 0, 0, SCALE_NONE, 0, NULL},
+    [TYPE_Q8_0] = {8, 8, 32, 128, SCALE_F16, 512, NULL},
+    [TYPE_Q4_0] = {4, 4, 32, 8, SCALE_F16, 256, NULL},
+    [TYPE_Q4_1] = {4, 4, 32, 0, SCALE_F16_MIN, 256, NULL},
+    [TYPE_Q5_0] = {5, 5, 32, 16, SCALE_F16, 320, NULL},
+    [TYPE_Q5_1] = {5, 5, 32, 0, SCALE_F16_MIN, 320, NULL},
+    [TYPE_Q4_K] = {4, 4, 32, 0, SCALE_BYTE_MIN, 256, NULL},
+    [TYPE_Q5_K] = {5, 5, 32, 0, SCALE_BYTE_MIN, 320, NULL},
+    [TYPE_Q6_K] = {6, 6, 16, 32, SCALE_SIGNED, 384, NULL},
+    [TYPE_Q3_K] = {3, 3, 16, 4, SCALE_SIGNED, 192, NULL},
+    [TYPE_Q2_K] = {2, 2, 16, 0, SCALE_PACKED_MIN, 128, NULL},
+    [TYPE_IQ4_NL] = {4, 8, 32, 0, SCALE_F16, 256, layout_iq4_values},
+    [TYPE_IQ4_XS] = {4, 8, 32, 0, SCALE_SIGNED, 256, layout_iq4_values},
 };
 
 /* ---- Sizes ----------------------------------------------------------------------------------------------------- */
@@ -380,7 +380,7 @@ static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *
             for (uint32_t i = 0; i < l->sub; i++) {
                 uint32_t c = s * l->sub + i;
                 int q = quant_at(l, quants + c / BLOCK_COLS * l->block_bytes, r, c % BLOCK_COLS, raised);
-                int w = l->table ? layout_iq4_values[q] : q - l->offset;
+                int w = l->table ? l->table[q] : q - l->offset;
                 out[c0 + c] = layout_has_minima(l) ? scale * (float)w - min : scale * (float)w;
             }
         }

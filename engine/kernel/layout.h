@@ -38,12 +38,13 @@ enum scale_form {
 };
 
 struct layout {
-    uint8_t bits;          /* of a quant; 0 for float types */
-    uint8_t sub;           /* columns that share a scale: 16 or 32 */
-    uint8_t offset;        /* q stands for q - offset (the IQ4 types map q by a table instead) */
-    bool table;
+    uint8_t bits;         /* of a quant; 0 for float types */
+    uint8_t width;        /* bits of what a dot product takes: the quant, or its value in the table as table[q] + 2^(width-1) */
+    uint8_t sub;          /* columns that share a scale: 16 or 32 */
+    uint8_t offset;       /* q stands for q - offset, where there is no table */
     enum scale_form form;
-    uint16_t block_bytes;  /* quants of one half and one block */
+    uint16_t block_bytes; /* quants of one half and one block */
+    const int8_t *table;  /* of 16 values: q stands for table[q]; NULL: none */
 };
 
 extern const struct layout layouts[TYPE_COUNT];

@@ -96,6 +96,7 @@ static inline vi vi_load_int8(const int8_t *p) { return _mm256_cvtepi8_epi32(_mm
 static inline vi vi_load_uint8(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
 
 static inline vb vb_load(const uint8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+static inline void vb_store(uint8_t *p, vb x) { _mm256_storeu_si256((__m256i *)p, x); }
 static inline vb vb_or(vb a, vb b) { return _mm256_or_si256(a, b); }
 static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
 {
@@ -133,11 +134,11 @@ static inline vi vi_dot(vi acc, vb w, vx x)
 }
 #endif
 
-static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
+typedef __m256i vt;
+static inline vt vt_load(const uint8_t *table)
 {
-    __m256i values = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)table));
-    for (int i = 0; i < STEP_BYTES; i += 32)
-        _mm256_storeu_si256((__m256i *)(out + i), _mm256_shuffle_epi8(values, vb_load(q + i)));
+    return _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)table));
 }
+static inline vb vb_look_up(vt t, vb q) { return _mm256_shuffle_epi8(t, q); }
 
 #endif

@@ -94,6 +94,7 @@ static inline vi vi_load_int8(const int8_t *p) { return _mm512_cvtepi8_epi32(_mm
 static inline vi vi_load_uint8(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
 
 static inline vb vb_load(const uint8_t *p) { return _mm512_loadu_si512(p); }
+static inline void vb_store(uint8_t *p, vb x) { _mm512_storeu_si512(p, x); }
 static inline vb vb_or(vb a, vb b) { return _mm512_or_si512(a, b); }
 static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
 {
@@ -110,10 +111,8 @@ static inline vx vx_load_bytes(const int8_t *p) { return _mm512_loadu_si512(p); 
 static inline vi vi_dot(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
 
-static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
-{
-    __m512i values = _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)table));
-    _mm512_storeu_si512(out, _mm512_shuffle_epi8(values, _mm512_loadu_si512(q)));
-}
+typedef __m512i vt;
+static inline vt vt_load(const uint8_t *table) { return _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)table)); }
+static inline vb vb_look_up(vt t, vb q) { return _mm512_shuffle_epi8(t, q); }
 
 #endif

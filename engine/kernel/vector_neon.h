@@ -106,6 +106,7 @@ static inline vi vi_load_uint8(const uint8_t *p)
 }
 
 static inline vb vb_load(const uint8_t *p) { return vld1q_u8(p); }
+static inline void vb_store(uint8_t *p, vb x) { vst1q_u8(p, x); }
 static inline vb vb_or(vb a, vb b) { return vorrq_u8(a, b); }
 static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
 {
@@ -119,7 +120,7 @@ static inline vx vx_load(const int8_t *p)
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
 static inline vx vx_load_bytes(const int8_t *p) { return vld1q_s8(p); }
-/* Quants of up to 6 bits are non-negative int8 too. */
+/* Quants of up to 7 bits are non-negative int8 too. */
 static inline vi vi_dot_small(vi acc, vb w, vx x)
 {
     int8x16_t weight = vreinterpretq_s8_u8(w);
@@ -148,9 +149,8 @@ static inline vi vi_first(vi low, vi high) { return vuzp1q_s32(low, high); }
 static inline vi vi_second(vi low, vi high) { return vuzp2q_s32(low, high); }
 #endif
 
-static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
-{
-    for (int i = 0; i < STEP_BYTES; i += 16) vst1q_u8(out + i, vqtbl1q_u8(vld1q_u8(table), vld1q_u8(q + i)));
-}
+typedef uint8x16_t vt;
+static inline vt vt_load(const uint8_t *table) { return vld1q_u8(table); }
+static inline vb vb_look_up(vt t, vb q) { return vqtbl1q_u8(t, q); }
 
 #endif

@@ -69,6 +69,7 @@ static inline vb vb_load(const uint8_t *p)
     memcpy(&x, p, sizeof x);
     return x;
 }
+static inline void vb_store(uint8_t *p, vb x) { memcpy(p, &x, sizeof x); }
 static inline vb vb_or(vb a, vb b) { return a | b; }
 /* of each byte: (a >> shift) & mask, mask being short enough that nothing of the next byte is seen; a << shift, where
  * nothing is lost */
@@ -81,7 +82,7 @@ static inline vx vx_load(const int8_t *p)
     return x;
 }
 static inline vx vx_load_bytes(const int8_t *p) { return vx_load(p); } /* 4 * LANES of them, not the same four */
-/* acc + the sum of four products of w and x. vi_dot_small takes w < 64. vi_dot takes w as unsigned, or, where
+/* acc + the sum of four products of w and x. vi_dot_small takes w < 128. vi_dot takes w as unsigned, or, where
  * DOT_UNSIGNED is 0, w - 128. */
 enum { DOT_UNSIGNED = 1 };
 static inline vi vi_dot(vi acc, vb w, vx x)
@@ -100,10 +101,12 @@ static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_dot(acc, w, x); }
  * their pairs to sums of four. */
 #define DOT_WORDS 0
 
-/* 64 bytes: out[i] = table[q[i]], q < 16 */
-static inline void bytes_look_up(uint8_t *out, const uint8_t *q, const uint8_t *table)
+/* vt: a table of 16 bytes (table: 16-byte aligned); of each byte q < 16: table[q] */
+typedef const uint8_t *vt;
+static inline vt vt_load(const uint8_t *table) { return table; }
+static inline vb vb_look_up(vt t, vb q)
 {
-    for (int i = 0; i < STEP_BYTES; i++) out[i] = table[q[i]];
+    return t[q & 15] | (vb)t[q >> 8 & 15] << 8 | (vb)t[q >> 16 & 15] << 16 | (vb)t[q >> 24 & 15] << 24;
 }
 
 #endif
