@@ -1,4 +1,4 @@
-/* Products on the matrix unit with weights of two levels of scales (the K types, IQ4_XS): part of the amx set
+/* Products on the matrix unit with weights of two levels of scales (the K types, IQ2 to IQ4_XS): part of the amx set
  * (set_template.h, SET_AMX). README.md, 'Folded weights', has the arithmetic.
  *
  * A weight is a float of its row and group times an integer, quant times the scale of its sub-block. These integers are
@@ -7,7 +7,8 @@
  *
  *   FOLD_BYTE     one signed byte: Q2_K up to 15 x 3; Q3_K negated, as its 32 x 4 fits as -128 only
  *   FOLD_EIGHTHS  8 high + low, both unsigned: high = (scale / 8) quant, low = (scale % 8) quant, up to 7 x 31
- *   FOLD_WORD     256 high + low: the upper signed, the lower unsigned byte of up to 128 x 32 (Q6_K), 32 x 127 (IQ4_XS)
+ *   FOLD_WORD     256 high + low: the upper signed, the lower unsigned byte of up to 128 x 32 (Q6_K), 32 x 127 (IQ4_XS),
+ *                 31 x 62 (the codebook types)
  *
  * A sum of 128 products with activations of up to 128 is below 2^27 for all of them, so int32 holds it for any file. */
 #ifndef TANDEM_KERNEL_AMX_FOLD_TEMPLATE_H
@@ -24,7 +25,7 @@ struct amx_folded {
 
 static ALWAYS_INLINE enum fold amx_fold_of(const struct layout *l)
 {
-    return l->bits <= 3 ? FOLD_BYTE : l->form == SCALE_BYTE_MIN ? FOLD_EIGHTHS : FOLD_WORD;
+    return l->bits <= 3 && !l->table ? FOLD_BYTE : l->form == SCALE_BYTE_MIN ? FOLD_EIGHTHS : FOLD_WORD;
 }
 
 /* Bytes of one 16-bit lane out of two: the first of `even`, the first of `odd` as the second; the second ones. */
@@ -75,22 +76,42 @@ static ALWAYS_INLINE void amx_fold_block(enum fold fold, uint32_t bits, uint32_t
     }
 }
 
+/* out[2 pairs][16 rows] = 2 s + 1 of a half's SCALE_ODD. */
+static void amx_odd_scales(const uint8_t *packed, uint32_t pairs, uint8_t *out)
+{
+    typedef uint8_t bytes16 __attribute__((vector_size(16), may_alias, aligned(16)));
+    for (uint32_t i = 0; i < pairs; i++) {
+        bytes16 both = *(const bytes16 *)(packed + HALF_ROWS * i);
+        *(bytes16 *)(out + 2 * HALF_ROWS * i) = (both & 15) * 2 + 1;
+        *(bytes16 *)(out + 2 * HALF_ROWS * i + HALF_ROWS) = (both >> 4) * 2 + 1;
+    }
+}
+
 /* One half's group, and its scales and minima. */
 static void amx_fold(const struct layout *l, const uint8_t *quants, const uint8_t *scales, struct expanded *e,
                      struct amx_folded *out)
 {
     expand(l, quants, scales, GROUP_COLS / BLOCK_COLS, EXPAND_SCALES, e);
     vf group = vf_load(e->group);
-    if (l->bits == 3) group = vf_sub(vf_set(0), group); /* see FOLD_BYTE */
+    if (l->bits == 3 && !l->table) group = vf_sub(vf_set(0), group); /* see FOLD_BYTE */
     vf_store(out->group, group);
 #define AMX_FOLD(fold, bits, sub, offset, table)                                                                        \
     for (uint32_t b = 0; b < GROUP_COLS / BLOCK_COLS; b++)                                                              \
         amx_fold_block(fold, bits, sub, offset, table, quants + STEP_BYTES * (bits) * b,                                \
                        scales + HALF_ROWS * (BLOCK_COLS / (sub)) * b, out->high + STEP_BYTES * BLOCK_STEPS * b,         \
                        out->low + STEP_BYTES * BLOCK_STEPS * b)
+    uint8_t odd[16 * HALF_ROWS] __attribute__((aligned(64)));
+    if (l->form == SCALE_ODD) {
+        amx_odd_scales(scales, GROUP_COLS / l->sub / 2, odd);
+        scales = odd;
+    }
     switch (l->bits) {
     case 2: AMX_FOLD(FOLD_BYTE, 2, 16, 0, NULL); break;
-    case 3: AMX_FOLD(FOLD_BYTE, 3, 16, 2, NULL); break;
+    case 3:
+        if (!l->table) AMX_FOLD(FOLD_BYTE, 3, 16, 2, NULL);
+        else if (l->sub == 16) AMX_FOLD(FOLD_WORD, 3, 16, 7, l->table);
+        else AMX_FOLD(FOLD_WORD, 3, 32, 7, l->table);
+        break;
     case 5: AMX_FOLD(FOLD_EIGHTHS, 5, 32, 0, NULL); break;
     case 6: AMX_FOLD(FOLD_WORD, 6, 16, 5, NULL); break;
     default:

@@ -50,7 +50,7 @@ static ALWAYS_INLINE bool amx_takes(enum type type, uint32_t tokens)
     const struct layout *l = &layouts[type];
     if (type == TYPE_BF16 || !l->bits) return type == TYPE_BF16;
     if (!layout_has_levels(l)) return tokens >= AMX_LEAST;
-    return tokens >= (l->bits <= 3 || type == TYPE_Q4_K ? AMX_LEAST_FOLDED : AMX_LEAST_FOLDED_TWICE);
+    return tokens >= ((l->bits <= 3 && !l->table) || type == TYPE_Q4_K ? AMX_LEAST_FOLDED : AMX_LEAST_FOLDED_TWICE);
 }
 
 /* Whether its weights are folded first (amx_fold_template.h). Those of Q4_K need not be, as floats hold its sums

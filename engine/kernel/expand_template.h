@@ -62,9 +62,21 @@ static ALWAYS_INLINE float expanded_scale(const struct layout *l, const struct e
     return e->group[at % HALF_ROWS] * (sums_are_whole(l) ? (float)e->whole[at] : e->scale[at]);
 }
 
-static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, const uint8_t *packed, uint32_t n,
+/* 2^(e - 128), whose least are too small for an exponent: the product of two powers. */
+static ALWAYS_INLINE vf expand_power(vi e)
+{
+    vi low = vi_shift_right(e, 1), high = vi_shift_right(vi_add(e, vi_set(1)), 1), bias = vi_set(127 - 64);
+    return vf_mul(vf_of_bits(vi_shift_left(vi_add(low, bias), 23)), vf_of_bits(vi_shift_left(vi_add(high, bias), 23)));
+}
+
+/* n: sub-blocks times rows; unit: of SCALE_ODD. */
+static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, float unit, const uint8_t *packed, uint32_t n,
                                         struct expanded *e)
 {
+    if (form == SCALE_POWER) {
+        for (uint32_t i = 0; i < n; i += LANES) vf_store(e->scale + i, expand_power(vi_load_uint8(packed + i)));
+        return;
+    }
     const uint16_t *halves = (const uint16_t *)packed;
     if (form == SCALE_F16 || form == SCALE_F16_MIN) {
         for (uint32_t i = 0; i < n; i += LANES) vf_store(e->scale + i, vf_load_f16(halves + i));
@@ -73,15 +85,21 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, const 
                 vf_store(e->min + i, vf_mul(vf_set(-1.0f / 128), vf_load_f16(halves + n + i)));
         return;
     }
-    const uint16_t *d = (const uint16_t *)(packed + n * (form == SCALE_BYTE_MIN ? 2 : 1));
+    const uint16_t *d = (const uint16_t *)(packed + (form == SCALE_BYTE_MIN ? 2 * n : form == SCALE_ODD ? n / 2 : n));
+    bool minima = form == SCALE_PACKED_MIN || form == SCALE_BYTE_MIN;
     for (uint32_t r = 0; r < HALF_ROWS; r += LANES) {
         vf min = vf_set(0);
-        vf_store(e->group + r, vf_load_f16(d + r));
-        if (form != SCALE_SIGNED) min = vf_mul(vf_load_f16(d + HALF_ROWS + r), vf_set(1.0f / 128));
+        vf group = vf_load_f16(d + r);
+        vf_store(e->group + r, form == SCALE_ODD ? vf_mul(group, vf_set(unit)) : group);
+        if (minima) min = vf_mul(vf_load_f16(d + HALF_ROWS + r), vf_set(1.0f / 128));
         for (uint32_t i = r; i < n; i += HALF_ROWS) {
             vi scale, less = vi_set(0);
             if (form == SCALE_SIGNED) {
                 scale = vi_load_int8((const int8_t *)packed + i);
+            } else if (form == SCALE_ODD) {
+                vi both = vi_load_uint8(packed + i / (2 * HALF_ROWS) * HALF_ROWS + r);
+                vi s = i / HALF_ROWS % 2 ? vi_shift_right(both, 4) : vi_and(both, vi_set(15));
+                scale = vi_add(vi_add(s, s), vi_set(1));
             } else if (form == SCALE_BYTE_MIN) {
                 scale = vi_load_uint8(packed + i);
                 less = vi_load_uint8(packed + n + i);
@@ -92,7 +110,7 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, const 
             }
             if (whole) vi_store(e->whole + i, scale);
             else vf_store(e->scale + i, vf_from_int(scale));
-            if (form != SCALE_SIGNED) vf_store(e->min + i, vf_mul(min, vf_from_int(less)));
+            if (minima) vf_store(e->min + i, vf_mul(min, vf_from_int(less)));
         }
     }
 }
@@ -107,11 +125,13 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
 {
     uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
     switch (l->form) {
-    case SCALE_F16: expand_scales(SCALE_F16, false, scales, n, e); break;
-    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, false, scales, n, e); break;
-    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, sums_are_whole(l), scales, n, e); break;
-    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, sums_are_whole(l), scales, n, e); break;
-    default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), scales, n, e); break;
+    case SCALE_F16: expand_scales(SCALE_F16, false, 1, scales, n, e); break;
+    case SCALE_POWER: expand_scales(SCALE_POWER, false, 1, scales, n, e); break;
+    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, false, 1, scales, n, e); break;
+    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, sums_are_whole(l), 1, scales, n, e); break;
+    case SCALE_ODD: expand_scales(SCALE_ODD, sums_are_whole(l), l->unit, scales, n, e); break;
+    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, sums_are_whole(l), 1, scales, n, e); break;
+    default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), 1, scales, n, e); break;
     }
     uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
     uint8_t offset = l->table || to == EXPAND_QUANTS ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));

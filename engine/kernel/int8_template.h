@@ -340,7 +340,7 @@ INT8_GROUP(int8_group_16_levels, 8, 16, true, false, true)
 INT8_GROUP(int8_group_32_whole, 8, 32, true, true, true)
 INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 
-/* The products of less than a byte: bits, width, sub, levels, centred. */
+/* The products of less than a byte: bits, width, sub, levels, centred. The last three are the codebook types'. */
 #define INT8_SMALL(X)                                                                                                   \
     X(2, 2, 16, true, false)                                                                                            \
     X(3, 3, 16, true, true)                                                                                             \
@@ -350,9 +350,14 @@ INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
     X(5, 5, 32, true, false)                                                                                            \
     X(5, 5, 32, false, true)                                                                                            \
     X(5, 5, 32, false, false)                                                                                           \
-    X(6, 6, 16, true, true)
-/* Those of other types: packed in fewer bits, and bytes by a table. */
+    X(6, 6, 16, true, true)                                                                                             \
+    X(3, 7, 16, true, true)                                                                                             \
+    X(3, 7, 32, true, true)                                                                                             \
+    X(4, 5, 32, true, true)
+/* Those of other types that are packed in other numbers of bits, or are bytes after looking up. */
 #define INT8_LOOKED_UP(X)                                                                                               \
+    X(4, 7, 32, true, true)                                                                                             \
+    X(4, 5, 32, false, true)                                                                                            \
     X(4, 8, 32, true, true)                                                                                             \
     X(4, 8, 32, false, true)
 #define INT8_IS(l, is_width, is_sub, levels, centred)                                                                   \

@@ -1,28 +1,34 @@
 #include "engine/kernel/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/model/codebook.h"
 #include "engine/model/half.h"
 
-const int8_t layout_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-
 const struct layout layouts[TYPE_COUNT] = {
-    [TYPE_F32] = {0, 0, 0, 0, SCALE_NONE, 0, NULL},
-    [TYPE_F16] = {0, 0, 0, 0, SCALE_NONE, 0, NULL},
-    [TYPE_BF16] = {0, 0, 0, 0, SCALE_NONE, 0, NULL},
-    [TYPE_Q8_0] = {8, 8, 32, 128, SCALE_F16, 512, NULL},
-    [TYPE_Q4_0] = {4, 4, 32, 8, SCALE_F16, 256, NULL},
-    [TYPE_Q4_1] = {4, 4, 32, 0, SCALE_F16_MIN, 256, NULL},
-    [TYPE_Q5_0] = {5, 5, 32, 16, SCALE_F16, 320, NULL},
-    [TYPE_Q5_1] = {5, 5, 32, 0, SCALE_F16_MIN, 320, NULL},
-    [TYPE_Q4_K] = {4, 4, 32, 0, SCALE_BYTE_MIN, 256, NULL},
-    [TYPE_Q5_K] = {5, 5, 32, 0, SCALE_BYTE_MIN, 320, NULL},
-    [TYPE_Q6_K] = {6, 6, 16, 32, SCALE_SIGNED, 384, NULL},
-    [TYPE_Q3_K] = {3, 3, 16, 4, SCALE_SIGNED, 192, NULL},
-    [TYPE_Q2_K] = {2, 2, 16, 0, SCALE_PACKED_MIN, 128, NULL},
-    [TYPE_IQ4_NL] = {4, 8, 32, 0, SCALE_F16, 256, layout_iq4_values},
-    [TYPE_IQ4_XS] = {4, 8, 32, 0, SCALE_SIGNED, 256, layout_iq4_values},
+    [TYPE_F32] = {0, 0, 0, 0, SCALE_NONE, 0, NULL, 1},
+    [TYPE_F16] = {0, 0, 0, 0, SCALE_NONE, 0, NULL, 1},
+    [TYPE_BF16] = {0, 0, 0, 0, SCALE_NONE, 0, NULL, 1},
+    [TYPE_Q8_0] = {8, 8, 32, 128, SCALE_F16, 512, NULL, 1},
+    [TYPE_Q4_0] = {4, 4, 32, 8, SCALE_F16, 256, NULL, 1},
+    [TYPE_Q4_1] = {4, 4, 32, 0, SCALE_F16_MIN, 256, NULL, 1},
+    [TYPE_Q5_0] = {5, 5, 32, 16, SCALE_F16, 320, NULL, 1},
+    [TYPE_Q5_1] = {5, 5, 32, 0, SCALE_F16_MIN, 320, NULL, 1},
+    [TYPE_Q4_K] = {4, 4, 32, 0, SCALE_BYTE_MIN, 256, NULL, 1},
+    [TYPE_Q5_K] = {5, 5, 32, 0, SCALE_BYTE_MIN, 320, NULL, 1},
+    [TYPE_Q6_K] = {6, 6, 16, 32, SCALE_SIGNED, 384, NULL, 1},
+    [TYPE_Q3_K] = {3, 3, 16, 4, SCALE_SIGNED, 192, NULL, 1},
+    [TYPE_Q2_K] = {2, 2, 16, 0, SCALE_PACKED_MIN, 128, NULL, 1},
+    [TYPE_IQ4_NL] = {4, 8, 32, 0, SCALE_F16, 256, codebook_iq4, 1},
+    [TYPE_IQ4_XS] = {4, 8, 32, 0, SCALE_SIGNED, 256, codebook_iq4, 1},
+    [TYPE_IQ2_XXS] = {3, 7, 32, 0, SCALE_ODD, 192, codebook_iq2, 0.125f},
+    [TYPE_IQ2_XS] = {3, 7, 16, 0, SCALE_ODD, 192, codebook_iq2, 0.125f},
+    [TYPE_IQ2_S] = {3, 7, 16, 0, SCALE_ODD, 192, codebook_iq2, 0.125f},
+    [TYPE_IQ3_XXS] = {4, 7, 32, 0, SCALE_ODD, 256, codebook_iq3_xxs, 0.25f},
+    [TYPE_IQ3_S] = {4, 5, 32, 0, SCALE_ODD, 256, codebook_iq3_s, 1},
+    [TYPE_MXFP4] = {4, 5, 32, 0, SCALE_POWER, 256, codebook_mxfp4, 1},
 };
 
 /* ---- Sizes ----------------------------------------------------------------------------------------------------- */
@@ -32,8 +38,10 @@ size_t layout_scale_bytes(const struct layout *l, uint32_t blocks)
     uint32_t subs = blocks * BLOCK_COLS / l->sub;
     switch (l->form) {
     case SCALE_F16: return 2 * HALF_ROWS * (size_t)blocks;
+    case SCALE_POWER: return HALF_ROWS * ((size_t)blocks + blocks % 2); /* so that groups begin at a cache line */
     case SCALE_F16_MIN: return 4 * HALF_ROWS * (size_t)blocks;
     case SCALE_SIGNED: return HALF_ROWS * ((size_t)subs + 2);
+    case SCALE_ODD: return HALF_ROWS * ((size_t)subs / 2 + 2);
     case SCALE_PACKED_MIN: return HALF_ROWS * ((size_t)subs + 4);
     case SCALE_BYTE_MIN: return HALF_ROWS * ((size_t)subs * 2 + 4);
     case SCALE_NONE: break;
@@ -65,7 +73,7 @@ size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols)
 struct strip {
     uint8_t q[GROUP_COLS];
     uint16_t d[BLOCK_STEPS], m[BLOCK_STEPS]; /* f16: one a block, or [0] alone for two-level types */
-    uint8_t s[16], sm[16];
+    uint8_t s[16], sm[16];                   /* one a sub-block; MXFP4: one a block */
 };
 
 static uint16_t u16(const uint8_t *p)
@@ -105,6 +113,11 @@ static void read_simple(enum type type, struct strip *t, const uint8_t *p, uint3
         uint8_t *q = t->q + BLOCK_COLS * b;
         t->d[b] = u16(p);
         switch (type) {
+        case TYPE_MXFP4:
+            t->s[b] = p[0];
+            split_nibbles(q, p + 1);
+            p += 17;
+            break;
         case TYPE_Q8_0:
             for (int i = 0; i < 32; i++) q[i] = (uint8_t)(p[2 + i] + raised);
             p += 34;
@@ -184,7 +197,7 @@ static void read_k(enum type type, struct strip *t, const uint8_t *p)
             split_nibbles(q + 32 * j, p + 8 + 16 * j);
         }
         break;
-    default: bug("no such type");
+    default: codebook_of(type)->split(p, q, t->s); t->d[0] = u16(p);
     }
 }
 
@@ -231,13 +244,16 @@ static void pack_scales(const struct layout *l, uint8_t *out, const struct strip
             for (int r = 0; r < HALF_ROWS; r++) memcpy(out + 2 * (HALF_ROWS * b + r), &rows[r].m[b], 2);
         return;
     }
-    for (uint32_t s = 0; s < subs; s++)
-        for (int r = 0; r < HALF_ROWS; r++) *out++ = rows[r].s[s];
+    const bool shared = l->form == SCALE_ODD;
+    if (l->form == SCALE_POWER) subs += subs % 2;
+    for (uint32_t s = 0; s < subs; s += shared ? 2 : 1)
+        for (int r = 0; r < HALF_ROWS; r++) *out++ = shared ? (uint8_t)(rows[r].s[s] | rows[r].s[s + 1] << 4) : rows[r].s[s];
+    if (l->form == SCALE_POWER) return;
     if (l->form == SCALE_BYTE_MIN)
         for (uint32_t s = 0; s < subs; s++)
             for (int r = 0; r < HALF_ROWS; r++) *out++ = rows[r].sm[s];
     for (int r = 0; r < HALF_ROWS; r++, out += 2) word = rows[r].d[0], memcpy(out, &word, 2);
-    if (l->form != SCALE_SIGNED)
+    if (layout_has_minima(l))
         for (int r = 0; r < HALF_ROWS; r++, out += 2) word = rows[r].m[0], memcpy(out, &word, 2);
 }
 
@@ -256,7 +272,7 @@ static void pack_quants(enum type type, uint32_t cols, uint8_t *tile, const uint
             for (uint32_t r = 0; r < HALF_ROWS; r++) {
                 if (half * HALF_ROWS + r >= n)
                     memset(&rows[r], 0, sizeof rows[r]); /* zero scales: whatever the quants, the weight is zero */
-                else if (l->form == SCALE_F16 || l->form == SCALE_F16_MIN)
+                else if (!layout_has_levels(l))
                     read_simple(type, &rows[r], raw + (half * HALF_ROWS + r) * row_bytes, blocks, raised);
                 else
                     read_k(type, &rows[r], raw + (half * HALF_ROWS + r) * row_bytes);
@@ -348,12 +364,17 @@ static void scale_at(const struct layout *l, const uint8_t *p, uint32_t blocks, 
                      float *min)
 {
     uint32_t subs = blocks * BLOCK_COLS / l->sub, at = HALF_ROWS * s + r;
-    const uint8_t *tail = p + HALF_ROWS * subs * (l->form == SCALE_BYTE_MIN ? 2 : 1);
+    uint32_t bytes = l->form == SCALE_BYTE_MIN ? 2 * subs : l->form == SCALE_ODD ? subs / 2 : subs;
+    const uint8_t *tail = p + HALF_ROWS * bytes;
     *scale = *min = 0;
     switch (l->form) {
     case SCALE_F16_MIN: *min = -half_at(p, HALF_ROWS * blocks + at); /* fall through */
     case SCALE_F16: *scale = half_at(p, at); break;
+    case SCALE_POWER: *scale = ldexpf(1, p[at] - 128); break;
     case SCALE_SIGNED: *scale = half_at(tail, r) * (int8_t)p[at]; break;
+    case SCALE_ODD:
+        *scale = half_at(tail, r) * l->unit * (float)(2 * (p[HALF_ROWS * (s / 2) + r] >> 4 * (s % 2) & 15) + 1);
+        break;
     case SCALE_PACKED_MIN:
         *scale = half_at(tail, r) * (p[at] & 15);
         *min = half_at(tail, HALF_ROWS + r) * (p[at] >> 4);

@@ -15,7 +15,9 @@
  *
  * and a block is: 8 bits raw (weight + 128; in the set amx the weight); 6 = nibbles + pairs; 5 = nibbles + singles; 4; 3 = pairs + singles; 2.
  * The scales of a half with n blocks: f16 d[n][16] and for types with minima f16 m[n][16]; or, for types with two
- * levels of scales, bytes s[n * 32/sub][16], bytes m likewise, f16 d[16], f16 dmin[16]  (Q2_K: s and m share bytes).
+ * levels of scales, bytes s[n * 32/sub][16], bytes m likewise, f16 d[16], f16 dmin[16]  (Q2_K: s and m share bytes; the
+ * codebook types: s of two sub-blocks share one, the first in the low bits). MXFP4: bytes
+ * e[n][16], n made even.
  */
 #ifndef TANDEM_KERNEL_LAYOUT_H
 #define TANDEM_KERNEL_LAYOUT_H
@@ -31,8 +33,10 @@ enum { TILE_ROWS = 32, HALF_ROWS = 16, GROUP_COLS = 256, BLOCK_COLS = 32, STEP_B
 enum scale_form {
     SCALE_NONE,       /* float types */
     SCALE_F16,        /* d per block */
+    SCALE_POWER,      /* a byte e per block: d = 2^(e - 128) */
     SCALE_F16_MIN,    /* d and m per block: w = d q + m */
     SCALE_SIGNED,     /* d per group, int8 s per sub-block: w = d s (q - offset) */
+    SCALE_ODD,        /* d per group, s of 4 bits per sub-block, two in a byte: w = d unit (2 s + 1) table[q] */
     SCALE_PACKED_MIN, /* d, dmin per group, s and m in the nibbles of a byte per sub-block: w = d s q - dmin m */
     SCALE_BYTE_MIN,   /* the same with a byte each */
 };
@@ -45,10 +49,10 @@ struct layout {
     enum scale_form form;
     uint16_t block_bytes; /* quants of one half and one block */
     const int8_t *table;  /* of 16 values: q stands for table[q]; NULL: none */
+    float unit;           /* of SCALE_ODD */
 };
 
 extern const struct layout layouts[TYPE_COUNT];
-extern const int8_t layout_iq4_values[16];
 
 static inline bool layout_has_minima(const struct layout *l)
 {
@@ -65,7 +69,7 @@ static inline bool layout_has_levels(const struct layout *l)
  * floats hold them exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
 static inline bool layout_fits_floats(const struct layout *l)
 {
-    return l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4);
+    return !l->table && (l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4));
 }
 
 /* Bytes of the scales of one half with n blocks, of one group with n blocks, of one tile, of a matrix. */

@@ -1,8 +1,10 @@
 #include "engine/model/type.h"
 
+#include <math.h>
 #include <strings.h>
 
 #include "engine/base/error.h"
+#include "engine/model/codebook.h"
 #include "engine/model/half.h"
 
 static const struct type_info infos[TYPE_COUNT] = {
@@ -21,13 +23,18 @@ static const struct type_info infos[TYPE_COUNT] = {
     [TYPE_Q2_K] = {"q2_k", 256, 84, 10, false},
     [TYPE_IQ4_NL] = {"iq4_nl", 32, 18, 20, false},
     [TYPE_IQ4_XS] = {"iq4_xs", 256, 136, 23, false},
+    [TYPE_IQ2_XXS] = {"iq2_xxs", 256, 66, 16, false},
+    [TYPE_IQ2_XS] = {"iq2_xs", 256, 74, 17, false},
+    [TYPE_IQ2_S] = {"iq2_s", 256, 82, 22, false},
+    [TYPE_IQ3_XXS] = {"iq3_xxs", 256, 98, 18, false},
+    [TYPE_IQ3_S] = {"iq3_s", 256, 110, 21, false},
+    [TYPE_MXFP4] = {"mxfp4", 32, 17, 39, false},
 };
 
 /* GGUF types that this engine doesn't read, for error lines. */
 static const char *const foreign[] = {
-    [9] = "Q8_1",   [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S",
-    [21] = "IQ3_S", [22] = "IQ2_S", [24] = "I8",      [25] = "I16",    [26] = "I32",     [27] = "I64",
-    [28] = "F64",   [29] = "IQ1_M", [34] = "TQ1_0",   [35] = "TQ2_0",  [39] = "MXFP4",   [40] = "NVFP4",
+    [9] = "Q8_1", [15] = "Q8_K", [19] = "IQ1_S", [24] = "I8",    [25] = "I16",   [26] = "I32",
+    [27] = "I64", [28] = "F64",  [29] = "IQ1_M", [34] = "TQ1_0", [35] = "TQ2_0", [40] = "NVFP4",
 };
 
 const struct type_info *type_info(enum type type)
@@ -207,17 +214,25 @@ static void widen_q2_k(const uint8_t *p, float *y)
     }
 }
 
-/* The sixteen values of the IQ4 types. */
-static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+/* Nibbles as Q4_0: y = d value[q] */
+static void widen_nibbles(float d, const int8_t *values, const uint8_t *p, float *y)
+{
+    for (int i = 0; i < 16; i++) {
+        y[i] = d * values[p[i] & 15];
+        y[i + 16] = d * values[p[i] >> 4];
+    }
+}
 
-/* d, nibbles as Q4_0: y = d value[q] */
+/* d, nibbles */
 static void widen_iq4_nl(const uint8_t *p, float *y)
 {
-    float d = half_at(p);
-    for (int i = 0; i < 16; i++) {
-        y[i] = d * iq4_values[p[2 + i] & 15];
-        y[i + 16] = d * iq4_values[p[2 + i] >> 4];
-    }
+    widen_nibbles(half_at(p), codebook_iq4, p + 2, y);
+}
+
+/* a byte e, nibbles: d = 2^(e - 128), as the values are twice those of a float of 4 bits */
+static void widen_mxfp4(const uint8_t *p, float *y)
+{
+    widen_nibbles(ldexpf(1, p[0] - 128), codebook_mxfp4, p + 1, y);
 }
 
 /* d, high pairs of the eight scales (a word), their low nibbles (4 bytes), then eight sub-blocks of nibbles as Q4_0:
@@ -227,12 +242,18 @@ static void widen_iq4_xs(const uint8_t *p, float *y)
     float d = half_at(p);
     for (int j = 0; j < 8; j++) {
         int scale = (p[4 + j / 2] >> 4 * (j % 2) & 15) | (u16(p + 2) >> 2 * j & 3) << 4;
-        float a = d * (scale - 32);
-        const uint8_t *q = p + 8 + 16 * j;
-        for (int i = 0; i < 16; i++) {
-            y[32 * j + i] = a * iq4_values[q[i] & 15];
-            y[32 * j + i + 16] = a * iq4_values[q[i] >> 4];
-        }
+        widen_nibbles(d * (scale - 32), codebook_iq4, p + 8 + 16 * j, y + 32 * j);
+    }
+}
+
+static void widen_codebook(const struct codebook *c, const uint8_t *p, float *y)
+{
+    uint8_t q[TYPE_MAX_BLOCK], s[16];
+    c->split(p, q, s);
+    float d = half_at(p) * c->unit;
+    for (int j = 0; j < TYPE_MAX_BLOCK / c->sub; j++) {
+        float a = d * (2 * s[j] + 1);
+        for (int i = c->sub * j; i < c->sub * (j + 1); i++) y[i] = a * c->values[q[i]];
     }
 }
 
@@ -242,8 +263,10 @@ void type_widen(enum type type, const void *row, float *out, size_t n)
         [TYPE_Q8_0] = widen_q8_0, [TYPE_Q4_0] = widen_q4_0, [TYPE_Q4_1] = widen_q4_1,     [TYPE_Q5_0] = widen_q5_0,
         [TYPE_Q5_1] = widen_q5_1, [TYPE_Q4_K] = widen_q4_k, [TYPE_Q5_K] = widen_q5_k,     [TYPE_Q6_K] = widen_q6_k,
         [TYPE_Q3_K] = widen_q3_k, [TYPE_Q2_K] = widen_q2_k, [TYPE_IQ4_NL] = widen_iq4_nl, [TYPE_IQ4_XS] = widen_iq4_xs,
+        [TYPE_MXFP4] = widen_mxfp4,
     };
     const struct type_info *info = type_info(type);
+    const struct codebook *book = codebook_of(type);
     const uint8_t *p = row;
     must(n % info->block == 0);
     if (type == TYPE_F32) {
@@ -253,6 +276,8 @@ void type_widen(enum type type, const void *row, float *out, size_t n)
     } else if (type == TYPE_BF16) {
         for (size_t i = 0; i < n; i++) out[i] = bf16_widen(u16(p + 2 * i));
     } else {
-        for (size_t i = 0; i < n; i += info->block, p += info->block_bytes) widen_block[type](p, out + i);
+        for (size_t i = 0; i < n; i += info->block, p += info->block_bytes)
+            if (book) widen_codebook(book, p, out + i);
+            else widen_block[type](p, out + i);
     }
 }

@@ -2,7 +2,7 @@
  *
  * A row of n elements is n / block blocks of block_bytes each, little-endian, without padding; n is a multiple of
  * the block. The block layouts are those of the GGUF format (its public specification and the types' reference
- * dequantisation); the comment at each case in type.c gives the formula.
+ * dequantisation); the comment at each case in type.c, and codebook.h, give the formulas.
  */
 #ifndef TANDEM_MODEL_TYPE_H
 #define TANDEM_MODEL_TYPE_H
@@ -27,6 +27,12 @@ enum type {
     TYPE_Q2_K,
     TYPE_IQ4_NL,
     TYPE_IQ4_XS,
+    TYPE_IQ2_XXS,
+    TYPE_IQ2_XS,
+    TYPE_IQ2_S,
+    TYPE_IQ3_XXS,
+    TYPE_IQ3_S,
+    TYPE_MXFP4,
     TYPE_COUNT
 };
 
@@ -45,7 +51,7 @@ const struct type_info *type_info(enum type type);
 /* From a name (any case) or a GGUF number; TYPE_COUNT for an unknown one. */
 enum type type_from_name(const char *name);
 enum type type_from_gguf(uint32_t number);
-/* The name that GGUF gives to a type number this engine does not read ("IQ2_XXS"), or NULL. */
+/* The name that GGUF gives to a type number this engine does not read ("IQ1_S"), or NULL. */
 const char *type_foreign_name(uint32_t number);
 
 /* Bytes of a row of n elements; 0 when n is not a multiple of the block, or 0. n < 2^48. */

@@ -39,7 +39,9 @@ static const int halves[TYPE_COUNT][2] = {
     [TYPE_F32] = {-1, -1},  [TYPE_F16] = {-1, -1},  [TYPE_BF16] = {-1, -1},  [TYPE_Q8_0] = {0, -1},
     [TYPE_Q4_0] = {0, -1},  [TYPE_Q4_1] = {0, 2},   [TYPE_Q5_0] = {0, -1},   [TYPE_Q5_1] = {0, 2},
     [TYPE_Q4_K] = {0, 2},   [TYPE_Q5_K] = {0, 2},   [TYPE_Q6_K] = {208, -1}, [TYPE_Q3_K] = {108, -1},
-    [TYPE_Q2_K] = {80, 82}, [TYPE_IQ4_NL] = {0, -1}, [TYPE_IQ4_XS] = {0, -1},
+    [TYPE_Q2_K] = {80, 82}, [TYPE_IQ4_NL] = {0, -1}, [TYPE_IQ4_XS] = {0, -1}, [TYPE_IQ2_XXS] = {0, -1},
+    [TYPE_IQ2_XS] = {0, -1}, [TYPE_IQ2_S] = {0, -1}, [TYPE_IQ3_XXS] = {0, -1}, [TYPE_IQ3_S] = {0, -1},
+    [TYPE_MXFP4] = {-1, -1},
 };
 
 void *sample_rows(enum type type, uint32_t rows, uint32_t cols)
@@ -63,6 +65,7 @@ void *sample_rows(enum type type, uint32_t rows, uint32_t cols)
                 uint16_t h = f16_narrow(sample_normal() / 64);
                 memcpy(raw + b + halves[type][k], &h, 2);
             }
+    for (size_t b = 0; type == TYPE_MXFP4 && b < total; b += info->block_bytes) raw[b] = (uint8_t)(114 + raw[b] % 16);
     return raw;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/kernel/sets.h"
 
 #include "engine/model/half.h"
+#include "engine/model/safetensors.h"
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
 
@@ -116,6 +117,73 @@ TEST(products_are_those_of_the_type)
             }
 }
 
+/* Blocks whose values were computed outside this program: packed they are these values, and products are theirs. */
+TEST(golden_blocks_come_back_and_multiply)
+{
+    enum { ROWS = 64, TOKENS = 7 };
+    static const enum type types[] = {TYPE_IQ2_XXS, TYPE_IQ2_XS, TYPE_IQ2_S, TYPE_IQ3_XXS, TYPE_IQ3_S, TYPE_MXFP4};
+    for (int i = 0; i < 6; i++) {
+        enum type type = types[i];
+        uint32_t cols = type_info(type)->block;
+        char path[80];
+        struct safetensors *file;
+        tdm_error err;
+        snprintf(path, sizeof path, "tests/goldens/types/%s.safetensors", type_info(type)->name);
+        REQUIRE(!safetensors_open(&file, path, &err));
+        const struct safetensors_tensor *blocks = safetensors_find(file, "blocks"), *values = safetensors_find(file, "values");
+        REQUIRE(blocks && values && blocks->bytes == ROWS * type_row_bytes(type, cols) && values->elements == ROWS * cols);
+        float want[ROWS * TYPE_MAX_BLOCK], got[TYPE_MAX_BLOCK], x[TOKENS * TYPE_MAX_BLOCK], out[TOKENS * ROWS];
+        double y[TYPE_MAX_BLOCK];
+        memcpy(want, values->data, values->bytes);
+        sample_floats(x, TOKENS * cols);
+        for (int s = 0; s < set_count; s++) {
+            struct matrix m;
+            pack(&m, sets[s], type, ROWS, cols, blocks->data);
+            struct panel p = fill(sets[s], type, x, cols, TOKENS, cols);
+            sets[s]->matmul(&m, &p, 0, ROWS, 0, TOKENS, out, ROWS, false);
+            for (uint32_t r = 0; r < ROWS; r++) {
+                sets[s]->unpack_row(&m, r, got);
+                for (uint32_t c = 0; c < cols; c++)
+                    if (got[c] != want[r * cols + c]) CHECK_FAIL("%s %s, row %u", sets[s]->name, type_info(type)->name, r);
+                for (uint32_t t = 0; t < TOKENS; t++) {
+                    double sum = 0, size = 0;
+                    model(sets[s], type, x + t * cols, cols, y);
+                    for (uint32_t c = 0; c < cols; c++) {
+                        sum += (double)want[r * cols + c] * y[c];
+                        size += fabs((double)want[r * cols + c] * y[c]);
+                    }
+                    CHECK_NEAR(sum, out[t * ROWS + r], 1e-5 * size);
+                }
+            }
+            matrix_free(&m);
+            free(p.data);
+        }
+        safetensors_close(file);
+    }
+}
+
+/* Scales of MXFP4 from the least, which is no normal number, to those whose sums are still finite. */
+TEST(powers_of_every_exponent)
+{
+    enum { ROWS = 240, COLS = 32 };
+    uint8_t raw[ROWS * 17];
+    float x[COLS], out[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        memset(raw + 17 * r, 0x11, 17); /* every value 1 */
+        raw[17 * r] = (uint8_t)r;
+    }
+    for (int c = 0; c < COLS; c++) x[c] = 1;
+    for (int s = 0; s < set_count; s++) {
+        struct matrix m;
+        pack(&m, sets[s], TYPE_MXFP4, ROWS, COLS, raw);
+        struct panel p = fill(sets[s], TYPE_MXFP4, x, COLS, 1, COLS);
+        sets[s]->matmul(&m, &p, 0, ROWS, 0, 1, out, ROWS, false);
+        for (int r = 0; r < ROWS; r++) CHECK_NEAR(ldexp(COLS, r - 128), out[r], ldexp(COLS, r - 128) * 1e-6);
+        matrix_free(&m);
+        free(p.data);
+    }
+}
+
 /* The promise of design.md, section 4: a token's outputs have the same bits alone and among others, whatever rows and
  * tokens a call asks for, wherever its pointers stand. */
 TEST(products_do_not_depend_on_company)
@@ -204,7 +272,8 @@ TEST(the_largest_sums_fit)
         enum type type;
         int floats[2]; /* where in a block */
     } types[] = {{TYPE_Q4_K, {0, 2}}, {TYPE_Q5_K, {0, 2}}, {TYPE_Q6_K, {208, 208}}, {TYPE_Q3_K, {108, 108}},
-                 {TYPE_Q2_K, {80, 82}}, {TYPE_IQ4_XS, {0, 0}}};
+                 {TYPE_Q2_K, {80, 82}}, {TYPE_IQ4_XS, {0, 0}}, {TYPE_IQ2_XXS, {0, 0}}, {TYPE_IQ2_XS, {0, 0}},
+                 {TYPE_IQ2_S, {0, 0}},  {TYPE_IQ3_XXS, {0, 0}}, {TYPE_IQ3_S, {0, 0}}};
     static float x[MOST * COLS], alone[ROWS], out[MOST * ROWS], w[COLS];
     for (size_t i = 0; i < MOST * COLS; i++) x[i] = i / COLS % 2 ? -1 : 1;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -247,10 +316,17 @@ TEST(the_largest_sums_fit)
 
 TEST(a_packed_matrix_is_no_larger_than_promised)
 {
+    /* Codebook types grow, to what engine/kernel/README.md says. */
+    static const struct {
+        enum type type;
+        size_t bytes; /* of 256 weights */
+    } grown[] = {{TYPE_IQ2_XXS, 102}, {TYPE_IQ2_XS, 106}, {TYPE_IQ2_S, 106}, {TYPE_IQ3_XXS, 134}, {TYPE_IQ3_S, 134}};
     for (int s = 0; s < set_count; s++)
         for (int type = 0; type < TYPE_COUNT; type++) {
-            size_t file = 4096 * type_row_bytes(type, 1024), packed = sets[s]->packed_bytes(type, 4096, 1024);
-            CHECK((double)packed <= 1.06 * (double)file);
+            size_t file = 4096 * type_row_bytes(type, 1024), packed = sets[s]->packed_bytes(type, 4096, 1024), most = 0;
+            for (int i = 0; i < 5; i++)
+                if (grown[i].type == (enum type)type) most = 4096 * 1024 / 256 * grown[i].bytes;
+            CHECK((double)packed <= (most ? (double)most : 1.06 * (double)file));
         }
 }
 
@@ -302,6 +378,7 @@ int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
+        T(golden_blocks_come_back_and_multiply), T(powers_of_every_exponent),
         T(the_matrix_unit_makes_the_bits_of_the_vectors), T(the_largest_sums_fit),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
     set_count = kernels_variants(sets, 8);

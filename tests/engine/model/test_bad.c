@@ -143,7 +143,7 @@ TEST(gguf_with_hostile_sizes)
         {"1 to 4 dimensions, found 0", 3, 1, 0, {U64(1ull), 't', U32(0)}, 60},
         {"found dimension 0 of 0", 3, 1, 0, {U64(1ull), 't', U32(1), U64(0ull)}, 60},
         {"found dimension 1", 3, 1, 0, {U64(1ull), 't', U32(2), U64(1ull << 40), U64(1ull << 40)}, 60},
-        {"type IQ2_XXS (16)", 3, 1, 0, {U64(1ull), 't', U32(1), U64(256ull), U32(16), U64(0ull)}, 60},
+        {"type IQ1_S (19)", 3, 1, 0, {U64(1ull), 't', U32(1), U64(256ull), U32(19), U64(0ull)}, 60},
         {"type unknown (999)", 3, 1, 0, {U64(1ull), 't', U32(1), U64(256ull), U32(999), U64(0ull)}, 60},
         {"multiple of 32 elements", 3, 1, 0, {U64(1ull), 't', U32(1), U64(33ull), U32(8), U64(0ull)}, 60},
         {"multiple of 32, found 8", 3, 1, 0, {U64(1ull), 't', U32(1), U64(4ull), U32(0), U64(8ull)}, 100},

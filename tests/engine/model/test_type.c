@@ -202,8 +202,10 @@ TEST(names_and_numbers)
     CHECK_INT(TYPE_Q4_K, type_from_name("Q4_K"));
     CHECK_INT(TYPE_COUNT, type_from_name("q4"));
     CHECK_INT(TYPE_IQ4_XS, type_from_gguf(23));
-    CHECK_INT(TYPE_COUNT, type_from_gguf(16));
-    CHECK_STR("IQ2_XXS", type_foreign_name(16));
+    CHECK_INT(TYPE_IQ2_XXS, type_from_gguf(16));
+    CHECK_INT(TYPE_MXFP4, type_from_gguf(39));
+    CHECK_INT(TYPE_COUNT, type_from_gguf(19));
+    CHECK_STR("IQ1_S", type_foreign_name(19));
     CHECK(type_foreign_name(12345) == NULL);
     CHECK_INT(210 * 3, type_row_bytes(TYPE_Q6_K, 768));
     CHECK_INT(0, type_row_bytes(TYPE_Q6_K, 100));
