@@ -1,6 +1,7 @@
 #include "engine/model/type.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "engine/base/error.h"
@@ -60,6 +61,13 @@ enum type type_from_gguf(uint32_t number)
 const char *type_foreign_name(uint32_t number)
 {
     return number < sizeof foreign / sizeof *foreign ? foreign[number] : NULL;
+}
+
+void type_names(char *out, size_t room)
+{
+    size_t at = 0;
+    for (int t = 0; t < TYPE_COUNT && at < room; t++)
+        at += (size_t)snprintf(out + at, room - at, "%s%s", t ? ", " : "", infos[t].name);
 }
 
 uint64_t type_row_bytes(enum type type, uint64_t n)

@@ -53,6 +53,8 @@ enum type type_from_name(const char *name);
 enum type type_from_gguf(uint32_t number);
 /* The name that GGUF gives to a type number this engine does not read ("IQ1_S"), or NULL. */
 const char *type_foreign_name(uint32_t number);
+/* The names of all types, with commas; 200 bytes hold them. */
+void type_names(char *out, size_t room);
 
 /* Bytes of a row of n elements; 0 when n is not a multiple of the block, or 0. n < 2^48. */
 uint64_t type_row_bytes(enum type type, uint64_t n);

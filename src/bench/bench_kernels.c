@@ -68,7 +68,7 @@ static double seconds_of(struct team *t, team_fn *fn, struct work *w)
     return (double)(clock_ns() - start) / 1e9;
 }
 
-/* Rows of finite weights in the type's file format: bytes of a fixed pattern with every float16 field about 0.01. */
+/* Rows of finite weights in the type's file format: bytes of a fixed pattern with every scale about 0.01. */
 static uint8_t *make_rows(enum type type, size_t bytes)
 {
     uint8_t *raw = malloc(bytes);
@@ -85,6 +85,7 @@ static uint8_t *make_rows(enum type type, size_t bytes)
     for (size_t b = 0; info->block > 1 && b < bytes; b += info->block_bytes)
         for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
             if (fields[f] + 2 <= (int)info->block_bytes) raw[b + (size_t)fields[f] + 1] = 0x20;
+    for (size_t b = 0; type == TYPE_MXFP4 && b < bytes; b += info->block_bytes) raw[b] = 128 - 7; /* an exponent */
     return raw;
 }
 
@@ -248,7 +249,8 @@ static void measure_ceilings(struct measuring *m, bench_table *arithmetic, bench
 
 tdm_status bench_kernels(bench *b, tdm_error *err)
 {
-    static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K, TYPE_BF16, TYPE_F16, TYPE_F32};
+    static const enum type types[] = {TYPE_Q8_0,   TYPE_Q4_K,   TYPE_Q6_K,  TYPE_BF16,    TYPE_F16,   TYPE_F32,
+                                      TYPE_IQ2_XXS, TYPE_IQ2_XS, TYPE_IQ2_S, TYPE_IQ3_XXS, TYPE_IQ3_S, TYPE_MXFP4};
     int count = b->quick ? 1 : (int)(sizeof types / sizeof *types); /* each takes some seconds */
     struct measuring m = {.b = b};
     mallopt(M_MMAP_THRESHOLD, 1 << 20); /* or memory that is freed and taken again would not be fresh */
