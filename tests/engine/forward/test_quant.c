@@ -1,6 +1,7 @@
 /* Arithmetic of the weight types against float32 on the same file: every fast set's distribution stays close to the
  * reference's. And weights: the LM head converted while loading, progress and cancelling. */
 #include "tests/check.h"
+#include "tests/engine/forward/coarse.h"
 #include "tests/engine/forward/rig.h"
 
 enum { TOKENS = 120 };
@@ -43,6 +44,26 @@ static float *logits_of(const char *model, const char *kernels, enum kv_type kv,
     return out;
 }
 
+/* The distributions of all kernel sets for a model's first tokens, beside the reference's. */
+static void check_close(const char *model, uint32_t tokens, double most_kl, double most_lost)
+{
+    const struct kernels *sets[8];
+    int n = kernels_available(sets, 8);
+    uint32_t vocab;
+    float *expected = logits_of(model, "reference", KV_F32, tokens, &vocab);
+    REQUIRE(expected);
+    for (int i = 0; i < n; i++) {
+        enum kv_type kv = (enum kv_type)((i + 2) % 3);
+        float *found = logits_of(model, sets[i]->name, kv, tokens, &vocab);
+        REQUIRE(found);
+        double lost, kl = divergence(expected, found, tokens, vocab, &lost);
+        printf("# %s, %s, kv %d: KL %.3g, lost %.3g\n", model, sets[i]->name, (int)kv, kl, lost);
+        if (!(kl > -1e-6 && kl < most_kl && lost < most_lost)) CHECK_FAIL("bounds: KL %g, lost %g", most_kl, most_lost);
+        free(found);
+    }
+    free(expected);
+}
+
 TEST(close_to_reference)
 {
     /* Bounds: some twice what int8 or bfloat16 activations cost here (the tiny models amplify rounding). */
@@ -55,23 +76,20 @@ TEST(close_to_reference)
                  {"tests/goldens/gguf/tiny-a-bf16.gguf", TOKENS, 1e-3, 0.2},
                  {"tests/goldens/tiny-b", TOKENS, 2e-4, 0.1},
                  {"assets/tandem-demo-51m-q6_k.gguf", 16, 5e-3, 0.3}};
-    const struct kernels *sets[8];
-    int n = kernels_available(sets, 8);
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        uint32_t vocab, tokens = cases[c].tokens;
-        float *expected = logits_of(cases[c].model, "reference", KV_F32, tokens, &vocab);
-        REQUIRE(expected);
-        for (int i = 0; i < n; i++) {
-            enum kv_type kv = (enum kv_type)((i + 2) % 3);
-            float *found = logits_of(cases[c].model, sets[i]->name, kv, tokens, &vocab);
-            REQUIRE(found);
-            double lost, kl = divergence(expected, found, tokens, vocab, &lost);
-            printf("# %s, %s, kv %d: KL %.3g, lost %.3g\n", cases[c].model, sets[i]->name, (int)kv, kl, lost);
-            if (!(kl > -1e-6 && kl < cases[c].kl && lost < cases[c].lost))
-                CHECK_FAIL("bounds: KL %g, lost %g", cases[c].kl, cases[c].lost);
-            free(found);
-        }
-        free(expected);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        check_close(cases[c].model, cases[c].tokens, cases[c].kl, cases[c].lost);
+}
+
+/* The same for the types that the engine reads but does not write. */
+TEST(codebook_types_are_close_to_reference)
+{
+    static const enum type types[] = {TYPE_IQ2_XXS, TYPE_IQ2_XS, TYPE_IQ2_S, TYPE_IQ3_XXS, TYPE_IQ3_S, TYPE_MXFP4};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%s/%s.gguf", check_tmp(), type_info(types[i])->name);
+        REQUIRE(coarse_write("assets/tandem-demo-51m-q6_k.gguf", path, types[i]));
+        check_close(path, 6, 2e-2, 0.5); /* few tokens of a model that knows less */
+        remove(path);
     }
 }
 
@@ -127,4 +145,4 @@ TEST(lm_head_and_progress)
     team_close(team);
 }
 
-TEST_MAIN(T(close_to_reference), T(lm_head_and_progress))
+TEST_MAIN(T(close_to_reference), T(codebook_types_are_close_to_reference), T(lm_head_and_progress))

@@ -1,4 +1,5 @@
-/* The codebook types and MXFP4 against blocks that were taken apart outside this program, and against the number tables. */
+/* The codebook types and MXFP4 against blocks that were taken apart outside this program, and against the number
+ * tables. */
 #include "tests/check.h"
 
 #include "engine/model/codebook.h"
@@ -8,8 +9,11 @@
 static const struct codebook_type {
     enum type type;
     uint32_t entries, high; /* high: the byte that has the bits above the eighth, 0: none */
-} types[] = {{TYPE_IQ2_XXS, 256, 0}, {TYPE_IQ2_XS, 512, 3},    {TYPE_IQ2_S, 1024, 66},
-             {TYPE_IQ3_XXS, 256, 0}, {TYPE_IQ3_S, 512, 66}};
+} types[] = {{TYPE_IQ2_XXS, 256, 0},
+             {TYPE_IQ2_XS, 512, 3},
+             {TYPE_IQ2_S, 1024, 66},
+             {TYPE_IQ3_XXS, 256, 0},
+             {TYPE_IQ3_S, 512, 66}};
 enum { TYPES = sizeof types / sizeof *types };
 
 static struct safetensors *open_golden(enum type type)
@@ -110,8 +114,11 @@ TEST(every_scale_of_a_sub_block)
     static const struct {
         enum type type;
         uint32_t at, shift;
-    } places[] = {{TYPE_IQ2_XXS, 2 + 8 * 5 + 7, 4}, {TYPE_IQ2_XS, 66 + 2, 4},         {TYPE_IQ2_S, 74 + 2, 4},
-                  {TYPE_IQ3_XXS, 66 + 4 * 5 + 3, 4}, {TYPE_IQ3_S, 106 + 2, 4}};
+    } places[] = {{TYPE_IQ2_XXS, 2 + 8 * 5 + 7, 4},
+                  {TYPE_IQ2_XS, 66 + 2, 4},
+                  {TYPE_IQ2_S, 74 + 2, 4},
+                  {TYPE_IQ3_XXS, 66 + 4 * 5 + 3, 4},
+                  {TYPE_IQ3_S, 106 + 2, 4}};
     for (int i = 0; i < TYPES; i++)
         for (int scale = 0; scale < 16; scale++) {
             const struct codebook *book = codebook_of(places[i].type);
@@ -142,5 +149,5 @@ TEST(every_exponent_and_level_of_mxfp4)
     safetensors_close(s);
 }
 
-TEST_MAIN(T(widens_as_others_do), T(every_entry_of_a_grid), T(seven_signs_say_the_eighth), T(every_scale_of_a_sub_block),
-          T(every_exponent_and_level_of_mxfp4))
+TEST_MAIN(T(widens_as_others_do), T(every_entry_of_a_grid), T(seven_signs_say_the_eighth),
+          T(every_scale_of_a_sub_block), T(every_exponent_and_level_of_mxfp4))
