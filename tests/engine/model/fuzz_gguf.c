@@ -1,7 +1,10 @@
-/* Any bytes as a GGUF file: opened, every key looked up in every way, every tensor's ends touched. */
+/* Any bytes as a GGUF file: opened, every key looked up in every way, every tensor's ends touched, and a row of each widened
+ * and packed, which has to come back as it was. */
+#include "engine/kernel/layout.h"
 #include "engine/model/config.h"
 #include "engine/model/gguf.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +30,21 @@ static void look_up(const struct gguf *g, const char *key)
     free(ints);
 }
 
+static void read_row(const struct gguf_tensor *t)
+{
+    enum { MOST = 1024 };
+    static float want[MOST], got[MOST];
+    static uint8_t packed[TILE_ROWS * MOST * sizeof(float)] __attribute__((aligned(64)));
+    if (t->shape[0] > MOST) return;
+    uint32_t cols = (uint32_t)t->shape[0];
+    type_widen(t->type, t->data, want, cols);
+    if (layouts[t->type].bits && cols % BLOCK_COLS) return; /* no matrix has such rows */
+    layout_pack(t->type, cols, packed, t->data, 0, 1, 128);
+    layout_unpack_row(t->type, cols, packed, 0, 128, got);
+    for (uint32_t c = 0; c < cols; c++)
+        if (want[c] != got[c] && !(isnan(want[c]) && isnan(got[c]))) abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gguf *g;
@@ -43,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < tensor_count; i++) {
         sink = tensors[i].data[0];
         sink = tensors[i].data[tensors[i].bytes - 1];
+        read_row(&tensors[i]);
     }
     struct config c;
     if (!config_from_gguf(&c, g, &err)) {
