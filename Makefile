@@ -2,7 +2,7 @@
 #
 # Every .c file below engine/, ui/, src/ and tests/ is found by its place; nothing has to be listed here.
 #   engine/*/X_avx2.c, X_avx512.c ...  are compiled for that instruction set (see ISA below)
-#   tests/**/test_X.c                  is one test program, linked with the engine, ui/ and src/ (less main.c)
+#   tests/**/test_X.c                  is one test program, linked with the engine, ui/ and src/ (less each main.c)
 #   tests/**/fake_X.c                  stands in for other code in all test programs of its folder
 #   tests/**/fuzz_X.c                  is one fuzz target (make fuzz)
 #   tests/**/test_X.sh                 is one end-to-end test, run with TANDEM=the program
@@ -74,8 +74,9 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
 PKGS_ENGINE := json-c libutf8proc openblas
-PKGS_UI     := ncursesw md4c readline vterm
+PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
+PKGS_BENCH  := vterm
 PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(MACHINE)/pkgconfig) pkg-config
 PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lm -pthread
@@ -84,16 +85,24 @@ UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 # Those of the packages $(1) that pkg-config doesn't know.
 lacking     = $(shell for p in $(1); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null)
 have        = $(shell command -v $(1) 2>/dev/null)
-# tandem-pull is left out where its libraries are not there. PULL= leaves it out too.
+# tandem-pull and tandem-bench are left out where their libraries are not there. PULL= and BENCH= leave them out too.
 ifeq ($(origin PULL),undefined)
 PULL        := $(if $(call lacking,$(PKGS_PULL)),,$(B)/tandem-pull)
 endif
+ifeq ($(origin BENCH),undefined)
+BENCH       := $(if $(call lacking,$(PKGS_BENCH)),,$(B)/tandem-bench)
+endif
+PROGRAMS    := $(B)/tandem $(PULL) $(BENCH)
 PULL_LIBS   := $(if $(PULL),$(shell $(PKG_CONFIG) --libs $(PKGS_PULL) json-c 2>/dev/null))
-PKG_CFLAGS  += $(if $(PULL),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null))
-# What keeps the program from being built is said in one line, before anything is compiled.
+BENCH_LIBS  := $(shell $(PKG_CONFIG) --libs $(PKGS_BENCH) 2>/dev/null)
+PKG_CFLAGS  += $(if $(PULL),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null)) $(shell $(PKG_CONFIG) --cflags \
+	$(PKGS_BENCH) 2>/dev/null)
+# What keeps the program from being built is said in one line, before anything is compiled. Tests and measurements can't do
+# without what tandem-bench needs.
 ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
+PKGS_NEEDED := $(PKGS_ENGINE) $(PKGS_UI) $(if $(filter-out help clean uninstall all run install $(B)/tandem,$(MAKECMDGOALS)),$(PKGS_BENCH))
 MISSING := $(if $(MACHINE),,$(CC)) $(if $(call have,$(lastword $(PKG_CONFIG))),$(call \
-	lacking,$(PKGS_ENGINE) $(PKGS_UI)),$(lastword $(PKG_CONFIG)))
+	lacking,$(PKGS_NEEDED)),$(lastword $(PKG_CONFIG)))
 ifneq ($(strip $(MISSING)),)
 $(error not found: $(strip $(MISSING)); `make deps` installs what building needs)
 endif
@@ -119,7 +128,8 @@ UI_C      := $(call find,ui,*.c)
 # tandem-pull is what src/pull/main.c needs. These of its files need its libraries; the others are compiled and tested
 # everywhere.
 PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c)
-SRC_C     := $(filter-out $(PULL_ONLY),$(call find,src,*.c))
+BENCH_C   := $(call find,src/bench,*.c)
+SRC_C     := $(filter-out $(PULL_ONLY) $(BENCH_C),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
@@ -134,9 +144,12 @@ TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@)
 
-all: $(B)/tandem $(PULL)
+all: $(PROGRAMS)
 ifeq ($(PULL),)
 	@echo '  tandem pull is left out: it needs $(PKGS_PULL) (make deps)'
+endif
+ifeq ($(BENCH),)
+	@echo '  tandem bench is left out: it needs $(PKGS_BENCH) (make deps)'
 endif
 
 $(B)/libtandem.a: $(call obj,$(ENGINE_C))
@@ -147,6 +160,9 @@ $(B)/libui.a: $(call obj,$(UI_C))
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 $(B)/libsrc.a: $(call obj,$(filter-out src/main.c,$(SRC_C)))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(B)/libbench.a: $(call obj,$(filter-out src/bench/main.c,$(BENCH_C)))
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 $(B)/libtest.a: $(call obj,$(TESTLIB_C))
@@ -160,11 +176,15 @@ $(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libta
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(PULL_LIBS)
 
+$(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+
 .SECONDEXPANSION:
-$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 # The kernel sets are templates spread out: with every check in them a file takes minutes to compile. The vector sets, and
 # all sets in fuzz targets, which try parsers, do without checks; the scalar and reference sets, from the same templates,
@@ -196,10 +216,10 @@ $(B)/_tandem: $(B)/tandem
 # ---- Fuzz targets: tests/DIR/fuzz_X.c with its corpus in tests/DIR/corpus/X --------------------------------------
 
 FUZZERS := $(patsubst %.c,$(B)/%,$(FUZZ_C))
-$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 # ---- What make is asked for --------------------------------------------------------------------------------------
 
@@ -210,10 +230,10 @@ help: ## this list
 run: all ## a conversation with the built-in model
 	@$(B)/tandem
 
-unit: $(TESTS) $(B)/tandem $(PULL) ## build and run the tests (T=name runs those whose path contains name)
+unit: $(TESTS) $(PROGRAMS) ## build and run the tests (T=name runs those whose path contains name)
 	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
 
-test-programs: $(TESTS) $(B)/tandem $(PULL)
+test-programs: $(TESTS) $(PROGRAMS)
 
 test: ## everything that CI runs, with a short form of every long test
 	@$(MAKE) --no-print-directory WERROR=1 all
@@ -239,7 +259,7 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
 	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
-figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tandem ## the README's first conversation and pictures
+figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tandem $(BENCH) ## the README's first conversation and pictures
 	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/plain/test_terminal the_first_conversation
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/src/tui/test_tui picture
 	$(B)/tandem bench --from assets/measured.jsonl --svg $(B)/figures >/dev/null
@@ -248,7 +268,7 @@ figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tan
 	cp $(B)/figures/timeline-synthetic-0.8b-q8_0.svg assets/timeline.svg
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, man page, completions (PREFIX, DESTDIR)
-	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(B)/tandem $(PULL)
+	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/*.md assets/*.txt
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
@@ -256,7 +276,7 @@ install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with
 	install -Dm644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/tandem/LICENSE
 
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull tandem-bench) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
 	rm -rf $(DESTDIR)$(PREFIX)/share/tandem $(DESTDIR)$(PREFIX)/share/doc/tandem

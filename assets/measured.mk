@@ -42,7 +42,7 @@ measure.34-small-typed-40   := turns $(small) --rows 'typed 40 after the reply' 
 
 PIECES := $(sort $(patsubst measure.%,$(B)/measured/%.jsonl,$(filter measure.%,$(.VARIABLES))))
 
-$(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem
+$(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem $(BENCH)
 	@mkdir -p $(@D)
 	flock $(@D) $(B)/tandem bench $(measure.$*) --json $@.part
 	@mv $@.part $@
@@ -63,7 +63,7 @@ measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl (INTO=as
 	mv $(B)/measured.jsonl $(INTO)
 	@$(MAKE) --no-print-directory tables
 
-tables: $(B)/tandem ## the tables of README, engine/kernel/README.md and assets/measured-*.md, from assets/*.jsonl
+tables: $(B)/tandem $(BENCH) ## the tables of README, engine/kernel/README.md and assets/measured-*.md, from assets/*.jsonl
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --fill README.md
 	$(B)/tandem bench --from assets/measured.jsonl --from assets/goals.jsonl --fill engine/kernel/README.md
 	$(B)/tandem bench --from assets/measured-16-cores.jsonl --from assets/published.jsonl --fill assets/measured-16-cores.md

@@ -1,4 +1,4 @@
-/* `tandem bench`: the driver that the suites share. A suite is a function that measures one model; it makes tables
+/* The program tandem-bench: the driver that the suites share. A suite is a function that measures one model; it makes tables
  * (src/bench/bench_table.h) and has a plan fill them (src/bench/bench_plan.h). The budget is shared among suites and models by
  * weight; what one leaves, the others have. One thread. */
 #ifndef TANDEM_SRC_BENCH_H
@@ -51,6 +51,9 @@ typedef struct bench {
     int64_t all_until_ns;           /* of everything; 0: no budget */
     int round;
 } bench;
+
+/* `tandem bench`; returns the exit status, see src/cli/mains.h. */
+int bench_main(options *o);
 
 typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
 

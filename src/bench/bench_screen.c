@@ -2,10 +2,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/cli/interrupt.h"
+#include "src/cli/program.h"
 
 enum { PATIENCE_S = 300, ARGUMENTS = 48 };
 
@@ -19,6 +21,9 @@ tdm_status bench_screen_open(bench *b, pty *s, int cols, const char *command, co
     enum { PASSED = sizeof passed / sizeof *passed };
     const pty_options o = {.rows = BENCH_SCREEN_ROWS, .cols = cols, .term = "xterm-256color",
                            .environment = environment};
+    char program[PATH_MAX];
+    if (!program_beside("tandem", program) || access(program, X_OK))
+        return error_set(err, TDM_E_NOT_FOUND, "bench: the program tandem, which is measured, is not beside this one");
     const char *all[ARGUMENTS] = {"tandem", command, "--temp", "0", "--seed", "1", "--ignore-eos"};
     char given[PASSED][64];
     int n = 7;
@@ -34,7 +39,7 @@ tdm_status bench_screen_open(bench *b, pty *s, int cols, const char *command, co
         all[n++] = options_text(b->o, passed[i]);
     }
     while (*arguments && n < ARGUMENTS - 1) all[n++] = *arguments++;
-    return pty_open(s, "/proc/self/exe", all, &o, err);
+    return pty_open(s, program, all, &o, err);
 }
 
 tdm_status bench_screen_keys(pty *s, const char *text, tdm_error *err)

@@ -1,5 +1,6 @@
-/* This program's full screen in a pseudo-terminal, for the suites that measure what a user sees (`tandem bench glyph`,
- * `tandem bench screen`): without the user's configuration, with a patience, ended by Ctrl-C. One thread. */
+/* The full screen of the program tandem, the one beside this program, in a pseudo-terminal, for the suites that
+ * measure what a user sees (`tandem bench glyph`, `tandem bench screen`): without the user's configuration, with a
+ * patience, ended by Ctrl-C. One thread. */
 #ifndef TANDEM_SRC_BENCH_SCREEN_H
 #define TANDEM_SRC_BENCH_SCREEN_H
 

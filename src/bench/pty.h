@@ -1,5 +1,5 @@
 /* A program in a pseudo-terminal, read through a terminal emulation (libvterm): what a user would see, and when the
- * terminal got it. For `tandem bench` and the end-to-end tests. One thread; any number of them. */
+ * terminal got it. For tandem-bench and the end-to-end tests. One thread; any number of them. */
 #ifndef TANDEM_SRC_PTY_H
 #define TANDEM_SRC_PTY_H
 

@@ -1,6 +1,6 @@
-/* The commands of the program, one file each (src/X.c has X_main). They print on stdout, tell failures in one line on
- * stderr, and return the exit status: 0 ok, 1 failed, 2 wrong use. The options are parsed, the configuration file is
- * read. */
+/* The commands of the program, one file each (src/commands/X.c has X_main; src/cli/program.h has those that are programs
+ * of their own). They print on stdout, tell failures in one line on stderr, and return the exit status: 0 ok, 1 failed,
+ * 2 wrong use. The options are parsed, the configuration file is read. */
 #ifndef TANDEM_SRC_MAINS_H
 #define TANDEM_SRC_MAINS_H
 
@@ -12,13 +12,11 @@ int info_main(options *o);
 int eval_main(options *o);
 int convert_main(options *o);
 int models_main(options *o);
-int pull_main(options *o); /* does not return when tandem-pull is there */
 int config_main(options *o);
 int run_main(options *o);
 int chat_main(options *o);
 int demo_main(options *o);
 int monitor_main(options *o);
-int bench_main(options *o);
 
 /* Wrong use: prints "tandem COMMAND: line" and returns 2. */
 int mains_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));

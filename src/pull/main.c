@@ -2,7 +2,6 @@
  * takes and why, fetches it into the hub cache, and reads nothing that was written in a conversation.
  *
  *     tandem-pull OWNER/NAME[:TAG] [--dry-run]        exit status: 0 all is there, 1 something failed, 2 wrong use */
-#include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,12 @@
 #include "engine/base/memory.h"
 #include "engine/model/json.h"
 #include "src/cli/bytes.h"
-#include "src/cli/docs.h"
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
-#include "src/cli/options.h"
+#include "src/cli/mains.h"
 #include "src/cli/output.h"
+#include "src/cli/program.h"
 #include "src/pull/choose.h"
 #include "src/pull/download.h"
 
@@ -310,41 +309,14 @@ static int run(const char *name, bool dry)
     return status == TDM_E_ARG ? 2 : status ? 1 : 0;
 }
 
-/* The command line is that of `tandem pull`, from the same table. */
-static int parse_and_run(int argc, char **argv)
+static int pull_main(options *o)
 {
-    tdm_error err = {0};
-    options o;
-    char **words = calloc((size_t)argc + 2, sizeof *words);
-    int status = 2;
-    if (!words) return 1;
-    words[0] = argv[0];
-    words[1] = (char *)command_table[COMMAND_PULL].name;
-    for (int i = 1; i < argc; i++) words[i + 1] = argv[i];
-    if (!options_parse(&o, argc + 1, words, &err)) {
-        fprintf(stderr, "tandem: %s\n", err.text);
-    } else if (o.help || o.version) {
-        if (o.version)
-            docs_version(stdout);
-        else
-            docs_command_help(stdout, COMMAND_PULL);
-        status = 0;
-    } else if (o.n_arguments != 1) {
-        fputs("tandem pull: expected OWNER/NAME[:TAG]; 'tandem pull --help' explains\n", stderr);
-    } else {
-        status = run(o.arguments[0], options_flag(&o, OPTION_DRY_RUN));
-    }
-    options_free(&o);
-    free(words);
-    return status;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is a failed write, told in one line */
+    if (o->n_arguments != 1) return mains_usage(o, "expected OWNER/NAME[:TAG]; 'tandem pull --help' explains");
+    return run(o->arguments[0], options_flag(o, OPTION_DRY_RUN));
 }
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, "");
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, told in one line */
-    signal(SIGXFSZ, SIG_IGN); /* so is a file that may grow no further */
-    int status = parse_and_run(argc, argv);
-    int written = output_end();
-    return status ? status : written;
+    return program_main_of(COMMAND_PULL, pull_main, argc, argv);
 }

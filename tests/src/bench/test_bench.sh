@@ -6,6 +6,10 @@ tmp=$(mktemp -d /tmp/tandem-bench-XXXXXX)
 trap 'rm -rf "$tmp"' EXIT
 export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
 tiny=tests/goldens/tiny-a
+if [[ ! -x ${program%/*}/tandem-bench ]]; then
+    echo 'skip bench: tandem-bench was not built (needs libvterm)'
+    exit 0
+fi
 
 check() { # name, then a condition's command
     local name=$1
@@ -51,3 +55,25 @@ printf '{"suite":"s\\u001b[2J"}' >"$tmp/bad.json"
 check refuses_other_files test "$?" = 1 -a -n "$(grep -F 'line 1' "$tmp/err")"
 "$program" bench --from "$tmp/rows.json" --svg "$tmp/again" >"$tmp/out" 2>"$tmp/err"
 check draws_them_again cmp "$tmp/charts/dispatch-tests-goldens-tiny-a.svg" "$tmp/again/dispatch-tests-goldens-tiny-a.svg"
+
+# The two programs.
+cp "$program" "$tmp/tandem"
+PATH=/nonexistent "$tmp/tandem" bench kernels >"$tmp/out" 2>"$tmp/err"
+check without_tandem_bench_status_1 test "$?" = 1
+check and_a_line_that_says_why test "$(cat "$tmp/err")" = "tandem bench: tandem-bench: not there: Tandem was built without \
+libvterm (\`make deps all install\` builds it with it)"
+printf '#!/bin/bash\nprintf "%%s\\n" "$@"' >"$tmp/tandem-bench"
+chmod +x "$tmp/tandem-bench"
+check found_beside_it_with_the_same_arguments test "$("$tmp/tandem" bench --rows 'a b' kernels -- -x)" = $'--rows\na b\nkernels\n--\n-x'
+mkdir "$tmp/bin" && mv "$tmp/tandem-bench" "$tmp/bin"
+check found_on_the_path test "$(PATH=$tmp/bin:$PATH "$tmp/tandem" bench kernels)" = kernels
+check same_help cmp <("$program" bench --help) <("${program%/*}/tandem-bench" --help)
+mkdir "$tmp/config/tandem" -p && echo 'temp = hot' >"$tmp/config/tandem/config"
+"${program%/*}/tandem-bench" kernels >"$tmp/out" 2>"$tmp/err"
+check reads_the_configuration test "$?" = 2 -a -n "$(grep -F 'config:1' "$tmp/err")"
+rm "$tmp/config/tandem/config"
+cp "${program%/*}/tandem-bench" "$tmp/alone"
+mv "$tmp/tandem" "$tmp/elsewhere"
+"$tmp/alone" screen -m $tiny --quick --budget 2m >"$tmp/out" 2>"$tmp/err"
+check without_tandem_no_screen test "$?" = 1 -a -n "$(grep -F 'the program tandem, which is measured, is not beside' "$tmp/err")"
+check the_chat_program_knows_no_libvterm test "$(ldd "$program" 2>/dev/null | grep -c libvterm)" = 0

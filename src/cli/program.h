@@ -1,0 +1,22 @@
+/* The programs of Tandem: `tandem`, and beside it tandem-COMMAND for each command that it leaves to another, so that what
+ * only this command needs is no part of a conversation. All of them read their command line by the same tables. */
+#ifndef TANDEM_SRC_PROGRAM_H
+#define TANDEM_SRC_PROGRAM_H
+
+#include <limits.h>
+
+#include "src/cli/options.h"
+
+typedef int program_command(options *o); /* returns the exit status, see src/cli/mains.h */
+
+/* All of main(): --help, --version and other pages, options, configuration file, the command, and the end of standard
+ * output; returns the exit status. argv[1] names the command. One without a function is handed over to the program
+ * tandem-COMMAND beside this one, or else on PATH, with the same arguments. */
+int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT]);
+/* The same for the program of one command; argv[1] is the command's first argument. */
+int program_main_of(command_id command, program_command *run, int argc, char **argv);
+
+/* The path of the program of this name in this one's folder, whether it is there or not; false when it doesn't fit. */
+bool program_beside(const char *name, char out[PATH_MAX]);
+
+#endif
