@@ -52,7 +52,7 @@ static void add_caches(char *out, size_t room)
     }
 }
 
-/* Processes of the same name but this one. */
+/* Processes but this one that use the cores as it does: conversations and benches. */
 static int other_tandems(void)
 {
     static char names[4096][64];
@@ -61,7 +61,8 @@ static int other_tandems(void)
     snprintf(self, sizeof self, "%d", (int)getpid());
     for (int i = 0; i < n; i++) {
         if (names[i][0] < '0' || names[i][0] > '9' || !strcmp(names[i], self)) continue;
-        if (sysfs_text("", comm, sizeof comm, "/proc/%s/comm", names[i]) && !strcmp(comm, "tandem")) count++;
+        if (!sysfs_text("", comm, sizeof comm, "/proc/%s/comm", names[i])) continue;
+        count += !strcmp(comm, "tandem") || !strcmp(comm, "tandem-bench");
     }
     return count;
 }

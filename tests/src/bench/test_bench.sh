@@ -56,6 +56,15 @@ check refuses_other_files test "$?" = 1 -a -n "$(grep -F 'line 1' "$tmp/err")"
 "$program" bench --from "$tmp/rows.json" --svg "$tmp/again" >"$tmp/out" 2>"$tmp/err"
 check draws_them_again cmp "$tmp/charts/dispatch-tests-goldens-tiny-a.svg" "$tmp/again/dispatch-tests-goldens-tiny-a.svg"
 
+# Another bench takes time, too.
+mkdir "$tmp/other" && cp "$(type -P sleep)" "$tmp/other/tandem-bench"
+"$tmp/other/tandem-bench" 60 &
+other=$!
+"$program" bench kernels --quick --budget 1s >"$tmp/out" 2>"$tmp/err"
+kill $other
+wait $other 2>/dev/null
+check counts_other_benches grep -q 'start: .*other running Tandems: [1-9]' "$tmp/out"
+
 # The two programs.
 cp "$program" "$tmp/tandem"
 PATH=/nonexistent "$tmp/tandem" bench kernels >"$tmp/out" 2>"$tmp/err"
