@@ -381,7 +381,7 @@ static bool open_all(tui *t, options *o)
     if (!t->input) return false;
     tui_look(t);
     input_set_suggestions(t->input, tui_tips, TUI_TIPS);
-    tui_popup_list(t, NULL);
+    tui_sessions_read(t, NULL);
     tui_socket_open(&t->socket);
     tui_load_begin(t, options_text(o, OPTION_MODEL), false);
     return true;
@@ -438,7 +438,7 @@ static void close_all(tui *t)
     input_close(t->input);
     history_file_close(t->history);
     decoder_close(t->decoder);
-    tui_popup_close(t);
+    tui_popup_close(&t->popup);
     tui_figures_free(&t->figures);
     tui_turns_free(&t->turns);
     screen_free(t->screen);

@@ -61,10 +61,9 @@ static void open_link(tui *t, const tui_turn *turn, int n)
 
 static void edit(tui *t, const tui_turn *turn)
 {
-    char number[24];
-    snprintf(number, sizeof number, "%d", turn->v.number);
+    int number = turn->v.number;
     tui_browse_leave(t);
-    tui_command_by(t, SLASH_EDIT, number);
+    tui_act(t, tui_action_number(SLASH_EDIT, number));
 }
 
 /* The branch before or after the marked turn's. */
@@ -100,8 +99,8 @@ static void act(tui *t, enum key_action action, int count)
     switch (action) {
     case ACTION_LINE_DOWN: transcript_scroll(transcript, tui_view_turns(t), n); break;
     case ACTION_LINE_UP: transcript_scroll(transcript, tui_view_turns(t), -n); break;
-    case ACTION_FIND: tui_popup_find(t, 1); break;
-    case ACTION_FIND_BACK: tui_popup_find(t, -1); break;
+    case ACTION_FIND: tui_popup_find(&t->popup, 1); break;
+    case ACTION_FIND_BACK: tui_popup_find(&t->popup, -1); break;
     case ACTION_FIND_NEXT: tui_browse_find(t, NULL, 1); break;
     case ACTION_FIND_PREVIOUS: tui_browse_find(t, NULL, -1); break;
     case ACTION_TURN_PREVIOUS: transcript_turn(transcript, tui_view_turns(t), -1); break;
@@ -120,7 +119,7 @@ static void act(tui *t, enum key_action action, int count)
         break;
     case ACTION_REGENERATE:
         tui_browse_leave(t);
-        tui_command_by(t, SLASH_REGEN, NULL);
+        tui_act(t, tui_action_command(SLASH_REGEN, NULL));
         break;
     case ACTION_BRANCH_PREVIOUS:
     case ACTION_BRANCH_NEXT:

@@ -123,7 +123,7 @@ static void show_said(tui *t, const slash_call *call)
     } else {
         char title[40];
         snprintf(title, sizeof title, "/%s", slash_table[call->id].name);
-        tui_popup_page(t, title, text);
+        tui_popup_page(&t->popup, title, text);
     }
     free(text);
 }
@@ -202,7 +202,7 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
         free(result.draft);
     }
     if (call->id == SLASH_FIND && !err.code) {
-        tui_popup_close(t);
+        tui_popup_close(&t->popup);
         tui_browse_find(t, call->argument, 1);
     }
     if (result.quit) tui_quit(t);
@@ -235,7 +235,7 @@ void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
         return;
     }
     if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
-        tui_popup_sessions(t);
+        tui_sessions_show(t);
         return;
     }
     if (call->id == SLASH_EXPORT && ends_in(call->argument, ".svg")) {
@@ -252,21 +252,6 @@ void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
         t->notices[t->n_notices - 1].until_ns = 0;
     }
     run_call(t, call, enter_ns);
-}
-
-void tui_command_by(tui *t, slash_id id, const char *argument)
-{
-    char text[300];
-    bool command;
-    slash_call call;
-    tdm_error err = {0};
-    snprintf(text, sizeof text, "/%s %s", slash_table[id].name, argument ? argument : "");
-    if (slashes_parse(&call, &command, text, false, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-        return;
-    }
-    tui_command(t, &call, clock_ns());
-    slashes_free(&call);
 }
 
 void tui_command_model(tui *t, const char *path)

@@ -255,7 +255,7 @@ static void compare(tui *t)
     figures_row_free(&warm);
     figures_row_free(&cold);
     tui_demo_end(t);
-    tui_popup_page(t, "the demo's figures", text);
+    tui_popup_page(&t->popup, "the demo's figures", text);
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
@@ -294,10 +294,8 @@ static void begin_turn(tui *t, int64_t now)
     /* A change of level in the middle of a reply would show in that reply. */
     if (!configure(t, turn, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
     for (int i = 0; i < turn->n_events; i++) {
-        char number[24];
         if (turn->events[i].deed != SCRIPT_BRANCH) continue;
-        snprintf(number, sizeof number, "%d", turn->events[i].turn);
-        tui_command_by(t, SLASH_EDIT, number);
+        tui_act(t, tui_action_number(SLASH_EDIT, turn->events[i].turn));
         input_set_text(t->input, "");
         tui_keys_draft(t); /* typed from nothing: no head start */
     }
@@ -369,7 +367,7 @@ static void late_deeds(tui *t, int64_t now)
         d->replying = deed == SCRIPT_CONTINUE || deed == SCRIPT_REGENERATE;
         if (d->replying)
             limit_reply(t, deed == SCRIPT_CONTINUE ? d->s.max_tokens : script_reply_limit(&d->s, d->turn, true));
-        tui_command_by(t, by[deed], NULL);
+        tui_act(t, tui_action_command(by[deed], NULL));
         d->next_ns = d->replying ? INT64_MAX : now + 600 * TUI_MS;
         return;
     }

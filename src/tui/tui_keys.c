@@ -187,7 +187,7 @@ static void take_back(tui *t)
 static void close_top(tui *t)
 {
     if (t->popup.kind) {
-        tui_popup_close(t);
+        tui_popup_close(&t->popup);
     } else if (t->demo) {
         tui_demo_end(t);
     } else if (t->editing) {
@@ -255,7 +255,7 @@ static void toggle_speculation(tui *t)
     tdm_chat_options c;
     if (!t->app.chat) return;
     tdm_chat_options_of(t->app.chat, &c);
-    tui_command_by(t, SLASH_SPECULATION, c.speculation == TDM_SPEC_OFF ? "full" : "off");
+    tui_act(t, tui_action_command(SLASH_SPECULATION, c.speculation == TDM_SPEC_OFF ? "full" : "off"));
 }
 
 /* Actions that mean the same wherever the keys are. */
@@ -280,14 +280,14 @@ void tui_keys_screen(tui *t, enum key_action action, int count)
     case ACTION_ZOOM_OUT: zoom(t, 2); break;
     case ACTION_FOLD: transcript_toggle_fold(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
     case ACTION_RAW: transcript_toggle_raw(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
-    case ACTION_COPY: tui_command_by(t, SLASH_COPY, NULL); break;
-    case ACTION_COPY_VIEW: tui_command_by(t, SLASH_COPY, "view"); break;
+    case ACTION_COPY: tui_act(t, tui_action_command(SLASH_COPY, NULL)); break;
+    case ACTION_COPY_VIEW: tui_act(t, tui_action_command(SLASH_COPY, "view")); break;
     case ACTION_SPECULATION: toggle_speculation(t); break;
-    case ACTION_SESSIONS: tui_popup_sessions(t); break;
-    case ACTION_SENSORS: tui_command_by(t, SLASH_SENSORS, NULL); break;
-    case ACTION_KEYS: tui_popup_keys(t); break;
+    case ACTION_SESSIONS: tui_sessions_show(t); break;
+    case ACTION_SENSORS: tui_act(t, tui_action_command(SLASH_SENSORS, NULL)); break;
+    case ACTION_KEYS: tui_popup_keys(&t->popup); break;
     case ACTION_BROWSE: tui_browse_enter(t); break;
-    case ACTION_FIND: tui_popup_find(t, 1); break;
+    case ACTION_FIND: tui_popup_find(&t->popup, 1); break;
     default: break;
     }
     t->dirty = t->urgent = true;
@@ -376,8 +376,8 @@ static void each_byte(tui *t, const struct decoder_event *e, void (*take)(tui *t
 
 static void owned_event(tui *t, const struct decoder_event *e)
 {
-    if (t->popup.kind && tui_popup_event(t, e)) return;
-    if (t->browse) tui_browse_event(t, e);
+    if (t->popup.kind) tui_act(t, tui_popup_event(&t->popup, screen_popup_page(t->screen), e));
+    else if (t->browse) tui_browse_event(t, e);
     else if (tui_keys_in_monitor(t)) monitor_event(t, e);
     else input_feed_event(t->input, e);
 }

@@ -3,10 +3,12 @@
  *
  *   tui.c           opening, the loop, closing          tui_keys.c      what keys and actions do
  *   tui_load.c      the model, on a thread of its own   tui_browse.c    browse mode
- *   tui_turns.c     the conversation as it is shown     tui_popup.c     pages, lists, questions, prompts
+ *   tui_turns.c     the conversation as it is shown     tui_sessions.c  the saved sessions
  *   tui_view.c      from all of it to struct view       tui_commands.c  commands and settings of the screen
  *   tui_figures.c   what the monitor shows              tui_outside.c   editor, clipboard, links, suspending
- *   tui_demo.c      a conversation that types itself    tui_socket.c    for `tandem monitor`
+ *   tui_demo.c      a conversation that types itself    tui_action.c    does what panels ask for
+ *
+ * Panels have headers of their own and know nothing of this one: tui_popup.h (pages, lists, questions, prompts).
  */
 #ifndef TANDEM_SRC_TUI_PRIVATE_H
 #define TANDEM_SRC_TUI_PRIVATE_H
@@ -16,6 +18,7 @@
 
 #include "src/chat/app.h"
 #include "src/chat/commands.h"
+#include "src/tui/tui_popup.h"
 #include "src/watch/sensing.h"
 #include "src/watch/tui_socket.h"
 #include "ui/edit/input.h"
@@ -83,23 +86,6 @@ typedef struct {
     load_pair models;     /* the thread's result */
     tdm_error err;
 } tui_load;
-
-/* ---- Popups ---------------------------------------------------------------------------------------------------- */
-
-typedef enum { TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_SESSIONS, TUI_POPUP_DELETE, TUI_POPUP_FIND } tui_popup_kind;
-
-typedef struct {
-    tui_popup_kind kind;
-    char *title;
-    struct view_item *items; /* their strings are owned */
-    size_t n, room, selected;
-    char *page; /* a page's text, laid out in items for `cols` columns; NULL: the table of keys */
-    int cols;
-    char input[256];
-    size_t input_n;
-    int direction; /* of a search */
-    char id[40];   /* of the session that a question is about */
-} tui_popup;
 
 /* ---- Figures --------------------------------------------------------------------------------------------------- */
 
@@ -256,21 +242,18 @@ void tui_browse_leave(tui *t);
 void tui_browse_event(tui *t, const struct decoder_event *e);
 void tui_browse_find(tui *t, const char *words, int direction);
 
-/* tui_popup.c */
-/* The saved sessions as they are now. */
-tdm_status tui_popup_list(tui *t, tdm_error *err);
-void tui_popup_close(tui *t);
-void tui_popup_page(tui *t, const char *title, const char *text); /* a page of lines */
-void tui_popup_keys(tui *t);
-void tui_popup_sessions(tui *t);
-void tui_popup_find(tui *t, int direction);
-bool tui_popup_event(tui *t, const struct decoder_event *e); /* false: not for the popup */
-void tui_popup_fill(tui *t);
+/* tui_sessions.c */
+/* Reads the list of the saved sessions as they are now. */
+tdm_status tui_sessions_read(tui *t, tdm_error *err);
+void tui_sessions_show(tui *t); /* in a popup */
+void tui_sessions_delete(tui *t, char *id);
+
+/* tui_action.c */
+void tui_act(tui *t, tui_action a);
 
 /* tui_commands.c */
 void tui_look(tui *t); /* takes the options of the screen over */
 void tui_command(tui *t, const slash_call *call, int64_t enter_ns);
-void tui_command_by(tui *t, slash_id id, const char *argument);
 /* /model, once its model has been loaded. */
 void tui_command_model(tui *t, const char *path);
 

@@ -199,7 +199,7 @@ void tui_turns_fresh(tui *t)
     t->context_told = false;
     t->search[0] = 0;
     tui_turns_sync(t);
-    if (!t->turns.n) tui_popup_list(t, NULL); /* the card shows the last ones */
+    if (!t->turns.n) tui_sessions_read(t, NULL); /* the card shows the last ones */
     transcript_sent(screen_transcript(t->screen));
 }
 
@@ -325,7 +325,7 @@ void tui_turns_event(tui *t, const tdm_event *e)
         cold = e->cold;
         cold.warm_ms = figures_ttft_ms(&t->app.last, t->app.last_glyph_ns); /* the engine knows its share only */
         figures_cold_line(&cold, line, sizeof line);
-        tui_popup_page(t, "cold start", line);
+        tui_popup_page(&t->popup, "cold start", line);
         break;
     default: break;
     }

@@ -240,6 +240,14 @@ static void fill_card(tui *t)
     c->sessions = t->card;
 }
 
+static void fill_popup(tui *t)
+{
+    const struct canvas *c = t->canvas;
+    bool full = tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+    tui_popup_fit(&t->popup, (full ? c->cols : layout_input_cols(c->rows, c->cols, t->form)) - 4, full);
+    tui_popup_fill(&t->popup, &t->in, &t->view.popup);
+}
+
 void tui_view_fill(tui *t, int64_t now)
 {
     t->view.now_ns = now;
@@ -260,5 +268,5 @@ void tui_view_fill(tui *t, int64_t now)
     fill_card(t);
     t->view.browse = t->browse;
     t->view.search = t->search[0] ? t->search : NULL;
-    tui_popup_fill(t);
+    fill_popup(t);
 }

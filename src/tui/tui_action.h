@@ -1,0 +1,33 @@
+/* What a panel asks for that is not its own to do. A panel takes an event, changes what it owns and returns an action;
+ * tui_act (tui_private.h) does it. No panel calls another one. */
+#ifndef TANDEM_SRC_TUI_ACTION_H
+#define TANDEM_SRC_TUI_ACTION_H
+
+#include "src/cli/slashes.h"
+#include "ui/terminal/keys.h"
+
+typedef enum {
+    TUI_ACTION_NONE,
+    TUI_ACTION_KEY,     /* what `key` does, `count` times */
+    TUI_ACTION_COMMAND, /* the slash command `command`, with `text` and `number` as its argument */
+    TUI_ACTION_DELETE,  /* moves the session with the id `text` to the trash; the user has been asked */
+    TUI_ACTION_FIND,    /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
+} tui_action_kind;
+
+typedef struct {
+    tui_action_kind kind;
+    enum key_action key;
+    int count;
+    slash_id command;
+    long number; /* 0: none */
+    char *text;  /* malloc'ed, tui_act frees it; NULL: none */
+} tui_action;
+
+tui_action tui_action_key(enum key_action key, int count);
+/* argument NULL: none. Without memory the action is TUI_ACTION_NONE. */
+tui_action tui_action_command(slash_id command, const char *argument);
+tui_action tui_action_number(slash_id command, long number);
+tui_action tui_action_delete(const char *id);
+tui_action tui_action_find(const char *words, int direction);
+
+#endif

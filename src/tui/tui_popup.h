@@ -1,0 +1,47 @@
+/* What opens over the transcript: pages, the list of sessions, a question, the search prompt. An open one owns the keys;
+ * what it can't do itself it returns as an action. The menu behind Ctrl-X and completion lists belong to the input and
+ * are only shown from here. */
+#ifndef TANDEM_SRC_TUI_POPUP_H
+#define TANDEM_SRC_TUI_POPUP_H
+
+#include "src/session/store.h"
+#include "src/tui/tui_action.h"
+#include "ui/draw/view.h"
+#include "ui/edit/input.h"
+#include "ui/terminal/decoder.h"
+
+typedef enum { TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_SESSIONS, TUI_POPUP_DELETE, TUI_POPUP_FIND } tui_popup_kind;
+
+/* Zeroed: closed. */
+typedef struct {
+    tui_popup_kind kind; /* NONE: closed */
+    char *title;
+    struct view_item *items; /* their strings are owned */
+    size_t n, room, selected;
+    char *page;              /* a page's text, laid out in items for `laid_out` columns; NULL: the table of keys */
+    int laid_out;
+    char input[256];
+    size_t input_n;
+    int direction;           /* of a search */
+    char (*ids)[40];         /* of the listed sessions */
+    char id[40];             /* of the session that a question is about */
+    int cols;                /* of a page's text } these two outlive what is open */
+    bool monitor;            /* is full-screen   } */
+} tui_popup;
+
+void tui_popup_close(tui_popup *p);
+/* Opens a page of lines; long ones are broken. */
+void tui_popup_page(tui_popup *p, const char *title, const char *text);
+/* Opens the table of keys. */
+void tui_popup_keys(tui_popup *p);
+/* Opens a list to choose from. open_id: of the session that is open, or NULL. */
+void tui_popup_sessions(tui_popup *p, const store_entry *sessions, int n, const char *open_id);
+/* Opens the search prompt; a negative direction searches up. */
+void tui_popup_find(tui_popup *p, int direction);
+/* rows: how many of a page are seen at once. */
+tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e);
+/* Fits an open page to a width, with the full-screen monitor's keys first where that is what they act on. */
+void tui_popup_fit(tui_popup *p, int cols, bool monitor);
+void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view_popup *v);
+
+#endif
