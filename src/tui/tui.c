@@ -98,7 +98,7 @@ void tui_draw(tui *t)
     if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
     if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
     int64_t now = clock_ns();
-    input_set_columns(t->input, layout_input_cols(rows, cols, t->form) - 2);
+    input_set_columns(t->input, layout_input_cols(rows, cols, t->monitor.form) - 2);
     tui_view_fill(t, now);
     screen_draw(t->screen, &t->view, t->canvas);
     term_present(t->term, t->canvas, t->look.theme);
@@ -110,7 +110,7 @@ void tui_draw(tui *t)
 
 static bool keys_are_elsewhere(const tui *t)
 {
-    return t->popup.kind || t->browse || tui_keys_in_monitor(t);
+    return t->popup.kind || t->browse.on || tui_keys_in_monitor(t);
 }
 
 void tui_input(tui *t)
@@ -119,11 +119,12 @@ void tui_input(tui *t)
     struct decoder_event e;
     /* While an editor or the copy view has the screen, what was typed before it waits. */
     while (!t->quit && !t->away && input_next_action(t->input, &a)) {
-        tui_keys_action(t, &a);
+        tui_act(t, tui_draft_act(t, &a));
+        t->dirty = t->urgent = true;
         /* The keys may belong to somebody else now: then what is queued still is theirs, until they give them back. */
         while (!t->quit && !t->away && keys_are_elsewhere(t) && input_unread(t->input, &e)) tui_keys_event(t, &e);
     }
-    tui_keys_draft(t);
+    tui_draft_tell(t);
 }
 
 static void read_terminal(tui *t)
@@ -176,7 +177,7 @@ void tui_take_draft(tui *t)
     char *now = typed(t), *both = clean ? joined(clean, now) : NULL;
     if (both) {
         input_set_text(t->input, both);
-        tui_keys_draft(t);
+        tui_draft_tell(t);
     }
     free(both);
     free(now);
@@ -345,7 +346,7 @@ static void open_history(tui *t)
 /* The form of the monitor is remembered between runs. */
 static void remember_form(const tui *t)
 {
-    char *path = files_path(FILES_STATE, "monitor"), text[2] = {(char)('0' + t->form), '\n'};
+    char *path = files_path(FILES_STATE, "monitor"), text[2] = {(char)('0' + t->monitor.form), '\n'};
     char *name = path ? strrchr(path, '/') : NULL;
     if (name && !t->app.private) {
         *name = 0;
@@ -361,7 +362,7 @@ static void recall_form(tui *t)
     char *path = files_path(FILES_STATE, "monitor"), *text = NULL;
     size_t n;
     if (path && access(path, R_OK) == 0 && !files_read(path, 16, &text, &n, NULL))
-        if (n && text[0] >= '0' && text[0] <= '0' + VIEW_FORM_PANEL) t->form = (enum view_form)(text[0] - '0');
+        if (n && text[0] >= '0' && text[0] <= '0' + VIEW_FORM_PANEL) t->monitor.form = (enum view_form)(text[0] - '0');
     free(text);
     free(path);
 }
@@ -445,7 +446,7 @@ static void close_all(tui *t)
     canvas_free(t->canvas);
     store_list_free(t->sessions, t->n_sessions);
     for (size_t i = 0; i < t->n_notices; i++) free(t->notices[i].text);
-    char *texts[] = {t->queued, t->waiting, t->told, t->before_edit, t->said, t->load.path};
+    char *texts[] = {t->queued, t->waiting, t->told, t->before_edit, t->load.path};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     wake_end = -1;
     close(t->wake[0]);

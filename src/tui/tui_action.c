@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/clock.h"
-#include "src/tui/tui_private.h"
-
 static tui_action with_text(tui_action a, const char *text)
 {
     if (text && !(a.text = strdup(text))) a.kind = TUI_ACTION_NONE;
@@ -35,18 +32,4 @@ tui_action tui_action_delete(const char *id)
 tui_action tui_action_find(const char *words, int direction)
 {
     return with_text((tui_action){.kind = TUI_ACTION_FIND, .count = direction}, words);
-}
-
-void tui_act(tui *t, tui_action a)
-{
-    switch (a.kind) {
-    case TUI_ACTION_NONE: break;
-    case TUI_ACTION_KEY: tui_keys_screen(t, a.key, a.count); break;
-    case TUI_ACTION_COMMAND:
-        tui_command(t, &(slash_call){.id = a.command, .argument = a.text, .number = a.number}, clock_ns());
-        break;
-    case TUI_ACTION_DELETE: tui_sessions_delete(t, a.text); break;
-    case TUI_ACTION_FIND: tui_browse_find(t, a.text, a.count); break;
-    }
-    free(a.text);
 }

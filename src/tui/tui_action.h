@@ -3,6 +3,8 @@
 #ifndef TANDEM_SRC_TUI_ACTION_H
 #define TANDEM_SRC_TUI_ACTION_H
 
+#include <stdint.h>
+
 #include "src/cli/slashes.h"
 #include "ui/terminal/keys.h"
 
@@ -12,6 +14,7 @@ typedef enum {
     TUI_ACTION_COMMAND, /* the slash command `command`, with `text` and `number` as its argument */
     TUI_ACTION_DELETE,  /* moves the session with the id `text` to the trash; the user has been asked */
     TUI_ACTION_FIND,    /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
+    TUI_ACTION_STRAY,   /* nothing: the full-screen monitor has no such key, and the user is told the way back */
 } tui_action_kind;
 
 typedef struct {
@@ -19,8 +22,9 @@ typedef struct {
     enum key_action key;
     int count;
     slash_id command;
-    long number; /* 0: none */
-    char *text;  /* malloc'ed, tui_act frees it; NULL: none */
+    long number;     /* 0: none */
+    int64_t time_ns; /* when Enter was pressed; 0: now */
+    char *text;      /* malloc'ed, tui_act frees it; NULL: none */
 } tui_action;
 
 tui_action tui_action_key(enum key_action key, int count);

@@ -1,136 +1,6 @@
-/* Browse mode: the transcript has the keys, as in less; one turn is marked. */
-#include <stdlib.h>
-#include <string.h>
+#include "src/tui/tui_browse.h"
 
-#include "src/tui/tui_private.h"
-#include "ui/text/markdown.h"
-
-void tui_browse_enter(tui *t)
-{
-    struct transcript *transcript = screen_transcript(t->screen);
-    if (!t->turns.n) {
-        tui_notice_add(t, VIEW_NOTICE_INFO, "there is nothing to browse yet");
-        return;
-    }
-    t->browse = true;
-    t->browse_count = 0;
-    if (!transcript_marked(transcript)) transcript_mark(transcript, t->turns.turns[t->turns.n - 1].v.id);
-    term_set_mouse(t->term, t->mouse, true);
-}
-
-void tui_browse_leave(tui *t)
-{
-    t->browse = false;
-    transcript_mark(screen_transcript(t->screen), 0);
-    term_set_mouse(t->term, t->mouse, false);
-}
-
-void tui_browse_find(tui *t, const char *words, int direction)
-{
-    if (words) snprintf(t->search, sizeof t->search, "%s", words);
-    if (!t->search[0]) return;
-    if (!transcript_find(screen_transcript(t->screen), tui_view_turns(t), t->search, direction))
-        tui_notice_add(t, VIEW_NOTICE_WARN, "'%s' is not in this conversation", t->search);
-}
-
-static const tui_turn *marked(tui *t)
-{
-    uint64_t id = transcript_marked(screen_transcript(t->screen));
-    const tui_turn *turn = id ? tui_turns_find(t, id) : NULL;
-    return turn ? turn : t->turns.n ? &t->turns.turns[t->turns.n - 1] : NULL;
-}
-
-static void copy_code(tui *t, const tui_turn *turn, int n)
-{
-    size_t length;
-    char what[40];
-    snprintf(what, sizeof what, "code block %d: ", n);
-    char *code = markdown_code_block(turn->text.bytes, turn->text.n, n, &length);
-    if (code) tui_outside_copy(t, what, code, length);
-    else tui_notice_add(t, VIEW_NOTICE_WARN, "there is no code block %d in this turn", n);
-    free(code);
-}
-
-static void open_link(tui *t, const tui_turn *turn, int n)
-{
-    char *address = markdown_link(turn->text.bytes, turn->text.n, n);
-    if (address) tui_outside_open(t, address);
-    else tui_notice_add(t, VIEW_NOTICE_WARN, "there is no link %d in this turn", n);
-    free(address);
-}
-
-static void edit(tui *t, const tui_turn *turn)
-{
-    int number = turn->v.number;
-    tui_browse_leave(t);
-    tui_act(t, tui_action_number(SLASH_EDIT, number));
-}
-
-/* The branch before or after the marked turn's. */
-static void go_branch(tui *t, const tui_turn *turn, int direction)
-{
-    tdm_node node, other;
-    tdm_error err = {0};
-    int found = 0, all = t->app.chat ? tdm_chat_nodes(t->app.chat) : 0;
-    if (!all || tdm_chat_node(t->app.chat, turn->node, &node, &err)) return;
-    for (int i = 1; i <= all && !found; i++) {
-        if (tdm_chat_node(t->app.chat, i, &other, NULL)) continue;
-        if (other.parent == node.parent && other.role == node.role && other.branch == node.branch + direction) found = i;
-        tdm_node_free(&other);
-    }
-    tdm_node_free(&node);
-    if (!found) {
-        tui_notice_add(t, VIEW_NOTICE_INFO, "no other branch there");
-    } else if (tdm_chat_select(t->app.chat, found, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-    } else {
-        tui_turns_events(t);
-        tui_turns_sync(t);
-        for (size_t i = 0; i < t->turns.n; i++)
-            if (t->turns.turns[i].node == found) transcript_mark(screen_transcript(t->screen), t->turns.turns[i].v.id);
-    }
-}
-
-static void act(tui *t, enum key_action action, int count)
-{
-    struct transcript *transcript = screen_transcript(t->screen);
-    const tui_turn *turn = marked(t);
-    int n = count ? count : 1;
-    switch (action) {
-    case ACTION_LINE_DOWN: transcript_scroll(transcript, tui_view_turns(t), n); break;
-    case ACTION_LINE_UP: transcript_scroll(transcript, tui_view_turns(t), -n); break;
-    case ACTION_FIND: tui_popup_find(&t->popup, 1); break;
-    case ACTION_FIND_BACK: tui_popup_find(&t->popup, -1); break;
-    case ACTION_FIND_NEXT: tui_browse_find(t, NULL, 1); break;
-    case ACTION_FIND_PREVIOUS: tui_browse_find(t, NULL, -1); break;
-    case ACTION_TURN_PREVIOUS: transcript_turn(transcript, tui_view_turns(t), -1); break;
-    case ACTION_TURN_NEXT: transcript_turn(transcript, tui_view_turns(t), 1); break;
-    case ACTION_COPY_TURN:
-        if (turn) tui_outside_copy(t, "", turn->text.bytes ? turn->text.bytes : "", turn->text.n);
-        break;
-    case ACTION_COPY_CODE:
-        if (turn) copy_code(t, turn, n);
-        break;
-    case ACTION_OPEN_LINK:
-        if (turn) open_link(t, turn, n);
-        break;
-    case ACTION_EDIT_TURN:
-        if (turn) edit(t, turn);
-        break;
-    case ACTION_REGENERATE:
-        tui_browse_leave(t);
-        tui_act(t, tui_action_command(SLASH_REGEN, NULL));
-        break;
-    case ACTION_BRANCH_PREVIOUS:
-    case ACTION_BRANCH_NEXT:
-        if (turn) go_branch(t, turn, action == ACTION_BRANCH_NEXT ? 1 : -1);
-        break;
-    case ACTION_BACK: tui_browse_leave(t); break;
-    default: tui_keys_screen(t, action, n); break;
-    }
-}
-
-void tui_browse_event(tui *t, const struct decoder_event *e)
+tui_action tui_browse_event(tui_browse *b, const struct decoder_event *e)
 {
     const struct key_row *row = NULL;
     unsigned char byte = e->kind == DECODER_ESC ? 0x1b : e->length == 1 ? (unsigned char)e->data[0] : 0;
@@ -140,12 +10,12 @@ void tui_browse_event(tui *t, const struct decoder_event *e)
         if (!row) row = keys_find_code(KEYS_CHAT, e->code, e->mods);
     } else if (byte) {
         if (byte >= '0' && byte <= '9') { /* a count, as in less */
-            if (t->browse_count < 1000) t->browse_count = 10 * t->browse_count + (byte - '0');
-            return;
+            if (b->count < 1000) b->count = 10 * b->count + (byte - '0');
+            return (tui_action){0};
         }
         row = keys_find_byte(KEYS_BROWSE, byte);
     }
-    int count = t->browse_count;
-    t->browse_count = 0;
-    if (row) act(t, row->action, count);
+    int count = b->count;
+    b->count = 0;
+    return row ? tui_action_key(row->action, count) : (tui_action){0};
 }

@@ -22,11 +22,6 @@ void tui_look(tui *t)
     decoder_set_esc(t->decoder, options_int(t->o, OPTION_ESC_DELAY, 0) * TUI_MS);
 }
 
-static void on_look(void *ctx)
-{
-    tui_look(ctx);
-}
-
 /* /theme without a word: the next one. */
 static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 {
@@ -40,6 +35,14 @@ static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 
 /* ---- Commands of the screen ------------------------------------------------------------------------------------ */
 
+/* A command while it runs. */
+typedef struct {
+    tui *t;
+    char *said; /* what it prints */
+    size_t said_n;
+    tui_action next; /* what follows from it */
+} running;
+
 static tdm_status stats_form(tui *t, const char *argument)
 {
     const char *form = argument + strlen("turn ");
@@ -47,17 +50,18 @@ static tdm_status stats_form(tui *t, const char *argument)
     return TDM_OK;
 }
 
-static tdm_status monitor(tui *t, const char *argument)
+static tdm_status monitor(running *r, const char *argument)
 {
+    tui *t = r->t;
     static const struct {
         const char *name;
         enum view_form form;
     } forms[] = {{"off", VIEW_FORM_OFF},     {"line", VIEW_FORM_LINE}, {"strip", VIEW_FORM_STRIP},
                  {"panel", VIEW_FORM_PANEL}, {"full", VIEW_FORM_FULL}, {"auto", VIEW_FORM_AUTO}};
     for (size_t i = 0; argument && i < sizeof forms / sizeof *forms; i++)
-        if (!strcmp(argument, forms[i].name)) t->form = forms[i].form;
-    if (!argument) tui_keys_screen(t, ACTION_MONITOR, 1);
-    else if (!layout_form_fits(t->canvas->rows, t->canvas->cols, t->form))
+        if (!strcmp(argument, forms[i].name)) t->monitor.form = forms[i].form;
+    if (!argument) r->next = tui_action_key(ACTION_MONITOR, 1);
+    else if (!layout_form_fits(t->canvas->rows, t->canvas->cols, t->monitor.form))
         tui_notice_add(t, VIEW_NOTICE_WARN, "%s doesn't fit into %dx%d; it comes when the terminal is larger", argument,
                        t->canvas->cols, t->canvas->rows);
     return TDM_OK;
@@ -65,32 +69,31 @@ static tdm_status monitor(tui *t, const char *argument)
 
 static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
 {
-    tui *t = ctx;
+    running *r = ctx;
+    tui *t = r->t;
     const char *argument = call->argument;
     switch (call->id) {
-    case SLASH_MONITOR: return monitor(t, argument);
+    case SLASH_MONITOR: return monitor(r, argument);
     case SLASH_STATS: return stats_form(t, argument);
     case SLASH_THEME: return next_theme(t, argument, err);
     case SLASH_MOUSE:
         t->mouse = argument ? !strcmp(argument, "on") : !t->mouse;
-        term_set_mouse(t->term, t->mouse, t->browse);
+        term_set_mouse(t->term, t->mouse, t->browse.on);
         tui_notice_add(t, VIEW_NOTICE_INFO, t->mouse ? "wheel and clicks are on" : "the mouse belongs to the terminal");
         return TDM_OK;
     case SLASH_VIEW:
-        t->turn_view = argument ? !strcmp(argument, "turn") : !t->turn_view;
-        t->view_chosen = true;
+        t->monitor.turn_view = argument ? !strcmp(argument, "turn") : !t->monitor.turn_view;
+        t->monitor.view_chosen = true;
         return TDM_OK;
     case SLASH_ZOOM:
-        tui_keys_screen(t, argument && !strcmp(argument, "out") ? ACTION_ZOOM_OUT : ACTION_ZOOM_IN, 1);
+        r->next = tui_action_key(argument && !strcmp(argument, "out") ? ACTION_ZOOM_OUT : ACTION_ZOOM_IN, 1);
         return TDM_OK;
-    case SLASH_KEYS: tui_keys_screen(t, ACTION_KEYS, 1); return TDM_OK;
-    case SLASH_BROWSE: tui_keys_screen(t, ACTION_BROWSE, 1); return TDM_OK;
-    case SLASH_HOLD: tui_keys_screen(t, ACTION_HOLD, 1); return TDM_OK;
-    case SLASH_FOLD: tui_keys_screen(t, ACTION_FOLD, 1); return TDM_OK;
-    case SLASH_RAW: tui_keys_screen(t, ACTION_RAW, 1); return TDM_OK;
-    case SLASH_SEND:
-        tui_keys_action(t, &(struct input_action){.action = ACTION_SEND_NOW, .time_ns = clock_ns(), .count = 1});
-        return TDM_OK;
+    case SLASH_KEYS: r->next = tui_action_key(ACTION_KEYS, 1); return TDM_OK;
+    case SLASH_BROWSE: r->next = tui_action_key(ACTION_BROWSE, 1); return TDM_OK;
+    case SLASH_HOLD: r->next = tui_action_key(ACTION_HOLD, 1); return TDM_OK;
+    case SLASH_FOLD: r->next = tui_action_key(ACTION_FOLD, 1); return TDM_OK;
+    case SLASH_RAW: r->next = tui_action_key(ACTION_RAW, 1); return TDM_OK;
+    case SLASH_SEND: r->next = tui_action_key(ACTION_SEND_NOW, 1); return TDM_OK;
     case SLASH_DEMO: tui_demo_begin(t, NULL); return TDM_OK;
     default: return error_set(err, TDM_E_UNSUPPORTED, "/%s is not there", slash_table[call->id].name);
     }
@@ -100,22 +103,18 @@ static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
 
 static void say(void *ctx, const char *text, size_t n)
 {
-    tui *t = ctx;
-    char *larger = realloc(t->said, t->said_n + n + 1);
+    running *r = ctx;
+    char *larger = realloc(r->said, r->said_n + n + 1);
     if (!larger) return;
-    memcpy(larger + t->said_n, text, n);
-    t->said = larger;
-    t->said_n += n;
-    larger[t->said_n] = 0;
+    memcpy(larger + r->said_n, text, n);
+    r->said = larger;
+    r->said_n += n;
+    larger[r->said_n] = 0;
 }
 
 /* What fits into a row is a notice, more is a page. */
-static void show_said(tui *t, const slash_call *call)
+static void show_said(tui *t, const slash_call *call, char *text, size_t n)
 {
-    char *text = t->said;
-    size_t n = t->said_n;
-    t->said = NULL;
-    t->said_n = 0;
     if (!text) return;
     if (memchr(text, '\n', n) == text + n - 1 && width_text(text, n - 1) <= screen_layout(t->screen)->rule.cols) {
         text[n - 1] = 0;
@@ -125,13 +124,12 @@ static void show_said(tui *t, const slash_call *call)
         snprintf(title, sizeof title, "/%s", slash_table[call->id].name);
         tui_popup_page(&t->popup, title, text);
     }
-    free(text);
 }
 
 /* /model's second half: the model that has been loaded is handed over. */
 static tdm_status give_loaded(void *ctx, const char *path, load_pair *out, tdm_error *err)
 {
-    tui *t = ctx;
+    tui *t = ((running *)ctx)->t;
     (void)path;
     if (!t->load.models.model) return error_set(err, TDM_E_IO, "no model was loaded");
     *out = t->load.models;
@@ -139,16 +137,21 @@ static tdm_status give_loaded(void *ctx, const char *path, load_pair *out, tdm_e
     return TDM_OK;
 }
 
+static void on_look(void *ctx)
+{
+    tui_look(((running *)ctx)->t);
+}
+
 static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
 {
     (void)err;
-    tui_outside_copy(ctx, "", text, n);
+    tui_outside_copy(((running *)ctx)->t, "", text, n);
     return TDM_OK;
 }
 
 static tdm_status copy_view(void *ctx, tdm_error *err)
 {
-    tui *t = ctx;
+    tui *t = ((running *)ctx)->t;
     if (!t->turns.n) return error_set(err, TDM_E_NOT_FOUND, "there is nothing to copy yet");
     tui_outside_copy_view(t);
     return TDM_OK;
@@ -171,15 +174,17 @@ static void begin_editing(tui *t, int turn, char *draft)
     input_set_text(t->input, draft);
 }
 
-static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
+static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
 {
-    const commands_front front = {.ctx = t, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded,
+    running r = {.t = t};
+    const commands_front front = {.ctx = &r, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded,
                                    .copy = copy, .copy_view = copy_view};
     commands_result result;
     tdm_error err = {0};
     int turn = turn_number(t, call->number);
     if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-    show_said(t, call);
+    show_said(t, call, r.said, r.said_n);
+    free(r.said);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
     if (replies && result.waits) { /* its clock runs before its events are taken */
         tui_turns_sent(t, enter_ns);
@@ -203,10 +208,11 @@ static void run_call(tui *t, const slash_call *call, int64_t enter_ns)
     }
     if (call->id == SLASH_FIND && !err.code) {
         tui_popup_close(&t->popup);
-        tui_browse_find(t, call->argument, 1);
+        r.next = tui_action_find(call->argument, 1);
     }
     if (result.quit) tui_quit(t);
     tui_view_name_model(t);
+    return r.next;
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -227,31 +233,31 @@ static void export_screen(tui *t, const char *path)
     free(picture);
 }
 
-void tui_command(tui *t, const slash_call *call, int64_t enter_ns)
+tui_action tui_command(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
     if (call->id == SLASH_MODEL && call->argument) {
         tui_load_begin(t, call->argument, t->app.chat != NULL);
-        return;
+        return (tui_action){0};
     }
     if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
         tui_sessions_show(t);
-        return;
+        return (tui_action){0};
     }
     if (call->id == SLASH_EXPORT && ends_in(call->argument, ".svg")) {
         export_screen(t, call->argument);
-        return;
+        return (tui_action){0};
     }
     if (!t->app.chat && !screen) {
         tui_notice_add(t, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
-        return;
+        return (tui_action){0};
     }
     if (call->id == SLASH_UNITS && call->argument) { /* the cores are not to be disturbed: keys wait as well */
         tui_notice_add(t, VIEW_NOTICE_INFO, "measuring for two seconds");
         tui_draw(t);
         t->notices[t->n_notices - 1].until_ns = 0;
     }
-    run_call(t, call, enter_ns);
+    return run_call(t, call, enter_ns);
 }
 
 void tui_command_model(tui *t, const char *path)

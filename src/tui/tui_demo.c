@@ -121,7 +121,7 @@ static bool put_aside(tui *t, tdm_error *err)
     struct tui_demo *d = t->demo;
     struct input_view in;
     if (t->editing) { /* the path ends before the message that is edited */
-        tui_keys_leave_editing(t);
+        tui_draft_leave_editing(t);
         tdm_chat_edit(t->app.chat, 0, NULL);
     }
     if (app_park(&t->app, &d->parked, err)) return false;
@@ -297,7 +297,7 @@ static void begin_turn(tui *t, int64_t now)
         if (turn->events[i].deed != SCRIPT_BRANCH) continue;
         tui_act(t, tui_action_number(SLASH_EDIT, turn->events[i].turn));
         input_set_text(t->input, "");
-        tui_keys_draft(t); /* typed from nothing: no head start */
+        tui_draft_tell(t); /* typed from nothing: no head start */
     }
     d->stage = TYPING;
     d->character = 0;

@@ -33,7 +33,7 @@ void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns)
     f->turns[f->n_turns++] = (struct view_monitor_turn){++f->seen_turns, *ttft};
     f->turn_end_ns = end_ns;
     /* A turn this short is a speck in the live window. */
-    if (!t->view_chosen) t->turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
+    if (!t->monitor.view_chosen) t->monitor.turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
 }
 
 /* ---- Units ----------------------------------------------------------------------------------------------------- */
@@ -42,9 +42,9 @@ static void sample_unit(tui *t, int unit, int64_t now)
 {
     static tdm_span raw[TUI_SPANS];
     tui_figures *f = &t->figures;
-    double window = t->live_s > LANES_LIVE_S ? t->live_s : LANES_LIVE_S;
+    double window = t->monitor.live_s > LANES_LIVE_S ? t->monitor.live_s : LANES_LIVE_S;
     int64_t since = now - (int64_t)(window * 1e9) - 5 * TUI_S;
-    if (t->turn_view && f->turn_start_ns && f->turn_start_ns < since) since = f->turn_start_ns;
+    if (t->monitor.turn_view && f->turn_start_ns && f->turn_start_ns < since) since = f->turn_start_ns;
     size_t n = tdm_unit_spans(t->app.machine, unit, since, raw, TUI_SPANS);
     for (size_t i = 0; i < n; i++)
         f->spans[unit][i] = (struct view_span){.start_ns = raw[i].start_ns,
@@ -228,10 +228,10 @@ void tui_figures_fill(tui *t, int64_t now)
 {
     tui_figures *f = &t->figures;
     struct view_monitor *m = &t->view.monitor;
-    m->form = t->form;
-    m->live_s = t->live_s;
-    m->hold = t->hold;
-    m->hidden = t->hidden;
+    m->form = t->monitor.form;
+    m->live_s = t->monitor.live_s;
+    m->hold = t->monitor.hold;
+    m->hidden = t->monitor.hidden;
     m->pid = (int)getpid();
     m->legend = f->seen_turns < 3;
     if (!t->app.chat) return;
@@ -241,7 +241,7 @@ void tui_figures_fill(tui *t, int64_t now)
         f->sampled_ns = now;
     }
     sensing_read(&f->sensing, shows_sensors(t), last_work(f), now);
-    m->turn_view = t->turn_view && f->turn_start_ns && (f->turn_end_ns || t->view_chosen);
+    m->turn_view = t->monitor.turn_view && f->turn_start_ns && (f->turn_end_ns || t->monitor.view_chosen);
     m->turn_start_ns = f->turn_start_ns;
     m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
     struct view_unit *units[TDM_UNITS] = {&m->prefill, &m->decode};

@@ -85,11 +85,11 @@ static void start(tui *t)
     tui_view_name_model(t);
     tui_turns_fresh(t);
     tui_take_draft(t);
-    tui_keys_draft(t);
+    tui_draft_tell(t);
     if (!t->waiting) return;
     char *text = t->waiting;
     t->waiting = NULL;
-    if (!tui_keys_send(t, text, strlen(text), t->waiting_ns)) input_set_text(t->input, text);
+    if (!tui_draft_send(t, text, strlen(text), t->waiting_ns)) input_set_text(t->input, text);
     free(text);
 }
 

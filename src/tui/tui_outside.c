@@ -96,7 +96,7 @@ void tui_outside_copy(tui *t, const char *what, const char *text, size_t n)
 void tui_outside_copy_view(tui *t)
 {
     struct termios modes;
-    uint64_t marked = t->browse ? transcript_marked(screen_transcript(t->screen)) : 0;
+    uint64_t marked = t->browse.on ? transcript_marked(screen_transcript(t->screen)) : 0;
     if (t->away || !t->turns.n) return;
     release(t);
     t->copy_view = true;

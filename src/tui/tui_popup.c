@@ -186,8 +186,8 @@ void tui_popup_sessions(tui_popup *p, const store_entry *sessions, int n, const 
         localtime_r(&when, &parts);
         strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
         bool open = open_id && !strcmp(e->id, open_id);
-        snprintf(detail, sizeof detail, "%s  %3d %-5s  %.30s%s", date, e->turns, e->turns == 1 ? "turn" : "turns", e->model ? e->model : "",
-                 open ? "  (open)" : "");
+        snprintf(detail, sizeof detail, "%s  %3d %-5s  %.30s%s", date, e->turns, e->turns == 1 ? "turn" : "turns",
+                 e->model ? e->model : "", open ? "  (open)" : "");
         const char *name = e->damage[0] ? e->damage : e->name ? e->name : "";
         add(p, number, name, strlen(name), detail);
         if (p->ids) snprintf(p->ids[i], sizeof p->ids[i], "%s", e->id);

@@ -1,14 +1,16 @@
 /* The full-screen front end, as its files share it. One object, one thread (the loader's thread touches only what
  * tui_load.c says); everything on the screen is in here or in what the app holds.
  *
- *   tui.c           opening, the loop, closing          tui_keys.c      what keys and actions do
- *   tui_load.c      the model, on a thread of its own   tui_browse.c    browse mode
- *   tui_turns.c     the conversation as it is shown     tui_sessions.c  the saved sessions
- *   tui_view.c      from all of it to struct view       tui_commands.c  commands and settings of the screen
- *   tui_figures.c   what the monitor shows              tui_outside.c   editor, clipboard, links, suspending
- *   tui_demo.c      a conversation that types itself    tui_action.c    does what panels ask for
+ *   tui.c           opening, the loop, closing          tui_keys.c        who gets an event
+ *   tui_load.c      the model, on a thread of its own   tui_draft.c       the draft: read ahead, sent, taken back
+ *   tui_turns.c     the conversation as it is shown     tui_transcript.c  moving in it, and what is done to one turn
+ *   tui_view.c      from all of it to struct view       tui_sessions.c    the saved sessions
+ *   tui_figures.c   what the monitor shows              tui_commands.c    commands and settings of the screen
+ *   tui_demo.c      a conversation that types itself    tui_outside.c     editor, clipboard, links, suspending
+ *   tui_dispatch.c  does what the others ask for
  *
- * Panels have headers of their own and know nothing of this one: tui_popup.h (pages, lists, questions, prompts).
+ * Panels have headers of their own and know nothing of this one: tui_popup.h (pages, lists, questions, prompts),
+ * tui_browse.h and tui_monitor.h. They return actions (tui_action.h); so do a command and the draft.
  */
 #ifndef TANDEM_SRC_TUI_PRIVATE_H
 #define TANDEM_SRC_TUI_PRIVATE_H
@@ -18,6 +20,8 @@
 
 #include "src/chat/app.h"
 #include "src/chat/commands.h"
+#include "src/tui/tui_browse.h"
+#include "src/tui/tui_monitor.h"
 #include "src/tui/tui_popup.h"
 #include "src/watch/sensing.h"
 #include "src/watch/tui_socket.h"
@@ -159,16 +163,11 @@ typedef struct tui {
     int64_t context_until_ns;
     int64_t answered_until_ns;
     struct input_presses presses;
-    bool browse;
-    int browse_count;
+    tui_browse browse;
+    tui_monitor monitor;
     char search[256];
-    bool view_chosen, turn_view, hold, mouse;
-    double live_s;
-    enum view_form form;
-    unsigned hidden;
+    bool mouse;
     struct view_options look;
-    char *said;          /* what a command prints */
-    size_t said_n;
     store_entry *sessions;
     int n_sessions;
     struct view_session card[3];
@@ -224,23 +223,26 @@ void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns);
 int64_t tui_figures_deadline(const tui *t, int64_t now_ns);
 void tui_figures_free(tui_figures *f);
 
+/* tui_draft.c */
+/* What follows from an action of the input comes back. */
+tui_action tui_draft_act(tui *t, const struct input_action *a);
+/* Tells the chat about the draft if it has changed. */
+void tui_draft_tell(tui *t);
+bool tui_draft_send(tui *t, const char *text, size_t n, int64_t enter_ns);
+void tui_draft_send_now(tui *t, int64_t now_ns);
+void tui_draft_leave_editing(tui *t);
+
 /* tui_keys.c */
 void tui_keys_event(tui *t, const struct decoder_event *e);
-void tui_keys_action(tui *t, const struct input_action *a);
-/* Tells the chat about the draft if it has changed. */
-void tui_keys_draft(tui *t);
-bool tui_keys_send(tui *t, const char *text, size_t n, int64_t enter_ns);
 enum view_form tui_keys_drawn_form(const tui *t);
 /* The full-screen monitor has the keys: it is drawn, and has not been left since. */
 bool tui_keys_in_monitor(const tui *t);
-void tui_keys_screen(tui *t, enum key_action action, int count);
-void tui_keys_leave_editing(tui *t);
 
-/* tui_browse.c */
-void tui_browse_enter(tui *t);
-void tui_browse_leave(tui *t);
-void tui_browse_event(tui *t, const struct decoder_event *e);
-void tui_browse_find(tui *t, const char *words, int direction);
+/* tui_transcript.c */
+/* Scrolls, copies, opens ...: what a key does to the transcript, n times. What follows from it comes back. */
+tui_action tui_transcript_act(tui *t, enum key_action action, int n);
+/* words NULL: those of the last search. A negative direction searches up. */
+void tui_transcript_find(tui *t, const char *words, int direction);
 
 /* tui_sessions.c */
 /* Reads the list of the saved sessions as they are now. */
@@ -248,12 +250,14 @@ tdm_status tui_sessions_read(tui *t, tdm_error *err);
 void tui_sessions_show(tui *t); /* in a popup */
 void tui_sessions_delete(tui *t, char *id);
 
-/* tui_action.c */
+/* tui_dispatch.c */
+/* Does an action and what follows from it, and frees it. */
 void tui_act(tui *t, tui_action a);
 
 /* tui_commands.c */
 void tui_look(tui *t); /* takes the options of the screen over */
-void tui_command(tui *t, const slash_call *call, int64_t enter_ns);
+/* What follows from the command comes back. */
+tui_action tui_command(tui *t, const slash_call *call, int64_t enter_ns);
 /* /model, once its model has been loaded. */
 void tui_command_model(tui *t, const char *path);
 

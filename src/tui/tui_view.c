@@ -244,7 +244,7 @@ static void fill_popup(tui *t)
 {
     const struct canvas *c = t->canvas;
     bool full = tui_keys_drawn_form(t) == VIEW_FORM_FULL;
-    tui_popup_fit(&t->popup, (full ? c->cols : layout_input_cols(c->rows, c->cols, t->form)) - 4, full);
+    tui_popup_fit(&t->popup, (full ? c->cols : layout_input_cols(c->rows, c->cols, t->monitor.form)) - 4, full);
     tui_popup_fill(&t->popup, &t->in, &t->view.popup);
 }
 
@@ -266,7 +266,7 @@ void tui_view_fill(tui *t, int64_t now)
     tui_figures_fill(t, now);
     fill_notices(t, now);
     fill_card(t);
-    t->view.browse = t->browse;
+    t->view.browse = t->browse.on;
     t->view.search = t->search[0] ? t->search : NULL;
     fill_popup(t);
 }

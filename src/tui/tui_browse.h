@@ -1,0 +1,16 @@
+/* Browse mode's keys: the transcript has them, as in less, with counts before them. */
+#ifndef TANDEM_SRC_TUI_BROWSE_H
+#define TANDEM_SRC_TUI_BROWSE_H
+
+#include "src/tui/tui_action.h"
+#include "ui/terminal/decoder.h"
+
+/* Zeroed: the input has the keys. */
+typedef struct {
+    bool on;
+    int count; /* typed so far; 0: none */
+} tui_browse;
+
+tui_action tui_browse_event(tui_browse *b, const struct decoder_event *e);
+
+#endif

@@ -1,0 +1,81 @@
+/* The one place where actions are done (tui_action.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "src/tui/tui_private.h"
+
+static tui_action toggle_speculation(const tui *t)
+{
+    tdm_chat_options c;
+    if (!t->app.chat) return (tui_action){0};
+    tdm_chat_options_of(t->app.chat, &c);
+    return tui_action_command(SLASH_SPECULATION, c.speculation == TDM_SPEC_OFF ? "full" : "off");
+}
+
+/* What is typed or pasted there goes nowhere: it is said how to get back, until that has happened. */
+static void tell_way_back(tui *t, bool is_back)
+{
+    static const char way[] = "q returns to the chat";
+    for (size_t i = 0; i < t->n_notices; i++)
+        if (!strcmp(t->notices[i].text, way)) t->notices[i].until_ns = 0;
+    if (!is_back) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", way);
+}
+
+/* What a key does once there, wherever the keys are; what follows from it comes back. */
+static tui_action do_key(tui *t, enum key_action key, int count)
+{
+    switch (key) {
+    case ACTION_REDRAW: term_redraw(t->term); break;
+    case ACTION_LEAVE: tui_quit(t); break;
+    case ACTION_SUSPEND: tui_outside_suspend(t); break;
+    case ACTION_EDITOR: tui_outside_edit(t); break;
+    case ACTION_SEND_NOW: tui_draft_send_now(t, clock_ns()); break;
+    case ACTION_MONITOR:
+        t->monitor.form = layout_next_form(t->canvas->rows, t->canvas->cols, tui_keys_drawn_form(t));
+        break;
+    case ACTION_COPY: return tui_action_command(SLASH_COPY, NULL);
+    case ACTION_COPY_VIEW: return tui_action_command(SLASH_COPY, "view");
+    case ACTION_SPECULATION: return toggle_speculation(t);
+    case ACTION_SESSIONS: tui_sessions_show(t); break;
+    case ACTION_SENSORS: return tui_action_command(SLASH_SENSORS, NULL);
+    case ACTION_KEYS: tui_popup_keys(&t->popup); break;
+    case ACTION_FIND: tui_popup_find(&t->popup, 1); break;
+    case ACTION_FIND_BACK: tui_popup_find(&t->popup, -1); break;
+    case ACTION_FIND_NEXT: return tui_action_find(NULL, 1);
+    case ACTION_FIND_PREVIOUS: return tui_action_find(NULL, -1);
+    default:
+        if (!tui_monitor_act(&t->monitor, key, count)) return tui_transcript_act(t, key, count);
+        if (key != ACTION_HOLD) t->figures.sampled_ns = 0; /* another window */
+        if (key == ACTION_QUIT) tell_way_back(t, true);
+        break;
+    }
+    return (tui_action){0};
+}
+
+static tui_action do_one(tui *t, const tui_action *a)
+{
+    switch (a->kind) {
+    case TUI_ACTION_NONE: break;
+    case TUI_ACTION_KEY: return do_key(t, a->key, a->count < 1 ? 1 : a->count);
+    case TUI_ACTION_COMMAND: {
+        const slash_call call = {.id = a->command, .argument = a->text, .number = a->number};
+        return tui_command(t, &call, a->time_ns ? a->time_ns : clock_ns());
+    }
+    case TUI_ACTION_DELETE: tui_sessions_delete(t, a->text); break;
+    case TUI_ACTION_FIND: tui_transcript_find(t, a->text, a->count); break;
+    case TUI_ACTION_STRAY: tell_way_back(t, false); break;
+    }
+    return (tui_action){0};
+}
+
+void tui_act(tui *t, tui_action a)
+{
+    if (a.kind == TUI_ACTION_NONE) return;
+    while (a.kind != TUI_ACTION_NONE) {
+        tui_action next = do_one(t, &a);
+        free(a.text);
+        a = next;
+    }
+    t->dirty = t->urgent = true;
+}
