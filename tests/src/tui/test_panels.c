@@ -1,0 +1,130 @@
+/* Panels by themselves: what they own, and which actions they return. */
+#include "tests/check.h"
+
+#include "src/tui/tui_browse.h"
+#include "src/tui/tui_monitor.h"
+#include "src/tui/tui_popup.h"
+
+enum { ROWS = 4 };
+
+static struct decoder_event key(const char *byte)
+{
+    return (struct decoder_event){.kind = DECODER_BYTES, .data = byte, .length = 1};
+}
+
+/* The action of the last key; those before it must have none. */
+static tui_action press(tui_popup *p, const char *keys)
+{
+    tui_action action = {0};
+    for (; *keys; keys++) {
+        struct decoder_event e = key(keys);
+        CHECK_INT(TUI_ACTION_NONE, action.kind);
+        action = tui_popup_event(p, ROWS, &e);
+    }
+    return action;
+}
+
+static void open_sessions(tui_popup *p)
+{
+    store_entry sessions[2] = {{.id = "first", .name = "tea", .turns = 1},
+                               {.id = "second", .name = "rain", .turns = 2}};
+    tui_popup_sessions(p, sessions, 2, "second");
+    CHECK_INT(2, (int)p->n);
+}
+
+TEST(sessions_are_resumed_by_their_ids)
+{
+    tui_popup p = {0};
+    open_sessions(&p);
+    tui_action a = press(&p, "j\r");
+    CHECK_INT(TUI_ACTION_COMMAND, a.kind);
+    CHECK_INT(SLASH_RESUME, a.command);
+    CHECK_STR("second", a.text);
+    CHECK_INT(TUI_POPUP_NONE, p.kind);
+    free(a.text);
+}
+
+TEST(sessions_are_deleted_after_a_question)
+{
+    tui_popup p = {0};
+    open_sessions(&p);
+    tui_action a = press(&p, "d");
+    CHECK_INT(TUI_ACTION_NONE, a.kind);
+    CHECK_INT(TUI_POPUP_DELETE, p.kind);
+    CHECK_STR("delete 'tea'?", p.title);
+    a = press(&p, "n");
+    CHECK_INT(TUI_ACTION_KEY, a.kind);
+    CHECK_INT(ACTION_SESSIONS, a.key);
+    open_sessions(&p);
+    a = press(&p, "jdy");
+    CHECK_INT(TUI_ACTION_DELETE, a.kind);
+    CHECK_STR("second", a.text);
+    free(a.text);
+    open_sessions(&p);
+    a = press(&p, "d\r"); /* the answer that is offered keeps it */
+    CHECK_INT(TUI_ACTION_NONE, a.kind);
+    CHECK_INT(TUI_POPUP_NONE, p.kind);
+}
+
+TEST(search_returns_its_words)
+{
+    tui_popup p = {0};
+    tui_popup_find(&p, -1);
+    tui_action a = press(&p, "rainx\x7f\r");
+    CHECK_INT(TUI_ACTION_FIND, a.kind);
+    CHECK_STR("rain", a.text);
+    CHECK_INT(-1, a.count);
+    free(a.text);
+    tui_popup_find(&p, 1);
+    a = press(&p, "\r"); /* the words of before */
+    CHECK_INT(TUI_ACTION_FIND, a.kind);
+    CHECK(!a.text);
+    CHECK_INT(1, a.count);
+}
+
+TEST(pages_keep_their_place_at_another_width)
+{
+    tui_popup p = {0};
+    tui_popup_fit(&p, 40, false);
+    tui_popup_page(&p, "page", "one two three four five six seven\nb\nc\nd\ne\nf");
+    CHECK_INT(6, (int)p.n);
+    press(&p, "G");
+    CHECK_INT(2, (int)p.selected); /* the last four rows are seen */
+    tui_popup_fit(&p, 12, false);
+    CHECK(p.n > 6 && p.selected >= 2);
+    press(&p, "q");
+    CHECK_INT(TUI_POPUP_NONE, p.kind);
+    CHECK_INT(12, p.cols);
+}
+
+TEST(browse_mode_counts)
+{
+    tui_browse b = {.on = true};
+    tui_action a = {0};
+    for (const char *k = "12j"; *k; k++) {
+        struct decoder_event e = key(k);
+        a = tui_browse_event(&b, &e);
+    }
+    CHECK_INT(TUI_ACTION_KEY, a.kind);
+    CHECK_INT(ACTION_LINE_DOWN, a.key);
+    CHECK_INT(12, a.count);
+    CHECK_INT(0, b.count);
+}
+
+TEST(monitor_takes_its_own_keys_only)
+{
+    tui_monitor m = {.form = VIEW_FORM_FULL};
+    struct decoder_event two = key("2"), stray = key("x"), control_x = key("\x18"), leave = key("q");
+    tui_action a = tui_monitor_event(&two);
+    CHECK(tui_monitor_act(&m, a.key, a.count));
+    CHECK_INT(2, (int)m.hidden);
+    CHECK_INT(TUI_ACTION_STRAY, tui_monitor_event(&stray).kind);
+    CHECK_INT(TUI_ACTION_NONE, tui_monitor_event(&control_x).kind);
+    a = tui_monitor_event(&leave);
+    CHECK(tui_monitor_act(&m, a.key, a.count));
+    CHECK_INT(VIEW_FORM_AUTO, m.form);
+    CHECK(!tui_monitor_act(&m, ACTION_COPY, 1));
+}
+
+TEST_MAIN(T(sessions_are_resumed_by_their_ids), T(sessions_are_deleted_after_a_question), T(search_returns_its_words),
+          T(pages_keep_their_place_at_another_width), T(browse_mode_counts), T(monitor_takes_its_own_keys_only))
