@@ -48,12 +48,7 @@ void tui_notice_add(tui *t, enum view_notice_level level, const char *format, ..
     int n = vasprintf(&text, format, args);
     va_end(args);
     if (n < 0) return;
-    if (t->n_notices == TUI_NOTICES) {
-        free(t->notices[0].text);
-        memmove(t->notices, t->notices + 1, sizeof *t->notices * --t->n_notices);
-    }
-    int seconds = level == VIEW_NOTICE_INFO ? 6 : 12;
-    t->notices[t->n_notices++] = (tui_notice){level, text, clock_ns() + seconds * TUI_S};
+    tui_notices_add(&t->notices, level, text, clock_ns());
     t->dirty = true;
 }
 
@@ -223,7 +218,7 @@ static int64_t deadline(tui *t, int64_t now)
     int64_t frame = t->frame_ns + TUI_FRAME_MS * TUI_MS;
     if (t->dirty) at = earlier(at, frame);
     if (is_restless(t, now)) at = earlier(at, t->frame_ns + TICK_MS * TUI_MS);
-    for (size_t i = 0; i < t->n_notices; i++) at = earlier(at, t->notices[i].until_ns);
+    at = earlier(at, tui_notices_deadline(&t->notices));
     if (t->answered_until_ns > now) at = earlier(at, t->answered_until_ns);
     if (t->context_until_ns > now) at = earlier(at, t->context_until_ns);
     int ms = t->dirty ? -1 : screen_timeout_ms(t->screen, &t->view); /* of the frame that was drawn; another is due */
@@ -445,7 +440,7 @@ static void close_all(tui *t)
     screen_free(t->screen);
     canvas_free(t->canvas);
     store_list_free(t->sessions, t->n_sessions);
-    for (size_t i = 0; i < t->n_notices; i++) free(t->notices[i].text);
+    tui_notices_free(&t->notices);
     char *texts[] = {t->queued, t->waiting, t->told, t->before_edit, t->load.path};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     wake_end = -1;

@@ -255,7 +255,7 @@ tui_action tui_command(tui *t, const slash_call *call, int64_t enter_ns)
     if (call->id == SLASH_UNITS && call->argument) { /* the cores are not to be disturbed: keys wait as well */
         tui_notice_add(t, VIEW_NOTICE_INFO, "measuring for two seconds");
         tui_draw(t);
-        t->notices[t->n_notices - 1].until_ns = 0;
+        tui_notices_limit_last(&t->notices, 0);
     }
     return run_call(t, call, enter_ns);
 }

@@ -209,7 +209,7 @@ void tui_demo_end(tui *t)
     if (!d) return;
     t->demo = NULL;
     if (d->stage != LOADING) {
-        for (size_t i = 0; i < t->n_notices; i++) t->notices[i].until_ns = 0; /* of the demo's turns */
+        tui_notices_end(&t->notices); /* of the demo's turns */
         put_back(t, d);
         tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended%s",
                        tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");

@@ -1,6 +1,5 @@
 /* The one place where actions are done (tui_action.h). */
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/clock.h"
 #include "src/tui/tui_private.h"
@@ -17,8 +16,7 @@ static tui_action toggle_speculation(const tui *t)
 static void tell_way_back(tui *t, bool is_back)
 {
     static const char way[] = "q returns to the chat";
-    for (size_t i = 0; i < t->n_notices; i++)
-        if (!strcmp(t->notices[i].text, way)) t->notices[i].until_ns = 0;
+    tui_notices_end_text(&t->notices, way);
     if (!is_back) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", way);
 }
 

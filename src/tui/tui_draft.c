@@ -113,8 +113,7 @@ static bool keep_waiting(tui *t, const char *text, int64_t enter_ns)
 /* What earlier commands told is done with when the next one is there, or the draft that it was about is gone. */
 static void end_told(tui *t)
 {
-    for (size_t i = 0; i < t->n_notices; i++)
-        if (t->notices[i].level != VIEW_NOTICE_WARN) t->notices[i].until_ns = 0;
+    tui_notices_end_others(&t->notices, VIEW_NOTICE_WARN);
 }
 
 static tui_action submit(tui *t, const struct input_action *a)
@@ -225,7 +224,7 @@ static void interrupt(tui *t, int64_t now)
         break;
     case INPUT_INTERRUPT_ASK:
         tui_notice_add(t, VIEW_NOTICE_INFO, "Ctrl-C again quits");
-        if (t->n_notices) t->notices[t->n_notices - 1].until_ns = now + INPUT_QUIT_NS; /* as long as it is true */
+        tui_notices_limit_last(&t->notices, now + INPUT_QUIT_NS); /* as long as it is true */
         break;
     case INPUT_INTERRUPT_QUIT: tui_quit(t); break;
     default: break;

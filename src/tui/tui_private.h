@@ -10,7 +10,7 @@
  *   tui_dispatch.c  does what the others ask for
  *
  * Panels have headers of their own and know nothing of this one: tui_popup.h (pages, lists, questions, prompts),
- * tui_browse.h and tui_monitor.h. They return actions (tui_action.h); so do a command and the draft.
+ * tui_browse.h, tui_monitor.h and tui_notices.h. They return actions (tui_action.h); so do a command and the draft.
  */
 #ifndef TANDEM_SRC_TUI_PRIVATE_H
 #define TANDEM_SRC_TUI_PRIVATE_H
@@ -22,6 +22,7 @@
 #include "src/chat/commands.h"
 #include "src/tui/tui_browse.h"
 #include "src/tui/tui_monitor.h"
+#include "src/tui/tui_notices.h"
 #include "src/tui/tui_popup.h"
 #include "src/watch/sensing.h"
 #include "src/watch/tui_socket.h"
@@ -37,7 +38,6 @@
 
 enum {
     TUI_FRAME_MS = 33,    /* between frames while text streams; a key and the first glyph are drawn at once */
-    TUI_NOTICES = 3,
     TUI_SPANS = 8192,     /* of a unit, as many as the engine keeps */
     TUI_HISTORY_S = 60,
     TUI_ENTERS = 32,
@@ -115,12 +115,6 @@ typedef struct {
 
 struct tui_demo;
 
-typedef struct {
-    enum view_notice_level level;
-    char *text;
-    int64_t until_ns;
-} tui_notice;
-
 typedef struct tui {
     options *o;
     app app;
@@ -142,9 +136,7 @@ typedef struct tui {
     tui_turns turns;
     tui_figures figures;
     tui_popup popup;
-    tui_notice notices[TUI_NOTICES];
-    size_t n_notices;
-    struct view_notice shown_notices[TUI_NOTICES];
+    tui_notices notices;
     struct view view;
     struct input_view in;
     tdm_chat_status status;

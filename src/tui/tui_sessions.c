@@ -31,7 +31,7 @@ void tui_sessions_delete(tui *t, char *id)
     const slash_call call = {.id = SLASH_DELETE, .argument = id};
     t->app.deleting[0] = 0;
     tui_command(t, &call, clock_ns()); /* the first call asks; the user has been asked */
-    for (size_t i = 0; i < t->n_notices; i++) t->notices[i].until_ns = 0;
+    tui_notices_end(&t->notices);
     tui_command(t, &call, clock_ns());
     tui_sessions_show(t);
 }

@@ -211,8 +211,7 @@ void tui_turns_sent(tui *t, int64_t enter_ns)
     t->turns.waits_for_glyph = true;
     t->ended = VIEW_IDLE;
     t->answered_until_ns = 0;
-    for (size_t i = 0; i < t->n_notices; i++) /* what was told before it is done with */
-        if (t->notices[i].level == VIEW_NOTICE_INFO) t->notices[i].until_ns = enter_ns;
+    tui_notices_end_level(&t->notices, VIEW_NOTICE_INFO); /* what was told before it is done with */
     tui_figures_enter(t, enter_ns);
     tui_turns_sync(t);
     t->turns.just_sent = t->status.phase != TDM_READING || t->status.reading_total == t->status.reading_done;

@@ -190,23 +190,6 @@ struct view *tui_view_turns(tui *t)
     return &t->view;
 }
 
-static void fill_notices(tui *t, int64_t now)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_notices; i++) {
-        if (t->notices[i].until_ns > now)
-            t->notices[n++] = t->notices[i];
-        else
-            free(t->notices[i].text);
-    }
-    t->n_notices = n;
-    for (size_t i = 0; i < n; i++)
-        t->shown_notices[i] = (struct view_notice){t->notices[i].level, t->notices[i].text};
-    if (t->in.message && n < TUI_NOTICES) t->shown_notices[n++] = (struct view_notice){VIEW_NOTICE_WARN, t->in.message};
-    t->view.notices = t->shown_notices;
-    t->view.n_notices = n;
-}
-
 const char *const tui_tips[TUI_TIPS] = {"Why is the sky blue?", "Tell me a story.", "/monitor full"};
 
 static void fill_card(tui *t)
@@ -264,7 +247,7 @@ void tui_view_fill(tui *t, int64_t now)
     fill_draft(t, now);
     fill_status(t, now);
     tui_figures_fill(t, now);
-    fill_notices(t, now);
+    t->view.n_notices = tui_notices_fill(&t->notices, now, t->in.message, &t->view.notices);
     fill_card(t);
     t->view.browse = t->browse.on;
     t->view.search = t->search[0] ? t->search : NULL;

@@ -1,0 +1,72 @@
+#include "src/tui/tui_notices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tui_notices_add(tui_notices *s, enum view_notice_level level, char *text, int64_t now)
+{
+    int64_t seconds = level == VIEW_NOTICE_INFO ? 6 : 12;
+    if (s->n == TUI_NOTICES) {
+        free(s->all[0].text);
+        memmove(s->all, s->all + 1, sizeof *s->all * --s->n);
+    }
+    s->all[s->n].level = level;
+    s->all[s->n].text = text;
+    s->all[s->n++].until_ns = now + seconds * INT64_C(1000000000);
+}
+
+void tui_notices_end(tui_notices *s)
+{
+    for (size_t i = 0; i < s->n; i++) s->all[i].until_ns = 0;
+}
+
+void tui_notices_end_level(tui_notices *s, enum view_notice_level level)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->all[i].level == level) s->all[i].until_ns = 0;
+}
+
+void tui_notices_end_others(tui_notices *s, enum view_notice_level level)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->all[i].level != level) s->all[i].until_ns = 0;
+}
+
+void tui_notices_end_text(tui_notices *s, const char *text)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->all[i].text, text)) s->all[i].until_ns = 0;
+}
+
+void tui_notices_limit_last(tui_notices *s, int64_t until_ns)
+{
+    if (s->n) s->all[s->n - 1].until_ns = until_ns;
+}
+
+int64_t tui_notices_deadline(const tui_notices *s)
+{
+    int64_t at = INT64_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->all[i].until_ns < at) at = s->all[i].until_ns;
+    return at;
+}
+
+size_t tui_notices_fill(tui_notices *s, int64_t now, const char *message, const struct view_notice **out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->all[i].until_ns > now) s->all[n++] = s->all[i];
+        else free(s->all[i].text);
+    }
+    s->n = n;
+    for (size_t i = 0; i < n; i++) s->shown[i] = (struct view_notice){s->all[i].level, s->all[i].text};
+    if (message && n < TUI_NOTICES) s->shown[n++] = (struct view_notice){VIEW_NOTICE_WARN, message};
+    *out = s->shown;
+    return n;
+}
+
+void tui_notices_free(tui_notices *s)
+{
+    for (size_t i = 0; i < s->n; i++) free(s->all[i].text);
+    s->n = 0;
+}

@@ -1,0 +1,38 @@
+/* The lines that come and go below the transcript. */
+#ifndef TANDEM_SRC_TUI_NOTICES_H
+#define TANDEM_SRC_TUI_NOTICES_H
+
+#include <stdint.h>
+
+#include "ui/draw/view.h"
+
+enum { TUI_NOTICES = 3 };
+
+/* Zeroed: none. */
+typedef struct {
+    struct {
+        enum view_notice_level level;
+        char *text;
+        int64_t until_ns;
+    } all[TUI_NOTICES]; /* the oldest first */
+    size_t n;
+    struct view_notice shown[TUI_NOTICES];
+} tui_notices;
+
+/* Takes a malloc'ed text over. Where there is no room the oldest makes way. */
+void tui_notices_add(tui_notices *s, enum view_notice_level level, char *text, int64_t now_ns);
+/* Ends all, those of a level, those of other levels, those with that text. */
+void tui_notices_end(tui_notices *s);
+void tui_notices_end_level(tui_notices *s, enum view_notice_level level);
+void tui_notices_end_others(tui_notices *s, enum view_notice_level level);
+void tui_notices_end_text(tui_notices *s, const char *text);
+/* The one added last ends then. */
+void tui_notices_limit_last(tui_notices *s, int64_t until_ns);
+/* When the next one ends; INT64_MAX: there is none. */
+int64_t tui_notices_deadline(const tui_notices *s);
+/* Forgets those that have ended. *out: the others and, if there is room, `message` (NULL: none); returns how many. They
+ * hold until the next change. */
+size_t tui_notices_fill(tui_notices *s, int64_t now_ns, const char *message, const struct view_notice **out);
+void tui_notices_free(tui_notices *s);
+
+#endif
