@@ -87,20 +87,31 @@ static void begin_session(app *a)
     a->created_s = time(NULL);
 }
 
-static void leave_session(app *a)
+static void end_session(app *a)
 {
-    tdm_error unheard;
-    app_save(a, &unheard);
     begin_save_state(a);
     saver_wait(&a->saver);
     store_close(&a->place);
     begin_session(a);
-    attach_clear(&a->attached);
+}
+
+/* A conversation that no file has is not left. What is attached belongs to the next message, whatever it is said to. */
+static tdm_status leave_session(app *a, tdm_error *err)
+{
+    tdm_error why;
+    if (app_save(a, &why))
+        return error_set(err, TDM_E_IO, "not saved; make room, or /private on gives it up: %.120s", a->unsaved);
+    end_session(a);
+    return TDM_OK;
 }
 
 void app_close(app *a)
 {
-    if (a->chat) leave_session(a);
+    tdm_error unheard;
+    if (a->chat) {
+        app_save(a, &unheard);
+        end_session(a);
+    }
     tdm_chat_close(a->chat);
     tdm_machine_close(a->machine);
     load_pair_close(&a->models);
@@ -237,20 +248,18 @@ void app_idle(app *a)
     begin_save_state(a);
 }
 
-void app_set_private(app *a, bool on)
+tdm_status app_set_private(app *a, bool on, tdm_error *err)
 {
-    tdm_error unheard;
-    if (on && a->private) return; /* or a session that was resumed while private would be erased */
+    if (on && a->private) return TDM_OK; /* or a session that was resumed while private would be erased */
     a->private = on;
     end_keeping(a);
     saver_wait(&a->saver);
     a->kept_nodes = 0;
-    if (on && a->place.lock >= 0) {
-        store_close(&a->place);
-        store_erase(a->place.id, &unheard);
-    } else if (!on) {
-        app_save(a, &unheard);
-    }
+    a->unsaved[0] = 0;
+    if (!on) return app_save(a, err);
+    tdm_status status = a->place.lock >= 0 ? store_erase(a->place.id, &a->place, err) : TDM_OK;
+    store_close(&a->place);
+    return status;
 }
 
 tdm_status app_rename(app *a, const char *name, tdm_error *err)
@@ -429,8 +438,8 @@ tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_err
     end_keeping(a);
     saver_wait(&a->saver);
     *open = a->place.lock >= 0 && !strcmp(a->place.id, id);
-    if (*open) store_close(&a->place);
-    tdm_status status = for_good ? store_erase(id, err) : store_delete(id, err);
+    store_place *held = *open ? &a->place : NULL;
+    tdm_status status = for_good ? store_erase(id, held, err) : store_delete(id, held, err);
     if (status || !*open) return status;
     tdm_chat_clear(a->chat);
     begin_session(a);
@@ -439,7 +448,8 @@ tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_err
 
 tdm_status app_new(app *a, const char *name, tdm_error *err)
 {
-    leave_session(a);
+    tdm_status status = leave_session(a, err);
+    if (status) return status;
     tdm_chat_clear(a->chat);
     if (name && !(a->name = strdup(name))) return error_set(err, TDM_E_NOMEM, "out of memory");
     return TDM_OK;
@@ -490,8 +500,8 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     session s = {0};
     bool copied = false;
     status = picked < 0 ? TDM_E_NOT_FOUND : store_open(&place, entries[picked].id, &s, &copied, err);
+    if (!status) status = leave_session(a, err);
     if (!status) {
-        leave_session(a);
         load_state(a, entries[picked].id);
         status = enter_session(a, &s, err);
         if (status) tdm_chat_clear(a->chat);

@@ -85,16 +85,19 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
 /* Goes on with another model, which is taken over also on failure; the old one stays then. path: as given, copied. */
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
-/* Sessions. The one that is open is saved and closed first. wanted: as in store_pick. */
+/* Sessions. The one that is open is saved and closed first; where it can't be saved, it stays open (TDM_E_IO: the reason and
+ * what can be done). What is attached stays. wanted: as in store_pick. */
 tdm_status app_new(app *a, const char *name, tdm_error *err);
 tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
-/* Moves a saved session to the trash, or erases it for good. *open: it was the open one; an empty one is there now. */
+/* Moves a saved session to the trash, or erases it for good. *open: it is the open one; on success an empty one is there
+ * now, on failure all is as before. */
 tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);
 /* Messages of the user that no file has because the session is private: they go with it. */
 int app_memory_turns(const app *a);
 tdm_status app_save(app *a, tdm_error *err);
 tdm_status app_rename(app *a, const char *name, tdm_error *err);
-void app_set_private(app *a, bool on);
+/* on: what is saved of the session is erased at once; it is private also where that fails. */
+tdm_status app_set_private(app *a, bool on, tdm_error *err);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
 

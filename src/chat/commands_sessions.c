@@ -15,13 +15,22 @@ static void tell_gone(int turns, char out[60])
     if (turns) snprintf(out, 60, "; %d private turn%s gone", turns, turns == 1 ? " is" : "s are");
 }
 
+/* What waits for the next message goes before it in any session. */
+static void tell_attached(const app *a, char out[60])
+{
+    int n = a->attached.n;
+    out[0] = 0;
+    if (n) snprintf(out, 60, "; %d file%s attached (/detach)", n, n == 1 ? " stays" : "s stay");
+}
+
 tdm_status command_new(command *r, tdm_error *err)
 {
-    char gone[60];
+    char gone[60], attached[60];
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_new(r->a, r->call->argument, err);
-    r->result->anew = true;
-    if (!status) command_say(r, "a new %ssession%s\n", r->a->private ? "private " : "", gone);
+    r->result->anew = !status || !tdm_chat_nodes(r->a->chat);
+    tell_attached(r->a, attached);
+    if (!status) command_say(r, "a new %ssession%s%s\n", r->a->private ? "private " : "", gone, attached);
     return status;
 }
 
@@ -55,11 +64,12 @@ tdm_status command_sessions(command *r, tdm_error *err)
 
 tdm_status command_resume(command *r, tdm_error *err)
 {
-    char notice[400], gone[60];
+    char notice[400], gone[60], attached[60];
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_resume(r->a, r->call->argument, notice, err);
     r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
-    if (!status) command_say(r, "%s%s\n", notice, app_memory_turns(r->a) ? "" : gone);
+    tell_attached(r->a, attached);
+    if (!status) command_say(r, "%s%s%s\n", notice, app_memory_turns(r->a) ? "" : gone, attached);
     return status;
 }
 
@@ -227,10 +237,9 @@ tdm_status command_find(command *r, tdm_error *err)
 
 tdm_status command_private(command *r, tdm_error *err)
 {
-    (void)err;
-    app_set_private(r->a, command_means_on(r, true));
-    command_say(r, r->a->private ? "private: nothing of this session is written to disk\n" : "this session is saved\n");
-    return TDM_OK;
+    tdm_status status = app_set_private(r->a, command_means_on(r, true), err);
+    if (!status) command_say(r, r->a->private ? "private: nothing of this session is written to disk\n" : "this session is saved\n");
+    return status;
 }
 
 tdm_status command_save(command *r, tdm_error *err)

@@ -496,9 +496,12 @@ static void greet(const plain *p)
 
 static void say_goodbye(plain *p)
 {
-    bool saved = p->app.place.lock >= 0 && !p->app.private;
+    tdm_error unheard;
+    app_save(&p->app, &unheard); /* once more: there may be room by now */
+    bool saved = p->app.place.lock >= 0 && !p->app.private && !p->app.unsaved[0];
     int gone = app_memory_turns(&p->app);
     if (p->terminal && gone) note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
+    if (p->app.unsaved[0]) note("the session could not be saved: %s", p->app.unsaved);
     if (p->terminal && saved && p->app.name && tdm_chat_nodes(p->app.chat))
         note("saved as '%.200s': tandem --plain --resume continues it", p->app.name);
 }

@@ -171,13 +171,23 @@ tdm_status store_save(const store_place *p, const session *s, tdm_error *err)
 
 /* ---- Deleting -------------------------------------------------------------------------------------------------- */
 
-/* Nobody else has the session open; store_close gives the lock back. */
-static tdm_status lock_closed(store_place *p, const char *id, tdm_error *err)
+/* Nobody has the session open but the caller, where it holds the place; end_change gives the lock back. */
+static tdm_status begin_change(store_place *p, const store_place *held, const char *id, tdm_error *err)
 {
+    if (held) *p = *held;
+    if (held) return TDM_OK;
     *p = (store_place){.lock = -1};
     if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
     snprintf(p->id, sizeof p->id, "%s", id);
     return take_lock(id, &p->lock, err);
+}
+
+/* What is held stays so where nothing was changed. */
+static void end_change(store_place *p, store_place *held, tdm_status status)
+{
+    if (held && status) return;
+    store_close(p);
+    if (held) held->lock = -1;
 }
 
 static tdm_status move(const char *id, const char *from, const char *to, tdm_error *err)
@@ -190,10 +200,10 @@ static tdm_status move(const char *id, const char *from, const char *to, tdm_err
     return status;
 }
 
-tdm_status store_delete(const char *id, tdm_error *err)
+tdm_status store_delete(const char *id, store_place *held, tdm_error *err)
 {
     store_place p;
-    tdm_status status = lock_closed(&p, id, err);
+    tdm_status status = begin_change(&p, held, id, err);
     if (status) return status;
     char *path = path_of(id, ".json");
     const struct timespec now = {.tv_sec = time(NULL)}, times[2] = {now, now};
@@ -201,29 +211,32 @@ tdm_status store_delete(const char *id, tdm_error *err)
     free(path);
     status = move(id, SESSIONS, TRASH, err);
     if (!status) remove_file(id, ".state");
-    store_close(&p);
+    end_change(&p, held, status);
     return status;
 }
 
-tdm_status store_erase(const char *id, tdm_error *err)
+tdm_status store_erase(const char *id, store_place *held, tdm_error *err)
 {
     store_place p;
-    tdm_status status = lock_closed(&p, id, err);
+    tdm_status status = begin_change(&p, held, id, err);
     if (status) return status;
-    remove_file(id, ".state");
-    remove_file(id, ".json");
-    store_close(&p);
-    return TDM_OK;
+    char *path = path_of(id, ".json");
+    if (!path) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    else if (unlink(path) && errno != ENOENT) status = error_errno(err, TDM_E_IO, "%s: can't be erased", path);
+    if (!status) remove_file(id, ".state");
+    free(path);
+    end_change(&p, held, status);
+    return status;
 }
 
 tdm_status store_undelete(const char *id, tdm_error *err)
 {
     store_place p;
-    tdm_status status = lock_closed(&p, id, err);
+    tdm_status status = begin_change(&p, NULL, id, err);
     if (status) return status;
     status = is_there(SESSIONS, id) ? error_set(err, TDM_E_BUSY, "%s: a session of this id is saved already", id)
                                     : move(id, TRASH, SESSIONS, err);
-    store_close(&p);
+    end_change(&p, NULL, status);
     return status;
 }
 

@@ -24,10 +24,11 @@ tdm_status store_open(store_place *out, const char *id, session *s, bool *copied
 /* Gives the lock back. A session that was never saved leaves nothing. */
 void store_close(store_place *p);
 tdm_status store_save(const store_place *p, const session *s, tdm_error *err);
-/* Moves the session to the trash; its state goes at once. The place must be closed. TDM_E_BUSY: open elsewhere. */
-tdm_status store_delete(const char *id, tdm_error *err);
+/* Moves the session to the trash; its state goes at once. held: its place where the caller has it open, closed on success
+ * alone; NULL: nobody has (TDM_E_BUSY: somebody does). */
+tdm_status store_delete(const char *id, store_place *held, tdm_error *err);
 /* Removes the session's files for good; otherwise as store_delete. */
-tdm_status store_erase(const char *id, tdm_error *err);
+tdm_status store_erase(const char *id, store_place *held, tdm_error *err);
 enum { STORE_TRASH_DAYS = 30 };
 /* Brings a session back from the trash. TDM_E_BUSY: one of the same id is open or saved. */
 tdm_status store_undelete(const char *id, tdm_error *err);

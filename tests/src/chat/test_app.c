@@ -301,6 +301,68 @@ TEST(deleting_waits_for_what_is_being_written)
     delete_while_writing(true);
 }
 
+TEST(a_deletion_that_fails_leaves_the_session_open)
+{
+    use_empty_folders("stays");
+    options o;
+    app a;
+    bool open;
+    char trash[400];
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    snprintf(trash, sizeof trash, "%s/tandem/trash", getenv("XDG_STATE_HOME"));
+    FILE *f = fopen(trash, "w"); /* a file where the folder should be */
+    REQUIRE(f != NULL);
+    fclose(f);
+    CHECK(app_delete(&a, a.place.id, false, &open, &err) != TDM_OK);
+    CHECK(a.place.lock >= 0);
+    CHECK_INT(TDM_E_BUSY, store_delete(a.place.id, NULL, &err));
+    say(&a, "Two");
+    CHECK_STR("", a.unsaved);
+    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    REQUIRE(!unlink(trash));
+    CHECK_INT(TDM_OK, app_delete(&a, a.place.id, false, &open, &err));
+    CHECK(open && a.place.lock < 0);
+    app_close(&a);
+    options_free(&o);
+}
+
+/* ---- What can't be saved ---------------------------------------------------------------------------------------- */
+
+TEST(a_conversation_that_cannot_be_saved_is_not_left)
+{
+    use_empty_folders("full-disk");
+    options o;
+    app a;
+    char state[400];
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "Other");
+    CHECK_INT(TDM_OK, app_new(&a, NULL, &err));
+    snprintf(state, sizeof state, "%s", getenv("XDG_STATE_HOME"));
+    setenv("XDG_STATE_HOME", "/dev/null", 1);
+    say(&a, "One");
+    CHECK_INT(TDM_E_IO, app_new(&a, "next", &err));
+    CHECK(!strncmp(err.text, "not saved; make room, or /private on gives it up: ", 50));
+    CHECK_INT(2, tdm_chat_nodes(a.chat));
+    CHECK(!a.name || strcmp(a.name, "next"));
+    setenv("XDG_STATE_HOME", state, 1); /* there is room for the reading, and still none for what is written */
+    char folder[500];
+    snprintf(folder, sizeof folder, "%s/tandem/sessions", state);
+    if (geteuid()) { /* root writes everywhere */
+        REQUIRE(!chmod(folder, 0500));
+        CHECK(app_resume(&a, "Other", notice, &err) != TDM_OK);
+        CHECK_INT(2, tdm_chat_nodes(a.chat));
+        REQUIRE(!chmod(folder, 0700));
+    }
+    setenv("XDG_STATE_HOME", "/dev/null", 1);
+    CHECK_INT(TDM_OK, app_set_private(&a, true, &err)); /* it is given up */
+    CHECK_STR("", a.unsaved);
+    CHECK_INT(TDM_OK, app_new(&a, NULL, &err));
+    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    app_close(&a);
+    options_free(&o);
+}
+
 /* ---- Drafts, private turns, a conversation put aside ------------------------------------------------------------ */
 
 TEST(a_draft_stays_with_its_session)
@@ -360,7 +422,7 @@ TEST(private_turns_are_counted)
     say(&a, "One");
     CHECK_INT(0, app_memory_turns(&a));
     REQUIRE(!app_new(&a, NULL, &err));
-    app_set_private(&a, true);
+    CHECK_INT(TDM_OK, app_set_private(&a, true, &err));
     say(&a, "Two");
     say(&a, "Three");
     CHECK_INT(2, app_memory_turns(&a));
@@ -369,9 +431,9 @@ TEST(private_turns_are_counted)
     CHECK_INT(0, app_memory_turns(&a));
     say(&a, "Four");
     CHECK_INT(1, app_memory_turns(&a));
-    app_set_private(&a, true); /* is on: nothing is erased */
+    CHECK_INT(TDM_OK, app_set_private(&a, true, &err)); /* is on: nothing is erased */
     CHECK_INT(1, app_memory_turns(&a));
-    app_set_private(&a, false); /* and now it is saved */
+    CHECK_INT(TDM_OK, app_set_private(&a, false, &err)); /* and now it is saved */
     CHECK_INT(0, app_memory_turns(&a));
     app_close(&a);
     options_free(&o);
@@ -448,5 +510,6 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
-          T(deleting_waits_for_what_is_being_written), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
+          T(deleting_waits_for_what_is_being_written), T(a_deletion_that_fails_leaves_the_session_open),
+          T(a_conversation_that_cannot_be_saved_is_not_left), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
           T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))

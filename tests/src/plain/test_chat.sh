@@ -116,3 +116,8 @@ holds 'chat: /detach N' "$said" 'a.txt is taken back; 1 attachment, 9 tokens, '
 holds 'chat: /detach' "$said" 'b.txt is taken back'
 holds 'chat: nothing is attached' "$said" 'nothing is attached; /attach FILE puts a text before your next message'
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"
+printf '%s\n' Hello /new '/private on' /new | XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 >"$tmp/out" 2>"$tmp/err"
+check 'chat: what cannot be saved is not left' grep -q '^not saved; make room, or /private on gives it up: ' "$tmp/err"
+check 'chat: unless it is given up' grep -q '^a new private session; 1 private turn is gone$' "$tmp/out"
+XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 <<<Hello >/dev/null 2>"$tmp/err"
+holds 'chat: leaving says that it was not saved' "$(tail -1 "$tmp/err")" 'the session could not be saved: '

@@ -179,13 +179,13 @@ TEST(the_store_keeps_sessions)
     CHECK(copied && strcmp(c.id, a.id));
     session_free(&read);
     store_close(&c);
-    CHECK_INT(TDM_E_BUSY, store_delete(a.id, &err));
+    CHECK_INT(TDM_E_BUSY, store_delete(a.id, NULL, &err));
     store_close(&a);
     REQUIRE(!store_open(&c, a.id, &read, &copied, &err));
     CHECK(!copied && !strcmp(c.id, a.id));
     session_free(&read);
     store_close(&c);
-    CHECK(!store_delete(a.id, &err));
+    CHECK(!store_delete(a.id, NULL, &err));
     CHECK_INT(TDM_E_IO, store_open(&c, a.id, &read, &copied, &err));
     CHECK_INT(TDM_E_ARG, store_open(&c, "../../etc/passwd", &read, &copied, &err));
     store_close(&b);
@@ -236,7 +236,7 @@ TEST(numbers_mean_the_list_shown_last)
     CHECK_STR("new", entries[1].name);
     store_list_free(entries, n);
     store_close(&p[2]);
-    REQUIRE(!store_delete(p[2].id, &err));
+    REQUIRE(!store_delete(p[2].id, NULL, &err));
     REQUIRE(!store_list(&entries, &n, &err) && n == 2);
     CHECK_INT(-1, store_pick(entries, n, &shown, "1", &err));
     CHECK_STR("number 1 of the list shown last is not there any more", err.text);
@@ -274,9 +274,9 @@ TEST(deleted_sessions_stay_in_the_trash_for_a_while)
         char *path = store_state_path(p[i].id);
         REQUIRE(!files_write(path, "x", 1, &err));
         free(path);
-        CHECK_INT(TDM_E_BUSY, store_delete(p[i].id, &err));
+        CHECK_INT(TDM_E_BUSY, store_delete(p[i].id, NULL, &err));
         store_close(&p[i]);
-        REQUIRE(!store_delete(p[i].id, &err));
+        REQUIRE(!store_delete(p[i].id, NULL, &err));
         CHECK(!there("sessions", p[i].id, ".json") && !there("sessions", p[i].id, ".state"));
         CHECK(!there("sessions", p[i].id, ".lock") && there("trash", p[i].id, ".json"));
     }
@@ -303,8 +303,8 @@ TEST(deleted_sessions_stay_in_the_trash_for_a_while)
     CHECK_INT(TDM_E_BUSY, store_undelete(p[1].id, &err));
     CHECK_INT(TDM_E_IO, store_undelete(p[0].id, &err));
     CHECK_INT(TDM_E_ARG, store_undelete("../x", &err));
-    CHECK_INT(TDM_E_IO, store_delete(p[0].id, &err));
-    REQUIRE(!store_erase(p[1].id, &err));
+    CHECK_INT(TDM_E_IO, store_delete(p[0].id, NULL, &err));
+    REQUIRE(!store_erase(p[1].id, NULL, &err));
     CHECK(!there("sessions", p[1].id, ".json") && !there("trash", p[1].id, ".json"));
 }
 
