@@ -395,7 +395,7 @@ TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *
     tdm_status status = busy(c, "cold", err);
     int reply = c->conversation.leaf;
     const struct node *node = &c->conversation.nodes[reply];
-    if (status == TDM_OK && c->prompter.active) status = error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
+    if (status == TDM_OK) status = chat_let_go(c, err);
     if (status == TDM_OK && (!reply || node->role != TDM_ASSISTANT || node->reply.n == 0))
         status = error_set(err, TDM_E_NOT_FOUND, "there is no reply to compare with");
     if (status == TDM_OK) status = chat_begin_cold(c, reply, pipeline, err);

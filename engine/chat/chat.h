@@ -164,6 +164,8 @@ void chat_retarget(struct tdm_chat *c, int64_t now_ns);
 bool chat_waits_for_pause(const struct tdm_chat *c);
 /* Tokens of the prompt if the draft were sent now; 0 where there is none. The target must be computed anew afterwards. */
 uint32_t chat_prompt_length(struct tdm_chat *c);
+/* Waits until a stopped prompt is let go, at its next layer. TDM_E_BUSY: a cold one is being measured. */
+tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
                       tdm_error *err);

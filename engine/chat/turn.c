@@ -666,13 +666,19 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
                      last ? "the context is full" : "the message is too long", c->target.n, context - 1);
 }
 
-tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err)
+tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
 {
-    must(c->phase == CHAT_IDLE);
     if (c->prompter.active && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
     /* A prompt that was stopped is let go at its next layer. */
     while (c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
-    tdm_status status = chat_prepare(c, c->options.pipeline, false, err);
+    return TDM_OK;
+}
+
+tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err)
+{
+    must(c->phase == CHAT_IDLE);
+    tdm_status status = chat_let_go(c, err);
+    if (!status) status = chat_prepare(c, c->options.pipeline, false, err);
     if (status) return status;
     /* What has been read by now, before the target becomes the whole prompt. */
     c->phase = CHAT_PROMPT;

@@ -511,8 +511,37 @@ TEST(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most)
     }
 }
 
+static void *measure_cold(void *chat)
+{
+    err = (tdm_error){0};
+    CHECK(tdm_chat_cold(chat, TDM_PIPE_SINGLE, &err) == TDM_OK);
+    CHECK_STR("", err.text);
+    atomic_store(&returned, true);
+    return NULL;
+}
+
+/* And a cold prompt waits so, too: nothing else is being measured. */
+TEST(a_cold_prompt_after_a_stopped_one_waits_for_it)
+{
+    const tdm_model *m = talk_model(NULL);
+    REQUIRE(m);
+    tdm_chat_options o = talk_options(m);
+    o.pipeline = TDM_PIPE_SINGLE;
+    REQUIRE(open_talk(1, &o));
+    hold_jobs(talk.chat);
+    say("To be stopped");
+    until_held();
+    tdm_chat_stop(talk.chat);
+    REQUIRE(tdm_chat_undo(talk.chat, &err) == TDM_OK);
+    CHECK(!returns_while_held(measure_cold, talk.chat));
+    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+    CHECK_STR("", talk.errors);
+    talk_close(&talk);
+}
+
 TEST_MAIN(T(any_past_message_is_gone_back_to_for_nothing), T(a_change_within_the_draft_costs_what_follows_it),
           T(memory_lies_ready_between_two_keys), T(a_thinking_reply_is_followed_without_its_thoughts), T(a_reply_that_is_ended_costs_no_more_than_itself),
           T(what_is_no_longer_wanted_is_cancelled), T(every_pair_of_key_value_types),
           T(no_call_of_the_front_end_waits_for_a_unit), T(a_state_file_is_loaded_without_waiting_for_a_dispatch),
-          T(a_message_after_a_stopped_one_waits_for_no_job), T(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most))
+          T(a_message_after_a_stopped_one_waits_for_no_job), T(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most),
+          T(a_cold_prompt_after_a_stopped_one_waits_for_it))
