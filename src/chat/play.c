@@ -275,11 +275,14 @@ static bool begin_turn(player *p, const script_turn *t)
 
 static bool play_turn(player *p, const script_turn *t)
 {
-    if (!begin_turn(p, t) || !type_text(p, t) || failed(p, send_draft(p, true))) return false;
+    if (!begin_turn(p, t) || !type_text(p, t)) return false;
+    int limit = p->settings.max_tokens; /* of the reply that this turn waits for */
+    if (failed(p, send_draft(p, true))) return false;
     for (int i = 0; i < t->n_events; i++) {
         const script_event *e = &t->events[i];
         if (e->deed == SCRIPT_SEND_NOW) {
-            if (p->begun == p->sent) continue; /* nothing waits: the reply had ended before */
+            /* It ends there by its limit: a call might come when this turn's own reply has begun. */
+            if (limit <= e->after_tokens || p->begun == p->sent) continue;
             if (!pump_until_tokens(p, e->after_tokens)) return false;
             tdm_chat_send_now(p->chat, clock_ns());
         } else if (script_deed_is_late(e->deed)) {
