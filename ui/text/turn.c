@@ -112,7 +112,8 @@ static void render_body(struct turn_lines *l, const struct view_turn *turn, bool
 static void stats_line(struct turn_lines *l, const struct view_turn *turn)
 {
     const struct view_turn_stats *s = &turn->stats;
-    char group[6][128], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], line[512] = "";
+    enum { GROUPS = 6 };
+    char group[GROUPS][128], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], line[sizeof group + GROUPS * 3] = "";
     int n = 0;
     if (turn->state == VIEW_TURN_STOPPED) snprintf(group[n++], sizeof *group, "stopped");
     if (turn->state == VIEW_TURN_LENGTH) snprintf(group[n++], sizeof *group, "length limit");
