@@ -24,10 +24,10 @@ enum { SHORTEST_REPLY = 20, LONGEST_REPLY = 100, QUICK_REPLY = 60 };
 #define RULE "\342\224\200\342\224\200" /* a rule begins with two line characters */
 
 /* How a message comes to be sent. */
-enum how { COLD, WARM, AT_ONCE, QUEUED, CUT, HOWS };
+enum how { FIRST, WARM, AT_ONCE, QUEUED, CUT, HOWS };
 
 static const char *const names[HOWS] = {
-    "cold, pasted", "warm, Enter after 300 ms", "warm, Enter at once", "queued, with the wait for its turn", "cut"};
+    "first, pasted", "warm, Enter after 300 ms", "warm, Enter at once", "queued, with the wait for its turn", "cut"};
 
 struct figures_seen {
     double glyph_ms;           /* by the terminal: from the key to the first character */
@@ -279,22 +279,22 @@ static tdm_status measure(bench *b, void *ctx, int how, int round, tdm_error *er
     if (!status && x->round != round) {
         x->round = round;
         status = new_session(&x->screen, err);
-        if (!status) status = one(b, x, COLD, round, err);
-        if (how == COLD) return status;
+        if (!status) status = one(b, x, FIRST, round, err);
+        if (how == FIRST) return status;
     }
     return status ? status : one(b, x, (enum how)how, round, err);
 }
 
 static void plan_turns(bench *b, const struct glyph *x, bench_plan *plan)
 {
-    static const int rank[HOWS] = {[WARM] = 0, [COLD] = 0, [AT_ONCE] = 2, [QUEUED] = 3, [CUT] = 4};
+    static const int rank[HOWS] = {[WARM] = 0, [FIRST] = 0, [AT_ONCE] = 2, [QUEUED] = 3, [CUT] = 4};
     enum { CHARACTERS_A_TOKEN = 5 };
     const double pauses_s = 1, start_s = 1;
     int tokens = (int)message_tokens(b), characters = CHARACTERS_A_TOKEN * tokens;
     double live = live_characters(b) < (size_t)characters ? (double)live_characters(b) : characters;
     double paste_s = 0.3 + bench_cost_prefill(b, tokens, BENCH_LOOP_DISPATCH);
     double reply_s = bench_cost_decode(b, x->reply), cold_s = pauses_s + paste_s + reply_s;
-    const double run_s[HOWS] = {[COLD] = cold_s,
+    const double run_s[HOWS] = {[FIRST] = cold_s,
                                 [WARM] = pauses_s + paste_s + live / CPS + reply_s,
                                 [AT_ONCE] = pauses_s + paste_s + live / CPS + reply_s,
                                 [QUEUED] = pauses_s + 2 * (paste_s + reply_s),
@@ -303,7 +303,7 @@ static void plan_turns(bench *b, const struct glyph *x, bench_plan *plan)
     for (int how = 0; how < HOWS; how++) {
         bool opens = first && bench_wanted(b, "%s %s", x->t->part, names[how]);
         bench_plan_add(b, plan, rank[how], opens ? b->cost.load_s + start_s : 0,
-                       run_s[how] + (opens && how != COLD ? cold_s : 0), "%s", names[how]);
+                       run_s[how] + (opens && how != FIRST ? cold_s : 0), "%s", names[how]);
         first &= !opens;
         if (b->in_full) bench_plan_most(plan, bench_full_count(b, TURNS));
     }

@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "src/bench/bench_report.h"
 #include "src/cli/interrupt.h"
+#include "src/cli/output.h"
 
 /* So much longer than its share a part may take once it has begun; what follows has less. */
 #define OVERTIME 0.25
@@ -161,7 +162,7 @@ static void give_up(bench *b, bench_plan *p, int round)
 static bool goes_on(bench *b, bench_plan *p, int round, double round_s)
 {
     bool more = false;
-    if (interrupt_seen()) return false;
+    if (interrupt_seen() || !output_read()) return false; /* nobody reads any more */
     for (int i = 0; i < p->n; i++) more |= p->rows[i].taken && p->rows[i].most > round;
     if (!more || round < BENCH_LEAST_RUNS || !b->until_ns) return more;
     return clock_ns() + (int64_t)(1e9 * round_s) <= b->until_ns;

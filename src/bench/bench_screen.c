@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/cli/interrupt.h"
+#include "src/cli/output.h"
 #include "src/cli/program.h"
 
 enum { PATIENCE_S = 300, ARGUMENTS = 48 };
@@ -50,7 +51,7 @@ tdm_status bench_screen_keys(pty *s, const char *text, tdm_error *err)
 tdm_status bench_screen_take(pty *s, int wait_ms, tdm_error *err)
 {
     tdm_status status = pty_take(s, wait_ms, err);
-    if (interrupt_seen()) return error_set(err, TDM_E_CANCELLED, "interrupted");
+    if (interrupt_seen() || !output_read()) return error_set(err, TDM_E_CANCELLED, "interrupted");
     if (!status) return TDM_OK;
     char last[PTY_ROW];
     pty_row(s, 0, last);

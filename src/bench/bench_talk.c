@@ -6,6 +6,7 @@
 #include "engine/base/error.h"
 #include "src/chat/script.h"
 #include "src/cli/interrupt.h"
+#include "src/cli/output.h"
 #include "src/cli/wait.h"
 
 enum { CONTEXT = 4096 };
@@ -50,7 +51,7 @@ static tdm_status take(bench_talk *t, tdm_error *err)
         t->reply_tokens = 0; /* of a queued turn's reply, which may not have begun */
         if (e.finish == TDM_CONTEXT) return error_set(err, TDM_E_CONTEXT, "bench: the context is full");
     }
-    return interrupt_seen() ? error_set(err, TDM_E_CANCELLED, "interrupted") : TDM_OK;
+    return interrupt_seen() || !output_read() ? error_set(err, TDM_E_CANCELLED, "interrupted") : TDM_OK;
 }
 
 static tdm_status pump(bench_talk *t, int64_t until_ns, tdm_error *err)

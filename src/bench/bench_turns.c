@@ -322,7 +322,7 @@ static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
                                "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms "
                                "after the last key; TTFT: Enter to first token id",
                                "pipeline|speculation",
-                               "warm_TTFT:ms|cold_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
+                               "warm_TTFT:ms|first_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
                                "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
                                err);
     if (!t) return NULL;

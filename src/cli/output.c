@@ -29,6 +29,13 @@ bool output_good(void)
     return !out.error;
 }
 
+bool output_read(void)
+{
+    struct pollfd reader = {.fd = STDOUT_FILENO};
+    if (!out.error && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) out.error = EPIPE;
+    return !out.error;
+}
+
 void output_flush(void)
 {
     for (size_t done = 0; done < out.n_waiting && !out.error;) {

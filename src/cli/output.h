@@ -15,6 +15,8 @@ void output_print(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void output_flush(void);
 /* False once a write has failed: what follows would be lost. */
 bool output_good(void);
+/* The same, also before anything is written to a pipe whose reader has gone. */
+bool output_read(void);
 /* Flushes and closes; on failure prints one line on stderr (none for a closed pipe) and returns 1, else 0. */
 int output_end(void);
 

@@ -39,6 +39,10 @@ check counts_its_runs grep -q '"n": *3' "$tmp/rows.json"
 check draws_charts test "$(grep -l '^</svg>' "$tmp"/charts/*.svg | wc -l)" = 2
 check says_keys_and_values grep -q 'keys and values f16' "$tmp/out"
 
+# A reader that has enough ends it, without a word.
+timeout 100 "$program" bench dispatch kernels -m $tiny --runs 10000 --quick 2>"$tmp/err" | head -1 >"$tmp/out"
+check ends_with_its_reader test "${PIPESTATUS[0]}" = 1 -a -s "$tmp/out" -a ! -s "$tmp/err"
+
 # A model with a short context, and another kernel set.
 cp -r $tiny "$tmp/short"
 sed -i 's/"max_position_embeddings": *[0-9]*/"max_position_embeddings": 200/' "$tmp/short/config.json"

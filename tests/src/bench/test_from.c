@@ -42,6 +42,21 @@ TEST(joins)
     drop();
 }
 
+TEST(earlier_names_of_the_first_turn_are_read)
+{
+    CHECK_STR("", refusal("{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"title\":\"t\",\"parameters\":[\"a\"],"
+                          "\"measures\":[{\"name\":\"cold_TTFT\",\"unit\":\"ms\"}]}\n"
+                          "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":\"cold, pasted\",\"measure\":\"cold_TTFT\","
+                          "\"n\":1,\"values\":[1]}\n"
+                          "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":\"first, pasted\",\"measure\":\"first_TTFT\","
+                          "\"n\":1,\"values\":[2]}\n"));
+    REQUIRE(b.n_tables == 1);
+    CHECK_INT(1, b.tables[0]->n_rows);
+    CHECK_STR("first_TTFT", b.tables[0]->measure[0].name);
+    CHECK_INT(2, bench_table_cell(b.tables[0], 0, 0).n);
+    drop();
+}
+
 TEST(refuses)
 {
     static const struct {
@@ -70,4 +85,4 @@ TEST(refuses)
     }
 }
 
-TEST_MAIN(T(joins), T(refuses))
+TEST_MAIN(T(joins), T(earlier_names_of_the_first_turn_are_read), T(refuses))
