@@ -368,8 +368,11 @@ tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_er
     if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = tdm_chat_send(a->chat, joined, length, enter_ns, err);
     free(joined);
-    if (!status) attach_clear(&a->attached);
-    return status;
+    if (status) return status;
+    /* A session is known by its user's words, not by those of a file. */
+    if (!a->name && a->attached.n && n) a->name = session_name_of(text, n);
+    attach_clear(&a->attached);
+    return TDM_OK;
 }
 
 int app_room(const tdm_chat_status *now)

@@ -236,7 +236,7 @@ int session_turns(const session *s)
     return turns;
 }
 
-static char *first_words(const char *text, size_t length)
+char *session_name_of(const char *text, size_t length)
 {
     char words[NAME_BYTES + 1];
     size_t n = 0, end = 0; /* end: after the last whole word that fits */
@@ -265,7 +265,7 @@ char *session_first_words(const session *s)
     for (int i = 0; i < s->n && !first; i++)
         if (s->nodes[i].current && s->nodes[i].role == TDM_USER) first = &s->nodes[i];
     if (!first && !s->draft) return strdup("empty session");
-    return first ? first_words(first->text, first->length) : first_words(s->draft, strlen(s->draft));
+    return first ? session_name_of(first->text, first->length) : session_name_of(s->draft, strlen(s->draft));
 }
 
 char *session_markdown(const session *s, size_t *n)

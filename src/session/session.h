@@ -35,6 +35,8 @@ void session_free(session *s);
 int session_turns(const session *s);
 /* A name made of the first words of the first user message, or else of the draft, malloc'ed. */
 char *session_first_words(const session *s);
+/* The same of a text; malloc'ed. */
+char *session_name_of(const char *text, size_t length);
 
 /* The current path for people and for other programs (an array as `render --messages` reads it); malloc'ed. */
 char *session_markdown(const session *s, size_t *n);

@@ -327,6 +327,29 @@ TEST(a_deletion_that_fails_leaves_the_session_open)
     options_free(&o);
 }
 
+TEST(a_session_is_named_after_words_and_not_after_what_is_attached)
+{
+    use_empty_folders("named");
+    options o;
+    app a;
+    char path[300];
+    int place;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    snprintf(path, sizeof path, "%s/notes.txt", check_tmp());
+    FILE *f = fopen(path, "w");
+    REQUIRE(f != NULL);
+    fputs("wood", f);
+    fclose(f);
+    REQUIRE(attach_file(&a.attached, path, a.models.model, 200, &place, &err) == TDM_OK);
+    CHECK_INT(TDM_OK, app_new(&a, NULL, &err)); /* it stays attached */
+    CHECK_INT(1, a.attached.n);
+    say(&a, "What is it?");
+    CHECK_INT(0, a.attached.n);
+    CHECK_STR("What is it?", a.name);
+    app_close(&a);
+    options_free(&o);
+}
+
 /* ---- What can't be saved ---------------------------------------------------------------------------------------- */
 
 TEST(a_conversation_that_cannot_be_saved_is_not_left)
@@ -511,5 +534,6 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
           T(deleting_waits_for_what_is_being_written), T(a_deletion_that_fails_leaves_the_session_open),
+          T(a_session_is_named_after_words_and_not_after_what_is_attached),
           T(a_conversation_that_cannot_be_saved_is_not_left), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
           T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))
