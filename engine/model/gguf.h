@@ -85,7 +85,7 @@ tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, u
  * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
  * the order declared. The header is version 3, alignment 32. Running out of memory while declaring comes out of start.
  */
-struct file_writer; /* engine/base/write.h */
+struct atomic_file; /* engine/base/atomic_file.h */
 struct gguf_writer;
 
 struct gguf_writer *gguf_writer_new(void); /* NULL: no memory */
@@ -99,7 +99,7 @@ void gguf_add_strings(struct gguf_writer *w, const char *key, const struct span 
 void gguf_add_i32s(struct gguf_writer *w, const char *key, const int32_t *values, uint64_t count);
 void gguf_add_key(struct gguf_writer *w, const struct gguf_key *key); /* a copy of one that was read */
 void gguf_add_tensor(struct gguf_writer *w, struct span name, uint32_t dims, const uint64_t *shape, enum type type);
-tdm_status gguf_write_start(struct gguf_writer *w, struct file_writer *file, tdm_error *err);
+tdm_status gguf_write_start(struct gguf_writer *w, struct atomic_file *file, tdm_error *err);
 /* Some whole or partial tensor data; padding between tensors is the writer's business. */
 tdm_status gguf_write_data(struct gguf_writer *w, const void *data, uint64_t bytes, tdm_error *err);
 /* Has all declared data been written? The file is the caller's to commit. */

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/size.h"
-#include "engine/base/write.h"
+#include "engine/base/atomic_file.h"
 #include "engine/model/cursor.h"
 #include "engine/model/json.h"
 #include "engine/model/map.h"
@@ -222,7 +222,7 @@ const struct safetensors_tensor *safetensors_find(const struct safetensors *s, c
     return NULL;
 }
 
-tdm_status safetensors_write_header(struct file_writer *file, const struct safetensors_entry *entries, size_t count,
+tdm_status safetensors_write_header(struct atomic_file *file, const struct safetensors_entry *entries, size_t count,
                                     tdm_error *err)
 {
     struct json_object *header = json_object_new_object();
@@ -254,9 +254,9 @@ tdm_status safetensors_write_header(struct file_writer *file, const struct safet
         uint64_t padding = (8 - length % 8) % 8, total = length + padding;
         uint8_t prefix[8];
         for (int i = 0; i < 8; i++) prefix[i] = (uint8_t)(total >> 8 * i);
-        status = file_write(file, prefix, 8, err);
-        if (!status) status = file_write(file, text, length, err);
-        if (!status) status = file_write(file, blanks, padding, err);
+        status = atomic_file_write(file, prefix, 8, err);
+        if (!status) status = atomic_file_write(file, text, length, err);
+        if (!status) status = atomic_file_write(file, blanks, padding, err);
     } else {
         error_set(err, TDM_E_NOMEM, "safetensors: out of memory");
     }

@@ -38,8 +38,8 @@ uint64_t safetensors_file_bytes(const struct safetensors *s);
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list);  /* in header order */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name); /* NULL: absent */
 
-/* ---- Writing: the header for these tensors; then the caller writes their data in this order with file_write. */
-struct file_writer;
+/* ---- Writing: the header for these tensors; then the caller writes their data in this order with atomic_file_write. */
+struct atomic_file;
 
 struct safetensors_entry {
     const char *name;
@@ -48,7 +48,7 @@ struct safetensors_entry {
     uint64_t shape[SAFETENSORS_MAX_DIMS];
 };
 
-tdm_status safetensors_write_header(struct file_writer *file, const struct safetensors_entry *entries, size_t count,
+tdm_status safetensors_write_header(struct atomic_file *file, const struct safetensors_entry *entries, size_t count,
                                     tdm_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "engine/state/statefile.h"
 
 #include "engine/base/error.h"
-#include "engine/base/write.h"
+#include "engine/base/atomic_file.h"
 #include "engine/model/half.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static size_t pad(uint8_t *stage, size_t bytes)
 
 /* Where the encoder writes: to a file, or to the end of a buffer. The first error sticks. */
 struct sink {
-    struct file_writer *file;
+    struct atomic_file *file;
     struct state_bytes *memory;
     struct checksum checksum;
     tdm_status status;
@@ -79,7 +79,7 @@ static void sink_out(struct sink *s, const void *data, size_t bytes)
 {
     if (s->status) return;
     if (s->file) {
-        s->status = file_write(s->file, data, bytes, s->err);
+        s->status = atomic_file_write(s->file, data, bytes, s->err);
         return;
     }
     memcpy(s->memory->data + s->memory->size, data, bytes); /* room for all was made before */
@@ -461,15 +461,14 @@ tdm_status statefile_save(const char *path, const struct state *s, uint64_t fing
     struct sink *out = malloc(sizeof *out);
     if (!out) return error_set(err, TDM_E_NOMEM, "%s: no memory to write a state", path);
     *out = (struct sink){.checksum = checksum_start, .err = err};
-    tdm_status status = file_writer_new(&out->file, path, err);
+    tdm_status status = atomic_file_new(&out->file, path, err);
     if (!status) {
-        file_writer_private(out->file);
         encode(s, fingerprint, out);
         status = out->status;
         if (status)
-            file_writer_abort(out->file);
+            atomic_file_abort(out->file);
         else
-            status = file_writer_commit(out->file, err);
+            status = atomic_file_commit(out->file, err);
     }
     free(out);
     return status;

@@ -1,13 +1,12 @@
 #include "src/bench/bench_report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "src/bench/bench_svg.h"
 #include "src/chat/load.h"
 #include "src/cli/files.h"
@@ -64,7 +63,7 @@ tdm_status bench_report_open(bench *b, tdm_error *err)
     const char *json = options_text(b->o, OPTION_BENCH_JSON), *svg = options_text(b->o, OPTION_SVG);
     if (json && !(b->json = strcmp(json, "-") ? fopen(json, "we") : stdout))
         return error_errno(err, TDM_E_IO, "%s: can't be written", json);
-    if (svg && mkdir(svg, 0777) && errno != EEXIST) return error_errno(err, TDM_E_IO, "%s: can't be made", svg);
+    if (svg && file_make_folders(svg, 0777, err)) return TDM_E_IO;
     if (quiet(b)) return TDM_OK;
     char *asked = bench_report_command(b, NULL, NULL, NULL), text[300];
     const char *indent = markdown(b) ? "    " : "";

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/base/fnv.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
@@ -117,10 +119,10 @@ static tdm_status keep(const ceilings *c, const tdm_machine *m, const char *kern
     if (!status) {
         char *name = strrchr(path, '/');
         *name = 0;
-        status = files_make_folder(path, err);
+        status = file_make_folders(path, 0700, err);
         *name = '/';
     }
-    if (!status) status = files_write(path, text, n, err);
+    if (!status) status = atomic_file_put(path, text, n, err);
     free(text);
     free(path);
     free(processor);

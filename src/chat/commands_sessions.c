@@ -1,4 +1,5 @@
 /* Commands that find, keep, name and give away sessions. */
+#include "engine/base/atomic_file.h"
 #include "src/chat/commands_private.h"
 
 #include <stdlib.h>
@@ -6,7 +7,6 @@
 #include <time.h>
 
 #include "engine/base/error.h"
-#include "src/cli/files.h"
 
 /* Turns that existed only in memory have gone with the session that was left; "": there were none. */
 static void tell_gone(int turns, char out[60])
@@ -261,7 +261,7 @@ tdm_status command_export(command *r, tdm_error *err)
     if (status) return status;
     size_t n = 0;
     char *text = json ? session_messages(&s, &n) : session_markdown(&s, &n);
-    status = text ? files_write(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    status = text ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     int turns = session_turns(&s);
     if (!status) command_say(r, "%s: %d turn%s, %zu bytes\n", path, turns, turns == 1 ? "" : "s", n);
     free(text);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/chat/turn_json.h"
-#include "src/cli/files.h"
 #include "src/cli/jsonio.h"
 
 enum { PIECE = 4096, MOST = 4 << 20 };
@@ -172,7 +172,7 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     add_turns(t, events);
     const char *text = jsonio_line(root);
     tdm_status status =
-        text ? files_write(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        text ? atomic_file_put(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     json_object_put(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);
     return status;

@@ -4,33 +4,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/tandem.h"
 #include "ui/terminal/decoder.h"
 #include "ui/terminal/term.h"
 
-/* All of it with nothing but write(2): also called from signal handlers and from the engine's threads. */
-static void put(int fd, const char *bytes, size_t n)
-{
-    while (n) {
-        ssize_t written = write(fd, bytes, n);
-        if (written <= 0) return;
-        bytes += written;
-        n -= (size_t)written;
-    }
-}
-
+/* With nothing but system calls: also called from signal handlers and from the engine's threads. */
 static void restore(void)
 {
     static const char off[] = DECODER_MODES_OFF;
-    put(STDOUT_FILENO, off, sizeof off - 1);
+    file_write_all(STDOUT_FILENO, off, sizeof off - 1);
     term_emergency();
 }
 
 static void on_bug(const char *line)
 {
     restore();
-    put(STDERR_FILENO, line, strlen(line));
-    put(STDERR_FILENO, "\n", 1);
+    file_write_all(STDERR_FILENO, line, strlen(line));
+    file_write_all(STDERR_FILENO, "\n", 1);
 }
 
 static void on_fatal(int number)

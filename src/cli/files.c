@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
@@ -33,69 +32,6 @@ char *files_join(const char *folder, const char *name)
 {
     char *path;
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
-tdm_status files_make_folder(const char *path, tdm_error *err)
-{
-    return files_make_folders(path, 0700, err);
-}
-
-tdm_status files_make_folders(const char *path, unsigned mode, tdm_error *err)
-{
-    char *copy = strdup(path);
-    if (!copy) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = TDM_OK;
-    for (char *c = copy + 1;; c++) {
-        if (*c && *c != '/') continue;
-        char kept = *c;
-        *c = 0;
-        if (mkdir(copy, (mode_t)mode) && errno != EEXIST) {
-            status = error_errno(err, TDM_E_IO, "%s: the folder can't be made", copy);
-            break;
-        }
-        *c = kept;
-        if (!kept) break;
-    }
-    free(copy);
-    return status;
-}
-
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n) {
-        ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return false;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
-tdm_status files_write(const char *path, const void *bytes, size_t n, tdm_error *err)
-{
-    char *fresh;
-    if (asprintf(&fresh, "%s.new-XXXXXX", path) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
-    int fd = mkostemp(fresh, O_CLOEXEC); /* 0600 */
-    if (fd < 0) {
-        tdm_status status = error_errno(err, TDM_E_IO, "%s: can't be written", path);
-        free(fresh);
-        return status;
-    }
-    bool good = write_all(fd, bytes, n) && fsync(fd) == 0;
-    int reason = errno;
-    if (close(fd) && good) {
-        good = false;
-        reason = errno;
-    }
-    if (good && rename(fresh, path)) {
-        good = false;
-        reason = errno;
-    }
-    if (!good) unlink(fresh);
-    free(fresh);
-    errno = reason;
-    return good ? TDM_OK : error_errno(err, TDM_E_IO, "%s: can't be written", path);
 }
 
 tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_error *err)

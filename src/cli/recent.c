@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/atomic_file.h"
+#include "engine/base/file.h"
 #include "src/cli/files.h"
 
 enum { LONGEST_FILE = (RECENT_MOST + 1) * PATH_MAX };
@@ -50,7 +52,7 @@ void recent_add(const char *path)
         char **others = recent_list();
         size_t n;
         char *text = text_with(whole, others, &n);
-        if (text && !files_make_folder(folder, NULL)) files_write(file, text, n, NULL);
+        if (text && !file_make_folders(folder, 0700, NULL)) atomic_file_put(file, text, n, NULL);
         free(text);
         recent_free(others);
     }

@@ -10,7 +10,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/model/hub.h"
 #include "src/cli/files.h"
 #include "src/pull/pause.h"
@@ -39,14 +41,14 @@ void cache_close(cache *c)
 static tdm_status make_below(const char *folder, const char *name, tdm_error *err)
 {
     char *path = files_join(folder, name);
-    tdm_status status = path ? files_make_folders(path, 0777, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = path ? file_make_folders(path, 0777, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     free(path);
     return status;
 }
 
 tdm_status cache_make(const cache *c, tdm_error *err)
 {
-    tdm_status status = files_make_folders(c->locks, 0777, err);
+    tdm_status status = file_make_folders(c->locks, 0777, err);
     if (!status) status = make_below(c->folder, "blobs", err);
     if (!status) status = make_below(c->folder, "refs", err);
     if (!status) status = make_below(c->folder, "snapshots", err);
@@ -166,7 +168,7 @@ tdm_status cache_link(const cache *c, const char *commit, const repository_file 
     } else if (!is_link_to(path, target)) {
         char *slash = strrchr(path, '/');
         *slash = 0;
-        status = files_make_folders(path, 0777, err);
+        status = file_make_folders(path, 0777, err);
         *slash = '/';
         if (!status) status = put_link(path, target, err);
     }
@@ -179,7 +181,7 @@ tdm_status cache_set_main(const cache *c, const char *commit, tdm_error *err)
 {
     char *path = files_join(c->folder, "refs/main");
     tdm_status status =
-        path ? files_write(path, commit, strlen(commit), err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        path ? atomic_file_put(path, commit, strlen(commit), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) chmod(path, 0644); /* no secret: others who share the cache read it */
     free(path);
     return status;

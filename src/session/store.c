@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "src/cli/files.h"
 #include "src/cli/number.h"
 
@@ -49,7 +51,7 @@ static tdm_status make_folder(const char *name, tdm_error *err)
 {
     char *folder = files_path(FILES_STATE, name);
     if (!folder) return error_set(err, TDM_E_IO, "no place for sessions: neither XDG_STATE_HOME nor HOME is set");
-    tdm_status status = files_make_folder(folder, err);
+    tdm_status status = file_make_folders(folder, 0700, err);
     free(folder);
     return status;
 }
@@ -163,7 +165,7 @@ tdm_status store_save(const store_place *p, const session *s, tdm_error *err)
 {
     size_t n = 0;
     char *text = session_format(s, &n), *path = path_of(p->id, ".json");
-    tdm_status status = text && path ? files_write(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = text && path ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     free(text);
     free(path);
     return status;

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/base/slice.h"
 #include "src/cli/crash.h"
 #include "src/cli/files.h"
@@ -345,9 +347,9 @@ static void remember_form(const tui *t)
     char *name = path ? strrchr(path, '/') : NULL;
     if (name && !t->app.private) {
         *name = 0;
-        bool there = !files_make_folder(path, NULL);
+        bool there = !file_make_folders(path, 0700, NULL);
         *name = '/';
-        if (there) files_write(path, text, sizeof text, NULL);
+        if (there) atomic_file_put(path, text, sizeof text, NULL);
     }
     free(path);
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "src/cli/files.h"
 #include "src/tui/tui_private.h"
 
 /* ---- Settings of the screen ------------------------------------------------------------------------------------ */
@@ -228,7 +228,7 @@ static void export_screen(tui *t, const char *path)
     tui_draw(t);
     char *picture = canvas_svg(t->canvas, t->look.theme, t->look.colours);
     if (!picture) tui_notice_add(t, VIEW_NOTICE_ERROR, "out of memory");
-    else if (files_write(path, picture, strlen(picture), &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    else if (atomic_file_put(path, picture, strlen(picture), &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
     else tui_notice_add(t, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(picture));
     free(picture);
 }

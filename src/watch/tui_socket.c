@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
 #include "src/watch/monitor_json.h"
@@ -42,7 +43,7 @@ void tui_socket_open(tui_socket *s)
 {
     char folder[sizeof s->address.sun_path - 24];
     *s = (tui_socket){.listening = -1, .address.sun_family = AF_UNIX};
-    if (!tui_socket_folder(folder, sizeof folder) || files_make_folder(folder, NULL)) return;
+    if (!tui_socket_folder(folder, sizeof folder) || file_make_folders(folder, 0700, NULL)) return;
     if (!tui_socket_folder_is_safe(folder)) return;
     snprintf(s->address.sun_path, sizeof s->address.sun_path, "%s/%d.sock", folder, (int)getpid());
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -13,7 +13,9 @@
 #include <unistd.h>
 #include <utf8proc.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 
 struct history_file {
     char *path; /* resolved; NULL: memory only */
@@ -200,53 +202,31 @@ static int open_locked(const struct history_file *h, struct stat *st)
     return -1;
 }
 
-static bool write_all(int fd, const char *data, size_t n)
-{
-    while (n) {
-        ssize_t w = write(fd, data, n);
-        if (w < 0 && errno == EINTR) continue;
-        if (w <= 0) return false;
-        data += w;
-        n -= (size_t)w;
-    }
-    return true;
-}
-
-/* Writes the newest entries beside the file and renames; the caller holds the lock. */
+/* Replaces the file by its newest entries; the caller holds the lock. */
 static void compact(struct history_file *h)
 {
-    size_t keep = h->count < h->limit ? h->count : h->limit, bytes = 0, first = h->count;
+    size_t keep = h->count < h->limit ? h->count : h->limit, bytes = 0, first = h->count, lines = 0;
     while (first > h->count - keep && bytes < HISTORY_FILE_BYTES / 2) bytes += strlen(h->entries[--first]);
-    size_t n = strlen(h->path) + 8;
-    char *temporary = malloc(n), *line = malloc(4 * (size_t)HISTORY_FILE_ENTRY_MAX + 2);
-    bool done = false;
-    size_t lines = 0;
-    if (temporary && line) {
-        snprintf(temporary, n, "%s.XXXXXX", h->path);
-        int fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
-        FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-        if (out) {
-            for (size_t i = first; i < h->count; i++)
-                if (!h->own[i] && strlen(h->entries[i]) <= HISTORY_FILE_ENTRY_MAX) {
-                    fwrite(line, 1, escape(h->entries[i], line), out);
-                    lines++;
-                }
-            struct stat st;
-            done = fflush(out) == 0 && fsync(fd) == 0 && fstat(fd, &st) == 0 && rename(temporary, h->path) == 0;
-            if (done) {
-                h->device = st.st_dev;
-                h->inode = st.st_ino;
-                h->offset = st.st_size;
-                h->lines = lines;
-            }
-            fclose(out);
-        } else if (fd >= 0) {
-            close(fd);
-        }
-        if (fd >= 0 && !done) unlink(temporary);
+    char *line = malloc(4 * (size_t)HISTORY_FILE_ENTRY_MAX + 2);
+    struct atomic_file *file = NULL;
+    tdm_status status = line ? atomic_file_new(&file, h->path, NULL) : TDM_E_NOMEM;
+    for (size_t i = first; i < h->count && status == TDM_OK; i++) {
+        if (h->own[i] || strlen(h->entries[i]) > HISTORY_FILE_ENTRY_MAX) continue;
+        status = atomic_file_write(file, line, escape(h->entries[i], line), NULL);
+        lines++;
     }
-    free(temporary);
     free(line);
+    struct stat st;
+    if (status != TDM_OK || fstat(atomic_file_descriptor(file), &st) < 0) {
+        atomic_file_abort(file);
+        return;
+    }
+    off_t size = (off_t)atomic_file_written(file);
+    if (atomic_file_commit(file, NULL) != TDM_OK) return;
+    h->device = st.st_dev;
+    h->inode = st.st_ino;
+    h->offset = size;
+    h->lines = lines;
 }
 
 /* Forgets what came from the file, for reading it anew. */
@@ -314,7 +294,7 @@ tdm_status history_file_add(struct history_file *h, const char *text, bool persi
             if (last != '\n') line[length++] = '\n'; /* a write of another program was cut short */
             length += escape(text, line + length);
         }
-        if (line && write_all(fd, line, length)) {
+        if (line && file_write_all(fd, line, length)) {
             read_rest(h, fd, st.st_size + (off_t)length); /* the list takes it from the file, as all others will */
         } else {
             status = error_errno(err, TDM_E_IO, "%s: the history can't be written", h->path);
@@ -332,15 +312,14 @@ tdm_status history_file_add(struct history_file *h, const char *text, bool persi
 
 /* -- opening ------------------------------------------------------------------------------------------------------ */
 
-static bool make_folders(char *path)
+static bool make_folder_of(char *path)
 {
-    for (char *p = path + 1; (p = strchr(p, '/')); p++) {
-        *p = 0;
-        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *p = '/';
-        if (!made) return false;
-    }
-    return true;
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path) return true;
+    *slash = 0;
+    bool made = file_make_folders(path, 0700, NULL) == TDM_OK;
+    *slash = '/';
+    return made;
 }
 
 struct history_file *history_file_open(const char *path, size_t entries, tdm_error *err)
@@ -353,7 +332,7 @@ struct history_file *history_file_open(const char *path, size_t entries, tdm_err
     h->path = realpath(path, NULL); /* a link stays a link when the file is replaced */
     if (!h->path && !(h->path = strdup(path))) return h;
     struct stat st;
-    int fd = make_folders(h->path) ? open_locked(h, &st) : -1;
+    int fd = make_folder_of(h->path) ? open_locked(h, &st) : -1;
     if (fd < 0) {
         error_errno(err, TDM_E_IO, "%s: no history file", h->path);
         free(h->path);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "engine/base/file.h"
+
 struct term {
     SCREEN *screen;
     FILE *out, *in;
@@ -38,21 +40,11 @@ static const char modes_on[] = "\033[?2004h";
 /* synchronised update, wheel, mouse, paste */
 static const char modes_off[] = "\033[?2026l\033[?1007l\033[?1006l\033[?1000l\033[?2004l";
 
-static void write_all(int fd, const char *bytes, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, bytes, len);
-        if (n <= 0) return;
-        bytes += n;
-        len -= (size_t)n;
-    }
-}
-
 void term_emergency(void)
 {
     if (!emergency.open) return;
     emergency.open = 0;
-    write_all(emergency.fd_out, emergency.bytes, emergency.len);
+    file_write_all(emergency.fd_out, emergency.bytes, emergency.len);
     tcsetattr(emergency.fd_in, TCSANOW, &emergency.modes);
 }
 
@@ -186,7 +178,7 @@ void term_size(const struct term *t, int *rows, int *cols)
 void term_write(struct term *t, const char *bytes, size_t len)
 {
     fflush(t->out);
-    write_all(fileno(t->out), bytes, len);
+    file_write_all(fileno(t->out), bytes, len);
 }
 
 void term_redraw(struct term *t) { t->afresh = true; }
@@ -294,7 +286,7 @@ static void give_frame(struct term *t)
     dup3(fileno(t->out), fileno(t->curses), O_CLOEXEC);
     lseek(t->caught, 0, SEEK_SET);
     for (ssize_t n; (n = read(t->caught, t->frame, sizeof t->frame)) > 0;)
-        write_all(fileno(t->out), t->frame, (size_t)n);
+        file_write_all(fileno(t->out), t->frame, (size_t)n);
     lseek(t->caught, 0, SEEK_SET);
     if (ftruncate(t->caught, 0)) t->afresh = true; /* what is left of this frame would follow the next one */
 }
@@ -333,11 +325,11 @@ void term_present(struct term *t, const struct canvas *canvas, enum view_theme t
     t->cursor_col = canvas->cursor_col;
     t->afresh = false;
     catch_output(t);
-    if (t->synchronised) write_all(t->caught, "\033[?2026h", 8);
+    if (t->synchronised) file_write_all(t->caught, "\033[?2026h", 8);
     curs_set(canvas->cursor_row >= 0);
     if (canvas->cursor_row >= 0) wmove(stdscr, canvas->cursor_row, canvas->cursor_col);
     wnoutrefresh(stdscr);
     doupdate();
-    if (t->synchronised) write_all(t->caught, "\033[?2026l", 8);
+    if (t->synchronised) file_write_all(t->caught, "\033[?2026l", 8);
     give_frame(t);
 }

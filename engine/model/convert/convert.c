@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/base/write.h"
+#include "engine/base/atomic_file.h"
 
 /* Bytes written between two calls of progress, and rows converted at a time. */
 enum { PANEL_BYTES = 1 << 20 };
@@ -304,24 +304,25 @@ static tdm_status write_model(struct conversion *v, const char *path, tdm_error 
 {
     const struct tensor *const *list;
     size_t n = source_tensors(v->s, &list);
-    struct file_writer *file;
+    struct atomic_file *file;
     tdm_status status = add_metadata(v, err);
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
         declare_tensor(v, list[i]);
         v->total += list[i]->rows * type_row_bytes(target_type(v, list[i]), list[i]->cols);
     }
-    status = file_writer_new(&file, path, err);
+    status = atomic_file_new(&file, path, err);
     if (status) return status;
+    atomic_file_share(file);
     status = gguf_write_start(v->w, file, err);
     for (size_t i = 0; !status && i < n; i++)
         status = role_is_matrix(list[i]->role) ? write_matrix(v, list[i], err) : write_vector(v, list[i], err);
     if (status) {
-        file_writer_abort(file);
+        atomic_file_abort(file);
         return status;
     }
     must(gguf_write_done(v->w));
-    return file_writer_commit(file, err);
+    return atomic_file_commit(file, err);
 }
 
 bool convert_makes(enum type type)

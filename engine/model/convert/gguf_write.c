@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/base/write.h"
+#include "engine/base/atomic_file.h"
 #include "engine/model/gguf.h"
 
 enum { ALIGNMENT = 32 };
@@ -18,7 +18,7 @@ struct gguf_writer {
     uint64_t key_count, tensor_count;
     uint64_t *sizes; /* of the tensors' data */
     uint64_t offset; /* of the next tensor's data */
-    struct file_writer *file;
+    struct atomic_file *file;
     uint64_t current, written; /* the tensor that is being written, and its bytes so far */
 };
 
@@ -162,28 +162,28 @@ void gguf_add_tensor(struct gguf_writer *w, struct span name, uint32_t dims, con
 static tdm_status pad(struct gguf_writer *w, tdm_error *err)
 {
     static const uint8_t zeros[ALIGNMENT];
-    uint64_t over = file_written(w->file) % ALIGNMENT;
-    return over ? file_write(w->file, zeros, ALIGNMENT - over, err) : TDM_OK;
+    uint64_t over = atomic_file_written(w->file) % ALIGNMENT;
+    return over ? atomic_file_write(w->file, zeros, ALIGNMENT - over, err) : TDM_OK;
 }
 
-tdm_status gguf_write_start(struct gguf_writer *w, struct file_writer *file, tdm_error *err)
+tdm_status gguf_write_start(struct gguf_writer *w, struct atomic_file *file, tdm_error *err)
 {
     if (w->keys.failed || w->tensors.failed) return error_set(err, TDM_E_NOMEM, "GGUF header: out of memory");
     w->file = file;
     const uint32_t version = 3;
     const uint64_t counts[2] = {w->tensor_count, w->key_count};
-    tdm_status status = file_write(file, "GGUF", 4, err);
-    if (!status) status = file_write(file, &version, sizeof version, err);
-    if (!status) status = file_write(file, counts, sizeof counts, err);
-    if (!status) status = file_write(file, w->keys.data, w->keys.used, err);
-    if (!status) status = file_write(file, w->tensors.data, w->tensors.used, err);
+    tdm_status status = atomic_file_write(file, "GGUF", 4, err);
+    if (!status) status = atomic_file_write(file, &version, sizeof version, err);
+    if (!status) status = atomic_file_write(file, counts, sizeof counts, err);
+    if (!status) status = atomic_file_write(file, w->keys.data, w->keys.used, err);
+    if (!status) status = atomic_file_write(file, w->tensors.data, w->tensors.used, err);
     return status ? status : pad(w, err);
 }
 
 tdm_status gguf_write_data(struct gguf_writer *w, const void *data, uint64_t bytes, tdm_error *err)
 {
     must(w->file && w->current < w->tensor_count && bytes <= w->sizes[w->current] - w->written);
-    tdm_status status = file_write(w->file, data, bytes, err);
+    tdm_status status = atomic_file_write(w->file, data, bytes, err);
     w->written += bytes;
     if (status || w->written < w->sizes[w->current]) return status;
     w->current++;

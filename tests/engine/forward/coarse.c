@@ -1,6 +1,6 @@
 #include "tests/engine/forward/coarse.h"
 
-#include "engine/base/write.h"
+#include "engine/base/atomic_file.h"
 #include "engine/model/codebook.h"
 #include "engine/model/gguf.h"
 #include "engine/model/half.h"
@@ -197,11 +197,11 @@ bool coarse_write(const char *from, const char *to, enum type type)
 {
     static struct grid grid;
     struct gguf *g;
-    struct file_writer *f;
+    struct atomic_file *f;
     tdm_error err;
     const struct gguf_key *keys;
     const struct gguf_tensor *tensors;
-    if (gguf_open(&g, from, &err) || file_writer_new(&f, to, &err)) {
+    if (gguf_open(&g, from, &err) || atomic_file_new(&f, to, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }
@@ -217,7 +217,7 @@ bool coarse_write(const char *from, const char *to, enum type type)
     for (size_t i = 0; i < count && !status; i++)
         status = takes(&tensors[i], type) ? write_rounded(w, &tensors[i], &grid, type, &err)
                                           : gguf_write_data(w, tensors[i].data, tensors[i].bytes, &err);
-    if (!status) status = file_writer_commit(f, &err);
+    if (!status) status = atomic_file_commit(f, &err);
     if (status) CHECK_FAIL("%s", err.text);
     gguf_writer_free(w);
     gguf_close(g);

@@ -4,7 +4,6 @@
 
 #include <sys/stat.h>
 
-#include "engine/base/write.h"
 #include "engine/model/config.h"
 #include "engine/model/gguf.h"
 #include "engine/model/json.h"

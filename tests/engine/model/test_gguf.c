@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "engine/base/write.h"
+#include "engine/base/atomic_file.h"
 #include "engine/model/gguf.h"
 #include "engine/model/source.h"
 
@@ -24,7 +24,7 @@ TEST(what_is_written_reads_back)
     for (size_t i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)i;
 
     struct gguf_writer *w = gguf_writer_new();
-    struct file_writer *f;
+    struct atomic_file *f;
     tdm_error err = {0};
     gguf_add_u32(w, "u", 7);
     gguf_add_i32(w, "i", -7);
@@ -36,7 +36,7 @@ TEST(what_is_written_reads_back)
     gguf_add_strings(w, "none", NULL, 0);
     gguf_add_tensor(w, text("v"), 1, vector, TYPE_F32);
     gguf_add_tensor(w, text("m"), 2, matrix, TYPE_Q8_0);
-    REQUIRE(!file_writer_new(&f, path, &err));
+    REQUIRE(!atomic_file_new(&f, path, &err));
     CHECK(access(path, F_OK)); /* not there before it is whole */
     REQUIRE(!gguf_write_start(w, f, &err));
     REQUIRE(!gguf_write_data(w, floats, sizeof floats, &err));
@@ -44,7 +44,7 @@ TEST(what_is_written_reads_back)
     REQUIRE(!gguf_write_data(w, rows, 34, &err));
     REQUIRE(!gguf_write_data(w, rows + 34, 34, &err));
     CHECK(gguf_write_done(w));
-    REQUIRE(!file_writer_commit(f, &err));
+    REQUIRE(!atomic_file_commit(f, &err));
     gguf_writer_free(w);
 
     struct gguf *g;
@@ -88,7 +88,7 @@ TEST(what_is_written_reads_back)
 static void write_part(const struct gguf *g, const char *path, size_t first, size_t end, uint32_t part, uint32_t parts)
 {
     struct gguf_writer *w = gguf_writer_new();
-    struct file_writer *f;
+    struct atomic_file *f;
     const struct gguf_key *keys;
     const struct gguf_tensor *t;
     size_t key_count = gguf_keys(g, &keys), count = gguf_tensors(g, &t);
@@ -98,11 +98,11 @@ static void write_part(const struct gguf *g, const char *path, size_t first, siz
     gguf_add_u32(w, "split.tensors.count", (uint32_t)count);
     for (size_t i = first; i < end; i++) gguf_add_tensor(w, t[i].name, t[i].dims, t[i].shape, t[i].type);
     tdm_error err = {0};
-    if (file_writer_new(&f, path, &err) || gguf_write_start(w, f, &err)) abort();
+    if (atomic_file_new(&f, path, &err) || gguf_write_start(w, f, &err)) abort();
     for (size_t i = first; i < end; i++)
         if (gguf_write_data(w, t[i].data, t[i].bytes, &err)) abort();
     CHECK(gguf_write_done(w));
-    if (file_writer_commit(f, &err)) abort();
+    if (atomic_file_commit(f, &err)) abort();
     gguf_writer_free(w);
 }
 

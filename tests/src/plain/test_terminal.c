@@ -1,5 +1,6 @@
 /* The line-mode conversation in a pseudo-terminal, with the built-in model: editing, a name remembered over three
  * turns, several lines, Ctrl-C. Waits for what is shown, never for a time. */
+#include "engine/base/atomic_file.h"
 #include "tests/check.h"
 #include "tests/src/tui/rig.h"
 
@@ -88,7 +89,7 @@ static bool fill(const char *path)
         fprintf(out, "\n%s", to);
         fclose(out);
     }
-    bool done = new && !files_write(path, new, length, NULL);
+    bool done = new && !atomic_file_put(path, new, length, NULL);
     free(text);
     free(new);
     return done;

@@ -1,3 +1,4 @@
+#include "engine/base/atomic_file.h"
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -7,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/files.h"
 #include "src/session/session.h"
 #include "src/session/store.h"
 
@@ -272,7 +272,7 @@ TEST(deleted_sessions_stay_in_the_trash_for_a_while)
     save_named(&p[1], "dear", 20);
     for (int i = 0; i < 2; i++) {
         char *path = store_state_path(p[i].id);
-        REQUIRE(!files_write(path, "x", 1, &err));
+        REQUIRE(!atomic_file_put(path, "x", 1, &err));
         free(path);
         CHECK_INT(TDM_E_BUSY, store_delete(p[i].id, NULL, &err));
         store_close(&p[i]);
@@ -332,7 +332,7 @@ TEST(damaged_files_are_listed)
     REQUIRE(!store_create(&p, &err));
     char *path = store_state_path(p.id);
     strcpy(strrchr(path, '.'), ".json");
-    REQUIRE(!files_write(path, "{\"format\"", 9, &err));
+    REQUIRE(!atomic_file_put(path, "{\"format\"", 9, &err));
     free(path);
     store_entry *entries;
     int n;
@@ -352,7 +352,7 @@ TEST(the_oldest_states_go_first)
     for (int i = 0; i < 3; i++) {
         REQUIRE(!store_create(&p[i], &err));
         paths[i] = store_state_path(p[i].id);
-        REQUIRE(!files_write(paths[i], "0123456789", 10, &err));
+        REQUIRE(!atomic_file_put(paths[i], "0123456789", 10, &err));
         struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
         REQUIRE(!utimensat(AT_FDCWD, paths[i], times, 0));
     }

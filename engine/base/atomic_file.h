@@ -1,0 +1,30 @@
+/* Replaces a file so that it is there whole or not at all: written to a temporary name beside it, flushed to the disk and
+ * renamed. Until then whoever opens the path finds the old file; after a crash or on a full disk it is still there. */
+#ifndef TANDEM_BASE_ATOMIC_FILE_H
+#define TANDEM_BASE_ATOMIC_FILE_H
+
+#include <stddef.h>
+
+#include "engine/tandem.h"
+
+struct atomic_file;
+
+/* Only the owner may read the file. */
+tdm_status atomic_file_new(struct atomic_file **out, const char *path, tdm_error *err);
+/* The file gets the usual permissions instead, as the umask says. For a moment this changes the umask of the process: not
+ * while another thread makes files. */
+void atomic_file_share(struct atomic_file *f);
+/* Buffered. An error (a full disk, say) is one line with the path and, where some are, how many bytes are written. */
+tdm_status atomic_file_write(struct atomic_file *f, const void *data, uint64_t bytes, tdm_error *err);
+uint64_t atomic_file_written(const struct atomic_file *f);
+/* The open temporary file, to ask for what it is (fstat); it will be the one at the path. */
+int atomic_file_descriptor(const struct atomic_file *f);
+/* Flushes to the disk and puts the file in place. Frees f in any case. */
+tdm_status atomic_file_commit(struct atomic_file *f, tdm_error *err);
+/* Removes what was written. NULL is allowed. */
+void atomic_file_abort(struct atomic_file *f);
+
+/* All of it in one call; only the owner may read the file. */
+tdm_status atomic_file_put(const char *path, const void *data, size_t bytes, tdm_error *err);
+
+#endif
