@@ -1,4 +1,5 @@
 /* Tokenizing and rendering for the library's users: public arrays in and out. */
+#include "engine/base/buffer.h"
 #include "engine/object/model.h"
 
 #include <stdlib.h>
@@ -23,44 +24,25 @@ TDM_API tdm_status tdm_tokenize(const tdm_model *m, const char *text, size_t len
     return status;
 }
 
-struct buffer {
-    char *bytes;
-    size_t n, room;
-};
-
-static tdm_status put(struct buffer *b, struct span text, tdm_error *err)
-{
-    if (b->n + text.length + 1 > b->room) {
-        size_t room = 2 * (b->n + text.length) + 64;
-        char *grown = realloc(b->bytes, room);
-        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for a text of %zu bytes", room);
-        b->bytes = grown;
-        b->room = room;
-    }
-    if (text.length) memcpy(b->bytes + b->n, text.bytes, text.length);
-    b->n += text.length;
-    b->bytes[b->n] = 0;
-    return TDM_OK;
-}
-
 TDM_API tdm_status tdm_detokenize(const tdm_model *m, const tdm_id *ids, size_t n, char **text, size_t *length,
                                   tdm_error *err)
 {
     struct detokenizer d;
     struct buffer b = {0};
     detokenizer_init(&d, m->tokenizer, false);
-    tdm_status status = put(&b, (struct span){0}, err);
+    tdm_status status = buffer_reserve(&b, 0, err);
     for (size_t i = 0; status == TDM_OK && i < n; i++) {
         struct span piece;
         if (ids[i] < 0 || ids[i] >= tokenizer_count(m->tokenizer))
             status = error_set(err, TDM_E_ARG, "id %d: expected 0 to %d", ids[i], tokenizer_count(m->tokenizer) - 1);
         if (status == TDM_OK) status = detokenizer_push(&d, ids[i], &piece, err);
-        if (status == TDM_OK) status = put(&b, piece, err);
+        if (status == TDM_OK) status = buffer_append(&b, piece.bytes, piece.length, err);
     }
-    if (status == TDM_OK) status = put(&b, detokenizer_finish(&d), err);
+    struct span rest = detokenizer_finish(&d);
+    if (status == TDM_OK) status = buffer_append(&b, rest.bytes, rest.length, err);
     detokenizer_free(&d);
     if (status) {
-        free(b.bytes);
+        buffer_free(&b);
         return status;
     }
     *text = b.bytes;

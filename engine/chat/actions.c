@@ -2,6 +2,7 @@
  *
  * Every tdm_chat_ function takes the lock; the follower sees only a changed target.
  */
+#include "engine/base/buffer.h"
 #include "engine/chat/chat.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *er
  * message like any other. */
 static bool has_head_start(const struct tdm_chat *c, const char *text, size_t length)
 {
-    const struct text *was = &c->conversation.nodes[c->editing].text;
+    const struct buffer *was = &c->conversation.nodes[c->editing].text;
     if (!c->editing || !length) return false;
     return c->head_start || (c->draft.n == 0 && length == was->n && !memcmp(text, was->bytes, length));
 }
@@ -31,8 +32,8 @@ static bool has_head_start(const struct tdm_chat *c, const char *text, size_t le
 static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
 {
     c->head_start = has_head_start(c, text, length);
-    text_clear(&c->draft);
-    tdm_status status = text_append(&c->draft, text, length, err);
+    buffer_clear(&c->draft);
+    tdm_status status = buffer_append(&c->draft, text, length, err);
     c->draft_held = held;
     typing_key(&c->typing, clock_ns());
     /* A token stands for some bytes, but no more than the longest: a text that can't fit is not even looked at. */
@@ -65,8 +66,8 @@ TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t leng
 static tdm_status queue(struct tdm_chat *c, const char *text, size_t length, tdm_error *err)
 {
     tdm_status status = TDM_OK;
-    if (c->has_queued) status = text_append(&c->queued, "\n", 1, err);
-    if (status == TDM_OK) status = text_append(&c->queued, text, length, err);
+    if (c->has_queued) status = buffer_append(&c->queued, "\n", 1, err);
+    if (status == TDM_OK) status = buffer_append(&c->queued, text, length, err);
     if (status) return status;
     c->has_queued = true;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
@@ -91,7 +92,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
         }
     }
     if (status == TDM_OK) {
-        text_clear(&c->draft);
+        buffer_clear(&c->draft);
         c->draft_held = c->draft_too_long = c->head_start = false;
         if (c->phase == CHAT_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
     }
@@ -103,8 +104,8 @@ TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
 {
     chat_lock(c);
     if (c->has_queued && c->phase != CHAT_IDLE) {
-        struct text queued = c->queued;
-        c->queued = (struct text){0};
+        struct buffer queued = c->queued;
+        c->queued = (struct buffer){0};
         c->has_queued = false; /* so that chat_end does not send it as a queued one */
         chat_end(c, TDM_STOPPED);
         c->queued = queued;
@@ -120,7 +121,7 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
     char *text = NULL;
     if (c->has_queued) {
         text = strndup(c->queued.n ? c->queued.bytes : "", c->queued.n);
-        text_clear(&c->queued);
+        buffer_clear(&c->queued);
         c->has_queued = false;
         events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     }
@@ -273,7 +274,7 @@ static void forget(struct tdm_chat *c)
 TDM_API void tdm_chat_clear(tdm_chat *c)
 {
     chat_lock(c);
-    text_clear(&c->queued);
+    buffer_clear(&c->queued);
     c->has_queued = false;
     if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
     forget(c);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
@@ -252,8 +253,8 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     target_cache_free(c->targets);
     conversation_free(&c->conversation);
     events_close(c->events);
-    text_free(&c->draft);
-    text_free(&c->queued);
+    buffer_free(&c->draft);
+    buffer_free(&c->queued);
     free(c->prompter.ids.ids);
     free(c->last_prompt.ids);
     for (size_t i = 0; c->stops && c->stops[i]; i++) free((char *)c->stops[i]);
@@ -336,7 +337,7 @@ TDM_API int tdm_chat_path(const tdm_chat *c, int *nodes, int room)
     return n;
 }
 
-static char *copy_text(const struct text *t)
+static char *copy_text(const struct buffer *t)
 {
     char *copy = malloc(t->n + 1);
     if (copy) {

@@ -13,6 +13,7 @@
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H
 
+#include "engine/base/buffer.h"
 #include "engine/chat/conversation.h"
 #include "engine/chat/events.h"
 #include "engine/chat/follower.h"
@@ -102,7 +103,7 @@ struct tdm_chat {
     int leaf_before_edit;
     int path_start;          /* messages left out at the beginning of the path (drop-oldest) */
 
-    struct text draft;
+    struct buffer draft;
     bool draft_held, draft_closed, draft_too_long;
     struct typing typing;    /* last_ns: its last change */
     uint32_t draft_tokens;   /* of one that is too long, with what closes its turn; 0: not counted */
@@ -131,7 +132,7 @@ struct tdm_chat {
     bool head_start;         /* the draft began as the edited message */
     bool context_warned;
 
-    struct text queued;
+    struct buffer queued;
     bool has_queued;
 
     struct prompter prompter;

@@ -4,44 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 
-tdm_status text_append(struct text *t, const char *bytes, size_t n, tdm_error *err)
-{
-    if (n == 0) return TDM_OK;
-    uint64_t need;
-    if (!size_add(t->n, n, &need) || !size_add(need, 1, &need)) return error_set(err, TDM_E_NOMEM, "text too long");
-    if (need > t->room) {
-        size_t room = t->room ? t->room : 256;
-        while (room < need) room *= 2;
-        char *grown = realloc(t->bytes, room);
-        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for a text of %zu bytes", room);
-        t->bytes = grown;
-        t->room = room;
-    }
-    memcpy(t->bytes + t->n, bytes, n);
-    t->n += n;
-    t->bytes[t->n] = 0;
-    return TDM_OK;
-}
-
-void text_clear(struct text *t)
-{
-    t->n = 0;
-    if (t->bytes) t->bytes[0] = 0;
-}
-
-void text_free(struct text *t)
-{
-    free(t->bytes);
-    *t = (struct text){0};
-}
-
 static void node_free(struct node *node)
 {
-    text_free(&node->text);
-    text_free(&node->thinking);
+    buffer_free(&node->text);
+    buffer_free(&node->thinking);
     free(node->reply.ids);
 }
 
@@ -58,7 +28,7 @@ void conversation_free(struct conversation *c)
     if (!c->nodes) return;
     for (int i = 0; i <= c->n; i++) node_free(&c->nodes[i]);
     free(c->nodes);
-    text_free(&c->system);
+    buffer_free(&c->system);
     *c = (struct conversation){0};
 }
 
@@ -88,7 +58,7 @@ int conversation_add(struct conversation *c, int parent, tdm_role role, const ch
     struct node *node = &c->nodes[c->n + 1];
     *node = (struct node){.parent = parent, .role = role, .finish = TDM_UNFINISHED, .time_s = time(NULL)};
     if (role != TDM_ASSISTANT) node->finish = TDM_END;
-    if (text_append(&node->text, text, n, err)) return 0;
+    if (buffer_append(&node->text, text, n, err)) return 0;
     for (int i = 1; i <= c->n; i++)
         if (c->nodes[i].parent == parent && c->nodes[i].role == TDM_ASSISTANT) node->attempt++;
     c->n++;
@@ -117,15 +87,15 @@ tdm_status conversation_append(struct conversation *c, int node, bool thinking, 
 {
     must(node > 0 && node <= c->n);
     struct node *at = &c->nodes[node];
-    return text_append(thinking ? &at->thinking : &at->text, text, n, err);
+    return buffer_append(thinking ? &at->thinking : &at->text, text, n, err);
 }
 
 tdm_status conversation_set_system(struct conversation *c, const char *text, size_t n, tdm_error *err)
 {
-    struct text fresh = {0};
-    tdm_status status = text_append(&fresh, text, n, err);
+    struct buffer fresh = {0};
+    tdm_status status = buffer_append(&fresh, text, n, err);
     if (status) return status;
-    text_free(&c->system);
+    buffer_free(&c->system);
     c->system = fresh;
     c->version++;
     return TDM_OK;

@@ -9,17 +9,13 @@
 #ifndef TANDEM_CHAT_CONVERSATION_H
 #define TANDEM_CHAT_CONVERSATION_H
 
+#include "engine/base/buffer.h"
 #include "engine/tandem.h"
-
-struct text { /* growable, zero-terminated once anything was added */
-    char *bytes;
-    size_t n, room;
-};
 
 struct node {
     int parent;
     tdm_role role;
-    struct text text, thinking;
+    struct buffer text, thinking;
     tdm_finish finish;
     int64_t time_s;
     tdm_turn_stats stats;
@@ -33,13 +29,9 @@ struct conversation {
     struct node *nodes; /* [n + 1]; nodes[0] is the root */
     int n, room;
     int leaf;
-    struct text system;
+    struct buffer system;
     uint64_t version; /* changes with whatever makes the number of a node, or 0, stand for another closed text */
 };
-
-tdm_status text_append(struct text *t, const char *bytes, size_t n, tdm_error *err);
-void text_clear(struct text *t);
-void text_free(struct text *t);
 
 tdm_status conversation_init(struct conversation *c, tdm_error *err);
 void conversation_free(struct conversation *c);

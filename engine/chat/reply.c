@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/size.h"
 
 void reply_init(struct reply *r, const struct tokenizer *t, bool thinking, const char *const *stops)
@@ -15,24 +16,8 @@ void reply_init(struct reply *r, const struct tokenizer *t, bool thinking, const
 void reply_free(struct reply *r)
 {
     detokenizer_free(&r->detokenizer);
-    free(r->held);
+    buffer_free(&r->held);
     *r = (struct reply){0};
-}
-
-static tdm_status hold(struct reply *r, struct span text, tdm_error *err)
-{
-    uint64_t need;
-    if (!size_add(r->held_count, text.length, &need)) return error_set(err, TDM_E_NOMEM, "reply too long");
-    if (need > r->held_room) {
-        size_t room = need < 256 ? 256 : 2 * need;
-        char *grown = realloc(r->held, room);
-        if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for a reply's text of %zu bytes", room);
-        r->held = grown;
-        r->held_room = room;
-    }
-    if (text.length) memcpy(r->held + r->held_count, text.bytes, text.length);
-    r->held_count = need;
-    return TDM_OK;
 }
 
 /* Does a stop string begin at text[0..n)? `whole`: all of one is there; else the text may be the beginning of one. */
@@ -52,17 +37,17 @@ static bool stop_begins(const char *const *stops, const char *text, size_t n, bo
 /* Bytes of the held text that come before any stop string or possible beginning of one; stopped: one was met. */
 static size_t free_to_go(const struct reply *r, bool *stopped)
 {
-    for (size_t at = 0; at < r->held_count; at++)
-        if (stop_begins(r->stops, r->held + at, r->held_count - at, stopped)) return at;
+    for (size_t at = 0; at < r->held.n; at++)
+        if (stop_begins(r->stops, r->held.bytes + at, r->held.n - at, stopped)) return at;
     *stopped = false;
-    return r->held_count;
+    return r->held.n;
 }
 
 /* Drops what the last call gave out; until then its piece points into the held text. */
 static void drop_given(struct reply *r)
 {
-    if (r->given) memmove(r->held, r->held + r->given, r->held_count - r->given);
-    r->held_count -= r->given;
+    if (r->given) memmove(r->held.bytes, r->held.bytes + r->given, r->held.n - r->given);
+    r->held.n -= r->given;
     r->given = 0;
 }
 
@@ -100,11 +85,11 @@ tdm_status reply_push(struct reply *r, tdm_id id, struct reply_piece *out, tdm_e
         out->answer = text;
         return TDM_OK;
     }
-    status = hold(r, text, err);
+    status = buffer_append(&r->held, text.bytes, text.length, err);
     if (status) return status;
     r->given = free_to_go(r, &out->stopped);
-    out->answer = (struct span){r->held, r->given};
-    if (out->stopped) r->held_count = r->given;
+    out->answer = (struct span){r->held.bytes, r->given};
+    if (out->stopped) r->held.n = r->given;
     return TDM_OK;
 }
 
@@ -117,9 +102,9 @@ tdm_status reply_finish(struct reply *r, struct reply_piece *out, tdm_error *err
         out->thinking = text;
         return TDM_OK;
     }
-    tdm_status status = hold(r, text, err);
+    tdm_status status = buffer_append(&r->held, text.bytes, text.length, err);
     if (status) return status;
-    r->given = r->held_count;
-    out->answer = (struct span){r->held, r->given};
+    r->given = r->held.n;
+    out->answer = (struct span){r->held.bytes, r->given};
     return TDM_OK;
 }

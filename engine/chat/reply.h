@@ -8,6 +8,7 @@
 #ifndef TANDEM_CHAT_REPLY_H
 #define TANDEM_CHAT_REPLY_H
 
+#include "engine/base/buffer.h"
 #include "engine/text/detokenizer.h"
 
 struct reply {
@@ -17,8 +18,8 @@ struct reply {
     bool thinking;            /* in the think block */
     bool skip_space;          /* behind </think>, before the answer's first character */
     const char *const *stops; /* NULL-terminated; or NULL; the caller's */
-    char *held;               /* answer text not yet given out */
-    size_t held_count, held_room, given;
+    struct buffer held;       /* answer text not yet given out, behind `given` bytes that the last call gave */
+    size_t given;
 };
 
 /* thinking: the prompt has opened a think block. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 
 /* What a cached message was made from: a node's text is constant once it is closed, so its number says it all. */
@@ -112,7 +113,7 @@ static tdm_status append_reply(struct target_cache *cache, const struct node *no
     size_t end = cache->ids.count ? cache->ids.end[cache->ids.count - 1] : 0;
     if (node->reply.n == 0) {
         const struct tokenizer *t = cache->tokenizer;
-        const struct text *thinking = &node->thinking, *text = &node->text;
+        const struct buffer *thinking = &node->thinking, *text = &node->text;
         tdm_status status = TDM_OK;
         if (node->think) {
             status = tokenizer_encode(t, thinking->bytes, thinking->n, 0, end, &cache->ids, err);

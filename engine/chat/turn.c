@@ -3,6 +3,7 @@
  * The lock rules stand in chat.h. Functions named chat_ and the static ones are called with the lock held, except the
  * sources (chat_next_...) and the jobs (job_...), which take it themselves.
  */
+#include "engine/base/buffer.h"
 #include "engine/chat/chat.h"
 
 #include <stdlib.h>
@@ -456,13 +457,13 @@ static void repeat_reply(struct tdm_chat *c, struct node *node)
     struct decoder *d = &c->decoder;
     struct reply_piece piece;
     size_t before = node->text.n + node->thinking.n;
-    text_clear(&node->text);
-    text_clear(&node->thinking);
+    buffer_clear(&node->text);
+    buffer_clear(&node->thinking);
     for (size_t i = 0; i < node->reply.n; i++) {
         sampler_accept(d->sampler, node->reply.ids[i]);
         if (reply_push(&d->reply, node->reply.ids[i], &piece, NULL)) break;
-        text_append(&node->thinking, piece.thinking.bytes, piece.thinking.length, NULL);
-        text_append(&node->text, piece.answer.bytes, piece.answer.length, NULL); /* there is room: it was there */
+        buffer_append(&node->thinking, piece.thinking.bytes, piece.thinking.length, NULL);
+        buffer_append(&node->text, piece.answer.bytes, piece.answer.length, NULL); /* there is room: it was there */
     }
     if (node->text.n + node->thinking.n != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
 }
@@ -829,5 +830,5 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
         events_post_line(c->events, TDM_EV_ERROR, "the queued message was not sent: %s", err.text);
         events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
     }
-    text_clear(&c->queued);
+    buffer_clear(&c->queued);
 }

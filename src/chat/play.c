@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/chat/figures.h"
@@ -28,8 +29,7 @@ typedef struct {
     tdm_chat_options settings;
     trace *trace;
     bool json;
-    char *draft; /* what stands in the input; room for all that a turn can type */
-    size_t length, room;
+    struct buffer draft; /* what stands in the input */
     int sent;         /* messages that were sent, or replies asked for otherwise */
     int begun, ended; /* of their replies */
     int reply_tokens; /* of the running or last reply, as far as told */
@@ -145,28 +145,21 @@ static bool failed(player *p, tdm_status status)
 
 static tdm_status draft_changed(player *p)
 {
-    return tdm_chat_set_draft(p->chat, p->draft, p->length, false, &p->failure);
+    return tdm_chat_set_draft(p->chat, p->draft.bytes, p->draft.n, false, &p->failure);
 }
 
 static tdm_status append(player *p, const char *text, size_t n)
 {
-    if (p->room - p->length < n + 1) {
-        size_t room = 2 * (p->length + n) + 256;
-        char *larger = realloc(p->draft, room);
-        if (!larger) return error_set(&p->failure, TDM_E_NOMEM, "out of memory");
-        p->draft = larger;
-        p->room = room;
-    }
-    memcpy(p->draft + p->length, text, n);
-    p->length += n;
+    tdm_status status = buffer_append(&p->draft, text, n, &p->failure);
+    if (status) return status;
     return draft_changed(p);
 }
 
 static tdm_status delete_characters(player *p, int characters)
 {
-    for (; characters && p->length; characters--) {
-        p->length--;
-        while (p->length && ((unsigned char)p->draft[p->length] & 0xc0) == 0x80) p->length--;
+    for (; characters && p->draft.n; characters--) {
+        p->draft.n--;
+        while (p->draft.n && ((unsigned char)p->draft.bytes[p->draft.n] & 0xc0) == 0x80) p->draft.n--;
     }
     return draft_changed(p);
 }
@@ -175,18 +168,18 @@ static tdm_status delete_characters(player *p, int characters)
  * the time; so it waits until the reply before it runs, which has its limit then. */
 static tdm_status send_draft(player *p, bool last)
 {
-    if (!p->length) return TDM_OK;
+    if (!p->draft.n) return TDM_OK;
     if (!pump_until_begun(p)) return p->failure.code;
     tdm_status status = limit_reply(p, script_reply_limit(&p->script, p->turn, last), &p->failure);
-    if (!status) status = tdm_chat_send(p->chat, p->draft, p->length, clock_ns(), &p->failure);
+    if (!status) status = tdm_chat_send(p->chat, p->draft.bytes, p->draft.n, clock_ns(), &p->failure);
     if (status) return status;
     if (!p->json) {
         output_print("> ");
-        output_text(p->draft, p->length);
+        output_text(p->draft.bytes, p->draft.n);
         output_print("\n\n");
     }
     p->deeds[p->sent++ % REPLIES] = "send";
-    p->length = 0;
+    p->draft.n = 0;
     return TDM_OK;
 }
 
@@ -367,7 +360,7 @@ static void close_all(player *p)
     figures_row_free(&p->decode);
     figures_row_free(&p->after);
     figures_row_free(&p->handover);
-    free(p->draft);
+    buffer_free(&p->draft);
 }
 
 int play_main(options *o)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/chat/figures.h"
@@ -28,8 +29,7 @@ typedef struct {
     tdm_chat *chat;
     trace *trace;
     bool json;
-    char *text; /* of the answer so far */
-    size_t length, room;
+    struct buffer text; /* of the answer so far */
     char last_character; /* of what went to standard output */
     tdm_finish finish;
     tdm_turn_stats stats;
@@ -77,20 +77,6 @@ static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error
 
 /* ---- The answer ------------------------------------------------------------------------------------------------ */
 
-static void keep(answer *a, const char *text, size_t n)
-{
-    if (a->room - a->length < n + 1) {
-        size_t room = 2 * (a->length + n) + 256;
-        char *larger = realloc(a->text, room);
-        if (!larger) return;
-        a->text = larger;
-        a->room = room;
-    }
-    memcpy(a->text + a->length, text, n);
-    a->length += n;
-    a->text[a->length] = 0;
-}
-
 static void show_token(answer *a, const tdm_event *e)
 {
     if (a->json) {
@@ -121,7 +107,7 @@ static void take_events(answer *a)
     while (tdm_chat_next_event(a->chat, &e)) {
         switch (e.kind) {
         case TDM_EV_TEXT:
-            if (!e.thinking) keep(a, e.text, e.length);
+            if (!e.thinking) buffer_append(&a->text, e.text, e.length, NULL);
             show_token(a, &e);
             break;
         case TDM_EV_END:
@@ -184,7 +170,7 @@ static void print_done(const answer *a)
 {
     json_object *o = json_object_new_object();
     jsonio_add_string(o, "event", "done");
-    jsonio_add_text(o, "text", a->text ? a->text : "", a->length);
+    jsonio_add_text(o, "text", a->text.bytes ? a->text.bytes : "", a->text.n);
     jsonio_add_string(o, "reason", reason_name(a));
     turn_json_add(o, &a->stats);
     jsonio_add_int(o, "output_tokens", a->stats.reply_tokens);
@@ -255,7 +241,7 @@ int run_main(options *o)
     tdm_chat_close(a.chat);
     tdm_machine_close(a.machine);
     load_pair_close(&a.models);
-    free(a.text);
+    buffer_free(&a.text);
     free(prompt);
     if (status) return load_failed(&err);
     return a.interrupted || a.finish == TDM_FAILED ? 1 : 0;

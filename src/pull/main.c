@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
 #include "engine/model/json.h"
@@ -93,8 +94,7 @@ static void finish(pull *p)
 /* ---- What the hub says ----------------------------------------------------------------------------------------- */
 
 typedef struct {
-    char *bytes;
-    size_t n, room;
+    struct buffer text;
     const char *what;
 } page;
 
@@ -103,7 +103,7 @@ static tdm_status page_begin(void *ctx, uint64_t *from, tdm_error *err)
     page *p = ctx;
     (void)err;
     *from = 0;
-    p->n = 0;
+    buffer_clear(&p->text);
     return TDM_OK;
 }
 
@@ -116,18 +116,9 @@ static tdm_status page_head(void *ctx, const transfer_reply *reply, tdm_error *e
 static tdm_status page_body(void *ctx, const void *bytes, size_t n, tdm_error *err)
 {
     page *p = ctx;
-    if (n > JSON_LIMIT - p->n)
+    if (n > JSON_LIMIT - p->text.n)
         return error_set(err, TDM_E_FORMAT, "%s: expected at most %d bytes", p->what, JSON_LIMIT);
-    if (p->n + n > p->room) {
-        size_t room = 2 * (p->n + n);
-        char *larger = realloc(p->bytes, room);
-        if (!larger) return error_set(err, TDM_E_NOMEM, "out of memory");
-        p->bytes = larger;
-        p->room = room;
-    }
-    memcpy(p->bytes + p->n, bytes, n);
-    p->n += n;
-    return TDM_OK;
+    return buffer_append(&p->text, bytes, n, err);
 }
 
 static void page_again(void *ctx, const char *why, int seconds)
@@ -166,9 +157,9 @@ static tdm_status ask(pull *p, const char *url, const char *what, take its, char
     transfer_reply reply;
     tdm_status status = transfer_get(p->transfer, url, &sink, &reply, err);
     if (!status && reply.status != 200) status = refused(p, reply.status, reply.message, err);
-    if (!status) status = its(&p->repository, got.bytes, got.n, what, err);
+    if (!status) status = its(&p->repository, got.text.bytes, got.text.n, what, err);
     if (!status) strcpy(next, reply.next);
-    free(got.bytes);
+    buffer_free(&got.text);
     return status;
 }
 

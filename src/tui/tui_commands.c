@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/atomic_file.h"
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/tui/tui_private.h"
@@ -38,8 +39,7 @@ static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 /* A command while it runs. */
 typedef struct {
     tui *t;
-    char *said; /* what it prints */
-    size_t said_n;
+    struct buffer said; /* what it prints */
     tui_action next; /* what follows from it */
 } running;
 
@@ -104,12 +104,7 @@ static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
 static void say(void *ctx, const char *text, size_t n)
 {
     running *r = ctx;
-    char *larger = realloc(r->said, r->said_n + n + 1);
-    if (!larger) return;
-    memcpy(larger + r->said_n, text, n);
-    r->said = larger;
-    r->said_n += n;
-    larger[r->said_n] = 0;
+    buffer_append(&r->said, text, n, NULL);
 }
 
 /* What fits into a row is a notice, more is a page. */
@@ -183,8 +178,8 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     tdm_error err = {0};
     int turn = turn_number(t, call->number);
     if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-    show_said(t, call, r.said, r.said_n);
-    free(r.said);
+    show_said(t, call, r.said.bytes, r.said.n);
+    free(r.said.bytes);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
     if (replies && result.waits) { /* its clock runs before its events are taken */
         tui_turns_sent(t, enter_ns);

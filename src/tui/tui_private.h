@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/base/buffer.h"
 #include "src/chat/app.h"
 #include "src/chat/commands.h"
 #include "src/tui/tui_browse.h"
@@ -47,13 +48,8 @@ enum {
 /* ---- The conversation as it is shown --------------------------------------------------------------------------- */
 
 typedef struct {
-    char *bytes;
-    size_t n, room;
-} tui_text;
-
-typedef struct {
     int node; /* of the chat */
-    tui_text text, thinking;
+    struct buffer text, thinking;
     int64_t enter_ns;    /* the reply's clock */
     int64_t glyph_ns;    /* its first character was on the terminal; 0: not yet, or from a file */
     int64_t thought_ns, answer_ns;

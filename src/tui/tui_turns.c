@@ -5,43 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "src/tui/tui_private.h"
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
-static bool append(tui_text *t, const char *bytes, size_t n)
-{
-    if (t->room - t->n < n + 1) {
-        size_t room = 2 * (t->n + n) + 256;
-        char *larger = realloc(t->bytes, room);
-        if (!larger) return false;
-        t->bytes = larger;
-        t->room = room;
-    }
-    if (n) memcpy(t->bytes + t->n, bytes, n);
-    t->n += n;
-    t->bytes[t->n] = 0;
-    return true;
-}
-
 /* Makes the text this one; true when what was there stays as its beginning. */
-static bool assign(tui_text *t, const char *bytes, size_t n)
+static bool assign(struct buffer *t, const char *bytes, size_t n)
 {
     bool grows = n >= t->n && (!t->n || !memcmp(t->bytes, bytes, t->n));
     if (grows) {
-        append(t, bytes ? bytes + t->n : NULL, n - t->n);
+        buffer_append(t, bytes ? bytes + t->n : NULL, n - t->n, NULL);
     } else {
-        t->n = 0;
-        append(t, bytes, n);
+        buffer_clear(t);
+        buffer_append(t, bytes, n, NULL);
     }
     return grows;
 }
 
 static void free_turn(tui_turn *turn)
 {
-    free(turn->text.bytes);
-    free(turn->thinking.bytes);
+    buffer_free(&turn->text);
+    buffer_free(&turn->thinking);
 }
 
 void tui_turns_free(tui_turns *s)
@@ -257,7 +243,7 @@ static void on_text(tui *t, const tdm_event *e)
     tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
     if (!turn) return;
     int64_t now = clock_ns();
-    append(e->thinking ? &turn->thinking : &turn->text, e->text, e->length);
+    buffer_append(e->thinking ? &turn->thinking : &turn->text, e->text, e->length, NULL);
     turn->v.state = e->thinking ? VIEW_TURN_THINKING : VIEW_TURN_ANSWERING;
     if (!turn->v.start_ns) turn->v.start_ns = now;
     if (e->thinking && !turn->thought_ns) turn->thought_ns = now;

@@ -5,13 +5,14 @@
 
 #include <json-c/json.h>
 
+#include "engine/base/buffer.h"
 #include "engine/tandem.h"
 
 enum { MONITOR_LONGEST_LINE = 1 << 20 };
 
 typedef struct {
-    char *bytes; /* what has come and is not taken yet */
-    size_t n, room, taken;
+    struct buffer come; /* of which `taken` bytes are taken */
+    size_t taken;
 } monitor_stream;
 
 /* Adds what has come. TDM_E_FORMAT: no line is that long. */

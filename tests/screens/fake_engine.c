@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/chat/conversation.h"
@@ -26,7 +27,7 @@ struct tdm_machine {
 struct tdm_chat {
     struct conversation conversation;
     struct events *events;
-    struct text draft, queued;
+    struct buffer draft, queued;
     int editing, reply; /* nodes; 0: none */
     tdm_turn_kind kind;
     tdm_turn_mark mark;
@@ -270,8 +271,8 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     if (chat == c) chat = NULL;
     conversation_free(&c->conversation);
     events_close(c->events);
-    text_free(&c->draft);
-    text_free(&c->queued);
+    buffer_free(&c->draft);
+    buffer_free(&c->queued);
     free(c);
 }
 
@@ -336,10 +337,10 @@ static int add_user(struct tdm_chat *c, const char *text, size_t n)
 TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
 {
     (void)held;
-    text_clear(&c->draft);
+    buffer_clear(&c->draft);
     fake.status.draft_tokens = (uint32_t)(length / 4 + (length > 0));
     fake.status.draft_read_bytes = 0;
-    return text_append(&c->draft, text, length, err);
+    return buffer_append(&c->draft, text, length, err);
 }
 
 TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err)
@@ -350,12 +351,12 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     if ((int)fake.status.context_used >= fake.context)
         return error_set(err, TDM_E_CONTEXT, "the context is full: the prompt has %d tokens, there is room for %d",
                          (int)fake.status.context_used + (int)length / 4, fake.context);
-    text_clear(&c->draft);
+    buffer_clear(&c->draft);
     fake.status.draft_tokens = 0;
     fake.status.draft_read_bytes = 0;
     if (!is_idle()) {
-        if (c->queued.n) text_append(&c->queued, "\n", 1, err);
-        text_append(&c->queued, text, length, err);
+        if (c->queued.n) buffer_append(&c->queued, "\n", 1, err);
+        buffer_append(&c->queued, text, length, err);
         post(c, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
         return TDM_OK;
     }
@@ -397,7 +398,7 @@ static void send_queued(struct tdm_chat *c, tdm_turn_mark mark, int64_t enter_ns
     if (!c->queued.n) return;
     post(c, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     int node = add_user(c, c->queued.bytes, c->queued.n);
-    text_clear(&c->queued);
+    buffer_clear(&c->queued);
     begin(c, c->turns ? TDM_COLD : TDM_FIRST, mark, enter_ns);
     post(c, &(tdm_event){.kind = TDM_EV_TURN, .node = node});
 }
@@ -412,7 +413,7 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
 {
     if (!c->queued.n) return NULL;
     char *text = strndup(c->queued.bytes, c->queued.n);
-    text_clear(&c->queued);
+    buffer_clear(&c->queued);
     post(c, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     return text;
 }
@@ -516,7 +517,7 @@ TDM_API void tdm_chat_clear(tdm_chat *c)
 {
     end(c, TDM_STOPPED);
     conversation_clear(&c->conversation);
-    text_clear(&c->queued);
+    buffer_clear(&c->queued);
     c->editing = 0;
     moved(c, true, "", NULL);
 }
@@ -526,7 +527,7 @@ TDM_API int tdm_chat_nodes(const tdm_chat *c)
     return c->conversation.n;
 }
 
-static char *copied(const struct text *t)
+static char *copied(const struct buffer *t)
 {
     char *copy = calloc(1, t->n + 1);
     if (copy && t->n) memcpy(copy, t->bytes, t->n);

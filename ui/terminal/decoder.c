@@ -10,15 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
+
 enum { SEQUENCE_MAX = 64, STRING_MAX = 4096, TABLE_MAX = 256 };
 
 static const char paste_begin[] = "\033[200~", paste_end[] = "\033[201~";
 enum { MARK = sizeof paste_end - 1 };
-
-struct buffer {
-    char *data;
-    size_t length, size;
-};
 
 struct entry {
     char sequence[16];
@@ -51,20 +48,6 @@ struct decoder {
     size_t entries;
 };
 
-static bool reserve(struct buffer *b, size_t more)
-{
-    if (more > SIZE_MAX / 2 - b->length) return false;
-    size_t need = b->length + more + 1;
-    if (need <= b->size) return true;
-    size_t size = b->size ? b->size : 256;
-    while (size < need) size *= 2;
-    char *data = realloc(b->data, size);
-    if (!data) return false;
-    b->data = data;
-    b->size = size;
-    return true;
-}
-
 void decoder_set_esc(struct decoder *d, int64_t esc_ns)
 {
     d->options.esc_ns = esc_ns ? esc_ns : DECODER_ESC_NS;
@@ -78,7 +61,7 @@ struct decoder *decoder_open(const struct decoder_options *options)
     decoder_set_esc(d, d->options.esc_ns);
     if (!d->options.sequence_ns) d->options.sequence_ns = DECODER_SEQUENCE_NS;
     if (!d->options.paste_limit) d->options.paste_limit = DECODER_PASTE_LIMIT;
-    if (!reserve(&d->in, 1) || !reserve(&d->event, 1) || !reserve(&d->paste, 1)) {
+    if (buffer_reserve(&d->in, 1, NULL) || buffer_reserve(&d->event, 1, NULL) || buffer_reserve(&d->paste, 1, NULL)) {
         decoder_close(d);
         return NULL;
     }
@@ -88,9 +71,9 @@ struct decoder *decoder_open(const struct decoder_options *options)
 void decoder_close(struct decoder *d)
 {
     if (!d) return;
-    free(d->in.data);
-    free(d->event.data);
-    free(d->paste.data);
+    buffer_free(&d->in);
+    buffer_free(&d->event);
+    buffer_free(&d->paste);
     free(d);
 }
 
@@ -218,11 +201,11 @@ static void begin_event(const struct decoder *d, struct decoder_event *e, enum d
 /* Data of n bytes that lives in d->event; false when it has no memory, and the event is then dropped. */
 static bool keep(struct decoder *d, struct decoder_event *e, const char *data, size_t n)
 {
-    d->event.length = 0;
-    if (!reserve(&d->event, n)) return false;
-    memcpy(d->event.data, data, n);
-    d->event.data[n] = 0;
-    e->data = d->event.data;
+    d->event.n = 0;
+    if (buffer_reserve(&d->event, n, NULL)) return false;
+    memcpy(d->event.bytes, data, n);
+    d->event.bytes[n] = 0;
+    e->data = d->event.bytes;
     e->length = n;
     return true;
 }
@@ -553,11 +536,11 @@ static enum outcome give_up(struct decoder *d, struct decoder_event *e, const ch
 
 static void paste_append(struct decoder *d, const char *data, size_t n)
 {
-    size_t room = d->options.paste_limit - d->paste.length;
+    size_t room = d->options.paste_limit - d->paste.n;
     size_t take = n < room ? n : room;
-    if (take && !reserve(&d->paste, take)) take = 0;
-    memcpy(d->paste.data + d->paste.length, data, take);
-    d->paste.length += take;
+    if (take && buffer_reserve(&d->paste, take, NULL)) take = 0;
+    memcpy(d->paste.bytes + d->paste.n, data, take);
+    d->paste.n += take;
     d->dropped += n - take;
 }
 
@@ -567,10 +550,10 @@ static bool paste_event(struct decoder *d, struct decoder_event *e, bool more)
     struct buffer b = d->event; /* swapped, not copied: a paste may be large */
     d->event = d->paste;
     d->paste = b;
-    d->paste.length = 0;
-    d->event.data[d->event.length] = 0;
-    e->data = d->event.data;
-    e->length = d->event.length;
+    d->paste.n = 0;
+    d->event.bytes[d->event.n] = 0;
+    e->data = d->event.bytes;
+    e->length = d->event.n;
     e->dropped = d->dropped;
     e->more = more;
     d->dropped = 0;
@@ -590,8 +573,8 @@ static size_t partial_mark(const char *s, size_t n)
 static bool paste_step(struct decoder *d, struct decoder_event *e)
 {
     if (d->pasting == PASTE_INSIDE) {
-        const char *s = d->in.data + d->used;
-        size_t n = d->in.length - d->used;
+        const char *s = d->in.bytes + d->used;
+        size_t n = d->in.n - d->used;
         const char *end = n ? memmem(s, n, paste_end, MARK) : NULL;
         size_t text = end ? (size_t)(end - s) : n - partial_mark(s, n);
         paste_append(d, s, text);
@@ -600,13 +583,13 @@ static bool paste_step(struct decoder *d, struct decoder_event *e)
             d->used += MARK;
             d->pasting = PASTE_CLOSING;
             d->held = 0;
-        } else if (d->now - d->last >= DECODER_PASTE_STALL_NS && d->paste.length) {
+        } else if (d->now - d->last >= DECODER_PASTE_STALL_NS && d->paste.n) {
             return paste_event(d, e, true);
         }
     }
     while (d->pasting == PASTE_CLOSING) {
-        const char *s = d->in.data + d->used;
-        size_t n = d->in.length - d->used;
+        const char *s = d->in.bytes + d->used;
+        size_t n = d->in.n - d->used;
         size_t from = d->held > MARK ? d->held - MARK : 0;
         const char *mark = NULL;
         for (const char *p = s + from; n > from && (p = memchr(p, '\033', (size_t)(s + n - p))); p++)
@@ -648,21 +631,21 @@ bool decoder_feed(struct decoder *d, const char *bytes, size_t n, int64_t now_ns
     int64_t silence = now_ns - d->last;
     if (d->pasting == PASTE_INSIDE && n == 1 && *bytes == 3 && silence >= DECODER_PASTE_STALL_NS) {
         d->pasting = PASTE_DONE; /* its end mark got lost, and the user wants out */
-        d->used = d->in.length;
+        d->used = d->in.n;
         return true;
     }
     if (d->used) {
-        memmove(d->in.data, d->in.data + d->used, d->in.length - d->used);
-        d->in.length -= d->used;
+        memmove(d->in.bytes, d->in.bytes + d->used, d->in.n - d->used);
+        d->in.n -= d->used;
         d->used = 0;
         d->stale = 0;
     }
     /* The caller may come late: pauses count from byte to byte, not from call to call. */
     if (d->pasting == PASTE_CLOSING && silence >= DECODER_PASTE_GAP_NS) d->pasting = PASTE_DONE;
-    if (d->pasting == PASTE_NONE && d->in.length && silence >= patience(d, d->in.length)) d->stale = d->in.length;
-    if (!reserve(&d->in, n)) return false;
-    memcpy(d->in.data + d->in.length, bytes, n);
-    d->in.length += n;
+    if (d->pasting == PASTE_NONE && d->in.n && silence >= patience(d, d->in.n)) d->stale = d->in.n;
+    if (buffer_reserve(&d->in, n, NULL)) return false;
+    memcpy(d->in.bytes + d->in.n, bytes, n);
+    d->in.n += n;
     d->last = now_ns;
     return true;
 }
@@ -693,8 +676,8 @@ bool decoder_next(struct decoder *d, struct decoder_event *e)
         }
         if (d->pasting != PASTE_NONE) return paste_step(d, e);
         bool stale = d->stale > d->used;
-        const char *s = d->in.data + d->used;
-        size_t n = (stale ? d->stale : d->in.length) - d->used;
+        const char *s = d->in.bytes + d->used;
+        size_t n = (stale ? d->stale : d->in.n) - d->used;
         if (!n) return false;
         bool over = stale || d->now - d->last >= patience(d, n);
         if (d->swallow) {
@@ -714,7 +697,7 @@ bool decoder_next(struct decoder *d, struct decoder_event *e)
         if (n >= MARK && !memcmp(s, paste_begin, MARK)) {
             d->used += MARK;
             d->pasting = PASTE_INSIDE;
-            d->paste.length = 0;
+            d->paste.n = 0;
             d->dropped = 0;
             continue;
         }
@@ -731,11 +714,11 @@ bool decoder_next(struct decoder *d, struct decoder_event *e)
 
 int64_t decoder_deadline(const struct decoder *d)
 {
-    size_t n = d->in.length - d->used;
+    size_t n = d->in.n - d->used;
     switch (d->pasting) {
     case PASTE_DONE: return d->now;
     case PASTE_CLOSING: return d->last + DECODER_PASTE_GAP_NS;
-    case PASTE_INSIDE: return d->paste.length ? d->last + DECODER_PASTE_STALL_NS : INT64_MAX;
+    case PASTE_INSIDE: return d->paste.n ? d->last + DECODER_PASTE_STALL_NS : INT64_MAX;
     case PASTE_NONE: break;
     }
     if (d->swallow) return d->last + d->options.sequence_ns;
@@ -744,5 +727,5 @@ int64_t decoder_deadline(const struct decoder *d)
 
 size_t decoder_pasting(const struct decoder *d)
 {
-    return d->pasting == PASTE_NONE ? 0 : d->paste.length + d->dropped + 1;
+    return d->pasting == PASTE_NONE ? 0 : d->paste.n + d->dropped + 1;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "ui/text/table.h"
 
 enum { MAX_DEPTH = 32, PREFIX_BYTES = 160 };
@@ -41,8 +42,8 @@ struct render {
     bool in_code;
     const struct highlight_language *language;
     struct highlight_state state;
-    char *pending; /* an unfinished line of code */
-    size_t pending_len, pending_cap, pending_source, pending_lead;
+    struct buffer pending; /* an unfinished line of code */
+    size_t pending_source, pending_lead;
 };
 
 /* The byte of the document that a piece of text stands at; md4c hands out pointers into what it was given, or its own
@@ -174,15 +175,16 @@ static void flush_code_line(struct render *r)
     char indent[PREFIX_BYTES + 4];
     make_prefix(r, indent, false);
     strcat(indent, "    ");
-    code_line(r->b, indent, r->language, &r->state, r->pending_lead, r->pending, r->pending_len, r->pending_source);
-    r->pending_len = r->pending_lead = 0;
+    code_line(r->b, indent, r->language, &r->state, r->pending_lead, r->pending.bytes, r->pending.n, r->pending_source);
+    r->pending_lead = 0;
+    buffer_clear(&r->pending);
 }
 
 static void code_text(struct render *r, const char *text, size_t len, size_t source)
 {
     bool ours = text >= r->text && text < r->text + r->len;
     for (size_t i = 0; i < len; i++) {
-        if (!ours && text[i] == ' ' && r->pending_len == 0) { /* md4c's own blanks for an indent */
+        if (!ours && text[i] == ' ' && r->pending.n == 0) { /* md4c's own blanks for an indent */
             r->pending_lead++;
             r->pending_source = source;
             continue;
@@ -191,18 +193,11 @@ static void code_text(struct render *r, const char *text, size_t len, size_t sou
             flush_code_line(r);
             continue;
         }
-        if (r->pending_len == 0) r->pending_source = source + i;
-        if (r->pending_len + 1 > r->pending_cap) {
-            size_t cap = r->pending_cap ? r->pending_cap * 2 : 256;
-            char *bigger = realloc(r->pending, cap);
-            if (!bigger) {
-                r->b->out->failed = true;
-                return;
-            }
-            r->pending = bigger;
-            r->pending_cap = cap;
+        if (r->pending.n == 0) r->pending_source = source + i;
+        if (buffer_append(&r->pending, text + i, 1, NULL)) {
+            r->b->out->failed = true;
+            return;
         }
-        r->pending[r->pending_len++] = text[i];
     }
 }
 
@@ -328,7 +323,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
         pop(r);
         break;
     case MD_BLOCK_CODE:
-        if (r->pending_len || r->pending_lead) flush_code_line(r);
+        if (r->pending.n || r->pending_lead) flush_code_line(r);
         r->in_code = false;
         break;
     case MD_BLOCK_TABLE: {
@@ -526,6 +521,6 @@ void blocks_render(struct blocks *b, const char *text, size_t len, size_t source
     if (md_parse(copy, (MD_SIZE)len + 1, &parser, &r) != 0) b->out->failed = true;
     close_leaf(&r);
     table_free(&r.table);
-    free(r.pending);
+    buffer_free(&r.pending);
     free(copy);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
+
 /* An open piece longer than this is closed at a line's end even within a block: time before beauty. */
 enum { MAX_OPEN = 32 << 10 };
 
@@ -178,8 +180,7 @@ void markdown_update(struct markdown *md, const char *text, size_t len)
 struct find {
     int wanted, seen;
     bool inside;
-    char *text;
-    size_t len, cap;
+    struct buffer text;
     bool failed;
 };
 
@@ -224,7 +225,8 @@ static int find_link(MD_SPANTYPE type, void *detail, void *arg)
     if ((type != MD_SPAN_A && type != MD_SPAN_IMG) || ++f->seen != f->wanted) return 0;
     const MD_ATTRIBUTE *to =
         type == MD_SPAN_A ? &((MD_SPAN_A_DETAIL *)detail)->href : &((MD_SPAN_IMG_DETAIL *)detail)->src;
-    f->text = strndup(to->text ? to->text : "", to->size);
+    buffer_reserve(&f->text, to->size, NULL);
+    buffer_append(&f->text, to->text, to->size, NULL);
     return 1; /* found: parse no further */
 }
 
@@ -233,19 +235,7 @@ static int find_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *a
     struct find *f = arg;
     (void)type;
     if (!f->inside || f->failed) return 0;
-    if (f->len + len + 1 > f->cap) {
-        size_t cap = (f->len + len + 1) * 2;
-        char *bigger = realloc(f->text, cap);
-        if (!bigger) {
-            f->failed = true;
-            return 0;
-        }
-        f->text = bigger;
-        f->cap = cap;
-    }
-    memcpy(f->text + f->len, text, len);
-    f->len += len;
-    f->text[f->len] = 0;
+    f->failed = buffer_append(&f->text, text, len, NULL) != TDM_OK;
     return 0;
 }
 
@@ -262,11 +252,11 @@ char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len)
     if (copy) md_parse(copy, (MD_SIZE)len + 1, &parser, &f);
     free(copy);
     if (f.seen < n || f.failed) {
-        free(f.text);
+        buffer_free(&f.text);
         return NULL;
     }
-    *out_len = f.len;
-    return f.text ? f.text : calloc(1, 1);
+    *out_len = f.text.n;
+    return f.text.bytes ? f.text.bytes : calloc(1, 1);
 }
 
 char *markdown_link(const char *text, size_t len, int n)
@@ -281,5 +271,5 @@ char *markdown_link(const char *text, size_t len, int n)
     char *copy = len < INT_MAX / 2 ? blocks_copy(text, len) : NULL;
     if (copy) md_parse(copy, (MD_SIZE)len + 1, &parser, &f);
     free(copy);
-    return f.text;
+    return f.text.bytes;
 }

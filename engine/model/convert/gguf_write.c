@@ -1,20 +1,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/atomic_file.h"
 #include "engine/model/gguf.h"
 
 enum { ALIGNMENT = 32 };
 
-struct buffer {
-    uint8_t *data;
-    size_t used, room;
+struct part {
+    struct buffer text;
     bool failed; /* out of memory */
 };
 
 struct gguf_writer {
-    struct buffer keys, tensors; /* as they stand in the file */
+    struct part keys, tensors; /* as they stand in the file */
     uint64_t key_count, tensor_count;
     uint64_t *sizes; /* of the tensors' data */
     uint64_t offset; /* of the next tensor's data */
@@ -22,34 +22,23 @@ struct gguf_writer {
     uint64_t current, written; /* the tensor that is being written, and its bytes so far */
 };
 
-static void put(struct buffer *b, const void *data, size_t n)
+/* The header as it stands in the file; a failure is told by gguf_write_start. */
+static void put(struct part *p, const void *data, size_t n)
 {
-    if (b->room - b->used < n && !b->failed) {
-        size_t room = b->room + n + b->room / 2 + 4096;
-        uint8_t *p = realloc(b->data, room);
-        if (p) {
-            b->data = p;
-            b->room = room;
-        } else {
-            b->failed = true;
-        }
-    }
-    if (b->failed || n == 0) return;
-    memcpy(b->data + b->used, data, n);
-    b->used += n;
+    if (!p->failed && buffer_append(&p->text, data, n, NULL)) p->failed = true;
 }
 
-static void put_u32(struct buffer *b, uint32_t v)
+static void put_u32(struct part *b, uint32_t v)
 {
     put(b, &v, sizeof v);
 }
 
-static void put_u64(struct buffer *b, uint64_t v)
+static void put_u64(struct part *b, uint64_t v)
 {
     put(b, &v, sizeof v);
 }
 
-static void put_span(struct buffer *b, struct span s)
+static void put_span(struct part *b, struct span s)
 {
     put_u64(b, s.length);
     put(b, s.bytes, s.length);
@@ -77,8 +66,8 @@ struct gguf_writer *gguf_writer_new(void)
 void gguf_writer_free(struct gguf_writer *w)
 {
     if (!w) return;
-    free(w->keys.data);
-    free(w->tensors.data);
+    buffer_free(&w->keys.text);
+    buffer_free(&w->tensors.text);
     free(w->sizes);
     free(w);
 }
@@ -175,8 +164,8 @@ tdm_status gguf_write_start(struct gguf_writer *w, struct atomic_file *file, tdm
     tdm_status status = atomic_file_write(file, "GGUF", 4, err);
     if (!status) status = atomic_file_write(file, &version, sizeof version, err);
     if (!status) status = atomic_file_write(file, counts, sizeof counts, err);
-    if (!status) status = atomic_file_write(file, w->keys.data, w->keys.used, err);
-    if (!status) status = atomic_file_write(file, w->tensors.data, w->tensors.used, err);
+    if (!status) status = atomic_file_write(file, w->keys.text.bytes, w->keys.text.n, err);
+    if (!status) status = atomic_file_write(file, w->tensors.text.bytes, w->tensors.text.n, err);
     return status ? status : pad(w, err);
 }
 
