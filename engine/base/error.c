@@ -6,27 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void (*bug_hook)(const char *line);
+#include "engine/base/utf8.h"
 
-/* Length of the UTF-8 character at p, 0 where the bytes are none. Its first byte isn't ASCII. */
-static int utf8_length(const unsigned char *p)
-{
-    int n = *p >= 0xf0 && *p < 0xf5 ? 4 : *p >= 0xe0 ? 3 : 2;
-    if (*p < 0xc2 || *p >= 0xf5) return 0;
-    for (int i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    return n;
-}
+static void (*bug_hook)(const char *line);
 
 /* File names and contents reach these lines: C0 and C1 control characters, and bytes that are no UTF-8 (a cut-off
  * character at the end among them), become '?'. */
 static void make_one_line(char *text)
 {
-    for (unsigned char *p = (unsigned char *)text; *p;) {
-        int n = *p < 0x80 ? 1 : utf8_length(p);
-        bool c1 = n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
-        if (n == 0 || *p < 0x20 || *p == 0x7f || c1) *p = '?', n = 1;
-        p += n;
+    int32_t code;
+    for (size_t n = strlen(text), length; n; text += length, n -= length) {
+        length = utf8_decode(text, n, &code);
+        if (code < 0x20 || (code >= 0x7f && code < 0xa0)) memset(text, '?', length);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
 
 static unsigned char first_byte(const struct added_token *token)
@@ -50,7 +51,7 @@ static bool stands_alone(const uint8_t *classes, const char *text, size_t n, siz
 {
     size_t length;
     if (begin > 0) {
-        size_t before = unicode_before(text, begin);
+        size_t before = utf8_before(text, begin);
         if (unicode_class(classes, text + before, n - before, &length) & UNICODE_WORD) return false;
     }
     return end == n || !(unicode_class(classes, text + end, n - end, &length) & UNICODE_WORD);
@@ -75,7 +76,7 @@ bool added_next(const struct added *set, const char *text, size_t n, size_t from
         *begin = at;
         if (token->flags & ADDED_LSTRIP) {
             while (*begin > from) {
-                size_t before = unicode_before(text, *begin);
+                size_t before = utf8_before(text, *begin);
                 if (before < from || !(unicode_class(classes, text + before, n - before, &length) & UNICODE_SPACE))
                     break;
                 *begin = before;

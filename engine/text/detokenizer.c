@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
 
 static const char replacement[] = "\xEF\xBF\xBD";
@@ -22,7 +23,7 @@ static size_t broken_length(const char *text, size_t n)
 {
     size_t length = 1;
     for (size_t try = 2; try <= 3 && try <= n; try++)
-        if (unicode_incomplete(text, try) == try) length = try;
+        if (utf8_incomplete(text, try) == try) length = try;
     return length;
 }
 
@@ -51,11 +52,11 @@ tdm_status detokenizer_push(struct detokenizer *d, tdm_id id, struct span *text,
     char *from = d->buffer + d->room - n, *to = d->buffer;
     memcpy(from, d->held, d->held_count);
     memcpy(from + d->held_count, bytes.bytes, bytes.length);
-    size_t keep = unicode_incomplete(from, n);
+    size_t keep = utf8_incomplete(from, n);
     const char *end = from + n - keep;
     while (from < end) {
         int32_t code;
-        size_t length = unicode_decode(from, (size_t)(end - from), &code);
+        size_t length = utf8_decode(from, (size_t)(end - from), &code);
         if (code >= 0) {
             memmove(to, from, length);
             to += length;

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
+
+#include "engine/base/utf8.h"
 
 #define DEPTH_MAX 64
 
@@ -151,7 +152,7 @@ static char *escape(struct jsonscan *j, char *to)
             j->at = again;
     }
     if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;
-    return to + utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)to);
+    return to + utf8_encode((uint32_t)code, to);
 }
 
 struct span jsonscan_string(struct jsonscan *j)

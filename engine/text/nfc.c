@@ -5,6 +5,7 @@
 #include <utf8proc.h>
 
 #include "engine/base/size.h"
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
 
 /* Canonical decomposition never yields more than four code points for one. */
@@ -101,7 +102,7 @@ static tdm_status rewrite(struct work *w, const char *text, size_t begin, size_t
     if (status) return status;
     size_t at = begin, start = w->out->length;
     int32_t code;
-    size_t length = unicode_decode(text + at, end - at, &code);
+    size_t length = utf8_decode(text + at, end - at, &code);
     if (code < 0) { /* an invalid byte takes part in nothing */
         status = append(w, text + at, 1, err);
         if (status) return status;
@@ -109,7 +110,7 @@ static tdm_status rewrite(struct work *w, const char *text, size_t begin, size_t
     }
     size_t n = 0, half = w->code_room / 2;
     for (; at < end; at += length) {
-        length = unicode_decode(text + at, end - at, &code);
+        length = utf8_decode(text + at, end - at, &code);
         int boundary = 0;
         utf8proc_ssize_t parts =
             utf8proc_decompose_char(code, w->codes + n, PARTS_MAX, UTF8PROC_STABLE | UTF8PROC_COMPOSE, &boundary);
@@ -121,9 +122,8 @@ static tdm_status rewrite(struct work *w, const char *text, size_t begin, size_t
         n ? utf8proc_normalize_utf32(w->codes, (utf8proc_ssize_t)n, UTF8PROC_STABLE | UTF8PROC_COMPOSE) : 0;
     must(composed >= 0);
     for (utf8proc_ssize_t i = 0; i < composed; i++) {
-        utf8proc_uint8_t bytes[4];
-        utf8proc_ssize_t size = utf8proc_encode_char(w->codes[i], bytes);
-        status = append(w, (const char *)bytes, (size_t)size, err);
+        char bytes[4];
+        status = append(w, bytes, utf8_encode((uint32_t)w->codes[i], bytes), err);
         if (status) return status;
     }
     struct nfc *out = w->out;
@@ -188,7 +188,7 @@ size_t nfc_open_tail(const char *text, size_t n)
     const uint8_t *classes = unicode_classes();
     size_t at = n, length;
     while (at > 0) {
-        at = unicode_before(text, at);
+        at = utf8_before(text, at);
         if (!(unicode_class(classes, text + at, n - at, &length) & UNICODE_UNSAFE)) break;
     }
     return at;

@@ -4,6 +4,7 @@
 
 #include "engine/base/fnv.h"
 #include "engine/base/size.h"
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
 
 /* FNV-1a, 64 bits, of the template that the built-in model's files carry. */
@@ -221,7 +222,7 @@ static void write_thinking(struct rendering *r, struct span thinking)
  * template writes before it stays a token of its own, since what remains never begins with white space. */
 static tdm_status stable_part(const struct tokenizer *t, struct growing *g, struct span *text, tdm_error *err)
 {
-    size_t n = text->length - unicode_incomplete(text->bytes, text->length), length = 0;
+    size_t n = text->length - utf8_incomplete(text->bytes, text->length), length = 0;
     struct span limit = strip((struct span){text->bytes, n});
     if (limit.length) n -= (size_t)(limit.bytes - text->bytes);
     tdm_status status = g ? growing_set(g, limit.bytes, limit.length ? n : 0, limit.length, err) : TDM_OK;

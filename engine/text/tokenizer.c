@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/size.h"
+#include "engine/base/utf8.h"
 #include "engine/text/added.h"
 #include "engine/text/bpe.h"
 #include "engine/text/nfc.h"
@@ -46,7 +47,7 @@ static bool from_alphabet(const int16_t byte_of[ALPHABET_END], struct span text,
     size_t n = 0;
     for (size_t at = 0; at < text.length;) {
         int32_t code = (unsigned char)text.bytes[at];
-        at += code < 0x80 ? 1 : unicode_decode(text.bytes + at, text.length - at, &code);
+        at += code < 0x80 ? 1 : utf8_decode(text.bytes + at, text.length - at, &code);
         if (code < 0 || code >= ALPHABET_END || byte_of[code] < 0) return false;
         out[n++] = (char)byte_of[code];
     }
@@ -323,7 +324,7 @@ tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, 
                                    tdm_error *err)
 {
     *length = 0;
-    n -= unicode_incomplete(text, n);
+    n -= utf8_incomplete(text, n);
     size_t open = t->nfc ? nfc_open_tail(text, n) : n;
     struct nfc nfc = {.text = text, .length = n};
     tdm_status status = t->nfc ? nfc_make(&nfc, text, n, err) : TDM_OK;

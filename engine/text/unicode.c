@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <utf8proc.h>
 
+#include "engine/base/utf8.h"
+
 #define CODES 0x110000
 
 static uint8_t classes_of[CODES];
@@ -72,76 +74,6 @@ const uint8_t *unicode_classes(void)
     return classes_of;
 }
 
-static bool is_continuation(unsigned char byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
-
-/* The length that a lead byte announces and the bounds of the byte after it, which exclude overlong forms,
- * surrogates and codes past 0x10FFFF (The Unicode Standard, table 3-7). 0: no lead byte. */
-static int sequence_length(unsigned char lead, unsigned char *low, unsigned char *high)
-{
-    *low = 0x80, *high = 0xBF;
-    if (lead < 0x80) return 1;
-    if (lead < 0xC2) return 0;
-    if (lead < 0xE0) return 2;
-    if (lead < 0xF0) {
-        if (lead == 0xE0) *low = 0xA0;
-        if (lead == 0xED) *high = 0x9F;
-        return 3;
-    }
-    if (lead > 0xF4) return 0;
-    if (lead == 0xF0) *low = 0x90;
-    if (lead == 0xF4) *high = 0x8F;
-    return 4;
-}
-
-size_t unicode_decode(const char *text, size_t n, int32_t *code)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    unsigned char low, high;
-    int length = sequence_length(s[0], &low, &high);
-    if (length == 1) {
-        *code = s[0];
-        return 1;
-    }
-    *code = -1;
-    if (length == 0 || (size_t)length > n || s[1] < low || s[1] > high) return 1;
-    int32_t c = s[0] & (0x7F >> length);
-    for (int i = 1; i < length; i++) {
-        if (!is_continuation(s[i])) return 1;
-        c = c << 6 | (s[i] & 0x3F);
-    }
-    *code = c;
-    return (size_t)length;
-}
-
-size_t unicode_before(const char *text, size_t n)
-{
-    for (size_t back = 1; back <= 4 && back <= n; back++) {
-        unsigned char byte = (unsigned char)text[n - back];
-        if (is_continuation(byte)) continue;
-        int32_t code;
-        if (unicode_decode(text + n - back, back, &code) == back) return n - back;
-        break;
-    }
-    return n - 1;
-}
-
-size_t unicode_incomplete(const char *text, size_t n)
-{
-    for (size_t back = 1; back <= 3 && back <= n; back++) {
-        const unsigned char *s = (const unsigned char *)text + n - back;
-        if (is_continuation(s[0])) continue;
-        unsigned char low, high;
-        int length = sequence_length(s[0], &low, &high);
-        if ((size_t)length <= back) return 0;
-        if (back >= 2 && (s[1] < low || s[1] > high)) return 0;
-        return back;
-    }
-    return 0;
-}
-
 void unicode_strip(const char *text, size_t *begin, size_t *end)
 {
     const uint8_t *classes = unicode_classes();
@@ -149,7 +81,7 @@ void unicode_strip(const char *text, size_t *begin, size_t *end)
     while (*begin < *end && unicode_class(classes, text + *begin, *end - *begin, &length) & UNICODE_STRIP)
         *begin += length;
     while (*begin < *end) {
-        size_t last = *begin + unicode_before(text + *begin, *end - *begin);
+        size_t last = *begin + utf8_before(text + *begin, *end - *begin);
         if (!(unicode_class(classes, text + last, *end - last, &length) & UNICODE_STRIP)) break;
         *end = last;
     }

@@ -1,4 +1,4 @@
-/* Code points of UTF-8 text and the few facts about them that tokenizing needs.
+/* The few facts about code points that tokenizing needs.
  *
  * The facts come from utf8proc and are laid out once per process in a table of one byte per code point; reading
  * it needs no lock. Invalid UTF-8 is not an error here: each byte that belongs to no well-formed sequence counts
@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "engine/base/utf8.h"
 
 enum {
     UNICODE_LETTER = 1,  /* \p{L} */
@@ -24,15 +26,6 @@ enum {
 /* One byte of the flags above for each code point below 0x110000. */
 const uint8_t *unicode_classes(void);
 
-/* Decodes the character at text[0..n), n > 0. Returns its length in bytes; *code is -1 for an invalid byte. */
-size_t unicode_decode(const char *text, size_t n, int32_t *code);
-
-/* The start of the character that ends at text + n, n > 0, as an offset. */
-size_t unicode_before(const char *text, size_t n);
-
-/* The length of the tail of text that is the beginning of a well-formed sequence still lacking bytes: 0 to 3. */
-size_t unicode_incomplete(const char *text, size_t n);
-
 /* Flags of the character at text[0..n), n > 0, and its length. */
 static inline uint8_t unicode_class(const uint8_t *classes, const char *text, size_t n, size_t *length)
 {
@@ -42,7 +35,7 @@ static inline uint8_t unicode_class(const uint8_t *classes, const char *text, si
         return classes[byte];
     }
     int32_t code;
-    *length = unicode_decode(text, n, &code);
+    *length = utf8_decode(text, n, &code);
     return code < 0 ? 0 : classes[code];
 }
 

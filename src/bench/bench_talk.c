@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "src/chat/script.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/output.h"
@@ -83,7 +84,7 @@ tdm_status bench_talk_type(bench_talk *t, const char *text, size_t there, double
     next = clock_ns();
     for (int character = 0; !status && at < n; character++) {
         at++;
-        while (at < n && ((unsigned char)text[at] & 0xc0) == 0x80) at++;
+        while (at < n && utf8_continues(text[at])) at++;
         next += (int64_t)(1e9 * script_interval(&typing, t->turn, character));
         status = pump(t, next, err);
         if (!status) status = tdm_chat_set_draft(t->chat, text, at, false, err);

@@ -14,6 +14,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 
 enum { PATIENCE_MS = 60000, PIECE = 1024 };
 
@@ -179,17 +180,7 @@ void pty_row(const pty *p, int row, char out[PTY_ROW])
         vterm_screen_get_cell(p->screen, (VTermPos){row, col}, &cell);
         if (cell.chars[0] == UINT32_MAX) continue; /* the second half of a wide one */
         uint32_t c = cell.chars[0] ? cell.chars[0] : ' ';
-        if (c < 0x80) {
-            out[n++] = (char)c;
-        } else if (c < 0x800) {
-            out[n++] = (char)(0xc0 | c >> 6);
-            out[n++] = (char)(0x80 | (c & 0x3f));
-        } else {
-            if (c >= 0x10000) out[n++] = (char)(0xf0 | c >> 18);
-            out[n++] = (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12);
-            out[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-            out[n++] = (char)(0x80 | (c & 0x3f));
-        }
+        n += utf8_encode(c, out + n);
         if (c != ' ') end = n;
     }
     out[end] = 0;

@@ -1,5 +1,6 @@
 /* Commands that find, keep, name and give away sessions. */
 #include "engine/base/atomic_file.h"
+#include "engine/base/utf8.h"
 #include "src/chat/commands_private.h"
 
 #include <stdlib.h>
@@ -175,8 +176,8 @@ static void say_match(const command *r, const char *place, const tdm_node *node,
     while (start && node->text[start - 1] != '\n' && at - start < 60) start--;
     while (end < node->length && node->text[end] != '\n' && end - start < 110) end++;
     bool cut = start && node->text[start - 1] != '\n', more = end < node->length && node->text[end] != '\n';
-    while (start < at && ((unsigned char)node->text[start] & 0xc0) == 0x80) start++;
-    while (end > start && end < node->length && ((unsigned char)node->text[end] & 0xc0) == 0x80) end--;
+    while (start < at && utf8_continues(node->text[start])) start++;
+    while (end > start && end < node->length && utf8_continues(node->text[end])) end--;
     for (size_t i = start; cut && i < at; i++)
         if (node->text[i] == ' ') {
             start = i + 1;

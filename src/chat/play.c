@@ -6,6 +6,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "src/chat/figures.h"
 #include "src/chat/load.h"
 #include "src/chat/script.h"
@@ -159,7 +160,7 @@ static tdm_status delete_characters(player *p, int characters)
 {
     for (; characters && p->draft.n; characters--) {
         p->draft.n--;
-        while (p->draft.n && ((unsigned char)p->draft.bytes[p->draft.n] & 0xc0) == 0x80) p->draft.n--;
+        while (p->draft.n && utf8_continues(p->draft.bytes[p->draft.n])) p->draft.n--;
     }
     return draft_changed(p);
 }
@@ -242,7 +243,7 @@ static bool type_text(player *p, const script_turn *t)
     if (!typed_deeds(p, t, 0)) return false;
     for (const char *c = t->text; *c;) {
         size_t n = 1;
-        while (((unsigned char)c[n] & 0xc0) == 0x80) n++;
+        while (utf8_continues(c[n])) n++;
         next += (int64_t)(1e9 * script_interval(&p->script, p->turn, characters));
         if (!pump(p, next) || failed(p, append(p, c, n))) return false;
         c += n;

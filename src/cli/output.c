@@ -1,5 +1,6 @@
 #include "src/cli/output.h"
 
+#include "engine/base/utf8.h"
 #include "src/cli/interrupt.h"
 
 #include <errno.h>
@@ -78,28 +79,10 @@ void output_print(const char *format, ...)
     free(text);
 }
 
-/* How many bytes the sequence that begins with `lead` has; 0: none begins so. */
-static int sequence_length(unsigned char lead)
+/* C0 and C1 controls are shown otherwise; these are the characters that turn the direction of what follows. */
+static bool code_harmful(int32_t code)
 {
-    return lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-}
-
-/* Whether b (n bytes, perhaps not all yet) can begin or be a valid sequence. */
-static bool sequence_good(const unsigned char *b, int n)
-{
-    for (int i = 1; i < n; i++)
-        if ((b[i] & 0xc0) != 0x80) return false;
-    if (n < 2) return true;
-    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f)) return false; /* overlong, surrogates */
-    return !((b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f));
-}
-
-/* C1 controls, and the characters that turn the direction of what follows. */
-static bool sequence_harmful(const unsigned char *b, int n)
-{
-    if (n == 2) return b[0] == 0xc2 && b[1] < 0xa0;
-    if (n != 3 || b[0] != 0xe2) return false;
-    return (b[1] == 0x80 && b[2] >= 0xaa && b[2] <= 0xae) || (b[1] == 0x81 && b[2] >= 0xa6 && b[2] <= 0xa9);
+    return (code >= 0x80 && code < 0xa0) || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 static char *replacement(char *to)
@@ -114,26 +97,25 @@ size_t output_harmless(output_held *held, const char *text, size_t n, char *out_
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         if (held->n) {
-            held->bytes[held->n] = c;
-            if (!sequence_good(held->bytes, held->n + 1)) {
-                held->n = 0;
-                to = replacement(to); /* and c begins something new, below */
-            } else if (++held->n < sequence_length(held->bytes[0])) {
-                continue;
-            } else {
-                if (sequence_harmful(held->bytes, held->n)) {
-                    to = replacement(to);
-                } else {
-                    memcpy(to, held->bytes, (size_t)held->n);
-                    to += held->n;
-                }
-                held->n = 0;
+            int32_t code;
+            size_t whole = (size_t)held->n + 1;
+            held->bytes[held->n] = text[i];
+            if (utf8_incomplete(held->bytes, whole) == whole) {
+                held->n++;
                 continue;
             }
+            held->n = 0;
+            if (utf8_decode(held->bytes, whole, &code) == whole) {
+                bool harmful = code_harmful(code);
+                if (!harmful) memcpy(to, held->bytes, whole);
+                to = harmful ? replacement(to) : to + whole;
+                continue;
+            }
+            to = replacement(to); /* and c begins something new, below */
         }
         if (c >= 0x80) {
-            if (sequence_length(c)) {
-                held->bytes[0] = c;
+            if (utf8_incomplete(text + i, 1)) {
+                held->bytes[0] = text[i];
                 held->n = 1;
             } else {
                 to = replacement(to);
@@ -150,18 +132,12 @@ size_t output_harmless(output_held *held, const char *text, size_t n, char *out_
 
 size_t output_valid(const char *text, size_t n, char *out_text)
 {
-    const unsigned char *from = (const unsigned char *)text;
     char *to = out_text;
-    for (size_t i = 0; i < n;) {
-        int length = sequence_length(from[i]);
-        if (length && (size_t)length <= n - i && sequence_good(from + i, length)) {
-            memcpy(to, from + i, (size_t)length);
-            to += length;
-            i += (size_t)length;
-        } else {
-            to = replacement(to);
-            i++;
-        }
+    int32_t code;
+    for (size_t i = 0, length; i < n; i += length) {
+        length = utf8_decode(text + i, n - i, &code);
+        if (code >= 0) memcpy(to, text + i, length);
+        to = code < 0 ? replacement(to) : to + length;
     }
     return (size_t)(to - out_text);
 }

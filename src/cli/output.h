@@ -24,7 +24,7 @@ int output_end(void);
  * direction overrides U+FFFD. `out` has room for 3 bytes per byte (less at most 3 that are held back); `held` carries
  * an incomplete sequence from call to call and begins zeroed. Returns the length. */
 typedef struct {
-    unsigned char bytes[4];
+    char bytes[4];
     int n;
 } output_held;
 size_t output_harmless(output_held *held, const char *text, size_t n, char *out);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "src/cli/jsonio.h"
 #include "src/cli/messages.h"
 
@@ -253,7 +254,7 @@ char *session_name_of(const char *text, size_t length)
     if (n < NAME_BYTES) end = n && words[n - 1] == ' ' ? n - 1 : n;
     if (!end) { /* one long word: cut at a character */
         end = n;
-        while (end && ((unsigned char)words[end - 1] & 0xc0) == 0x80) end--;
+        while (end && utf8_continues(words[end - 1])) end--;
         if (end && (unsigned char)words[end - 1] >= 0xc0) end--;
     }
     return end ? strndup(words, end) : strdup("untitled");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/utf8.h"
 #include "src/chat/load.h"
 #include "src/chat/script.h"
 #include "src/tui/tui.h"
@@ -332,7 +333,7 @@ static void type_one(tui *t)
         return;
     }
     size_t n = 1;
-    while (((unsigned char)text[n] & 0xc0) == 0x80) n++;
+    while (utf8_continues(text[n])) n++;
     press(t, text, n);
     d->next_ns += (int64_t)(1e9 * script_interval(&d->s, d->turn, d->character));
     d->at += n;

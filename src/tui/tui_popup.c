@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/base/utf8.h"
 #include "ui/draw/width.h"
 
 static void drop_items(tui_popup *p)
@@ -246,7 +247,7 @@ static tui_action find_key(tui_popup *p, const struct decoder_event *e)
             return action;
         }
         if (c == 0x7f || c == 8) {
-            while (p->input_n && ((unsigned char)p->input[--p->input_n] & 0xc0) == 0x80) {
+            while (p->input_n && utf8_continues(p->input[--p->input_n])) {
             }
         } else if (c == 0x15) {
             p->input_n = 0;

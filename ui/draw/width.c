@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <utf8proc.h>
 
+#include "engine/base/utf8.h"
+
 enum { ZWJ = 0x200D, REPLACEMENT = 0xFFFD };
 
 static bool is_direction(uint32_t p)
@@ -21,14 +23,10 @@ static bool is_dropped(uint32_t p)
 
 static size_t decode(const char *text, size_t len, uint32_t *point)
 {
-    utf8proc_int32_t p;
-    utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)(len > 4 ? 4 : len), &p);
-    if (n <= 0) {
-        *point = REPLACEMENT;
-        return 1;
-    }
-    *point = (uint32_t)p;
-    return (size_t)n;
+    int32_t code;
+    size_t n = utf8_decode(text, len, &code);
+    *point = code < 0 ? REPLACEMENT : (uint32_t)code;
+    return n;
 }
 
 /* Vowel signs that stand beside their letter (Hindi, Tamil ...) have a column, as the C library says; some versions of
@@ -157,6 +155,5 @@ size_t width_fit(const char *text, size_t len, int cols)
 
 int width_put(uint32_t point, char out[4])
 {
-    utf8proc_ssize_t n = utf8proc_encode_char((utf8proc_int32_t)point, (utf8proc_uint8_t *)out);
-    return n > 0 ? (int)n : 0;
+    return point < 0x110000 ? (int)utf8_encode(point, out) : 0;
 }

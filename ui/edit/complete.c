@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <utf8proc.h>
 
+#include "engine/base/utf8.h"
 #include "ui/edit/slash.h"
 
 enum { CANDIDATES_MAX = 10000 };
@@ -52,10 +52,9 @@ static bool presentable(const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < n;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t l = utf8proc_iterate((const utf8proc_uint8_t *)name + i, (utf8proc_ssize_t)(n - i), &c);
-        if (l < 1 || c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
-        i += (size_t)l;
+        int32_t c;
+        i += utf8_decode(name + i, n - i, &c);
+        if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
     }
     return true;
 }
@@ -154,7 +153,7 @@ size_t completion_common(const struct completion *c)
         while (k < n && c->names[0][k] == c->names[i][k]) k++;
         n = k;
     }
-    while (n && ((unsigned char)c->names[0][n] & 0xc0) == 0x80) n--; /* no half characters */
+    while (n && utf8_continues(c->names[0][n])) n--; /* no half characters */
     return n;
 }
 

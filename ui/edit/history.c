@@ -11,11 +11,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 #include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/base/utf8.h"
 
 struct history_file {
     char *path; /* resolved; NULL: memory only */
@@ -135,10 +135,9 @@ static char *unescape(const char *line, size_t n)
     }
     out[at] = 0;
     for (size_t i = 0; i < at;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t l = utf8proc_iterate((const utf8proc_uint8_t *)out + i, (utf8proc_ssize_t)(at - i), &c);
-        if (l < 1) goto damaged;
-        i += (size_t)l;
+        int32_t code;
+        i += utf8_decode(out + i, at - i, &code);
+        if (code < 0) goto damaged;
     }
     if (!blank(out)) return out;
 damaged:

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "ui/edit/input_private.h"
 #include "ui/text/paste.h"
 
@@ -48,7 +48,7 @@ static int bytes_waiting(void)
 /* The place's character begins there or before it. */
 static int whole_character(int place)
 {
-    while (place > 0 && (rl_line_buffer[place] & 0xc0) == 0x80) place--;
+    while (place > 0 && utf8_continues(rl_line_buffer[place])) place--;
     return place;
 }
 
@@ -397,13 +397,13 @@ static size_t keep_valid(const struct input *in, const char *data, size_t n, cha
     size_t at = 0, i = 0, whole = whole_characters(data, n);
     bool goes_on = before && before->kind == DECODER_BYTES && before->used < before->length &&
                    whole_characters(before->data + before->used, before->length - before->used) < before->length - before->used;
-    while (goes_on && i < whole && ((unsigned char)data[i] & 0xc0) == 0x80) out[at++] = data[i++];
+    while (goes_on && i < whole && utf8_continues(data[i])) out[at++] = data[i++];
     while (i < whole) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t l = utf8proc_iterate((const utf8proc_uint8_t *)data + i, (utf8proc_ssize_t)(whole - i), &c);
-        memcpy(out + at, l < 1 ? "\357\277\275" : data + i, l < 1 ? 3 : (size_t)l);
-        at += l < 1 ? 3 : (size_t)l;
-        i += l < 1 ? 1 : (size_t)l;
+        int32_t c;
+        size_t length = utf8_decode(data + i, whole - i, &c);
+        memcpy(out + at, c < 0 ? "\357\277\275" : data + i, c < 0 ? 3 : length);
+        at += c < 0 ? 3 : length;
+        i += length;
     }
     memcpy(out + at, data + whole, n - whole);
     return at + n - whole;
@@ -524,7 +524,7 @@ static bool work_on_bytes(struct input *in)
         item->used += took ? took : 1;
         /* Alt with a character of several bytes: where nothing is bound to it, its rest is no text. */
         if (sequence && took && (unsigned char)data[took - 1] >= 0xc0 && !RL_ISSTATE(RL_STATE_MULTIKEY))
-            while (item->used < item->length && ((unsigned char)item->data[item->used] & 0xc0) == 0x80) item->used++;
+            while (item->used < item->length && utf8_continues(item->data[item->used])) item->used++;
         in->burst = in->burst_end = NULL;
     }
     if (item->used == item->length) free(pop_item(in));

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/utf8.h"
 #include "ui/edit/input_private.h"
 
 /* A history entry that was edited. */
@@ -146,7 +147,7 @@ static int go_to(struct input *in, int place)
         const char *keep = rl_variable_value("history-preserve-point");
         bool vi_command = rl_editing_mode == 0 && rl_get_keymap() == vi_movement_keymap;
         rl_point = keep && !strcmp(keep, "on") && point < end && point < rl_end ? point : rl_end;
-        while (rl_point && (rl_line_buffer[rl_point] & 0xc0) == 0x80) rl_point--;
+        while (rl_point && utf8_continues(rl_line_buffer[rl_point])) rl_point--;
         if (vi_command) rl_point = 0;
         rl_mark = rl_point == rl_end ? 0 : rl_end;
     }

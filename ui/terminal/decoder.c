@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/base/buffer.h"
+#include "engine/base/utf8.h"
 
 enum { SEQUENCE_MAX = 64, STRING_MAX = 4096, TABLE_MAX = 256 };
 
@@ -226,19 +227,6 @@ static bool bytes_event(struct decoder *d, struct decoder_event *e, const char *
     return keep(d, e, bytes, n);
 }
 
-static size_t utf8_encode(unsigned c, char out[4])
-{
-    if (c < 0x80) return out[0] = (char)c, 1;
-    if (c < 0x800) return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 63)), 2;
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 63)), out[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 63));
-    out[2] = (char)(0x80 | (c >> 6 & 63)), out[3] = (char)(0x80 | (c & 63));
-    return 4;
-}
-
 /* A key that the terminal spelled out (CSI c ; m u, CSI 27 ; m ; c ~): the legacy bytes where there are any, so that
  * readline and its bindings see what they always saw, and KEY where the spelling tells more. */
 static bool spelled_key(struct decoder *d, struct decoder_event *e, int c, unsigned mods, const char *raw, size_t n)
@@ -284,7 +272,7 @@ static bool spelled_key(struct decoder *d, struct decoder_event *e, int c, unsig
     } else if ((mods & KEYMOD_SHIFT) && c >= 'a' && c <= 'z') {
         c -= 32;
     }
-    at += utf8_encode((unsigned)c, out + at);
+    at += utf8_encode((uint32_t)c, out + at);
     return bytes_event(d, e, out, at);
 }
 
@@ -516,7 +504,7 @@ static enum outcome sequence(struct decoder *d, struct decoder_event *e, const c
     unsigned char c = (unsigned char)s[1];
     size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
     for (size_t i = 1; i < length && 1 + i < n; i++) /* a broken one ends before the next sequence */
-        if (((unsigned char)s[1 + i] & 0xc0) != 0x80) length = i;
+        if (!utf8_continues(s[1 + i])) length = i;
     if (n < 1 + length) return WAIT;
     *took = 1 + length;
     return bytes_event(d, e, s, *took) ? EVENT : DROP;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/buffer.h"
+#include "engine/base/utf8.h"
 
 /* An open piece longer than this is closed at a line's end even within a block: time before beauty. */
 enum { MAX_OPEN = 32 << 10 };
@@ -124,7 +125,7 @@ static size_t piece_end(const char *text, size_t len, size_t at)
             if (text[i] == ' ') return i;
         if (l.to - start > 4 * MAX_OPEN) { /* not within a character */
             size_t i = start + MAX_OPEN;
-            while (i < l.to && ((unsigned char)text[i] & 0xC0) == 0x80) i++;
+            while (i < l.to && utf8_continues(text[i])) i++;
             return i;
         }
     }

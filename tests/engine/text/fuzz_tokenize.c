@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/utf8.h"
 #include "engine/text/detokenizer.h"
 #include "engine/text/nfc.h"
 #include "engine/text/tokenizer.h"
@@ -26,7 +27,7 @@ static void check_decoding(const struct tokenizer *t, const struct ids *ids, con
         must_hold(!detokenizer_push(&d, ids->id[i], &piece, NULL));
         for (size_t k = 0; k < piece.length;) {
             int32_t code;
-            k += unicode_decode(piece.bytes + k, piece.length - k, &code);
+            k += utf8_decode(piece.bytes + k, piece.length - k, &code);
             must_hold(code >= 0);
         }
         must_hold(i == 0 || ids->end[i - 1] <= ids->end[i]);
