@@ -444,7 +444,7 @@ TEST(completion)
               completed("set completion-query-items 2\n", "/h\t\tn"));
     CHECK_STR("word| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=1", completed("", "word\t"));
     CHECK_STR("/attach tests/ui/edit/test_input.c| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
-              completed("", "/attach tests/ui_in\ttest_inp\t"));
+              completed("", "/attach tests/ui/ed\ttest_inp\t"));
     CHECK_STR("/hold | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
               completed("\"\\C-i\": menu-complete\n", "/h\t\t"));
 }
