@@ -158,15 +158,6 @@ static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
     return status;
 }
 
-/* May a state of one model be carried over to the other? The order of value heads may differ: the bridge sees to it. */
-static bool same_shape(const struct state_shape *a, const struct state_shape *b)
-{
-    return a->attention_layers == b->attention_layers && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
-           a->linear_layers == b->linear_layers && a->key_heads == b->key_heads && a->value_heads == b->value_heads &&
-           a->key_dim == b->key_dim && a->value_dim == b->value_dim && a->conv_channels == b->conv_channels &&
-           a->conv_taps == b->conv_taps && a->vocab == b->vocab;
-}
-
 static tdm_status open_sides(struct tdm_chat *c, const tdm_model *m, tdm_error *err)
 {
     tdm_chat_options *o = &c->options;
@@ -176,7 +167,7 @@ static tdm_status open_sides(struct tdm_chat *c, const tdm_model *m, tdm_error *
     a->weights = prefill->weights;
     b->weights = m->weights;
     struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
-    if (!same_shape(&sa, &sb))
+    if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge sees to it */
         return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
     if (o->context == 0) o->context = (int)default_context(b->weights, (enum kv_type)o->kv);
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
