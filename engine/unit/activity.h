@@ -11,17 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/tandem.h"
+
+/* The public kinds, and none. */
 enum span_kind {
-    SPAN_HISTORY,    /* prefill of past turns and of the reply being decoded */
-    SPAN_DRAFT,      /* prefill of what is being typed */
-    SPAN_SUFFIX,     /* prefill of the end of the message with the generation suffix */
-    SPAN_PROMPT,     /* prefill after Enter, in pipelines that do not follow */
-    SPAN_DECODE,     /* one token of a reply */
-    SPAN_HANDOVER,   /* a state moves to the decode unit and its first token is sampled */
-    SPAN_CHECKPOINT, /* a state is copied to be kept */
-    SPAN_RESTORE,    /* a kept state is taken up again */
-    SPAN_LENT,       /* the unit's cores work for another unit */
-    SPAN_KINDS,
+    SPAN_HISTORY = TDM_SPAN_HISTORY,    /* prefill of past turns and of the reply being decoded */
+    SPAN_DRAFT = TDM_SPAN_DRAFT,      /* prefill of what is being typed */
+    SPAN_SUFFIX = TDM_SPAN_SUFFIX,     /* prefill of the end of the message with the generation suffix */
+    SPAN_PROMPT = TDM_SPAN_PROMPT,     /* prefill after Enter, in pipelines that do not follow */
+    SPAN_DECODE = TDM_SPAN_DECODE,     /* one token of a reply */
+    SPAN_HANDOVER = TDM_SPAN_HANDOVER,   /* a state moves to the decode unit and its first token is sampled */
+    SPAN_CHECKPOINT = TDM_SPAN_CHECKPOINT, /* a state is copied to be kept */
+    SPAN_RESTORE = TDM_SPAN_RESTORE,    /* a kept state is taken up again */
+    SPAN_LENT = TDM_SPAN_LENT,       /* the unit's cores work for another unit */
+    SPAN_KINDS = TDM_SPAN_KINDS,
     SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benches of kernels) */
 };
 

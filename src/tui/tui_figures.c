@@ -36,6 +36,20 @@ void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns)
     if (!t->monitor.view_chosen) t->monitor.turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
 }
 
+/* The kinds of the screen are those of the engine. */
+#define SAME_KIND(kind) _Static_assert((int)VIEW_K_##kind == (int)TDM_SPAN_##kind, #kind)
+SAME_KIND(HISTORY);
+SAME_KIND(DRAFT);
+SAME_KIND(SUFFIX);
+SAME_KIND(PROMPT);
+SAME_KIND(DECODE);
+SAME_KIND(HANDOVER);
+SAME_KIND(CHECKPOINT);
+SAME_KIND(RESTORE);
+SAME_KIND(LENT);
+#undef SAME_KIND
+_Static_assert((int)VIEW_KINDS == (int)TDM_SPAN_KINDS, "a kind for each");
+
 /* ---- Units ----------------------------------------------------------------------------------------------------- */
 
 static void sample_unit(tui *t, int unit, int64_t now)
