@@ -60,6 +60,19 @@ static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_
     }
 }
 
+static void bf16_copy(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from)
+{
+    size_t step, step_from, lines = bf16_stride(to->cols) / BF16_LINE;
+    const uint16_t *in = bf16_row(from, t_from, &step_from);
+    uint16_t *out = bf16_row(to, t, &step);
+    for (size_t i = 0; i < lines; i++) memcpy(out + i * step, in + i * step_from, BF16_LINE * sizeof *out);
+    /* As bf16_fill: whoever has the last one makes the rows that it lacks. */
+    for (uint32_t rest = to->tokens; t + 1 == to->tokens && rest % bf16_together(to->tokens); rest++) {
+        out = bf16_row(to, rest, &step);
+        for (size_t i = 0; i < lines; i++) memset(out + i * step, 0, BF16_LINE * sizeof *out);
+    }
+}
+
 #ifdef SET_BF16
 enum {
     BF16_VECTORS = 2,

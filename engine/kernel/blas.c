@@ -40,6 +40,13 @@ static void blas_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_
     for (uint32_t t = t0; t < t1; t++) memcpy(rows + (size_t)t * p->cols + c0, x + t * ldx, (c1 - c0) * sizeof *rows);
 }
 
+static void blas_panel_copy(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from)
+{
+    const float *in = from->data;
+    float *out = to->data;
+    memcpy(out + (size_t)t * to->cols, in + (size_t)t_from * from->cols, to->cols * sizeof *out);
+}
+
 static size_t blas_packed_bytes(enum type type, uint32_t rows, uint32_t cols)
 {
     return rows * type_row_bytes(type, cols);
@@ -86,6 +93,7 @@ static void make_table(void)
     table.panel_of = blas_panel_of;
     table.panel_bytes = blas_panel_bytes;
     table.panel_fill = blas_panel_fill;
+    table.panel_copy = blas_panel_copy;
     table.packed_bytes = blas_packed_bytes;
     table.pack = blas_pack;
     table.unpack_row = blas_unpack_row;

@@ -138,6 +138,20 @@ static void set_sigmoid_mul(float *out, const float *x, const float *gate, uint3
                 vf_store_n(out + i, vf_mul(vf_load_n(x + i, left), vf_sigmoid(vf_load_n(gate + i, left))), left));
 }
 
+static float set_dot(const float *a, const float *b, uint32_t n)
+{
+    return sum_of_products(a, b, n);
+}
+
+static void set_mix(float *x, const float *const *rows, const float *weights, uint32_t n_rows, uint32_t n)
+{
+    EACH_VECTOR(i, left, n, {
+        vf sum = vf_mul(vf_set(weights[0]), vf_load_n(rows[0] + i, left));
+        for (uint32_t r = 1; r < n_rows; r++) sum = vf_fma(vf_set(weights[r]), vf_load_n(rows[r] + i, left), sum);
+        vf_store_n(x + i, vf_add(vf_load_n(x + i, left), sum), left);
+    });
+}
+
 static void set_rope(float *x, const float *cosine, const float *sine, uint32_t dims)
 {
     uint32_t half = dims / 2;

@@ -184,3 +184,9 @@ static void float_fill(const struct panel *p, const float *x, size_t ldx, uint32
             for (uint32_t c = 0; c < c1 - c0; c++) out[c] = bf16_widen(bf16_narrow(out[c]));
     }
 }
+
+static void float_copy(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from)
+{
+    size_t stride = float_stride(to->cols);
+    memcpy((float *)to->data + t * stride, (const float *)from->data + t_from * stride, to->cols * sizeof(float));
+}

@@ -73,6 +73,13 @@ static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_
     }
 }
 
+static void int8_copy(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from)
+{
+    struct act *out = (struct act *)to->data + t;
+    const struct act *in = (const struct act *)from->data + t_from;
+    for (uint32_t c = 0; c < to->cols; c += ACT_COLS, out += to->tokens, in += from->tokens) *out = *in;
+}
+
 /* Step k of a block as it is packed: LANES rows, unsigned quants of `bits` bits. */
 static ALWAYS_INLINE vb packed_step(uint32_t bits, const uint8_t *block, uint32_t k)
 {

@@ -85,6 +85,9 @@ struct kernels {
     /* Fills columns [c0, c1) of tokens [t0, t1) of the panel from x, tokens ldx floats apart (x points at token 0, column
      * c0). c0 is a multiple of PANEL_STEP, c1 too or the end: callers may share a panel by columns. */
     void (*panel_fill)(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1);
+    /* Token t of `to` becomes token t_from of `from`; both are of one kind and as many columns. Other tokens may be copied
+     * by others meanwhile. */
+    void (*panel_copy)(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from);
     /* out[t][r] (=, or += with add) sum over c of W[r][c] x[t][c], for r in [r0, r1), t in [t0, t1); out points at
      * token 0, row 0, tokens ldo floats apart. r0 is a multiple of MATRIX_TILE, r1 too or the end. */
     void (*matmul)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
@@ -99,6 +102,9 @@ struct kernels {
                       uint32_t tokens);
     void (*silu_mul)(float *out, const float *gate, const float *up, uint32_t n);        /* silu(gate) * up */
     void (*sigmoid_mul)(float *out, const float *x, const float *gate, uint32_t n);      /* x * sigmoid(gate) */
+    float (*dot)(const float *a, const float *b, uint32_t n);
+    /* x += sum over i of weights[i] * rows[i]; the sum is made first, in ascending order. */
+    void (*mix)(float *x, const float *const *rows, const float *weights, uint32_t n_rows, uint32_t n);
     /* Half rotation of the first `dims` elements: pairs (i, i + dims/2) with cos[i], sin[i]. In place. */
     void (*rope)(float *x, const float *cosine, const float *sine, uint32_t dims);
     /* The gates of one head: decay[t] = exp(rate * softplus(a[t] + dt_bias)), rate = -exp(A_log); beta[t] = sigmoid(b[t]);

@@ -76,6 +76,15 @@ static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t
     else float_fill(p, x, ldx, t0, t1, c0, c1, p->kind == PANEL_BF16);
 }
 
+static void set_panel_copy(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from)
+{
+    if (to->kind == PANEL_INT8) int8_copy(to, t, from, t_from);
+#ifdef PANELS_OF_BF16
+    else if (to->kind == PANEL_BF16) bf16_copy(to, t, from, t_from);
+#endif
+    else float_copy(to, t, from, t_from);
+}
+
 static size_t set_packed_bytes(enum type type, uint32_t rows, uint32_t cols)
 {
     return layout_bytes(type, rows, cols);
@@ -252,12 +261,15 @@ static float set_read(const void *memory, size_t bytes)
         .pack = set_pack,                                                                                               \
         .unpack_row = set_unpack_row,                                                                                   \
         .panel_fill = set_panel_fill,                                                                                   \
+        .panel_copy = set_panel_copy,                                                                                   \
         .matmul = set_matmul,                                                                                           \
         .rms_norm = set_rms_norm,                                                                                       \
         .l2_norm = set_l2_norm,                                                                                         \
         .norm_gate = set_norm_gate,                                                                                     \
         .silu_mul = set_silu_mul,                                                                                       \
         .sigmoid_mul = set_sigmoid_mul,                                                                                 \
+        .dot = set_dot,                                                                                                 \
+        .mix = set_mix,                                                                                                 \
         .rope = set_rope,                                                                                               \
         .delta_gates = set_delta_gates,                                                                                 \
         .conv_silu = set_conv_silu,                                                                                     \

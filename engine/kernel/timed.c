@@ -62,6 +62,8 @@ TIMED(m == lm_head ? TIMED_HEAD : TIMED_PRODUCTS, matmul,
 TIMED(TIMED_QUANTISING, panel_fill,
       (struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1),
       (p, x, ldx, t0, t1, c0, c1))
+TIMED(TIMED_QUANTISING, panel_copy,
+      (struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from), (to, t, from, t_from))
 TIMED(TIMED_EMBEDDING, unpack_row, (const struct matrix *m, uint32_t row, float *out), (m, row, out))
 TIMED(TIMED_NORMS, rms_norm, (float *out, const float *x, const float *multiplier, uint32_t n, float eps),
       (out, x, multiplier, n, eps))
@@ -71,6 +73,8 @@ TIMED(TIMED_NORMS, norm_gate,
       (float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps, uint32_t tokens),
       (x, ld, multiplier, z, ldz, n, eps, tokens))
 TIMED(TIMED_NORMS, sigmoid_mul, (float *out, const float *x, const float *gate, uint32_t n), (out, x, gate, n))
+TIMED(TIMED_NORMS, mix, (float *x, const float *const *rows, const float *weights, uint32_t n_rows, uint32_t n),
+      (x, rows, weights, n_rows, n))
 TIMED(TIMED_NORMS, rope, (float *x, const float *cosine, const float *sine, uint32_t dims), (x, cosine, sine, dims))
 TIMED(TIMED_NORMS, delta_gates,
       (float *decay, float *beta, const float *a, const float *b, size_t ld, float rate, float dt_bias,
@@ -105,11 +109,13 @@ const struct kernels *timed_kernels(const struct kernels *k, const struct matrix
 #define TAKE(name) table.name = timed_##name
     TAKE(matmul);
     TAKE(panel_fill);
+    TAKE(panel_copy);
     TAKE(unpack_row);
     TAKE(rms_norm);
     TAKE(l2_norm);
     TAKE(norm_gate);
     TAKE(sigmoid_mul);
+    TAKE(mix);
     TAKE(rope);
     TAKE(delta_gates);
     TAKE(silu_mul);

@@ -64,6 +64,43 @@ TEST(activations_and_norms_are_right_at_every_length)
             }
 }
 
+/* Sums of products, and rows added with weights, whatever part of them is asked for. */
+TEST(dots_and_mixes_are_right_at_every_length)
+{
+    enum { ROWS = 9, LONGEST = 1024 };
+    for (int s = 0; s < set_count; s++)
+        for (int l = 0; l < LENGTHS; l++) {
+            const struct kernels *k = sets[s];
+            uint32_t n = lengths[l];
+            static float rows[ROWS][LONGEST], x[LONGEST + 1], before[LONGEST], weights[ROWS];
+            const float *at[ROWS];
+            sample_floats(*rows, ROWS * LONGEST), sample_floats(x, n), sample_floats(weights, ROWS);
+            memcpy(before, x, n * sizeof *x);
+            double dot = 0, size = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                dot += (double)rows[0][i] * (double)rows[1][i];
+                size += fabs((double)rows[0][i] * (double)rows[1][i]);
+            }
+            CHECK_NEAR(dot, k->dot(rows[0], rows[1], n), 1e-5 * size);
+            for (int r = 0; r < ROWS; r++) at[r] = rows[r];
+            x[n] = 42;
+            k->mix(x, at, weights, ROWS, n);
+            CHECK(x[n] == 42);
+            for (uint32_t i = 0; i < n; i++) {
+                double want = (double)before[i];
+                for (int r = 0; r < ROWS; r++) want += (double)weights[r] * (double)rows[r][i];
+                if (fabs(want - (double)x[i]) > 2e-5)
+                    CHECK_FAIL("%s, n %u, element %u: %g, %g", k->name, n, i, want, (double)x[i]);
+            }
+            uint32_t cut = n / 3;
+            for (int r = 0; r < ROWS; r++) at[r] = rows[r] + cut;
+            float whole[LONGEST];
+            memcpy(whole, x, n * sizeof *x), memcpy(x, before, n * sizeof *x);
+            k->mix(x + cut, at, weights, ROWS, n - cut);
+            CHECK(!memcmp(x + cut, whole + cut, (n - cut) * sizeof *x));
+        }
+}
+
 TEST(norms_of_rows_are_those_of_each)
 {
     enum { TOKENS = 17, LD = 141, LDZ = 150 };
@@ -317,7 +354,8 @@ TEST(blocks_merge)
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {
-        T(activations_and_norms_are_right_at_every_length), T(norms_of_rows_are_those_of_each),
+        T(activations_and_norms_are_right_at_every_length),
+        T(dots_and_mixes_are_right_at_every_length), T(norms_of_rows_are_those_of_each),
         T(extreme_inputs_stay_finite), T(delta_gates_are_right),
         T(rotation_is_right), T(convolution_is_right_and_splits), T(the_delta_rule_is_right_and_splits),
         T(attention_is_right_and_rows_stand_alone), T(blocks_merge)};

@@ -230,6 +230,47 @@ TEST(products_do_not_depend_on_company)
         }
 }
 
+/* Tokens gathered from another panel, in any order and number, are those that were filled. */
+TEST(copied_tokens_are_those_that_were_filled)
+{
+    enum { MOST = 40, ROWS = 64 };
+    static const uint32_t counts[] = {1, 2, 15, 16, 17, 33, 40};
+    for (int s = 0; s <= set_count; s++)
+        for (int type = 0; type < TYPE_COUNT; type++) {
+            const struct kernels *k = s < set_count ? sets[s] : kernels_blas();
+            uint32_t cols = cols_of(type, 2);
+            uint8_t *raw = sample_rows(type, ROWS, cols);
+            float *x = malloc(MOST * cols * sizeof *x), *want = malloc(MOST * ROWS * sizeof *want);
+            float *got = malloc(MOST * ROWS * sizeof *got);
+            struct matrix m;
+            sample_floats(x, MOST * cols);
+            pack(&m, k, type, ROWS, cols, raw);
+            struct panel all = fill(k, type, x, cols, MOST, cols);
+            for (uint32_t t = 0; t < MOST; t++) k->matmul(&m, &all, 0, ROWS, t, t + 1, want, ROWS, false);
+            for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                uint32_t n = counts[i];
+                struct panel some = fill(k, type, x, cols, n, cols);
+                memset(some.data, 0xee, k->panel_bytes(some.kind, n, cols));
+                for (uint32_t t = n; t-- > 0;) k->panel_copy(&some, t, &all, (t * 7 + 3) % MOST);
+                k->matmul(&m, &some, 0, ROWS, 0, n, got, ROWS, false);
+                for (uint32_t t = 0; t < n; t++) {
+                    const float *w = want + (t * 7 + 3) % MOST * ROWS, *g = got + t * ROWS;
+                    double worst = 0;
+                    for (uint32_t r = 0; r < ROWS; r++) worst = fmax(worst, fabs((double)w[r] - g[r]));
+                    bool same = s < set_count ? !memcmp(w, g, ROWS * sizeof *w) : worst < 1e-3;
+                    if (!same) CHECK_FAIL("%s %s: token %u of %u differs", k->name, type_info(type)->name, t, n);
+                }
+                free(some.data);
+            }
+            matrix_free(&m);
+            free(all.data);
+            free(raw);
+            free(x);
+            free(want);
+            free(got);
+        }
+}
+
 /* What the set amx does on the matrix unit with quantised weights has the bits of the vector kernels. */
 TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
 {
@@ -379,6 +420,7 @@ int main(int argc, char **argv)
     static const struct check_test tests[] = {
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
         T(golden_blocks_come_back_and_multiply), T(powers_of_every_exponent),
+        T(copied_tokens_are_those_that_were_filled),
         T(the_matrix_unit_makes_the_bits_of_the_vectors), T(the_largest_sums_fit),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
     set_count = kernels_variants(sets, 8);
