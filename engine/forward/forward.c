@@ -1,8 +1,10 @@
 /* The driver's part of a forward pass (checks, pages, the plan, the states' new lengths) and what all members run:
- * embedding, the layers with their feed-forward networks, the LM head. attention.c and delta.c have the sublayers. */
+ * embedding, the layers with their feed-forward networks, the LM head. attention.c, delta.c and mixture.c have the
+ * sublayers. */
 #include "engine/forward/forward.h"
 
 #include "engine/base/error.h"
+#include "engine/forward/mixture.h"
 #include "engine/forward/pass.h"
 
 #include <math.h>
@@ -31,26 +33,6 @@ static void embed(struct pass *p, struct member *m)
     member_barrier(m);
 }
 
-/* Rows [r0, r1), of one step of a panel, of the gate and of up, silu(gate) * up, and that into the panel of down: all by
- * one member, while it is in its cache. */
-static void gate_and_up(struct pass *p, struct member *m, const struct layer_weights *layer, const struct panels *panels,
-                        uint32_t r0, uint32_t r1, struct panel *down)
-{
-    enum { SOME = 8 }; /* tokens whose values stay in L1 */
-    const size_t ld = pass_stride(PANEL_STEP);
-    const struct member_scratch *own = &p->ws->members[m->index];
-    /* Products go to column r of their output: there is room before the buffers to start from. */
-    size_t room = p->w->config.intermediate;
-    float *gate = own->gate + room, *up = own->up + room;
-    p->kernels->matmul(&layer->gate, pass_panel(p, panels, &layer->gate), r0, r1, 0, p->rows, gate - r0, ld, false);
-    p->kernels->matmul(&layer->up, pass_panel(p, panels, &layer->up), r0, r1, 0, p->rows, up - r0, ld, false);
-    for (uint32_t t = 0; t < p->rows; t += SOME) {
-        uint32_t end = p->rows - t < SOME ? p->rows : t + SOME;
-        for (uint32_t i = t; i < end; i++) p->kernels->silu_mul(gate + i * ld, gate + i * ld, up + i * ld, r1 - r0);
-        p->kernels->panel_fill(down, gate, ld, t, end, r0, r1);
-    }
-}
-
 /* x += down(silu(gate(n)) * up(n)). Without the last barrier, which pass_member adds. */
 static void feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer)
 {
@@ -63,8 +45,9 @@ static void feed_forward(struct pass *p, struct member *m, const struct layer_we
     uint32_t steps = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP, begin, end;
     while (member_share(m, steps, pass_chunk(m, steps), &begin, &end))
         for (uint32_t i = begin; i < end; i++)
-            gate_and_up(p, m, layer, panels, i * PANEL_STEP,
-                        i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, made);
+            pass_gate_and_up(p, m, &layer->gate, pass_panel(p, panels, &layer->gate), &layer->up,
+                             pass_panel(p, panels, &layer->up), p->rows, i * PANEL_STEP,
+                             i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, made);
     member_barrier(m);
     pass_products(p, m, pass_made_panels(p, m), &(struct product){down, ws->x, pass_stride(c->hidden), true}, 1);
 }
@@ -139,7 +122,10 @@ static void pass_member(void *ctx, struct member *m)
             pass_attention(p, m, layer, attention_layers++);
         else
             pass_delta(p, m, layer, linear_layers++);
-        feed_forward(p, m, layer);
+        if (c->experts)
+            pass_mixture(p, m, layer, i);
+        else
+            feed_forward(p, m, layer);
         look_for_cancel(p, m);
         member_barrier(m);
     }
@@ -206,7 +192,7 @@ static void append(const struct forward_run *run, uint32_t vocab)
 
 static uint64_t moved_bytes(const struct pass *p)
 {
-    uint64_t bytes = p->w->layer_bytes;
+    uint64_t bytes = p->w->layer_bytes + p->expert_bytes;
     bool head = false;
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct state *s = p->runs[r].state;

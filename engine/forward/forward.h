@@ -14,7 +14,7 @@
  *   Gated DeltaNet   q, k, v = silu(conv(in_proj_qkv(n))); q, k: L2 norm per head, q / sqrt(key_dim);
  *                    the gated delta rule per value head (struct kernels, delta_slab);
  *                    x += out_proj(norm(out) * silu(in_proj_z(n)))
- *   feed-forward     x += down(silu(gate(n)) * up(n))
+ *   feed-forward     x += down(silu(gate(n)) * up(n)), or a mixture of such experts (mixture.h)
  */
 #ifndef TANDEM_FORWARD_FORWARD_H
 #define TANDEM_FORWARD_FORWARD_H

@@ -80,3 +80,21 @@ void pass_products(struct pass *p, struct member *m, const struct panels *panels
         }
     }
 }
+
+void pass_gate_and_up(struct pass *p, struct member *m, const struct matrix *gate, const struct panel *gate_panel,
+                      const struct matrix *up, const struct panel *up_panel, uint32_t tokens, uint32_t r0, uint32_t r1,
+                      struct panel *down)
+{
+    enum { SOME = 8 }; /* tokens whose values stay in L1 */
+    const size_t ld = pass_stride(PANEL_STEP);
+    const struct member_scratch *own = &p->ws->members[m->index];
+    /* Products go to column r of their output: there is room before the buffers to start from. */
+    float *g = own->gate + p->ws->room, *u = own->up + p->ws->room;
+    p->kernels->matmul(gate, gate_panel, r0, r1, 0, tokens, g - r0, ld, false);
+    p->kernels->matmul(up, up_panel, r0, r1, 0, tokens, u - r0, ld, false);
+    for (uint32_t t = 0; t < tokens; t += SOME) {
+        uint32_t end = tokens - t < SOME ? tokens : t + SOME;
+        for (uint32_t i = t; i < end; i++) p->kernels->silu_mul(g + i * ld, g + i * ld, u + i * ld, r1 - r0);
+        p->kernels->panel_fill(down, g, ld, t, end, r0, r1);
+    }
+}

@@ -22,7 +22,8 @@ struct member_scratch {
     float *row;           /* [widest] one normalised row */
     float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
     float *decay, *beta;  /* [tokens] of one head */
-    float *gate, *up;     /* [tokens][PANEL_STEP] of the feed-forward part, with room for `intermediate` floats before */
+    float *gate, *up;     /* [tokens][PANEL_STEP] of the feed-forward part, with room for its width in floats before */
+    unsigned char *raw;   /* rows of an expert that is loaded (experts_scratch) */
     float *slab;          /* [key dim][DELTA_SLAB] copy for padded rows */
     /* attention: partial results of TILE_ROWS query rows */
     struct partial {
@@ -65,6 +66,9 @@ struct workspace {
     float *pad_conv;                      /* [taps-1][channels] copy for padded rows */
     float *q_gate, *k, *v, *q, *attended; /* attention: q: [kv head][row][head of group][head_dim] */
 
+    struct mixture *mixture; /* mixture.h; NULL: the model has no experts */
+    uint32_t room;           /* floats before the members' gate and up */
+
     struct tile *tiles;      /* [tokens] */
     struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
     uint32_t *run_row;       /* [runs] first row of each run */
@@ -86,6 +90,7 @@ struct pass {
     bool split; /* attention units are (tile, KV head, group) and not (tile, KV head) */
     uint32_t split_units;
     uint32_t n_logit_rows;
+    uint64_t expert_bytes; /* of the experts that were touched; member 0's */
     atomic_bool begun;     /* a layer has begun: states change from here on */
     atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it */
 };
@@ -118,6 +123,18 @@ static inline const struct panels *pass_made_panels(const struct pass *p, const 
 static inline bool pass_fills(uint32_t columns)
 {
     return columns % PANEL_STEP == 0;
+}
+
+/* Rows [r0, r1), of one step of a panel, of gate and up for all tokens of their panels, silu(gate) * up, and that into the
+ * panel of down: all by one member, while it is in its cache. */
+void pass_gate_and_up(struct pass *p, struct member *m, const struct matrix *gate, const struct panel *gate_panel,
+                      const struct matrix *up, const struct panel *up_panel, uint32_t tokens, uint32_t r0, uint32_t r1,
+                      struct panel *down);
+
+/* panel_bytes, a multiple of 64. */
+static inline size_t pass_panel_bytes(const struct kernels *k, enum panel_kind kind, uint32_t tokens, uint32_t cols)
+{
+    return (k->panel_bytes(kind, tokens, cols) + 63) & ~(size_t)63;
 }
 
 /* The panel of a matrix. */

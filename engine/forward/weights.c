@@ -1,7 +1,9 @@
 #include "engine/forward/weights.h"
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,12 +56,19 @@ static bool cancelled(struct loader *l, const char *what)
     return l->options.progress && l->options.progress(l->options.progress_ctx, what, l->done, l->total);
 }
 
-static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, enum type type,
-                       tdm_error *err)
+/* The type that a matrix is packed in. */
+static enum type packed_type(const struct loader *l, const struct tensor *t)
+{
+    bool head = t->role == ROLE_LM_HEAD || (t->role == ROLE_EMBED && l->weights->config.tied);
+    if (t->role == ROLE_ROUTER) return TYPE_F32;
+    return head && l->options.lm_head != TYPE_COUNT ? l->options.lm_head : t->type;
+}
+
+static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
 {
     const struct tensor *t = source_tensor(l->source, role, layer);
     must(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
-    if (type == TYPE_COUNT) type = t->type;
+    enum type type = packed_type(l, t);
     if (!type_row_bytes(type, t->cols))
         return error_set(err, TDM_E_UNSUPPORTED, "%s: rows of %llu elements, type %s takes multiples of %u",
                          role_name(role), (unsigned long long)t->cols, type_info(type)->name, type_info(type)->block);
@@ -79,53 +88,50 @@ static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint3
     return TDM_OK;
 }
 
-/* A member of struct layer_weights, and the kinds of layers that have it. */
+/* A member of struct layer_weights; the role says which layers have it. */
 struct part {
     enum role role;
     size_t offset;
-    bool full, linear;
 };
 
 static const struct part layer_matrices[] = {
-    {ROLE_Q, offsetof(struct layer_weights, q), true, false},
-    {ROLE_K, offsetof(struct layer_weights, k), true, false},
-    {ROLE_V, offsetof(struct layer_weights, v), true, false},
-    {ROLE_O, offsetof(struct layer_weights, o), true, false},
-    {ROLE_LIN_QKV, offsetof(struct layer_weights, lin_qkv), false, true},
-    {ROLE_LIN_Z, offsetof(struct layer_weights, lin_z), false, true},
-    {ROLE_LIN_A, offsetof(struct layer_weights, lin_a), false, true},
-    {ROLE_LIN_B, offsetof(struct layer_weights, lin_b), false, true},
-    {ROLE_LIN_OUT, offsetof(struct layer_weights, lin_out), false, true},
-    {ROLE_GATE, offsetof(struct layer_weights, gate), true, true},
-    {ROLE_UP, offsetof(struct layer_weights, up), true, true},
-    {ROLE_DOWN, offsetof(struct layer_weights, down), true, true},
+    {ROLE_Q, offsetof(struct layer_weights, q)},
+    {ROLE_K, offsetof(struct layer_weights, k)},
+    {ROLE_V, offsetof(struct layer_weights, v)},
+    {ROLE_O, offsetof(struct layer_weights, o)},
+    {ROLE_LIN_QKV, offsetof(struct layer_weights, lin_qkv)},
+    {ROLE_LIN_Z, offsetof(struct layer_weights, lin_z)},
+    {ROLE_LIN_A, offsetof(struct layer_weights, lin_a)},
+    {ROLE_LIN_B, offsetof(struct layer_weights, lin_b)},
+    {ROLE_LIN_OUT, offsetof(struct layer_weights, lin_out)},
+    {ROLE_GATE, offsetof(struct layer_weights, gate)},
+    {ROLE_UP, offsetof(struct layer_weights, up)},
+    {ROLE_DOWN, offsetof(struct layer_weights, down)},
+    {ROLE_ROUTER, offsetof(struct layer_weights, router)},
 };
 
 static const struct part layer_vectors[] = {
-    {ROLE_INPUT_NORM, offsetof(struct layer_weights, input_norm), true, true},
-    {ROLE_POST_NORM, offsetof(struct layer_weights, post_norm), true, true},
-    {ROLE_Q_NORM, offsetof(struct layer_weights, q_norm), true, false},
-    {ROLE_K_NORM, offsetof(struct layer_weights, k_norm), true, false},
-    {ROLE_LIN_CONV, offsetof(struct layer_weights, lin_conv), false, true},
-    {ROLE_LIN_A_LOG, offsetof(struct layer_weights, lin_rate), false, true},
-    {ROLE_LIN_DT_BIAS, offsetof(struct layer_weights, lin_dt_bias), false, true},
-    {ROLE_LIN_NORM, offsetof(struct layer_weights, lin_norm), false, true},
+    {ROLE_INPUT_NORM, offsetof(struct layer_weights, input_norm)},
+    {ROLE_POST_NORM, offsetof(struct layer_weights, post_norm)},
+    {ROLE_Q_NORM, offsetof(struct layer_weights, q_norm)},
+    {ROLE_K_NORM, offsetof(struct layer_weights, k_norm)},
+    {ROLE_LIN_CONV, offsetof(struct layer_weights, lin_conv)},
+    {ROLE_LIN_A_LOG, offsetof(struct layer_weights, lin_rate)},
+    {ROLE_LIN_DT_BIAS, offsetof(struct layer_weights, lin_dt_bias)},
+    {ROLE_LIN_NORM, offsetof(struct layer_weights, lin_norm)},
+    {ROLE_SHARED_GATE, offsetof(struct layer_weights, shared_gate)},
 };
 
 enum { LAYER_MATRICES = sizeof layer_matrices / sizeof *layer_matrices };
 enum { LAYER_VECTORS = sizeof layer_vectors / sizeof *layer_vectors };
 
-static bool has(bool full_attention, const struct part *part)
-{
-    return full_attention ? part->full : part->linear;
-}
-
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES])
 {
     int n = 0;
-    for (int i = 0; i < LAYER_MATRICES; i++)
-        if (has(layer->full_attention, &layer_matrices[i]))
-            out[n++] = (const struct matrix *)((const char *)layer + layer_matrices[i].offset);
+    for (int i = 0; i < LAYER_MATRICES; i++) {
+        const struct matrix *m = (const struct matrix *)((const char *)layer + layer_matrices[i].offset);
+        if (m->data) out[n++] = m;
+    }
     return n;
 }
 
@@ -173,7 +179,7 @@ static tdm_status read_vectors(struct loader *l, tdm_error *err)
     size_t floats = rounded(vector_floats(l->source, ROLE_FINAL_NORM, 0));
     for (uint32_t i = 0; i < w->config.layers; i++)
         for (int j = 0; j < LAYER_VECTORS; j++)
-            if (has(w->config.full_attention[i], &layer_vectors[j]))
+            if (role_exists(&w->config, layer_vectors[j].role, i))
                 floats += rounded(vector_floats(l->source, layer_vectors[j].role, i));
     w->vectors = aligned_alloc(64, floats * sizeof(float));
     if (!w->vectors) return error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of weights", floats * sizeof(float));
@@ -183,7 +189,7 @@ static tdm_status read_vectors(struct loader *l, tdm_error *err)
     w->final_norm = read_vector(l, ROLE_FINAL_NORM, 0, &at);
     for (uint32_t i = 0; i < w->config.layers; i++) {
         for (int j = 0; j < LAYER_VECTORS; j++) {
-            if (!has(w->config.full_attention[i], &layer_vectors[j])) continue;
+            if (!role_exists(&w->config, layer_vectors[j].role, i)) continue;
             const float *v = read_vector(l, layer_vectors[j].role, i, &at);
             memcpy((char *)&w->layers[i] + layer_vectors[j].offset, &v, sizeof v);
         }
@@ -193,25 +199,72 @@ static tdm_status read_vectors(struct loader *l, tdm_error *err)
     return TDM_OK;
 }
 
+/* Some experts of a layer, from `first` on. */
+struct experts_slice {
+    struct loader *loader;
+    uint32_t layer, tiles;
+    struct expert_lease *leases;
+    uint32_t n;
+};
+
+static void load_member(void *ctx, struct member *m)
+{
+    struct experts_slice *s = ctx;
+    struct loader *l = s->loader;
+    uint32_t begin, end;
+    while (member_claim(m, s->n * s->tiles, 1, &begin, &end))
+        experts_load(l->weights->experts, s->layer, &s->leases[begin / s->tiles], begin % s->tiles,
+                     l->raw + m->index * l->raw_stride);
+}
+
+/* All experts, or as many of each layer as there is room for. */
+static tdm_status fill_experts(struct loader *l, tdm_error *err)
+{
+    enum { MOST = 64 };
+    struct weights *w = l->weights;
+    struct experts *e = w->experts;
+    int64_t began = clock_ns();
+    for (uint32_t layer = 0; layer < w->config.layers; layer++) {
+        const struct expert_form *form = experts_form(e, layer);
+        uint32_t some = form->bytes < SLICE_BYTES ? (uint32_t)(SLICE_BYTES / form->bytes) : 1, held = experts_held(e);
+        for (uint32_t first = 0; first < held; first += some) {
+            struct expert_lease leases[MOST] = {0};
+            struct experts_slice s = {l, layer, form->tiles, leases, held - first < some ? held - first : some};
+            if (s.n > MOST) s.n = some = MOST;
+            if (cancelled(l, "packing experts")) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+            for (uint32_t i = 0; i < s.n; i++) leases[i].expert = first + i;
+            experts_lease(e, layer, leases, s.n);
+            team_run(l->team, load_member, &s);
+            experts_loaded(e, layer, leases, s.n);
+            experts_release(e, leases, s.n);
+            l->done += s.n * form->bytes;
+        }
+    }
+    w->experts_fill_s = (double)(clock_ns() - began) / 1e9;
+    return TDM_OK;
+}
+
 /* The embeddings and the LM head are the largest: packed first, their mapped pages are gone before most of the packed
  * weights exist. */
 static tdm_status pack_all(struct loader *l, tdm_error *err)
 {
     struct weights *w = l->weights;
     bool tied = w->config.tied;
-    tdm_status status = pack(l, &w->embed, ROLE_EMBED, 0, tied ? l->options.lm_head : TYPE_COUNT, err);
+    tdm_status status = pack(l, &w->embed, ROLE_EMBED, 0, err);
     w->lm_head = tied ? &w->embed : &w->own_head;
-    if (!status && !tied) status = pack(l, &w->own_head, ROLE_LM_HEAD, 0, l->options.lm_head, err);
+    if (!status && !tied) status = pack(l, &w->own_head, ROLE_LM_HEAD, 0, err);
     if (!status) status = read_vectors(l, err);
     for (uint32_t i = 0; i < w->config.layers && !status; i++) {
         struct layer_weights *layer = &w->layers[i];
+        if (w->experts) layer->experts = experts_form(w->experts, i);
         for (int j = 0; j < LAYER_MATRICES && !status; j++) {
-            if (!has(layer->full_attention, &layer_matrices[j])) continue;
+            if (!role_exists(&w->config, layer_matrices[j].role, i)) continue;
             struct matrix *m = (struct matrix *)((char *)layer + layer_matrices[j].offset);
-            status = pack(l, m, layer_matrices[j].role, i, TYPE_COUNT, err);
+            status = pack(l, m, layer_matrices[j].role, i, err);
             w->layer_bytes += m->bytes;
         }
     }
+    if (!status && w->experts) status = fill_experts(l, err);
     return status;
 }
 
@@ -223,14 +276,17 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
     for (size_t i = 0; i < n; i++) {
         const struct tensor *t = tensors[i];
         if (!role_is_matrix(t->role)) continue;
-        l->total += t->bytes;
         size_t raw = t->row_bytes * MATRIX_TILE;
         if (!t->data && raw > l->raw_stride) l->raw_stride = raw;
-        bool head = t->role == ROLE_LM_HEAD || (t->role == ROLE_EMBED && l->weights->config.tied);
-        if (!head || l->options.lm_head == TYPE_COUNT) continue;
-        l->wide_stride = t->cols * MATRIX_TILE;
-        l->narrow_stride = type_row_bytes(l->options.lm_head, t->cols) * MATRIX_TILE;
+        if (!role_is_experts(t->role)) l->total += t->bytes;
+        enum type type = packed_type(l, t);
+        if (type == t->type) continue;
+        size_t narrow = type_row_bytes(type, t->cols) * MATRIX_TILE;
+        if (l->wide_stride < t->cols * MATRIX_TILE) l->wide_stride = t->cols * MATRIX_TILE;
+        if (l->narrow_stride < narrow) l->narrow_stride = narrow;
     }
+    for (uint32_t i = 0; l->weights->experts && i < l->weights->config.layers; i++)
+        l->total += experts_held(l->weights->experts) * experts_form(l->weights->experts, i)->bytes;
     l->raw_stride = (l->raw_stride + 63) / 64 * 64 + 64;
     l->wide_stride = (l->wide_stride + 15) / 16 * 16 + 16;
     l->narrow_stride = (l->narrow_stride + 63) / 64 * 64 + 64;
@@ -259,7 +315,10 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
 
     struct loader l = {.source = source, .kernels = kernels, .team = team, .weights = w};
     l.options = options ? *options : (struct weights_options){.lm_head = TYPE_COUNT};
-    tdm_status status = make_room(&l, err);
+    tdm_status status = TDM_OK;
+    if (w->config.experts) status = experts_new(&w->experts, source, kernels, l.options.expert_bytes, err);
+    if (!status && w->experts) w->bytes += experts_bytes(w->experts);
+    if (!status) status = make_room(&l, err);
     if (!status) status = pack_all(&l, err);
     free(l.raw);
     free(l.wide);
@@ -280,7 +339,17 @@ void weights_free(struct weights *w)
     for (uint32_t i = 0; w->layers && i < w->config.layers; i++)
         for (int j = 0; j < LAYER_MATRICES; j++)
             matrix_free((struct matrix *)((char *)&w->layers[i] + layer_matrices[j].offset));
+    experts_free(w->experts);
     free(w->layers);
     free(w->vectors);
     free(w);
+}
+
+double weights_pass_bytes(const struct weights *w, uint32_t n)
+{
+    double bytes = (double)w->layer_bytes, experts = w->config.experts;
+    if (!w->experts) return bytes;
+    double touched = experts * (1 - pow(1 - w->config.experts_used / experts, n));
+    for (uint32_t i = 0; i < w->config.layers; i++) bytes += touched * (double)experts_form(w->experts, i)->bytes;
+    return bytes;
 }

@@ -7,6 +7,7 @@
 #ifndef TANDEM_FORWARD_WEIGHTS_H
 #define TANDEM_FORWARD_WEIGHTS_H
 
+#include "engine/forward/experts.h"
 #include "engine/kernel/kernel.h"
 #include "engine/model/source.h"
 #include "engine/tandem.h"
@@ -16,7 +17,11 @@
 struct layer_weights {
     bool full_attention;
     const float *input_norm, *post_norm; /* [hidden] */
-    struct matrix gate, up, down;        /* feed-forward network */
+    struct matrix gate, up, down;        /* feed-forward network; in a mixture the shared expert */
+    /* mixture of experts */
+    struct matrix router;              /* [experts][hidden], float32 */
+    const float *shared_gate;          /* [hidden] */
+    const struct expert_form *experts; /* what each of the others looks like; NULL: no mixture */
     /* full attention */
     struct matrix q, k, v, o;
     const float *q_norm, *k_norm; /* [head_dim] */
@@ -37,25 +42,32 @@ struct weights {
     const float *final_norm;
     struct layer_weights *layers; /* [config.layers] */
     float *vectors;               /* the memory of all vectors */
-    uint64_t bytes;               /* of everything, packed */
-    uint64_t layer_bytes;         /* of the layers' matrices: what one forward pass reads beside the LM head */
+    struct experts *experts;      /* of all layers; NULL: no mixture */
+    uint64_t bytes;               /* of everything in memory, packed */
+    uint64_t layer_bytes;         /* of the layers' matrices but the experts: every pass reads them, beside the LM head */
+    double experts_fill_s;        /* how long it took to read and pack the experts that were loaded at first */
 };
 
 struct weights_options {
+    uint64_t expert_bytes; /* of memory for packed experts, the rest is read when it is needed; 0: all of them */
     enum type lm_head;     /* the LM head (when tied: the embeddings, too) becomes this type; TYPE_COUNT: as stored */
     tdm_progress progress; /* called by the thread that called weights_new; may be NULL */
     void *progress_ctx;
 };
 
 /* Packs all tensors of the source with the threads of the team. options may be NULL. The source may be closed
- * afterwards. Errors: TDM_E_NOMEM, TDM_E_CANCELLED, TDM_E_UNSUPPORTED (a row that the LM head's type does not divide).
+ * afterwards, unless experts are read from it when they are needed (experts_resident). Errors: TDM_E_NOMEM,
+ * TDM_E_CANCELLED, TDM_E_UNSUPPORTED (a row that the LM head's type does not divide).
  */
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err);
 void weights_free(struct weights *w); /* NULL is allowed */
 
-/* The n matrices of a layer that exist in its kind; returns n <= WEIGHTS_LAYER_MATRICES. */
-enum { WEIGHTS_LAYER_MATRICES = 8 };
+/* Bytes of weights that a pass of n tokens reads, without the LM head; with experts, as many as random choices touch. */
+double weights_pass_bytes(const struct weights *w, uint32_t n);
+
+/* The n matrices of a layer that exist in its kind, but the experts; returns n <= WEIGHTS_LAYER_MATRICES. */
+enum { WEIGHTS_LAYER_MATRICES = 9 };
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES]);
 
 #endif

@@ -1,5 +1,6 @@
 /* The scratch memory of forward passes: one allocation, measured and then handed out by the same code. */
 #include "engine/base/error.h"
+#include "engine/forward/mixture.h"
 #include "engine/forward/pass.h"
 
 #include <math.h>
@@ -47,6 +48,8 @@ static unsigned panel_kinds(const struct weights *w)
         const struct matrix *m[WEIGHTS_LAYER_MATRICES];
         int n = weights_layer_matrices(&w->layers[i], m);
         for (int j = 0; j < n; j++) kinds |= 1u << w->kernels->panel_of(m[j]->type);
+        for (int j = 0; w->experts && j < EXPERT_PARTS; j++)
+            kinds |= 1u << w->kernels->panel_of(w->layers[i].experts->part[j].type);
     }
     return kinds;
 }
@@ -78,8 +81,9 @@ static void carve_members(struct carver *carver, struct workspace *ws, uint32_t 
         s.head = carve_floats(carver, ws->max_tokens * pass_stride(2 * c->lin_key_dim + c->lin_value_dim));
         s.decay = carve_floats(carver, ws->max_tokens);
         s.beta = carve_floats(carver, ws->max_tokens);
-        s.gate = carve_floats(carver, c->intermediate + ws->max_tokens * pass_stride(PANEL_STEP));
-        s.up = carve_floats(carver, c->intermediate + ws->max_tokens * pass_stride(PANEL_STEP));
+        s.gate = carve_floats(carver, ws->room + ws->max_tokens * pass_stride(PANEL_STEP));
+        s.up = carve_floats(carver, ws->room + ws->max_tokens * pass_stride(PANEL_STEP));
+        if (w->experts && !experts_resident(w->experts)) s.raw = carve(carver, experts_scratch(w->experts));
         s.slab = carve_floats(carver, (size_t)c->lin_key_dim * DELTA_SLAB);
         s.block = carve_partial(carver, tile_rows, c->head_dim);
         s.group = carve_partial(carver, tile_rows, c->head_dim);
@@ -119,11 +123,58 @@ static void carve_layer(struct carver *carver, struct workspace *ws)
     carver->at = most;
 }
 
+/* Memory for panels of together so many rows in at most so many batches. Where a kind takes rows 16 at a time, each batch
+ * may have some more. */
+static void *carve_batches(struct carver *carver, const struct kernels *k, enum panel_kind kind, size_t rows,
+                           size_t batches, uint32_t cols)
+{
+    enum { ROUND = 16 };
+    size_t one = k->panel_bytes(kind, 1, cols), bytes = k->panel_bytes(kind, (uint32_t)rows, cols) + 64 * batches;
+    if (k->panel_bytes(kind, ROUND + 1, cols) > (ROUND + 1) * one) bytes += rows / ROUND * ROUND * one;
+    return carve(carver, bytes);
+}
+
+static void carve_mixture(struct carver *carver, struct workspace *ws)
+{
+    const struct weights *w = ws->weights;
+    const struct config *c = &w->config;
+    if (!w->experts) return;
+    size_t tokens = ws->max_tokens, rows = tokens * c->experts_used, batches = rows < c->experts ? rows : c->experts;
+    struct mixture mix = {0}, *at = carve(carver, sizeof *at);
+    mix.router = carve_floats(carver, tokens * pass_stride(c->experts));
+    mix.weights = carve_floats(carver, rows + tokens);
+    mix.chosen = carve(carver, rows * sizeof *mix.chosen);
+    mix.place = carve(carver, (rows + tokens) * sizeof *mix.place);
+    mix.counts = carve(carver, c->experts * sizeof *mix.counts);
+    mix.members = carve(carver, rows * sizeof *mix.members);
+    mix.batches = carve(carver, (batches + 1) * sizeof *mix.batches);
+    mix.leases = carve(carver, batches * sizeof *mix.leases);
+    mix.wave = carve(carver, (batches + 1) * sizeof *mix.wave);
+    mix.out = carve_floats(carver, (rows + tokens) * pass_stride(c->hidden));
+    unsigned in = 0, made = 0;
+    for (uint32_t i = 0; i < c->layers; i++) {
+        const struct layer_weights *layer = &w->layers[i];
+        in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_GATE].type);
+        in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_UP].type);
+        made |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_DOWN].type);
+        made |= 1u << w->kernels->panel_of(layer->down.type);
+    }
+    uint32_t widest = larger(c->intermediate, c->expert_intermediate);
+    for (int kind = 0; kind < PANEL_KINDS; kind++) {
+        if (in >> kind & 1) mix.in[kind] = carve_batches(carver, w->kernels, kind, rows, batches, c->hidden);
+        if (made >> kind & 1)
+            mix.made[kind] = carve_batches(carver, w->kernels, kind, rows + tokens, batches + 1, widest);
+    }
+    if (at) *at = mix;
+    ws->mixture = at;
+}
+
 static void carve_all(struct carver *carver, struct workspace *ws)
 {
     const struct config *c = &ws->weights->config;
     size_t tokens = ws->max_tokens, pairs = c->rope_dims / 2;
-    uint32_t widest = larger(larger(c->hidden, c->intermediate),
+    ws->room = larger(c->intermediate, c->expert_intermediate);
+    uint32_t widest = larger(larger(c->hidden, ws->room),
                              larger(c->heads * c->head_dim, c->lin_value_heads * c->lin_value_dim));
     ws->x = carve_floats(carver, tokens * pass_stride(c->hidden));
     ws->cosine = carve_floats(carver, tokens * pairs);
@@ -134,6 +185,7 @@ static void carve_all(struct carver *carver, struct workspace *ws)
     ws->logit_rows = carve(carver, ws->max_runs * sizeof *ws->logit_rows);
     ws->logit_out = carve(carver, ws->max_runs * sizeof *ws->logit_out);
     carve_layer(carver, ws);
+    carve_mixture(carver, ws);
     carve_members(carver, ws, widest);
 }
 

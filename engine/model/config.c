@@ -1,5 +1,6 @@
 #include "engine/model/config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,18 +45,30 @@ static void set_interval(struct config *c, uint64_t interval)
 
 /* ---- GGUF -------------------------------------------------------------------------------------------------------- */
 
-/* A run of look-ups; after the first error the others do nothing. */
+/* A run of look-ups; after the first error the others do nothing. Keys that begin with a dot are the architecture's. */
 struct keys {
     const struct gguf *gguf;
+    const char *architecture;
     tdm_status status;
     tdm_error *err;
 };
 
+enum { KEY_ROOM = 96 };
+
+static const char *key_name(const struct keys *k, const char *key, char room[KEY_ROOM])
+{
+    if (key[0] != '.') return key;
+    snprintf(room, KEY_ROOM, "%s%s", k->architecture, key);
+    return room;
+}
+
 static uint32_t key_u32(struct keys *k, const char *key, uint64_t low, uint64_t high)
 {
+    char room[KEY_ROOM];
     uint64_t v = 0;
     bool found = false;
     if (k->status) return 0;
+    key = key_name(k, key, room);
     k->status = gguf_get_u64(k->gguf, key, low, high, &v, &found, k->err);
     if (!k->status && !found)
         k->status = error_set(k->err, TDM_E_FORMAT, "%s: key %s is missing", gguf_path(k->gguf), key);
@@ -64,16 +77,19 @@ static uint32_t key_u32(struct keys *k, const char *key, uint64_t low, uint64_t 
 
 static uint32_t key_u32_or(struct keys *k, const char *key, uint64_t low, uint64_t high, uint32_t otherwise)
 {
+    char room[KEY_ROOM];
     uint64_t v = otherwise;
-    if (!k->status) k->status = gguf_get_u64(k->gguf, key, low, high, &v, NULL, k->err);
+    if (!k->status) k->status = gguf_get_u64(k->gguf, key_name(k, key, room), low, high, &v, NULL, k->err);
     return (uint32_t)v;
 }
 
 static float key_float(struct keys *k, const char *key)
 {
+    char room[KEY_ROOM];
     float v = 0;
     bool found = false;
     if (k->status) return 0;
+    key = key_name(k, key, room);
     k->status = gguf_get_float(k->gguf, key, &v, &found, k->err);
     if (!k->status && !found)
         k->status = error_set(k->err, TDM_E_FORMAT, "%s: key %s is missing", gguf_path(k->gguf), key);
@@ -85,7 +101,7 @@ static float key_float(struct keys *k, const char *key)
 static tdm_status gguf_stops(struct config *c, const struct gguf *g, tdm_error *err)
 {
     static const char *const markers[] = {"<|im_end|>", "<|endoftext|>"};
-    struct keys k = {g, TDM_OK, err};
+    struct keys k = {g, c->architecture, TDM_OK, err};
     uint32_t none = UINT32_MAX;
     uint32_t eos = key_u32_or(&k, "tokenizer.ggml.eos_token_id", 0, none, none);
     uint32_t eot = key_u32_or(&k, "tokenizer.ggml.eot_token_id", 0, none, none);
@@ -106,9 +122,12 @@ static tdm_status gguf_stops(struct config *c, const struct gguf *g, tdm_error *
     return status;
 }
 
-static tdm_status gguf_sections(struct config *c, const struct gguf *g, tdm_error *err)
+static tdm_status gguf_sections(struct config *c, struct keys *k)
 {
-    static const char key[] = "qwen35.rope.dimension_sections";
+    const struct gguf *g = k->gguf;
+    tdm_error *err = k->err;
+    char room[KEY_ROOM];
+    const char *key = key_name(k, ".rope.dimension_sections", room);
     int32_t *sections = NULL;
     uint64_t count = 0;
     default_sections(c);
@@ -123,70 +142,122 @@ static tdm_status gguf_sections(struct config *c, const struct gguf *g, tdm_erro
     return status;
 }
 
-tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *err)
+/* What a mixture's keys may say of how its experts are chosen, where they say it: this engine knows one way. */
+static void gguf_gating(struct keys *k)
 {
-    *c = (struct config){0};
+    enum { SOFTMAX = 1 };
+    const struct {
+        const char *key;
+        uint32_t value;
+        const char *what;
+    } only[] = {
+        {".expert_gating_func", SOFTMAX, "1 (softmax)"},
+        {".leading_dense_block_count", 0, "0"},
+        {".expert_shared_count", 1, "1"},
+        {".expert_group_count", 1, "1"},
+    };
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++) {
+        char room[KEY_ROOM];
+        uint32_t found = key_u32_or(k, only[i].key, 0, UINT32_MAX, only[i].value);
+        if (!k->status && found != only[i].value)
+            k->status = error_set(k->err, TDM_E_UNSUPPORTED, "%s: key %s: expected %s, found %u", gguf_path(k->gguf),
+                                  key_name(k, only[i].key, room), only[i].what, found);
+    }
+}
+
+static void gguf_feed_forward(struct config *c, struct keys *k)
+{
+    if (strcmp(c->architecture, "qwen35moe")) {
+        c->intermediate = key_u32(k, ".feed_forward_length", 1, MAX_WIDTH);
+        return;
+    }
+    c->experts = key_u32(k, ".expert_count", 1, CONFIG_MAX_EXPERTS);
+    c->experts_used = key_u32(k, ".expert_used_count", 1, CONFIG_MAX_USED);
+    c->expert_intermediate = key_u32(k, ".expert_feed_forward_length", 1, MAX_WIDTH);
+    c->intermediate = key_u32(k, ".expert_shared_feed_forward_length", 1, MAX_WIDTH);
+    gguf_gating(k);
+}
+
+static tdm_status gguf_attention(struct config *c, struct keys *k)
+{
+    c->heads = key_u32(k, ".attention.head_count", 1, MAX_HEADS);
+    c->kv_heads = key_u32(k, ".attention.head_count_kv", 1, MAX_HEADS);
+    c->rms_eps = key_float(k, ".attention.layer_norm_rms_epsilon");
+    c->head_dim = key_u32(k, ".attention.key_length", 1, MAX_WIDTH);
+    uint32_t value_length = key_u32_or(k, ".attention.value_length", 1, MAX_WIDTH, c->head_dim);
+    c->rope_theta = key_float(k, ".rope.freq_base");
+    c->rope_dims = key_u32_or(k, ".rope.dimension_count", 0, MAX_WIDTH, c->head_dim);
+    c->conv_kernel = key_u32(k, ".ssm.conv_kernel", 1, 64);
+    c->lin_key_dim = key_u32(k, ".ssm.state_size", 1, MAX_WIDTH);
+    c->lin_key_heads = key_u32(k, ".ssm.group_count", 1, MAX_HEADS);
+    c->lin_value_heads = key_u32(k, ".ssm.time_step_rank", 1, MAX_HEADS);
+    uint32_t inner = key_u32(k, ".ssm.inner_size", 1, MAX_WIDTH);
+    uint32_t interval = key_u32_or(k, ".full_attention_interval", 1, 2 * CONFIG_MAX_LAYERS, 4);
+    if (k->status) return k->status;
+    if (value_length != c->head_dim)
+        return error_set(k->err, TDM_E_UNSUPPORTED,
+                         "%s: key %s.attention.value_length: expected key_length (%u), found %u", gguf_path(k->gguf),
+                         c->architecture, c->head_dim, value_length);
+    if (inner % c->lin_value_heads)
+        return error_set(k->err, TDM_E_FORMAT,
+                         "%s: key %s.ssm.inner_size: expected a multiple of time_step_rank (%u), "
+                         "found %u",
+                         gguf_path(k->gguf), c->architecture, c->lin_value_heads, inner);
+    c->lin_value_dim = inner / c->lin_value_heads;
+    c->value_heads_tiled = c->lin_value_heads > c->lin_key_heads;
+    set_interval(c, interval);
+    return TDM_OK;
+}
+
+static tdm_status gguf_architecture(struct config *c, const struct gguf *g, tdm_error *err)
+{
     struct span s = {"", 0};
     bool found;
     tdm_status status = gguf_get_string(g, "general.architecture", &s, &found, err);
     if (status) return status;
     if (!found) return error_set(err, TDM_E_FORMAT, "%s: key general.architecture is missing", gguf_path(g));
-    if (!span_is(s, "qwen35"))
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: unsupported architecture %.*s (this engine runs qwen35)",
-                         gguf_path(g), (int)(s.length < 40 ? s.length : 40), s.bytes);
-    strcpy(c->architecture, "qwen35");
+    if (!span_is(s, "qwen35") && !span_is(s, "qwen35moe"))
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: unsupported architecture %.*s (this engine runs qwen35 and qwen35moe)", gguf_path(g),
+                         (int)(s.length < 40 ? s.length : 40), s.bytes);
+    memcpy(c->architecture, s.bytes, s.length);
+    c->architecture[s.length] = 0;
     s.length = 0;
     status = gguf_get_string(g, "general.name", &s, NULL, err);
-    if (status) return status;
-    set_name(c, s.bytes, s.length);
+    if (!status) set_name(c, s.bytes, s.length);
+    return status;
+}
 
-    struct keys k = {g, TDM_OK, err};
-    uint32_t blocks = key_u32(&k, "qwen35.block_count", 1, 2 * CONFIG_MAX_LAYERS);
-    c->mtp_layers = key_u32_or(&k, "qwen35.nextn_predict_layers", 0, CONFIG_MAX_LAYERS, 0);
+tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *err)
+{
+    *c = (struct config){0};
+    tdm_status status = gguf_architecture(c, g, err);
+    if (status) return status;
+
+    struct keys k = {g, c->architecture, TDM_OK, err};
+    uint32_t blocks = key_u32(&k, ".block_count", 1, 2 * CONFIG_MAX_LAYERS);
+    c->mtp_layers = key_u32_or(&k, ".nextn_predict_layers", 0, CONFIG_MAX_LAYERS, 0);
     if (!k.status && c->mtp_layers >= blocks)
         return error_set(err, TDM_E_FORMAT,
-                         "%s: key qwen35.nextn_predict_layers: expected fewer than the %u blocks, found %u",
-                         gguf_path(g), blocks, c->mtp_layers);
+                         "%s: key %s.nextn_predict_layers: expected fewer than the %u blocks, found %u",
+                         gguf_path(g), c->architecture, blocks, c->mtp_layers);
     c->layers = blocks - c->mtp_layers;
-    c->context_length = key_u32(&k, "qwen35.context_length", 1, MAX_CONTEXT);
-    c->hidden = key_u32(&k, "qwen35.embedding_length", 1, MAX_WIDTH);
-    c->intermediate = key_u32(&k, "qwen35.feed_forward_length", 1, MAX_WIDTH);
-    c->heads = key_u32(&k, "qwen35.attention.head_count", 1, MAX_HEADS);
-    c->kv_heads = key_u32(&k, "qwen35.attention.head_count_kv", 1, MAX_HEADS);
-    c->rms_eps = key_float(&k, "qwen35.attention.layer_norm_rms_epsilon");
-    c->head_dim = key_u32(&k, "qwen35.attention.key_length", 1, MAX_WIDTH);
-    uint32_t value_length = key_u32_or(&k, "qwen35.attention.value_length", 1, MAX_WIDTH, c->head_dim);
-    c->rope_theta = key_float(&k, "qwen35.rope.freq_base");
-    c->rope_dims = key_u32_or(&k, "qwen35.rope.dimension_count", 0, MAX_WIDTH, c->head_dim);
-    c->conv_kernel = key_u32(&k, "qwen35.ssm.conv_kernel", 1, 64);
-    c->lin_key_dim = key_u32(&k, "qwen35.ssm.state_size", 1, MAX_WIDTH);
-    c->lin_key_heads = key_u32(&k, "qwen35.ssm.group_count", 1, MAX_HEADS);
-    c->lin_value_heads = key_u32(&k, "qwen35.ssm.time_step_rank", 1, MAX_HEADS);
-    uint32_t inner = key_u32(&k, "qwen35.ssm.inner_size", 1, MAX_WIDTH);
-    uint32_t interval = key_u32_or(&k, "qwen35.full_attention_interval", 1, 2 * CONFIG_MAX_LAYERS, 4);
-    if (k.status) return k.status;
-    if (c->layers > CONFIG_MAX_LAYERS)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.block_count: expected at most %d layers, found %u",
-                         gguf_path(g), CONFIG_MAX_LAYERS, c->layers);
-    if (value_length != c->head_dim)
-        return error_set(err, TDM_E_UNSUPPORTED,
-                         "%s: key qwen35.attention.value_length: expected key_length (%u), found %u", gguf_path(g),
-                         c->head_dim, value_length);
-    if (inner % c->lin_value_heads)
-        return error_set(err, TDM_E_FORMAT,
-                         "%s: key qwen35.ssm.inner_size: expected a multiple of time_step_rank (%u), "
-                         "found %u",
-                         gguf_path(g), c->lin_value_heads, inner);
-    c->lin_value_dim = inner / c->lin_value_heads;
-    c->value_heads_tiled = c->lin_value_heads > c->lin_key_heads;
-    set_interval(c, interval);
+    if (!k.status && c->layers > CONFIG_MAX_LAYERS)
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: key %s.block_count: expected at most %d layers, found %u",
+                         gguf_path(g), c->architecture, CONFIG_MAX_LAYERS, c->layers);
+    c->context_length = key_u32(&k, ".context_length", 1, MAX_CONTEXT);
+    c->hidden = key_u32(&k, ".embedding_length", 1, MAX_WIDTH);
+    gguf_feed_forward(c, &k);
+    status = gguf_attention(c, &k);
+    if (status) return status;
 
-    s = (struct span){"none", 4};
-    status = gguf_get_string(g, "qwen35.rope.scaling.type", &s, NULL, err);
+    char room[KEY_ROOM];
+    struct span s = {"none", 4};
+    status = gguf_get_string(g, key_name(&k, ".rope.scaling.type", room), &s, NULL, err);
     if (!status && !span_is(s, "none"))
-        status = error_set(err, TDM_E_UNSUPPORTED, "%s: key qwen35.rope.scaling.type: %.*s is not supported",
-                           gguf_path(g), (int)(s.length < 40 ? s.length : 40), s.bytes);
-    if (!status) status = gguf_sections(c, g, err);
+        status = error_set(err, TDM_E_UNSUPPORTED, "%s: key %s: %.*s is not supported", gguf_path(g),
+                           key_name(&k, ".rope.scaling.type", room), (int)(s.length < 40 ? s.length : 40), s.bytes);
+    if (!status) status = gguf_sections(c, &k);
     return status ? status : gguf_stops(c, g, err);
 }
 
@@ -325,6 +396,26 @@ tdm_status config_stops_from_json(struct config *c, struct json_object *json, co
     return status;
 }
 
+/* Every layer of a mixture has experts, and the weights of the chosen ones are divided by their sum. */
+static void json_feed_forward(struct config *c, struct fields *f)
+{
+    if (strcmp(c->architecture, "qwen35moe")) {
+        c->intermediate = field_u32(f, "intermediate_size", 1, MAX_WIDTH);
+        return;
+    }
+    c->experts = field_u32(f, "num_experts", 1, CONFIG_MAX_EXPERTS);
+    c->experts_used = field_u32(f, "num_experts_per_tok", 1, CONFIG_MAX_USED);
+    c->expert_intermediate = field_u32(f, "moe_intermediate_size", 1, MAX_WIDTH);
+    c->intermediate = field_u32(f, "shared_expert_intermediate_size", 1, MAX_WIDTH);
+    field_must_be(f, "norm_topk_prob", true);
+    uint32_t step = field_u32_or(f, "decoder_sparse_step", 0, CONFIG_MAX_LAYERS, 1);
+    struct json_object *dense = NULL;
+    if (!f->status) f->status = json_get_array(f->json, "mlp_only_layers", &dense, NULL, f->file, f->err);
+    if (!f->status && (step != 1 || (dense && json_object_array_length(dense))))
+        f->status = error_set(f->err, TDM_E_UNSUPPORTED, "%s: field %s: only mixtures in every layer are supported",
+                              f->file, step != 1 ? "decoder_sparse_step" : "mlp_only_layers");
+}
+
 tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err)
 {
     *c = (struct config){0};
@@ -337,15 +428,16 @@ tdm_status config_from_json(struct config *c, struct json_object *json, const ch
     if (!f.status) f.status = json_get_bool(json, "tie_word_embeddings", &tied, NULL, file, err);
     if (f.status) return f.status;
     if (!model_type) return error_set(err, TDM_E_FORMAT, "%s: field model_type is missing", file);
-    if (strcmp(model_type, "qwen3_5") && strcmp(model_type, "qwen3_5_text"))
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: unsupported architecture %.40s (this engine runs qwen3_5)", file,
-                         model_type);
-    strcpy(c->architecture, "qwen35");
+    bool mixture = !strcmp(model_type, "qwen3_5_moe") || !strcmp(model_type, "qwen3_5_moe_text");
+    if (!mixture && strcmp(model_type, "qwen3_5") && strcmp(model_type, "qwen3_5_text"))
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: unsupported architecture %.40s (this engine runs qwen3_5 and qwen3_5_moe)", file, model_type);
+    strcpy(c->architecture, mixture ? "qwen35moe" : "qwen35");
     if (text) f.json = text;
 
     c->layers = field_u32(&f, "num_hidden_layers", 1, CONFIG_MAX_LAYERS);
     c->hidden = field_u32(&f, "hidden_size", 1, MAX_WIDTH);
-    c->intermediate = field_u32(&f, "intermediate_size", 1, MAX_WIDTH);
+    json_feed_forward(c, &f);
     c->vocab = field_u32(&f, "vocab_size", 1, INT32_MAX);
     c->context_length = field_u32(&f, "max_position_embeddings", 1, MAX_CONTEXT);
     c->rms_eps = (float)field_double(&f, "rms_norm_eps", 1e-6);
@@ -384,6 +476,10 @@ tdm_status config_validate(const struct config *c, const char *file, tdm_error *
         {"layers", c->layers, 1, CONFIG_MAX_LAYERS, false},
         {"hidden size", c->hidden, 1, MAX_WIDTH, false},
         {"intermediate size", c->intermediate, 1, MAX_WIDTH, false},
+        {"experts", c->experts, 0, CONFIG_MAX_EXPERTS, false},
+        {"experts used", c->experts_used, c->experts > 0, c->experts < CONFIG_MAX_USED ? c->experts : CONFIG_MAX_USED,
+         false},
+        {"expert size", c->expert_intermediate, c->experts > 0, MAX_WIDTH, false},
         {"vocabulary", c->vocab, 1, INT32_MAX, false},
         {"context length", c->context_length, 1, MAX_CONTEXT, false},
         {"attention heads", c->heads, 1, MAX_HEADS, false},

@@ -1,7 +1,8 @@
 /* The shape of a model, from its file alone, validated: whoever holds a struct config may size arrays by it.
  *
  * Qwen3.5 text models: `layers` blocks of either gated full attention or Gated DeltaNet ("linear") attention, each
- * followed by a SwiGLU feed-forward network; RMS norms before both and at the end.
+ * followed by a SwiGLU feed-forward network, or by a mixture of such experts and one that all tokens share; RMS norms
+ * before both and at the end.
  */
 #ifndef TANDEM_MODEL_CONFIG_H
 #define TANDEM_MODEL_CONFIG_H
@@ -12,18 +13,23 @@ struct gguf;
 struct json_object;
 
 enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_STOPS = 16, CONFIG_MAX_HEAD = 256 };
+enum { CONFIG_MAX_EXPERTS = 4096, CONFIG_MAX_USED = 64 };
 
 struct config {
-    char architecture[32]; /* "qwen35" */
+    char architecture[32]; /* "qwen35" or "qwen35moe": what GGUF keys begin with */
     char name[128];        /* the model's own name, or "" ; no control characters */
 
     uint32_t hidden;         /* width of the residual stream */
     uint32_t layers;         /* blocks; MTP blocks not counted */
-    uint32_t intermediate;   /* width of the feed-forward network */
+    uint32_t intermediate;   /* width of the feed-forward network; of the shared expert in a mixture */
     uint32_t vocab;          /* rows of the embeddings and of the LM head */
     uint32_t context_length; /* positions that the model was made for */
     bool tied;               /* the LM head is the embedding matrix */
     float rms_eps;
+
+    /* Mixture of experts; experts 0: none. */
+    uint32_t experts, experts_used; /* of a layer; of them for each token, at most experts */
+    uint32_t expert_intermediate;   /* width of each */
 
     /* Full attention: q_proj yields, per head, head_dim query values and then head_dim gate values. */
     uint32_t heads, kv_heads; /* kv_heads divides heads */
@@ -59,9 +65,9 @@ static inline uint32_t config_conv_channels(const struct config *c)
     return 2 * c->lin_key_heads * c->lin_key_dim + c->lin_value_heads * c->lin_value_dim;
 }
 
-/* Fills c from GGUF metadata (keys `qwen35.*`), or from config.json (flat, or nested under text_config). `file` is
- * for error lines. Neither sets vocab from tensors: config_from_json takes vocab_size, config_from_gguf leaves it 0
- * for the caller. `tied` comes from the tensors, too. */
+/* Fills c from GGUF metadata (keys `qwen35.*` or `qwen35moe.*`), or from config.json (flat, or nested under
+ * text_config). `file` is for error lines. Neither sets vocab from tensors: config_from_json takes vocab_size,
+ * config_from_gguf leaves it 0 for the caller. `tied` comes from the tensors, too. */
 tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, tdm_error *err);
 tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
 

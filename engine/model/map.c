@@ -53,11 +53,22 @@ const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64
     return text;
 }
 
-void map_release(const void *data, uint64_t bytes)
+/* The pages that lie wholly or partly within. */
+static void advise(const void *data, uint64_t bytes, int advice)
 {
     if (!bytes) return;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = (uintptr_t)data & ~(page - 1);
     uintptr_t end = ((uintptr_t)data + bytes + page - 1) & ~(page - 1);
-    madvise((void *)begin, end - begin, MADV_DONTNEED);
+    madvise((void *)begin, end - begin, advice);
+}
+
+void map_release(const void *data, uint64_t bytes)
+{
+    advise(data, bytes, MADV_DONTNEED);
+}
+
+void map_will_read(const void *data, uint64_t bytes)
+{
+    advise(data, bytes, MADV_WILLNEED);
 }

@@ -20,5 +20,7 @@ const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64
 
 /* Gives back the pages that lie wholly or partly within [data, data+bytes); they are read again when touched. */
 void map_release(const void *data, uint64_t bytes);
+/* Asks the system to read the pages of [data, data+bytes) soon. */
+void map_will_read(const void *data, uint64_t bytes);
 
 #endif

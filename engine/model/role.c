@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum scope { ONCE, EVERY, FULL, LINEAR };
+enum scope { ONCE, EVERY, MIXTURE, FULL, LINEAR };
 
 static const struct role_info {
     const char *name, *gguf, *hf; /* in a layer: after "blk.N." and "layers.N." */
     enum scope scope;
     bool matrix;
-} roles[ROLE_COUNT] = {
+} roles[ROLE_COUNT + 1] = {
     [ROLE_EMBED] = {"embed", "token_embd.weight", "embed_tokens.weight", ONCE, true},
     [ROLE_LM_HEAD] = {"lm_head", "output.weight", "lm_head.weight", ONCE, true},
     [ROLE_FINAL_NORM] = {"final_norm", "output_norm.weight", "norm.weight", ONCE, false},
@@ -18,6 +18,12 @@ static const struct role_info {
     [ROLE_GATE] = {"gate", "ffn_gate.weight", "mlp.gate_proj.weight", EVERY, true},
     [ROLE_UP] = {"up", "ffn_up.weight", "mlp.up_proj.weight", EVERY, true},
     [ROLE_DOWN] = {"down", "ffn_down.weight", "mlp.down_proj.weight", EVERY, true},
+    [ROLE_ROUTER] = {"router", "ffn_gate_inp.weight", "mlp.gate.weight", MIXTURE, true},
+    [ROLE_SHARED_GATE] = {"shared_gate", "ffn_gate_inp_shexp.weight", "mlp.shared_expert_gate.weight", MIXTURE, false},
+    [ROLE_EXPERTS_GATE] = {"experts_gate", "ffn_gate_exps.weight", "mlp.experts.gate_proj", MIXTURE, true},
+    [ROLE_EXPERTS_UP] = {"experts_up", "ffn_up_exps.weight", "mlp.experts.up_proj", MIXTURE, true},
+    [ROLE_EXPERTS_DOWN] = {"experts_down", "ffn_down_exps.weight", "mlp.experts.down_proj", MIXTURE, true},
+    [ROLE_EXPERTS_GATE_UP] = {"experts_gate_up", "ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj", MIXTURE, true},
     [ROLE_Q] = {"q", "attn_q.weight", "self_attn.q_proj.weight", FULL, true},
     [ROLE_K] = {"k", "attn_k.weight", "self_attn.k_proj.weight", FULL, true},
     [ROLE_V] = {"v", "attn_v.weight", "self_attn.v_proj.weight", FULL, true},
@@ -33,6 +39,15 @@ static const struct role_info {
     [ROLE_LIN_DT_BIAS] = {"lin_dt_bias", "ssm_dt.bias", "linear_attn.dt_bias", LINEAR, false},
     [ROLE_LIN_NORM] = {"lin_norm", "ssm_norm.weight", "linear_attn.norm.weight", LINEAR, false},
     [ROLE_LIN_OUT] = {"lin_out", "ssm_out.weight", "linear_attn.out_proj.weight", LINEAR, true},
+};
+
+/* What the shared expert is called, which is the feed-forward network of a mixture. */
+static const struct {
+    const char *gguf, *hf;
+} shared_names[] = {
+    [ROLE_GATE - ROLE_GATE] = {"ffn_gate_shexp.weight", "mlp.shared_expert.gate_proj.weight"},
+    [ROLE_UP - ROLE_GATE] = {"ffn_up_shexp.weight", "mlp.shared_expert.up_proj.weight"},
+    [ROLE_DOWN - ROLE_GATE] = {"ffn_down_shexp.weight", "mlp.shared_expert.down_proj.weight"},
 };
 
 const char *role_name(enum role role)
@@ -58,6 +73,8 @@ bool role_exists(const struct config *c, enum role role, uint32_t layer)
         return layer == 0;
     case EVERY:
         return layer < c->layers;
+    case MIXTURE:
+        return layer < c->layers && c->experts;
     case FULL:
         return layer < c->layers && c->full_attention[layer];
     case LINEAR:
@@ -86,6 +103,21 @@ void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t
         break;
     case ROLE_DOWN:
         *rows = c->hidden, *cols = c->intermediate;
+        break;
+    case ROLE_ROUTER:
+        *rows = c->experts;
+        break;
+    case ROLE_SHARED_GATE:
+        break;
+    case ROLE_EXPERTS_GATE:
+    case ROLE_EXPERTS_UP:
+        *rows = (uint64_t)c->experts * c->expert_intermediate;
+        break;
+    case ROLE_EXPERTS_DOWN:
+        *rows = (uint64_t)c->experts * c->hidden, *cols = c->expert_intermediate;
+        break;
+    case ROLE_EXPERTS_GATE_UP:
+        *rows = (uint64_t)c->experts * 2 * c->expert_intermediate;
         break;
     case ROLE_Q:
         *rows = 2 * attention;
@@ -124,27 +156,34 @@ void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t
     case ROLE_LIN_OUT:
         *rows = c->hidden, *cols = value;
         break;
-    case ROLE_COUNT:
-        break;
     }
 }
 
-void role_gguf_name(char *out, size_t size, enum role role, uint32_t layer)
+static const char *name_of(const struct config *c, enum role role, bool hf)
 {
-    if (role_is_global(role))
-        snprintf(out, size, "%s", roles[role].gguf);
-    else
-        snprintf(out, size, "blk.%u.%s", layer, roles[role].gguf);
+    if (c->experts && role >= ROLE_GATE && role <= ROLE_DOWN)
+        return hf ? shared_names[role - ROLE_GATE].hf : shared_names[role - ROLE_GATE].gguf;
+    return hf ? roles[role].hf : roles[role].gguf;
 }
 
-void role_hf_name(char *out, size_t size, enum role role, uint32_t layer)
+void role_gguf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer)
 {
-    if (role == ROLE_LM_HEAD)
-        snprintf(out, size, "%s", roles[role].hf);
-    else if (role_is_global(role))
-        snprintf(out, size, "model.%s", roles[role].hf);
+    const char *name = name_of(c, role, false);
+    if (role_is_global(role))
+        snprintf(out, size, "%s", name);
     else
-        snprintf(out, size, "model.layers.%u.%s", layer, roles[role].hf);
+        snprintf(out, size, "blk.%u.%s", layer, name);
+}
+
+void role_hf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer)
+{
+    const char *name = name_of(c, role, true);
+    if (role == ROLE_LM_HEAD)
+        snprintf(out, size, "%s", name);
+    else if (role_is_global(role))
+        snprintf(out, size, "model.%s", name);
+    else
+        snprintf(out, size, "model.layers.%u.%s", layer, name);
 }
 
 static bool skip(struct span *s, const char *prefix)
@@ -174,12 +213,32 @@ static bool skip_number(struct span *s, uint32_t *number)
 static enum role_kind find(const struct config *c, struct span name, bool hf, bool global, uint32_t layer,
                            enum role *role)
 {
-    for (int r = 0; r < ROLE_COUNT; r++) {
-        if (role_is_global((enum role)r) != global || !span_is(name, hf ? roles[r].hf : roles[r].gguf)) continue;
+    for (int r = 0; r <= ROLE_EXPERTS_GATE_UP; r++) {
+        if (role_is_global((enum role)r) != global || !span_is(name, name_of(c, (enum role)r, hf))) continue;
         *role = (enum role)r;
         if (r == ROLE_LM_HEAD && c->tied) return ROLE_HARMLESS; /* a copy of the embeddings */
         return role_exists(c, (enum role)r, layer) ? ROLE_KNOWN : ROLE_UNKNOWN;
     }
+    return ROLE_UNKNOWN;
+}
+
+/* The tensors of single experts that some checkpoints have. */
+static enum role_kind find_expert(const struct config *c, struct span name, enum role *role, uint32_t *expert)
+{
+    static const struct {
+        const char *name;
+        enum role role;
+    } parts[] = {
+        {"gate_proj.weight", ROLE_EXPERTS_GATE},
+        {"up_proj.weight", ROLE_EXPERTS_UP},
+        {"down_proj.weight", ROLE_EXPERTS_DOWN},
+    };
+    if (!skip_number(&name, expert) || *expert >= c->experts) return ROLE_UNKNOWN;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (span_is(name, parts[i].name)) {
+            *role = parts[i].role;
+            return ROLE_KNOWN;
+        }
     return ROLE_UNKNOWN;
 }
 
@@ -196,11 +255,12 @@ enum role_kind role_of_gguf(const struct config *c, struct span name, enum role 
     return find(c, name, false, false, *layer, role);
 }
 
-enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer)
+enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert)
 {
     static const char inverse[] = "rotary_emb.inv_freq";
     size_t n = sizeof inverse - 1;
     *layer = 0;
+    *expert = ROLE_ALL_EXPERTS;
     if (name.length >= n && !memcmp(name.bytes + name.length - n, inverse, n)) return ROLE_HARMLESS;
     if (skip(&name, "mtp.")) return ROLE_MTP;
     skip(&name, "model.");
@@ -209,5 +269,7 @@ enum role_kind role_of_hf(const struct config *c, struct span name, enum role *r
     if (skip(&name, "language_model.")) skip(&name, "model.");
     if (!skip(&name, "layers.")) return find(c, name, true, true, 0, role);
     if (!skip_number(&name, layer)) return ROLE_UNKNOWN;
-    return find(c, name, true, false, *layer, role);
+    enum role_kind kind = find(c, name, true, false, *layer, role);
+    if (kind != ROLE_UNKNOWN || !skip(&name, "mlp.experts.") || *layer >= c->layers) return kind;
+    return find_expert(c, name, role, expert);
 }

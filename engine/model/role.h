@@ -13,9 +13,15 @@ enum role {
     /* in every layer */
     ROLE_INPUT_NORM, /* hidden */
     ROLE_POST_NORM,  /* hidden: before the feed-forward network */
-    ROLE_GATE,       /* [intermediate][hidden] */
+    ROLE_GATE,       /* [intermediate][hidden]; in a mixture these three are the shared expert */
     ROLE_UP,         /* [intermediate][hidden] */
     ROLE_DOWN,       /* [hidden][intermediate] */
+    /* mixture of experts: matrices of all experts, one after the other */
+    ROLE_ROUTER,       /* [experts][hidden]: multiplied in float32, never quantised */
+    ROLE_SHARED_GATE,  /* hidden: what the shared expert's part is decided by */
+    ROLE_EXPERTS_GATE, /* [experts * expert_intermediate][hidden] */
+    ROLE_EXPERTS_UP,   /* [experts * expert_intermediate][hidden] */
+    ROLE_EXPERTS_DOWN, /* [experts * hidden][expert_intermediate] */
     /* full attention */
     ROLE_Q,      /* [heads * 2 * head_dim][hidden]: per head the query, then the output gate */
     ROLE_K,      /* [kv_heads * head_dim][hidden] */
@@ -33,12 +39,19 @@ enum role {
     ROLE_LIN_DT_BIAS, /* value_heads */
     ROLE_LIN_NORM,    /* value_dim */
     ROLE_LIN_OUT,     /* [hidden][value_heads * value_dim] */
-    ROLE_COUNT
+    ROLE_COUNT,
+    /* in files alone, where each expert's gate and up follow each other: sources show both halves apart */
+    ROLE_EXPERTS_GATE_UP = ROLE_COUNT /* [experts * 2 * expert_intermediate][hidden] */
 };
 
 const char *role_name(enum role role);
 /* Is it a matrix that the kernels multiply with (as opposed to a small vector)? */
 bool role_is_matrix(enum role role);
+/* Does it hold a matrix for each expert? */
+static inline bool role_is_experts(enum role role)
+{
+    return role == ROLE_EXPERTS_GATE || role == ROLE_EXPERTS_UP || role == ROLE_EXPERTS_DOWN;
+}
 /* Is it there once for the model, and not in every layer? */
 bool role_is_global(enum role role);
 /* Does a model of this shape have it (in this layer)? A tied model has no LM head of its own. */
@@ -46,16 +59,19 @@ bool role_exists(const struct config *c, enum role role, uint32_t layer);
 /* The shape that the configuration asks for; a vector has 1 row. */
 void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t *cols);
 
-/* The tensor's name in a GGUF file, or in a checkpoint ("model.layers.0...", without "language_model."). */
-void role_gguf_name(char *out, size_t size, enum role role, uint32_t layer);
-void role_hf_name(char *out, size_t size, enum role role, uint32_t layer);
+/* The tensor's name in a GGUF file, or in a checkpoint ("model.layers.0...", without "language_model."), of a model of
+ * this shape. */
+void role_gguf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer);
+void role_hf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer);
 
 /* What a name in a file stands for. */
+#define ROLE_ALL_EXPERTS UINT32_MAX
 enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
 
-/* ROLE_KNOWN sets role and layer. Names of layers beyond c->layers are MTP blocks where the file has such.
- * ROLE_HARMLESS: a tensor that changes nothing. */
+/* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. Names of layers beyond c->layers are MTP blocks where
+ * the file has such. ROLE_HARMLESS: a tensor that changes nothing. *expert: checkpoints may have a tensor for each expert;
+ * ROLE_ALL_EXPERTS otherwise. */
 enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
-enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
+enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert);
 
 #endif

@@ -23,35 +23,96 @@ tdm_status source_reserve(struct source *s, size_t room, tdm_error *err)
     return s->items && s->list && s->by_role ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
 }
 
-tdm_status source_add(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes, struct recipe recipe,
-                      tdm_error *err)
+static tdm_status check_shape(const struct source *s, const struct tensor *t, enum role role, uint64_t rows,
+                              uint64_t cols, tdm_error *err)
 {
-    uint64_t rows, cols;
+    if (t->rows == rows && t->cols == cols) return TDM_OK;
+    return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s (%s): expected %llu x %llu, found %llu x %llu", s->path,
+                     t->name, role_name(role), (unsigned long long)rows, (unsigned long long)cols,
+                     (unsigned long long)t->rows, (unsigned long long)t->cols);
+}
+
+/* Takes a tensor whose shape is right. */
+static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
+{
+    struct tensor t = item.t;
     const struct item **slot = &s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
-    role_shape(&s->config, t.role, &rows, &cols);
-    if (t.rows != rows || t.cols != cols)
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s (%s): expected %llu x %llu, found %llu x %llu", s->path,
-                         t.name, role_name(t.role), (unsigned long long)rows, (unsigned long long)cols,
-                         (unsigned long long)t.rows, (unsigned long long)t.cols);
     if (*slot)
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for %s", s->path, t.name,
                          t.layer, role_name(t.role));
     must(s->count < s->room);
-    t.type = stored;
-    if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && stored <= TYPE_BF16 &&
-        type_row_bytes(s->options.quant, cols))
+    t.type = item.stored;
+    if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && t.role != ROLE_ROUTER && item.stored <= TYPE_BF16 &&
+        type_row_bytes(s->options.quant, t.cols))
         t.type = s->options.quant;
-    t.row_bytes = type_row_bytes(t.type, cols);
+    t.row_bytes = type_row_bytes(t.type, t.cols);
     if (!t.row_bytes)
         return error_set(err, TDM_E_FORMAT,
                          "%s: tensor %.80s: expected rows of a multiple of %u elements (%s), found %llu", s->path,
-                         t.name, type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)cols);
-    t.bytes = rows * t.row_bytes;
-    t.data = t.type == stored ? bytes : NULL;
-    s->items[s->count] = (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe};
+                         t.name, type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)t.cols);
+    t.bytes = t.rows * t.row_bytes;
+    t.data = t.type == item.stored && !item.stripe.count ? item.bytes : NULL;
+    item.t = t;
+    s->items[s->count] = item;
     s->list[s->count] = &s->items[s->count].t;
     *slot = &s->items[s->count++];
-    s->parameters += rows * cols;
+    s->parameters += t.rows * t.cols;
+    return TDM_OK;
+}
+
+tdm_status source_add(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes, struct recipe recipe,
+                      tdm_error *err)
+{
+    uint64_t rows, cols;
+    role_shape(&s->config, t.role, &rows, &cols);
+    tdm_status status = check_shape(s, &t, t.role, rows, cols, err);
+    return status ? status : add_item(s, (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe}, err);
+}
+
+tdm_status source_add_fused(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes,
+                            struct recipe recipe, tdm_error *err)
+{
+    static const enum role halves[] = {ROLE_EXPERTS_GATE, ROLE_EXPERTS_UP};
+    uint64_t rows, cols, each = s->config.expert_intermediate;
+    role_shape(&s->config, ROLE_EXPERTS_GATE_UP, &rows, &cols);
+    tdm_status status = check_shape(s, &t, ROLE_EXPERTS_GATE_UP, rows, cols, err);
+    for (uint64_t i = 0; !status && i < 2; i++) {
+        t.role = halves[i];
+        t.rows = rows / 2;
+        struct stripe stripe = {.first = i * each, .count = each, .step = 2 * each};
+        status = add_item(s, (struct item){.t = t, .stored = stored, .bytes = bytes, .stripe = stripe, .recipe = recipe},
+                          err);
+    }
+    return status;
+}
+
+tdm_status source_add_expert(struct source *s, struct tensor t, uint32_t expert, enum type stored, const uint8_t *bytes,
+                             tdm_error *err)
+{
+    uint64_t rows, cols, experts = s->config.experts;
+    role_shape(&s->config, t.role, &rows, &cols);
+    tdm_status status = check_shape(s, &t, t.role, rows / experts, cols, err);
+    if (status) return status;
+    const struct item *item = s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
+    if (!item) {
+        const uint8_t **pieces = calloc(experts, sizeof *pieces);
+        if (!pieces) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
+        struct stripe stripe = {.count = rows / experts, .step = rows / experts};
+        t.rows = rows;
+        status = add_item(s, (struct item){.t = t, .stored = stored, .stripe = stripe, .pieces = pieces}, err);
+        if (status) {
+            free(pieces);
+            return status;
+        }
+        item = &s->items[s->count - 1];
+    }
+    if (!item->pieces || item->pieces[expert])
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expert %u of layer %u has two tensors for %s", s->path,
+                         t.name, expert, t.layer, role_name(t.role));
+    if (item->stored != stored)
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s: expected %s as for other experts, found %s", s->path,
+                         t.name, type_info(item->stored)->name, type_info(stored)->name);
+    item->pieces[expert] = bytes;
     return TDM_OK;
 }
 
@@ -91,13 +152,47 @@ static tdm_status check_complete(const struct source *s, tdm_error *err)
     for (uint32_t layer = 0; layer < s->config.layers; layer++)
         for (int role = 0; role < ROLE_COUNT; role++) {
             if (!role_exists(&s->config, (enum role)role, layer)) continue;
-            if (s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role]) continue;
-            role_gguf_name(gguf, sizeof gguf, (enum role)role, layer);
-            role_hf_name(hf, sizeof hf, (enum role)role, layer);
+            const struct item *item = s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role];
+            uint32_t expert = 0;
+            while (item && item->pieces && expert < s->config.experts && item->pieces[expert]) expert++;
+            if (item && item->pieces && expert < s->config.experts)
+                return error_set(err, TDM_E_FORMAT, "%s: expert %u of tensor %.80s is missing", s->path, expert,
+                                 item->t.name);
+            if (item) continue;
+            role_gguf_name(gguf, sizeof gguf, &s->config, (enum role)role, layer);
+            role_hf_name(hf, sizeof hf, &s->config, (enum role)role, layer);
             return error_set(err, TDM_E_FORMAT, "%s: tensor %s is missing", s->path,
                              s->format == SOURCE_GGUF ? gguf : hf);
         }
     return TDM_OK;
+}
+
+/* ---- Rows as stored ---------------------------------------------------------------------------------------------- */
+
+static bool is_generated(const struct item *item)
+{
+    return !item->bytes && !item->pieces;
+}
+
+/* The number among the stored rows, of one tensor, of a row of the item. */
+static uint64_t stored_index(const struct item *item, uint64_t row)
+{
+    const struct stripe *p = &item->stripe;
+    return p->count ? p->first + row / p->count * p->step + row % p->count : row;
+}
+
+static const uint8_t *stored_row(const struct item *item, uint64_t row)
+{
+    uint64_t bytes = type_row_bytes(item->stored, item->t.cols);
+    if (item->pieces) return item->pieces[row / item->stripe.count] + row % item->stripe.count * bytes;
+    return item->bytes + stored_index(item, row) * bytes;
+}
+
+/* How many of the n rows from `row` on follow each other as stored. */
+static uint64_t adjacent_rows(const struct item *item, uint64_t row, uint64_t n)
+{
+    uint64_t count = item->stripe.count, left = count ? count - row % count : n;
+    return left < n ? left : n;
 }
 
 /* ---- Fingerprint ------------------------------------------------------------------------------------------------- */
@@ -126,6 +221,8 @@ static uint64_t fingerprint(const struct source *s)
     hash_bytes(&h, &c->rms_eps, sizeof c->rms_eps);
     hash_bytes(&h, &c->rope_theta, sizeof c->rope_theta);
     hash_bytes(&h, c->full_attention, c->layers);
+    const uint32_t mixture[] = {c->experts, c->experts_used, c->expert_intermediate};
+    if (c->experts) hash_bytes(&h, mixture, sizeof mixture);
     for (size_t i = 0; i < s->count; i++) {
         const struct item *item = &s->items[i];
         hash_bytes(&h, item->t.name, strlen(item->t.name));
@@ -133,7 +230,14 @@ static uint64_t fingerprint(const struct source *s)
         hash_number(&h, item->stored);
         hash_number(&h, item->t.rows);
         hash_number(&h, item->t.cols);
-        if (!item->bytes) continue;
+        if (is_generated(item)) continue;
+        if (item->stripe.count) {
+            uint64_t row = type_row_bytes(item->stored, item->t.cols), last = item->t.rows - 1;
+            for (uint64_t k = 0; k < SAMPLES; k++)
+                hash_bytes(&h, stored_row(item, last / (SAMPLES - 1) * k), row < SAMPLE ? row : SAMPLE);
+            source_release(s, &item->t);
+            continue;
+        }
         uint64_t bytes = item->t.rows * type_row_bytes(item->stored, item->t.cols);
         uint64_t n = bytes < SAMPLE ? bytes : SAMPLE;
         for (uint64_t k = 0; k < SAMPLES; k++) hash_bytes(&h, item->bytes + (bytes - n) / (SAMPLES - 1) * k, n);
@@ -188,6 +292,7 @@ void source_close(struct source *s)
     free(s->names);
     free(s->tokenizer_json);
     free(s->chat_template);
+    for (size_t i = 0; i < s->count; i++) free(s->items[i].pieces);
     free(s->items);
     free(s->list);
     free(s->by_role);
@@ -265,12 +370,10 @@ const struct tensor *source_tensor(const struct source *s, enum role role, uint3
 /* Elements [first, first + n) of a row as float32; first is a multiple of CHUNK. */
 static void row_floats(const struct item *item, uint64_t row, uint64_t first, float *out, size_t n)
 {
-    if (!item->bytes) {
-        synthetic_fill(&item->recipe, row * item->t.cols + first, out, n);
-        return;
-    }
-    const uint8_t *p = item->bytes + row * type_row_bytes(item->stored, item->t.cols);
-    type_widen(item->stored, p + type_row_bytes(item->stored, first), out, n);
+    if (is_generated(item))
+        synthetic_fill(&item->recipe, stored_index(item, row) * item->t.cols + first, out, n);
+    else
+        type_widen(item->stored, stored_row(item, row) + type_row_bytes(item->stored, first), out, n);
 }
 
 const void *source_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch)
@@ -278,9 +381,14 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
     const struct item *item = (const struct item *)t;
     (void)s;
     must(row <= t->rows && n <= t->rows - row);
-    if (t->data) return (const uint8_t *)t->data + row * t->row_bytes;
+    bool as_stored = t->type == item->stored && !is_generated(item);
+    if (as_stored && adjacent_rows(item, row, n) == n) return stored_row(item, row);
     uint8_t *p = scratch;
     for (uint64_t r = row; r < row + n; r++, p += t->row_bytes) {
+        if (as_stored) {
+            memcpy(p, stored_row(item, r), t->row_bytes);
+            continue;
+        }
         float values[CHUNK];
         for (uint64_t c = 0; c < t->cols; c += CHUNK) {
             size_t count = t->cols - c < CHUNK ? (size_t)(t->cols - c) : CHUNK;
@@ -316,9 +424,30 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
     }
 }
 
+/* Calls `what` with the bytes of rows [row, row + n), as they lie together in the file. */
+static void each_extent(const struct item *item, uint64_t row, uint64_t n, void (*what)(const void *, uint64_t))
+{
+    if (is_generated(item)) return;
+    uint64_t row_bytes = type_row_bytes(item->stored, item->t.cols);
+    for (uint64_t end = row + n, some; row < end; row += some) {
+        some = adjacent_rows(item, row, end - row);
+        what(stored_row(item, row), some * row_bytes);
+    }
+}
+
+void source_will_read(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n)
+{
+    (void)s;
+    each_extent((const struct item *)t, row, n, map_will_read);
+}
+
+void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n)
+{
+    (void)s;
+    each_extent((const struct item *)t, row, n, map_release);
+}
+
 void source_release(const struct source *s, const struct tensor *t)
 {
-    const struct item *item = (const struct item *)t;
-    (void)s;
-    if (item->bytes) map_release(item->bytes, t->rows * type_row_bytes(item->stored, t->cols));
+    source_release_rows(s, t, 0, t->rows);
 }

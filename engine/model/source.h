@@ -1,10 +1,13 @@
 /* A source: a model's parts, whatever the file format. The one view that the rest of the engine has of model files.
  *
- * Made from a GGUF file (single or split), a Hugging Face directory, or a name `synthetic:SIZE[:TYPE]`. It holds the
- * configuration, the tensors by role, what the tokenizer needs, and the sampling defaults.
+ * Made from a GGUF file (single or split), a Hugging Face directory, or a name `synthetic:SIZE[/LAYERS][:TYPE]`. It
+ * holds the configuration, the tensors by role, what the tokenizer needs, and the sampling defaults.
  *
  * A tensor lies in a mapped file (tensor.data is set), or is made on demand: generated (synthetic models) or quantised
  * while loading (options.quant). source_rows serves both. Nothing holds a converted tensor as a whole.
+ *
+ * The experts of a mixture are always three tensors a layer, gate, up and down, whether the file has gate and up fused or
+ * apart, or a tensor for each expert.
  *
  * Threads: after source_open everything but source_close may be called from several threads at once;
  * source_release of a tensor only when no thread reads that tensor. A file that is shortened by someone else while it
@@ -27,7 +30,7 @@ struct tensor {
     uint64_t rows, cols; /* a vector has 1 row */
     uint64_t row_bytes;  /* type_row_bytes(type, cols) */
     uint64_t bytes;      /* rows * row_bytes */
-    const void *data;    /* the rows, in the mapped file; NULL when they are made on demand */
+    const void *data;    /* the rows, in the mapped file; NULL when they are made on demand, or don't follow each other */
 };
 
 /* What the tokenizer is made from: the lists of a GGUF file, or the path of a tokenizer.json. */
@@ -53,10 +56,11 @@ struct source_skipped {
     uint64_t mtp_bytes, vision_bytes, other_bytes;
 };
 
-/* The type in which a matrix is stored where `type` is asked for: Q4_K goes with embeddings and LM head in Q6_K, as in
- * Q4_K_M files. */
+/* The type in which a matrix is stored where `type` is asked for: routers stay float32; Q4_K goes with embeddings and LM
+ * head in Q6_K, as in Q4_K_M files. */
 static inline enum type matrix_type(enum role role, enum type type)
 {
+    if (role == ROLE_ROUTER) return TYPE_F32;
     return type == TYPE_Q4_K && (role == ROLE_EMBED || role == ROLE_LM_HEAD) ? TYPE_Q6_K : type;
 }
 
@@ -107,7 +111,11 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
  *   LIN_DT_BIAS    as stored */
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n);
 
-/* The tensor's pages in memory are given back; reading it again is allowed and reads the file again. */
+/* The tensor's pages in memory are given back, or those of some rows; reading it again is allowed and reads the file
+ * again. Pages that rows share with their neighbours go too. */
 void source_release(const struct source *s, const struct tensor *t);
+void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
+/* These rows will be read soon: the system may begin to fetch them. */
+void source_will_read(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
 
 #endif

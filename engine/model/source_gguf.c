@@ -68,6 +68,10 @@ static tdm_status add_tensor(struct source *s, const struct gguf_tensor *g, cons
     struct tensor t = {.name = name, .cols = g->shape[0], .rows = g->shape[1] * g->shape[2] * g->shape[3]};
     switch (role_of_gguf(&s->config, g->name, &t.role, &t.layer)) {
     case ROLE_KNOWN:
+        if ((role_is_experts(t.role) || t.role == ROLE_EXPERTS_GATE_UP) && g->shape[2] != s->config.experts)
+            return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected %u experts, found %llu", s->path, name,
+                             s->config.experts, (unsigned long long)g->shape[2]);
+        if (t.role == ROLE_EXPERTS_GATE_UP) return source_add_fused(s, t, g->type, g->data, (struct recipe){0}, err);
         return source_add(s, t, g->type, g->data, (struct recipe){0}, err);
     case ROLE_MTP:
         source_skip(s, ROLE_MTP, g->bytes);
@@ -81,8 +85,8 @@ static tdm_status add_tensor(struct source *s, const struct gguf_tensor *g, cons
     case ROLE_UNKNOWN:
         break;
     }
-    return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s has no place in a qwen35 model of %u layers", s->path,
-                     name, s->config.layers);
+    return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s has no place in a %s model of %u layers", s->path,
+                     name, s->config.architecture, s->config.layers);
 }
 
 tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
@@ -111,7 +115,7 @@ tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
                            "%s: key tokenizer.ggml.tokens: expected at most %u tokens (rows of the "
                            "embeddings), found %u",
                            path, s->config.vocab, s->text.token_count);
-    if (!status) status = source_reserve(s, count, err);
+    if (!status) status = source_reserve(s, 2 * count, err);
     if (!status) status = copy_names(s, tensors, count, err);
     const char *name = s->names;
     for (size_t i = 0; !status && i < count; i++) {

@@ -233,7 +233,8 @@ static tdm_status add_tensor(struct source *s, const struct safetensors *file, c
 {
     struct tensor t = {.name = st->name};
     struct span name = {st->name, strlen(st->name)};
-    enum role_kind kind = role_of_hf(&s->config, name, &t.role, &t.layer);
+    uint32_t expert;
+    enum role_kind kind = role_of_hf(&s->config, name, &t.role, &t.layer, &expert);
     if (kind == ROLE_UNKNOWN)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s has no place in a Qwen3.5 model of %u layers",
                          safetensors_path(file), st->name, s->config.layers);
@@ -244,11 +245,17 @@ static tdm_status add_tensor(struct source *s, const struct safetensors *file, c
     if (st->type == TYPE_COUNT)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s: expected dtype BF16, F16 or F32, found %s",
                          safetensors_path(file), st->name, st->dtype);
-    /* conv1d is [channels][1][kernel], vectors have one dimension. */
+    /* conv1d is [channels][1][kernel], vectors have one dimension, experts that lie together three. */
     uint64_t rows, cols;
     role_shape(&s->config, t.role, &rows, &cols);
-    t.rows = rows == 1 && st->dims == 1 ? 1 : st->shape[0];
+    bool together = (role_is_experts(t.role) || t.role == ROLE_EXPERTS_GATE_UP) && expert == ROLE_ALL_EXPERTS;
+    if (together && (st->dims != 3 || st->shape[0] != s->config.experts))
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected three dimensions, the first of %u experts",
+                         safetensors_path(file), st->name, s->config.experts);
+    t.rows = together ? st->shape[0] * st->shape[1] : rows == 1 && st->dims == 1 ? 1 : st->shape[0];
     t.cols = t.rows ? st->elements / t.rows : 0;
+    if (expert != ROLE_ALL_EXPERTS) return source_add_expert(s, t, expert, st->type, st->data, err);
+    if (t.role == ROLE_EXPERTS_GATE_UP) return source_add_fused(s, t, st->type, st->data, (struct recipe){0}, err);
     return source_add(s, t, st->type, st->data, (struct recipe){0}, err);
 }
 
@@ -270,7 +277,7 @@ tdm_status source_open_hf(struct source *s, const char *path, tdm_error *err)
     const struct safetensors_tensor *list;
     size_t room = 0;
     for (size_t i = 0; i < s->shard_count; i++) room += safetensors_tensors(s->shards[i], &list);
-    status = source_reserve(s, room, err);
+    status = source_reserve(s, 2 * room, err);
     for (size_t i = 0; !status && i < s->shard_count; i++) {
         size_t n = safetensors_tensors(s->shards[i], &list);
         for (size_t k = 0; !status && k < n; k++) status = add_tensor(s, s->shards[i], &list[k], err);

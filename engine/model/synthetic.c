@@ -38,6 +38,7 @@ struct recipe synthetic_recipe(const char *name, uint64_t cols)
         r.scale = 0.04f;
     else
         r.divisor = sqrtf((float)cols);
+    if (ends_with(name, "mlp.gate.weight")) r.scale = 4; /* a router's choices shall be clear */
     return r;
 }
 
@@ -90,36 +91,51 @@ static const struct size {
     const char *name;
     uint32_t hidden, layers, intermediate, heads, kv_heads, lin_value_heads;
     bool tied;
+    uint32_t experts, experts_used, expert_intermediate;
 } sizes[] = {
-    {"0.8b", 1024, 24, 3584, 8, 2, 16, true},
-    {"2b", 2048, 24, 6144, 8, 2, 16, true},
-    {"4b", 2560, 32, 9216, 16, 4, 32, true},
-    {"9b", 4096, 32, 12288, 16, 4, 32, false},
+    {"0.8b", 1024, 24, 3584, 8, 2, 16, true, 0, 0, 0},
+    {"2b", 2048, 24, 6144, 8, 2, 16, true, 0, 0, 0},
+    {"4b", 2560, 32, 9216, 16, 4, 32, true, 0, 0, 0},
+    {"9b", 4096, 32, 12288, 16, 4, 32, false, 0, 0, 0},
+    {"35b-a3b", 2048, 40, 512, 16, 2, 32, false, 256, 8, 512},
 };
 
-static tdm_status parse_name(const char *name, const struct size **size, enum type *type, tdm_error *err)
+/* SIZE[/LAYERS][:TYPE] */
+static tdm_status parse_name(const char *name, const struct size **size, uint32_t *layers, enum type *type,
+                             tdm_error *err)
 {
-    const char *p = strchr(name, ':') + 1, *colon = strchrnul(p, ':');
+    const char *p = strchr(name, ':') + 1, *end = p + strcspn(p, "/:"), *colon = strchrnul(p, ':');
     *size = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (strlen(sizes[i].name) == (size_t)(colon - p) && !strncasecmp(sizes[i].name, p, (size_t)(colon - p)))
+        if (strlen(sizes[i].name) == (size_t)(end - p) && !strncasecmp(sizes[i].name, p, (size_t)(end - p)))
             *size = &sizes[i];
+    *layers = *size ? (*size)->layers : 0;
+    bool good = true;
+    if (*end == '/') {
+        *layers = 0;
+        const char *digit = end + 1;
+        while (digit < colon && *digit >= '0' && *digit <= '9' && *layers <= CONFIG_MAX_LAYERS)
+            *layers = 10 * *layers + (uint32_t)(*digit++ - '0');
+        good = digit == colon && *layers >= 1 && *size && *layers <= (*size)->layers;
+    }
     *type = *colon ? type_from_name(colon + 1) : TYPE_BF16;
-    if (!*size || *type == TYPE_COUNT || !type_info(*type)->narrows)
+    if (!*size || !good || *type == TYPE_COUNT || !type_info(*type)->narrows)
         return error_set(err, TDM_E_ARG,
-                         "%.80s: expected synthetic:SIZE[:TYPE] with SIZE 0.8b, 2b, 4b or 9b and TYPE f32, "
-                         "bf16, f16, q8_0, q4_0, q4_k or q6_k",
+                         "%.80s: expected synthetic:SIZE[/LAYERS][:TYPE] with SIZE 0.8b, 2b, 4b, 9b or 35b-a3b, at most "
+                         "its layers, and TYPE f32, bf16, f16, q8_0, q4_0, q4_k or q6_k",
                          name);
     return TDM_OK;
 }
 
-static void set_config(struct config *c, const struct size *size, const char *name)
+static void set_config(struct config *c, const struct size *size, uint32_t layers, const char *name)
 {
     *c = (struct config){
-        .architecture = "qwen35",
         .hidden = size->hidden,
-        .layers = size->layers,
+        .layers = layers,
         .intermediate = size->intermediate,
+        .experts = size->experts,
+        .experts_used = size->experts_used,
+        .expert_intermediate = size->expert_intermediate,
         .vocab = 248320,
         .context_length = 262144,
         .tied = size->tied,
@@ -136,26 +152,47 @@ static void set_config(struct config *c, const struct size *size, const char *na
         .lin_value_dim = 128,
         .conv_kernel = 4,
     };
+    strcpy(c->architecture, size->experts ? "qwen35moe" : "qwen35");
     snprintf(c->name, sizeof c->name, "%s", name);
     for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3;
 }
 
-static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name,
+static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name, size_t room,
                              tdm_error *err)
 {
     struct tensor t = {.name = name, .role = role, .layer = layer};
+    enum type stored = role < ROLE_COUNT && !role_is_matrix(role) ? type == TYPE_F32 ? TYPE_F32 : TYPE_BF16
+                                                                  : matrix_type(role, type);
     role_shape(&s->config, role, &t.rows, &t.cols);
-    enum type stored = role_is_matrix(role) ? matrix_type(role, type) : type == TYPE_F32 ? TYPE_F32 : TYPE_BF16;
-    return source_add(s, t, stored, NULL, synthetic_recipe(name, t.cols), err);
+    role_hf_name(name, room, &s->config, role, layer);
+    bool experts = role_is_experts(role) || role == ROLE_EXPERTS_GATE_UP;
+    if (experts) strncat(name, ".weight", room - strlen(name) - 1); /* which checkpoints leave out */
+    struct recipe recipe = synthetic_recipe(name, t.cols);
+    if (role == ROLE_EXPERTS_GATE_UP) return source_add_fused(s, t, stored, NULL, recipe, err);
+    return source_add(s, t, stored, NULL, recipe, err);
+}
+
+/* The tensors of a layer; those that are there once come with the first. */
+static tdm_status add_layer(struct source *s, uint32_t layer, enum type type, size_t room, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    for (int role = 0; !status && role < ROLE_COUNT; role++) {
+        if (!role_exists(&s->config, (enum role)role, layer)) continue;
+        if (role == ROLE_EXPERTS_UP) continue; /* comes with the gate */
+        enum role stored = role == ROLE_EXPERTS_GATE ? ROLE_EXPERTS_GATE_UP : (enum role)role;
+        status = add_tensor(s, stored, layer, type, s->names + s->count * room, room, err);
+    }
+    return status;
 }
 
 tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *err)
 {
     enum { NAME_ROOM = 80 };
     const struct size *size;
+    uint32_t layers;
     enum type type;
     struct config builtin;
-    tdm_status status = parse_name(name, &size, &type, err);
+    tdm_status status = parse_name(name, &size, &layers, &type, err);
     if (status) return status;
     s->format = SOURCE_SYNTHETIC;
     if (!s->options.builtin)
@@ -167,7 +204,7 @@ tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *
     if (!status) status = config_from_gguf(&builtin, s->gguf, err);
     if (!status) status = source_take_text(s, s->gguf, err);
     if (status) return status;
-    set_config(&s->config, size, name);
+    set_config(&s->config, size, layers, name);
     for (uint32_t i = 0; i < builtin.stop_count; i++) config_add_stop(&s->config, builtin.stops[i]);
 
     size_t room = (size_t)ROLE_COUNT * s->config.layers;
@@ -175,13 +212,6 @@ tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *
     if (status) return status;
     s->names = malloc(room * NAME_ROOM);
     if (!s->names) return error_set(err, TDM_E_NOMEM, "%.80s: out of memory", name);
-    for (uint32_t layer = 0; layer < s->config.layers; layer++) {
-        for (int role = 0; !status && role < ROLE_COUNT; role++) {
-            if (!role_exists(&s->config, (enum role)role, layer)) continue;
-            char *p = s->names + s->count * NAME_ROOM;
-            role_hf_name(p, NAME_ROOM, (enum role)role, layer);
-            status = add_tensor(s, (enum role)role, layer, type, p, err);
-        }
-    }
+    for (uint32_t layer = 0; !status && layer < layers; layer++) status = add_layer(s, layer, type, NAME_ROOM, err);
     return status;
 }

@@ -9,7 +9,7 @@
 #include "engine/base/atomic_file.h"
 
 /* Bytes written between two calls of progress, and rows converted at a time. */
-enum { PANEL_BYTES = 1 << 20 };
+enum { PANEL_BYTES = 1 << 20, KEY_ROOM = 96 };
 
 struct conversion {
     const struct source *s;
@@ -55,6 +55,19 @@ static void add_sampling(struct conversion *v)
     if (!isnan(d->repeat_penalty)) gguf_add_f32(v->w, "general.sampling.penalty_repeat", d->repeat_penalty);
 }
 
+/* A key that begins with the architecture's name. */
+static const char *key_name(const struct conversion *v, const char *key, char room[KEY_ROOM])
+{
+    snprintf(room, KEY_ROOM, "%s%s", v->c->architecture, key);
+    return room;
+}
+
+static void add_number(struct conversion *v, const char *key, uint32_t value)
+{
+    char room[KEY_ROOM];
+    gguf_add_u32(v->w, key_name(v, key, room), value);
+}
+
 /* The interval of full attention: GGUF has no list of layer kinds. */
 static tdm_status add_interval(struct conversion *v, tdm_error *err)
 {
@@ -67,7 +80,7 @@ static tdm_status add_interval(struct conversion *v, tdm_error *err)
                              "%s: layer %u breaks the regular interval of full attention, which "
                              "GGUF cannot express",
                              source_path(v->s), i);
-    gguf_add_u32(v->w, "qwen35.full_attention_interval", interval);
+    add_number(v, ".full_attention_interval", interval);
     return TDM_OK;
 }
 
@@ -78,27 +91,33 @@ static tdm_status add_shape(struct conversion *v, tdm_error *err)
         const char *key;
         uint32_t value;
     } numbers[] = {
-        {"qwen35.block_count", c->layers},
-        {"qwen35.context_length", c->context_length},
-        {"qwen35.embedding_length", c->hidden},
-        {"qwen35.feed_forward_length", c->intermediate},
-        {"qwen35.attention.head_count", c->heads},
-        {"qwen35.attention.head_count_kv", c->kv_heads},
-        {"qwen35.attention.key_length", c->head_dim},
-        {"qwen35.attention.value_length", c->head_dim},
-        {"qwen35.ssm.conv_kernel", c->conv_kernel},
-        {"qwen35.ssm.state_size", c->lin_key_dim},
-        {"qwen35.ssm.group_count", c->lin_key_heads},
-        {"qwen35.ssm.time_step_rank", c->lin_value_heads},
-        {"qwen35.ssm.inner_size", c->lin_value_heads * c->lin_value_dim},
-        {"qwen35.rope.dimension_count", c->rope_dims},
+        {".block_count", c->layers},
+        {".context_length", c->context_length},
+        {".embedding_length", c->hidden},
+        {".attention.head_count", c->heads},
+        {".attention.head_count_kv", c->kv_heads},
+        {".attention.key_length", c->head_dim},
+        {".attention.value_length", c->head_dim},
+        {".ssm.conv_kernel", c->conv_kernel},
+        {".ssm.state_size", c->lin_key_dim},
+        {".ssm.group_count", c->lin_key_heads},
+        {".ssm.time_step_rank", c->lin_value_heads},
+        {".ssm.inner_size", c->lin_value_heads * c->lin_value_dim},
+        {".rope.dimension_count", c->rope_dims},
     };
+    char room[KEY_ROOM];
     int32_t sections[4];
     for (int i = 0; i < 4; i++) sections[i] = (int32_t)c->rope_sections[i];
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) gguf_add_u32(v->w, numbers[i].key, numbers[i].value);
-    gguf_add_i32s(v->w, "qwen35.rope.dimension_sections", sections, 4);
-    gguf_add_f32(v->w, "qwen35.rope.freq_base", c->rope_theta);
-    gguf_add_f32(v->w, "qwen35.attention.layer_norm_rms_epsilon", c->rms_eps);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(v, numbers[i].key, numbers[i].value);
+    if (c->experts) {
+        add_number(v, ".expert_count", c->experts);
+        add_number(v, ".expert_used_count", c->experts_used);
+        add_number(v, ".expert_feed_forward_length", c->expert_intermediate);
+    }
+    add_number(v, c->experts ? ".expert_shared_feed_forward_length" : ".feed_forward_length", c->intermediate);
+    gguf_add_i32s(v->w, key_name(v, ".rope.dimension_sections", room), sections, 4);
+    gguf_add_f32(v->w, key_name(v, ".rope.freq_base", room), c->rope_theta);
+    gguf_add_f32(v->w, key_name(v, ".attention.layer_norm_rms_epsilon", room), c->rms_eps);
     return add_interval(v, err);
 }
 
@@ -111,8 +130,9 @@ static bool starts_with(struct span s, const char *prefix)
 /* A GGUF file's metadata goes over as it is, but for what the conversion changes. */
 static void copy_keys(struct conversion *v, const struct gguf *g)
 {
-    static const char *const changed[] = {"general.file_type", "general.quantization_version", "general.alignment",
-                                          "qwen35.block_count", "qwen35.nextn_predict_layers"};
+    char blocks[KEY_ROOM], heads[KEY_ROOM];
+    const char *const changed[] = {"general.file_type", "general.quantization_version", "general.alignment",
+                                   key_name(v, ".block_count", blocks), key_name(v, ".nextn_predict_layers", heads)};
     const struct gguf_key *keys;
     size_t n = gguf_keys(g, &keys);
     for (size_t i = 0; i < n; i++) {
@@ -121,7 +141,7 @@ static void copy_keys(struct conversion *v, const struct gguf *g)
             if (span_is(keys[i].name, changed[k])) keep = false;
         if (keep) gguf_add_key(v->w, &keys[i]);
     }
-    gguf_add_u32(v->w, "qwen35.block_count", v->c->layers);
+    add_number(v, ".block_count", v->c->layers);
 }
 
 /* The tokenizer of a source that has lists, padded to the rows of the embeddings, as other engines want it. */
@@ -162,7 +182,7 @@ static tdm_status add_metadata(struct conversion *v, tdm_error *err)
         copy_keys(v, g);
     } else {
         const struct source_text *t = source_text(v->s);
-        gguf_add_string(v->w, "general.architecture", text("qwen35"));
+        gguf_add_string(v->w, "general.architecture", text(v->c->architecture));
         gguf_add_string(v->w, "general.type", text("model"));
         gguf_add_string(v->w, "general.name", text(v->c->name));
         add_sampling(v);
@@ -230,9 +250,12 @@ static uint64_t col_at(const struct conversion *v, enum role role, uint64_t col)
 static void declare_tensor(struct conversion *v, const struct tensor *t)
 {
     char name[96];
-    role_gguf_name(name, sizeof name, t->role, t->layer);
-    const uint64_t shape[2] = {t->cols, t->rows};
-    gguf_add_tensor(v->w, text(name), t->rows == 1 && !role_is_matrix(t->role) ? 1 : 2, shape, target_type(v, t));
+    uint64_t experts = role_is_experts(t->role) ? v->c->experts : 1;
+    bool vector = t->rows == 1 && !role_is_matrix(t->role) && t->role != ROLE_SHARED_GATE; /* others expect [hidden, 1] */
+    uint32_t dims = experts > 1 ? 3 : vector ? 1 : 2;
+    role_gguf_name(name, sizeof name, v->c, t->role, t->layer);
+    const uint64_t shape[3] = {t->cols, t->rows / experts, experts};
+    gguf_add_tensor(v->w, text(name), dims, shape, target_type(v, t));
 }
 
 static tdm_status advance(struct conversion *v, uint64_t bytes, tdm_error *err)

@@ -17,7 +17,9 @@ struct talk {
     char errors[1024]; /* what error events said, a line each */
 };
 
-/* The smallest model of the goldens with a kernel set (NULL: the best); kept until the program ends. NULL: failed. */
+/* The model that the others use: the smallest of the goldens, unless a test says otherwise before its first call. */
+extern const char *talk_path;
+/* That model with a kernel set (NULL: the best); kept until the program ends. NULL: failed. */
 const tdm_model *talk_model(const char *kernels);
 /* A machine of at most so many cores (0: all); kept likewise. */
 tdm_machine *talk_machine(int threads);

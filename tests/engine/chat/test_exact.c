@@ -168,7 +168,7 @@ static void check_ways(const char *kernels, uint64_t seeds, bool all, bool best)
     }
 }
 
-TEST(one_conversation_whatever_the_way)
+static void each_set(void)
 {
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
@@ -176,4 +176,17 @@ TEST(one_conversation_whatever_the_way)
     for (int i = 0; i < n && !check_failures; i++) check_ways(sets[i]->name, full ? 20 : i == n - 1 ? 2 : 1, full, i == n - 1);
 }
 
-TEST_MAIN(T(one_conversation_whatever_the_way))
+TEST(one_conversation_whatever_the_way)
+{
+    each_set();
+}
+
+TEST(one_conversation_with_experts_whatever_the_way)
+{
+    const char *before = talk_path;
+    talk_path = "tests/goldens/gguf/tiny-d-q8_0.gguf";
+    each_set();
+    talk_path = before;
+}
+
+TEST_MAIN(T(one_conversation_whatever_the_way), T(one_conversation_with_experts_whatever_the_way))

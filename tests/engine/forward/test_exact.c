@@ -1,6 +1,7 @@
 /* Exactness: logits and states have the same bits whatever the split into dispatches, the grouping into runs, the
  * number of threads, padding, forks, restores and saved states. For every kernel set that this CPU runs, on a model
- * with more value than key heads (tiny-a) in Q8_0 and BF16, past the boundary of a group of attention blocks. */
+ * with more value than key heads (tiny-a) and on a mixture of experts (tiny-d), in Q8_0 and BF16, past the boundary of a
+ * group of attention blocks. */
 #include "engine/state/statefile.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
@@ -10,7 +11,9 @@
 
 enum { TOKENS = 300, VOCAB = 512 };
 
-static const char *const models[] = {"tests/goldens/gguf/tiny-a-q8_0.gguf", "tests/goldens/gguf/tiny-a-bf16.gguf"};
+enum { MODELS = 4 };
+static const char *const models[MODELS] = {"tests/goldens/gguf/tiny-a-q8_0.gguf", "tests/goldens/tiny-d",
+                                           "tests/goldens/gguf/tiny-a-bf16.gguf", "tests/goldens/gguf/tiny-d-q8_0.gguf"};
 static const enum kv_type kvs[] = {KV_F32, KV_F16, KV_Q8_0};
 
 struct expected {
@@ -55,16 +58,16 @@ static void for_each(void (*body)(struct rig *r, struct expected *e, uint64_t se
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
     uint64_t seed = 1;
-    for (int i = 0; i < n; i++) {
-        const char *model = models[i % 2];
+    for (int i = 0; i < 2 * n; i++) { /* each with a dense one and a mixture */
+        const char *model = models[(i + i / MODELS) % MODELS];
         enum kv_type kv = kvs[i % 3];
-        struct rig *r = rig_open(model, sets[i]->name, kv, threads);
+        struct rig *r = rig_open(model, sets[i / 2]->name, kv, threads);
         if (!r) return;
         struct expected e;
         set_up(r, &e, ++seed);
         int before = check_failures;
         body(r, &e, seed);
-        if (check_failures > before) printf("# with kernels %s, %s, kv %d\n", sets[i]->name, model, kv);
+        if (check_failures > before) printf("# with kernels %s, %s, kv %d\n", sets[i / 2]->name, model, kv);
         tear_down(&e);
         rig_close(r);
     }

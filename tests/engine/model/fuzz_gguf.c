@@ -3,6 +3,7 @@
 #include "engine/kernel/layout.h"
 #include "engine/model/config.h"
 #include "engine/model/gguf.h"
+#include "engine/model/role.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,17 @@ static void read_row(const struct gguf_tensor *t)
         if (want[c] != got[c] && !(isnan(want[c]) && isnan(got[c]))) abort();
 }
 
+/* A name that is known stands for a tensor that the model has, whose shape is not empty. */
+static void find_role(const struct config *c, struct span name)
+{
+    enum role role;
+    uint32_t layer;
+    uint64_t rows = 0, cols = 0;
+    if (role_of_gguf(c, name, &role, &layer) != ROLE_KNOWN) return;
+    role_shape(c, role, &rows, &cols);
+    if (role > ROLE_EXPERTS_GATE_UP || layer >= c->layers || !rows || !cols) __builtin_trap();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gguf *g;
@@ -66,7 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct config c;
     if (!config_from_gguf(&c, g, &err)) {
         c.vocab = 512;
-        config_validate(&c, "fuzz", &err);
+        if (!config_validate(&c, "fuzz", &err))
+            for (size_t i = 0; i < tensor_count; i++) find_role(&c, tensors[i].name);
     }
     gguf_close(g);
     return 0;

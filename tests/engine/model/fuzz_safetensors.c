@@ -1,9 +1,23 @@
-/* Any bytes as a safetensors file: opened, every tensor's ends touched. */
+/* Any bytes as a safetensors file: opened, every tensor's ends touched, its name looked up as that of a mixture's. */
+#include "engine/model/role.h"
 #include "engine/model/safetensors.h"
+
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile uint8_t sink;
+
+/* A name that is known stands for a tensor that the model has, or for an expert's. */
+static void find_role(const char *name)
+{
+    static const struct config c = {.layers = 8, .experts = 12, .hidden = 1};
+    enum role role;
+    uint32_t layer, expert;
+    if (role_of_hf(&c, (struct span){name, strlen(name)}, &role, &layer, &expert) != ROLE_KNOWN) return;
+    if (role > ROLE_EXPERTS_GATE_UP || layer >= c.layers || (expert >= c.experts && expert != ROLE_ALL_EXPERTS))
+        __builtin_trap();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -15,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < n; i++) {
         if (tensors[i].bytes) sink = tensors[i].data[0] ^ tensors[i].data[tensors[i].bytes - 1];
         if (!safetensors_find(s, tensors[i].name)) __builtin_trap();
+        find_role(tensors[i].name);
     }
     safetensors_close(s);
     return 0;

@@ -272,13 +272,14 @@ TEST(incomplete_downloads)
     free(file);
 }
 
-/* A working config.json with one field replaced. */
-static tdm_status open_config(const char *field, const char *value, tdm_error *err)
+/* A working config.json of the fuzz targets' corpus with one field replaced. */
+static tdm_status open_config(const char *file, const char *field, const char *value, tdm_error *err)
 {
     struct json_object *json = NULL, *v = NULL;
     struct config c;
     char text[200];
-    if (json_read(&json, "tests/engine/model/corpus/config/flat", JSON_LIMIT, err)) return err->code;
+    snprintf(text, sizeof text, "tests/engine/model/corpus/config/%s", file);
+    if (json_read(&json, text, JSON_LIMIT, err)) return err->code;
     snprintf(text, sizeof text, "{\"v\":%s}", value);
     struct json_object *holder = NULL;
     if (json_parse(&holder, text, strlen(text), "value", err)) abort();
@@ -289,6 +290,13 @@ static tdm_status open_config(const char *field, const char *value, tdm_error *e
     json_object_put(holder);
     json_object_put(json);
     return status;
+}
+
+static void check_config(const char *file, const char *field, const char *value, const char *part)
+{
+    tdm_error err = {0};
+    CHECK(open_config(file, field, value, &err) < 0);
+    if (!strstr(err.text, part)) CHECK_FAIL("%s: expected \"%s\", found \"%s\"", field, part, err.text);
 }
 
 TEST(configurations_out_of_range)
@@ -328,13 +336,31 @@ TEST(configurations_out_of_range)
         {"text_config", "{}", "is missing"},
     };
     tdm_error err = {0};
-    CHECK_INT(TDM_OK, open_config("hidden_size", "64", &err));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        memset(&err, 0, sizeof err);
-        CHECK(open_config(cases[i][0], cases[i][1], &err) < 0);
-        if (!strstr(err.text, cases[i][2]))
-            CHECK_FAIL("%s: expected \"%s\", found \"%s\"", cases[i][0], cases[i][2], err.text);
-    }
+    CHECK_INT(TDM_OK, open_config("flat", "hidden_size", "64", &err));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_config("flat", cases[i][0], cases[i][1], cases[i][2]);
+}
+
+TEST(mixtures_out_of_range)
+{
+    static const char *const cases[][3] = {
+        {"num_experts", "0", "field num_experts: expected 1 to 4096, found 0"},
+        {"num_experts", "4097", "found 4097"},
+        {"num_experts", "null", "field num_experts is missing"},
+        {"num_experts", "1", "experts used: expected 1 to 1, found 2"},
+        {"num_experts_per_tok", "9", "experts used: expected 1 to 8, found 9"},
+        {"num_experts_per_tok", "65", "expected 1 to 64"},
+        {"moe_intermediate_size", "0", "field moe_intermediate_size"},
+        {"shared_expert_intermediate_size", "-1", "field shared_expert_intermediate_size"},
+        {"norm_topk_prob", "false", "only true is supported"},
+        {"decoder_sparse_step", "2", "field decoder_sparse_step: only mixtures in every layer"},
+        {"mlp_only_layers", "[0]", "field mlp_only_layers: only mixtures in every layer"},
+        {"model_type", "\"qwen3_moe\"", "unsupported architecture qwen3_moe (this engine runs qwen3_5 and qwen3_5_moe)"},
+    };
+    tdm_error err = {0};
+    CHECK_INT(TDM_OK, open_config("mixture", "hidden_size", "64", &err));
+    CHECK_INT(TDM_OK, open_config("mixture", "mlp_only_layers", "[]", &err));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_config("mixture", cases[i][0], cases[i][1], cases[i][2]);
 }
 
 /* ---- Whole models ------------------------------------------------------------------------------------------------ */
@@ -394,6 +420,28 @@ TEST(damaged_directories)
     free(weights.data);
 }
 
+TEST(damaged_experts)
+{
+    char dir[200];
+    snprintf(dir, sizeof dir, "%s/experts", check_tmp());
+    REQUIRE(!mkdir(dir, 0700));
+    struct bytes config = read_file(check_data("goldens/tiny-d/config.json"));
+    struct bytes weights = read_file(check_data("goldens/tiny-d/model.safetensors"));
+    put_file(dir, "config.json", config.data, config.size);
+    const char up[] = "model.layers.5.mlp.experts.6.up_proj.weight";
+    check_renamed(dir, &weights, up, "model.layers.5.mlp.experts.8.up_proj.weight", "has no place");
+    check_renamed(dir, &weights, up, "model.layers.5.mlp.experts.7.up_proj.weight",
+                  "expert 6 of tensor model.layers.5.mlp.experts.0.up_proj.weight is missing");
+    check_renamed(dir, &weights, up, "model.layers.5.mlp.experts..6up_proj.weight", "has no place");
+    check_renamed(dir, &weights, up, "model.layers.9.mlp.experts.6.up_proj.weight", "has no place");
+    check_renamed(dir, &weights, up, "mtp.x.layers.5.mlp.experts.6.up_proj.weight",
+                  "expert 6 of tensor model.layers.5.mlp.experts.0.up_proj.weight is missing");
+    check_renamed(dir, &weights, "model.layers.2.mlp.gate.weight", "model.layers.2.mlp.gate.weighs", "has no place");
+    check_renamed(dir, &weights, "\"shape\":[32,64]", "\"shape\":[64,32]", "expected 32 x 64, found 64 x 32");
+    free(config.data);
+    free(weights.data);
+}
+
 TEST(damaged_indexes)
 {
     static const char *const cases[][2] = {
@@ -426,11 +474,11 @@ TEST(damaged_indexes)
 }
 
 /* Every byte of a model's header damaged in turn: whatever opens has all its tensors, which can be read. */
-TEST(a_model_with_flipped_bits)
+static void check_flipped(const char *golden, enum role last)
 {
     char path[200];
     snprintf(path, sizeof path, "%s/flipped.gguf", check_tmp());
-    struct bytes b = read_file(check_data("goldens/gguf/tiny-a-q8_0.gguf"));
+    struct bytes b = read_file(check_data(golden));
     size_t header = data_start(&b), opened = 0, tried = 0;
     for (size_t i = header - 7000; i < header; i += 31, tried++) {
         tdm_error err = {0};
@@ -447,12 +495,21 @@ TEST(a_model_with_flipped_bits)
         const struct tensor *t = source_tensor(s, ROLE_EMBED, 0);
         float row[64];
         type_widen(t->type, source_rows(s, t, 511, 1, NULL), row, 64);
+        t = source_tensor(s, last, 7);
+        type_widen(t->type, source_rows(s, t, t->rows - 1, 1, NULL), row, t->cols);
         source_close(s);
     }
     CHECK(opened < tried);
     free(b.data);
 }
 
+TEST(a_model_with_flipped_bits)
+{
+    check_flipped("goldens/gguf/tiny-a-q8_0.gguf", ROLE_GATE);
+    check_flipped("goldens/gguf/tiny-d-q8_0.gguf", ROLE_EXPERTS_DOWN);
+}
+
 TEST_MAIN(T(gguf_cut_off_anywhere), T(gguf_with_flipped_bits), T(gguf_with_hostile_sizes),
           T(safetensors_cut_off_or_flipped), T(safetensors_with_hostile_headers), T(incomplete_downloads),
-          T(configurations_out_of_range), T(damaged_directories), T(damaged_indexes), T(a_model_with_flipped_bits))
+          T(configurations_out_of_range), T(mixtures_out_of_range), T(damaged_directories), T(damaged_experts),
+          T(damaged_indexes), T(a_model_with_flipped_bits))

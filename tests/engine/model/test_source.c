@@ -162,6 +162,47 @@ TEST(a_directory_and_its_gguf_agree)
             0); /* step and scale */
 }
 
+TEST(a_mixture_and_its_gguf_agree)
+{
+    compare(open_data("goldens/tiny-d"), open_data("goldens/gguf/tiny-d-q8_0.gguf"), 0.5 / 127 + 0x1p-11, 0);
+    struct source *s = open_data("goldens/tiny-d");
+    REQUIRE(s);
+    const struct config *c = source_config(s);
+    CHECK_STR("qwen35moe", c->architecture);
+    CHECK_INT(8, c->experts);
+    CHECK_INT(2, c->experts_used);
+    CHECK_INT(32, c->expert_intermediate);
+    CHECK_INT(32, c->intermediate);
+    CHECK_INT(19, source_skipped(s)->mtp);
+    CHECK_INT(8 * 32, source_tensor(s, ROLE_EXPERTS_UP, 0)->rows);
+    source_close(s);
+
+    const char *path = check_shared("goldens/tiny-e"); /* fused there, apart in its GGUF */
+    if (!path) return;
+    s = open_with(path, TYPE_F32);
+    path = check_shared("goldens/gguf/tiny-e-q8_0.gguf");
+    compare(s, path ? open_with(path, TYPE_F32) : NULL, 0.5 / 127 + 0x1p-11, 0);
+}
+
+/* Rows of experts that don't follow each other in the file, and routers, which stay as they are. */
+TEST(experts_are_quantised_a_row_at_a_time)
+{
+    struct source *hf = open_with(check_data("goldens/tiny-d"), TYPE_Q8_0), *gguf;
+    gguf = open_data("goldens/gguf/tiny-d-q8_0.gguf");
+    REQUIRE(hf && gguf);
+    static const enum role roles[] = {ROLE_EXPERTS_GATE, ROLE_EXPERTS_UP, ROLE_EXPERTS_DOWN};
+    for (int i = 0; i < 3; i++) {
+        const struct tensor *a = source_tensor(hf, roles[i], 5), *b = source_tensor(gguf, roles[i], 5);
+        void *x = rows_of(hf, a), *y = rows_of(gguf, b);
+        CHECK_INT(TYPE_Q8_0, a->type);
+        CHECK(a->bytes == b->bytes && !memcmp(x, y, a->bytes));
+        free(x), free(y);
+    }
+    CHECK_INT(TYPE_BF16, source_tensor(hf, ROLE_ROUTER, 0)->type);
+    source_close(hf);
+    source_close(gguf);
+}
+
 TEST(the_built_in_model_and_its_checkpoint_agree)
 {
     const char *path = check_shared("model/hf");
@@ -344,7 +385,8 @@ TEST(a_missing_path_is_one_line)
     CHECK(strstr(err.text, "no config.json"));
 }
 
-TEST_MAIN(T(reads_the_shape), T(a_directory_and_its_gguf_agree), T(the_built_in_model_and_its_checkpoint_agree),
+TEST_MAIN(T(reads_the_shape), T(a_directory_and_its_gguf_agree), T(a_mixture_and_its_gguf_agree),
+          T(experts_are_quantised_a_row_at_a_time), T(the_built_in_model_and_its_checkpoint_agree),
           T(float16_checkpoints_agree_with_their_gguf), T(skips_a_vision_tower), T(tied_models_have_one_matrix),
           T(quantises_to_q8_0_as_the_converter_does), T(quantises_only_what_is_not_yet),
           T(rows_do_not_depend_on_the_panel), T(released_tensors_read_the_same_again), T(released_tensors_leave_memory),

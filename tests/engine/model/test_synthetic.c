@@ -139,15 +139,64 @@ TEST(vectors_are_multipliers_and_rates)
     source_close(s);
 }
 
+/* Gate and up of an expert follow each other in the tensor that the formula names. */
+TEST(experts_are_those_of_the_fused_tensor)
+{
+    enum { FF = 512, HIDDEN = 2048 };
+    tdm_error err;
+    struct source *s = open_model("synthetic:35B-A3B/5:f32", &err);
+    REQUIRE(s);
+    const struct config *c = source_config(s);
+    CHECK_STR("qwen35moe", c->architecture);
+    CHECK_INT(5, c->layers);
+    CHECK_INT(256, c->experts);
+    CHECK_INT(8, c->experts_used);
+    CHECK_INT(FF, c->intermediate);
+    CHECK(c->full_attention[3] && !c->full_attention[4] && !c->tied);
+    struct recipe fused = synthetic_recipe("model.layers.4.mlp.experts.gate_up_proj.weight", HIDDEN);
+    struct recipe down = synthetic_recipe("model.layers.4.mlp.experts.down_proj.weight", FF);
+    struct recipe router = synthetic_recipe("model.layers.4.mlp.gate.weight", HIDDEN);
+    const struct {
+        enum role role;
+        uint64_t row, first; /* element of the formula */
+        uint32_t cols;
+        const struct recipe *recipe;
+    } rows[] = {
+        {ROLE_EXPERTS_GATE, 3 * FF + 7, (3 * 2 * FF + 7) * (uint64_t)HIDDEN, HIDDEN, &fused},
+        {ROLE_EXPERTS_UP, 255 * FF + 9, (255 * 2 * FF + FF + 9) * (uint64_t)HIDDEN, HIDDEN, &fused},
+        {ROLE_EXPERTS_DOWN, 200 * HIDDEN + 5, (200 * HIDDEN + 5) * (uint64_t)FF, FF, &down},
+        {ROLE_ROUTER, 100, 100 * HIDDEN, HIDDEN, &router},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        float want[HIDDEN], got[HIDDEN];
+        const struct tensor *t = source_tensor(s, rows[i].role, 4);
+        synthetic_fill(rows[i].recipe, rows[i].first, want, rows[i].cols);
+        CHECK_INT(TYPE_F32, t->type);
+        CHECK(source_rows(s, t, rows[i].row, 1, got) == got);
+        CHECK(!memcmp(want, got, rows[i].cols * sizeof *got));
+    }
+    /* A router's values are four times as large as another matrix's. */
+    float other[64], value[64];
+    router = synthetic_recipe("x.mlp.gate.weight", HIDDEN);
+    struct recipe plain = router;
+    plain.scale = 1;
+    synthetic_fill(&router, 0, value, 64);
+    synthetic_fill(&plain, 0, other, 64);
+    for (int i = 0; i < 64; i++) CHECK_NEAR(4 * other[i], value[i], 0);
+    source_close(s);
+}
+
 TEST(wrong_names_are_one_line)
 {
-    static const char *const names[] = {"synthetic:",          "synthetic:1b",          "synthetic:0.8b:",
-                                        "synthetic:0.8b:q5_k", "synthetic:0.8b:bf16:x", "synthetic:0.8bb"};
+    static const char *const names[] = {"synthetic:",           "synthetic:1b",          "synthetic:0.8b:",
+                                        "synthetic:0.8b:q5_k",  "synthetic:0.8b:bf16:x", "synthetic:0.8bb",
+                                        "synthetic:0.8b/:q8_0", "synthetic:0.8b/0",      "synthetic:0.8b/25",
+                                        "synthetic:0.8b/x",     "synthetic:0.8b/1x",     "synthetic:/8"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tdm_error err = {0};
         CHECK(open_model(names[i], &err) == NULL);
         CHECK_INT(TDM_E_ARG, err.code);
-        CHECK(strstr(err.text, "expected synthetic:SIZE[:TYPE]"));
+        CHECK(strstr(err.text, "expected synthetic:SIZE[/LAYERS][:TYPE]"));
     }
     struct source *s;
     tdm_error err;
@@ -155,4 +204,5 @@ TEST(wrong_names_are_one_line)
 }
 
 TEST_MAIN(T(elements_follow_the_formula), T(filling_does_not_depend_on_the_start), T(models_have_the_published_shapes),
-          T(types_are_made_from_the_same_values), T(vectors_are_multipliers_and_rates), T(wrong_names_are_one_line))
+          T(types_are_made_from_the_same_values), T(vectors_are_multipliers_and_rates),
+          T(experts_are_those_of_the_fused_tensor), T(wrong_names_are_one_line))

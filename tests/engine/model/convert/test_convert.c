@@ -31,17 +31,19 @@ static const struct gguf_tensor *find_tensor(const struct gguf *g, struct span n
     return NULL;
 }
 
+static void compare_tensor(const struct gguf_tensor *made, const struct gguf_tensor *golden)
+{
+    if (!made || !golden || made->type != golden->type || made->dims != golden->dims || made->bytes != golden->bytes ||
+        memcmp(made->shape, golden->shape, sizeof made->shape) || memcmp(made->data, golden->data, made->bytes))
+        CHECK_FAIL("%.*s differs", (int)(made ? made : golden)->name.length, (made ? made : golden)->name.bytes);
+}
+
 static void compare_tensors(const struct gguf *made, const struct gguf *golden)
 {
     const struct gguf_tensor *list, *a;
     size_t n = gguf_tensors(golden, &list);
     CHECK_INT(n, gguf_tensors(made, &a));
-    for (size_t i = 0; i < n; i++) {
-        const struct gguf_tensor *m = find_tensor(made, list[i].name);
-        if (!m || m->type != list[i].type || m->dims != list[i].dims || m->bytes != list[i].bytes ||
-            memcmp(m->shape, list[i].shape, sizeof m->shape) || memcmp(m->data, list[i].data, m->bytes))
-            CHECK_FAIL("%.*s differs", (int)list[i].name.length, list[i].name.bytes);
-    }
+    for (size_t i = 0; i < n; i++) compare_tensor(find_tensor(made, list[i].name), &list[i]);
 }
 
 static void compare_keys(const struct gguf *made, const struct gguf *golden)
@@ -88,6 +90,36 @@ TEST(a_gguf_becomes_the_golden_file)
 {
     check_conversion("goldens/gguf/tiny-a-bf16.gguf", "goldens/gguf/tiny-a-q8_0.gguf", TYPE_Q8_0);
     check_conversion("goldens/gguf/tiny-a-bf16.gguf", "goldens/gguf/tiny-a-bf16.gguf", TYPE_BF16);
+}
+
+/* The golden file has an MTP block, too. */
+TEST(a_mixture_becomes_the_tensors_of_the_golden_file)
+{
+    char out[200];
+    struct gguf *a = NULL, *b = NULL;
+    const struct gguf_tensor *list;
+    tdm_error err = {0};
+    snprintf(out, sizeof out, "%s/mixture.gguf", check_tmp());
+    if (convert(check_data("goldens/tiny-d"), out, TYPE_Q8_0, &err) || gguf_open(&a, out, &err) ||
+        gguf_open(&b, check_data("goldens/gguf/tiny-d-q8_0.gguf"), &err))
+        CHECK_FAIL("%s", err.text);
+    REQUIRE(a && b);
+    size_t n = gguf_tensors(a, &list);
+    CHECK_INT(3 + 8 * 10 + 6 * 9 + 2 * 6, n);
+    for (size_t i = 0; i < n; i++) compare_tensor(&list[i], find_tensor(b, list[i].name));
+    static const char *const keys[] = {"general.architecture", "qwen35moe.expert_count", "qwen35moe.expert_used_count",
+                                       "qwen35moe.expert_feed_forward_length", "qwen35moe.rope.freq_base",
+                                       "qwen35moe.expert_shared_feed_forward_length", "qwen35moe.ssm.inner_size"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct gguf_key *made = gguf_find(a, keys[i]), *golden = gguf_find(b, keys[i]);
+        CHECK(made && golden && made->bytes == golden->bytes && !memcmp(made->data, golden->data, made->bytes));
+    }
+    CHECK(!gguf_find(a, "qwen35moe.feed_forward_length"));
+    gguf_close(a);
+    gguf_close(b);
+    struct source *s;
+    CHECK_INT(TDM_OK, source_open(&s, out, NULL, &err));
+    source_close(s);
 }
 
 static void check_built_in(enum type type, enum type embeddings)
@@ -191,6 +223,8 @@ TEST(other_types_are_refused)
     CHECK_STR("/nonexistent/x.gguf: can't be written: No such file or directory", err.text);
 }
 
-TEST_MAIN(T(a_checkpoint_becomes_the_golden_file), T(a_gguf_becomes_the_golden_file), T(the_built_in_model_converts),
+TEST_MAIN(T(a_checkpoint_becomes_the_golden_file), T(a_gguf_becomes_the_golden_file),
+          T(a_mixture_becomes_the_tensors_of_the_golden_file),
+          T(the_built_in_model_converts),
           T(a_cancelled_conversion_leaves_nothing), T(a_full_disk_is_one_line_and_leaves_the_old_file),
           T(other_types_are_refused))

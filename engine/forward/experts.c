@@ -1,0 +1,308 @@
+#include "engine/forward/experts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/base/error.h"
+
+/* A place of the cache, in a list from the least to the most recently used. */
+struct place {
+    uint32_t older, newer; /* NOBODY at the ends */
+    uint32_t layer, expert;
+    uint32_t leases;
+    bool filled, loaded;
+};
+
+enum { NOBODY = UINT32_MAX };
+
+struct experts {
+    const struct source *source;
+    uint32_t layers, count;    /* count: experts of a layer */
+    struct expert_form *forms; /* [layers] */
+    unsigned char *memory;
+    size_t bytes, all_bytes, scratch;
+    size_t *base; /* [layers] all in memory: where a layer's experts begin */
+
+    /* The cache. */
+    size_t place_bytes;
+    uint32_t places; /* 0: all in memory */
+    struct place *place;
+    uint32_t *place_of; /* [layers][count], NOBODY: not in the cache */
+    uint32_t oldest, newest;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a lease ended, or an expert was loaded */
+    struct experts_stats stats;
+};
+
+static const enum role part_roles[EXPERT_PARTS] = {ROLE_EXPERTS_GATE, ROLE_EXPERTS_UP, ROLE_EXPERTS_DOWN};
+
+static uint32_t tiles_of(const struct matrix *m)
+{
+    return (m->rows + MATRIX_TILE - 1) / MATRIX_TILE;
+}
+
+static void set_form(struct experts *e, const struct kernels *kernels, uint32_t layer)
+{
+    struct expert_form *f = &e->forms[layer];
+    for (int i = 0; i < EXPERT_PARTS; i++) {
+        const struct tensor *t = source_tensor(e->source, part_roles[i], layer);
+        must(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
+        struct matrix *m = &f->part[i];
+        *m = (struct matrix){
+            .kernels = kernels, .type = t->type, .rows = (uint32_t)t->rows / e->count, .cols = (uint32_t)t->cols};
+        m->bytes = kernels->packed_bytes(t->type, m->rows, m->cols);
+        f->offset[i] = f->bytes;
+        f->bytes += (m->bytes + 63) & ~(size_t)63;
+        f->tiles += tiles_of(m);
+        if (e->scratch < MATRIX_TILE * t->row_bytes) e->scratch = MATRIX_TILE * t->row_bytes;
+    }
+    e->base[layer] = e->all_bytes;
+    e->all_bytes += e->count * f->bytes;
+}
+
+static tdm_status make_places(struct experts *e, uint64_t budget, uint32_t least, tdm_error *err)
+{
+    for (uint32_t l = 0; l < e->layers; l++)
+        if (e->forms[l].bytes > e->place_bytes) e->place_bytes = e->forms[l].bytes;
+    uint64_t places = budget / e->place_bytes;
+    if (places < least)
+        return error_set(err, TDM_E_NOMEM, "memory for experts: expected at least %llu MB (%u experts), found %llu MB",
+                         (unsigned long long)(((uint64_t)least * e->place_bytes + 999999) / 1000000), least,
+                         (unsigned long long)(budget / 1000000));
+    e->places = (uint32_t)places;
+    e->place = malloc(e->places * sizeof *e->place);
+    e->place_of = malloc((size_t)e->layers * e->count * sizeof *e->place_of);
+    if (!e->place || !e->place_of) return error_set(err, TDM_E_NOMEM, "no memory for a cache of experts");
+    memset(e->place_of, 0xff, (size_t)e->layers * e->count * sizeof *e->place_of);
+    for (uint32_t i = 0; i < e->places; i++)
+        e->place[i] = (struct place){.older = i ? i - 1 : NOBODY, .newer = i + 1 < e->places ? i + 1 : NOBODY};
+    e->newest = e->places - 1;
+    return TDM_OK;
+}
+
+tdm_status experts_new(struct experts **out, const struct source *source, const struct kernels *kernels,
+                       uint64_t budget, tdm_error *err)
+{
+    const struct config *c = source_config(source);
+    *out = NULL;
+    struct experts *e = calloc(1, sizeof *e);
+    if (!e) return error_set(err, TDM_E_NOMEM, "no memory for experts");
+    *e = (struct experts){.source = source,
+                          .layers = c->layers,
+                          .count = c->experts,
+                          .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .changed = PTHREAD_COND_INITIALIZER};
+    e->forms = calloc(c->layers, sizeof *e->forms);
+    e->base = calloc(c->layers, sizeof *e->base);
+    tdm_status status = e->forms && e->base ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for experts");
+    for (uint32_t l = 0; !status && l < c->layers; l++) set_form(e, kernels, l);
+    if (!status && budget && budget < e->all_bytes) status = make_places(e, budget, c->experts_used, err);
+    if (!status) {
+        e->bytes = e->places ? e->places * e->place_bytes : e->all_bytes;
+        void *p = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            status = error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of experts", e->bytes);
+        else
+            e->memory = p;
+    }
+    if (status) {
+        experts_free(e);
+        return status;
+    }
+    madvise(e->memory, e->bytes, MADV_HUGEPAGE); /* a wish: may fail */
+    *out = e;
+    return TDM_OK;
+}
+
+void experts_free(struct experts *e)
+{
+    if (!e) return;
+    if (e->memory) munmap(e->memory, e->bytes);
+    free(e->forms);
+    free(e->base);
+    free(e->place);
+    free(e->place_of);
+    pthread_mutex_destroy(&e->lock);
+    pthread_cond_destroy(&e->changed);
+    free(e);
+}
+
+const struct expert_form *experts_form(const struct experts *e, uint32_t layer)
+{
+    return &e->forms[layer];
+}
+
+bool experts_resident(const struct experts *e)
+{
+    return e->places == 0;
+}
+
+uint64_t experts_bytes(const struct experts *e)
+{
+    return e->bytes;
+}
+
+uint64_t experts_all_bytes(const struct experts *e)
+{
+    return e->all_bytes;
+}
+
+uint32_t experts_held(const struct experts *e)
+{
+    return e->places ? e->places / e->layers : e->count;
+}
+
+size_t experts_scratch(const struct experts *e)
+{
+    return e->scratch;
+}
+
+struct experts_stats experts_stats(struct experts *e)
+{
+    pthread_mutex_lock(&e->lock);
+    struct experts_stats stats = e->stats;
+    pthread_mutex_unlock(&e->lock);
+    return stats;
+}
+
+/* ---- Leases ------------------------------------------------------------------------------------------------------ */
+
+static void unlink_place(struct experts *e, uint32_t i)
+{
+    struct place *p = &e->place[i];
+    if (p->older != NOBODY)
+        e->place[p->older].newer = p->newer;
+    else
+        e->oldest = p->newer;
+    if (p->newer != NOBODY)
+        e->place[p->newer].older = p->older;
+    else
+        e->newest = p->older;
+}
+
+/* It is the most recently used one from now on. */
+static void touch(struct experts *e, uint32_t i)
+{
+    if (e->newest == i) return;
+    unlink_place(e, i);
+    e->place[i].older = e->newest;
+    e->place[i].newer = NOBODY;
+    e->place[e->newest].newer = i;
+    e->newest = i;
+}
+
+static void hold(struct experts *e, struct expert_lease *lease, uint32_t place, bool load)
+{
+    e->place[place].leases++;
+    touch(e, place);
+    lease->held = true;
+    lease->load = load;
+    lease->place = place;
+    lease->data = e->memory + place * e->place_bytes;
+    e->stats.leases++;
+    e->stats.loads += load;
+}
+
+/* The least recently used place that nobody leases, for another expert; NOBODY: all are leased. */
+static uint32_t take_place(struct experts *e, uint32_t layer, uint32_t expert)
+{
+    uint32_t i = e->oldest;
+    while (i != NOBODY && e->place[i].leases) i = e->place[i].newer;
+    if (i == NOBODY) return i;
+    struct place *p = &e->place[i];
+    if (p->filled) e->place_of[(size_t)p->layer * e->count + p->expert] = NOBODY;
+    p->layer = layer;
+    p->expert = expert;
+    p->filled = true;
+    p->loaded = false;
+    e->place_of[(size_t)layer * e->count + expert] = i;
+    return i;
+}
+
+/* Those in the cache first, so that none of them makes room for another. */
+static uint32_t lease_some(struct experts *e, uint32_t layer, struct expert_lease *leases, uint32_t n, uint32_t *loads)
+{
+    uint32_t held = 0;
+    for (int missing = 0; missing < 2; missing++)
+        for (uint32_t i = 0; i < n; i++) {
+            if (leases[i].held || leases[i].done) continue;
+            uint32_t place = e->place_of[(size_t)layer * e->count + leases[i].expert];
+            bool there = place != NOBODY;
+            if (!there && missing) place = take_place(e, layer, leases[i].expert);
+            if (place == NOBODY) continue;
+            hold(e, &leases[i], place, !there);
+            *loads += !there;
+            held++;
+        }
+    return held;
+}
+
+static void will_read(const struct experts *e, uint32_t layer, uint32_t expert)
+{
+    for (int i = 0; i < EXPERT_PARTS; i++) {
+        uint64_t rows = e->forms[layer].part[i].rows;
+        source_will_read(e->source, source_tensor(e->source, part_roles[i], layer), expert * rows, rows);
+    }
+}
+
+uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *leases, uint32_t n)
+{
+    uint32_t loads = 0;
+    if (!e->places) {
+        for (uint32_t i = 0; i < n; i++) {
+            leases[i].held = true;
+            leases[i].data = e->memory + e->base[layer] + leases[i].expert * e->forms[layer].bytes;
+        }
+        return 0;
+    }
+    pthread_mutex_lock(&e->lock);
+    while (!lease_some(e, layer, leases, n, &loads)) pthread_cond_wait(&e->changed, &e->lock);
+    e->stats.loaded_bytes += loads * e->forms[layer].bytes;
+    pthread_mutex_unlock(&e->lock);
+    for (uint32_t i = 0; loads && i < n; i++)
+        if (leases[i].held && leases[i].load) will_read(e, layer, leases[i].expert);
+    return loads;
+}
+
+void experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
+                  unsigned char *scratch)
+{
+    const struct expert_form *f = &e->forms[layer];
+    int part = 0;
+    while (tile >= tiles_of(&f->part[part])) tile -= tiles_of(&f->part[part++]);
+    struct matrix m = experts_matrix(f, lease->data, (enum expert_part)part);
+    const struct tensor *t = source_tensor(e->source, part_roles[part], layer);
+    uint32_t row = tile * MATRIX_TILE, n = m.rows - row < MATRIX_TILE ? m.rows - row : MATRIX_TILE;
+    uint64_t from = (uint64_t)lease->expert * m.rows + row;
+    matrix_pack(&m, source_rows(e->source, t, from, n, scratch), row, n);
+    source_release_rows(e->source, t, from, n);
+}
+
+void experts_loaded(struct experts *e, uint32_t layer, const struct expert_lease *leases, uint32_t n)
+{
+    (void)layer;
+    if (!e->places) return;
+    pthread_mutex_lock(&e->lock);
+    for (uint32_t i = 0; i < n; i++)
+        if (leases[i].held && leases[i].load) e->place[leases[i].place].loaded = true;
+    pthread_cond_broadcast(&e->changed);
+    for (uint32_t i = 0; i < n; i++)
+        while (leases[i].held && !e->place[leases[i].place].loaded) pthread_cond_wait(&e->changed, &e->lock);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void experts_release(struct experts *e, struct expert_lease *leases, uint32_t n)
+{
+    if (e->places) pthread_mutex_lock(&e->lock);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!leases[i].held) continue;
+        if (e->places) e->place[leases[i].place].leases--;
+        leases[i].held = false;
+        leases[i].done = true;
+    }
+    if (!e->places) return;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+}

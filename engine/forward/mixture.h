@@ -1,0 +1,42 @@
+/* The feed-forward part of a mixture of experts:
+ *
+ *   p = softmax(router n) over all experts, in float32; the experts_used largest, ties to the lowest id, divided by
+ * their sum; x += sum of p_e expert_e(n), by ascending id, + sigmoid(shared_gate . n) * shared(n)
+ *
+ * each expert being down(silu(gate n) * up n), n = norm(x). Tokens are grouped by expert: a batch is the rows of one
+ * expert, the last one those of the shared expert, all tokens. Members claim pieces of (batch, rows of its matrices),
+ * so that uneven experts leave nobody idle. What the experts yield lies in scratch, a row for each token and expert,
+ * and is added up token by token, so the bits don't depend on who is grouped with whom.
+ */
+#ifndef TANDEM_FORWARD_MIXTURE_H
+#define TANDEM_FORWARD_MIXTURE_H
+
+#include "engine/forward/pass.h"
+
+/* The rows of one expert: [first, first + rows) of `members` and of `out`. */
+struct batch {
+    uint32_t first, rows;
+    struct matrix gate, up, down;
+    struct panel in[PANEL_KINDS], made; /* normalised rows; silu(gate) * up of them */
+};
+
+/* One layer's activations: scratch of a workspace. */
+struct mixture {
+    float *router;                                      /* [tokens][pass_stride(experts)] */
+    uint32_t *chosen;                                   /* [tokens][used] ascending ids */
+    float *weights;                                     /* [tokens][used + 1], the shared expert's last */
+    uint32_t *place;                                    /* [tokens][used + 1] row of `out` */
+    uint32_t *counts;                                   /* [experts] */
+    uint32_t *members;                                  /* [tokens * used] token of each row */
+    struct batch *batches;                              /* [experts chosen + 1] */
+    struct expert_lease *leases;                        /* [experts chosen] */
+    uint32_t *wave;                                     /* [experts chosen + 1] batches that are worked on together */
+    float *out;                                         /* [tokens * (used + 1)][pass_stride(hidden)] */
+    unsigned char *in[PANEL_KINDS], *made[PANEL_KINDS]; /* memory of the batches' panels */
+    uint32_t n_batches, n_wave, n_loads;                /* n_batches: without the shared one */
+};
+
+/* x += mixture(norm(x)). Without the last barrier, which the caller adds. */
+void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
+
+#endif
