@@ -59,13 +59,15 @@ typedef struct tdm_model tdm_model;
 typedef int (*tdm_progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 
 typedef struct {
-    const char *path;        /* a GGUF file, a Hugging Face directory or name, `synthetic:0.8b[:type]` */
+    const char *path;        /* a GGUF file, a Hugging Face directory or name, `synthetic:0.8b[/layers][:type]` */
     const char *builtin;     /* the built-in model's GGUF (tokenizer of the synthetic ones; NULL: none) */
     const char *const *hubs; /* folders of Hugging Face hub caches to look names up in, NULL-terminated; or NULL */
     const char *kernels;     /* reference, scalar, avx2, avx512, amx, neon; NULL: the best for this CPU */
     const char *quant;       /* q8_0 or q4_0: quantise matrices while loading; NULL: as stored */
     const char *lm_head;     /* q8_0, q6_k; NULL or as-is: as stored */
     int threads;             /* cores used for packing; 0: every allowed one */
+    uint64_t expert_memory;  /* for the packed experts of a mixture, the rest is read from the file when it is needed; 0: as
+                                many as the free memory holds */
     bool text_only;          /* no weights: tokenizer, template and information alone */
     tdm_progress progress;   /* may be NULL */
     void *progress_ctx;
@@ -93,6 +95,10 @@ typedef struct {
     tdm_arithmetic arithmetic;   /* of most of the weights with this kernel set */
     int layers, full_layers, hidden, intermediate, heads, kv_heads, head_dim;
     int lin_key_heads, lin_value_heads, lin_key_dim, lin_value_dim, conv_kernel;
+    int experts, experts_used, expert_intermediate; /* of a mixture; then `intermediate` is the shared expert's. 0: none */
+    uint64_t active_parameters;  /* that a token is multiplied with; without a mixture all but the embeddings */
+    uint64_t expert_bytes, expert_memory; /* of all experts, packed; of memory for them */
+    double from_disk_tps;        /* experts don't all fit into memory: so many tokens a second are to be expected; else 0 */
     int vocabulary;              /* rows of the LM head */
     int tokens;                  /* ids that the tokenizer knows */
     int trained_context;
@@ -236,7 +242,7 @@ typedef struct {
     int unit;             /* TDM_PREFILL_UNIT or TDM_DECODE_UNIT */
     tdm_kv kv;
     int context;          /* most tokens */
-    int dispatch;         /* tokens per forward pass; 0: 32 */
+    int dispatch;         /* tokens per forward pass; 0: 32, with experts 512 */
 } tdm_session_options;
 
 TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_machine *machine,
@@ -294,7 +300,8 @@ TDM_API const char *tdm_pipeline_name(tdm_pipeline p);
 typedef struct {
     tdm_pipeline pipeline;
     tdm_speculation speculation;
-    int dispatch;                /* tokens per forward pass; default 32 */
+    int dispatch;                /* most tokens per forward pass; default 32, with experts 512 (at most 128 of them while
+                                    a reply decodes) */
     int pause_ms;                /* rest before the draft is taken for the whole message; -1, automatic: none after a
                                     sentence, else twice the suffix's time or a key's, at most 150 ms */
     int context;                 /* 0: as much as the model and half the free memory allow, at most 32768 */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/memory.h"
 #include "engine/model/locate.h"
 #include "engine/unit/topology.h"
 
@@ -27,6 +28,27 @@ static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
     return tokenizer_load_parts(&m->tokenizer, &parts, err);
 }
 
+/* How much memory the packed experts get, when the rest of what a conversation needs is left free; 0: all that they need.
+ * A model that does not fit is refused, before it costs this or another process its life. */
+static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *kernels, uint64_t wanted,
+                              struct weights_options *options, tdm_error *err)
+{
+    enum { STATES = 1 << 30, SHARE = 16 }; /* left free: this and one part in so many */
+    uint64_t experts, others, free_bytes = memory_available();
+    weights_packed_bytes(m->source, kernels, options, &experts, &others);
+    options->expert_bytes = wanted;
+    if (!free_bytes || others + experts + STATES <= free_bytes - free_bytes / SHARE) return TDM_OK;
+    if (experts && !wanted) {
+        uint64_t taken = others + STATES + free_bytes / SHARE;
+        options->expert_bytes = taken < free_bytes ? free_bytes - taken : 1; /* too little is said by experts_new */
+        if (options->expert_bytes >= experts) options->expert_bytes = 0;
+    }
+    uint64_t needed = others + (options->expert_bytes && options->expert_bytes < experts ? options->expert_bytes : experts);
+    if (needed <= free_bytes) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "%s: its weights take %.1f GB, and %.1f GB of memory are free", m->path,
+                     1e-9 * (double)needed, 1e-9 * (double)free_bytes);
+}
+
 static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
 {
     struct weights_options options = {.lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx};
@@ -37,6 +59,7 @@ static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, 
     }
     const struct kernels *kernels;
     tdm_status status = kernels_find(&kernels, o->kernels, err);
+    if (!status) status = plan_memory(m, kernels, o->expert_memory, &options, err);
     if (status) return status;
     struct topology *topology = malloc(sizeof *topology);
     if (!topology) return error_set(err, TDM_E_NOMEM, "no memory for the topology");
@@ -114,7 +137,8 @@ static void list_skipped(struct tdm_model *m)
                                    rows[i].n, rows[i].what, (double)rows[i].bytes / 1e6);
 }
 
-/* Weights of all matrices but the embeddings and the LM head: two operations each for a prefilled token. */
+/* Weights of all matrices but the embeddings and the LM head, of a mixture's experts those that are used: two operations
+ * each for a prefilled token. */
 static void count_work(struct tdm_model *m)
 {
     const struct tensor *const *list;
@@ -127,13 +151,23 @@ static void count_work(struct tdm_model *m)
             if (t->role == ROLE_LM_HEAD || c->tied) head = t->bytes;
             continue;
         }
-        if (role_is_matrix(t->role)) m->info.flops_per_token += 2 * t->rows * t->cols;
-        m->info.bytes_per_token += t->bytes;
+        bool experts = role_is_experts(t->role);
+        uint64_t part = experts ? t->rows / c->experts * c->experts_used : t->rows; /* rows that a token is multiplied with */
+        if (role_is_matrix(t->role)) m->info.flops_per_token += 2 * part * t->cols;
+        m->info.active_parameters += part * t->cols;
+        m->info.bytes_per_token += part * t->row_bytes;
+        if (experts) m->info.expert_bytes += t->bytes;
     }
+    m->info.active_parameters += (uint64_t)c->vocab * c->hidden;
     m->info.bytes_per_token += head;
     if (m->weights) {
         m->info.packed_bytes = m->weights->bytes;
-        m->info.bytes_per_token = m->weights->layer_bytes + m->weights->lm_head->bytes;
+        m->info.bytes_per_token = (uint64_t)weights_pass_bytes(m->weights, 1) + m->weights->lm_head->bytes;
+        m->info.from_disk_tps = m->weights->from_disk_tps;
+        if (m->weights->experts) {
+            m->info.expert_bytes = experts_all_bytes(m->weights->experts);
+            m->info.expert_memory = experts_bytes(m->weights->experts);
+        }
     }
 }
 
@@ -170,6 +204,9 @@ static void fill_info(struct tdm_model *m)
         .layers = (int)c->layers,
         .hidden = (int)c->hidden,
         .intermediate = (int)c->intermediate,
+        .experts = (int)c->experts,
+        .experts_used = (int)c->experts_used,
+        .expert_intermediate = (int)c->expert_intermediate,
         .heads = (int)c->heads,
         .kv_heads = (int)c->kv_heads,
         .head_dim = (int)c->head_dim,

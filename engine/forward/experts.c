@@ -17,6 +17,9 @@ struct place {
 
 enum { NOBODY = UINT32_MAX };
 
+/* What is loaded for one wave at most, and so what is mapped of the file meanwhile. */
+enum { LOAD_BYTES = 48 << 20 };
+
 struct experts {
     const struct source *source;
     uint32_t layers, count;    /* count: experts of a layer */
@@ -144,6 +147,11 @@ uint64_t experts_bytes(const struct experts *e)
     return e->bytes;
 }
 
+const unsigned char *experts_memory(const struct experts *e)
+{
+    return e->memory;
+}
+
 uint64_t experts_all_bytes(const struct experts *e)
 {
     return e->all_bytes;
@@ -230,6 +238,7 @@ static uint32_t lease_some(struct experts *e, uint32_t layer, struct expert_leas
             if (leases[i].held || leases[i].done) continue;
             uint32_t place = e->place_of[(size_t)layer * e->count + leases[i].expert];
             bool there = place != NOBODY;
+            if (missing && *loads && (*loads + 1) * e->forms[layer].bytes > LOAD_BYTES) continue;
             if (!there && missing) place = take_place(e, layer, leases[i].expert);
             if (place == NOBODY) continue;
             hold(e, &leases[i], place, !there);
@@ -261,8 +270,9 @@ uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *l
     while (!lease_some(e, layer, leases, n, &loads)) pthread_cond_wait(&e->changed, &e->lock);
     e->stats.loaded_bytes += loads * e->forms[layer].bytes;
     pthread_mutex_unlock(&e->lock);
+    /* The next waves' ones, too: the more the system is asked for at once, the faster it reads. */
     for (uint32_t i = 0; loads && i < n; i++)
-        if (leases[i].held && leases[i].load) will_read(e, layer, leases[i].expert);
+        if (leases[i].held ? leases[i].load : !leases[i].done) will_read(e, layer, leases[i].expert);
     return loads;
 }
 
@@ -282,8 +292,9 @@ void experts_load(const struct experts *e, uint32_t layer, const struct expert_l
 
 void experts_loaded(struct experts *e, uint32_t layer, const struct expert_lease *leases, uint32_t n)
 {
-    (void)layer;
     if (!e->places) return;
+    /* A fault maps pages around it, too, which the release of single rows leaves. Whoever reads some again faults. */
+    for (int i = 0; i < EXPERT_PARTS; i++) source_release(e->source, source_tensor(e->source, part_roles[i], layer));
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < n; i++)
         if (leases[i].held && leases[i].load) e->place[leases[i].place].loaded = true;

@@ -53,6 +53,7 @@ void experts_free(struct experts *e); /* NULL is allowed */
 const struct expert_form *experts_form(const struct experts *e, uint32_t layer);
 bool experts_resident(const struct experts *e);      /* all in memory */
 uint64_t experts_bytes(const struct experts *e);     /* of memory */
+const unsigned char *experts_memory(const struct experts *e);
 uint64_t experts_all_bytes(const struct experts *e); /* of all experts, packed */
 uint32_t experts_held(const struct experts *e);      /* so many of each layer are loaded at first */
 size_t experts_scratch(const struct experts *e);     /* bytes of scratch that experts_load takes */

@@ -10,6 +10,9 @@
 /* A slice is packed between two calls of the progress function. */
 enum { SLICE_BYTES = 32 << 20 };
 
+/* Memory that is read to see how fast it is. */
+enum { SPEED_BYTES = 256 << 20 };
+
 struct loader {
     const struct source *source;
     const struct kernels *kernels;
@@ -57,18 +60,18 @@ static bool cancelled(struct loader *l, const char *what)
 }
 
 /* The type that a matrix is packed in. */
-static enum type packed_type(const struct loader *l, const struct tensor *t)
+static enum type packed_type(const struct source *s, const struct weights_options *options, const struct tensor *t)
 {
-    bool head = t->role == ROLE_LM_HEAD || (t->role == ROLE_EMBED && l->weights->config.tied);
+    bool head = t->role == ROLE_LM_HEAD || (t->role == ROLE_EMBED && source_config(s)->tied);
     if (t->role == ROLE_ROUTER) return TYPE_F32;
-    return head && l->options.lm_head != TYPE_COUNT ? l->options.lm_head : t->type;
+    return head && options->lm_head != TYPE_COUNT ? options->lm_head : t->type;
 }
 
 static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
 {
     const struct tensor *t = source_tensor(l->source, role, layer);
     must(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
-    enum type type = packed_type(l, t);
+    enum type type = packed_type(l->source, &l->options, t);
     if (!type_row_bytes(type, t->cols))
         return error_set(err, TDM_E_UNSUPPORTED, "%s: rows of %llu elements, type %s takes multiples of %u",
                          role_name(role), (unsigned long long)t->cols, type_info(type)->name, type_info(type)->block);
@@ -217,10 +220,41 @@ static void load_member(void *ctx, struct member *m)
                      l->raw + m->index * l->raw_stride);
 }
 
+/* Reads what lies in memory once, as decoding does. */
+static void read_member(void *ctx, struct member *m)
+{
+    enum { PIECE = 4 << 20 };
+    const struct loader *l = ctx;
+    const struct experts *e = l->weights->experts;
+    uint64_t bytes = experts_bytes(e) < SPEED_BYTES ? experts_bytes(e) : SPEED_BYTES;
+    uint32_t begin, end;
+    volatile float sink = 0;
+    while (member_claim(m, (uint32_t)(bytes / PIECE), 1, &begin, &end))
+        sink = sink + l->kernels->read(experts_memory(e) + (size_t)begin * PIECE, PIECE);
+}
+
+/* What a token takes: reading its experts' weights from memory, and those that are missing from the file, as fast as the
+ * first ones came. */
+static void expect_speed(struct loader *l, double loaded, double seconds)
+{
+    struct weights *w = l->weights;
+    struct experts *e = w->experts;
+    if (experts_resident(e) || !loaded) return;
+    int64_t began = clock_ns();
+    team_run(l->team, read_member, l);
+    double memory = (double)(experts_bytes(e) < SPEED_BYTES ? experts_bytes(e) : SPEED_BYTES);
+    double read_s = (double)(clock_ns() - began) / 1e9 / memory, load_s = seconds / loaded; /* for a byte */
+    double used = weights_pass_bytes(w, 1) + (double)w->lm_head->bytes;
+    double missing = (weights_pass_bytes(w, 1) - (double)w->layer_bytes) *
+                     (1 - (double)experts_bytes(e) / (double)experts_all_bytes(e));
+    w->from_disk_tps = 1 / (used * read_s + missing * load_s);
+}
+
 /* All experts, or as many of each layer as there is room for. */
 static tdm_status fill_experts(struct loader *l, tdm_error *err)
 {
     enum { MOST = 64 };
+    double loaded = 0;
     struct weights *w = l->weights;
     struct experts *e = w->experts;
     int64_t began = clock_ns();
@@ -238,9 +272,10 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
             experts_loaded(e, layer, leases, s.n);
             experts_release(e, leases, s.n);
             l->done += s.n * form->bytes;
+            loaded += s.n * (double)form->bytes;
         }
     }
-    w->experts_fill_s = (double)(clock_ns() - began) / 1e9;
+    expect_speed(l, loaded, (double)(clock_ns() - began) / 1e9);
     return TDM_OK;
 }
 
@@ -279,7 +314,7 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
         size_t raw = t->row_bytes * MATRIX_TILE;
         if (!t->data && raw > l->raw_stride) l->raw_stride = raw;
         if (!role_is_experts(t->role)) l->total += t->bytes;
-        enum type type = packed_type(l, t);
+        enum type type = packed_type(l->source, &l->options, t);
         if (type == t->type) continue;
         size_t narrow = type_row_bytes(type, t->cols) * MATRIX_TILE;
         if (l->wide_stride < t->cols * MATRIX_TILE) l->wide_stride = t->cols * MATRIX_TILE;
@@ -343,6 +378,25 @@ void weights_free(struct weights *w)
     free(w->layers);
     free(w->vectors);
     free(w);
+}
+
+void weights_packed_bytes(const struct source *source, const struct kernels *kernels, const struct weights_options *options,
+                          uint64_t *experts, uint64_t *others)
+{
+    const struct tensor *const *tensors;
+    size_t n = source_tensors(source, &tensors);
+    *experts = *others = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct tensor *t = tensors[i];
+        uint32_t count = role_is_experts(t->role) ? source_config(source)->experts : 1;
+        if (!role_is_matrix(t->role)) {
+            *others += t->rows * t->cols * sizeof(float);
+            continue;
+        }
+        enum type type = packed_type(source, options, t);
+        *(count > 1 ? experts : others) +=
+            count * (uint64_t)kernels->packed_bytes(type, (uint32_t)(t->rows / count), (uint32_t)t->cols);
+    }
 }
 
 double weights_pass_bytes(const struct weights *w, uint32_t n)

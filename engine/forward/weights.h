@@ -45,7 +45,8 @@ struct weights {
     struct experts *experts;      /* of all layers; NULL: no mixture */
     uint64_t bytes;               /* of everything in memory, packed */
     uint64_t layer_bytes;         /* of the layers' matrices but the experts: every pass reads them, beside the LM head */
-    double experts_fill_s;        /* how long it took to read and pack the experts that were loaded at first */
+    double from_disk_tps;         /* tokens a second to expect where experts are read when they are needed; 0: unknown, or all
+                                     are in memory */
 };
 
 struct weights_options {
@@ -62,6 +63,10 @@ struct weights_options {
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err);
 void weights_free(struct weights *w); /* NULL is allowed */
+
+/* Bytes that the source's weights would take, packed: of the experts, and of everything else. */
+void weights_packed_bytes(const struct source *source, const struct kernels *kernels, const struct weights_options *options,
+                          uint64_t *experts, uint64_t *others);
 
 /* Bytes of weights that a pass of n tokens reads, without the LM head; with experts, as many as random choices touch. */
 double weights_pass_bytes(const struct weights *w, uint32_t n);

@@ -112,7 +112,7 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n);
 
 /* The tensor's pages in memory are given back, or those of some rows; reading it again is allowed and reads the file
- * again. Pages that rows share with their neighbours go too. */
+ * again. Pages that rows share with their neighbours go too; what the system mapped around them does not. */
 void source_release(const struct source *s, const struct tensor *t);
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
 /* These rows will be read soon: the system may begin to fetch them. */

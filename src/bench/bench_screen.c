@@ -16,7 +16,8 @@ tdm_status bench_screen_open(bench *b, pty *s, int cols, const char *command, co
                              tdm_error *err)
 {
     static const option_id passed[] = {OPTION_KV,           OPTION_KERNELS,     OPTION_QUANT,        OPTION_LM_HEAD,
-                                       OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT, OPTION_PREFILL_KIND, OPTION_DECODE_KIND};
+                                       OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT, OPTION_PREFILL_KIND, OPTION_DECODE_KIND,
+                                       OPTION_EXPERT_MEMORY};
     static const char *const environment[] = {"LC_ALL=C.UTF-8", "INPUTRC=/dev/null", "XDG_CONFIG_HOME=/dev/null",
                                               "NO_COLOR", NULL};
     enum { PASSED = sizeof passed / sizeof *passed };

@@ -109,6 +109,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
                                 : kernels_of(o, how->prefill ? OPTION_PREFILL_KIND : OPTION_DECODE_KIND),
         .quant = options_text(o, OPTION_QUANT),
         .lm_head = options_text(o, OPTION_LM_HEAD),
+        .expert_memory = options_whole(o, OPTION_EXPERT_MEMORY, 0),
         .threads = (int)options_int(o, OPTION_THREADS, 0),
         .text_only = how->text_only,
         .progress = how->progress ? how->progress : show_progress,
@@ -204,6 +205,8 @@ void load_notes(const tdm_model *m)
     tdm_model_describe(m, &info);
     if (info.template_replaced)
         fputs("tandem: the model's own chat template is not known; the Qwen3.5 form is used instead\n", stderr);
+    char disk[160];
+    if (load_disk_note(&info, disk, sizeof disk)) fprintf(stderr, "tandem: %s\n", disk);
     if (info.synthetic) fputs("tandem: made-up weights: the text is noise, the times are real\n", stderr);
 }
 
@@ -211,6 +214,17 @@ void load_machine_notes(const options *o, const tdm_machine *m)
 {
     char line[200];
     if (load_machine_note(o, m, line, sizeof line)) fprintf(stderr, "tandem: %s\n", line);
+}
+
+bool load_disk_note(const tdm_model_info *info, char *out, size_t room)
+{
+    if (!info->expert_memory || info->expert_memory >= info->expert_bytes) return false;
+    double tps = info->from_disk_tps;
+    int n = snprintf(out, room, "%.3g of %.3g GB of experts fit into memory, the others are read from disk",
+                     1e-9 * (double)info->expert_memory, 1e-9 * (double)info->expert_bytes);
+    if (tps > 0 && n > 0 && (size_t)n < room)
+        snprintf(out + n, room - (size_t)n, ": about %.*f tokens/s", tps < 10 ? 1 : 0, tps);
+    return true;
 }
 
 int load_failed(const tdm_error *err)

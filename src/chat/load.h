@@ -39,8 +39,11 @@ void load_machine_notes(const options *o, const tdm_machine *m);
 
 /* --kv */
 tdm_kv load_kv(const options *o);
-/* The notes about a model that one should see: a replaced template, made-up weights; on stderr, one line each. */
+/* The notes about a model that one should see: a replaced template, experts on disk, made-up weights; on stderr, one line each. */
 void load_notes(const tdm_model *m);
+
+/* Where not all experts of a mixture fit into memory: says so, and how fast it will be, without a newline. */
+bool load_disk_note(const tdm_model_info *info, char *out, size_t room);
 
 /* For a command's end: "tandem: ..." on stderr; returns 1 (2 for TDM_E_ARG). */
 int load_failed(const tdm_error *err);

@@ -121,7 +121,7 @@ enum {
 #define OPTION_LIST(X)                                                                                                \
     X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in model", MODEL, KEEP, FOR_MODEL,                         \
       "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), or "           \
-      "synthetic:0.8b[:type]")                                                                                        \
+      "synthetic:0.8b[/layers][:type]")                                                                               \
     X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                 \
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                     \
@@ -134,6 +134,9 @@ enum {
       "quantise the matrices while loading")                                                                          \
     X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP, FOR_TIMES | FOR(INFO),             \
       "type of the last matrix, the one that makes the logits")                                                       \
+    X(EXPERT_MEMORY, "expert-memory", 0, SIZE, "SIZE", 0, 0, "as the free memory allows", MODEL, KEEP,                 \
+      FOR_TIMES | FOR(INFO),                                                                                          \
+      "most memory for a mixture's experts (K, M, G); the others are read from the file when they are needed")        \
     X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                      \
     X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends; run: 4096", REPLY, KEEP | LIVE,      \
       FOR_TALK, "most tokens of an answer (thinking is not counted)")                                                 \
@@ -167,7 +170,8 @@ enum {
       "tandem", UNITS, KEEP | LIVE, FOR_TALK, "how prefill and decode are shared between the units")                  \
     X(SPECULATION, "speculation", 0, CHOICE, "off|history|draft|full", 0, 0, "full", UNITS, KEEP | LIVE, FOR_TALK,    \
       "what is prefilled before Enter")                                                                               \
-    X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32", UNITS, KEEP | LIVE, FOR_WORK, "tokens of one forward pass")    \
+    X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32; with experts 512", UNITS, KEEP | LIVE, FOR_WORK,                 \
+      "most tokens of one forward pass; with experts at most 128 of them while a reply decodes")                      \
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
       "how long no key must come before the whole prompt is prefilled; auto: not at all after a sentence, else "      \
       "twice the time of the prompt's end or of a key, at most 150")                                                  \

@@ -24,11 +24,20 @@ static void print_text(const tdm_model_info *i)
     line("file", i->path);
     line("format", i->format);
     line("architecture", i->architecture);
-    output_print("%-18s %.1f million\n", "parameters", 1e-6 * (double)i->parameters);
-    output_print("%-18s %d, every %d full attention (%d in all)\n", "layers", i->layers,
-                 i->full_layers ? i->layers / i->full_layers : 0, i->full_layers);
-    output_print("%-18s hidden %d, feed-forward %d, vocabulary %d (%d tokens)%s\n", "shape", i->hidden, i->intermediate,
-                 i->vocabulary, i->tokens, i->tied ? ", tied embeddings" : "");
+    output_print("%-18s %.1f million", "parameters", 1e-6 * (double)i->parameters);
+    if (i->experts) output_print(", %.1f million of them active for a token", 1e-6 * (double)i->active_parameters);
+    output_print("\n");
+    if (i->full_layers)
+        output_print("%-18s %d, every %d full attention (%d in all)\n", "layers", i->layers,
+                     i->layers / i->full_layers, i->full_layers);
+    else
+        output_print("%-18s %d, none of them full attention\n", "layers", i->layers);
+    output_print("%-18s hidden %d, feed-forward %d, vocabulary %d (%d tokens)%s\n", "shape", i->hidden,
+                 i->experts ? i->expert_intermediate : i->intermediate, i->vocabulary, i->tokens,
+                 i->tied ? ", tied embeddings" : "");
+    if (i->experts)
+        output_print("%-18s %d of width %d in each layer, %d used for a token, and one of %d that all share\n", "experts",
+                     i->experts, i->expert_intermediate, i->experts_used, i->intermediate);
     output_print("%-18s %d heads, %d key/value heads of %d\n", "attention", i->heads, i->kv_heads, i->head_dim);
     output_print("%-18s %d key heads of %d, %d value heads of %d, convolution over %d\n", "DeltaNet", i->lin_key_heads,
                  i->lin_key_dim, i->lin_value_heads, i->lin_value_dim, i->conv_kernel);
@@ -38,6 +47,8 @@ static void print_text(const tdm_model_info *i)
                  1e-6 * (double)i->packed_bytes);
     output_print("%-18s %.1f MB read, %.2f GFLOP\n", "per token", 1e-6 * (double)i->bytes_per_token,
                  1e-9 * (double)i->flops_per_token);
+    char disk[160];
+    if (load_disk_note(i, disk, sizeof disk)) line("memory", disk);
     line("kernels", i->kernels);
     output_print("%-18s %s%s\n", "template", i->template_name,
                  i->template_replaced ? " (the file's own is not known)" : "");
@@ -74,6 +85,13 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_int(o, "full_layers", i->full_layers);
     jsonio_add_int(o, "hidden", i->hidden);
     jsonio_add_int(o, "intermediate", i->intermediate);
+    jsonio_add_int(o, "experts", i->experts);
+    jsonio_add_int(o, "experts_used", i->experts_used);
+    jsonio_add_int(o, "expert_intermediate", i->expert_intermediate);
+    jsonio_add_int(o, "active_parameters", (int64_t)i->active_parameters);
+    jsonio_add_int(o, "expert_bytes", (int64_t)i->expert_bytes);
+    jsonio_add_int(o, "expert_memory", (int64_t)i->expert_memory);
+    jsonio_add_real(o, "from_disk_tps", i->from_disk_tps);
     jsonio_add_int(o, "heads", i->heads);
     jsonio_add_int(o, "kv_heads", i->kv_heads);
     jsonio_add_int(o, "head_dim", i->head_dim);

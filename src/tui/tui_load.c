@@ -82,6 +82,8 @@ static void start(tui *t)
     if (load_machine_note(t->app.o, t->app.machine, notice, sizeof notice)) tui_notice_add(t, VIEW_NOTICE_WARN, "%s", notice);
     if (t->app.info.template_replaced)
         tui_notice_add(t, VIEW_NOTICE_WARN, "the model's own chat template is not known; the Qwen3.5 form is used");
+    char disk[160];
+    if (load_disk_note(&t->app.info, disk, sizeof disk)) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", disk);
     tui_view_name_model(t);
     tui_turns_fresh(t);
     tui_take_draft(t);

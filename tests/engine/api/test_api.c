@@ -86,6 +86,34 @@ TEST(facts_about_a_model)
     tdm_model_close(m);
 }
 
+TEST(facts_about_a_mixture)
+{
+    tdm_model *m;
+    tdm_model_options o = {.path = "tests/goldens/tiny-d", .quant = "q8_0", .expert_memory = 100000};
+    tdm_model_info info;
+    REQUIRE(tdm_model_open(&m, &o, &err) == TDM_OK);
+    tdm_model_describe(m, &info);
+    CHECK_STR("qwen35moe", info.architecture);
+    CHECK_INT(8, info.experts);
+    CHECK_INT(2, info.experts_used);
+    CHECK_INT(32, info.expert_intermediate);
+    CHECK_INT(683856, info.parameters);
+    /* Of the 8 experts of 3 x 32 x 64 weights in 8 layers, 6 are not used; nor are the embeddings. */
+    CHECK_INT(683856 - 6 * 3 * 32 * 64 * 8 - 512 * 64, info.active_parameters);
+    CHECK_INT(8 * 8 * 3 * 32 * 64 / 32 * 34, info.expert_bytes);
+    CHECK(info.expert_memory > 90000 && info.expert_memory <= 100000 && info.from_disk_tps > 0);
+    CHECK(info.packed_bytes < info.expert_bytes + 512 * 64 * 4);
+    tdm_model_close(m);
+    o.expert_memory = 0;
+    REQUIRE(tdm_model_open(&m, &o, &err) == TDM_OK);
+    tdm_model_describe(m, &info);
+    CHECK(info.expert_memory == info.expert_bytes && info.from_disk_tps == 0);
+    tdm_model_close(m);
+    o.expert_memory = 1000;
+    CHECK_INT(TDM_E_NOMEM, tdm_model_open(&m, &o, &err));
+    CHECK(!strncmp(err.text, "memory for experts: expected at least", 37));
+}
+
 TEST(options_are_checked)
 {
     tdm_model *m;
@@ -146,5 +174,6 @@ TEST(a_session_moves_through_the_bridge_and_in_memory)
     tdm_model_close(m);
 }
 
-TEST_MAIN(T(the_builtin_model_answers), T(facts_about_a_model), T(options_are_checked), T(text_goes_there_and_back),
+TEST_MAIN(T(the_builtin_model_answers), T(facts_about_a_model), T(facts_about_a_mixture),
+          T(options_are_checked), T(text_goes_there_and_back),
           T(a_session_moves_through_the_bridge_and_in_memory))

@@ -129,6 +129,16 @@ tandem convert $tiny "$tmp/tiny.gguf" --type bf16
 check 'convert' test "$status" = 0 -a "$("$program" eval -m "$tmp/tiny.gguf" --ids 1,2,3 --perplexity)" = \
     "$("$program" eval -m $tiny --ids 1,2,3 --perplexity)"
 
+mixture=tests/goldens/gguf/tiny-d-q8_0.gguf
+tandem info -m $mixture
+check 'info of a mixture' grep -q '^experts  *8 of width 32 in each layer, 2 used for a token' <<<"$out"
+tandem info -m $mixture --expert-memory 100K
+check 'experts on disk are told' grep -qE '^memory  *9.79e-05 of 0.000418 GB of experts fit .* tokens/s$' <<<"$out"
+check 'experts on disk' test "$("$program" eval -m $mixture --ids 1,2,3 --perplexity --expert-memory 100K)" = \
+    "$("$program" eval -m $mixture --ids 1,2,3 --perplexity)"
+fails 'too little memory for experts' 1 'tandem: memory for experts: expected at least' \
+    eval -m $mixture --ids 1,2,3 --perplexity --expert-memory 1K
+
 # Where output can't go.
 "$program" info >/dev/full 2>"$tmp/err"
 check 'full disk' test $? = 1 -a "$(<"$tmp/err")" = 'tandem: standard output: No space left on device'
