@@ -35,7 +35,7 @@ TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_m
     if (!m->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
     if ((unsigned)o->unit >= TDM_UNITS) return error_set(err, TDM_E_ARG, "no unit %d", o->unit);
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
-    int dispatch = o->dispatch ? o->dispatch : 32;
+    int dispatch = o->dispatch ? o->dispatch : model_dispatch(m);
     if (dispatch < 1) return error_set(err, TDM_E_ARG, "dispatch: expected 1 or more tokens, found %d", dispatch);
     struct tdm_session *s = calloc(1, sizeof *s);
     if (!s) return error_set(err, TDM_E_NOMEM, "no memory for a session");

@@ -42,7 +42,7 @@ TDM_API void tdm_chat_defaults(tdm_chat_options *o, const tdm_model *m)
     *o = (tdm_chat_options){
         .pipeline = TDM_PIPE_TANDEM,
         .speculation = TDM_SPEC_FULL,
-        .dispatch = 32,
+        .dispatch = model_dispatch(m),
         .pause_ms = -1,
         .kv = TDM_KV_F16,
         .prefill_kv = TDM_KV_F16,
@@ -273,7 +273,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
         status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, err);
-        if (status == TDM_OK) c->follower.dispatch = (uint32_t)options->dispatch;
+        if (status == TDM_OK) follower_set_dispatch(&c->follower, (uint32_t)options->dispatch);
     }
     if (status == TDM_OK) {
         int context = c->options.context;

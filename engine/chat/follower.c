@@ -10,10 +10,13 @@
 enum { KEEP_EVERY = 256 };
 /* A dispatch is ended early at the start of an earlier turn only if it keeps at least so many tokens. */
 enum { WORTH_SPLITTING = 16 };
-/* Up to so many tokens a dispatch takes about as long as one token: the time in which the weights are read. */
+/* Multiplying so many tokens with weights takes about as long as reading these. */
 enum { SHORT = 8 };
-/* A token more in a dispatch costs about one part in so many of that time, and so does letting one go: a layer and a copy. */
+/* A token more in a dispatch that reads no more weights for it costs about one part in so many of a token's time, and so does
+ * letting a dispatch go: a layer and a copy. */
 enum { MARGIN = 16 };
+/* Tokens of a dispatch while a reply decodes, with experts: fewer would touch nearly as many of them. */
+enum { POLITE = 128 };
 /* So many tokens are not worth a checkpoint of their own while somebody waits. */
 enum { NEAR = 16 };
 
@@ -21,7 +24,8 @@ tdm_status follower_init(struct follower *f, const struct weights *weights, stru
                          struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err)
 {
     *f = (struct follower){.weights = weights, .workspace = workspace, .state = state, .checkpoints = checkpoints,
-                           .dispatch = dispatch, .usable = true};
+                           .usable = true};
+    follower_set_dispatch(f, dispatch);
     f->path = malloc(pool_context(state->pool) * sizeof *f->path);
     if (!f->path) return error_set(err, TDM_E_NOMEM, "no memory for the follower");
     f->kept = checkpoints_stats(checkpoints);
@@ -35,6 +39,19 @@ void follower_free(struct follower *f)
     workspace_free(f->workspace);
     free(f->path);
     *f = (struct follower){0};
+}
+
+void follower_set_dispatch(struct follower *f, uint32_t dispatch)
+{
+    must(!f->plan.active);
+    f->dispatch = dispatch;
+    f->polite = f->weights->experts && dispatch > POLITE ? POLITE : dispatch;
+}
+
+/* Does a dispatch of n tokens take the time in which its weights are read? */
+static bool is_short(const struct follower *f, uint32_t n)
+{
+    return n * weights_pass_bytes(f->weights, 1) <= SHORT * weights_pass_bytes(f->weights, n);
 }
 
 uint32_t follower_held(const struct follower *f, const struct target *t)
@@ -118,12 +135,12 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     } else {
         plan.clear = true;
     }
-    uint32_t end = plan.from + f->dispatch;
+    uint32_t most = polite ? f->polite : f->dispatch, end = plan.from + most;
     if (end > t->n) end = t->n;
-    end = urgent ? split_at_suffix(t, plan.from, end, f->dispatch) : split_at_turns(t, plan.from, end);
+    end = urgent ? split_at_suffix(t, plan.from, end, most) : split_at_turns(t, plan.from, end);
     plan.n = end - plan.from;
     /* What is wanted and not what fits before the next turn: a short end of an old turn must not hold up the rest. */
-    if (polite && !t->complete && t->n - plan.from < f->dispatch) return false;
+    if (polite && !t->complete && t->n - plan.from < most) return false;
 
     plan.logits = t->complete && end == t->n;
     plan.kind = kind_of(t, plan.from, end);
@@ -170,9 +187,15 @@ void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns)
     atomic_store(&f->hurried, true);
     bool kept = plan->keep_before || plan->restore || plan->clear;
     bool joins = plan->from + plan->n < t->n && t->n - plan->from <= f->dispatch;
-    if (!plan->active || plan->n == 0 || plan->n > SHORT || !kept || !joins) return;
-    int64_t left = f->figures.short_ns - (now_ns - plan->start_ns);
-    if (left * MARGIN > f->figures.short_ns * (plan->n + 1)) atomic_store(&f->cancel, true);
+    if (!plan->active || plan->n == 0 || !is_short(f, plan->n) || !kept || !joins) return;
+    uint32_t next = t->n - plan->from - plan->n;
+    double own = weights_pass_bytes(f->weights, plan->n);
+    double takes = (double)f->figures.short_ns * own / weights_pass_bytes(f->weights, f->figures.short_n);
+    double left = takes - (double)(now_ns - plan->start_ns);
+    /* What the next one reads more for these tokens, and the work on them. */
+    double more = weights_pass_bytes(f->weights, plan->n + next) - weights_pass_bytes(f->weights, next);
+    double work = weights_pass_bytes(f->weights, 1) * (plan->n + 1) / MARGIN;
+    if (left > takes * (more + work) / own) atomic_store(&f->cancel, true);
 }
 
 static void keep(struct follower *f, enum checkpoint_kind kind, struct activity *activity)
@@ -231,8 +254,9 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
         if (f->plan.logits && f->plan.n) {
             f->figures.suffixes++;
             f->figures.suffix_ns = took_ns;
-        } else if (f->plan.n && f->plan.n <= SHORT) {
+        } else if (f->plan.n && is_short(f, f->plan.n)) {
             f->figures.short_ns = took_ns;
+            f->figures.short_n = f->plan.n;
         }
         return;
     }

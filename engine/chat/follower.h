@@ -35,7 +35,8 @@ struct follower_figures { /* counts of tokens */
     uint64_t unkept;         /* checkpoints for which there was no room */
     uint32_t suffixes;       /* dispatches that reached the end of a complete target */
     int64_t suffix_ns;       /* what the last of these took */
-    int64_t short_ns;        /* what the last short dispatch took that was none of these */
+    int64_t short_ns;        /* what the last short dispatch took that was none of these, */
+    uint32_t short_n;        /* of so many tokens */
 };
 
 struct follower {
@@ -44,7 +45,8 @@ struct follower {
     struct state *state;
     struct checkpoints *checkpoints;
     struct checkpoints_stats kept; /* of the checkpoints, when the last plan ended: they belong to the running one */
-    uint32_t dispatch;       /* most tokens of one forward pass */
+    uint32_t dispatch;       /* most tokens of one forward pass, */
+    uint32_t polite;         /* and of one while a reply is being decoded: it holds up the decoder that long */
     tdm_id *path;            /* [context] */
     uint32_t length;         /* tokens of path that are evaluated, in a checkpoint if not usable; the plan's come behind */
     bool usable;             /* state holds path[0, length); otherwise it must be restored or cleared first */
@@ -58,6 +60,9 @@ struct follower {
 tdm_status follower_init(struct follower *f, const struct weights *weights, struct workspace *workspace,
                          struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err);
 void follower_free(struct follower *f);
+
+/* The most tokens of a dispatch, from now on. Only while no plan is active. */
+void follower_set_dispatch(struct follower *f, uint32_t dispatch);
 
 /* How many of the target's ids are evaluated. */
 uint32_t follower_held(const struct follower *f, const struct target *t);
@@ -74,8 +79,8 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 /* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
 void follower_wanted(struct follower *f, const struct target *t);
 /* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is handed
- * over without a checkpoint of it. A short dispatch is given up too, where its tokens fit into the
- * one that follows and cost less there than what is left of it: it reads all weights for itself. */
+ * over without a checkpoint of it. A short dispatch, whose time is that in which weights are read, is given up too, where
+ * its tokens fit into the one that follows and cost less there than what is left of it. */
 void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns);
 
 /* Carries the plan out. The job's span is made that of the forward pass; restoring and keeping are recorded apart. */

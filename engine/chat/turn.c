@@ -402,7 +402,7 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     if (pipeline_now(c)->follows && c->options.speculation >= TDM_SPEC_HISTORY) {
         if (here && behind > c->stats.lag_max) c->stats.lag_max = behind;
         /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
-        if (behind >= c->follower.dispatch && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active)
+        if (behind >= c->follower.polite && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active)
             unit_wake(unit_of(c, TDM_PREFILL_UNIT));
     }
     return true;

@@ -22,4 +22,11 @@ struct tdm_model {
     char *path;
 };
 
+/* Tokens of a dispatch where nothing else is said. Those of a mixture are long, as 32 tokens would touch nearly as many
+ * experts. */
+static inline int model_dispatch(const struct tdm_model *m)
+{
+    return m->info.experts ? 512 : 32;
+}
+
 #endif

@@ -10,21 +10,39 @@ static struct follower follower;
 static tdm_id ids[LONGEST];
 static uint32_t turns[4];
 
-/* A follower that has read `length` of the ids. */
-static bool open_at(uint32_t length)
+/* A follower of a model of the goldens that has read `length` of the ids. */
+static bool open_on(const char *model, uint32_t length, uint32_t dispatch)
 {
     static struct rig *rig;
+    static const char *opened;
     struct checkpoints *checkpoints;
     tdm_error err;
-    if (!rig) rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1);
+    if (opened != model) {
+        rig_close(rig);
+        rig = rig_open(model, NULL, KV_F16, 1);
+        opened = model;
+    }
     if (!rig || checkpoints_new(&checkpoints, 1 << 20, &err)) return false;
     struct state *s = rig_state(rig);
     for (int i = 0; i < LONGEST; i++) ids[i] = i % 512;
     rig_all_logits(rig, s, ids, length, NULL, NULL);
-    if (follower_init(&follower, NULL, NULL, s, checkpoints, DISPATCH, &err)) return false;
+    if (follower_init(&follower, rig->weights, NULL, s, checkpoints, dispatch, &err)) return false;
     memcpy(follower.path, ids, length * sizeof *ids);
     follower.length = length;
     return true;
+}
+
+static bool open_at(uint32_t length)
+{
+    static const char model[] = "tests/goldens/tiny-a";
+    return open_on(model, length, DISPATCH);
+}
+
+/* The same of a mixture, with the dispatch that its chats have. */
+static bool open_mixture(uint32_t length)
+{
+    static const char model[] = "tests/goldens/tiny-d";
+    return open_on(model, length, 512);
 }
 
 static struct target target(uint32_t n, uint32_t history, uint32_t turn)
@@ -129,6 +147,56 @@ TEST(enter_gives_a_short_dispatch_up_while_that_pays)
     CHECK(!gives_up(2, 0, 0));   /* is the end itself */
 }
 
+/* Fewer tokens would touch nearly as many experts. */
+TEST(dispatches_of_a_mixture_are_long)
+{
+    REQUIRE(open_mixture(60));
+    struct target t = target(187, 187, 0);
+    CHECK(!follower_plan(&follower, &t, true, false)); /* 127 tokens, while a reply decodes */
+    t = target(300, 300, 0);
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 128);
+    CHECK(follower_plan(&follower, &t, false, false));
+    check_plan(60, 240);
+    follower_free(&follower);
+    REQUIRE(open_mixture(60));
+    follower_set_dispatch(&follower, 100);
+    CHECK(follower_plan(&follower, &t, true, false));
+    check_plan(60, 100);
+    follower_free(&follower);
+}
+
+/* With experts a dispatch of more tokens is short, and joining another costs what it reads in addition. */
+TEST(what_is_short_comes_from_the_bytes_that_are_read)
+{
+    enum { MS = 1000000 };
+    static const struct {
+        uint32_t tokens, rest;
+        int64_t elapsed_ms;
+        bool gives_up;
+    } cases[] = {
+        {1, 200, 0, true},   {1, 200, 37, false}, {12, 200, 0, true},  {12, 200, 30, false},
+        {40, 200, 0, false}, {1, 1, 30, false},   {1, 200, 30, true},   {12, 0, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t tokens = cases[i].tokens, start = 60;
+        REQUIRE(open_mixture(start));
+        struct target t = target(start + tokens, start, start);
+        CHECK(follower_plan(&follower, &t, false, false));
+        follower.plan.keep_before = true;
+        follower.figures.short_ns = 40 * MS;
+        follower.figures.short_n = tokens;
+        t = target(start + tokens + cases[i].rest, start, start);
+        t.complete = true;
+        follower_hurry(&follower, &t, follower.plan.start_ns + cases[i].elapsed_ms * MS);
+        if (atomic_load(&follower.cancel) != cases[i].gives_up)
+            CHECK_FAIL("%u tokens, %u more, after %d ms: expected %d", tokens, cases[i].rest, (int)cases[i].elapsed_ms,
+                       cases[i].gives_up);
+        follower.plan.active = false;
+        follower_free(&follower);
+    }
+}
+
 /* The suffix is read during a rest, and kept with its logits; unless Enter comes meanwhile. */
 TEST(no_checkpoint_is_made_while_somebody_waits)
 {
@@ -163,4 +231,5 @@ TEST(no_checkpoint_is_made_while_somebody_waits)
 
 TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up),
           T(the_last_dispatch_begins_with_the_suffix), T(enter_gives_a_short_dispatch_up_while_that_pays),
+          T(dispatches_of_a_mixture_are_long), T(what_is_short_comes_from_the_bytes_that_are_read),
           T(no_checkpoint_is_made_while_somebody_waits))
