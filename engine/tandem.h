@@ -94,6 +94,7 @@ typedef struct {
     uint64_t parameters, file_bytes, packed_bytes, bytes_per_token, flops_per_token;
     tdm_arithmetic arithmetic;   /* of most of the weights with this kernel set */
     int layers, full_layers, hidden, intermediate, heads, kv_heads, head_dim;
+    int whole_layers;            /* of the model that this is a part of (synthetic:NAME/LAYERS); else as many as layers */
     int lin_key_heads, lin_value_heads, lin_key_dim, lin_value_dim, conv_kernel;
     int experts, experts_used, expert_intermediate; /* of a mixture; then `intermediate` is the shared expert's. 0: none */
     uint64_t active_parameters;  /* that a token is multiplied with; without a mixture all but the embeddings */

@@ -202,6 +202,7 @@ static void fill_info(struct tdm_model *m)
         .parameters = source_parameter_count(m->source),
         .file_bytes = source_file_bytes(m->source),
         .layers = (int)c->layers,
+        .whole_layers = (int)c->whole_layers,
         .hidden = (int)c->hidden,
         .intermediate = (int)c->intermediate,
         .experts = (int)c->experts,

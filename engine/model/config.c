@@ -241,7 +241,7 @@ tdm_status config_from_gguf(struct config *c, const struct gguf *g, tdm_error *e
         return error_set(err, TDM_E_FORMAT,
                          "%s: key %s.nextn_predict_layers: expected fewer than the %u blocks, found %u",
                          gguf_path(g), c->architecture, blocks, c->mtp_layers);
-    c->layers = blocks - c->mtp_layers;
+    c->layers = c->whole_layers = blocks - c->mtp_layers;
     if (!k.status && c->layers > CONFIG_MAX_LAYERS)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: key %s.block_count: expected at most %d layers, found %u",
                          gguf_path(g), c->architecture, CONFIG_MAX_LAYERS, c->layers);
@@ -435,7 +435,7 @@ tdm_status config_from_json(struct config *c, struct json_object *json, const ch
     strcpy(c->architecture, mixture ? "qwen35moe" : "qwen35");
     if (text) f.json = text;
 
-    c->layers = field_u32(&f, "num_hidden_layers", 1, CONFIG_MAX_LAYERS);
+    c->layers = c->whole_layers = field_u32(&f, "num_hidden_layers", 1, CONFIG_MAX_LAYERS);
     c->hidden = field_u32(&f, "hidden_size", 1, MAX_WIDTH);
     json_feed_forward(c, &f);
     c->vocab = field_u32(&f, "vocab_size", 1, INT32_MAX);

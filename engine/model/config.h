@@ -21,6 +21,7 @@ struct config {
 
     uint32_t hidden;         /* width of the residual stream */
     uint32_t layers;         /* blocks; MTP blocks not counted */
+    uint32_t whole_layers;   /* of the model that this is a part of (synthetic ones may be); else as many as layers */
     uint32_t intermediate;   /* width of the feed-forward network; of the shared expert in a mixture */
     uint32_t vocab;          /* rows of the embeddings and of the LM head */
     uint32_t context_length; /* positions that the model was made for */

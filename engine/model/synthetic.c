@@ -132,6 +132,7 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
     *c = (struct config){
         .hidden = size->hidden,
         .layers = layers,
+        .whole_layers = size->layers,
         .intermediate = size->intermediate,
         .experts = size->experts,
         .experts_used = size->experts_used,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/object/model.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
@@ -33,6 +34,16 @@ static tdm_status decode(tdm_session *s, int n, double *tps, tdm_error *err)
     return status;
 }
 
+/* The same without logits: the layers alone. */
+static tdm_status decode_layers(tdm_session *s, const tdm_id *ids, int n, double *tps, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    int64_t start = clock_ns();
+    for (int i = 0; i < n && !status; i++) status = tdm_session_eval(s, &ids[i], 1, false, NULL, err);
+    *tps = n * 1e9 / (double)(clock_ns() - start);
+    return status;
+}
+
 /* ---- model ------------------------------------------------------------------------------------------------------- */
 
 struct wanted {
@@ -51,7 +62,8 @@ static tdm_status read_wanted(bench *b, struct wanted *w, tdm_error *err)
     w->reply = (int)options_int(o, OPTION_BENCH_REPLY, b->quick ? 16 : 64);
     w->n_prompts = bench_list(p ? p : b->quick ? "74" : "32,74,128,512", 1, 65536, w->prompts, "prompt-tokens", err);
     w->n_threads = bench_list(t ? t : usual, 1, cores, w->threads, "threads", err);
-    w->n_dispatches = bench_list(d ? d : "32,8,128", 1, 512, w->dispatches, "dispatch", err);
+    if (!d) d = b->info.experts ? "512,128,32" : "32,8,128";
+    w->n_dispatches = bench_list(d, 1, 512, w->dispatches, "dispatch", err);
     return w->n_prompts < 0 || w->n_threads < 0 || w->n_dispatches < 0 ? TDM_E_ARG : TDM_OK;
 }
 
@@ -73,7 +85,7 @@ static tdm_status open_runs(bench *b, const struct wanted *w, const struct kerne
         tdm_machine_options m = {.threads = w->threads[t]};
         status = tdm_machine_open(&runs[t].machine, &m, err);
         for (int d = 0; d < w->n_dispatches && !status; d++)
-            status = bench_session(b, &runs[t].session[d], runs[t].machine, TDM_PREFILL_UNIT, most + w->reply + 1,
+            status = bench_session(b, &runs[t].session[d], runs[t].machine, TDM_PREFILL_UNIT, most + 2 * w->reply + 1,
                                    w->dispatches[d], err);
     }
     for (int t = 0; t < w->n_threads && !status; t++)
@@ -112,6 +124,16 @@ static int prefill_row(struct model_bench *x, int t, int p, int d)
 enum { P_SPEED, P_OF_BEST, P_OVER_ONE, P_OF_PEAK, P_OF_MATRIX_PEAK };
 #define PREFILL_MEASURES "prefill:tok/s|of_best:x|over_one_core:x|of_peak:x"
 #define MATRIX_MEASURE "|of_matrix_peak:x"
+/* Of a part of a model: what the whole would do, computed. The prefill's, which needs no head, stands last. */
+enum { D_SPEED, D_OF_LIMIT, D_LIMIT, D_WHOLE, D_WHOLE_OF_LIMIT };
+#define DECODE_MEASURES "decode:tok/s|of_limit:x|limit:GB/s"
+#define WHOLE_PREFILL "|whole_computed:tok/s"
+#define WHOLE_DECODE "|whole_computed:tok/s|whole_of_limit_computed:x"
+
+static bool is_part(const bench *b)
+{
+    return b->info.layers < b->info.whole_layers;
+}
 
 /* What a round's row shows beside the others of this round: once all dispatches of its cores and prompt are measured, each
  * against the fastest; and against one core. */
@@ -151,8 +173,21 @@ static tdm_status measure_prefill(bench *b, void *ctx, int number, int round, td
     bench_table_add(x->prefills, row, P_SPEED, tps);
     bench_table_add(x->prefills, row, P_OF_PEAK, tps * (double)b->info.flops_per_token / peak);
     if (unit > 0) bench_table_add(x->prefills, row, P_OF_MATRIX_PEAK, tps * (double)b->info.flops_per_token / unit);
+    if (is_part(b))
+        bench_table_add(x->prefills, row, P_OF_MATRIX_PEAK + (unit > 0), tps * b->info.layers / b->info.whole_layers);
     compare(x, t, p, d, round, tps);
     return TDM_OK;
+}
+
+/* The whole model's decoding, from the layers that there are, as many as it has, and the head. bytes_s: memory's speed. */
+static void add_whole(const bench *b, bench_table *table, int row, double tps, double layers_tps, double bytes_s)
+{
+    double head_s = 1 / tps - 1 / layers_tps, times = (double)b->info.whole_layers / b->info.layers;
+    double head_bytes = (double)b->models.model->weights->lm_head->bytes;
+    double whole = 1 / ((head_s > 0 ? head_s : 0) + times / layers_tps);
+    double bytes = head_bytes + times * ((double)b->info.bytes_per_token - head_bytes);
+    bench_table_add(table, row, D_WHOLE, whole);
+    bench_table_add(table, row, D_WHOLE_OF_LIMIT, whole * bytes / bytes_s);
 }
 
 /* Rows of decode: cores, prompts. */
@@ -162,19 +197,22 @@ static tdm_status measure_decode(bench *b, void *ctx, int number, int round, tdm
     const struct wanted *w = &x->w;
     int t = number / w->n_prompts, n = w->prompts[number % w->n_prompts];
     struct model_run *r = &x->run[t];
-    double unused, tps;
+    double unused, tps, layers_tps = 0;
     (void)round;
     bench_step(b, "%d cores, decode after %d tokens", w->threads[t], n);
     tdm_status status = prefill(r->session[0], x->ids.ids, n, true, &unused, err);
     if (status) return status;
     double before = bench_reader_speed(&r->reader);
     status = decode(r->session[0], w->reply, &tps, err);
+    if (!status && is_part(b))
+        status = decode_layers(r->session[0], x->ids.ids, w->reply < n ? w->reply : n, &layers_tps, err);
     double after = bench_reader_speed(&r->reader);
     if (status) return status;
     int row = bench_table_row(x->decodes, "%d|%d|%d", w->threads[t], n, w->reply);
-    bench_table_add(x->decodes, row, 0, tps);
-    bench_table_add(x->decodes, row, 1, tps * (double)b->info.bytes_per_token / (0.5 * (before + after)));
-    bench_table_add(x->decodes, row, 2, 0.5e-9 * (before + after));
+    bench_table_add(x->decodes, row, D_SPEED, tps);
+    bench_table_add(x->decodes, row, D_OF_LIMIT, tps * (double)b->info.bytes_per_token / (0.5 * (before + after)));
+    bench_table_add(x->decodes, row, D_LIMIT, 0.5e-9 * (before + after));
+    if (is_part(b)) add_whole(b, x->decodes, row, tps, layers_tps, 0.5 * (before + after));
     return TDM_OK;
 }
 
@@ -211,12 +249,28 @@ static tdm_status new_tables(bench *b, struct model_bench *x, tdm_error *err)
     snprintf(title, sizeof title, "prefill; best: the fastest dispatch of the round; peak: %s arithmetic on vector registers, measured just before "
              "on the same cores",
              kinds[x->kind]);
-    x->prefills = bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch",
-                                  x->kernels->matrix_peak ? PREFILL_MEASURES MATRIX_MEASURE : PREFILL_MEASURES, err);
+    char measures[200];
+    snprintf(measures, sizeof measures, PREFILL_MEASURES "%s%s", x->kernels->matrix_peak ? MATRIX_MEASURE : "",
+             is_part(b) ? WHOLE_PREFILL : "");
+    x->prefills = bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", measures, err);
     if (!x->prefills) return err->code;
-    x->decodes = bench_new_table(b, "decode", "decode; limit: the speed of reading just before and just after",
-                                 "cores|after_tokens|reply_tokens", "decode:tok/s|of_limit:x|limit:GB/s", err);
-    return x->decodes ? TDM_OK : err->code;
+    x->decodes = bench_new_table(b, "decode",
+                                 b->info.experts ? "decode; limit: the speed of reading just before and just after; bytes: "
+                                                   "those of the experts that a token uses, and of what all share"
+                                                 : "decode; limit: the speed of reading just before and just after",
+                                 "cores|after_tokens|reply_tokens", is_part(b) ? DECODE_MEASURES WHOLE_DECODE : DECODE_MEASURES,
+                                 err);
+    if (!x->decodes) return err->code;
+    bench_table *const both[] = {x->prefills, x->decodes};
+    for (int i = 0; i < 2; i++) {
+        if (is_part(b))
+            bench_table_note(both[i], "%d of %d layers were measured; whole: computed from these%s", b->info.layers,
+                             b->info.whole_layers,
+                             i ? " and the head, whose time is that of a token with logits less one without" : "");
+        if (b->info.experts && b->info.synthetic)
+            bench_table_note(both[i], "made-up routers: which experts are used is the choice of random projections");
+    }
+    return TDM_OK;
 }
 
 /* Takes out the prompts that this model has no context for; returns the tokens of the longest other. */

@@ -11,7 +11,7 @@
 #include "src/bench/bench_plan.h"
 #include "src/chat/load.h"
 
-enum { MOST_TOKENS = 128, WARM_PASSES = 2 };
+enum { MOST_TOKENS = 512, WARM_PASSES = 2 };
 
 /* The parts as columns, in the order of enum timed_part; the wall clock before them, the rest behind. */
 static const char columns[] = "pass:ms|products:ms|lm_head:ms|quantising:ms|delta_rule:ms|convolution:ms|norms:ms|silu:ms|"
@@ -112,7 +112,8 @@ tdm_status bench_pass(bench *b, tdm_error *err)
     const char *p = options_text(b->o, OPTION_BENCH_DISPATCH), *c = options_text(b->o, OPTION_BENCH_THREADS);
     char usual[32];
     snprintf(usual, sizeof usual, b->host.cores.count > 1 ? "1,%d" : "1", b->host.cores.count);
-    x.n_counts = bench_list(p ? p : "1,12,32,128", 1, MOST_TOKENS, x.counts, "dispatch", err);
+    if (!p) p = b->info.experts ? "1,12,128,512" : "1,12,32,128";
+    x.n_counts = bench_list(p, 1, MOST_TOKENS, x.counts, "dispatch", err);
     if (x.n_counts < 0) return err->code;
     x.n_cores = bench_list(c ? c : usual, 1, b->host.cores.count > 1 ? b->host.cores.count : 1, x.cores, "threads", err);
     if (x.n_cores < 0) return err->code;

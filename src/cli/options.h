@@ -245,8 +245,8 @@ enum {
     X(BENCH_PROMPTS, "prompt-tokens", 'p', TEXT, "N,N,...", 0, 0, "32,74,128,512", MODEL, 0, FOR(BENCH),              \
       "lengths of prompts (suite model)")                                                                             \
     X(BENCH_REPLY, "reply-tokens", 'n', INT, "N", 2, 4096, "64", MODEL, 0, FOR(BENCH), "tokens decoded (suite model)") \
-    X(BENCH_DISPATCH, "dispatch", 0, TEXT, "N,N,...", 0, 0, "32,8,128; pass: 1,12,32,128", UNITS, 0, FOR(BENCH),                         \
-      "tokens of one forward pass (suites model, pass)")                                                            \
+    X(BENCH_DISPATCH, "dispatch", 0, TEXT, "N,N,...", 0, 0, "32,8,128; pass: 1,12,32,128", UNITS, 0, FOR(BENCH),      \
+      "tokens of one forward pass (suites model, pass); with experts 512,128,32 and 1,12,128,512 unless given")       \
     X(RUNS, "runs", 0, INT, "N", 3, 10000, "10", OUTPUT, 0, FOR(BENCH), "most measurements of each row, at least 3")  \
     X(BUDGET, "budget", 0, TEXT, "TIME", 0, 0, "20m", OUTPUT, 0, FOR(BENCH), "time for all suites together: 90s, 20m") \
     X(QUICK, "quick", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH),                                              \

@@ -63,6 +63,7 @@ static void print_text(const tdm_model_info *i)
                  (double)s->presence_penalty, (double)s->frequency_penalty, (double)s->repeat_penalty,
                  i->sampling_from_file ? "from the file" : "published for this size");
     line("skipped", i->skipped);
+    if (i->layers < i->whole_layers) output_print("%-18s %d of %d layers\n", "part", i->layers, i->whole_layers);
     if (i->synthetic) line("note", "made-up weights: the text is noise, the times are real");
     output_print("%-18s %016llx\n", "fingerprint", (unsigned long long)i->fingerprint);
 }
@@ -82,6 +83,7 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_int(o, "bytes_per_token", (int64_t)i->bytes_per_token);
     jsonio_add_int(o, "flops_per_token", (int64_t)i->flops_per_token);
     jsonio_add_int(o, "layers", i->layers);
+    jsonio_add_int(o, "whole_layers", i->whole_layers);
     jsonio_add_int(o, "full_layers", i->full_layers);
     jsonio_add_int(o, "hidden", i->hidden);
     jsonio_add_int(o, "intermediate", i->intermediate);

@@ -149,6 +149,7 @@ TEST(experts_are_those_of_the_fused_tensor)
     const struct config *c = source_config(s);
     CHECK_STR("qwen35moe", c->architecture);
     CHECK_INT(5, c->layers);
+    CHECK_INT(40, c->whole_layers);
     CHECK_INT(256, c->experts);
     CHECK_INT(8, c->experts_used);
     CHECK_INT(FF, c->intermediate);

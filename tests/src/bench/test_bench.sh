@@ -90,3 +90,10 @@ mv "$tmp/tandem" "$tmp/elsewhere"
 "$tmp/alone" screen -m $tiny --quick --budget 2m >"$tmp/out" 2>"$tmp/err"
 check without_tandem_no_screen test "$?" = 1 -a -n "$(grep -F 'the program tandem, which is measured, is not beside' "$tmp/err")"
 check the_chat_program_knows_no_libvterm test "$(ldd "$program" 2>/dev/null | grep -c libvterm)" = 0
+# A mixture, and a part of a model, from which the whole is computed.
+"$program" bench model -m tests/goldens/tiny-d --runs 3 --quick --budget 20s >"$tmp/out" 2>"$tmp/err"
+check measures_long_dispatches_of_a_mixture grep -qE '^  [0-9]+ +74 +512 ' "$tmp/out"
+check computes_nothing_of_a_whole test -z "$(grep 'whole computed' "$tmp/out")"
+"$program" bench model -m synthetic:0.8b/1:q4_0 --runs 3 --quick --budget 30s -t 1 -p 32 -n 4 --dispatch 32 >"$tmp/out" 2>"$tmp/err"
+check computes_the_whole test "$(grep -c 'whole computed tok/s' "$tmp/out")" = 2
+check says_what_is_computed grep -q '1 of 24 layers were measured; whole: computed from these and the head' "$tmp/out"
