@@ -105,7 +105,7 @@ static bool make(char *out, const char *name, const char *from, struct change ch
 /* Of all positions, with the rig's team, in dispatches of 64 and the last 10 tokens one by one. */
 static float *logits_of(struct rig *r)
 {
-    static tdm_id ids[TOKENS];
+    tdm_id ids[TOKENS];
     rig_ids(ids, TOKENS, VOCAB, 5);
     float *out = malloc((size_t)TOKENS * VOCAB * sizeof *out);
     struct state *s = rig_state(r);
