@@ -394,7 +394,7 @@ typedef struct {
     tdm_turn_kind kind;
     tdm_turn_mark mark;
     bool paced;
-    int64_t enter_ns;               /* start of the clock, see design: TTFT */
+    int64_t enter_ns;               /* where the clock of the TTFT starts */
     int64_t first_id_ns;            /* first token id is there: the engine's share ends */
     int64_t first_answer_ns;        /* first token after thinking */
     int64_t last_id_ns;             /* the newest token of the reply is there */

@@ -1,4 +1,4 @@
-/* The follower: keeps a state on the way to the newest target (design.md, section 2).
+/* The follower: keeps a state on the way to the newest target (engine/README.md, 'The follower').
  *
  * Each round: find the longest common prefix of the target and of what is there; if the current state runs past it,
  * take up the longest checkpoint that is a prefix; then evaluate the next tokens, one dispatch. What the user does

@@ -1,4 +1,4 @@
-/* The pipelines of design section 6: where a prompt is evaluated, in what pieces, and how its state reaches the unit
+/* The pipelines of engine/README.md: where a prompt is evaluated, in what pieces, and how its state reaches the unit
  * that decodes. One table; chat.c, the options and the benches read it.
  */
 #ifndef TANDEM_CHAT_PIPELINE_H

@@ -1,4 +1,4 @@
-/* The target: the ids that the next prompt will begin with, as far as it is known now (design.md, section 2).
+/* The target: the ids that the next prompt will begin with, as far as it is known now (engine/README.md, 'The target').
  *
  * A pure function of the conversation, the draft and a few facts; what it derives from finished messages and from
  * the beginning of a growing text is kept in the cache and only continued, so a call costs what is new in the text.

@@ -1,4 +1,4 @@
-/* States: everything that a sequence of tokens leaves behind in the model (design.md, section 3).
+/* States: everything that a sequence of tokens leaves behind in the model (engine/README.md, 'States').
  *
  * The tokens; the keys and values of the full-attention layers in pages; the recurrent and convolution states of the
  * DeltaNet layers; the logits of the last token, where computed. forward() appends to a state; nothing shortens one:

@@ -130,7 +130,7 @@ struct view_draft {
     bool streaming;     /* a reply is being written: Enter queues, Ctrl-C stops */
 };
 
-/* ---- State (screens.md, section 4) ---------------------------------------------------------------------------- */
+/* ---- State ---------------------------------------------------------------------------------------------------- */
 
 enum view_state {
     VIEW_NO_MODEL,

@@ -1,4 +1,4 @@
-/* The monitor: line, strip, panel and full screen (screens.md, section 3).
+/* The monitor: line, strip, panel and full screen.
  *
  * Drawing takes what the view holds and never samples. The lanes are renewed at most ten times a second and the figures
  * twice (both once a second without motion), so what was shown is kept in the monitor_state between frames.

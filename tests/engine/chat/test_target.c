@@ -1,5 +1,5 @@
-/* The target of the follower: every row of design.md's table at every level, stable under whatever follows, the same
- * from a cache as from nothing, and with the bytes of the draft that its ids have read. */
+/* The target of the follower: every row of the table in engine/README.md at every level, stable under whatever follows,
+ * the same from a cache as from nothing, and with the bytes of the draft that its ids have read. */
 #include "tests/check.h"
 
 #include "engine/chat/target.h"

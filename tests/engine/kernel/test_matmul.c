@@ -184,8 +184,8 @@ TEST(powers_of_every_exponent)
     }
 }
 
-/* The promise of design.md, section 4: a token's outputs have the same bits alone and among others, whatever rows and
- * tokens a call asks for, wherever its pointers stand. */
+/* The promise of engine/README.md, 'Exactness': a token's outputs have the same bits alone and among others, whatever
+ * rows and tokens a call asks for, wherever its pointers stand. */
 TEST(products_do_not_depend_on_company)
 {
     enum { MOST = 67, ROWS = 135 };
