@@ -269,7 +269,7 @@ figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tan
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/*.md assets/*.txt
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/tandem-demo-*.md assets/*.txt
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	install -Dm644 $(B)/_tandem $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem

@@ -1,6 +1,6 @@
-# The measurements behind the tables of README and engine/kernel/README.md, in pieces of at most nine minutes: make build/measured/PIECE.jsonl measures one,
-# `make measured` those that are not there. They want a machine that does nothing else
-# (and one waits for the other, also with make -j).
+# The measurements behind the tables of assets/measured.md, in pieces of at most nine minutes: make build/measured/PIECE.jsonl
+# measures one, `make measured` those that are not there. They want a machine that does nothing else (and one waits for the
+# other, also with make -j).
 #   measure.PIECE := what `tandem bench` is asked for
 small := -m builtin
 large := -m synthetic:0.8b:q8_0
@@ -47,7 +47,7 @@ $(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem $(BENCH)
 	flock $(@D) $(B)/tandem bench $(measure.$*) --json $@.part
 	@mv $@.part $@
 
-measured: $(PIECES) ## measure what README shows (up to three hours; build/measured keeps the pieces), then tables and figures
+measured: $(PIECES) ## measure what assets/measured.md shows (up to three hours; build/measured keeps the pieces), then tables and figures
 	@$(MAKE) --no-print-directory measured-join figures
 
 # The pieces that are there, and of the old file the tables of which none of them measured a row. A table is known by its
@@ -63,8 +63,7 @@ measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl (INTO=as
 	mv $(B)/measured.jsonl $(INTO)
 	@$(MAKE) --no-print-directory tables
 
-tables: $(B)/tandem $(BENCH) ## the tables of README, engine/kernel/README.md and assets/measured-*.md, from assets/*.jsonl
-	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --fill README.md
-	$(B)/tandem bench --from assets/measured.jsonl --from assets/goals.jsonl --fill engine/kernel/README.md
+tables: $(B)/tandem $(BENCH) ## the tables of assets/measured*.md, from assets/*.jsonl
+	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --from assets/goals.jsonl --fill assets/measured.md
 	$(B)/tandem bench --from assets/measured-16-cores.jsonl --from assets/published.jsonl --fill assets/measured-16-cores.md
 	$(B)/tandem bench --from assets/measured-zen5.jsonl --from assets/published.jsonl --from assets/goals.jsonl --fill assets/measured-zen5.md
