@@ -371,7 +371,7 @@ TDM_API void tdm_node_free(tdm_node *node)
 static size_t draft_read(const struct tdm_chat *c)
 {
     const struct target *t = &c->target;
-    uint32_t read = follower_read(&c->follower, t);
+    uint32_t read = follower_in_state(&c->follower, t);
     if (c->phase != CHAT_IDLE || read <= t->history) return 0;
     if (read >= t->n && t->complete) return c->draft.n;
     uint32_t i = read < t->draft ? read : t->draft;
@@ -396,7 +396,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     const struct follower *f = &c->follower;
     const struct target *t = &c->target;
     bool follows = pipeline_of(c->pipeline)->follows;
-    uint32_t read = follower_held(f, t);
+    uint32_t read = follower_covered(f, t);
     *out = (tdm_chat_status){
         .phase = c->phase == CHAT_PROMPT ? TDM_READING
                  : c->phase == CHAT_IDLE ? TDM_IDLE
@@ -445,7 +445,7 @@ static bool is_settled(struct tdm_chat *c)
         return false;
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
     if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
-    uint32_t read = follower_read(&c->follower, &c->target);
+    uint32_t read = follower_in_state(&c->follower, &c->target);
     return read == c->target.n && !chat_waits_for_pause(c) &&
            (!c->target.complete || follower_is_ready(&c->follower, &c->target));
 }

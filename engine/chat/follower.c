@@ -54,20 +54,20 @@ static bool is_short(const struct follower *f, uint32_t n)
     return n * weights_pass_bytes(f->weights, 1) <= SHORT * weights_pass_bytes(f->weights, n);
 }
 
-uint32_t follower_held(const struct follower *f, const struct target *t)
+uint32_t follower_covered(const struct follower *f, const struct target *t)
 {
     return target_common_prefix(t, f->path, f->length);
 }
 
-uint32_t follower_read(const struct follower *f, const struct target *t)
+uint32_t follower_in_state(const struct follower *f, const struct target *t)
 {
     return f->usable ? target_common_prefix(t, f->path, f->length) : 0;
 }
 
-uint32_t follower_reach(struct follower *f, const struct target *t)
+uint32_t follower_reachable(struct follower *f, const struct target *t)
 {
     must(!f->plan.active);
-    uint32_t here = follower_read(f, t);
+    uint32_t here = follower_in_state(f, t);
     if (f->usable && here == f->length && here == t->n) return here;
     const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
     uint32_t there = kept ? kept->length : 0;
@@ -116,7 +116,7 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 {
     must(!f->plan.active);
     if (t->n == 0 || t->n > pool_context(f->state->pool)) return false;
-    uint32_t here = follower_read(f, t);
+    uint32_t here = follower_in_state(f, t);
     /* Everything wanted is there; a state that runs past an open target is left alone until it has to go on. */
     if (f->usable && here == t->n && !t->complete) return false;
     if (follower_is_ready(f, t)) return false;
@@ -169,22 +169,22 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     plan.start_ns = clock_ns();
     f->plan = plan;
     atomic_store(&f->cancel, false);
-    atomic_store(&f->hurried, false);
+    atomic_store(&f->expedited, false);
     return true;
 }
 
-void follower_wanted(struct follower *f, const struct target *t)
+void follower_cancel_if_stale(struct follower *f, const struct target *t)
 {
     if (!f->plan.active || t->n == 0) return;
     uint32_t end = f->plan.from + f->plan.n;
     if (target_common_prefix(t, f->path, end) < end) atomic_store(&f->cancel, true);
 }
 
-void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns)
+void follower_expedite(struct follower *f, const struct target *t, int64_t now_ns)
 {
     const struct follower_plan *plan = &f->plan;
-    follower_wanted(f, t);
-    atomic_store(&f->hurried, true);
+    follower_cancel_if_stale(f, t);
+    atomic_store(&f->expedited, true);
     bool kept = plan->keep_before || plan->restore || plan->clear;
     bool joins = plan->from + plan->n < t->n && t->n - plan->from <= f->dispatch;
     if (!plan->active || plan->n == 0 || !is_short(f, plan->n) || !kept || !joins) return;
@@ -236,7 +236,7 @@ tdm_status follower_perform(struct follower *f, struct team *team, struct activi
     tdm_status status = forward(team, f->weights, f->workspace, &run, 1, &options, &span->bytes, err);
     span->end_ns = clock_ns();
     span->tokens = status ? 0 : plan->n;
-    bool waited_for = plan->logits && atomic_load(&f->hurried);
+    bool waited_for = plan->logits && atomic_load(&f->expedited);
     if (status == TDM_OK && plan->keep_after && !waited_for) keep(f, plan->kind_after, activity);
     return status;
 }
@@ -275,7 +275,7 @@ struct state *follower_take(struct follower *f, struct state *other)
     return ready;
 }
 
-void follower_look_back(struct follower *f, const struct target *t)
+void follower_adopt_checkpoint(struct follower *f, const struct target *t)
 {
     must(!f->plan.active);
     if (f->usable) return;

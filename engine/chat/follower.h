@@ -4,7 +4,7 @@
  * take up the longest checkpoint that is a prefix; then evaluate the next tokens, one dispatch. What the user does
  * appears here as a changed target only.
  *
- * Threads and the lock. follower_plan, follower_wanted, follower_done, follower_take and the figures are called with
+ * Threads and the lock. follower_plan, follower_cancel_if_stale, follower_done, follower_take and the figures are called with
  * the chat's lock held. follower_perform runs without it, on the driver of the unit, between a plan that said so and
  * its follower_done; while a plan is active, state and checkpoints belong to it and nobody else touches them.
  * `path` always says what the state holds, or will hold after the active plan, so that the others need not look at it.
@@ -52,7 +52,7 @@ struct follower {
     bool usable;             /* state holds path[0, length); otherwise it must be restored or cleared first */
     struct follower_plan plan;
     atomic_bool cancel;
-    atomic_bool hurried;     /* somebody waits for the running dispatch: no copy for later comes before its end */
+    atomic_bool expedited;     /* somebody waits for the running dispatch: no copy for later comes before its end */
     struct follower_figures figures;
 };
 
@@ -65,11 +65,11 @@ void follower_free(struct follower *f);
 void follower_set_dispatch(struct follower *f, uint32_t dispatch);
 
 /* How many of the target's ids are evaluated. */
-uint32_t follower_held(const struct follower *f, const struct target *t);
+uint32_t follower_covered(const struct follower *f, const struct target *t);
 /* How many of them are in the current state. */
-uint32_t follower_read(const struct follower *f, const struct target *t);
+uint32_t follower_in_state(const struct follower *f, const struct target *t);
 /* How many are there after a restore. Only while no plan is active. */
-uint32_t follower_reach(struct follower *f, const struct target *t);
+uint32_t follower_reachable(struct follower *f, const struct target *t);
 
 /* Sets f->plan to the next dispatch towards the target; false when there is nothing to do.
  * polite: a reply is being decoded, so a dispatch that is not full waits (unless the target is complete).
@@ -77,11 +77,11 @@ uint32_t follower_reach(struct follower *f, const struct target *t);
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent);
 
 /* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
-void follower_wanted(struct follower *f, const struct target *t);
+void follower_cancel_if_stale(struct follower *f, const struct target *t);
 /* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is handed
  * over without a checkpoint of it. A short dispatch, whose time is that in which weights are read, is given up too, where
  * its tokens fit into the one that follows and cost less there than what is left of it. */
-void follower_hurry(struct follower *f, const struct target *t, int64_t now_ns);
+void follower_expedite(struct follower *f, const struct target *t, int64_t now_ns);
 
 /* Carries the plan out. The job's span is made that of the forward pass; restoring and keeping are recorded apart. */
 tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,
@@ -95,7 +95,7 @@ bool follower_is_ready(const struct follower *f, const struct target *t);
 struct state *follower_take(struct follower *f, struct state *other);
 /* After that: notes which checkpoint the next plan towards this target will take up, which it does when it has got a
  * dispatch's worth of tokens to read. */
-void follower_look_back(struct follower *f, const struct target *t);
+void follower_adopt_checkpoint(struct follower *f, const struct target *t);
 
 /* Only while no plan is active. */
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);

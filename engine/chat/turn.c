@@ -106,7 +106,7 @@ void chat_retarget(struct tdm_chat *c, int64_t now_ns)
 {
     compute_target(c, now_ns);
     c->follower_failed = false;
-    follower_wanted(&c->follower, &c->target);
+    follower_cancel_if_stale(&c->follower, &c->target);
     unit_wake(unit_of(c, TDM_PREFILL_UNIT));
 }
 
@@ -523,8 +523,8 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     unit_wake(unit_of(c, d->unit));
     compute_target(c, clock_ns());
     c->follower_failed = false;
-    follower_wanted(&c->follower, &c->target);
-    if (!c->follower.plan.active) follower_look_back(&c->follower, &c->target); /* take_token wakes it */
+    follower_cancel_if_stale(&c->follower, &c->target);
+    if (!c->follower.plan.active) follower_adopt_checkpoint(&c->follower, &c->target); /* take_token wakes it */
 }
 
 /* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?
@@ -698,14 +698,14 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     struct follower *f = &c->follower;
     c->goes_on = resumed && pipeline->follows && decoder_goes_on(c);
     if (!c->goes_on && pipeline->follows)
-        follower_hurry(f, &c->target, clock_ns());
+        follower_expedite(f, &c->target, clock_ns());
     else if (!c->goes_on)
-        follower_wanted(f, &c->target);
+        follower_cancel_if_stale(f, &c->target);
     c->read_at_enter = 0;
     if (c->goes_on)
         c->read_at_enter = c->decoder.held + c->decoder.running;
     else if (pipeline->follows)
-        c->read_at_enter = f->plan.active ? follower_read(f, &c->target) : follower_reach(f, &c->target);
+        c->read_at_enter = f->plan.active ? follower_in_state(f, &c->target) : follower_reachable(f, &c->target);
     c->stats = (tdm_turn_stats){
         .mark = mark,
         .enter_ns = enter_ns,

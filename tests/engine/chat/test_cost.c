@@ -438,13 +438,13 @@ TEST(a_state_file_is_loaded_without_waiting_for_a_dispatch)
     atomic_store(&holding, false);
     CHECK(tdm_chat_wait_idle(talk.chat, 20000));
     CHECK_INT(history, talk.chat->target.n);
-    CHECK_INT(history, follower_read(&talk.chat->follower, &talk.chat->target));
+    CHECK_INT(history, follower_in_state(&talk.chat->follower, &talk.chat->target));
     CHECK(talk.chat->follower.figures.evaluated < 32); /* the dispatch that was held, and nothing of the history */
 
     /* A file that can't be read changes nothing. */
     CHECK(truncate(state_path, 1000) == 0);
     CHECK(tdm_chat_load_state(talk.chat, state_path, &err) < 0);
-    CHECK_INT(history, follower_read(&talk.chat->follower, &talk.chat->target));
+    CHECK_INT(history, follower_in_state(&talk.chat->follower, &talk.chat->target));
     CHECK_STR("", talk.errors);
     for (int i = 0; i < 4; i++) tdm_node_free(&nodes[i]);
     talk_close(&talk);

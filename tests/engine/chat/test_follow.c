@@ -127,7 +127,7 @@ static bool gives_up(uint32_t tokens, uint32_t rest, int64_t elapsed_ms)
     follower.figures.short_ns = 40 * MS;
     t = target(60 + tokens + rest, 60, 60);
     t.complete = true;
-    follower_hurry(&follower, &t, follower.plan.start_ns + elapsed_ms * MS);
+    follower_expedite(&follower, &t, follower.plan.start_ns + elapsed_ms * MS);
     bool cancelled = atomic_load(&follower.cancel);
     follower.plan.active = false;
     follower_free(&follower);
@@ -188,7 +188,7 @@ TEST(what_is_short_comes_from_the_bytes_that_are_read)
         follower.figures.short_n = tokens;
         t = target(start + tokens + cases[i].rest, start, start);
         t.complete = true;
-        follower_hurry(&follower, &t, follower.plan.start_ns + cases[i].elapsed_ms * MS);
+        follower_expedite(&follower, &t, follower.plan.start_ns + cases[i].elapsed_ms * MS);
         if (atomic_load(&follower.cancel) != cases[i].gives_up)
             CHECK_FAIL("%u tokens, %u more, after %d ms: expected %d", tokens, cases[i].rest, (int)cases[i].elapsed_ms,
                        cases[i].gives_up);
@@ -214,7 +214,7 @@ TEST(no_checkpoint_is_made_while_somebody_waits)
         t.draft = 71;
         t.complete = true;
         CHECK(follower_plan(&follower, &t, false, false));
-        if (entered) follower_hurry(&follower, &t, follower.plan.start_ns);
+        if (entered) follower_expedite(&follower, &t, follower.plan.start_ns);
         struct activity_span span = {0};
         tdm_error err;
         CHECK_INT(TDM_OK, follower_perform(&follower, rig->team, activity, &span, &err));
