@@ -119,7 +119,7 @@ struct tdm_chat {
     uint64_t turn_serial;
     int user_node, reply_node;
     bool resumed;            /* the reply is continued ... */
-    bool goes_on;            /* ... from the decoder's own state: nothing is to be prefilled */
+    bool continues_in_place;            /* ... from the decoder's own state: nothing is to be prefilled */
     tdm_turn_stats stats;    /* of the turn under way */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
     uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */

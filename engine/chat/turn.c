@@ -439,7 +439,7 @@ static void account(struct tdm_chat *c)
 {
     const struct follower_figures *f = &c->follower.figures;
     uint64_t evaluated = f->evaluated - c->evaluated_mark, fresh = c->stats.prompt_tokens - c->turn_base;
-    if (c->goes_on) c->read_at_enter = c->decoder.held;
+    if (c->continues_in_place) c->read_at_enter = c->decoder.held;
     account_before(c);
     c->stats.after_enter = c->stats.prompt_tokens - c->read_at_enter;
     if (pipeline_now(c)->follows) {
@@ -486,7 +486,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     struct node *node = &c->conversation.nodes[c->reply_node];
     node->finish = TDM_UNFINISHED;
     d->held = d->state->length;
-    d->prompt = (c->goes_on ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
+    d->prompt = (c->continues_in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
     d->index = (uint32_t)node->reply.n;
     d->turn = (uint32_t)conversation_turns(&c->conversation, c->reply_node);
     d->attempt = node->attempt;
@@ -506,8 +506,8 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     if (node->reply.n) repeat_reply(c, node);
     c->phase = CHAT_DECODE;
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
-    bool short_of_one = d->held < d->prompt + d->index;
-    tdm_id first = short_of_one ? node->reply.ids[node->reply.n - 1] : draw(d);
+    bool lacks_last_token = d->held < d->prompt + d->index;
+    tdm_id first = lacks_last_token ? node->reply.ids[node->reply.n - 1] : draw(d);
     c->stats.logits_hash = d->logits_hash;
     account(c);
     if (moving_ns) {
@@ -516,7 +516,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
         activity_add(unit_activity(unit_of(c, TDM_DECODE_UNIT)), &span);
     }
     events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node, .stats = c->stats});
-    if (short_of_one)
+    if (lacks_last_token)
         d->next = first;
     else if (!take_token(c, first))
         return; /* it was the only one */
@@ -529,7 +529,7 @@ static void begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 
 /* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?
  * Then a reply is continued right there. */
-static bool decoder_goes_on(const struct tdm_chat *c)
+static bool decoder_continues_in_place(const struct tdm_chat *c)
 {
     const struct decoder *d = &c->decoder;
     const struct target *t = &c->target;
@@ -543,8 +543,8 @@ static bool decoder_goes_on(const struct tdm_chat *c)
 /* Goes on with a stopped reply, once no job runs on the decoder's state. The last one may have failed. */
 static void go_on(struct tdm_chat *c)
 {
-    c->goes_on = decoder_goes_on(c);
-    if (c->goes_on) {
+    c->continues_in_place = decoder_continues_in_place(c);
+    if (c->continues_in_place) {
         begin_reply(c, 0, 0);
     } else {
         c->read_at_enter = c->stats.prompt_tokens; /* the plans to come say it */
@@ -615,7 +615,7 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
     chat_lock(c);
     int64_t when = UNIT_IDLE;
     if (unit == TDM_PREFILL_UNIT && c->loaded) chat_adopt_loaded(c);
-    bool waits_for_decoder = c->phase == CHAT_PROMPT && c->goes_on;
+    bool waits_for_decoder = c->phase == CHAT_PROMPT && c->continues_in_place;
     if (waits_for_decoder && !c->decoder.running) go_on(c);
     if (c->phase == CHAT_DECODE && c->decoder.unit == unit)
         when = next_decode(c, now_ns, work);
@@ -696,13 +696,13 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         return status;
     }
     struct follower *f = &c->follower;
-    c->goes_on = resumed && pipeline->follows && decoder_goes_on(c);
-    if (!c->goes_on && pipeline->follows)
+    c->continues_in_place = resumed && pipeline->follows && decoder_continues_in_place(c);
+    if (!c->continues_in_place && pipeline->follows)
         follower_expedite(f, &c->target, clock_ns());
-    else if (!c->goes_on)
+    else if (!c->continues_in_place)
         follower_cancel_if_stale(f, &c->target);
     c->read_at_enter = 0;
-    if (c->goes_on)
+    if (c->continues_in_place)
         c->read_at_enter = c->decoder.held + c->decoder.running;
     else if (pipeline->follows)
         c->read_at_enter = f->plan.active ? follower_in_state(f, &c->target) : follower_reachable(f, &c->target);
@@ -727,16 +727,16 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         p->cold = false;
         p->active = true;
         atomic_store(&p->cancel, false);
-    } else if (c->goes_on && !c->decoder.running) {
+    } else if (c->continues_in_place && !c->decoder.running) {
         begin_reply(c, 0, 0);
         return TDM_OK;
-    } else if (!c->goes_on && !c->two_pools && can_hand_over(c)) {
+    } else if (!c->continues_in_place && !c->two_pools && can_hand_over(c)) {
         hand_over(c);
         return TDM_OK;
     }
     /* The other unit is left asleep: one that asks its source at this moment would keep its cores from the dispatch that
      * is waited for. */
-    unit_wake(unit_of(c, c->goes_on ? pipeline->decode_unit : pipeline->prompt_unit));
+    unit_wake(unit_of(c, c->continues_in_place ? pipeline->decode_unit : pipeline->prompt_unit));
     return TDM_OK;
 }
 
@@ -804,7 +804,7 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
         node->stats = *s;
     }
     c->phase = CHAT_IDLE;
-    c->goes_on = false;
+    c->continues_in_place = false;
     c->turn_serial++;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = c->reply_node, .finish = finish, .stats = *s});
     chat_retarget(c, now);

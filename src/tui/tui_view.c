@@ -104,7 +104,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     if (s->no_checkpoints) v->warnings |= VIEW_WARN_NO_CHECKPOINTS;
     if (s->prefill_failed) v->warnings |= VIEW_WARN_UNIT_FAILED;
     v->unsaved = t->app.unsaved;
-    v->goes_on = "prefill rests, Enter waits for what is unread";
+    v->consequence = "prefill rests, Enter waits for what is unread";
 }
 
 static void fill_status(tui *t, int64_t now)

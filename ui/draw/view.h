@@ -152,7 +152,7 @@ enum view_state {
 /* Conditions that last beside the state; each has a sentence that stays until it ends. */
 enum {
     VIEW_WARN_ONE_CORE = 1 << 0,
-    VIEW_WARN_UNIT_FAILED = 1 << 1, /* `goes_on`: what does without it */
+    VIEW_WARN_UNIT_FAILED = 1 << 1, /* `consequence`: what does without it */
     VIEW_WARN_NO_CHECKPOINTS = 1 << 2,
     VIEW_WARN_NOT_SAVED = 1 << 3, /* `unsaved`: why */
     VIEW_WARN_SYNTHETIC = 1 << 4,
@@ -162,7 +162,7 @@ enum {
 struct view_status {
     enum view_state state;
     unsigned warnings;
-    const char *detail, *goes_on, *unsaved;
+    const char *detail, *consequence, *unsaved;
     uint64_t done_bytes, total_bytes;
     int done_tokens, total_tokens;
     double seconds_left;

@@ -165,7 +165,7 @@ const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
     if (!(s->warnings & (1u << n))) return NULL;
     switch (1 << n) {
     case VIEW_WARN_ONE_CORE: snprintf(out, STATE_SIZE, "both units share one core"); break;
-    case VIEW_WARN_UNIT_FAILED: snprintf(out, STATE_SIZE, "a unit failed: %s", s->goes_on ? s->goes_on : ""); break;
+    case VIEW_WARN_UNIT_FAILED: snprintf(out, STATE_SIZE, "a unit failed: %s", s->consequence ? s->consequence : ""); break;
     case VIEW_WARN_NO_CHECKPOINTS:
         snprintf(out, STATE_SIZE, "no memory for checkpoints: an edit reads the conversation again");
         break;
