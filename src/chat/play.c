@@ -35,7 +35,7 @@ typedef struct {
     int begun, ended; /* of their replies */
     int reply_tokens; /* of the running or last reply, as far as told */
     int turn;         /* being typed, from 0 */
-    const char *deeds[REPLIES]; /* what asked for the reply of this number: "send", "regenerate", "continue"; a ring */
+    const char *actions[REPLIES]; /* what asked for the reply of this number: "send", "regenerate", "continue"; a ring */
     figures_row ttft, decode, after, handover;
     tdm_error failure;
 } player;
@@ -50,7 +50,7 @@ static void print_reply(player *p, const tdm_event *e)
     if (p->json) {
         json_object *o = json_object_new_object();
         jsonio_add_int(o, "turn", p->ended);
-        jsonio_add_string(o, "do", p->deeds[(p->ended - 1) % REPLIES]);
+        jsonio_add_string(o, "do", p->actions[(p->ended - 1) % REPLIES]);
         turn_json_add(o, s);
         if (there) jsonio_add_text(o, "reply", node.text, node.length);
         jsonio_add_hash(o, "ids_hash", s->ids_hash);
@@ -142,7 +142,7 @@ static bool failed(player *p, tdm_status status)
     return status != TDM_OK || p->failure.code;
 }
 
-/* ---- Deeds ----------------------------------------------------------------------------------------------------- */
+/* ---- Actions ----------------------------------------------------------------------------------------------------- */
 
 static tdm_status draft_changed(player *p)
 {
@@ -179,7 +179,7 @@ static tdm_status send_draft(player *p, bool last)
         output_text(p->draft.bytes, p->draft.n);
         output_print("\n\n");
     }
-    p->deeds[p->sent++ % REPLIES] = "send";
+    p->actions[p->sent++ % REPLIES] = "send";
     p->draft.n = 0;
     return TDM_OK;
 }
@@ -199,11 +199,11 @@ static tdm_status branch(player *p, int turn)
     return error_set(&p->failure, TDM_E_ARG, "turn %d: there is no turn %d to branch at", p->turn + 1, turn);
 }
 
-static tdm_status late_deed(player *p, script_deed deed)
+static tdm_status late_action(player *p, script_action action)
 {
     tdm_error *err = &p->failure;
     tdm_status status = TDM_OK;
-    switch (deed) {
+    switch (action) {
     case SCRIPT_UNDO: return tdm_chat_undo(p->chat, err);
     case SCRIPT_REDO: return tdm_chat_redo(p->chat, err);
     case SCRIPT_CONTINUE:
@@ -215,22 +215,22 @@ static tdm_status late_deed(player *p, script_deed deed)
         if (!status) status = tdm_chat_regenerate(p->chat, clock_ns(), err);
         break;
     }
-    if (!status) p->deeds[p->sent++ % REPLIES] = script_deed_name(deed);
+    if (!status) p->actions[p->sent++ % REPLIES] = script_action_name(action);
     return status;
 }
 
 /* ---- Turns ----------------------------------------------------------------------------------------------------- */
 
-/* Deeds of the keys that stand at this character. */
-static bool typed_deeds(player *p, const script_turn *t, int characters)
+/* Actions of the keys that stand at this character. */
+static bool typed_actions(player *p, const script_turn *t, int characters)
 {
     for (int i = 0; i < t->n_events; i++) {
         const script_event *e = &t->events[i];
         tdm_status status = TDM_OK;
         if (e->at_chars != characters) continue;
-        if (e->deed == SCRIPT_INSERT) status = append(p, e->text, strlen(e->text));
-        if (e->deed == SCRIPT_DELETE) status = delete_characters(p, e->chars);
-        if (e->deed == SCRIPT_SEND) status = send_draft(p, false);
+        if (e->action == SCRIPT_INSERT) status = append(p, e->text, strlen(e->text));
+        if (e->action == SCRIPT_DELETE) status = delete_characters(p, e->chars);
+        if (e->action == SCRIPT_SEND) status = send_draft(p, false);
         if (failed(p, status)) return false;
     }
     return true;
@@ -240,14 +240,14 @@ static bool type_text(player *p, const script_turn *t)
 {
     int64_t next = clock_ns();
     int characters = 0;
-    if (!typed_deeds(p, t, 0)) return false;
+    if (!typed_actions(p, t, 0)) return false;
     for (const char *c = t->text; *c;) {
         size_t n = 1;
         while (utf8_continues(c[n])) n++;
         next += (int64_t)(1e9 * script_interval(&p->script, p->turn, characters));
         if (!pump(p, next) || failed(p, append(p, c, n))) return false;
         c += n;
-        if (!typed_deeds(p, t, ++characters)) return false;
+        if (!typed_actions(p, t, ++characters)) return false;
     }
     return pump(p, clock_ns() + (int64_t)(1e9 * t->pause_s));
 }
@@ -262,7 +262,7 @@ static bool begin_turn(player *p, const script_turn *t)
         if (failed(p, tdm_chat_configure(p->chat, &p->settings, &p->failure))) return false;
     }
     for (int i = 0; i < t->n_events; i++)
-        if (t->events[i].deed == SCRIPT_BRANCH && (!pump_until_ended(p) || failed(p, branch(p, t->events[i].turn))))
+        if (t->events[i].action == SCRIPT_BRANCH && (!pump_until_ended(p) || failed(p, branch(p, t->events[i].turn))))
             return false;
     return true;
 }
@@ -274,13 +274,13 @@ static bool play_turn(player *p, const script_turn *t)
     if (failed(p, send_draft(p, true))) return false;
     for (int i = 0; i < t->n_events; i++) {
         const script_event *e = &t->events[i];
-        if (e->deed == SCRIPT_SEND_NOW) {
+        if (e->action == SCRIPT_SEND_NOW) {
             /* It ends there by its limit: a call might come when this turn's own reply has begun. */
             if (limit <= e->after_tokens || p->begun == p->sent) continue;
             if (!pump_until_tokens(p, e->after_tokens)) return false;
             tdm_chat_send_now(p->chat, clock_ns());
-        } else if (script_deed_is_late(e->deed)) {
-            if (!pump_until_ended(p) || failed(p, late_deed(p, e->deed))) return false;
+        } else if (script_action_is_late(e->action)) {
+            if (!pump_until_ended(p) || failed(p, late_action(p, e->action))) return false;
         }
     }
     return true;

@@ -11,17 +11,17 @@
 
 enum { MOST_TURNS = 10000, MOST_EVENTS = 10000, LONGEST = 64 << 20 };
 
-static const char *const deed_names[SCRIPT_DEEDS] = {"insert",   "delete",     "send", "send_now", "stop",
+static const char *const action_names[SCRIPT_ACTIONS] = {"insert",   "delete",     "send", "send_now", "stop",
                                                      "continue", "regenerate", "undo", "redo",     "branch"};
 
-const char *script_deed_name(script_deed deed)
+const char *script_action_name(script_action action)
 {
-    return deed_names[deed];
+    return action_names[action];
 }
 
-bool script_deed_is_late(script_deed deed)
+bool script_action_is_late(script_action action)
 {
-    return deed == SCRIPT_CONTINUE || deed == SCRIPT_REGENERATE || deed == SCRIPT_UNDO || deed == SCRIPT_REDO;
+    return action == SCRIPT_CONTINUE || action == SCRIPT_REGENERATE || action == SCRIPT_UNDO || action == SCRIPT_REDO;
 }
 
 void script_free(script *s)
@@ -48,11 +48,11 @@ static bool whole(json_object *o, const char *key, int64_t low, int64_t high, in
 
 static tdm_status read_event(script_event *e, json_object *o, const char *where, tdm_error *err)
 {
-    const char *deed = jsonio_text(o, "do", NULL);
+    const char *action = jsonio_text(o, "do", NULL);
     int chars = -1, turn = -1;
-    for (e->deed = 0; e->deed < SCRIPT_DEEDS; e->deed++)
-        if (deed && !strcmp(deed, deed_names[e->deed])) break;
-    if (e->deed == SCRIPT_DEEDS) return error_set(err, TDM_E_FORMAT, "%s: no such deed '%s'", where, deed ? deed : "");
+    for (e->action = 0; e->action < SCRIPT_ACTIONS; e->action++)
+        if (action && !strcmp(action, action_names[e->action])) break;
+    if (e->action == SCRIPT_ACTIONS) return error_set(err, TDM_E_FORMAT, "%s: no such action '%s'", where, action ? action : "");
     bool good = whole(o, "at_chars", 0, INT32_MAX, &e->at_chars) &&
                 whole(o, "after_tokens", 1, INT32_MAX, &e->after_tokens) && whole(o, "chars", 1, INT32_MAX, &chars) &&
                 whole(o, "turn", 1, INT32_MAX, &turn);
@@ -61,12 +61,12 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
     e->turn = turn;
     if (!good)
         return error_set(err, TDM_E_FORMAT, "%s: at_chars, after_tokens, chars and turn are whole numbers", where);
-    bool typed = e->deed == SCRIPT_INSERT || e->deed == SCRIPT_DELETE || e->deed == SCRIPT_SEND;
-    bool placed = e->deed == SCRIPT_STOP || e->deed == SCRIPT_SEND_NOW;
+    bool typed = e->action == SCRIPT_INSERT || e->action == SCRIPT_DELETE || e->action == SCRIPT_SEND;
+    bool placed = e->action == SCRIPT_STOP || e->action == SCRIPT_SEND_NOW;
     if ((typed && e->at_chars < 0) || (placed && e->after_tokens < 0))
-        return error_set(err, TDM_E_FORMAT, "%s: %s needs %s", where, deed, typed ? "at_chars" : "after_tokens");
-    if (e->deed == SCRIPT_INSERT && !e->text) return error_set(err, TDM_E_FORMAT, "%s: insert needs a text", where);
-    if (e->deed == SCRIPT_BRANCH && e->turn < 0) return error_set(err, TDM_E_FORMAT, "%s: branch needs a turn", where);
+        return error_set(err, TDM_E_FORMAT, "%s: %s needs %s", where, action, typed ? "at_chars" : "after_tokens");
+    if (e->action == SCRIPT_INSERT && !e->text) return error_set(err, TDM_E_FORMAT, "%s: insert needs a text", where);
+    if (e->action == SCRIPT_BRANCH && e->turn < 0) return error_set(err, TDM_E_FORMAT, "%s: branch needs a turn", where);
     return TDM_OK;
 }
 
@@ -173,10 +173,10 @@ int script_reply_limit(const script *s, int turn, bool last)
 {
     int limit = s->max_tokens;
     for (int k = turn; k <= turn + last && k < s->n; k++) {
-        script_deed wanted = k == turn ? SCRIPT_STOP : SCRIPT_SEND_NOW;
+        script_action wanted = k == turn ? SCRIPT_STOP : SCRIPT_SEND_NOW;
         for (int i = 0; i < s->turns[k].n_events; i++) {
             const script_event *e = &s->turns[k].events[i];
-            if (e->deed == wanted && e->after_tokens < limit) limit = e->after_tokens;
+            if (e->action == wanted && e->after_tokens < limit) limit = e->after_tokens;
         }
     }
     return limit;

@@ -37,11 +37,11 @@ typedef enum {
     SCRIPT_UNDO,
     SCRIPT_REDO,
     SCRIPT_BRANCH,
-    SCRIPT_DEEDS
-} script_deed;
+    SCRIPT_ACTIONS
+} script_action;
 
 typedef struct {
-    script_deed deed;
+    script_action action;
     int at_chars, after_tokens; /* -1: absent */
     const char *text;           /* insert */
     int chars;                  /* delete */
@@ -74,9 +74,9 @@ tdm_status script_parse(script *out, const char *name, const char *bytes, size_t
 tdm_status script_read(script *out, const char *path, tdm_error *err);
 void script_free(script *s);
 
-const char *script_deed_name(script_deed deed);
-/* The deeds that wait for the end of the turn's reply. */
-bool script_deed_is_late(script_deed deed);
+const char *script_action_name(script_action action);
+/* The actions that wait for the end of the turn's reply. */
+bool script_action_is_late(script_action action);
 
 /* Where the reply to a message of this turn (from 0) ends at the latest, in tokens: a stop of its own, or, where it is the
  * turn's last message, the next turn's send_now. A limit and not a call at the right moment, so that the conversation

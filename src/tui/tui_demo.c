@@ -26,7 +26,7 @@ struct tui_demo {
     int turn, character; /* from 0 */
     size_t at;           /* byte of the turn's text */
     bool late_done;
-    bool late_waits;     /* a deed's reply runs */
+    bool late_waits;     /* a action's reply runs */
     int late_next;
     int reply_tokens;
     bool replying;       /* a reply was asked for and has not ended */
@@ -295,7 +295,7 @@ static void begin_turn(tui *t, int64_t now)
     /* A change of level in the middle of a reply would show in that reply. */
     if (!configure(t, turn, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
     for (int i = 0; i < turn->n_events; i++) {
-        if (turn->events[i].deed != SCRIPT_BRANCH) continue;
+        if (turn->events[i].action != SCRIPT_BRANCH) continue;
         tui_act(t, tui_action_number(SLASH_EDIT, turn->events[i].turn));
         input_set_text(t->input, "");
         tui_draft_tell(t); /* typed from nothing: no head start */
@@ -306,16 +306,16 @@ static void begin_turn(tui *t, int64_t now)
     d->next_ns = now;
 }
 
-/* Deeds of the keys that stand at this character. */
-static void typed_deeds(tui *t, int characters)
+/* Actions of the keys that stand at this character. */
+static void typed_actions(tui *t, int characters)
 {
     const script_turn *turn = turn_of(t->demo);
     for (int i = 0; i < turn->n_events && t->demo; i++) {
         const script_event *e = &turn->events[i];
         if (e->at_chars != characters) continue;
-        if (e->deed == SCRIPT_INSERT) paste(t, e->text);
-        for (int k = 0; e->deed == SCRIPT_DELETE && k < e->chars; k++) press(t, "\x7f", 1);
-        if (e->deed == SCRIPT_SEND) {
+        if (e->action == SCRIPT_INSERT) paste(t, e->text);
+        for (int k = 0; e->action == SCRIPT_DELETE && k < e->chars; k++) press(t, "\x7f", 1);
+        if (e->action == SCRIPT_SEND) {
             limit_reply(t, script_reply_limit(&t->demo->s, t->demo->turn, false));
             press(t, "\r", 1);
         }
@@ -326,7 +326,7 @@ static void type_one(tui *t)
 {
     struct tui_demo *d = t->demo;
     const char *text = turn_of(d)->text + d->at;
-    if (d->at == 0) typed_deeds(t, 0);
+    if (d->at == 0) typed_actions(t, 0);
     if (!*text) {
         d->stage = ENTER;
         d->next_ns = clock_ns() + (int64_t)(1e9 * turn_of(d)->pause_s);
@@ -337,7 +337,7 @@ static void type_one(tui *t)
     press(t, text, n);
     d->next_ns += (int64_t)(1e9 * script_interval(&d->s, d->turn, d->character));
     d->at += n;
-    typed_deeds(t, ++d->character);
+    typed_actions(t, ++d->character);
 }
 
 static void press_enter(tui *t)
@@ -350,25 +350,25 @@ static void press_enter(tui *t)
     d->stage = LATE;
     d->next_ns = INT64_MAX;
     for (int i = 0; i < turn_of(d)->n_events; i++)
-        if (script_deed_is_late(turn_of(d)->events[i].deed)) return; /* those wait for the reply's end */
+        if (script_action_is_late(turn_of(d)->events[i].action)) return; /* those wait for the reply's end */
     d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
     if (d->stage == BEFORE) d->next_ns = clock_ns();
 }
 
-/* The next deed after the reply's end; all done: the next turn. */
-static void late_deeds(tui *t, int64_t now)
+/* The next action after the reply's end; all done: the next turn. */
+static void late_actions(tui *t, int64_t now)
 {
-    static const slash_id by[SCRIPT_DEEDS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
+    static const slash_id by[SCRIPT_ACTIONS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
                                               [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
     struct tui_demo *d = t->demo;
     const script_turn *turn = turn_of(d);
     while (d->late_next < turn->n_events) {
-        script_deed deed = turn->events[d->late_next++].deed;
-        if (!script_deed_is_late(deed)) continue;
-        d->replying = deed == SCRIPT_CONTINUE || deed == SCRIPT_REGENERATE;
+        script_action action = turn->events[d->late_next++].action;
+        if (!script_action_is_late(action)) continue;
+        d->replying = action == SCRIPT_CONTINUE || action == SCRIPT_REGENERATE;
         if (d->replying)
-            limit_reply(t, deed == SCRIPT_CONTINUE ? d->s.max_tokens : script_reply_limit(&d->s, d->turn, true));
-        tui_act(t, tui_action_command(by[deed], NULL));
+            limit_reply(t, action == SCRIPT_CONTINUE ? d->s.max_tokens : script_reply_limit(&d->s, d->turn, true));
+        tui_act(t, tui_action_command(by[action], NULL));
         d->next_ns = d->replying ? INT64_MAX : now + 600 * TUI_MS;
         return;
     }
@@ -383,7 +383,7 @@ void tui_demo_step(tui *t, int64_t now)
     case BEFORE: begin_turn(t, now); break;
     case TYPING: type_one(t); break;
     case ENTER: press_enter(t); break;
-    case LATE: late_deeds(t, now); break;
+    case LATE: late_actions(t, now); break;
     case AFTER: compare(t); break;
     }
 }

@@ -1,4 +1,4 @@
-/* A restless user: thousands of random deeds while replies are decoded, without waiting for anything. Afterwards the
+/* A restless user: thousands of random actions while replies are decoded, without waiting for anything. Afterwards the
  * chat must come to rest, and what it says next must be what a fresh chat says, bit for bit. Most worth under the
  * thread sanitizer. */
 #include "tests/check.h"
@@ -55,7 +55,7 @@ static void look(struct talk *t)
     if (n && tdm_chat_node(t->chat, 1 + (int)talk_draw(&seed, (uint32_t)n), &node, &err) == TDM_OK) tdm_node_free(&node);
 }
 
-static void one_deed(struct talk *t)
+static void one_action(struct talk *t)
 {
     int n = tdm_chat_nodes(t->chat);
     char text[32];
@@ -153,7 +153,7 @@ TEST(a_restless_user)
         REQUIRE(talk_open(&t, NULL, 0, NULL));
         for (int part = 0; part < 3 && !check_failures; part++) {
             t.n = 0;
-            for (int i = 0; i < 250; i++) one_deed(&t);
+            for (int i = 0; i < 250; i++) one_action(&t);
             turns += t.n;
             check_next(&t);
             check_errors(&t);

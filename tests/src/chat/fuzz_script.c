@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < s.n; i++) {
         if (!s.turns[i].text || !(script_interval(&s, i, 0) >= 0)) abort();
         for (int k = 0; k < s.turns[i].n_events; k++)
-            if (s.turns[i].events[k].deed >= SCRIPT_DEEDS) abort();
+            if (s.turns[i].events[k].action >= SCRIPT_ACTIONS) abort();
     }
     script_free(&s);
     return 0;

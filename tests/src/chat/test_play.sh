@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Scripted conversations with every deed: queue, send now, stop, continue, regenerate, undo, redo, branch, wrong keys and
+# Scripted conversations with every action: queue, send now, stop, continue, regenerate, undo, redo, branch, wrong keys and
 # pastes. Ids, logits and replies of each turn are those of the plainest run (one unit, nothing read ahead), whatever the
 # typing, for each native kernel set.     TANDEM_LONG=1: all sets, 20 seeds each, instead of two sets and one seed.
 . tests/scratch.sh
@@ -56,8 +56,8 @@ check 'kernel sets were found' test -n "$chosen"
 check 'the same conversation however it is played' test $different = 0
 
 # Twelve replies ended: 7 turns, one of them sent in two, and continue, regenerate, continue; each in its order.
-deeds() { grep -o '"do":"[a-z]*"' "$tmp/out" | cut -d'"' -f4 | tr '\n' ' '; }
-check 'each deed has its line' test "$(deeds)" = 'send send continue send regenerate send send send send send continue '
+actions() { grep -o '"do":"[a-z]*"' "$tmp/out" | cut -d'"' -f4 | tr '\n' ' '; }
+check 'each action has its line' test "$(actions)" = 'send send continue send regenerate send send send send send continue '
 # The reply that send_now ended, the one that was stopped, and the whole ones.
 tokens() { grep -o '"reply_tokens":[0-9]*' "$tmp/out" | cut -d: -f2 | tr '\n' ' '; }
 check 'replies end where the script says' test "$(tokens)" = '24 7 24 24 24 24 6 24 24 24 24 '

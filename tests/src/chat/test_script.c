@@ -28,9 +28,9 @@ TEST(a_script_is_read)
     CHECK_INT(TDM_SPEC_DRAFT, s.turns[1].speculation);
     CHECK_NEAR(0.5, s.turns[1].pause_s, 0);
     REQUIRE(s.turns[1].n_events == 3);
-    CHECK(s.turns[1].events[0].deed == SCRIPT_DELETE && s.turns[1].events[0].chars == 2);
-    CHECK(s.turns[1].events[1].deed == SCRIPT_STOP && s.turns[1].events[1].after_tokens == 9);
-    CHECK(s.turns[1].events[2].deed == SCRIPT_BRANCH && s.turns[1].events[2].turn == 1);
+    CHECK(s.turns[1].events[0].action == SCRIPT_DELETE && s.turns[1].events[0].chars == 2);
+    CHECK(s.turns[1].events[1].action == SCRIPT_STOP && s.turns[1].events[1].after_tokens == 9);
+    CHECK(s.turns[1].events[2].action == SCRIPT_BRANCH && s.turns[1].events[2].turn == 1);
     script_free(&s);
 }
 
@@ -44,7 +44,7 @@ TEST(wrong_scripts_are_one_line)
         {"{\"turns\":[{}]}", "turn 1: expected a text"},
         {"{\"turns\":[{\"text\":\"x\",\"pause\":-1}]}", "pause"},
         {"{\"turns\":[{\"text\":\"x\",\"speculation\":\"most\"}]}", "no such level 'most'"},
-        {"{\"turns\":[{\"text\":\"x\",\"events\":[{\"do\":\"dance\"}]}]}", "turn 1: event 1: no such deed 'dance'"},
+        {"{\"turns\":[{\"text\":\"x\",\"events\":[{\"do\":\"dance\"}]}]}", "turn 1: event 1: no such action 'dance'"},
         {"{\"turns\":[{\"text\":\"x\",\"events\":[{\"do\":\"insert\",\"text\":\"y\"}]}]}", "insert needs at_chars"},
         {"{\"turns\":[{\"text\":\"x\",\"events\":[{\"do\":\"stop\"}]}]}", "stop needs after_tokens"},
         {"{\"turns\":[{\"text\":\"x\",\"events\":[{\"do\":\"branch\"}]}]}", "branch needs a turn"},
@@ -85,8 +85,8 @@ static void typed(const script_turn *t, char *draft)
         for (int i = 0; i < t->n_events; i++) {
             const script_event *e = &t->events[i];
             if (e->at_chars != (int)at) continue;
-            if (e->deed == SCRIPT_INSERT) n += strlen(strcpy(draft + n, e->text));
-            if (e->deed == SCRIPT_DELETE) n -= (size_t)e->chars;
+            if (e->action == SCRIPT_INSERT) n += strlen(strcpy(draft + n, e->text));
+            if (e->action == SCRIPT_DELETE) n -= (size_t)e->chars;
         }
         draft[n] = 0;
         if (!t->text[at]) return;
