@@ -1,6 +1,6 @@
 /* The program `tandem`: hands over to the command; those that are programs of their own (tandem-pull, tandem-bench)
  * are not listed here. Exit status: 0 all went well, 1 something failed, 2 wrong use. */
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/program.h"
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 #include "src/bench/bench_talk.h"
 #include "src/chat/load.h"
 #include "src/cli/interrupt.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/number.h"
 #include "src/cli/output.h"
 
@@ -356,11 +356,11 @@ int bench_main(options *o)
     const char *budget_text = options_text(o, OPTION_BUDGET);
     double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200;
     if (budget <= 0)
-        return mains_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
+        return subcommands_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
     for (int s = 0; s < SUITES; s++)
         b.in_full |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
     bool reads = options_given(o, OPTION_FROM);
-    if (options_given(o, OPTION_FILL) && !reads) return mains_usage(o, "--fill: expected --from with what was measured");
+    if (options_given(o, OPTION_FILL) && !reads) return subcommands_usage(o, "--fill: expected --from with what was measured");
     if (!reads) bench_host_start(&b.host);
     tdm_status status = bench_report_open(&b, &err);
     if (!status) status = reads ? bench_from_files(&b, &err) : measure(&b, chosen, budget, &err);

@@ -52,7 +52,7 @@ typedef struct bench {
     int round;
 } bench;
 
-/* `tandem bench`; returns the exit status, see src/cli/mains.h. */
+/* `tandem bench`; returns the exit status, see src/cli/subcommands.h. */
 int bench_main(options *o);
 
 typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);

@@ -66,7 +66,7 @@ static tdm_status command_quit(command *r, tdm_error *err)
 }
 
 /* clang-format off */
-static tdm_status (*const doers[SLASH_COUNT])(command *r, tdm_error *err) = {
+static tdm_status (*const handlers[SLASH_COUNT])(command *r, tdm_error *err) = {
     [SLASH_HELP] = command_help,         [SLASH_NEW] = command_new,           [SLASH_SESSIONS] = command_sessions,
     [SLASH_RESUME] = command_resume,     [SLASH_RENAME] = command_rename,     [SLASH_DELETE] = command_delete,
     [SLASH_SEARCH] = command_search,     [SLASH_FIND] = command_find,         [SLASH_PRIVATE] = command_private,
@@ -89,7 +89,7 @@ tdm_status commands_run(app *a, const commands_front *front, const slash_call *c
     command r = {a, front, call, out};
     *out = (commands_result){0};
     if (call->id != SLASH_DELETE) a->deleting[0] = 0;
-    if (doers[call->id]) return doers[call->id](&r, err);
+    if (handlers[call->id]) return handlers[call->id](&r, err);
     if (front->screen) return front->screen(front->ctx, call, err);
     return error_set(err, TDM_E_UNSUPPORTED, "/%s belongs to the full screen", slash_table[call->id].name);
 }

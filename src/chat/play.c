@@ -15,7 +15,7 @@
 #include "src/chat/turn_json.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/jsonio.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
 
@@ -368,7 +368,7 @@ int play_main(options *o)
 {
     player p = {.o = o, .json = options_flag(o, OPTION_JSON)};
     const char *trace_path = options_text(o, OPTION_TRACE);
-    if (o->n_arguments) return mains_usage(o, "a script takes no prompt");
+    if (o->n_arguments) return subcommands_usage(o, "a script takes no prompt");
     tdm_status status = open_all(&p, &p.failure);
     if (!status && trace_path) p.trace = trace_new(p.machine);
     interrupt_catch();

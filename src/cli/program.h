@@ -7,7 +7,7 @@
 
 #include "src/cli/options.h"
 
-typedef int program_command(options *o); /* returns the exit status, see src/cli/mains.h */
+typedef int program_command(options *o); /* returns the exit status, see src/cli/subcommands.h */
 
 /* All of main(): --help, --version and other pages, options, configuration file, the command, and the end of standard
  * output; returns the exit status. argv[1] names the command. One without a function is handed over to the program

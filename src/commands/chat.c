@@ -2,13 +2,13 @@
 #include <stdlib.h>
 
 #include "src/chat/play.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/plain/plain.h"
 #include "src/tui/tui.h"
 
 int chat_main(options *o)
 {
-    if (o->n_arguments) return mains_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", o->arguments[0]);
+    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", o->arguments[0]);
     if (tui_possible(o)) return tui_main(o);
     return options_given(o, OPTION_SCRIPT) ? play_main(o) : plain_main(o);
 }
@@ -16,7 +16,7 @@ int chat_main(options *o)
 int demo_main(options *o)
 {
     tdm_error err = {0};
-    if (o->n_arguments) return mains_usage(o, "'%s' is not expected", o->arguments[0]);
+    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected", o->arguments[0]);
     if (!options_given(o, OPTION_SCRIPT)) {
         char *path = tui_demo_script();
         bool set = path && option_set(o, OPTION_SCRIPT, path, FROM_COMMAND_LINE, &err);

@@ -3,7 +3,7 @@
 
 #include "src/chat/load.h"
 #include "src/cli/files.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 
 /* The value that the model's file gives to a sampling option. */

@@ -8,7 +8,7 @@
 #include "src/chat/load.h"
 #include "src/cli/files.h"
 #include "src/cli/ids.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 
 enum { PIECE = 128 }; /* positions whose logits are in memory at a time */
@@ -40,7 +40,7 @@ static tdm_status read_ids(evaluation *e, tdm_error *err)
     if (given) return ids_parse("--ids", given, strlen(given), &e->ids, err);
     char *bytes;
     size_t n;
-    tdm_status status = files_read(file ? file : text_file, MAINS_LONGEST_INPUT, &bytes, &n, err);
+    tdm_status status = files_read(file ? file : text_file, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err);
     if (status) return status;
     status = file ? ids_parse(file, bytes, n, &e->ids, err) : tdm_tokenize(e->model, bytes, n, true, &e->ids, err);
     free(bytes);
@@ -206,11 +206,11 @@ int eval_main(options *o)
 {
     int inputs = options_given(o, OPTION_IDS) + options_given(o, OPTION_IDS_FILE) + options_given(o, OPTION_TEXT_FILE);
     bool perplexity = options_flag(o, OPTION_PERPLEXITY);
-    if (o->n_arguments) return mains_usage(o, "'%s' is not expected; texts come with --text-file", o->arguments[0]);
-    if (inputs != 1) return mains_usage(o, "needs one of --ids, --ids-file and --text-file");
+    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected; texts come with --text-file", o->arguments[0]);
+    if (inputs != 1) return subcommands_usage(o, "needs one of --ids, --ids-file and --text-file");
     bool against = options_given(o, OPTION_AGAINST);
     if (!perplexity && !against && !options_given(o, OPTION_LOGITS))
-        return mains_usage(o, "needs --logits FILE, --perplexity or --against KERNELS");
+        return subcommands_usage(o, "needs --logits FILE, --perplexity or --against KERNELS");
 
     evaluation e = {.o = o};
     tdm_error err = {0};

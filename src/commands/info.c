@@ -5,7 +5,7 @@
 #include "src/chat/ceilings.h"
 #include "src/chat/load.h"
 #include "src/cli/jsonio.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 
 static void line(const char *name, const char *text)
@@ -157,14 +157,14 @@ static int measure(const options *o)
 int info_main(options *o)
 {
     tdm_error err = {0};
-    if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU)) return mains_usage(o, "--measure needs --cpu");
+    if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU)) return subcommands_usage(o, "--measure needs --cpu");
     if (options_flag(o, OPTION_CPU)) {
         int status = print_cpu();
         return status || !options_flag(o, OPTION_MEASURE) ? status : measure(o);
     }
     tdm_model *m;
     const char *path = o->n_arguments ? o->arguments[0] : options_text(o, OPTION_MODEL);
-    if (o->n_arguments > 1) return mains_usage(o, "expected one model, found %d", o->n_arguments);
+    if (o->n_arguments > 1) return subcommands_usage(o, "expected one model, found %d", o->n_arguments);
     if (load_model(&m, o, path, &(load_how){0}, &err)) return load_failed(&err);
     tdm_model_info info;
     tdm_model_describe(m, &info);

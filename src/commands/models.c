@@ -13,7 +13,7 @@
 #include "src/chat/load.h"
 #include "src/cli/bytes.h"
 #include "src/cli/hub.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 #include "src/cli/recent.h"
 
@@ -190,7 +190,7 @@ int models_main(options *o)
     entries all = {0};
     ceilings speed = {0};
     tdm_error err = {0};
-    if (o->n_arguments) return mains_usage(o, "expected no argument; 'tandem info MODEL' tells of one");
+    if (o->n_arguments) return subcommands_usage(o, "expected no argument; 'tandem info MODEL' tells of one");
     tdm_status status = take_all(&all, o) ? TDM_OK : error_set(&err, TDM_E_NOMEM, "out of memory");
     if (!status) status = find_speed(&speed, o, &err);
     if (!status) {

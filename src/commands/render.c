@@ -4,7 +4,7 @@
 
 #include "src/chat/load.h"
 #include "src/cli/files.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/messages.h"
 #include "src/cli/output.h"
 
@@ -32,15 +32,15 @@ static tdm_status render(const options *o, const tdm_model *m, const tdm_message
 int render_main(options *o)
 {
     const char *path = options_text(o, OPTION_MESSAGES), *model = options_text(o, OPTION_MODEL);
-    if (!path) return mains_usage(o, "needs --messages FILE");
-    if (options_flag(o, OPTION_AS_IDS) && !model) return mains_usage(o, "--ids needs a model's tokenizer (-m)");
+    if (!path) return subcommands_usage(o, "needs --messages FILE");
+    if (options_flag(o, OPTION_AS_IDS) && !model) return subcommands_usage(o, "--ids needs a model's tokenizer (-m)");
     tdm_error err = {0};
     tdm_model *m = NULL;
     tdm_message *messages = NULL;
     json_object *root = NULL;
     char *bytes = NULL;
     size_t length, n;
-    tdm_status status = files_read(path, MAINS_LONGEST_INPUT, &bytes, &length, &err);
+    tdm_status status = files_read(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &length, &err);
     if (!status) status = jsonio_parse(&root, path, bytes, length, &err);
     if (!status) {
         json_object *inner = jsonio_member(root, "messages", json_type_array);

@@ -15,7 +15,7 @@
 #include "src/cli/files.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/jsonio.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
 
@@ -54,11 +54,11 @@ static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error
         else
             kept[words.n_arguments++] = o->arguments[i];
     }
-    char *prompt = mains_joined(&words), *input = NULL;
+    char *prompt = subcommands_joined(&words), *input = NULL;
     size_t length = 0;
     free(kept);
     if (standard && isatty(STDIN_FILENO)) fputs("tandem run: reads the prompt from the terminal; Ctrl-D ends it\n", stderr);
-    tdm_status status = standard ? files_read("-", MAINS_LONGEST_INPUT, &input, &length, err) : TDM_OK;
+    tdm_status status = standard ? files_read("-", SUBCOMMANDS_LONGEST_INPUT, &input, &length, err) : TDM_OK;
     size_t first = prompt ? strlen(prompt) : 0;
     char *joined = status ? NULL : malloc(3 * (first + length) + 2);
     if (!status && !joined) status = error_set(err, TDM_E_NOMEM, "out of memory");
@@ -230,7 +230,7 @@ int run_main(options *o)
     tdm_status status = read_prompt(o, &prompt, &n, &err);
     if (!status && !prompt[strspn(prompt, " \t\r\n")]) {
         free(prompt);
-        return mains_usage(o, "the prompt is empty");
+        return subcommands_usage(o, "the prompt is empty");
     }
     if (!status) status = open_all(&a, &err);
     if (!status && trace_path) a.trace = trace_new(a.machine);

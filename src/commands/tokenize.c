@@ -5,7 +5,7 @@
 #include "src/chat/load.h"
 #include "src/cli/files.h"
 #include "src/cli/ids.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 
 static tdm_status open_tokenizer(tdm_model **out, const options *o, tdm_error *err)
@@ -47,9 +47,9 @@ int tokenize_main(options *o)
 {
     tdm_error err = {0};
     tdm_model *m = NULL;
-    char *text = mains_joined(o);
+    char *text = subcommands_joined(o);
     size_t n = text ? strlen(text) : 0;
-    tdm_status status = text ? TDM_OK : files_read("-", MAINS_LONGEST_INPUT, &text, &n, &err);
+    tdm_status status = text ? TDM_OK : files_read("-", SUBCOMMANDS_LONGEST_INPUT, &text, &n, &err);
     if (!status) status = open_tokenizer(&m, o, &err);
     if (!status) status = convert_text(o, m, text, n, &err);
     tdm_model_close(m);

@@ -15,7 +15,7 @@
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 #include "src/cli/program.h"
 #include "src/pull/choose.h"
@@ -303,7 +303,7 @@ static int run(const char *name, bool dry)
 static int pull_main(options *o)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is a failed write, told in one line */
-    if (o->n_arguments != 1) return mains_usage(o, "expected OWNER/NAME[:TAG]; 'tandem pull --help' explains");
+    if (o->n_arguments != 1) return subcommands_usage(o, "expected OWNER/NAME[:TAG]; 'tandem pull --help' explains");
     return run(o->arguments[0], options_flag(o, OPTION_DRY_RUN));
 }
 

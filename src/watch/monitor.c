@@ -13,7 +13,7 @@
 #include "src/cli/crash.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/jsonio.h"
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 #include "src/cli/number.h"
 #include "src/cli/output.h"
 #include "src/watch/monitor_json.h"
@@ -296,9 +296,9 @@ int monitor_main(options *o)
     char folder[200];
     int pids[MOST];
     int64_t wanted = 0;
-    if (o->n_arguments > 1) return mains_usage(o, "one process id at most");
+    if (o->n_arguments > 1) return subcommands_usage(o, "one process id at most");
     if (o->n_arguments && !number_int(o->arguments[0], 1, INT32_MAX, &wanted))
-        return mains_usage(o, "'%s' is no process id", o->arguments[0]);
+        return subcommands_usage(o, "'%s' is no process id", o->arguments[0]);
     if (!tui_socket_folder(folder, sizeof folder)) {
         fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n", stderr);
         return 1;

@@ -1,10 +1,10 @@
-#include "src/cli/mains.h"
+#include "src/cli/subcommands.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-int mains_usage(const options *o, const char *format, ...)
+int subcommands_usage(const options *o, const char *format, ...)
 {
     va_list args;
     fprintf(stderr, "tandem %s: ", command_table[o->command].name);
@@ -15,7 +15,7 @@ int mains_usage(const options *o, const char *format, ...)
     return 2;
 }
 
-char *mains_joined(const options *o)
+char *subcommands_joined(const options *o)
 {
     if (!o->n_arguments) return NULL;
     size_t n = 0;

@@ -1,8 +1,8 @@
 /* The commands of the program, one file each (src/commands/X.c has X_main; src/cli/program.h has those that are programs
  * of their own). They print on stdout, tell failures in one line on stderr, and return the exit status: 0 ok, 1 failed,
  * 2 wrong use. The options are parsed, the configuration file is read. */
-#ifndef TANDEM_SRC_MAINS_H
-#define TANDEM_SRC_MAINS_H
+#ifndef TANDEM_SRC_SUBCOMMANDS_H
+#define TANDEM_SRC_SUBCOMMANDS_H
 
 #include "src/cli/options.h"
 
@@ -19,10 +19,10 @@ int demo_main(options *o);
 int monitor_main(options *o);
 
 /* Wrong use: prints "tandem COMMAND: line" and returns 2. */
-int mains_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int subcommands_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The arguments joined by blanks, malloc'ed; NULL when there is none (or no memory). */
-char *mains_joined(const options *o);
+char *subcommands_joined(const options *o);
 
-enum { MAINS_LONGEST_INPUT = 64 << 20 }; /* of texts read from files and standard input */
+enum { SUBCOMMANDS_LONGEST_INPUT = 64 << 20 }; /* of texts read from files and standard input */
 
 #endif
