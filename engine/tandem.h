@@ -44,7 +44,7 @@ typedef struct {
 
 /* Called with a line of text just before the engine aborts on a broken invariant: to restore a terminal and then write the
  * line, for with a hook nobody else does. Without one (NULL) it goes to standard error. On the thread that broke it. */
-TDM_API void tdm_set_bug_hook(void (*hook)(const char *line));
+TDM_API void tdm_set_panic_hook(void (*hook)(const char *line));
 
 /* A token id. Ids are rows of the embedding matrix. */
 typedef int32_t tdm_id;

@@ -111,7 +111,7 @@ TDM_API const float *tdm_session_logits(const tdm_session *s)
 TDM_API tdm_id tdm_session_sample(tdm_session *s, const tdm_sampling *sampling, uint32_t turn, uint32_t attempt,
                                   uint32_t index)
 {
-    must(s->state->logits_valid);
+    assert_always(s->state->logits_valid);
     if (index == 0) {
         s->prompt = s->state->length;
         sampler_start(s->sampler, s->state->tokens, s->prompt);

@@ -7,12 +7,12 @@ static const char *const keeps[TDM_KEEPS] = {"auto", "on", "off"};
 
 TDM_API const char *tdm_thinking_name(tdm_thinking t)
 {
-    must((unsigned)t < TDM_THINKINGS);
+    assert_always((unsigned)t < TDM_THINKINGS);
     return thinkings[t];
 }
 
 TDM_API const char *tdm_keep_thinking_name(tdm_keep_thinking k)
 {
-    must((unsigned)k < TDM_KEEPS);
+    assert_always((unsigned)k < TDM_KEEPS);
     return keeps[k];
 }

@@ -8,7 +8,7 @@
 
 #include "engine/base/utf8.h"
 
-static void (*bug_hook)(const char *line);
+static void (*panic_hook)(const char *line);
 
 /* File names and contents reach these lines: C0 and C1 control characters, and bytes that are no UTF-8 (a cut-off
  * character at the end among them), become '?'. */
@@ -48,17 +48,17 @@ tdm_status error_errno(tdm_error *err, tdm_status code, const char *format, ...)
     return code;
 }
 
-TDM_API void tdm_set_bug_hook(void (*hook)(const char *line))
+TDM_API void tdm_set_panic_hook(void (*hook)(const char *line))
 {
-    bug_hook = hook;
+    panic_hook = hook;
 }
 
-_Noreturn void bug_at(const char *file, int line, const char *what)
+_Noreturn void panic_at(const char *file, int line, const char *what)
 {
     char text[256];
     snprintf(text, sizeof text, "tandem: bug at %s:%d: %s", file, line, what);
-    if (bug_hook)
-        bug_hook(text);
+    if (panic_hook)
+        panic_hook(text);
     else
         fprintf(stderr, "%s\n", text);
     abort();

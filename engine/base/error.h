@@ -3,7 +3,7 @@
  * A function that can fail for an outside cause (a file, an option, memory, a cancelled wait) returns a
  * tdm_status: TDM_OK (0) or a negative code; it fills the caller's tdm_error, when there is one, with a single
  * line that says where, what was expected and what was found. A broken invariant is a bug: it aborts through
- * bug(), after the hook that restores the terminal. The engine never exits and never prints.
+ * panic(), after the hook that restores the terminal. The engine never exits and never prints.
  */
 #ifndef TANDEM_BASE_ERROR_H
 #define TANDEM_BASE_ERROR_H
@@ -20,8 +20,8 @@ tdm_status error_errno(tdm_error *err, tdm_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Reports a broken invariant and aborts. */
-_Noreturn void bug_at(const char *file, int line, const char *what);
-#define bug(what) bug_at(__FILE__, __LINE__, what)
-#define must(condition) ((condition) ? (void)0 : bug("must hold: " #condition))
+_Noreturn void panic_at(const char *file, int line, const char *what);
+#define panic(what) panic_at(__FILE__, __LINE__, what)
+#define assert_always(condition) ((condition) ? (void)0 : panic("must hold: " #condition))
 
 #endif

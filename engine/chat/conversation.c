@@ -43,7 +43,7 @@ void conversation_clear(struct conversation *c)
 
 int conversation_add(struct conversation *c, int parent, tdm_role role, const char *text, size_t n, tdm_error *err)
 {
-    must(parent >= 0 && parent <= c->n);
+    assert_always(parent >= 0 && parent <= c->n);
     if (c->n + 1 >= c->room) {
         int room = c->room * 2;
         struct node *grown = realloc(c->nodes, (size_t)room * sizeof *grown);
@@ -69,7 +69,7 @@ int conversation_add(struct conversation *c, int parent, tdm_role role, const ch
 
 void conversation_remove_last(struct conversation *c)
 {
-    must(c->n > 0);
+    assert_always(c->n > 0);
     struct node *last = &c->nodes[c->n];
     int parent = last->parent;
     node_free(last);
@@ -85,7 +85,7 @@ void conversation_remove_last(struct conversation *c)
 tdm_status conversation_append(struct conversation *c, int node, bool thinking, const char *text, size_t n,
                                tdm_error *err)
 {
-    must(node > 0 && node <= c->n);
+    assert_always(node > 0 && node <= c->n);
     struct node *at = &c->nodes[node];
     return buffer_append(thinking ? &at->thinking : &at->text, text, n, err);
 }
@@ -144,7 +144,7 @@ static int newest_below(const struct conversation *c, int node)
 
 void conversation_select(struct conversation *c, int node)
 {
-    must(node >= 0 && node <= c->n);
+    assert_always(node >= 0 && node <= c->n);
     for (int i = node; i > 0; i = c->nodes[i].parent) c->nodes[c->nodes[i].parent].redo = i;
     c->leaf = newest_below(c, node);
 }

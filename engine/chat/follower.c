@@ -43,7 +43,7 @@ void follower_free(struct follower *f)
 
 void follower_set_dispatch(struct follower *f, uint32_t dispatch)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     f->dispatch = dispatch;
     f->polite = f->weights->experts && dispatch > POLITE ? POLITE : dispatch;
 }
@@ -66,7 +66,7 @@ uint32_t follower_in_state(const struct follower *f, const struct target *t)
 
 uint32_t follower_reachable(struct follower *f, const struct target *t)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     uint32_t here = follower_in_state(f, t);
     if (f->usable && here == f->length && here == t->n) return here;
     const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
@@ -114,7 +114,7 @@ static enum span_kind kind_of(const struct target *t, uint32_t from, uint32_t en
 
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     if (t->n == 0 || t->n > pool_context(f->state->pool)) return false;
     uint32_t here = follower_in_state(f, t);
     /* Everything wanted is there; a state that runs past an open target is left alone until it has to go on. */
@@ -215,7 +215,7 @@ tdm_status follower_perform(struct follower *f, struct team *team, struct activi
                             tdm_error *err)
 {
     const struct follower_plan *plan = &f->plan;
-    must(plan->active);
+    assert_always(plan->active);
     if (plan->clear) state_clear(f->state);
     if (plan->restore) {
         struct activity_span restore = {.start_ns = clock_ns(), .kind = SPAN_RESTORE, .bytes = state_own_bytes(plan->restore)};
@@ -243,7 +243,7 @@ tdm_status follower_perform(struct follower *f, struct team *team, struct activi
 
 void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
 {
-    must(f->plan.active);
+    assert_always(f->plan.active);
     f->plan.active = false;
     f->kept = checkpoints_stats(f->checkpoints);
     f->figures.unkept += f->plan.unkept;
@@ -267,7 +267,7 @@ void follower_done(struct follower *f, tdm_status status, int64_t took_ns)
 
 struct state *follower_take(struct follower *f, struct state *other)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     struct state *ready = f->state;
     f->state = other;
     f->usable = false;
@@ -277,7 +277,7 @@ struct state *follower_take(struct follower *f, struct state *other)
 
 void follower_adopt_checkpoint(struct follower *f, const struct target *t)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     if (f->usable) return;
     const struct state *kept = checkpoints_find(f->checkpoints, t->ids, t->n);
     f->length = kept ? kept->length : 0;
@@ -286,14 +286,14 @@ void follower_adopt_checkpoint(struct follower *f, const struct target *t)
 
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     checkpoints_set_budget(f->checkpoints, checkpoint_bytes);
     f->kept = checkpoints_stats(f->checkpoints);
 }
 
 void follower_adopt(struct follower *f, struct state *s)
 {
-    must(!f->plan.active);
+    assert_always(!f->plan.active);
     state_free(f->state);
     f->state = s;
     f->length = f->state->length;

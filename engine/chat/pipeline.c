@@ -25,7 +25,7 @@ enum { WHOLE_MAX = 1024 };
 
 const struct pipeline *pipeline_of(tdm_pipeline p)
 {
-    must((unsigned)p < TDM_PIPELINES);
+    assert_always((unsigned)p < TDM_PIPELINES);
     return &pipelines[p];
 }
 
@@ -47,14 +47,14 @@ uint32_t pipeline_rows(const struct pipeline *p, uint32_t dispatch, uint32_t con
 
 uint32_t pipeline_piece(const struct pipeline *p, uint32_t rest, uint32_t dispatch, uint32_t limit, uint32_t *padded)
 {
-    must(rest > 0 && limit > 0);
+    assert_always(rest > 0 && limit > 0);
     switch (p->pieces) {
     case PIECES_WHOLE: return *padded = least(rest, limit);
     case PIECES_ONE: return *padded = 1;
     case PIECES_DISPATCH: return *padded = least(rest, least(dispatch, limit));
     case PIECES_SLOTS: break;
     }
-    must(limit >= slots[SLOTS - 1]);
+    assert_always(limit >= slots[SLOTS - 1]);
     int slot = 0;
     while (slot < SLOTS - 1 && slots[slot] < rest) slot++;
     *padded = slots[slot];
@@ -82,6 +82,6 @@ TDM_API int tdm_speculation_find(const char *name)
 
 TDM_API const char *tdm_speculation_name(tdm_speculation s)
 {
-    must((unsigned)s <= TDM_SPEC_FULL);
+    assert_always((unsigned)s <= TDM_SPEC_FULL);
     return levels[s];
 }

@@ -129,7 +129,7 @@ static bool can_hand_over(const struct tdm_chat *c)
 static void hand_over(struct tdm_chat *c)
 {
     int64_t start = clock_ns();
-    must(!c->two_pools);
+    assert_always(!c->two_pools);
     c->decoder.state = follower_take(&c->follower, c->decoder.state);
     begin_reply(c, start, 0);
 }
@@ -677,7 +677,7 @@ tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
 
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err)
 {
-    must(c->phase == CHAT_IDLE);
+    assert_always(c->phase == CHAT_IDLE);
     tdm_status status = chat_let_go(c, err);
     if (!status) status = chat_prepare(c, c->options.pipeline, false, err);
     if (status) return status;

@@ -51,7 +51,7 @@ static void set_form(struct experts *e, const struct kernels *kernels, uint32_t 
     struct expert_form *f = &e->forms[layer];
     for (int i = 0; i < EXPERT_PARTS; i++) {
         const struct tensor *t = source_tensor(e->source, part_roles[i], layer);
-        must(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
+        assert_always(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
         struct matrix *m = &f->part[i];
         *m = (struct matrix){
             .kernels = kernels, .type = t->type, .rows = (uint32_t)t->rows / e->count, .cols = (uint32_t)t->cols};

@@ -140,14 +140,14 @@ static void pass_member(void *ctx, struct member *m)
 static tdm_status check(const struct pass *p, uint32_t members, tdm_error *err)
 {
     const struct workspace *ws = p->ws;
-    must(ws->weights == p->w && members <= ws->max_members && p->n_runs >= 1);
+    assert_always(ws->weights == p->w && members <= ws->max_members && p->n_runs >= 1);
     if (p->n_runs > ws->max_runs)
         return error_set(err, TDM_E_ARG, "%u runs in a pass: at most %u", p->n_runs, ws->max_runs);
     uint64_t rows = 0;
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct forward_run *run = &p->runs[r];
-        must(run->n >= 1 && !run->state->broken && (run->pad == 0 || p->n_runs == 1));
-        must(pool_kernels(run->state->pool) == p->kernels && (run->logits != LOGITS_ALL || run->all));
+        assert_always(run->n >= 1 && !run->state->broken && (run->pad == 0 || p->n_runs == 1));
+        assert_always(pool_kernels(run->state->pool) == p->kernels && (run->logits != LOGITS_ALL || run->all));
         rows += (uint64_t)run->n + run->pad;
         for (uint32_t i = 0; i < run->n; i++)
             if (run->tokens[i] < 0 || (uint32_t)run->tokens[i] >= p->w->config.vocab)
@@ -158,7 +158,7 @@ static tdm_status check(const struct pass *p, uint32_t members, tdm_error *err)
         return error_set(err, TDM_E_ARG, "%llu tokens in a pass: at most %u", (unsigned long long)rows, ws->max_tokens);
     for (uint32_t r = 0; r < p->n_runs; r++) {
         struct state *s = p->runs[r].state;
-        must(s->length + (uint64_t)p->runs[r].n <= ws->context || pool_context(s->pool) <= ws->context);
+        assert_always(s->length + (uint64_t)p->runs[r].n <= ws->context || pool_context(s->pool) <= ws->context);
         tdm_status status = state_make_room(s, p->runs[r].n, err);
         if (status) return status;
     }

@@ -70,7 +70,7 @@ static enum type packed_type(const struct source *s, const struct weights_option
 static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
 {
     const struct tensor *t = source_tensor(l->source, role, layer);
-    must(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
+    assert_always(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
     enum type type = packed_type(l->source, &l->options, t);
     if (!type_row_bytes(type, t->cols))
         return error_set(err, TDM_E_UNSUPPORTED, "%s: rows of %llu elements, type %s takes multiples of %u",
@@ -141,7 +141,7 @@ int weights_layer_matrices(const struct layer_weights *layer, const struct matri
 static size_t vector_floats(const struct source *source, enum role role, uint32_t layer)
 {
     const struct tensor *t = source_tensor(source, role, layer);
-    must(t);
+    assert_always(t);
     return (size_t)(t->rows * t->cols);
 }
 

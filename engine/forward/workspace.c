@@ -193,7 +193,7 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
                          uint32_t max_members, uint32_t context, tdm_error *err)
 {
     *out = NULL;
-    must(max_tokens >= 1 && max_tokens <= 1 << 16 && max_runs >= 1 && max_runs <= max_tokens && max_members >= 1);
+    assert_always(max_tokens >= 1 && max_tokens <= 1 << 16 && max_runs >= 1 && max_runs <= max_tokens && max_members >= 1);
     struct workspace *ws = calloc(1, sizeof *ws);
     if (!ws) return error_set(err, TDM_E_NOMEM, "no memory for a workspace");
     ws->weights = w;

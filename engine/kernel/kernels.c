@@ -157,6 +157,6 @@ void matrix_free(struct matrix *m)
 
 void matrix_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n)
 {
-    must(row0 % MATRIX_TILE == 0 && row0 <= m->rows && n <= m->rows - row0);
+    assert_always(row0 % MATRIX_TILE == 0 && row0 <= m->rows && n <= m->rows - row0);
     m->kernels->pack(m, raw, row0, n);
 }

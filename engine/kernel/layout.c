@@ -312,7 +312,7 @@ void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uin
                  uint8_t raised)
 {
     size_t row_bytes = type_row_bytes(type, cols), tile_bytes = layout_tile_bytes(type, cols);
-    must(row0 % TILE_ROWS == 0 && row_bytes);
+    assert_always(row0 % TILE_ROWS == 0 && row_bytes);
     for (uint32_t r = 0; r < n; r += TILE_ROWS) {
         uint8_t *tile = (uint8_t *)data + (row0 + r) / TILE_ROWS * tile_bytes;
         const uint8_t *in = (const uint8_t *)raw + r * row_bytes;
@@ -383,7 +383,7 @@ static void scale_at(const struct layout *l, const uint8_t *p, uint32_t blocks, 
         *scale = half_at(tail, r) * p[at];
         *min = half_at(tail, HALF_ROWS + r) * p[HALF_ROWS * subs + at];
         break;
-    case SCALE_NONE: bug("a float type has no scales");
+    case SCALE_NONE: panic("a float type has no scales");
     }
 }
 

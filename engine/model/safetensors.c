@@ -229,7 +229,7 @@ tdm_status safetensors_write_header(struct atomic_file *file, const struct safet
     uint64_t offset = 0;
     for (size_t i = 0; i < count; i++) {
         const struct safetensors_entry *e = &entries[i];
-        must(e->type <= TYPE_BF16 && e->dims <= SAFETENSORS_MAX_DIMS);
+        assert_always(e->type <= TYPE_BF16 && e->dims <= SAFETENSORS_MAX_DIMS);
         struct json_object *o = json_object_new_object(), *shape = json_object_new_array(),
                            *range = json_object_new_array();
         uint64_t bytes = type_info(e->type)->block_bytes;

@@ -40,7 +40,7 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
     if (*slot)
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for %s", s->path, t.name,
                          t.layer, role_name(t.role));
-    must(s->count < s->room);
+    assert_always(s->count < s->room);
     t.type = item.stored;
     if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && t.role != ROLE_ROUTER && item.stored <= TYPE_BF16 &&
         type_row_bytes(s->options.quant, t.cols))
@@ -380,7 +380,7 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
 {
     const struct item *item = (const struct item *)t;
     (void)s;
-    must(row <= t->rows && n <= t->rows - row);
+    assert_always(row <= t->rows && n <= t->rows - row);
     bool as_stored = t->type == item->stored && !is_generated(item);
     if (as_stored && adjacent_rows(item, row, n) == n) return stored_row(item, row);
     uint8_t *p = scratch;
@@ -402,7 +402,7 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n)
 {
     const struct tensor *t = source_tensor(s, role, layer);
-    must(t && n == t->rows * t->cols && !role_is_matrix(role));
+    assert_always(t && n == t->rows * t->cols && !role_is_matrix(role));
     const struct item *item = (const struct item *)t;
     for (uint64_t row = 0; row < t->rows; row++)
         for (uint64_t c = 0; c < t->cols; c += CHUNK)

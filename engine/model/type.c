@@ -40,7 +40,7 @@ static const char *const foreign[] = {
 
 const struct type_info *type_info(enum type type)
 {
-    must((unsigned)type < TYPE_COUNT);
+    assert_always((unsigned)type < TYPE_COUNT);
     return &infos[type];
 }
 
@@ -276,7 +276,7 @@ void type_widen(enum type type, const void *row, float *out, size_t n)
     const struct type_info *info = type_info(type);
     const struct codebook *book = codebook_of(type);
     const uint8_t *p = row;
-    must(n % info->block == 0);
+    assert_always(n % info->block == 0);
     if (type == TYPE_F32) {
         memcpy(out, row, n * sizeof *out);
     } else if (type == TYPE_F16) {

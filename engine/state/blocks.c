@@ -16,7 +16,7 @@ struct blocks_chunk {
 void blocks_open(struct blocks *b, size_t block_bytes)
 {
     memset(b, 0, sizeof *b);
-    must(block_bytes % 64 == 0 && block_bytes > 0);
+    assert_always(block_bytes % 64 == 0 && block_bytes > 0);
     b->block_bytes = block_bytes;
     b->chunk = block_bytes >= CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / block_bytes);
     pthread_mutex_init(&b->lock, NULL);
@@ -24,7 +24,7 @@ void blocks_open(struct blocks *b, size_t block_bytes)
 
 void blocks_close(struct blocks *b)
 {
-    must(b->ready == b->total);
+    assert_always(b->ready == b->total);
     for (struct blocks_chunk *c = b->chunks, *next; c; c = next) {
         next = c->next;
         munmap(c, c->bytes);

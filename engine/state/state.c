@@ -102,7 +102,7 @@ tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
 
 tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err)
 {
-    must(dst->pool == src->pool && !src->broken);
+    assert_always(dst->pool == src->pool && !src->broken);
     if (dst == src) return TDM_OK;
     uint32_t sealed = src->length / KV_PAGE;
     bool partial = src->length % KV_PAGE != 0;
@@ -182,7 +182,7 @@ static bool keys_values_equal(const struct state *a, const struct state *b)
 bool state_equal(const struct state *a, const struct state *b)
 {
     const struct state_shape *shape = &a->pool->shape;
-    must(a->pool->kernels == b->pool->kernels && state_shape_equal(shape, &b->pool->shape));
+    assert_always(a->pool->kernels == b->pool->kernels && state_shape_equal(shape, &b->pool->shape));
     return a->length == b->length && !memcmp(a->tokens, b->tokens, a->length * sizeof(tdm_id)) &&
            !memcmp(a->recurrent, b->recurrent, state_recurrent_floats(shape) * sizeof(float)) &&
            !memcmp(a->conv, b->conv, state_conv_floats(shape) * sizeof(float)) &&

@@ -457,7 +457,7 @@ static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
 
 tdm_status statefile_save(const char *path, const struct state *s, uint64_t fingerprint, tdm_error *err)
 {
-    must(!s->broken);
+    assert_always(!s->broken);
     struct sink *out = malloc(sizeof *out);
     if (!out) return error_set(err, TDM_E_NOMEM, "%s: no memory to write a state", path);
     *out = (struct sink){.checksum = checksum_start, .err = err};
@@ -503,7 +503,7 @@ void state_bytes_free(struct state_bytes *b)
 
 tdm_status state_save_memory(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err)
 {
-    must(!s->broken);
+    assert_always(!s->broken);
     uint64_t bytes = encoded_bytes(pool_shape(s->pool), pool_kv(s->pool), s->length, s->logits_valid);
     if (bytes > out->room) {
         uint8_t *data = realloc(out->data, bytes);

@@ -133,7 +133,7 @@ tdm_status growing_stable(const struct growing *g, size_t *length, tdm_error *er
 tdm_status growing_encode(const struct growing *g, size_t length, size_t base, struct ids *out, tdm_error *err)
 {
     size_t from = marked(g);
-    must(length >= from && length <= g->n);
+    assert_always(length >= from && length <= g->n);
     tdm_status status = ids_reserve(out, g->ids.count, err);
     if (status) return status;
     if (g->ids.count) memcpy(out->id + out->count, g->ids.id, g->ids.count * sizeof *out->id);

@@ -114,13 +114,13 @@ static tdm_status rewrite(struct work *w, const char *text, size_t begin, size_t
         int boundary = 0;
         utf8proc_ssize_t parts =
             utf8proc_decompose_char(code, w->codes + n, PARTS_MAX, UTF8PROC_STABLE | UTF8PROC_COMPOSE, &boundary);
-        must(parts > 0 && parts <= PARTS_MAX);
+        assert_always(parts > 0 && parts <= PARTS_MAX);
         n += (size_t)parts;
     }
     sort_marks(w->codes, n, w->codes + half);
     utf8proc_ssize_t composed =
         n ? utf8proc_normalize_utf32(w->codes, (utf8proc_ssize_t)n, UTF8PROC_STABLE | UTF8PROC_COMPOSE) : 0;
-    must(composed >= 0);
+    assert_always(composed >= 0);
     for (utf8proc_ssize_t i = 0; i < composed; i++) {
         char bytes[4];
         status = append(w, bytes, utf8_encode((uint32_t)w->codes[i], bytes), err);

@@ -343,7 +343,7 @@ tdm_status template_render(const struct template_options *options, const tdm_mes
                            size_t *length, struct template_place *places, tdm_error *err)
 {
     *text = NULL;
-    must(!options->open);
+    assert_always(!options->open);
     struct rendering r;
     size_t generation;
     tdm_status status = render(&r, NULL, options, messages, n, places, &generation, err);

@@ -42,7 +42,7 @@ static void member_main(void *ctx)
 
 void team_run(struct team *t, team_fn *fn, void *ctx)
 {
-    must(t->count >= 1);
+    assert_always(t->count >= 1);
     t->fn = fn;
     t->ctx = ctx;
     uint32_t phase = wait_value(&t->phase);
@@ -90,7 +90,7 @@ static uint32_t take(struct member *owner, uint32_t phase, uint32_t size, uint32
 
 bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end)
 {
-    must(most > 0 && m->from < m->count);
+    assert_always(most > 0 && m->from < m->count);
     uint64_t count = (uint64_t)m->count;
     for (; m->from < m->count; m->from++) {
         uint64_t owner = ((uint64_t)m->index + (uint64_t)m->from) % count;
@@ -106,7 +106,7 @@ bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *beg
 
 bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end)
 {
-    must(chunk > 0);
+    assert_always(chunk > 0);
     if (!member_share(m, total / chunk + (total % chunk != 0), 1, begin, end)) return false;
     *begin *= chunk;
     *end = total - *begin < chunk ? total : *begin + chunk;

@@ -103,7 +103,7 @@ void worker_post(struct worker *w, worker_fn *fn, void *ctx)
 
 void worker_alarm(struct worker *w, int64_t at_ns, worker_fn *fn, void *ctx)
 {
-    must(self == w);
+    assert_always(self == w);
     w->alarm_ns = at_ns;
     w->alarm_fn = fn;
     w->alarm_ctx = ctx;
@@ -117,7 +117,7 @@ static void worker_quit(void *ctx)
 void worker_close(struct worker *w)
 {
     if (!w) return;
-    must(self != w);
+    assert_always(self != w);
     worker_post(w, worker_quit, w);
     pthread_join(w->thread, NULL);
     free(w);

@@ -19,9 +19,9 @@ tdm_status machine_open(struct machine **out, tdm_error *err)
 void machine_close(struct machine *m)
 {
     if (!m) return;
-    must(!worker_self());
+    assert_always(!worker_self());
     pthread_mutex_lock(&m->lock);
-    must(m->units == 0);
+    assert_always(m->units == 0);
     for (int i = 0; i < m->cores; i++)
         while (m->core[i]->driving || m->core[i]->user) pthread_cond_wait(&m->changed, &m->lock);
     pthread_mutex_unlock(&m->lock);

@@ -145,7 +145,7 @@ static void step(struct unit *u)
         u->deciding = false;
         pthread_cond_broadcast(&m->changed);
         if (answer == UNIT_WORK) {
-            must(work.fn);
+            assert_always(work.fn);
             run_job(u, &work);
             u->want = true;
         } else {

@@ -36,7 +36,7 @@ static void pause_source(struct unit *u)
 
 static void resume_source(struct unit *u)
 {
-    must(u->paused > 0);
+    assert_always(u->paused > 0);
     u->paused--;
     u->want = true;
     schedule_kick(u);
@@ -55,7 +55,7 @@ static tdm_status find_cores(struct core **found, struct machine *m, const struc
 tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enum unit_kind kind,
                      const struct cores *cores, tdm_error *err)
 {
-    must(!worker_self());
+    assert_always(!worker_self());
     *out = NULL;
     struct unit *u = aligned_alloc(64, sizeof *u);
     struct activity *activity = activity_new();
@@ -72,7 +72,7 @@ tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enu
     u->ask_at = UNIT_IDLE;
     u->cores = cores->count;
     pthread_mutex_lock(&m->lock);
-    must(m->units < MACHINE_UNITS);
+    assert_always(m->units < MACHINE_UNITS);
     tdm_status status = find_cores(u->core, m, cores, err);
     if (!status) m->unit[m->units++] = u;
     pthread_mutex_unlock(&m->lock);
@@ -88,11 +88,11 @@ tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enu
 void unit_close(struct unit *u)
 {
     if (!u) return;
-    must(!worker_self());
+    assert_always(!worker_self());
     struct machine *m = u->machine;
     pthread_mutex_lock(&m->lock);
     pause_source(u);
-    must(!u->calls && !u->working);
+    assert_always(!u->calls && !u->working);
     int at = 0;
     for (int i = 0; i < m->units; i++) {
         if (m->unit[i] == u) at = i;
@@ -108,7 +108,7 @@ void unit_close(struct unit *u)
 
 void unit_set_source(struct unit *u, unit_next_fn *next, void *ctx)
 {
-    must(!worker_self());
+    assert_always(!worker_self());
     pthread_mutex_lock(&u->machine->lock);
     pause_source(u);
     u->next = next;
@@ -128,7 +128,7 @@ void unit_wake(struct unit *u)
 
 void unit_call(struct unit *u, const struct work *work)
 {
-    must(!worker_self()); /* it would wait for itself, or for a job that waits for it */
+    assert_always(!worker_self()); /* it would wait for itself, or for a job that waits for it */
     struct call call = {.work = *work};
     pthread_mutex_lock(&u->machine->lock);
     struct call **end = &u->calls;
@@ -141,7 +141,7 @@ void unit_call(struct unit *u, const struct work *work)
 
 void unit_quiesce(struct unit *u)
 {
-    must(!worker_self());
+    assert_always(!worker_self());
     pthread_mutex_lock(&u->machine->lock);
     pause_source(u);
     pthread_mutex_unlock(&u->machine->lock);
@@ -156,7 +156,7 @@ void unit_resume(struct unit *u)
 
 tdm_status unit_set_cores(struct unit *u, const struct cores *cores, tdm_error *err)
 {
-    must(!worker_self());
+    assert_always(!worker_self());
     struct machine *m = u->machine;
     struct core **found = calloc(CORES_MAX, sizeof(struct core *));
     if (!found) return error_set(err, TDM_E_NOMEM, "unit %s: no memory", u->name);

@@ -17,7 +17,7 @@ static void restore(void)
     term_emergency();
 }
 
-static void on_bug(const char *line)
+static void on_panic(const char *line)
 {
     restore();
     file_write_all(STDERR_FILENO, line, strlen(line));
@@ -36,5 +36,5 @@ void crash_catch(void)
     struct sigaction a = {.sa_handler = on_fatal, .sa_flags = SA_RESETHAND | SA_NODEFER};
     sigemptyset(&a.sa_mask);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) sigaction(fatal[i], &a, NULL);
-    tdm_set_bug_hook(on_bug);
+    tdm_set_panic_hook(on_panic);
 }

@@ -344,7 +344,7 @@ static tdm_status write_model(struct conversion *v, const char *path, tdm_error 
         atomic_file_abort(file);
         return status;
     }
-    must(gguf_write_done(v->w));
+    assert_always(gguf_write_done(v->w));
     return atomic_file_commit(file, err);
 }
 

@@ -171,7 +171,7 @@ tdm_status gguf_write_start(struct gguf_writer *w, struct atomic_file *file, tdm
 
 tdm_status gguf_write_data(struct gguf_writer *w, const void *data, uint64_t bytes, tdm_error *err)
 {
-    must(w->file && w->current < w->tensor_count && bytes <= w->sizes[w->current] - w->written);
+    assert_always(w->file && w->current < w->tensor_count && bytes <= w->sizes[w->current] - w->written);
     tdm_status status = atomic_file_write(w->file, data, bytes, err);
     w->written += bytes;
     if (status || w->written < w->sizes[w->current]) return status;

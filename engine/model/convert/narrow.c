@@ -197,7 +197,7 @@ void type_narrow(enum type type, const float *in, void *row, size_t n)
 {
     uint8_t *p = row;
     const struct type_info *info = type_info(type);
-    must(info->narrows && n % info->block == 0);
+    assert_always(info->narrows && n % info->block == 0);
     switch (type) {
     case TYPE_F32:
         memcpy(row, in, n * sizeof *in);
@@ -221,6 +221,6 @@ void type_narrow(enum type type, const float *in, void *row, size_t n)
         for (size_t i = 0; i < n; i += 256, p += info->block_bytes) narrow_q6_k(in + i, p);
         break;
     default:
-        bug("type_narrow: no such type");
+        panic("type_narrow: no such type");
     }
 }

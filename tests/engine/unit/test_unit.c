@@ -542,7 +542,7 @@ TEST(a_call_within_a_job_is_a_bug)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        tdm_set_bug_hook(say_nothing);
+        tdm_set_panic_hook(say_nothing);
         signal(SIGABRT, SIG_DFL);
         struct pair p = pair_open(cpus[0], cpus[0]);
         unit_call(p.prefill, &(struct work){.fn = call_within, .ctx = p.decode, .kind = SPAN_NONE});

@@ -20,7 +20,7 @@ static void draw_and_break(void)
     setenv("TERM", "xterm-256color", 1);
     crash_catch();
     struct term *t = term_open(stdout, stdin, -1);
-    if (t) bug("two and two are five");
+    if (t) panic("two and two are five");
     _exit(1);
 }
 
