@@ -32,7 +32,7 @@ void chat_lock(const struct tdm_chat *c)
 void chat_unlock(const struct tdm_chat *c)
 {
     pthread_mutex_unlock(&((struct tdm_chat *)c)->lock);
-    events_tell(c->events);
+    events_signal(c->events);
 }
 
 /* ---- Opening and closing ---------------------------------------------------------------------------------------- */

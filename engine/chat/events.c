@@ -23,7 +23,7 @@ struct events {
     struct item *first, *last;
     struct item *taken; /* the reader's */
     unsigned dropped;
-    _Atomic bool untold; /* the queue was empty when the first was posted that waits */
+    _Atomic bool unsignalled; /* the queue was empty when the first was posted that waits */
     int pipe[2];         /* holds a byte while the queue isn't empty and its reader was told */
 };
 
@@ -92,7 +92,7 @@ void events_post(struct events *q, const tdm_event *event)
     item->room = room;
     if (length) memcpy(item->text, event->text, length);
     item->text[length] = 0;
-    if (!q->first) atomic_store_explicit(&q->untold, true, memory_order_release);
+    if (!q->first) atomic_store_explicit(&q->unsignalled, true, memory_order_release);
     if (q->last)
         q->last->next = item;
     else
@@ -102,9 +102,9 @@ void events_post(struct events *q, const tdm_event *event)
 }
 
 /* The reader may have been faster, or another thread tells it: then it wakes and finds nothing, or not at all. */
-void events_tell(struct events *q)
+void events_signal(struct events *q)
 {
-    if (!atomic_load_explicit(&q->untold, memory_order_relaxed) || !atomic_exchange(&q->untold, false)) return;
+    if (!atomic_load_explicit(&q->unsignalled, memory_order_relaxed) || !atomic_exchange(&q->unsignalled, false)) return;
     if (write(q->pipe[1], "!", 1) < 0) { /* full: it is readable already */ }
 }
 

@@ -16,14 +16,14 @@ tdm_status events_open(struct events **out, tdm_error *err);
 void events_close(struct events *q);
 
 /* Copies the event and its text. Without memory the event is dropped and counted: the next notice tells. The reader sleeps
- * on until events_tell(). */
+ * on until events_signal(). */
 void events_post(struct events *q, const tdm_event *event);
 void events_post_line(struct events *q, tdm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Makes the descriptor readable if something was posted. Called when the poster has let go of the locks that the reader
  * will want: it may run at once, on the poster's own CPU. */
-void events_tell(struct events *q);
+void events_signal(struct events *q);
 
 int events_fd(const struct events *q);
 /* The oldest event; its text stays valid until the next call. */

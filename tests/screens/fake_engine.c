@@ -307,7 +307,7 @@ static tdm_status busy(tdm_error *err)
 static void post(struct tdm_chat *c, const tdm_event *event)
 {
     events_post(c->events, event);
-    events_tell(c->events);
+    events_signal(c->events);
 }
 
 static void begin(struct tdm_chat *c, tdm_turn_kind kind, tdm_turn_mark mark, int64_t enter_ns)

@@ -59,7 +59,7 @@ TEST(events_keep_order_and_join_text)
     events_post(q, &(tdm_event){.kind = TDM_EV_TEXT, .node = 2, .text = "lo", .length = 2, .id = 6});
     events_post_line(q, TDM_EV_NOTICE, "%d left", 3);
     CHECK(!readable(q));
-    events_tell(q);
+    events_signal(q);
     CHECK(readable(q));
     CHECK(events_take(q, &e) && e.kind == TDM_EV_REPLY);
     CHECK(events_take(q, &e) && e.kind == TDM_EV_TEXT && e.id == 6);
@@ -68,12 +68,12 @@ TEST(events_keep_order_and_join_text)
     CHECK(events_take(q, &e) && e.kind == TDM_EV_NOTICE);
     CHECK_STR("3 left", e.text);
     CHECK(!readable(q) && !events_take(q, &e));
-    events_tell(q);
+    events_signal(q);
     CHECK(!readable(q));
     events_post_line(q, TDM_EV_NOTICE, "taken before it was told");
     CHECK(events_take(q, &e) && e.kind == TDM_EV_NOTICE);
     events_post_line(q, TDM_EV_NOTICE, "another");
-    events_tell(q);
+    events_signal(q);
     CHECK(readable(q));
     events_close(q);
 }
