@@ -6,6 +6,9 @@
 #include "engine/state/blocks.h"
 #include "engine/state/pool.h"
 
+/* Room for the struct state at the beginning of a buffer. */
+enum { LAYOUT_STATE_BYTES = 64 };
+
 struct pool {
     struct state_shape shape;
     const struct kernels *kernels;

@@ -3,40 +3,8 @@
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 #include "engine/state/layout.h"
-#include "engine/state/state.h"
 
 #include <stdlib.h>
-
-struct state_shape state_shape_of(const struct config *c)
-{
-    struct state_shape s = {
-        .kv_heads = c->kv_heads,
-        .head_dim = c->head_dim,
-        .key_heads = c->lin_key_heads,
-        .value_heads = c->lin_value_heads,
-        .key_dim = c->lin_key_dim,
-        .value_dim = c->lin_value_dim,
-        .conv_channels = config_conv_channels(c),
-        .conv_taps = c->conv_kernel,
-        .vocab = c->vocab,
-        .value_heads_tiled = c->value_heads_tiled,
-    };
-    for (uint32_t i = 0; i < c->layers; i++) {
-        if (c->full_attention[i])
-            s.attention_layers++;
-        else
-            s.linear_layers++;
-    }
-    return s;
-}
-
-bool state_shape_equal(const struct state_shape *a, const struct state_shape *b)
-{
-    return a->attention_layers == b->attention_layers && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
-           a->linear_layers == b->linear_layers && a->key_heads == b->key_heads && a->value_heads == b->value_heads &&
-           a->key_dim == b->key_dim && a->value_dim == b->value_dim && a->conv_channels == b->conv_channels &&
-           a->conv_taps == b->conv_taps && a->vocab == b->vocab;
-}
 
 /* Reserves count elements at the next multiple of 64; false when a size overflows. */
 static bool reserve(uint64_t *end, size_t *offset, uint64_t count, uint64_t element)
@@ -63,7 +31,7 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
 
     uint64_t end = 0;
     size_t head;
-    bool fits = reserve(&end, &head, 1, sizeof(struct state)) && reserve(&end, &p->tokens, context, sizeof(tdm_id)) &&
+    bool fits = reserve(&end, &head, 1, LAYOUT_STATE_BYTES) && reserve(&end, &p->tokens, context, sizeof(tdm_id)) &&
                 reserve(&end, &p->pages, (context + KV_PAGE - 1) / KV_PAGE, sizeof(struct page *)) &&
                 reserve(&end, &p->recurrent, state_recurrent_floats(shape), sizeof(float)) &&
                 reserve(&end, &p->conv, state_conv_floats(shape), sizeof(float)) &&

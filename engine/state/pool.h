@@ -16,35 +16,10 @@
 #define TANDEM_STATE_POOL_H
 
 #include "engine/kernel/kernel.h"
-#include "engine/model/config.h"
+#include "engine/state/shape.h"
 #include "engine/tandem.h"
 
 #include <stdatomic.h>
-
-/* What sizes a state: taken from the configuration, so that states know nothing of models. */
-struct state_shape {
-    uint32_t attention_layers, kv_heads, head_dim;
-    uint32_t linear_layers, key_heads, value_heads, key_dim, value_dim;
-    uint32_t conv_channels, conv_taps;
-    uint32_t vocab;         /* logits of a position */
-    bool value_heads_tiled; /* config.h; state files use the order of the original checkpoints */
-};
-
-struct state_shape state_shape_of(const struct config *c);
-/* Do states of a fit a model of b? The order of value heads may differ. */
-bool state_shape_equal(const struct state_shape *a, const struct state_shape *b);
-
-/* Slabs of a head's recurrent state, and the columns of one (the last may be narrower). */
-static inline uint32_t state_shape_slabs(const struct state_shape *s)
-{
-    return (s->value_dim + DELTA_SLAB - 1) / DELTA_SLAB;
-}
-
-static inline uint32_t state_shape_width(const struct state_shape *s, uint32_t slab)
-{
-    uint32_t left = s->value_dim - slab * DELTA_SLAB;
-    return left < DELTA_SLAB ? left : DELTA_SLAB;
-}
 
 struct page {
     _Atomic uint32_t references;

@@ -5,19 +5,11 @@
 
 #include <string.h>
 
+_Static_assert(sizeof(struct state) <= LAYOUT_STATE_BYTES, "a struct state fits its place in a buffer");
+
 static uint32_t page_count(uint32_t tokens)
 {
     return (tokens + KV_PAGE - 1) / KV_PAGE;
-}
-
-size_t state_recurrent_floats(const struct state_shape *shape)
-{
-    return (size_t)shape->linear_layers * shape->value_heads * shape->key_dim * shape->value_dim;
-}
-
-size_t state_conv_floats(const struct state_shape *shape)
-{
-    return (size_t)shape->linear_layers * (shape->conv_taps - 1) * shape->conv_channels;
 }
 
 /* A state without tokens and pages; recurrent and convolution states undefined. */

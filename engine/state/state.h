@@ -62,8 +62,4 @@ float *state_conv(const struct state *s, uint32_t layer);
  * seed: for measuring what a long context costs, nothing else. */
 tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err);
 
-/* Floats in all recurrent and in all convolution states. */
-size_t state_recurrent_floats(const struct state_shape *shape);
-size_t state_conv_floats(const struct state_shape *shape);
-
 #endif
