@@ -417,8 +417,61 @@ static enum outcome string_answer(struct decoder *d, struct decoder_event *e, co
     return keep(d, e, s + from, end - from) ? EVENT : DROP;
 }
 
+/* A control sequence whose '[' stands at s[at], with at least one byte after it; `alt`: an Esc came before. */
+static enum outcome csi_at(struct decoder *d, struct decoder_event *e, const char *s, size_t n, size_t at,
+                              unsigned alt, size_t *took)
+{
+    if (s[at + 1] == '[') { /* the linux console's F1..F5 */
+        if (n < at + 3) return WAIT;
+        *took = at + 3;
+        char c = s[at + 2];
+        if (c < 'A' || c > 'E') return DROP;
+        return key_event(d, e, (enum key_code)(KEYCODE_F1 + c - 'A'), alt, s, *took) ? EVENT : DROP;
+    }
+    if (s[at + 1] == 'M') { /* the mouse of terminals without mode 1006 */
+        if (n < at + 5) return WAIT;
+        *took = at + 5;
+        int b = (unsigned char)s[at + 2] - 32, x = (unsigned char)s[at + 3] - 32, y = (unsigned char)s[at + 4] - 32;
+        return mouse_event(d, e, (b & 3) == 3 && b < 32 ? 0 : b, x, y, (b & 3) == 3 && b < 32) ? EVENT : DROP;
+    }
+    for (size_t i = at + 1; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        bool shifted = c == '$' && i > at + 1 && s[at + 1] != '?'; /* rxvt: CSI 5 $ */
+        if ((c >= 0x40 && c <= 0x7e) || shifted) {
+            *took = i + 1;
+            return csi(d, e, s, i + 1, at + 1, alt);
+        }
+        if (c < 0x20 || c > 0x7e) return *took = i, DROP; /* broken off: what broke it is looked at next */
+        if (i >= SEQUENCE_MAX) return *took = i + 1, DROP;
+    }
+    return WAIT;
+}
+
+/* The same for SS3, whose 'O' stands at s[at]: keys of the keypad and, in some terminals, arrows and F1 to F4. */
+static enum outcome ss3_at(struct decoder *d, struct decoder_event *e, const char *s, size_t n, size_t at, unsigned alt,
+                           size_t *took)
+{
+    for (size_t i = at + 1; i < n && i < at + 4; i++) {
+        char c = s[i];
+        if (c >= '0' && c <= '9') continue; /* an old form of modifiers: SS3 5 P */
+        *took = i + 1;
+        unsigned mods = alt | (i > at + 1 && s[at + 1] > '1' ? (unsigned)(s[at + 1] - '1') & 15 : 0);
+        if (c >= 'a' && c <= 'd')
+            return key_event(d, e, letter_key((char)(c - 32)), mods | KEYMOD_CTRL, s, i + 1) ? EVENT : DROP;
+        if (c == 'M') return bytes_event(d, e, "\r", 1) ? EVENT : DROP;
+        if (letter_key(c) != KEYCODE_NONE) return key_event(d, e, letter_key(c), mods, s, i + 1) ? EVENT : DROP;
+        char byte = keypad_byte(c);
+        if (byte) return bytes_event(d, e, &byte, 1) ? EVENT : DROP;
+        /* Not a key of any keypad: Alt-Shift-o and what was typed after it. */
+        *took = at + 1;
+        return bytes_event(d, e, s + at - 1, 2) ? EVENT : DROP;
+    }
+    return n < at + 4 ? WAIT : (*took = at + 4, DROP);
+}
+
 /* s[0..n) begins with Esc. *took gets the bytes used by EVENT and DROP. `over`: no more will come. */
-static enum outcome sequence(struct decoder *d, struct decoder_event *e, const char *s, size_t n, bool over, size_t *took)
+static enum outcome sequence(struct decoder *d, struct decoder_event *e, const char *s, size_t n, bool over,
+                             size_t *took)
 {
     if (n < 2) return WAIT;
     bool prefix = false;
@@ -447,47 +500,10 @@ static enum outcome sequence(struct decoder *d, struct decoder_event *e, const c
     switch (s[at]) {
     case '[':
         if (n == at + 1) return WAIT;
-        if (s[at + 1] == '[') { /* the linux console's F1..F5 */
-            if (n < at + 3) return WAIT;
-            *took = at + 3;
-            char c = s[at + 2];
-            if (c < 'A' || c > 'E') return DROP;
-            return key_event(d, e, (enum key_code)(KEYCODE_F1 + c - 'A'), alt, s, *took) ? EVENT : DROP;
-        }
-        if (s[at + 1] == 'M') { /* the mouse of terminals without mode 1006 */
-            if (n < at + 5) return WAIT;
-            *took = at + 5;
-            int b = (unsigned char)s[at + 2] - 32, x = (unsigned char)s[at + 3] - 32, y = (unsigned char)s[at + 4] - 32;
-            return mouse_event(d, e, (b & 3) == 3 && b < 32 ? 0 : b, x, y, (b & 3) == 3 && b < 32) ? EVENT : DROP;
-        }
-        for (size_t i = at + 1; i < n; i++) {
-            unsigned char c = (unsigned char)s[i];
-            bool shifted = c == '$' && i > at + 1 && s[at + 1] != '?'; /* rxvt: CSI 5 $ */
-            if ((c >= 0x40 && c <= 0x7e) || shifted) {
-                *took = i + 1;
-                return csi(d, e, s, i + 1, at + 1, alt);
-            }
-            if (c < 0x20 || c > 0x7e) return *took = i, DROP; /* broken off: what broke it is looked at next */
-            if (i >= SEQUENCE_MAX) return *took = i + 1, DROP;
-        }
-        return WAIT;
+        return csi_at(d, e, s, n, at, alt, took);
     case 'O':
         if (n == at + 1) return WAIT;
-        for (size_t i = at + 1; i < n && i < at + 4; i++) {
-            char c = s[i];
-            if (c >= '0' && c <= '9') continue; /* an old form of modifiers: SS3 5 P */
-            *took = i + 1;
-            unsigned mods = alt | (i > at + 1 && s[at + 1] > '1' ? (unsigned)(s[at + 1] - '1') & 15 : 0);
-            if (c >= 'a' && c <= 'd') return key_event(d, e, letter_key((char)(c - 32)), mods | KEYMOD_CTRL, s, i + 1) ? EVENT : DROP;
-            if (c == 'M') return bytes_event(d, e, "\r", 1) ? EVENT : DROP;
-            if (letter_key(c) != KEYCODE_NONE) return key_event(d, e, letter_key(c), mods, s, i + 1) ? EVENT : DROP;
-            char byte = keypad_byte(c);
-            if (byte) return bytes_event(d, e, &byte, 1) ? EVENT : DROP;
-            /* Not a key of any keypad: Alt-Shift-o and what was typed after it. */
-            *took = at + 1;
-            return bytes_event(d, e, s + at - 1, 2) ? EVENT : DROP;
-        }
-        return n < at + 4 ? WAIT : (*took = at + 4, DROP);
+        return ss3_at(d, e, s, n, at, alt, took);
     case ']': case 'P': case '_': case '^': case 'X':
         if (n < 3) return WAIT;
         /* Only what can begin an answer; otherwise it is Alt with this character, and more was typed. */
