@@ -109,48 +109,10 @@ static void history(uint8_t out[60], const char *levels)
             out[i] = levels[c] == '_' ? 5 : levels[c] == '-' ? 50 : 95;
 }
 
-void sample_init(struct sample *s)
+/* What the monitor shows beside that conversation, but for the lanes. */
+static void sample_monitor(struct sample *s)
 {
-    memset(s, 0, sizeof *s);
-    struct view *v = &s->view;
-    v->options = (struct view_options){.ascii = true, .colours = 256};
-    v->turns = s->turns;
-    turn(s, VIEW_USER, "Why does the second turn answer at once?");
-    turn(s, VIEW_ASSISTANT,
-         "While this reply is being written, the other unit already reads it in the form that your next message will "
-         "need, and then what you type. When you press Enter, nothing is left to read: the first word only has to be "
-         "chosen.");
-    s->turns[1].stats = (struct view_turn_stats){.valid = true,
-                                                 .ttft = {.kind = VIEW_TTFT_WARM, .ms = 9},
-                                                 .engine_ms = 7,
-                                                 .in = 18,
-                                                 .read_before = 18,
-                                                 .out = 220,
-                                                 .tok_s = 31,
-                                                 .seconds = 7.1};
-    turn(s, VIEW_USER, "What is a checkpoint?");
-    turn(s, VIEW_ASSISTANT,
-         "A checkpoint is a copy of the model's state at one place of the conversation. "
-         "The state of these models can't be cut back, only restored, so Tandem keeps:\n\n"
-         "- one at the end of every turn,\n- one at the start of your draft,\n"
-         "- one before the words that open a reply.\n\n"
-         "When you edit an earlier message, the copy before it is restored, and only");
-    s->turns[3].state = VIEW_TURN_ANSWERING;
-    static const char draft[] = "and how much memory does one ta";
-    v->draft = (struct view_draft){.text = draft,
-                                   .len = strlen(draft),
-                                   .cursor = strlen(draft),
-                                   .mark = VIEW_MARK_AFTER_REPLY,
-                                   .streaming = true};
-    v->status = (struct view_status){.state = VIEW_ANSWERING,
-                                     .ttft = {.kind = VIEW_TTFT_WARM, .ms = 8},
-                                     .tok_s = 31,
-                                     .ctx_used = 1530,
-                                     .ctx_size = 32768,
-                                     .speculation = "full",
-                                     .pipeline = "tandem",
-                                     .model = "0.8b q8_0"};
-    struct view_monitor *m = &v->monitor;
+    struct view_monitor *m = &s->view.monitor;
     m->prefill = (struct view_unit){.name = "cpu:1",
                                     .kind = "native",
                                     .tok_s = {302, true, NULL},
@@ -192,6 +154,50 @@ void sample_init(struct sample *s)
     m->power_w.why = "RAPL is readable by root only";
     m->power_remedy = "^X w shows the command that allows it";
     m->pid = 4711;
+}
+
+void sample_init(struct sample *s)
+{
+    memset(s, 0, sizeof *s);
+    struct view *v = &s->view;
+    v->options = (struct view_options){.ascii = true, .colours = 256};
+    v->turns = s->turns;
+    turn(s, VIEW_USER, "Why does the second turn answer at once?");
+    turn(s, VIEW_ASSISTANT,
+         "While this reply is being written, the other unit already reads it in the form that your next message will "
+         "need, and then what you type. When you press Enter, nothing is left to read: the first word only has to be "
+         "chosen.");
+    s->turns[1].stats = (struct view_turn_stats){.valid = true,
+                                                 .ttft = {.kind = VIEW_TTFT_WARM, .ms = 9},
+                                                 .engine_ms = 7,
+                                                 .in = 18,
+                                                 .read_before = 18,
+                                                 .out = 220,
+                                                 .tok_s = 31,
+                                                 .seconds = 7.1};
+    turn(s, VIEW_USER, "What is a checkpoint?");
+    turn(s, VIEW_ASSISTANT,
+         "A checkpoint is a copy of the model's state at one place of the conversation. "
+         "The state of these models can't be cut back, only restored, so Tandem keeps:\n\n"
+         "- one at the end of every turn,\n- one at the start of your draft,\n"
+         "- one before the words that open a reply.\n\n"
+         "When you edit an earlier message, the copy before it is restored, and only");
+    s->turns[3].state = VIEW_TURN_ANSWERING;
+    static const char draft[] = "and how much memory does one ta";
+    v->draft = (struct view_draft){.text = draft,
+                                   .len = strlen(draft),
+                                   .cursor = strlen(draft),
+                                   .mark = VIEW_MARK_AFTER_REPLY,
+                                   .streaming = true};
+    v->status = (struct view_status){.state = VIEW_ANSWERING,
+                                     .ttft = {.kind = VIEW_TTFT_WARM, .ms = 8},
+                                     .tok_s = 31,
+                                     .ctx_used = 1530,
+                                     .ctx_size = 32768,
+                                     .speculation = "full",
+                                     .pipeline = "tandem",
+                                     .model = "0.8b q8_0"};
+    sample_monitor(s);
     sample_lanes(s, "dds~~~h~h~~h~~h~h..d.ds.d.ds.d.dds.~~~h~~h~~h~~h~",
                  "~~~>============...~.~~.~.~~.~.~~~.>=============", 3, 35);
     s->turns[3].start_ns = v->now_ns - 10000000000;
