@@ -1,8 +1,9 @@
 /* A screen in memory: rows of cells that everything draws into, and the terminal or a test reads.
  *
- * It knows no terminal, so golden screens are tested without one. Text put here is untrusted: it passes ui/draw/width.h, and
- * with `ascii` set nothing else than ASCII gets into a cell. Writing outside is clipped, never an error. A wide
- * character whose second half does not fit is replaced by a blank; overwriting one half of it blanks the other.
+ * It knows no terminal, so golden screens are tested without one. Text put here is untrusted: it passes
+ * ui/draw/width.h, and with `ascii` set nothing else than ASCII gets into a cell. Writing outside is clipped, never an
+ * error. A wide character whose second half does not fit is replaced by a blank; overwriting one half of it blanks the
+ * other.
  */
 #ifndef TANDEM_UI_CANVAS_H
 #define TANDEM_UI_CANVAS_H

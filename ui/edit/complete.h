@@ -38,8 +38,8 @@ struct completer {
 /* Adds a candidate when it begins with out->word. False without memory. */
 bool completion_add(struct completion *out, const char *name, const char *note);
 
-/* Completes line up to the cursor. *out is set anew and to be freed with completion_free, whatever the result; true when
- * there is at least one candidate. home: for ~ (may be NULL). */
+/* Completes line up to the cursor. *out is set anew and to be freed with completion_free, whatever the result; true
+ * when there is at least one candidate. home: for ~ (may be NULL). */
 bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case, const char *home,
                    struct completion *out);
 void completion_free(struct completion *c);

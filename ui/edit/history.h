@@ -1,10 +1,11 @@
 /* The history of sent messages, in a file that several running programs share.
  *
- * One entry a line; \n, \r, \\ and other control characters are escaped, so that an entry with many lines is one line of
- * the file. Entries are appended with one write under an exclusive lock; what other programs appended is taken over by
- * history_file_refresh(). When the file has grown past the limits, it is written anew beside the old one and renamed.
- * Mode 0600. A damaged line (not UTF-8, a stray escape, too long, a write cut short) is skipped, never fatal; a path that
- * is no regular file is left alone. Without a path, or when the file can't be written, the history lives in memory.
+ * One entry a line; \n, \r, \\ and other control characters are escaped, so that an entry with many lines is one line
+ * of the file. Entries are appended with one write under an exclusive lock; what other programs appended is taken over
+ * by history_file_refresh(). When the file has grown past the limits, it is written anew beside the old one and
+ * renamed. Mode 0600. A damaged line (not UTF-8, a stray escape, too long, a write cut short) is skipped, never fatal;
+ * a path that is no regular file is left alone. Without a path, or when the file can't be written, the history lives in
+ * memory.
  *
  * Not thread-safe: one thread per object. (readline's own names begin with history_, hence the longer prefix.)
  */

@@ -1,7 +1,7 @@
 /* Life, queue and view of the input; what the keys do is in input_commands.c.
  *
- * Invariants: readline's callback handler is installed from open to close. rl_callback_read_char() is only called with at
- * least one byte in the burst, and never from within one of its own callbacks. Every command runs inside it (through
+ * Invariants: readline's callback handler is installed from open to close. rl_callback_read_char() is only called with
+ * at least one byte in the burst, and never from within one of its own callbacks. Every command runs inside it (through
  * input_run() where no key is bound to it), since readline's abort is a longjmp to its frame.
  */
 #include "ui/edit/input.h"
@@ -38,8 +38,8 @@ static int next_byte(FILE *stream)
     return RL_ISSTATE(RL_STATE_READCMD) ? SLOT_KEY : EOF; /* nothing left: see end_pending_read() */
 }
 
-/* Told of more, readline reads ahead while letters come, runs the command behind them in the same step, and leaves them out
- * of a macro that is being recorded: keys would mean something else when they come fast. */
+/* Told of more, readline reads ahead while letters come, runs the command behind them in the same step, and leaves them
+ * out of a macro that is being recorded: keys would mean something else when they come fast. */
 static int bytes_waiting(void)
 {
     return 0;
@@ -52,8 +52,8 @@ static int whole_character(int place)
     return place;
 }
 
-/* Called after each command, in macros, too. A mark, or a place that was kept, may lie within a character of a line that has
- * changed: gone to, it would let the next key insert or delete there. */
+/* Called after each command, in macros, too. A mark, or a place that was kept, may lie within a character of a line
+ * that has changed: gone to, it would let the next key insert or delete there. */
 static void redisplay(void)
 {
     if (rl_point > rl_end) rl_point = rl_end;
@@ -156,8 +156,8 @@ static void step_slot(struct input *in, rl_command_func_t *function)
 }
 
 /* A command may wait for one more character (^V, vi's r and f), which readline doesn't tell. It is stepped without one:
- * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key. vi's r
- * doesn't give up, it is told to. */
+ * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key.
+ * vi's r doesn't give up, it is told to. */
 static void end_pending_read(struct input *in)
 {
     step_slot(in, input_do_nothing);

@@ -1,8 +1,8 @@
 /* The draft: GNU readline 8.2 behind events, without a terminal.
  *
- * readline is one global object, so there is ONE input per process: a second input_open() fails while one is open.
- * One thread. readline reads nothing and writes nothing here: it gets its bytes from input_feed_event(), its output goes
- * to /dev/null, it sets up no terminal, catches no signal, sets no LINES or COLUMNS; what it would have drawn (search
+ * readline is one global object, so there is ONE input per process: a second input_open() fails while one is open. One
+ * thread. readline reads nothing and writes nothing here: it gets its bytes from input_feed_event(), its output goes to
+ * /dev/null, it sets up no terminal, catches no signal, sets no LINES or COLUMNS; what it would have drawn (search
  * prompt, completion list, 'display all?', vi mode) is data in struct input_view. The user's inputrc is read, with
  * rl_readline_name "tandem" for `$if`; its complaints become the view's message. The locale of the process (LC_CTYPE)
  * counts, so call setlocale() first; where the environment names another one, its LC_ALL or LC_CTYPE is set to the
@@ -10,18 +10,18 @@
  *
  * The loop of the program:
  *
- *     poll(terminal, ..., until min(decoder_deadline(), input_deadline(), ...));
- *     decoder_feed(); while (decoder_next(d, &e)) { mouse, answers: the program; keys in browse mode: keys_find_*();
- *         otherwise input_feed_event(in, &e); while (input_next_action(in, &a)) do what a says; }
- *     input_view(in, now, &view) and draw when view.version has changed or input_deadline() has passed.
+ * poll(terminal, ..., until min(decoder_deadline(), input_deadline(), ...)); decoder_feed(); while (decoder_next(d,
+ * &e)) { mouse, answers: the program; keys in browse mode: keys_find_*(); otherwise input_feed_event(in, &e); while
+ * (input_next_action(in, &a)) do what a says; } input_view(in, now, &view) and draw when view.version has changed or
+ * input_deadline() has passed.
  *
  * Events are worked on by input_next_action() up to the next action, not by feeding: what was typed behind an Enter is
- * edited into the draft that the program leaves after handling it. If an action takes the keys away from the input (browse
- * mode), input_unread() hands back what is still queued.
+ * edited into the draft that the program leaves after handling it. If an action takes the keys away from the input
+ * (browse mode), input_unread() hands back what is still queued.
  *
  * Own keys are bound in the emacs, vi-insert and vi-command maps, and only where inputrc left readline's default. Each
- * has a name for inputrc ("\C-ob": tandem-browse); see ui/terminal/keys.h. Ctrl-C, Ctrl-Z and Ctrl-D on the empty draft are ours
- * always, as the terminal's would be, except after ^V.
+ * has a name for inputrc ("\C-ob": tandem-browse); see ui/terminal/keys.h. Ctrl-C, Ctrl-Z and Ctrl-D on the empty draft
+ * are ours always, as the terminal's would be, except after ^V.
  */
 #ifndef TANDEM_UI_INPUT_H
 #define TANDEM_UI_INPUT_H

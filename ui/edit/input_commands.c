@@ -376,8 +376,8 @@ static rl_command_func_t *stand_in(rl_command_func_t *of)
     return by ? by : of;
 }
 
-/* Leaves no gap in a map behind a prefix. One behind a shadowed key (vi's Esc) keeps its gaps: what isn't bound there falls
- * back to that key, whose command stands in the last place. */
+/* Leaves no gap in a map behind a prefix. One behind a shadowed key (vi's Esc) keeps its gaps: what isn't bound there
+ * falls back to that key, whose command stands in the last place. */
 static void make_safe(Keymap map, bool fill)
 {
     for (int c = 0; c <= ANYOTHERKEY; c++) {

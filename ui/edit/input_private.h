@@ -112,8 +112,8 @@ void input_feed_raw(struct input *in, const char *bytes, size_t n);
 /* past.c */
 int past_previous(int count, int key);
 int past_next(int count, int key);
-/* What goes in place of a command of readline's, or the command itself where it does already; NULL: readline's may be used.
- * *walks (may be NULL): it is one for which Up and Down are first our own. */
+/* What goes in place of a command of readline's, or the command itself where it does already; NULL: readline's may be
+ * used. *walks (may be NULL): it is one for which Up and Down are first our own. */
 rl_command_func_t *past_stand_in(rl_command_func_t *of, bool *walks);
 /* After each step of readline: sorts out what a search that has ended left. */
 void past_settle(struct input *in);

@@ -28,7 +28,8 @@ enum input_enter {
 };
 enum input_enter input_rule_enter(const struct input_situation *s, int64_t now_ns);
 
-/* Ctrl-X Enter: send now. CUT also when the text is still in the draft (queue or join it first); SEND without a reply. */
+/* Ctrl-X Enter: send now. CUT also when the text is still in the draft (queue or join it first); SEND without a
+ * reply. */
 enum input_enter input_rule_send_now(const struct input_situation *s);
 
 enum input_interrupt {

@@ -4,11 +4,11 @@
  * disagree on who owns it: a search that is given up, a line sent from within the history or an undo between them frees
  * one twice, or leaves the cursor behind the end of a shorter line. Here a list has one owner, always:
  *
- *   - no history entry carries one (entry->data is NULL). What was changed in an entry is its text; the list, with the
- *     entry's first text, is kept here, and the draft with its list, too, while another line is shown.
- *   - walking and searching by prefix are ours. readline's two searches that ask for words begin with the line put aside
- *     and no list at all; what they leave is sorted out when they end (past_settle()).
- *   - so readline's copy of the draft exists only while one of its searches runs.
+ * - no history entry carries one (entry->data is NULL). What was changed in an entry is its text; the list, with the
+ * entry's first text, is kept here, and the draft with its list, too, while another line is shown. - walking and
+ * searching by prefix are ours. readline's two searches that ask for words begin with the line put aside and no list at
+ * all; what they leave is sorted out when they end (past_settle()). - so readline's copy of the draft exists only while
+ * one of its searches runs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -25,8 +25,9 @@ struct slash_result {
     int nearest;          /* UNKNOWN: index of the most similar name, -1 when none is similar */
 };
 
-/* names: all names without their slash, second names included ("?" is a name). pasted: the draft's first byte came from a
- * paste. Names are matched exactly, in lower case (`/Help` finds help). A lone `/` is UNKNOWN without a nearest name. */
+/* names: all names without their slash, second names included ("?" is a name). pasted: the draft's first byte came from
+ * a paste. Names are matched exactly, in lower case (`/Help` finds help). A lone `/` is UNKNOWN without a nearest
+ * name. */
 struct slash_result slash_parse(const char *draft, bool pasted, const char *const *names, size_t n);
 
 /* May this unfinished draft become a command? Then it isn't prefilled. */

@@ -37,8 +37,8 @@ int64_t monitor_next_ns(const struct monitor_state *state, const struct view *vi
 /* The lanes for this many columns, renewed when it is time, and how the units spent that time. */
 const struct lanes *monitor_lanes(struct monitor_state *state, const struct view *view, int cols);
 
-/* Marks of the Enter key at the columns of the lanes that begin at `col`; up to column `end`. `stands`: the picture doesn't
- * move. */
+/* Marks of the Enter key at the columns of the lanes that begin at `col`; up to column `end`. `stands`: the picture
+ * doesn't move. */
 void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
                    const char *word);
 
@@ -49,7 +49,8 @@ void monitor_lane(const struct lanes *lanes, const char *lane, const struct view
 /* "last 20 s" or "turn 4.2 s": what the lanes show, and what percentages are of */
 void monitor_span_name(char out[32], const struct lanes *lanes, const struct view_monitor *monitor);
 
-/* "31 tok/s" while the unit works, "last 31 tok/s" when it rests, "-" before; `pace` of a reply that is held down, 0: none */
+/* "31 tok/s" while the unit works, "last 31 tok/s" when it rests, "-" before; `pace` of a reply that is held down, 0:
+ * none */
 const char *monitor_rate(char out[32], const struct view_unit *unit, double pace);
 
 /* A rule over the whole width: left text, a line, right text. */

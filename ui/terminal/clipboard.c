@@ -73,7 +73,8 @@ static bool reap(pid_t pid, int64_t until)
     return false;
 }
 
-/* Runs argv with data on its standard input. The input is a socket, since a write to one can be told to raise no SIGPIPE. */
+/* Runs argv with data on its standard input. The input is a socket, since a write to one can be told to raise no
+ * SIGPIPE. */
 static bool run_with_input(char *const argv[], const char *data, size_t n)
 {
     int ends[2];
@@ -129,7 +130,8 @@ static const char *grouped(size_t n, char out[32])
     return out;
 }
 
-/* screen passes a sequence on to its terminal only within a DCS string of less than 768 bytes, so it is cut into pieces. */
+/* screen passes a sequence on to its terminal only within a DCS string of less than 768 bytes, so it is cut into
+ * pieces. */
 static char *wrap_for_screen(const char *sequence)
 {
     enum { PIECE = 250 };

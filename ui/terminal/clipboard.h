@@ -2,8 +2,8 @@
  * own command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence
  * from programs only with `set-clipboard on`, which is not its default, and would swallow it without a word.
  *
- * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next way
- * is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the
+ * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next
+ * way is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the
  * terminal took it can't be known; result.confirmed says so. UI thread; blocks as long as the helper takes (some 5 ms).
  */
 #ifndef TANDEM_UI_CLIPBOARD_H
@@ -15,8 +15,8 @@
 #include "engine/tandem.h"
 
 #define CLIPBOARD_WAIT_MS 1000
-/* The least that terminals with OSC 52 are known to take is 100,000 characters for the sequence; this many bytes of text
- * make at most 99,992 characters of base64. */
+/* The least that terminals with OSC 52 are known to take is 100,000 characters for the sequence; this many bytes of
+ * text make at most 99,992 characters of base64. */
 #define CLIPBOARD_OSC52_MAX 74994
 
 struct clipboard_options {

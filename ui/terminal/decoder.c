@@ -1,9 +1,10 @@
 /* The state machine of decoder.h.
  *
  * Fed bytes are appended to `in` and consumed by decoder_next(), one event at a time; `in` holds only what has not been
- * turned into an event. Sequences are looked at whole, from their Esc on, each time more bytes have come: they are short
- * (the longest kind, a string answer, is cut at STRING_MAX), so nothing has to be remembered between feeds but a few
- * flags. A paste is moved out of `in` as it comes, and its marks are found with memmem over what is new: linear time.
+ * turned into an event. Sequences are looked at whole, from their Esc on, each time more bytes have come: they are
+ * short (the longest kind, a string answer, is cut at STRING_MAX), so nothing has to be remembered between feeds but a
+ * few flags. A paste is moved out of `in` as it comes, and its marks are found with memmem over what is new: linear
+ * time.
  */
 #include "ui/terminal/decoder.h"
 

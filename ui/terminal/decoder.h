@@ -30,7 +30,8 @@
 #include "ui/terminal/keys.h"
 
 /* What the terminal is asked for on entry, and what undoes it on leaving (also written by emergency restoration).
- * Kitty's protocol at level 1 and xterm's modifyOtherKeys tell Shift-Enter apart; terminals without them ignore both. */
+ * Kitty's protocol at level 1 and xterm's modifyOtherKeys tell Shift-Enter apart; terminals without them ignore
+ * both. */
 #define DECODER_MODES_ON  "\033[?2004h\033[>1u\033[>4;1m"
 #define DECODER_MODES_OFF "\033[>4;0m\033[<u\033[?2004l"
 #define DECODER_MOUSE_ON  "\033[?1000h\033[?1002h\033[?1006h"
@@ -102,7 +103,8 @@ void decoder_close(struct decoder *d);
  * string, or NULL (ncurses: tigetstr, whose (char *)-1 counts as NULL too). Only sequences that begin with Esc count.
  * The usual xterm, linux, rxvt and screen forms need no terminfo. */
 void decoder_add_terminfo(struct decoder *d, const char *(*lookup)(void *context, const char *capability), void *context);
-/* Adds one sequence. False when it doesn't begin with Esc, is shorter than 3 or longer than 15 bytes, or the table is full. */
+/* Adds one sequence. False when it doesn't begin with Esc, is shorter than 3 or longer than 15 bytes, or the table is
+ * full. */
 bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code code, unsigned mods);
 
 /* The next `Esc [ row ; column R` is an answer. Without it Esc [ 1 ; 2 R is Shift-F3, which looks the same. */

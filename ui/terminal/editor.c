@@ -1,5 +1,6 @@
 /* A small thread waits for the child and then writes to a pipe: pidfds exist on Linux only, and SIGCHLD belongs to the
- * program. It touches nothing but its pid, its status and the pipe; editor_finish() joins it before reading the status. */
+ * program. It touches nothing but its pid, its status and the pipe; editor_finish() joins it before reading the
+ * status. */
 #include "ui/terminal/editor.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Key names and the one table of the program's own keys.
  *
- * The table is what the bindings (ui/edit/input.c), the menu behind Ctrl-X, the help page `?` and the manual are made from:
- * a key that is not in it does not exist. Keys belong to a context; only one context owns the keys at a time.
+ * The table is what the bindings (ui/edit/input.c), the menu behind Ctrl-X, the help page `?` and the manual are made
+ * from: a key that is not in it does not exist. Keys belong to a context; only one context owns the keys at a time.
  * Everything here is constant data: safe from any thread.
  */
 #ifndef TANDEM_UI_KEYS_H
@@ -116,7 +116,8 @@ const struct key_row *keys_find_code(enum key_context context, enum key_code cod
 /* The first row of an action in a context, or NULL: what a hint in a rule reads. */
 const struct key_row *keys_find_action(enum key_context context, enum key_action action);
 
-/* Is it an entry of the menu behind Ctrl-X? *key gets what is pressed after Ctrl-X, as help writes it ("b", "Enter"). */
+/* Is it an entry of the menu behind Ctrl-X? *key gets what is pressed after Ctrl-X, as help writes it ("b",
+ * "Enter"). */
 int keys_in_menu(const struct key_row *row, const char **key);
 
 #endif

@@ -2,10 +2,11 @@
  *
  * It puts a canvas on the screen: only cells that have changed since the last one, within a synchronised update where
  * the terminal has that, the hardware cursor at the canvas's cursor. Keys are not its business: it only switches the
- * line discipline to raw (ISIG, IXON and OPOST off) and curses' keypad mode off; the program reads the descriptor itself.
+ * line discipline to raw (ISIG, IXON and OPOST off) and curses' keypad mode off; the program reads the descriptor
+ * itself.
  *
- * setlocale() comes first. One terminal at a time, one thread; term_emergency() alone may be called from a signal handler.
- * ncurses takes over no signal whose handler the program has set before term_open().
+ * setlocale() comes first. One terminal at a time, one thread; term_emergency() alone may be called from a signal
+ * handler. ncurses takes over no signal whose handler the program has set before term_open().
  */
 #ifndef TANDEM_UI_TERM_H
 #define TANDEM_UI_TERM_H

@@ -26,9 +26,9 @@ struct blocks {
 /* Renders text[0..len), which begins at byte `source` of its document. */
 void blocks_render(struct blocks *blocks, const char *text, size_t len, size_t source);
 
-/* A copy of text[0..len) with a newline and BLOCKS_PAD zero bytes behind it, malloc'ed: md4c 0.4.8 reads past the end of
- * a table row whose last character is a pipe without a newline. Zero bytes, which it hands out twice in code, become the
- * control character SUB. */
+/* A copy of text[0..len) with a newline and BLOCKS_PAD zero bytes behind it, malloc'ed: md4c 0.4.8 reads past the end
+ * of a table row whose last character is a pipe without a newline. Zero bytes, which it hands out twice in code, become
+ * the control character SUB. */
 enum { BLOCKS_PAD = 64 };
 char *blocks_copy(const char *text, size_t len);
 

@@ -29,8 +29,8 @@ void markdown_update(struct markdown *md, const char *text, size_t len);
 /* The contents of code block n (1 ...) of a text, without fences: malloc'ed, NULL when there is no such block. */
 char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len);
 
-/* The address of link or image n (1 ...) of a text: malloc'ed, NULL when there are fewer. It is untrusted: whoever opens
- * it asks first. */
+/* The address of link or image n (1 ...) of a text: malloc'ed, NULL when there are fewer. It is untrusted: whoever
+ * opens it asks first. */
 char *markdown_link(const char *text, size_t len, int n);
 
 #endif
