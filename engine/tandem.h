@@ -42,8 +42,9 @@ typedef struct {
     char text[400]; /* one line, no control characters */
 } tdm_error;
 
-/* Called with a line of text just before the engine aborts on a broken invariant: to restore a terminal and then write the
- * line, for with a hook nobody else does. Without one (NULL) it goes to standard error. On the thread that broke it. */
+/* The hook is called with one line of text just before the engine aborts on a broken invariant, on the thread that
+ * found it. It should restore the terminal and then print the line: the engine does not. NULL (the default): the engine
+ * prints the line on standard error. */
 TDM_API void tdm_set_panic_hook(void (*hook)(const char *line));
 
 /* A token id. Ids are rows of the embedding matrix. */
@@ -51,11 +52,11 @@ typedef int32_t tdm_id;
 
 /* ---- Models --------------------------------------------------------------------------------------------------
  * tdm_model: configuration, tokenizer, template and packed weights. Immutable, shared by any number of machines,
- * chats and threads; it must outlive them. */
+ * chats and threads. The model must outlive them. */
 
 typedef struct tdm_model tdm_model;
 
-/* Called now and then while something long runs; a non-zero return cancels it (TDM_E_CANCELLED). */
+/* Called repeatedly during a long operation; returning non-zero cancels it (TDM_E_CANCELLED). */
 typedef int (*tdm_progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 
 typedef struct {
@@ -105,7 +106,7 @@ typedef struct {
     int trained_context;
     bool tied, synthetic;
     bool can_think, has_efforts; /* --think; its low, medium and xhigh */
-    bool can_keep_thinking, keeps_thinking; /* of past turns: if told to; by itself */
+    bool can_keep_thinking, keeps_thinking; /* thinking of past turns: on request; by default */
     const char *template_name;   /* "qwen3.5", "qwen3.6", "qwen3.8", "built-in", "none (qwen3.5 form)" */
     bool template_replaced;      /* the file's own template is not known: the Qwen3.5 form is used instead */
     const char *skipped;         /* "15 MTP tensors" or "" */
@@ -116,7 +117,7 @@ typedef struct {
 
 TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out);
 
-/* Writes the model of in->path (builtin, hubs and progress as for tdm_model_open, the rest is not looked at) as a GGUF
+/* Writes the model of in->path (builtin, hubs and progress as for tdm_model_open; other options are ignored) as a GGUF
  * file with the matrices in `type`: q8_0, q6_k, q4_k, q4_0, bf16, f16. A synthetic model becomes a file as well. */
 TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, const char *type, tdm_error *err);
 
@@ -130,10 +131,10 @@ typedef struct {
 
 TDM_API void tdm_ids_free(tdm_ids *ids);
 
-/* Appends the ids of a text. `added`: text that looks like an added token becomes that token. */
+/* Appends the ids of a text. `added`: the spelling of an added token, such as <|im_end|>, becomes that token. */
 TDM_API tdm_status tdm_tokenize(const tdm_model *m, const char *text, size_t length, bool added, tdm_ids *out,
                                 tdm_error *err);
-/* The same from a bare tokenizer.json. */
+/* Opens a tokenizer.json alone as a model without weights or template. */
 TDM_API tdm_status tdm_tokenizer_open(tdm_model **out, const char *tokenizer_json, tdm_error *err);
 /* Text of ids, special tokens included; *text is malloc'ed and zero-terminated. */
 TDM_API tdm_status tdm_detokenize(const tdm_model *m, const tdm_id *ids, size_t n, char **text, size_t *length,
@@ -149,12 +150,12 @@ typedef struct {
     size_t thinking_length;
 } tdm_message;
 
-/* Whether the model thinks before it answers, and how much. ON: as much as suits a chat, which is medium where the
- * template has efforts (Qwen3.8, whose own default, xhigh, writes thousands of tokens first); elsewhere LOW, MEDIUM and
- * XHIGH are refused (TDM_E_REFUSED). */
+/* Whether the model thinks before it answers, and how much. ON means MEDIUM where the template has levels of effort
+ * (Qwen3.8; its own default, xhigh, thinks for thousands of tokens). Templates without levels refuse LOW, MEDIUM and
+ * XHIGH (TDM_E_REFUSED). */
 typedef enum { TDM_THINK_OFF, TDM_THINK_ON, TDM_THINK_LOW, TDM_THINK_MEDIUM, TDM_THINK_XHIGH, TDM_THINKINGS } tdm_thinking;
-/* Whether past turns keep their thinking in the prompt. AUTO: as the template does by itself (Qwen3.8: yes, 3.6: no). ON is
- * refused where the template can't. */
+/* Whether past turns keep their thinking in the prompt. AUTO: the template's default (Qwen3.8: yes, 3.6: no). ON is
+ * refused where the template has no such option. */
 typedef enum { TDM_KEEP_AUTO, TDM_KEEP_ON, TDM_KEEP_OFF, TDM_KEEPS } tdm_keep_thinking;
 
 /* "off", "on", "low"... and "auto", "on", "off". */
@@ -167,7 +168,7 @@ typedef struct {
     bool generation_prompt; /* ends with the opening of the reply */
 } tdm_render_options;
 
-/* The prompt that the model's template makes of messages, as ids and/or as text (either may be NULL).
+/* Renders messages with the model's chat template, to ids and/or to text (either may be NULL).
  * m NULL: the Qwen3.5 form, text only. TDM_E_REFUSED when the template refuses them. */
 TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n,
                               const tdm_render_options *options, tdm_ids *ids, char **text, tdm_error *err);
@@ -217,19 +218,19 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
 /* Copies the spans that end after since_ns, oldest first, at most `room` (the newest are kept); returns how many. */
 TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room);
 
-/* What some cores can do at most, as measured: the figures that speeds are held against. 0: not measured. */
+/* Measured upper limits of some cores, to compare actual speeds with. 0: not measured. */
 typedef struct {
-    double operations[TDM_ARITHMETICS]; /* a second, two a multiply-add, on registers alone */
-    double bytes;                       /* read from memory a second */
+    double operations[TDM_ARITHMETICS]; /* per second, from registers; a multiply-add counts as two */
+    double bytes;                       /* read from memory, per second */
 } tdm_ceiling;
 
 typedef struct {
-    tdm_ceiling unit[TDM_UNITS]; /* with its own cores, while the other unit rests */
-    tdm_ceiling all;             /* with the cores of both */
+    tdm_ceiling unit[TDM_UNITS]; /* of its own cores, with the other unit idle */
+    tdm_ceiling all;             /* of the cores of both units together */
 } tdm_ceilings;
 
-/* Measures with a kernel set (NULL: the best for this CPU), some 2 s and 256 MiB. Waits for the dispatches and tokens
- * that run; whatever the units have to do besides waits meanwhile. Not from several threads at once. */
+/* Measures the limits with a kernel set (NULL: the best for this CPU); takes about 2 s and 256 MiB. It first waits for
+ * the running dispatch and token, and holds back all other work of the units until it returns. One thread at a time. */
 TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_ceilings *out, tdm_error *err);
 
 typedef enum { TDM_KV_F32, TDM_KV_F16, TDM_KV_Q8_0 } tdm_kv;
@@ -249,9 +250,9 @@ typedef struct {
 TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_machine *machine,
                                     const tdm_session_options *options, tdm_error *err);
 TDM_API void tdm_session_close(tdm_session *s);
-/* Evaluates tokens after those already there. Logits rows [vocabulary] of all n positions go to all_logits when it
- * isn't NULL; the last position's are kept for tdm_session_logits when want_last is set. On TDM_E_CONTEXT nothing
- * was evaluated. */
+/* Evaluates tokens and appends them to the session. If all_logits isn't NULL, it receives one row [vocabulary] of
+ * logits for each of the n positions; want_last keeps those of the last position for tdm_session_logits. On
+ * TDM_E_CONTEXT nothing was evaluated. */
 TDM_API tdm_status tdm_session_eval(tdm_session *s, const tdm_id *ids, size_t n, bool want_last, float *all_logits,
                                     tdm_error *err);
 TDM_API const float *tdm_session_logits(const tdm_session *s);
@@ -261,27 +262,27 @@ TDM_API tdm_id tdm_session_sample(tdm_session *s, const tdm_sampling *sampling, 
                                   uint32_t index);
 TDM_API size_t tdm_session_length(const tdm_session *s);
 TDM_API void tdm_session_clear(tdm_session *s);
-/* The state as bytes (the bridge between units; a file of the same encoding resumes a session). */
+/* Converts the state to bytes and back: the encoding of state files, also used to move a state between units. */
 TDM_API tdm_status tdm_session_save(tdm_session *s, void **bytes, size_t *n, tdm_error *err);
 TDM_API tdm_status tdm_session_load(tdm_session *s, const void *bytes, size_t n, tdm_error *err);
 /* Fills the state with made-up keys, values and recurrent states of `length` tokens (measuring only). */
 TDM_API tdm_status tdm_session_fill(tdm_session *s, size_t length, uint64_t seed, tdm_error *err);
-/* An in-memory hand-over of s's state to dst (same model): shares pages, moves or copies the rest. */
+/* Transfers the state of s to dst (same model) in memory: shares the pages, moves or copies the rest. */
 TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_error *err);
 
 /* ---- Chats: a conversation on two units ------------------------------------------------------------------------
  * The conversation is a tree of messages; the path from the root to the current leaf is what the model sees. The
  * chat has threads of its own (the machine's workers). Every tdm_chat_ function may be called from one thread, the
- * front end's; none waits for a forward pass unless it says so. What happens is told by events: wait on the
- * descriptor (readable while events are there), then take them all.
+ * front end's; none waits for a forward pass unless it says so. The chat reports by events: wait on the descriptor
+ * (readable while events are queued), then take them all.
  *
- * One bound for all that begin a turn or a cold prompt (send, send_now, continue, regenerate, cold), where the turn before
- * was stopped: with a pipeline that doesn't follow they wait for the rest of a layer of its prompt, and the first time that
- * a pipeline is used also for the token that is being decoded. In the pipeline tandem they wait for nothing.
- * tdm_chat_close waits for a layer and a token in any case.
+ * How long functions may wait that begin a turn or a cold prompt (send, send_now, continue, regenerate, cold): in the
+ * pipeline `tandem` not at all. In a pipeline that does not read ahead, if the previous turn was stopped, until the
+ * current layer of its prompt is finished; the first use of a pipeline also waits for the token being decoded.
+ * tdm_chat_close always waits for at most one layer and one token.
  *
- * A machine works for one chat at a time: the one that was opened last. When that is closed, the one opened before it goes
- * on where it stood; until then nothing of it is read or decoded. */
+ * A machine serves one chat at a time: the one opened last. While it is open, earlier chats on the machine neither read
+ * nor decode; when it is closed, the one opened before it continues where it was. */
 
 typedef struct tdm_chat tdm_chat;
 
@@ -313,13 +314,13 @@ typedef struct {
     tdm_sampling sampling;
     tdm_thinking think;
     tdm_keep_thinking keep_thinking;
-    int max_tokens;              /* of a reply, as it is when that begins; 0: until the end token or the context */
-    int max_answer_tokens;       /* the same for what follows the thinking alone */
+    int max_tokens;              /* limit of a reply, fixed when the reply begins; 0: none but the context */
+    int max_answer_tokens;       /* the same, counting only what follows the thinking */
     bool ignore_eos;
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
-    double pace_tps;             /* 0: off; holds the decoder at token boundaries, the first token is never delayed, and
-                                    what a token comes late, up to 250 ms in all, is made up for by the next ones */
+    double pace_tps;             /* decode at most so many tokens per second; 0: off. The first token is never delayed;
+                                    tokens after a delay of up to 250 ms come faster until the rate is restored */
 } tdm_chat_options;
 
 TDM_API void tdm_chat_defaults(tdm_chat_options *options, const tdm_model *m);
@@ -333,25 +334,25 @@ TDM_API void tdm_chat_close(tdm_chat *c);
 TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err);
 TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out);
 
-/* The text in the input, after every change. held: it may be a command, so it is not to be prefilled. */
+/* Call with the text of the input line after every change. held: do not prefill it, it may be a command. */
 TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err);
 
-/* Sends a message (it becomes the draft's end; the draft is emptied). enter_ns: when the key was read. While a
- * reply is being decoded the message is queued: sent when the reply ends; text sent while one is queued is joined
- * to it with a newline. TDM_E_CONTEXT when it can't fit. */
+/* Sends a message and empties the draft. enter_ns: when the Enter key was read. While a reply is being decoded the
+ * message is queued and sent when the reply ends; further text is appended to the queued message after a newline.
+ * TDM_E_CONTEXT when it doesn't fit. */
 TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err);
-/* Ends the reply where it stands and sends what is queued. */
+/* Stops the running reply and sends the queued message at once. */
 TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns);
 /* Takes the queued message back: its text, malloc'ed, or NULL when nothing is queued. */
 TDM_API char *tdm_chat_unqueue(tdm_chat *c);
 
-TDM_API void tdm_chat_stop(tdm_chat *c);                                   /* ends the reply, keeps what came */
-TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err);        /* goes on with a stopped or cut-off reply */
+TDM_API void tdm_chat_stop(tdm_chat *c);                                   /* ends the reply, keeps its text so far */
+TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err);        /* continues a stopped or cut-off reply */
 TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err); /* same place, new sample */
 TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err);            /* one turn back; it stays as a branch */
 TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err);
-/* Puts the conversation to just before the user message `node`, so that the next send makes a sibling of it. The
- * follower targets that place at once. node 0 leaves editing. */
+/* Begins to edit the user message `node`: the conversation goes back to just before it, prefill restarts from there at
+ * once, and the next send adds a sibling of it. node 0 ends editing. */
 TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err);
 /* Makes `node` (and the newest path below it) current. */
 TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err);
@@ -368,28 +369,27 @@ typedef enum {
     TDM_UNFINISHED, /* still being decoded, or the program died in it */
 } tdm_finish;
 
-/* What a turn found when Enter was pressed. Only warm turns tell what reading ahead gains. */
+/* What a turn could build on when Enter was pressed. Only warm turns show the benefit of reading ahead. */
 typedef enum {
     TDM_FIRST,      /* the first turn of a conversation */
     TDM_RESUMED,    /* the first turn after tdm_chat_load */
-    TDM_WARM,       /* a later one, part of which was read before Enter (turn_before_enter) */
-    TDM_COLD,       /* a later one, nothing of which was */
+    TDM_WARM,       /* a later turn; part of its message was evaluated before Enter (turn_before_enter) */
+    TDM_COLD,       /* a later turn; none of its message was */
 } tdm_turn_kind;
 
-/* Why a turn's time to the first token is no measure of its kind: such a turn enters no median. */
+/* Why a turn's time to the first token is not typical of its kind. Marked turns are left out of medians. */
 typedef enum {
     TDM_UNMARKED,
     TDM_QUEUED,     /* it was sent while a reply was being decoded: its clock starts at that reply's end */
-    TDM_CUT,        /* ... and cut that reply short: its clock starts with tdm_chat_send_now */
-    TDM_HEAD_START, /* its text stood in the draft before it was typed: an earlier message is edited */
+    TDM_CUT,        /* it was queued, and tdm_chat_send_now stopped the reply: its clock starts there */
+    TDM_HEAD_START, /* its text was in the draft before any key was typed: an earlier message was edited */
 } tdm_turn_mark;
 
 /* "first", "resumed", "warm", "cold"; "queued", "cut", "head start", "" for none. */
 TDM_API const char *tdm_turn_kind_name(tdm_turn_kind kind);
 TDM_API const char *tdm_turn_mark_name(tdm_turn_mark mark);
 
-/* The record of a turn. What it cost until its reply began is told with TDM_EV_REPLY and does not change afterwards, the rest
- * with TDM_EV_END. */
+/* Statistics of a turn. Those of its prompt are complete with TDM_EV_REPLY, those of its reply with TDM_EV_END. */
 typedef struct {
     tdm_turn_kind kind;
     tdm_turn_mark mark;
@@ -400,21 +400,21 @@ typedef struct {
     int64_t last_id_ns;             /* the newest token of the reply is there */
     int64_t end_ns;
     uint32_t prompt_tokens;         /* the whole prompt: earlier + before_enter + after_enter */
-    uint32_t earlier;               /* of these, what the last turn's prompt had left */
+    uint32_t earlier;               /* of these, tokens shared with the last turn's prompt */
     uint32_t before_enter, after_enter; /* evaluated for this turn, before Enter and after it */
     uint32_t turn_tokens;           /* the user's turn with the suffix */
-    uint32_t turn_before_enter;     /* of turn_tokens */
-    uint32_t wasted;                /* evaluated, not in the prompt sent */
+    uint32_t turn_before_enter;     /* of turn_tokens, those evaluated before Enter */
+    uint32_t wasted;                /* evaluated but not part of the prompt that was sent */
     uint32_t suffix_evaluations;
     uint32_t reply_tokens, thinking_tokens;
     double decode_tps;              /* tokens after the first, per second, from the first to the last */
-    uint32_t lag_max;               /* most tokens that the follower was behind while decoding */
+    uint32_t lag_max;               /* largest distance in tokens from the follower to the reply being decoded */
     double handover_ms;             /* in memory, or save + read + restore through the bridge */
     double save_ms, read_ms, restore_ms;
     uint64_t ids_hash, logits_hash; /* FNV-1a of prompt and reply ids; of all logits sampled from */
 } tdm_turn_stats;
 
-/* A node of the conversation. Nodes are numbered from 1 in the order of their making; 0 is the root. */
+/* A node of the conversation. Nodes are numbered from 1 in order of creation; 0 is the root. */
 typedef struct {
     int node, parent;
     tdm_role role;
@@ -435,10 +435,10 @@ TDM_API void tdm_node_free(tdm_node *node);
  * current path. */
 TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
                                  int leaf, tdm_error *err);
-/* The prefilled state beside a saved conversation. Saving waits for the running dispatch, and may be done by a thread of
- * its own while the chat goes on, as long as the chat is not closed. Loading takes as long as reading the file, meanwhile
- * the units work on, and waits for none of them; it refuses a file of another model, weight type, key/value type or kernel
- * set (TDM_E_FORMAT), which costs only a prefill. */
+/* Saves and loads the prefilled state that belongs to a saved conversation. Saving waits for the running dispatch; it
+ * may run in a thread of its own while the chat is used, but must return before tdm_chat_close. Loading reads the file
+ * while the units continue to work. A file of another model, weight type, key/value type or kernel set is refused
+ * (TDM_E_FORMAT); the conversation is then simply prefilled again. */
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err);
 TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err);
 
@@ -451,9 +451,9 @@ typedef enum {
     TDM_EV_QUEUED,    /* a message was queued or joined */
     TDM_EV_UNQUEUED,  /* it was sent or taken back */
     TDM_EV_PATH,      /* the current path changed (undo, redo, select, load, clear) */
-    TDM_EV_NOTICE,    /* one line worth telling: text */
-    TDM_EV_ERROR,     /* something failed, the chat goes on: text */
-    TDM_EV_COLD,      /* the answer to tdm_chat_cold: cold */
+    TDM_EV_NOTICE,    /* one line for the user: text */
+    TDM_EV_ERROR,     /* something failed, but the chat continues: text */
+    TDM_EV_COLD,      /* the result of tdm_chat_cold: cold */
 } tdm_event_kind;
 
 typedef struct {
@@ -471,23 +471,23 @@ typedef struct {
     size_t length;
     bool thinking;
     tdm_id id;              /* TDM_EV_TEXT: last token of this text; -1: none */
-    uint32_t tokens;        /* TDM_EV_TEXT: of the reply, up to the end of this text, as reply_tokens counts them */
+    uint32_t tokens;        /* TDM_EV_TEXT: reply_tokens up to the end of this text */
     tdm_finish finish;
     tdm_turn_stats stats;
     tdm_cold cold;
 } tdm_event;
 
-/* A descriptor for poll(2): readable when events wait. It may be readable with none left, and is told of an event once the
- * chat's lock is free, so whoever wakes has to wait for nobody. The chat closes it. */
+/* A descriptor for poll(2), readable when events are queued; sometimes also when none is left. It becomes readable only
+ * after the chat has released its lock, so that a woken reader need not wait for it. The chat closes it. */
 TDM_API int tdm_chat_fd(const tdm_chat *c);
-/* The oldest event that waits; false: none. One thread takes them. */
+/* Takes the oldest queued event; false: there is none. Only one thread may take events. */
 TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out);
 /* Waits until nothing decodes, nothing is queued and the follower has nothing to do, or timeout_ms passed (-1:
  * for ever). */
 TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms);
 
-/* Asks the last user message once more from an empty state, to its first token, on a scratch state; the answer
- * comes as TDM_EV_COLD. */
+/* Evaluates the prompt of the last user message again from an empty scratch state, up to its first token, for
+ * comparison; the result comes as TDM_EV_COLD. */
 TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err);
 
 typedef enum {
@@ -499,24 +499,24 @@ typedef enum { TDM_IDLE, TDM_READING, TDM_THINKING, TDM_ANSWERING } tdm_phase;
 
 typedef struct {
     tdm_phase phase;
-    uint32_t reading_done, reading_total; /* TDM_READING: tokens of the prompt that are still needed, since Enter */
+    uint32_t reading_done, reading_total; /* TDM_READING: of the prompt tokens left at Enter: evaluated; all */
     bool queued;
     tdm_mark mark;
-    size_t draft_read_bytes;    /* of the draft given last: how far it is evaluated */
-    uint32_t draft_tokens;      /* of the draft; 0 also where it is so long that it isn't counted */
-    uint32_t target, read;      /* tokens of the follower's target; of these in its state */
+    size_t draft_read_bytes;    /* bytes of the latest draft that are evaluated */
+    uint32_t draft_tokens;      /* of the draft; 0 also for drafts too long to be counted */
+    uint32_t target, read;      /* tokens of the follower's target; of these, tokens in its state */
     uint32_t behind;            /* target - read */
     uint32_t ahead;             /* evaluated since the last turn's Enter */
     uint32_t wasted;
     uint32_t checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;
-    bool no_checkpoints;        /* there was no memory for any: an edit reads the conversation again */
-    bool prefill_failed;        /* its last dispatch failed: it rests until the next change, and Enter waits for what is unread */
+    bool no_checkpoints;        /* no memory for checkpoints: an edit evaluates the conversation again */
+    bool prefill_failed;        /* its last dispatch failed: prefill rests until the next change or Enter */
     uint32_t context_used, context_size;
-    double decode_tps;          /* of the running reply so far, else of the last one: its statistics' decode_tps; 0: none */
+    double decode_tps;          /* decode_tps of the running reply, else of the last one; 0: there is none */
     double prefill_tps;         /* over the last dispatches */
-    double speed_kept;          /* decode speed while prefill works over decode speed alone, at most 1; 0: not known, too few
-                                   tokens were decoded in either case, or they spread too much */
+    double speed_kept;          /* decode speed while prefill works, divided by decode speed alone; at most 1; 0: not
+                                   known: too few tokens were measured, or their times vary too much */
     double handover_ms;         /* the last one */
     uint64_t weight_bytes, state_bytes;
 } tdm_chat_status;
@@ -524,7 +524,7 @@ typedef struct {
 TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out);
 
 /* ---- Sensors ---------------------------------------------------------------------------------------------------
- * Read at most once a second, only while somebody looks. */
+ * Reading takes some tens of small files: read at most once a second, and only while the values are shown. */
 
 typedef struct {
     bool valid;
@@ -543,7 +543,7 @@ TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room);
 /* ---- The CPU ---------------------------------------------------------------------------------------------------
  * Lines of text for `info --cpu`: what was found and what was chosen. *text is malloc'ed. */
 TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err);
-/* The name of the kernel set that `kernels` (as in tdm_model_options) stands for; it lives as long as the program. */
+/* Resolves `kernels` (as in tdm_model_options) to the name of a kernel set, a static string. */
 TDM_API tdm_status tdm_kernels_name(const char *kernels, const char **name, tdm_error *err);
 
 #endif

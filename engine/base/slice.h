@@ -7,8 +7,8 @@
 #ifndef TANDEM_BASE_SLICE_H
 #define TANDEM_BASE_SLICE_H
 
-/* For a thread that answers a key or shows a token, which takes less than a millisecond. Not for the threads and programs
- * that it starts from then on. */
+/* For a thread that answers a key or shows a token, which takes less than a millisecond. Not for the threads and
+ * programs that it starts from then on. */
 void slice_for_answers(void);
 /* For a thread that computes: who wakes on its CPU is let in, and when it wakes itself it waits its turn. */
 void slice_for_work(void);

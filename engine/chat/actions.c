@@ -20,8 +20,8 @@ static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *er
 
 /* ---- Typing and sending ------------------------------------------------------------------------------------------ */
 
-/* An edited message stands in the draft at once: what is sent then was not typed, or only in part. Typed again by keys it is a
- * message like any other. */
+/* An edited message stands in the draft at once: what is sent then was not typed, or only in part. Typed again by keys
+ * it is a message like any other. */
 static bool has_head_start(const struct tdm_chat *c, const char *text, size_t length)
 {
     const struct buffer *was = &c->conversation.nodes[c->editing].text;
@@ -333,8 +333,8 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
     return fnv_step(hash, (uint64_t)pool_kv(side->pool)) ^ side->weights->bytes;
 }
 
-/* The best state to be kept: the one before the draft, which is what a resumed session starts from. A checkpoint is copied
- * without the lock, so that no key waits for it: while the follower rests and `saving` is held, none goes. */
+/* The best state to be kept: the one before the draft, which is what a resumed session starts from. A checkpoint is
+ * copied without the lock, so that no key waits for it: while the follower rests and `saving` is held, none goes. */
 static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t *fingerprint, tdm_error *err)
 {
     chat_lock(c);

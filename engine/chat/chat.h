@@ -1,14 +1,15 @@
 /* What a tdm_chat is inside: a conversation, a follower, a decoder, and the lock that they share.
  *
- * One lock (chat->lock) guards everything here but what a running job has claimed: the follower's state while its plan
- * is active, the decoder's state, sampler and reply while `decoder.running` is set, the prompter's state while
- * `prompter.running` is set. It is held for moments only: nobody evaluates a state or reads a file under it, the longest
- * things done under it are sampling one token at a hand-over and the one checkpoint of a state that was loaded. Order: chat->saving, chat->lock, the event queue's.
+ * One lock (chat->lock) guards everything here except what belongs to a running job: the follower's state while its
+ * plan is active, the decoder's state, sampler and reply while `decoder.running` is set, the prompter's state while
+ * `prompter.running` is set. It is held for moments only: nobody evaluates a state or reads a file under it, the
+ * longest things done under it are sampling one token at a hand-over and the one checkpoint of a state that was loaded.
+ * Order: chat->saving, chat->lock, the event queue's.
  *
  * The two units have the chat as their source (turn.c: chat_next) while the machine serves it, one chat at a time.
  *
  * Phases: IDLE; PROMPT, a message was sent and its prompt is being evaluated; DECODE, a reply is being decoded.
- * `turn_serial` changes whenever a reply begins or ends, so a job that comes back late knows that it is.
+ * `turn_serial` changes whenever a reply begins or ends, so that a job can tell that its turn is over.
  */
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H
@@ -29,7 +30,7 @@
 
 #include <pthread.h>
 
-/* Where one unit's forward passes run. */
+/* What one unit needs to run forward passes. */
 struct side {
     const struct weights *weights;
     struct workspace *workspace; /* of the decoder and the prompter; the follower has one of its own */
@@ -45,12 +46,12 @@ struct prompter {
     tdm_pipeline pipeline;
     uint32_t dispatch;       /* as it was when the running job was claimed */
     uint64_t serial;         /* chat.turn_serial of this prompt; not of a cold one */
-    bool active;             /* a prompt is under way ... */
-    bool cold;               /* ... to its first token only, for comparison */
+    bool active;             /* a prompt is being evaluated */
+    bool cold;               /* only to its first token, for comparison */
     bool running;            /* a job of it runs */
     atomic_bool cancel;
     tdm_cold answer;
-    tdm_id first_id;         /* what the first token was when the turn was warm */
+    tdm_id first_id;         /* the first token of the turn that is compared */
     int reply;               /* its node, turn and attempt */
     uint32_t turn, attempt;
     int64_t start_ns;
@@ -60,7 +61,7 @@ struct decoder {
     struct state *state;     /* prompt + reply ids, or all of them but the last */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
-    uint32_t held;           /* tokens of the state while no job runs on it; 0: nothing to go on from */
+    uint32_t held;           /* tokens of the state while no job runs on it; 0: no state to continue from */
     uint32_t turn, attempt;  /* of the random numbers */
     uint32_t index;          /* number of the next token in its reply */
     tdm_id next;             /* sampled last, not evaluated yet */
@@ -72,13 +73,13 @@ struct decoder {
     uint64_t serial;         /* chat.turn_serial of this reply */
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
-    bool running;            /* a job of it runs: a token, or a state is moved into it */
+    bool running;            /* a job of it runs: decodes a token or receives a state */
     int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
-    struct kept kept;        /* how much of its speed is left while the other unit prefills */
+    struct kept kept;        /* its speed while the other unit prefills, relative to its speed alone */
     bool shares;             /* the running token began while a dispatch ran */
 };
 
-/* Memory of states that lies ready, touched ahead, for the next dispatches, forks and hand-overs. */
+/* Pages and buffers kept ready, already touched, for the next dispatches, forks and hand-overs. */
 enum { READY_PAGES = 16, READY_BUFFERS = 3 };
 
 enum chat_phase { CHAT_IDLE, CHAT_PROMPT, CHAT_DECODE };
@@ -111,25 +112,25 @@ struct tdm_chat {
     struct target_cache *targets;
     struct target target;
     struct follower follower;
-    struct state *loaded;    /* read from a file, to take the place of the follower's when no job works on that; or NULL */
-    bool dry;                /* there is no memory to be touched ahead */
-    bool follower_failed;    /* its last dispatch failed: wait for another target */
+    struct state *loaded;    /* read from a file; replaces the follower's state when no job uses that; or NULL */
+    bool dry;                /* the pool could not be warmed: no memory */
+    bool follower_failed;    /* its last dispatch failed: it rests until the target changes */
 
     enum chat_phase phase;
     uint64_t turn_serial;
     int user_node, reply_node;
-    bool resumed;            /* the reply is continued ... */
-    bool continues_in_place;            /* ... from the decoder's own state: nothing is to be prefilled */
+    bool resumed;            /* the reply continues an earlier one */
+    bool continues_in_place; /* it continues from the decoder's own state, without prefill */
     tdm_turn_stats stats;    /* of the turn under way */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
     uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */
     uint32_t turn_base;      /* tokens that the prompt shares with the last one: not evaluated for this turn */
-    uint32_t read_at_enter;  /* tokens of the prompt that were there at Enter, as far as they were not given up since */
+    uint32_t read_at_enter;  /* tokens of the prompt evaluated at Enter and not discarded since */
     tdm_ids last_prompt;     /* without its user turn */
     uint32_t unfollowed;     /* reply tokens since the follower was woken */
-    int turns_since_load;    /* 0: the next one is the first ... */
-    bool was_loaded;         /* ... since a conversation was loaded */
-    bool head_start;         /* the draft began as the edited message */
+    int turns_since_load;    /* turns since the conversation was begun or loaded */
+    bool was_loaded;         /* it was loaded */
+    bool head_start;         /* the draft began as the text of an edited message */
     bool context_warned;
 
     struct buffer queued;
@@ -141,14 +142,14 @@ struct tdm_chat {
     double handover_ms;
     double decode_rate;      /* of the last reply */
     double prefill_rate;
-    atomic_int fail_dispatches; /* fault injection: so many next dispatches of the follower fail */
+    atomic_int fail_dispatches; /* fault injection: how many of the follower's next dispatches fail */
 };
 
 /* ---- chat.c ---------------------------------------------------------------------------------------------------- */
 
 void chat_lock(const struct tdm_chat *c);
-/* Also tells the front end of what was posted meanwhile. It is woken after the lock is free: a reader that wakes on the
- * poster's CPU and has to wait for the lock would get the CPU back at the next tick only. */
+/* Releases the lock, then signals the events that were posted meanwhile. In this order, because a reader woken on the
+ * same CPU that still had to wait for the lock would not run again before the next scheduler tick. */
 void chat_unlock(const struct tdm_chat *c);
 
 /* ---- turn.c: what the units do (called with the lock held unless it says otherwise) --------------------------- */
@@ -157,33 +158,34 @@ void chat_unlock(const struct tdm_chat *c);
 int64_t chat_next_prefill(void *chat, int64_t now_ns, struct work *work);
 int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
 
-/* The follower goes on from `loaded`, which is set; no job works on its state. */
+/* Replaces the follower's state by `loaded`, which is set; no job uses the follower's state. */
 void chat_adopt_loaded(struct tdm_chat *c);
-/* Computes the newest target, asks a dispatch that it no longer contains to stop, and wakes the prefill unit. */
+/* Computes the newest target, cancels a running dispatch that is not part of it, and wakes the prefill unit. */
 void chat_retarget(struct tdm_chat *c, int64_t now_ns);
-/* Will the draft be taken for the whole message if the user goes on resting? */
+/* Will the draft be treated as the complete message if the user types nothing more? */
 bool chat_waits_for_pause(const struct tdm_chat *c);
-/* Tokens of the prompt if the draft were sent now; 0 where there is none. The target must be computed anew afterwards. */
+/* Tokens of the prompt if the draft were sent now; 0 if there is none. Invalidates the target. */
 uint32_t chat_prompt_length(struct tdm_chat *c);
 /* Waits until a stopped prompt is let go, at its next layer. TDM_E_BUSY: a cold one is being measured. */
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
                       tdm_error *err);
-/* Ends the reply or the prompt under way; nothing is left of a prompt. */
+/* Ends the running reply, or discards the prompt that is being evaluated. */
 void chat_end(struct tdm_chat *c, tdm_finish finish);
-/* Sends what is queued, if anything. */
+/* Sends the queued message, if there is one. */
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
 
-/* Evaluates the prompt of this reply from nothing, to its first token; the phase is IDLE and no prompt under way. */
+/* Evaluates the prompt of this reply from an empty state, to its first token. The phase is IDLE and no prompt
+ * active. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
 
-/* Workspaces and states for a pipeline; what is there already stays. Not during a turn. cold: for chat_begin_cold, which
- * evaluates the prompt by itself in any pipeline. */
+/* Allocates the workspaces and states of a pipeline that are not there yet. Not during a turn. cold: for
+ * chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
 tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err);
 
-/* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state is
- * the result on the destination's pool; spare is a state there that is used up. Fills the times in stats. */
+/* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state becomes
+ * the result on the destination's pool; spare, a state of that pool, is consumed. Fills the times in stats. */
 tdm_status chat_transfer(struct tdm_chat *c, struct state **state, struct state *spare, tdm_turn_stats *stats,
                          tdm_error *err);
 

@@ -1,8 +1,8 @@
 /* The conversation: a tree of messages whose current path, from the root to the leaf, is what the model sees.
  *
- * Nodes are numbered from 1 in the order of their making and never removed; 0 is the root. An edit or a new sample
+ * Nodes are numbered from 1 in order of creation and never removed; 0 is the root. An edit or a new sample
  * adds a sibling; undo moves the leaf up and leaves the nodes. A node's text only ever grows while it is being
- * decoded (conversation_append) and is constant otherwise, so what was derived from it can be kept (target.c).
+ * decoded (conversation_append) and is constant otherwise, so that what is derived from it can be cached (target.c).
  *
  * Threads: none of its own; the chat's lock guards it.
  */
@@ -19,9 +19,9 @@ struct node {
     tdm_finish finish;
     int64_t time_s;
     tdm_turn_stats stats;
-    int redo;          /* the child that redo goes to: the one that was current last; 0: none */
-    tdm_ids reply;     /* assistant: the generated ids as they came; what `continue` goes on from */
-    tdm_thinking think; /* assistant: how its prompt opened it; not off: with an open think block */
+    int redo;          /* the child that redo selects: the last one that was current; 0: none */
+    tdm_ids reply;     /* assistant: the ids as generated, from which `continue` resumes */
+    tdm_thinking think; /* assistant: the prompt's setting; unless off, the reply began in an open think block */
     uint32_t attempt;  /* assistant: 0 for the first reply to its message, then 1, 2 ... */
 };
 
@@ -44,20 +44,20 @@ tdm_status conversation_append(struct conversation *c, int node, bool thinking, 
                                tdm_error *err);
 tdm_status conversation_set_system(struct conversation *c, const char *text, size_t n, tdm_error *err);
 
-/* Takes back the node that was added last. */
+/* Removes the node that was added last. */
 void conversation_remove_last(struct conversation *c);
 
 /* The current path without the root, oldest first; returns its length (which may exceed room). */
 int conversation_path(const struct conversation *c, int *out, int room);
 /* How many turns (user messages) the path to and including `node` has. */
 int conversation_turns(const struct conversation *c, int node);
-/* Place among its siblings of the same role, from 1, and their number. */
+/* The 1-based place of a node among its siblings of the same role, and the number of these. */
 void conversation_branch(const struct conversation *c, int node, int *place, int *count);
 bool conversation_on_path(const struct conversation *c, int node);
 
 /* Makes `node` current, with the newest path below it. */
 void conversation_select(struct conversation *c, int node);
-/* Moves the leaf above the last user message; false when there is none. Redo goes back down. */
+/* Undo moves the leaf above the last user message, redo moves it back; false when there is nothing to do. */
 bool conversation_undo(struct conversation *c);
 bool conversation_redo(struct conversation *c);
 

@@ -23,7 +23,7 @@ struct events {
     struct item *first, *last;
     struct item *taken; /* the reader's */
     unsigned dropped;
-    _Atomic bool unsignalled; /* the queue was empty when the first was posted that waits */
+    _Atomic bool unsignalled; /* events were posted to an empty queue since the last signal */
     int pipe[2];         /* holds a byte while the queue isn't empty and its reader was told */
 };
 

@@ -1,9 +1,9 @@
-/* The chat's events on their way to the front end: a queue with a descriptor that is readable while events wait that the
- * reader was told of.
+/* The queue of events from the chat to the front end, with a descriptor that becomes readable when events are
+ * signalled.
  *
- * Consecutive pieces of text of one node and kind that wait in the queue are joined, so a slow reader costs memory by
- * the length of the text only. Threads: any thread posts, one takes; the queue has its own lock, which is never held
- * while another is taken.
+ * Consecutive pieces of text of one node and kind are joined in the queue, so that the memory for a slow reader is
+ * bounded by the length of the text. Threads: any thread may post, one takes; the queue has a lock of its own, and no
+ * other lock is taken while it is held.
  */
 #ifndef TANDEM_CHAT_EVENTS_H
 #define TANDEM_CHAT_EVENTS_H
@@ -15,14 +15,14 @@ struct events;
 tdm_status events_open(struct events **out, tdm_error *err);
 void events_close(struct events *q);
 
-/* Copies the event and its text. Without memory the event is dropped and counted: the next notice tells. The reader sleeps
- * on until events_signal(). */
+/* Copies the event and its text. Without memory the event is dropped and counted, and the next notice reports it. Does
+ * not wake the reader: events_signal() does. */
 void events_post(struct events *q, const tdm_event *event);
 void events_post_line(struct events *q, tdm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes the descriptor readable if something was posted. Called when the poster has let go of the locks that the reader
- * will want: it may run at once, on the poster's own CPU. */
+/* Makes the descriptor readable if something was posted. Call it after releasing the locks that the reader will take:
+ * the reader may run at once, on the caller's CPU. */
 void events_signal(struct events *q);
 
 int events_fd(const struct events *q);

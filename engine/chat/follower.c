@@ -6,9 +6,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-/* While a long history or message is read, every so many tokens a checkpoint is worth its copy. */
+/* Tokens between two checkpoints while a long history or message is evaluated. */
 enum { KEEP_EVERY = 256 };
-/* A dispatch is ended early at the start of an earlier turn only if it keeps at least so many tokens. */
+/* A dispatch is split at the start of an earlier turn, for a checkpoint, only if that part has so many tokens. */
 enum { WORTH_SPLITTING = 16 };
 /* Multiplying so many tokens with weights takes about as long as reading these. */
 enum { SHORT = 8 };
@@ -91,8 +91,8 @@ static uint32_t split_at_turns(const struct target *t, uint32_t from, uint32_t e
     return end;
 }
 
-/* Where it takes two dispatches to the end in any case, the last one begins with the suffix: the state before it is where
- * the follower goes on after the hand-over. One that began within the suffix would leave it further back. */
+/* Where it takes two dispatches to the end in any case, the last one begins with the suffix: the state before it is
+ * where the follower goes on after the hand-over. One that began within the suffix would leave it further back. */
 static uint32_t split_at_suffix(const struct target *t, uint32_t from, uint32_t end, uint32_t dispatch)
 {
     bool within = end < t->n && from < t->draft && t->draft < end;

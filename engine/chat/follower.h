@@ -1,13 +1,13 @@
 /* The follower: keeps a state on the way to the newest target (engine/README.md, 'The follower').
  *
- * Each round: find the longest common prefix of the target and of what is there; if the current state runs past it,
- * take up the longest checkpoint that is a prefix; then evaluate the next tokens, one dispatch. What the user does
- * appears here as a changed target only.
+ * Each round it finds the longest common prefix of the target and its own tokens; if its state holds more than that
+ * prefix, it restores the longest checkpoint that is a prefix of the target; then it evaluates the next tokens in one
+ * dispatch. Whatever the user does reaches the follower only as a changed target.
  *
- * Threads and the lock. follower_plan, follower_cancel_if_stale, follower_done, follower_take and the figures are called with
- * the chat's lock held. follower_perform runs without it, on the driver of the unit, between a plan that said so and
- * its follower_done; while a plan is active, state and checkpoints belong to it and nobody else touches them.
- * `path` always says what the state holds, or will hold after the active plan, so that the others need not look at it.
+ * Threads and the lock. All functions but follower_perform are called with the chat's lock held. follower_perform runs
+ * without it, on the driver of the unit, between follower_plan and follower_done. While a plan is active, the state and
+ * the checkpoints belong to follower_perform alone. `path` lists the tokens of the state, including those that the
+ * active plan adds, so that other threads need not read the state.
  */
 #ifndef TANDEM_CHAT_FOLLOWER_H
 #define TANDEM_CHAT_FOLLOWER_H
@@ -19,12 +19,12 @@
 
 struct follower_plan {
     bool active;
-    const struct state *restore; /* a checkpoint to take up first; NULL: none */
+    const struct state *restore; /* a checkpoint to restore first; NULL: none */
     bool clear;                  /* start from nothing */
-    bool keep_before, keep_after, unkept; /* unkept: there was no room for one of them */
+    bool keep_before, keep_after, unkept; /* make a checkpoint; unkept: there was no room for one of them */
     enum checkpoint_kind kind_before, kind_after;
     uint32_t from, n;            /* tokens path[from, from + n) */
-    bool logits;                 /* of the last one are wanted */
+    bool logits;                 /* compute those of the last token */
     enum span_kind kind;
     int64_t start_ns;
 };
@@ -48,11 +48,12 @@ struct follower {
     uint32_t dispatch;       /* most tokens of one forward pass, */
     uint32_t polite;         /* and of one while a reply is being decoded: it holds up the decoder that long */
     tdm_id *path;            /* [context] */
-    uint32_t length;         /* tokens of path that are evaluated, in a checkpoint if not usable; the plan's come behind */
-    bool usable;             /* state holds path[0, length); otherwise it must be restored or cleared first */
+    uint32_t length;         /* tokens of path that are evaluated; those of the active plan follow them */
+    bool usable;             /* the state holds path[0, length); if false, a checkpoint may, and the state must be
+                                restored or cleared before use */
     struct follower_plan plan;
     atomic_bool cancel;
-    atomic_bool expedited;     /* somebody waits for the running dispatch: no copy for later comes before its end */
+    atomic_bool expedited;   /* a turn waits for the running dispatch: its result is used before it is checkpointed */
     struct follower_figures figures;
 };
 
@@ -66,42 +67,43 @@ void follower_set_dispatch(struct follower *f, uint32_t dispatch);
 
 /* How many of the target's ids are evaluated. */
 uint32_t follower_covered(const struct follower *f, const struct target *t);
-/* How many of them are in the current state. */
+/* How many of the target's first ids are in the current state. */
 uint32_t follower_in_state(const struct follower *f, const struct target *t);
-/* How many are there after a restore. Only while no plan is active. */
+/* How many of them the state holds once the best checkpoint is restored. Only while no plan is active. */
 uint32_t follower_reachable(struct follower *f, const struct target *t);
 
 /* Sets f->plan to the next dispatch towards the target; false when there is nothing to do.
- * polite: a reply is being decoded, so a dispatch that is not full waits (unless the target is complete).
- * urgent: somebody waits for the end of the target, so no dispatch is added for the sake of a checkpoint. */
+ * polite: a reply is being decoded, so a dispatch that is not full is postponed (unless the target is complete).
+ * urgent: a turn waits for the end of the target, so no dispatch is split to make a checkpoint. */
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent);
 
-/* Is the running dispatch still a part of the target? When it isn't, asks for its cancellation. */
+/* Requests cancellation of the running dispatch if its tokens are no longer part of the target. */
 void follower_cancel_if_stale(struct follower *f, const struct target *t);
 /* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is handed
  * over without a checkpoint of it. A short dispatch, whose time is that in which weights are read, is given up too, where
  * its tokens fit into the one that follows and cost less there than what is left of it. */
 void follower_expedite(struct follower *f, const struct target *t, int64_t now_ns);
 
-/* Carries the plan out. The job's span is made that of the forward pass; restoring and keeping are recorded apart. */
+/* Executes the plan. *span becomes that of the forward pass; restoring and making checkpoints get spans of their
+ * own. */
 tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,
                             tdm_error *err);
-/* Takes note of how it ended. */
+/* Ends the plan: status and duration of follower_perform. */
 void follower_done(struct follower *f, tdm_status status, int64_t took_ns);
 
 /* Is the state exactly the complete target, logits included? */
 bool follower_is_ready(const struct follower *f, const struct target *t);
 /* Exchanges the ready state for another one of the same pool, whose contents are lost; returns the ready one. */
 struct state *follower_take(struct follower *f, struct state *other);
-/* After that: notes which checkpoint the next plan towards this target will take up, which it does when it has got a
- * dispatch's worth of tokens to read. */
+/* After follower_take: makes the longest checkpoint that is a prefix of the target the follower's position. The next
+ * plan with a dispatch's worth of tokens restores it. */
 void follower_adopt_checkpoint(struct follower *f, const struct target *t);
 
 /* Only while no plan is active. */
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);
 
-/* Takes a state from elsewhere (a file) in the place of its own, which is freed, and keeps a checkpoint of it. Only while no
- * plan is active. */
+/* Replaces its state, which is freed, by one from elsewhere (a file), and makes a checkpoint of it. Only while no plan
+ * is active. */
 void follower_adopt(struct follower *f, struct state *s);
 
 #endif

@@ -19,8 +19,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median, and its relative standard error from the quartiles: for a normal distribution 1.2533 sigma / sqrt(n), where
- * the quartiles are 1.349 sigma apart. */
+/* The median, and its relative standard error from the quartiles: for a normal distribution 1.2533 sigma / sqrt(n),
+ * where the quartiles are 1.349 sigma apart. */
 static double median(const struct kept_row *row, double *error)
 {
     double sorted[KEPT_TOKENS];

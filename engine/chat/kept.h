@@ -1,5 +1,5 @@
-/* How much of its speed the decoder keeps while the other unit prefills: the time that a token takes alone over the time that
- * it takes beside a dispatch, each the median of the newest tokens. The chat's lock guards it. */
+/* How much of its speed the decoder keeps while the other unit prefills: the time that a token takes alone over the
+ * time that it takes beside a dispatch, each the median of the newest tokens. The chat's lock guards it. */
 #ifndef TANDEM_CHAT_KEPT_H
 #define TANDEM_CHAT_KEPT_H
 
@@ -14,12 +14,12 @@ struct kept {
     } alone, shared;
 };
 
-/* A token was decoded in so many seconds, all the time beside a dispatch or none of it. */
+/* A token took so many seconds. shared: a dispatch ran the whole time; otherwise none ran at all. */
 void kept_add(struct kept *k, bool shared, double seconds);
 
-/* The share, above 0 and at most 1; 0: not known. That is so until there are KEPT_LEAST tokens of either sort; while two
- * standard errors of the share exceed a tenth of it; and where it exceeds 1 by more than these, because a dispatch cannot
- * speed up the decoder: something else on the machine was slower before. */
+/* The share, above 0 and at most 1; 0: not known. That is so until there are KEPT_LEAST tokens of either sort; while
+ * two standard errors of the share exceed a tenth of it; and where it exceeds 1 by more than these, because a dispatch
+ * cannot speed up the decoder: something else on the machine was slower before. */
 double kept_share(const struct kept *k);
 
 #endif

@@ -1,10 +1,10 @@
-/* The automatic pause: how long the user must rest before the draft is taken for the whole message and its prompt is read
- * to the end. A wrong guess costs one dispatch at most, dropped at the next layer when a key comes; a late one costs that
- * dispatch between Enter and the first token.
+/* The automatic pause: how long the user must stop typing before the draft is treated as the complete message and its
+ * prompt is evaluated to the end. If the user types on, at most one dispatch was wasted, which is cancelled at the next
+ * layer; if Enter comes before the pause has passed, that dispatch delays the first token.
  *
  *   a sentence has ended           no pause: the message is likely to end here, and blanks behind it change nothing
- *   otherwise the least of         twice the time that the suffix's dispatch takes; 150 ms;
- *                                  twice the time between two keys (20 ms at least), for those who type fast
+ *   otherwise the least of         twice the duration of the suffix's dispatch; 150 ms;
+ *                                  twice the time between two keys, but at least 20 ms
  *
  * Threads: none of its own; the chat's lock guards it.
  */
@@ -21,10 +21,10 @@ struct typing {
     int64_t interval_ns; /* between two keys, a decaying mean; 0: not known */
 };
 
-/* A key changed the draft. A rest of more than a second is none between two keys. */
+/* A key changed the draft. Intervals of more than a second are not counted as typing. */
 void typing_key(struct typing *t, int64_t now_ns);
 
-/* suffix_ns: what the last dispatch of a suffix took; 0: there was none. */
+/* suffix_ns: the duration of the last dispatch of a suffix; 0: there was none. */
 int64_t pause_auto(const struct typing *t, const char *draft, size_t n, int64_t suffix_ns);
 
 #endif

@@ -1,9 +1,9 @@
-/* From generated ids to the reply that is shown: thinking apart from the answer, whole characters only, cut at stop
+/* Turns generated ids into the text of a reply: thinking and answer separated, whole characters only, cut at stop
  * strings.
  *
  * A reply that thinks starts inside the think block (the prompt's suffix opened it); the token `</think>` ends it, and
- * the white space behind it belongs to neither part. A stop string counts in the answer only; text that may be the
- * beginning of one is held back until that is decided. One thread at a time.
+ * the white space after it belongs to neither part. Stop strings are looked for in the answer only; text that may be
+ * the beginning of one is held back until more text decides. One thread at a time.
  */
 #ifndef TANDEM_CHAT_REPLY_H
 #define TANDEM_CHAT_REPLY_H
@@ -26,14 +26,14 @@ struct reply {
 void reply_init(struct reply *r, const struct tokenizer *t, bool thinking, const char *const *stops);
 void reply_free(struct reply *r);
 
-/* What one id adds; the pieces live until the next call. */
+/* The text that one id adds, valid until the next call. */
 struct reply_piece {
     struct span thinking, answer;
     bool stopped; /* a stop string was met: the answer ends with this piece */
 };
 
 tdm_status reply_push(struct reply *r, tdm_id id, struct reply_piece *out, tdm_error *err);
-/* At the end of the reply: what was held back. */
+/* At the end of the reply: the text that was held back. */
 tdm_status reply_finish(struct reply *r, struct reply_piece *out, tdm_error *err);
 
 #endif

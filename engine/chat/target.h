@@ -1,11 +1,11 @@
 /* The target: the ids that the next prompt will begin with, as far as it is known now (engine/README.md, 'The target').
  *
- * A pure function of the conversation, the draft and a few facts; what it derives from finished messages and from
- * the beginning of a growing text is kept in the cache and only continued, so a call costs what is new in the text.
- * The ids are those of the rendered text (canonical), whatever ids a reply was generated as.
+ * It is a function of struct target_input alone. Ids of finished messages and of the beginning of a growing text are
+ * cached, so the cost of a call depends only on the text added since the last one. The ids are those of tokenizing the
+ * rendered text, which may differ from the ids that a reply was generated as.
  *
  *   a reply is being decoded        history + the stable part of the reply so far, as a past turn
- *   nothing decodes, the user types history + the opening of a user turn + the stable part of the draft
+ *   idle, the user types            history + the opening of a user turn + the stable part of the draft
  *   the user pauses, or has sent    the whole prompt, generation suffix included
  *   a reply is continued            the whole prompt + the reply's own ids
  *
@@ -29,8 +29,8 @@ struct target_input {
     int resumed;          /* the assistant node to be continued, or 0 */
     const char *draft;    /* what the user types */
     size_t draft_length;
-    bool draft_held;      /* it may be a command: not a part of the target */
-    bool closed;          /* the user pauses: the draft as it stands is taken for the whole message */
+    bool draft_held;      /* it may be a command: leave it out of the target */
+    bool closed;          /* the user pauses: the draft is treated as the complete message */
 };
 
 struct target {
@@ -54,7 +54,7 @@ void target_cache_free(struct target_cache *cache);
 
 tdm_status target_make(struct target_cache *cache, const struct target_input *in, struct target *out, tdm_error *err);
 
-/* How many of the first ids agree with the target's. */
+/* The length of the longest common prefix of the target's ids and ids[0..n). */
 uint32_t target_common_prefix(const struct target *t, const tdm_id *ids, uint32_t n);
 
 #endif

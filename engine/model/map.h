@@ -13,8 +13,8 @@ tdm_status map_open(struct map *m, const char *path, tdm_error *err);
 void map_close(struct map *m);
 
 /* For the line about a file that ends too early: "incomplete download? 12 of 42 MB are there; ". need: the length that
- * the file's own header asks for; 0: it ends before that is known; UINT64_MAX: no file is so long. "" then, and where the file
- * is long enough. Returns text. */
+ * the file's own header asks for; 0: it ends before that is known; UINT64_MAX: no file is so long. "" then, and where
+ * the file is long enough. Returns text. */
 enum { MAP_INCOMPLETE_ROOM = 96 };
 const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64_t need);
 

@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-/* Somebody with work for both units, as sources of it (unit.h). The one who came last is served; when it leaves, the one
- * before it is again. */
+/* Somebody with work for both units, as sources of it (unit.h). The one who came last is served; when it leaves, the
+ * one before it is again. */
 struct client {
     unit_next_fn *next[TDM_UNITS];
     void *ctx;

@@ -19,12 +19,12 @@ struct blocks {
 };
 
 void blocks_open(struct blocks *b, size_t block_bytes);
-/* Every block has been put back. */
+/* Call it after all blocks have been put back. */
 void blocks_close(struct blocks *b);
 /* A block aligned to 64 bytes, contents undefined; NULL: no memory. */
 void *blocks_take(struct blocks *b);
 void blocks_put(struct blocks *b, void *block);
-/* Grows until `count` blocks lie ready; false: no memory. */
+/* Grows until `count` blocks are free; false: no memory. */
 bool blocks_warm(struct blocks *b, uint32_t count);
 
 #endif

@@ -21,8 +21,9 @@ struct checkpoints {
     uint64_t budget, clock, added, dropped;
 };
 
-/* Going back lands right on some kinds more often than their span of positions says: as if they had so many more. A
- * turn's end serves undo, edit and branches; the other two serve every key that is typed. */
+/* Positions added to the span of a checkpoint when it is valued, since some kinds are restored more often than others:
+ * the end of a turn by undo, edits and branches; the start of the draft and of the suffix by every key that is
+ * typed. */
 static const uint32_t extra_span[] = {
     [CHECKPOINT_DISPATCH] = 0, [CHECKPOINT_TURN] = 64, [CHECKPOINT_DRAFT] = 128, [CHECKPOINT_SUFFIX] = 128};
 
@@ -58,7 +59,8 @@ static bool is_prefix_of(const struct state *a, const struct state *b)
     return !memcmp(a->tokens + same, b->tokens + same, (a->length - same) * sizeof(tdm_id));
 }
 
-/* What s adds to the checkpoints other than number `skipped`: its own memory and the sealed pages that none of them has. */
+/* What s adds to the checkpoints other than number `skipped`: its own memory and the sealed pages that none of them
+ * has. */
 static uint64_t added_bytes(const struct checkpoints *c, uint32_t skipped, const struct state *s)
 {
     uint32_t shared = 0;

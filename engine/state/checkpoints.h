@@ -1,10 +1,10 @@
-/* Checkpoints: forks of states kept aside, so that going back costs a copy and not a prefill.
+/* Checkpoints: stored forks of states, so that going back costs a copy instead of a prefill.
  *
- * Within a budget of bytes. When it is reached, the checkpoint goes whose loss would cost least: the tokens from the
- * next shorter checkpoint of its prefix to it (what would have to be evaluated again), times the positions that it
- * serves (up to the next longer one; kinds that are gone back to often count as more), divided by the square of its age
- * (in additions to the store since it was added or found). Checkpoints added in a row thin out geometrically that way:
- * dense near the end, sparse far back. Pinned ones stay.
+ * They have a budget of bytes. When it is exceeded, the checkpoint with the lowest value is dropped. The value is the
+ * number of tokens from the next shorter checkpoint of its prefix to it (they would have to be evaluated again), times
+ * the number of positions up to the next longer one (those it serves; kinds that are restored often get a bonus),
+ * divided by the square of its age (additions to the store since it was added or found). Checkpoints of consecutive
+ * dispatches therefore thin out geometrically: dense near the end, sparse far back. Pinned ones are never dropped.
  *
  * Bytes count each checkpoint's own memory and every sealed page once, however many checkpoints share it.
  * Threads: one at a time.
@@ -26,23 +26,23 @@ struct checkpoints;
 tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error *err);
 void checkpoints_free(struct checkpoints *c); /* NULL is allowed; before the pool of its states */
 void checkpoints_clear(struct checkpoints *c);
-/* Drops at once what a smaller one has no room for. */
+/* If the budget shrinks, checkpoints are dropped at once until the rest fit. */
 void checkpoints_set_budget(struct checkpoints *c, uint64_t budget);
 
-/* Keeps a fork of s, making room first; none is dropped for one that would not fit even alone. One with the same tokens
- * is replaced when s has logits that it lacks, and gets the weightier of both kinds in any case. *kept (may be NULL)
- * tells whether s has a checkpoint now: the budget may be too small. TDM_E_NOMEM: the fork failed. */
+/* Stores a fork of s, dropping others to make room unless s alone exceeds the budget. A checkpoint with the same tokens
+ * is replaced if only s has logits; either way the more valuable of both kinds is kept. *kept (may be NULL): whether s
+ * now has a checkpoint. TDM_E_NOMEM: the fork failed. */
 tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum checkpoint_kind kind, bool *kept,
                            tdm_error *err);
 
-/* The longest checkpoint that is a prefix of ids[0..n), or NULL. It stays the store's and valid until the next call
- * that changes the store. Using it makes it young again. */
+/* The longest checkpoint that is a prefix of ids[0..n), or NULL. It belongs to the store and stays valid until
+ * the store changes. Its age becomes 0. */
 const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, uint32_t n);
 
 /* Pins, or unpins, the checkpoint with exactly these tokens; false when there is none. */
 bool checkpoints_pin(struct checkpoints *c, const tdm_id *ids, uint32_t n, bool pinned);
 
-/* Removes all that are no prefix of ids[0..n) and not pinned. */
+/* Removes all checkpoints that are neither pinned nor a prefix of ids[0..n). */
 void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_t n);
 
 struct checkpoints_stats {

@@ -1,4 +1,4 @@
-/* Where the parts of a state lie in its buffer (pool.c measures them, state.c uses them). Offsets in bytes, multiples
+/* The layout of a state in its buffer, computed by pool.c and used by state.c. Offsets in bytes, multiples
  * of 64. */
 #ifndef TANDEM_STATE_LAYOUT_H
 #define TANDEM_STATE_LAYOUT_H

@@ -1,8 +1,8 @@
 /* The memory of states: pages of keys and values, and buffers for everything else that a state holds.
  *
  * A pool serves the states of one model shape, kernel set, key/value type and context. Its blocks are recycled and
- * were touched when they joined the pool, so that a dispatch, a fork or a hand-over never meets fresh memory as long
- * as pool_warm was called in time; a pool that runs dry grows, which costs page faults but is no error.
+ * were touched when they joined the pool, so that a dispatch, a fork or a hand-over causes no page faults if
+ * pool_warm was called in time; a pool without free blocks grows, which costs page faults but is not an error.
  *
  *   page    KV_PAGE positions: for every full-attention layer and KV head a block of keys and a block of values
  *           (struct kernels, kv_block_bytes). Reference-counted. A full page is *sealed*: nobody writes to it again
@@ -28,10 +28,10 @@ struct page {
 
 struct pool;
 
-/* Makes an empty pool; context is the most tokens that a state holds. The kernels must outlive it. */
+/* Opens an empty pool; context is the maximum number of tokens in a state. The kernels must outlive it. */
 tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels, enum kv_type kv,
                     uint32_t context, tdm_error *err);
-/* All states of the pool are freed by now. NULL is allowed. */
+/* Call it after freeing all states of the pool. NULL is allowed. */
 void pool_free(struct pool *p);
 
 const struct state_shape *pool_shape(const struct pool *p);
@@ -41,7 +41,7 @@ uint32_t pool_context(const struct pool *p);
 size_t pool_page_bytes(const struct pool *p);
 size_t pool_buffer_bytes(const struct pool *p);
 
-/* Grows the pool until at least so many pages and buffers lie ready, touched; call it when there is time. */
+/* Grows the pool until it has at least so many free pages and buffers, already touched; call it while nobody waits. */
 tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);
 
 struct pool_stats {

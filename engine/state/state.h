@@ -1,8 +1,8 @@
 /* States: everything that a sequence of tokens leaves behind in the model (engine/README.md, 'States').
  *
- * The tokens; the keys and values of the full-attention layers in pages; the recurrent and convolution states of the
- * DeltaNet layers; the logits of the last token, where computed. forward() appends to a state; nothing shortens one:
- * recurrent states cannot be truncated, so going back means restoring a fork.
+ * A state holds the tokens, the keys and values of the full-attention layers in pages, the recurrent and convolution
+ * states of the DeltaNet layers, and the logits of the last token if computed. forward() appends tokens. Nothing
+ * removes them, since recurrent states cannot be truncated: going back means restoring a fork.
  *
  * Invariants: pages[0 .. ceil(length / KV_PAGE)) are set; all but a partial last one are sealed and may be shared with
  * other states; the partial one has one reference. A page shared by two states at index i implies that pages 0..i-1
@@ -39,7 +39,7 @@ tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
 /* Makes dst equal to src (same pool) in the buffers that dst has. On failure dst is unchanged. */
 tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err);
 
-/* Sets pages for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM); length stays as it is. */
+/* Allocates pages for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM); length does not change. */
 tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err);
 
 /* How many of the first tokens agree with ids[0..n). */

@@ -29,8 +29,7 @@
 tdm_status statefile_save(const char *path, const struct state *s, uint64_t fingerprint, tdm_error *err);
 
 /* Replaces the contents of s. TDM_E_FORMAT: damaged, another version, shape or fingerprint; TDM_E_CONTEXT: more tokens
- * than s holds; TDM_E_NOT_FOUND,
- * TDM_E_IO, TDM_E_NOMEM. After an error s is empty. */
+ * than s holds; TDM_E_NOT_FOUND, TDM_E_IO, TDM_E_NOMEM. After an error s is empty. */
 tdm_status statefile_load(const char *path, struct state *s, uint64_t fingerprint, tdm_error *err);
 
 /* The bridge. The buffer is kept and reused: zero-initialise it before first use, free it with state_bytes_free. */

@@ -1,9 +1,10 @@
-/* The ids of a text that is edited, at its end most of all: a draft, or a reply that is being written. What an edit leaves
- * as it was is not tokenised again, so that a key costs the same in a long text as in a short one.
+/* The ids of a text that is edited, at its end most of all: a draft, or a reply that is being written. What an edit
+ * leaves as it was is not tokenised again, so that a key costs the same in a long text as in a short one.
  *
  * The text is kept with marks in it, one for every kilobyte or so. A mark is the end of a part that is stable
- * (tokenizer_stable_prefix) judging by the bytes up to `seen` alone; as long as those stay, so do the ids before the mark.
- * An edit drops the marks that have seen the changed bytes, and the text is tokenised from the last mark that is left.
+ * (tokenizer_stable_prefix) judging by the bytes up to `seen` alone; as long as those stay, so do the ids before the
+ * mark. An edit drops the marks that have seen the changed bytes, and the text is tokenised from the last mark that is
+ * left.
  *
  * Threads: one at a time.
  */

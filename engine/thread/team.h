@@ -68,8 +68,8 @@ void member_barrier(struct member *m);
  * False when none is left. A slower core takes fewer chunks: choose them several times as many as members. */
 bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end);
 
-/* The same for work in long chunks: they have at most `most` items and become smaller as fewer of a stretch are left, so
- * that members end at about the same time. total and most are those of all members. */
+/* The same for work in long chunks: they have at most `most` items and become smaller as fewer of a stretch are left,
+ * so that members end at about the same time. total and most are those of all members. */
 bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end);
 
 /* A team of the caller alone; team_run calls fn directly. Nothing to free. */

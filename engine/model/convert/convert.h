@@ -1,9 +1,9 @@
 /* Converting a model to a GGUF file that other engines load.
  *
  * The layout is that of the public converters: matrices in the wanted type, where their rows are a multiple of its
- * block (otherwise float16), with Q4_K embeddings and LM head in Q6_K; norms, ssm_a, dt_bias and conv1d as float32; norms
- * with their 1 added, ssm_a = -exp(A_log), value heads reordered so that head g uses key head g % key heads. MTP blocks and
- * vision towers are left out. The file is there whole or not at all.
+ * block (otherwise float16), with Q4_K embeddings and LM head in Q6_K; norms, ssm_a, dt_bias and conv1d as float32;
+ * norms with their 1 added, ssm_a = -exp(A_log), value heads reordered so that head g uses key head g % key heads. MTP
+ * blocks and vision towers are left out. The file is there whole or not at all.
  */
 #ifndef TANDEM_MODEL_CONVERT_H
 #define TANDEM_MODEL_CONVERT_H
@@ -17,8 +17,8 @@ struct convert_options {
     void *context;
 };
 
-/* Q8_0, Q6_K, Q4_K, Q4_0, BF16 and F16. The K types come from type_narrow, which doesn't search for the best scales: files
- * of converters that do lose less. */
+/* Q8_0, Q6_K, Q4_K, Q4_0, BF16 and F16. The K types come from type_narrow, which doesn't search for the best scales:
+ * files of converters that do lose less. */
 bool convert_makes(enum type type);
 
 tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,

@@ -3,8 +3,8 @@
  * budget. */
 #include <pthread.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/model/gguf.h"
-#include "engine/base/write.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
 
@@ -76,13 +76,13 @@ static void put(struct gguf_writer *w, const struct gguf_tensor *list, size_t n,
 static bool make(char *out, const char *name, const char *from, struct change change)
 {
     struct gguf *g;
-    struct file_writer *file;
+    struct atomic_file *file;
     struct gguf_writer *w = gguf_writer_new();
     const struct gguf_key *keys;
     const struct gguf_tensor *list;
     tdm_error err;
     snprintf(out, 256, "%s/%s.gguf", check_tmp(), name);
-    if (gguf_open(&g, from, &err) || file_writer_new(&file, out, &err)) {
+    if (gguf_open(&g, from, &err) || atomic_file_new(&file, out, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }
@@ -96,7 +96,7 @@ static bool make(char *out, const char *name, const char *from, struct change ch
     CHECK(gguf_write_done(w));
     gguf_writer_free(w);
     gguf_close(g);
-    if (file_writer_commit(file, &err)) CHECK_FAIL("%s", err.text);
+    if (atomic_file_commit(file, &err)) CHECK_FAIL("%s", err.text);
     return true;
 }
 
