@@ -69,6 +69,10 @@ typedef struct {
     int threads;             /* cores used for packing; 0: every allowed one */
     uint64_t expert_memory;  /* for the packed experts of a mixture, the rest is read from the file when it is needed; 0: as
                                 many as the free memory holds */
+    const char *pack_folder; /* where packed weights are kept for the next start, in the background; NULL: nowhere */
+    uint64_t pack_limit;     /* bytes of all files there; 0: a tenth of what is free or taken by them. Those used least
+                                recently go first */
+    bool pack_read_only;     /* what is there is read, nothing is written */
     bool text_only;          /* no weights: tokenizer, template and information alone */
     tdm_progress progress;   /* may be NULL */
     void *progress_ctx;
@@ -100,6 +104,8 @@ typedef struct {
     int experts, experts_used, expert_intermediate; /* of a mixture; then `intermediate` is the shared expert's. 0: none */
     uint64_t active_parameters;  /* that a token is multiplied with; without a mixture all but the embeddings */
     uint64_t expert_bytes, expert_memory; /* of all experts, packed; of memory for them */
+    double load_seconds;         /* reading and packing the weights took; 0: no weights */
+    bool was_packed;             /* they came from pack_folder */
     double from_disk_tps;        /* experts don't all fit into memory: so many tokens a second are to be expected; else 0 */
     int vocabulary;              /* rows of the LM head */
     int tokens;                  /* ids that the tokenizer knows */

@@ -51,7 +51,7 @@ static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *k
 
 static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
 {
-    struct weights_options options = {.lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx};
+    struct weights_options options = {.lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx, .pack_folder = o->pack_folder};
     if (o->lm_head && strcmp(o->lm_head, "as-is")) {
         options.lm_head = type_from_name(o->lm_head);
         if (options.lm_head != TYPE_Q8_0 && options.lm_head != TYPE_Q6_K)
@@ -73,6 +73,9 @@ static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, 
     if (status) return status;
     status = weights_new(&m->weights, m->source, kernels, team, &options, err);
     team_close(team);
+    uint64_t limit = o->pack_limit ? o->pack_limit : PACKED_AUTO;
+    if (!status && o->pack_folder && !o->pack_read_only)
+        status = packed_writer_start(&m->packed, m->weights, o->pack_folder, limit, err);
     return status;
 }
 
@@ -162,6 +165,8 @@ static void count_work(struct tdm_model *m)
     m->info.bytes_per_token += head;
     if (m->weights) {
         m->info.packed_bytes = m->weights->bytes;
+        m->info.load_seconds = m->weights->load_seconds;
+        m->info.was_packed = m->weights->was_packed;
         m->info.bytes_per_token = (uint64_t)weights_pass_bytes(m->weights, 1) + m->weights->lm_head->bytes;
         m->info.from_disk_tps = m->weights->from_disk_tps;
         if (m->weights->experts) {
@@ -281,6 +286,7 @@ TDM_API tdm_status tdm_tokenizer_open(tdm_model **out, const char *tokenizer_jso
 TDM_API void tdm_model_close(tdm_model *m)
 {
     if (!m) return;
+    packed_writer_stop(m->packed);
     weights_free(m->weights);
     tokenizer_free(m->tokenizer);
     source_close(m->source);

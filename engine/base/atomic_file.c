@@ -15,6 +15,7 @@ enum { BUFFER = 1 << 20 };
 
 struct atomic_file {
     int fd;
+    bool relaxed;
     uint64_t written; /* buffered bytes included */
     size_t used;
     char *path, *temporary;
@@ -34,6 +35,7 @@ tdm_status atomic_file_new(struct atomic_file **out, const char *path, tdm_error
     memcpy(temporary, path, length);
     memcpy(temporary + length, ".XXXXXX", 8);
     f->written = f->used = 0;
+    f->relaxed = false;
     f->path = copy;
     f->temporary = temporary;
     f->fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
@@ -51,6 +53,11 @@ void atomic_file_share(struct atomic_file *f)
     mode_t mask = umask(0);
     umask(mask);
     fchmod(f->fd, 0666 & ~mask);
+}
+
+void atomic_file_relax(struct atomic_file *f)
+{
+    f->relaxed = true;
 }
 
 static tdm_status flush(struct atomic_file *f, tdm_error *err)
@@ -102,7 +109,7 @@ static void discard(struct atomic_file *f)
 tdm_status atomic_file_commit(struct atomic_file *f, tdm_error *err)
 {
     tdm_status status = flush(f, err);
-    if (!status && fsync(f->fd) && errno != EINVAL) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
+    if (!status && !f->relaxed && fsync(f->fd) && errno != EINVAL) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     if (close(f->fd) && !status) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     if (!status && rename(f->temporary, f->path)) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     if (status) unlink(f->temporary);

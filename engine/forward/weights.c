@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static enum type packed_type(const struct source *s, const struct weights_option
     return head && options->lm_head != TYPE_COUNT ? options->lm_head : t->type;
 }
 
-static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
+static tdm_status allocate(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
 {
     const struct tensor *t = source_tensor(l->source, role, layer);
     assert_always(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
@@ -76,13 +77,20 @@ static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint3
         return error_set(err, TDM_E_UNSUPPORTED, "%s: rows of %llu elements, type %s takes multiples of %u",
                          role_name(role), (unsigned long long)t->cols, type_info(type)->name, type_info(type)->block);
     tdm_status status = matrix_new(m, l->kernels, type, (uint32_t)t->rows, (uint32_t)t->cols, err);
-    if (status) return status;
-    l->weights->bytes += m->bytes;
+    if (!status) l->weights->bytes += m->bytes;
+    return status;
+}
+
+static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
+{
+    const struct tensor *t = source_tensor(l->source, role, layer);
     uint32_t step = (uint32_t)(SLICE_BYTES / t->row_bytes) / MATRIX_TILE * MATRIX_TILE;
     if (step < MATRIX_TILE) step = MATRIX_TILE;
+    source_will_read(l->source, t, 0, m->rows < step ? m->rows : step);
     for (uint32_t row = 0; row < m->rows; row += step) {
         uint32_t end = m->rows - row < step ? m->rows : row + step;
         if (cancelled(l, "packing weights")) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+        if (end < m->rows) source_will_read(l->source, t, end, m->rows - end < step ? m->rows - end : step);
         struct slice slice = {l, t, m, row, end};
         team_run(l->team, pack_member, &slice);
         l->done += (end - row) * t->row_bytes;
@@ -151,16 +159,6 @@ static size_t rounded(size_t floats)
     return (floats + 15) & ~(size_t)15;
 }
 
-static const float *read_vector(struct loader *l, enum role role, uint32_t layer, float **at)
-{
-    float *v = *at;
-    size_t n = vector_floats(l->source, role, layer);
-    source_vector(l->source, role, layer, v, n);
-    source_release(l->source, source_tensor(l->source, role, layer));
-    *at += rounded(n);
-    return v;
-}
-
 /* The file's [channels][taps] becomes the kernels' [taps][channels]. */
 static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *err)
 {
@@ -176,25 +174,48 @@ static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *er
     return TDM_OK;
 }
 
-static tdm_status read_vectors(struct loader *l, tdm_error *err)
+/* Each layer's vectors in the order of the table, after the final norm: their places in the memory of all. */
+static tdm_status allocate_vectors(struct loader *l, tdm_error *err)
 {
     struct weights *w = l->weights;
-    size_t floats = rounded(vector_floats(l->source, ROLE_FINAL_NORM, 0));
+    size_t floats = rounded(vector_floats(l->source, ROLE_FINAL_NORM, 0)), at = floats;
     for (uint32_t i = 0; i < w->config.layers; i++)
         for (int j = 0; j < LAYER_VECTORS; j++)
             if (role_exists(&w->config, layer_vectors[j].role, i))
                 floats += rounded(vector_floats(l->source, layer_vectors[j].role, i));
-    w->vectors = aligned_alloc(64, floats * sizeof(float));
-    if (!w->vectors) return error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of weights", floats * sizeof(float));
-    w->bytes += floats * sizeof(float);
+    w->vector_bytes = floats * sizeof(float);
+    w->vectors = aligned_alloc(64, w->vector_bytes);
+    if (!w->vectors) return error_set(err, TDM_E_NOMEM, "no memory for %llu bytes of weights", (unsigned long long)w->vector_bytes);
+    memset(w->vectors, 0, w->vector_bytes);
+    w->bytes += w->vector_bytes;
+    w->final_norm = w->vectors;
+    for (uint32_t i = 0; i < w->config.layers; i++)
+        for (int j = 0; j < LAYER_VECTORS; j++) {
+            if (!role_exists(&w->config, layer_vectors[j].role, i)) continue;
+            const float *v = w->vectors + at;
+            memcpy((char *)&w->layers[i] + layer_vectors[j].offset, &v, sizeof v);
+            at += rounded(vector_floats(l->source, layer_vectors[j].role, i));
+        }
+    return TDM_OK;
+}
 
-    float *at = w->vectors;
-    w->final_norm = read_vector(l, ROLE_FINAL_NORM, 0, &at);
+static void read_vector(struct loader *l, enum role role, uint32_t layer, const float *v)
+{
+    float *out = l->weights->vectors + (v - l->weights->vectors); /* still being made */
+    source_vector(l->source, role, layer, out, vector_floats(l->source, role, layer));
+    source_release(l->source, source_tensor(l->source, role, layer));
+}
+
+static tdm_status read_vectors(struct loader *l, tdm_error *err)
+{
+    struct weights *w = l->weights;
+    read_vector(l, ROLE_FINAL_NORM, 0, w->final_norm);
     for (uint32_t i = 0; i < w->config.layers; i++) {
         for (int j = 0; j < LAYER_VECTORS; j++) {
             if (!role_exists(&w->config, layer_vectors[j].role, i)) continue;
-            const float *v = read_vector(l, layer_vectors[j].role, i, &at);
-            memcpy((char *)&w->layers[i] + layer_vectors[j].offset, &v, sizeof v);
+            const float *v;
+            memcpy(&v, (const char *)&w->layers[i] + layer_vectors[j].offset, sizeof v);
+            read_vector(l, layer_vectors[j].role, i, v);
         }
         tdm_status status = w->config.full_attention[i] ? TDM_OK : transpose_conv(l, i, err);
         if (status) return status;
@@ -279,28 +300,41 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
     return TDM_OK;
 }
 
-/* The embeddings and the LM head are the largest: packed first, their mapped pages are gone before most of the packed
- * weights exist. */
-static tdm_status pack_all(struct loader *l, tdm_error *err)
+typedef tdm_status matrix_step(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err);
+
+/* Every matrix but the experts. The embeddings and the LM head are the largest: packed first, their mapped pages are gone
+ * before most of the packed weights exist. */
+static tdm_status for_each_matrix(struct loader *l, matrix_step *step, tdm_error *err)
 {
     struct weights *w = l->weights;
-    bool tied = w->config.tied;
-    tdm_status status = pack(l, &w->embed, ROLE_EMBED, 0, err);
-    w->lm_head = tied ? &w->embed : &w->own_head;
-    if (!status && !tied) status = pack(l, &w->own_head, ROLE_LM_HEAD, 0, err);
-    if (!status) status = read_vectors(l, err);
-    for (uint32_t i = 0; i < w->config.layers && !status; i++) {
-        struct layer_weights *layer = &w->layers[i];
-        if (w->experts) layer->experts = experts_form(w->experts, i);
+    tdm_status status = step(l, &w->embed, ROLE_EMBED, 0, err);
+    if (!status && !w->config.tied) status = step(l, &w->own_head, ROLE_LM_HEAD, 0, err);
+    for (uint32_t i = 0; i < w->config.layers && !status; i++)
         for (int j = 0; j < LAYER_MATRICES && !status; j++) {
             if (!role_exists(&w->config, layer_matrices[j].role, i)) continue;
-            struct matrix *m = (struct matrix *)((char *)layer + layer_matrices[j].offset);
-            status = pack(l, m, layer_matrices[j].role, i, err);
-            w->layer_bytes += m->bytes;
+            struct matrix *m = (struct matrix *)((char *)&w->layers[i] + layer_matrices[j].offset);
+            status = step(l, m, layer_matrices[j].role, i, err);
         }
-    }
-    if (!status && w->experts) status = fill_experts(l, err);
     return status;
+}
+
+/* The memory of all weights, and what points into it. */
+static tdm_status allocate_all(struct loader *l, tdm_error *err)
+{
+    struct weights *w = l->weights;
+    tdm_status status = TDM_OK;
+    if (w->config.experts) status = experts_new(&w->experts, l->source, l->kernels, l->options.expert_bytes, err);
+    if (!status && w->experts) w->bytes += experts_bytes(w->experts);
+    if (!status) status = for_each_matrix(l, allocate, err);
+    if (!status) status = allocate_vectors(l, err);
+    if (status) return status;
+    w->lm_head = w->config.tied ? &w->embed : &w->own_head;
+    for (uint32_t i = 0; i < w->config.layers; i++) {
+        const struct matrix *list[WEIGHTS_LAYER_MATRICES];
+        for (int n = weights_layer_matrices(&w->layers[i], list); n--;) w->layer_bytes += list[n]->bytes;
+        if (w->experts) w->layers[i].experts = experts_form(w->experts, i);
+    }
+    return TDM_OK;
 }
 
 /* Room for MATRIX_TILE rows of the widest tensors, for each member. */
@@ -333,6 +367,99 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
     return TDM_OK;
 }
 
+/* ---- The file of packed weights ---------------------------------------------------------------------------------- */
+
+size_t weights_blobs(const struct weights *w, struct blob **out)
+{
+    size_t n = 0;
+    struct blob *list = *out = calloc(4 + (size_t)w->config.layers * WEIGHTS_LAYER_MATRICES, sizeof *list);
+    if (!list) return 0;
+    list[n++] = (struct blob){w->embed.data, w->embed.bytes};
+    if (!w->config.tied) list[n++] = (struct blob){w->own_head.data, w->own_head.bytes};
+    list[n++] = (struct blob){w->vectors, w->vector_bytes};
+    for (uint32_t i = 0; i < w->config.layers; i++) {
+        const struct matrix *matrices[WEIGHTS_LAYER_MATRICES];
+        int count = weights_layer_matrices(&w->layers[i], matrices);
+        for (int j = 0; j < count; j++) list[n++] = (struct blob){matrices[j]->data, matrices[j]->bytes};
+    }
+    if (w->experts && experts_resident(w->experts))
+        list[n++] = (struct blob){(void *)(uintptr_t)experts_memory(w->experts), experts_bytes(w->experts)};
+    return n;
+}
+
+/* Adds how the kernel set packs this type: a sample's packed bytes. So whoever changes a layout need not think of files
+ * that hold the old one. False: no memory. */
+static bool hash_packing(uint64_t *hash, const struct kernels *kernels, enum type type)
+{
+    enum { COLS = 256 };
+    struct matrix m;
+    size_t bytes = MATRIX_TILE * type_row_bytes(type, COLS);
+    unsigned char *raw = malloc(bytes);
+    if (!raw || matrix_new(&m, kernels, type, MATRIX_TILE, COLS, NULL)) {
+        free(raw);
+        return false;
+    }
+    for (size_t i = 0; i < bytes; i++) raw[i] = (unsigned char)(i * 37 + i / 251);
+    matrix_pack(&m, raw, 0, MATRIX_TILE);
+    *hash = fnv_bytes(*hash, m.data, m.bytes);
+    matrix_free(&m);
+    free(raw);
+    return true;
+}
+
+/* What the packed bytes depend on; 0: no memory, or files that can't be told from changed ones. */
+static uint64_t pack_key(const struct loader *l, const struct blob *blobs, size_t n)
+{
+    const struct weights *w = l->weights;
+    uint64_t facts[] = {source_fingerprint(l->source), source_stamp(l->source), l->options.lm_head}, hash = FNV_START;
+    bool seen[TYPE_COUNT] = {false};
+    const struct tensor *const *tensors;
+    size_t count = source_tensors(l->source, &tensors);
+    if (!facts[1]) return 0;
+    hash = fnv_bytes(hash, facts, sizeof facts);
+    hash = fnv_bytes(hash, w->kernels->name, strlen(w->kernels->name));
+    for (size_t i = 0; i < n; i++) hash = fnv_bytes(hash, &blobs[i].bytes, sizeof blobs[i].bytes);
+    for (size_t i = 0; i < count; i++) {
+        enum type type = packed_type(l->source, &l->options, tensors[i]);
+        if (!role_is_matrix(tensors[i]->role) || seen[type]) continue;
+        seen[type] = true;
+        if (!hash_packing(&hash, w->kernels, type)) return 0;
+    }
+    return hash ? hash : 1;
+}
+
+/* Everything that is in the file of packed weights, where there is one; false: there is none, or *cancelled_out. */
+static bool load_packed(struct loader *l, bool *cancelled_out)
+{
+    struct weights *w = l->weights;
+    struct blob *blobs;
+    size_t n = weights_blobs(w, &blobs);
+    w->pack_key = n ? pack_key(l, blobs, n) : 0;
+    bool loaded = w->pack_key && packed_load(l->options.pack_folder, w->pack_key, blobs, n, l->team, l->options.progress,
+                                             l->options.progress_ctx, cancelled_out);
+    free(blobs);
+    return loaded;
+}
+
+/* ---- Loading ----------------------------------------------------------------------------------------------------- */
+
+static tdm_status fill(struct loader *l, tdm_error *err)
+{
+    struct weights *w = l->weights;
+    bool stopped = false;
+    if (l->options.pack_folder) w->was_packed = load_packed(l, &stopped);
+    if (stopped) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+    tdm_status status = make_room(l, err);
+    if (!status && !w->was_packed) status = for_each_matrix(l, pack, err);
+    if (!status && !w->was_packed) status = read_vectors(l, err);
+    bool experts = w->experts && !(w->was_packed && experts_resident(w->experts));
+    if (!status && experts) status = fill_experts(l, err);
+    free(l->raw);
+    free(l->wide);
+    free(l->narrow);
+    return status;
+}
+
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err)
 {
@@ -350,14 +477,10 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
 
     struct loader l = {.source = source, .kernels = kernels, .team = team, .weights = w};
     l.options = options ? *options : (struct weights_options){.lm_head = TYPE_COUNT};
-    tdm_status status = TDM_OK;
-    if (w->config.experts) status = experts_new(&w->experts, source, kernels, l.options.expert_bytes, err);
-    if (!status && w->experts) w->bytes += experts_bytes(w->experts);
-    if (!status) status = make_room(&l, err);
-    if (!status) status = pack_all(&l, err);
-    free(l.raw);
-    free(l.wide);
-    free(l.narrow);
+    int64_t began = clock_ns();
+    tdm_status status = allocate_all(&l, err);
+    if (!status) status = fill(&l, err);
+    w->load_seconds = 1e-9 * (double)(clock_ns() - began);
     if (status) {
         weights_free(w);
         return status;

@@ -1,6 +1,7 @@
 /* Weights: a model's configuration and its matrices, packed for one kernel set. Immutable once made; any number of
  * units and threads read them.
  *
+ * They come from a file of packed weights where there is one for this model and kernel set, else from the model's files.
  * Memory while loading: each tensor's mapped pages are given back as soon as it is packed, the largest tensors come
  * first, and a tensor that is converted goes through a buffer of MATRIX_TILE rows per thread.
  */
@@ -8,6 +9,7 @@
 #define TANDEM_FORWARD_WEIGHTS_H
 
 #include "engine/forward/experts.h"
+#include "engine/forward/packed.h"
 #include "engine/kernel/kernel.h"
 #include "engine/model/source.h"
 #include "engine/tandem.h"
@@ -42,16 +44,21 @@ struct weights {
     const float *final_norm;
     struct layer_weights *layers; /* [config.layers] */
     float *vectors;               /* the memory of all vectors */
+    uint64_t vector_bytes;
     struct experts *experts;      /* of all layers; NULL: no mixture */
     uint64_t bytes;               /* of everything in memory, packed */
     uint64_t layer_bytes;         /* of the layers' matrices but the experts: every pass reads them, beside the LM head */
     double from_disk_tps;         /* tokens a second to expect where experts are read when they are needed; 0: unknown, or all
                                      are in memory */
+    double load_seconds;          /* reading and packing took */
+    uint64_t pack_key;            /* of their file of packed weights (engine/forward/packed.h); 0: they can have none */
+    bool was_packed;              /* they came from it */
 };
 
 struct weights_options {
     uint64_t expert_bytes; /* of memory for packed experts, the rest is read when it is needed; 0: all of them */
     enum type lm_head;     /* the LM head (when tied: the embeddings, too) becomes this type; TYPE_COUNT: as stored */
+    const char *pack_folder; /* where files of packed weights are looked for; NULL: nowhere */
     tdm_progress progress; /* called by the thread that called weights_new; may be NULL */
     void *progress_ctx;
 };
@@ -70,6 +77,10 @@ void weights_packed_bytes(const struct source *source, const struct kernels *ker
 
 /* Bytes of weights that a pass of n tokens reads, without the LM head; with experts, as many as random choices touch. */
 double weights_pass_bytes(const struct weights *w, uint32_t n);
+
+/* The memory that a file of packed weights holds, *out malloc'ed: everything, but experts that are not all in memory.
+ * 0: no memory. */
+size_t weights_blobs(const struct weights *w, struct blob **out);
 
 /* The n matrices of a layer that exist in its kind, but the experts; returns n <= WEIGHTS_LAYER_MATRICES. */
 enum { WEIGHTS_LAYER_MATRICES = 9 };

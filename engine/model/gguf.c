@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "engine/base/size.h"
 #include "engine/model/cursor.h"
 #include "engine/model/map.h"
@@ -485,6 +486,13 @@ const char *gguf_path(const struct gguf *g)
 uint64_t gguf_file_bytes(const struct gguf *g)
 {
     return g->bytes;
+}
+
+uint64_t gguf_stamp(const struct gguf *g)
+{
+    uint64_t stamp = 0;
+    for (uint32_t i = 0; g->maps && i < g->parts; i++) stamp = fnv_step(stamp, g->maps[i].stamp);
+    return stamp;
 }
 
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 
 tdm_status map_open(struct map *m, const char *path, tdm_error *err)
 {
@@ -20,6 +21,8 @@ tdm_status map_open(struct map *m, const char *path, tdm_error *err)
     } else if (!S_ISREG(st.st_mode)) {
         status = error_set(err, TDM_E_IO, "%s: not a regular file", path);
     } else if (st.st_size > 0) {
+        const int64_t facts[] = {st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+        m->stamp = fnv_bytes(FNV_START, facts, sizeof facts);
         void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) {
             status = error_errno(err, TDM_E_IO, "%s: cannot map %lld bytes", path, (long long)st.st_size);

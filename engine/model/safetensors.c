@@ -209,6 +209,11 @@ uint64_t safetensors_file_bytes(const struct safetensors *s)
     return s->bytes;
 }
 
+uint64_t safetensors_stamp(const struct safetensors *s)
+{
+    return s->map.stamp;
+}
+
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list)
 {
     *list = s->tensors;

@@ -347,6 +347,11 @@ uint64_t source_fingerprint(const struct source *s)
     return s->fingerprint;
 }
 
+uint64_t source_stamp(const struct source *s)
+{
+    return s->stamp;
+}
+
 const struct gguf *source_gguf(const struct source *s)
 {
     return s->format == SOURCE_GGUF ? s->gguf : NULL;

@@ -97,6 +97,7 @@ tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
     if (!status) status = config_from_gguf(&s->config, s->gguf, err);
     if (status) return status;
     s->file_bytes = gguf_file_bytes(s->gguf);
+    s->stamp = gguf_stamp(s->gguf);
 
     const struct gguf_tensor *tensors;
     size_t count = gguf_tensors(s->gguf, &tensors);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "engine/model/json.h"
 #include "engine/model/map.h"
 #include "engine/model/safetensors.h"
@@ -176,7 +177,11 @@ static tdm_status open_shard(struct source *s, const char *file, tdm_error *err)
     if (shards) s->shards = shards;
     char *path = join(s->path, file);
     tdm_status status = shards && path ? safetensors_open(&s->shards[s->shard_count], path, err) : no_memory(s, err);
-    if (!status) s->file_bytes += safetensors_file_bytes(s->shards[s->shard_count++]);
+    if (!status) {
+        const struct safetensors *shard = s->shards[s->shard_count++];
+        s->file_bytes += safetensors_file_bytes(shard);
+        s->stamp = fnv_step(s->stamp, safetensors_stamp(shard));
+    }
     free(path);
     return status;
 }

@@ -31,7 +31,7 @@ struct source {
     struct source_text text;
     struct source_sampling sampling;
     struct source_skipped skipped;
-    uint64_t file_bytes, parameters, fingerprint;
+    uint64_t file_bytes, parameters, fingerprint, stamp;
     bool canonical; /* GGUF: norms have their 1 added, A_log is -exp(A_log) already */
 
     struct item *items;

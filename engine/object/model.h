@@ -6,6 +6,7 @@
 #ifndef TANDEM_API_MODEL_H
 #define TANDEM_API_MODEL_H
 
+#include "engine/forward/packed_writer.h"
 #include "engine/forward/weights.h"
 #include "engine/tandem.h"
 #include "engine/text/template.h"
@@ -16,6 +17,7 @@ struct tdm_model {
     struct tokenizer *tokenizer;
     struct template_form form;
     struct weights *weights;
+    struct packed_writer *packed; /* keeps them for the next start; NULL: nothing to do */
     tdm_model_info info;
     char weight_types[160], skipped[96];
     tdm_arithmetic arithmetic;

@@ -1,13 +1,10 @@
 /* One encoder and one decoder over a stream that is a file or memory; see statefile.h for the layout.
- *
- * The checksum: the bytes, padded with zeros to a multiple of 32, are taken as little-endian 64-bit words in four
- * streams (word i belongs to stream i mod 4); a stream's step is h = (h ^ word) * K, h ^= h >> 32; at last the four are
- * hashed by the same step into one. A step is a bijection of h and of the word, so any change confined to one word
- * changes the checksum. It guards against damage, not against malice: whatever it says, sizes and ids are checked. */
+ * The checksum (engine/base/checksum.h) guards against damage: whatever it says, sizes and ids are checked. */
 #include "engine/state/statefile.h"
 
-#include "engine/base/error.h"
 #include "engine/base/atomic_file.h"
+#include "engine/base/checksum.h"
+#include "engine/base/error.h"
 #include "engine/model/half.h"
 
 #include <errno.h>
@@ -22,45 +19,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied as
 
 enum { VERSION = 1, FLAG_LOGITS = 1, Q8_BLOCK = 32, STAGE = 1 << 16, CHECKSUM_BYTES = 8 };
 enum { SHAPE_FIELDS = 11, HEADER_BYTES = 8 + 4 + 4 + 8 + 8 + 4 * (2 + SHAPE_FIELDS) };
-
-/* ---- Checksum ------------------------------------------------------------------------------------------------- */
-
-struct checksum {
-    uint64_t stream[4];
-};
-
-static const struct checksum checksum_start = {{1, 2, 3, 4}};
-
-static uint64_t checksum_step(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * 0x9E3779B97F4A7C15;
-    return h ^ h >> 32;
-}
-
-/* bytes is a multiple of 32. */
-static void checksum_add(struct checksum *c, const uint8_t *data, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i += 32) {
-        uint64_t words[4];
-        memcpy(words, data + i, sizeof words);
-        for (int j = 0; j < 4; j++) c->stream[j] = checksum_step(c->stream[j], words[j]);
-    }
-}
-
-static uint64_t checksum_end(const struct checksum *c)
-{
-    uint64_t h = 0;
-    for (int j = 0; j < 4; j++) h = checksum_step(h, c->stream[j]);
-    return h;
-}
-
-/* Zeros behind `bytes` bytes up to a multiple of 32; returns that. */
-static size_t pad(uint8_t *stage, size_t bytes)
-{
-    size_t padded = (bytes + 31) & ~(size_t)31;
-    memset(stage + bytes, 0, padded - bytes);
-    return padded;
-}
 
 /* ---- Streams --------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +47,7 @@ static void sink_out(struct sink *s, const void *data, size_t bytes)
 static void sink_flush(struct sink *s)
 {
     sink_out(s, s->stage, s->used);
-    checksum_add(&s->checksum, s->stage, pad(s->stage, s->used));
+    checksum_add(&s->checksum, s->stage, s->used);
     s->used = 0;
 }
 
@@ -159,7 +117,7 @@ static void feed_fill(struct feed *f)
     f->filled = left < STAGE ? (size_t)left : STAGE;
     if (!f->filled) f->status = error_set(f->err, TDM_E_FORMAT, "%s: ends too early", f->name);
     if (f->status || !feed_raw(f, f->stage, f->filled)) return;
-    checksum_add(&f->checksum, f->stage, pad(f->stage, f->filled));
+    checksum_add(&f->checksum, f->stage, f->filled);
 }
 
 static void feed_take(struct feed *f, void *out, size_t bytes)

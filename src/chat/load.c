@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/recent.h"
@@ -91,6 +92,16 @@ static const char *kernels_of(const options *o, option_id kind)
     return name && !strcmp(name, "blas") ? name : options_text(o, OPTION_KERNELS);
 }
 
+/* Commands that answer keep packed weights. In a private session none are written: their files tell which models are used. */
+static void set_packing(tdm_model_options *m, const options *o, char **folder)
+{
+    bool never = options_given(o, OPTION_PACK_CACHE) && !options_whole(o, OPTION_PACK_CACHE, 0);
+    if (!option_belongs(OPTION_PACK_CACHE, o->command) || never) return;
+    m->pack_folder = *folder = files_path(FILES_CACHE, "packed");
+    m->pack_limit = options_whole(o, OPTION_PACK_CACHE, 0);
+    m->pack_read_only = option_belongs(OPTION_PRIVATE, o->command) && options_flag(o, OPTION_PRIVATE);
+}
+
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err)
 {
     const char *builtin = load_builtin();
@@ -115,8 +126,11 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         .progress = how->progress ? how->progress : show_progress,
         .progress_ctx = how->progress ? how->progress_ctx : &line,
     };
+    char *folder = NULL;
+    set_packing(&m, o, &folder);
     tdm_status status = tdm_model_open(out, &m, err);
     if (!how->progress) progress_end(&line);
+    free(folder);
     return status;
 }
 

@@ -62,6 +62,9 @@ static void print_text(const tdm_model_info *i)
                  "sampling", (double)s->temperature, s->top_k, (double)s->top_p, (double)s->min_p,
                  (double)s->presence_penalty, (double)s->frequency_penalty, (double)s->repeat_penalty,
                  i->sampling_from_file ? "from the file" : "published for this size");
+    if (i->load_seconds > 0)
+        output_print("%-18s %.2f s, %s\n", "loaded in", i->load_seconds,
+                     i->was_packed ? "from the weights kept as packed" : "packing the weights");
     line("skipped", i->skipped);
     if (i->layers < i->whole_layers) output_print("%-18s %d of %d layers\n", "part", i->layers, i->whole_layers);
     if (i->synthetic) line("note", "made-up weights: the text is noise, the times are real");
@@ -94,6 +97,8 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_int(o, "expert_bytes", (int64_t)i->expert_bytes);
     jsonio_add_int(o, "expert_memory", (int64_t)i->expert_memory);
     jsonio_add_real(o, "from_disk_tps", i->from_disk_tps);
+    jsonio_add_real(o, "load_seconds", i->load_seconds);
+    json_object_object_add(o, "was_packed", json_object_new_boolean(i->was_packed));
     jsonio_add_int(o, "heads", i->heads);
     jsonio_add_int(o, "kv_heads", i->kv_heads);
     jsonio_add_int(o, "head_dim", i->head_dim);
