@@ -169,6 +169,22 @@ tdm_status script_read(script *out, const char *path, tdm_error *err)
     return status;
 }
 
+tdm_status script_load_history(const script *s, tdm_chat *chat, const char *system, tdm_error *err)
+{
+    tdm_node *nodes = calloc(s->n_history + 1, sizeof *nodes);
+    if (!nodes) return error_set(err, TDM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < s->n_history; i++) /* borrowed: tdm_chat_load copies */
+        nodes[i] = (tdm_node){.node = (int)i + 1,
+                              .parent = (int)i,
+                              .role = s->history[i].role,
+                              .text = (char *)s->history[i].text,
+                              .length = s->history[i].length};
+    int n = (int)s->n_history;
+    tdm_status status = tdm_chat_load(chat, system, system ? strlen(system) : 0, nodes, n, n, err);
+    free(nodes);
+    return status;
+}
+
 int script_reply_limit(const script *s, int turn, bool last)
 {
     int limit = s->max_tokens;

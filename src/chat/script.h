@@ -74,6 +74,9 @@ tdm_status script_parse(script *out, const char *name, const char *bytes, size_t
 tdm_status script_read(script *out, const char *path, tdm_error *err);
 void script_free(script *s);
 
+/* Makes the script's history, under this system message (NULL: none), the conversation of the chat. */
+tdm_status script_load_history(const script *s, tdm_chat *chat, const char *system, tdm_error *err);
+
 const char *script_action_name(script_action action);
 /* The actions that wait for the end of the turn's reply. */
 bool script_action_is_late(script_action action);

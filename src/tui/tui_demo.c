@@ -10,28 +10,21 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "engine/base/utf8.h"
 #include "src/chat/load.h"
-#include "src/chat/script.h"
+#include "src/chat/player.h"
 #include "src/tui/tui.h"
 #include "src/tui/tui_private.h"
 
-enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, LAST_PAUSE_MS = 2500 };
-
-typedef enum { LOADING, BEFORE, TYPING, ENTER, LATE, AFTER } stage;
+enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, REST_MS = 600, LAST_PAUSE_MS = 2500 };
 
 struct tui_demo {
     script s;
-    stage stage;
-    int turn, character; /* from 0 */
-    size_t at;           /* byte of the turn's text */
-    bool late_done;
-    bool late_waits;     /* a action's reply runs */
-    int late_next;
-    int reply_tokens;
-    bool replying;       /* a reply was asked for and has not ended */
+    player player;
+    bool playing;  /* the model was there, and the user's conversation is put aside */
+    bool stepping; /* a key of the script is being pressed */
+    bool over;     /* ended by what that key does */
     int64_t next_ns;
-    app_parked parked;   /* the user's conversation; from BEFORE on */
+    app_parked parked; /* the user's conversation, while playing */
     char *draft;
     tui_turns turns;
     struct view_monitor_turn monitor_turns[TUI_MONITOR_TURNS];
@@ -75,23 +68,6 @@ bool tui_demo_begin(tui *t, const char *path)
     return true;
 }
 
-static bool load_history(tui *t, tdm_error *err)
-{
-    struct tui_demo *d = t->demo;
-    tdm_node *nodes = calloc(d->s.n_history + 1, sizeof *nodes);
-    if (!nodes) return false;
-    for (size_t i = 0; i < d->s.n_history; i++) {
-        const tdm_message *m = &d->s.history[i];
-        nodes[i] = (tdm_node){.node = (int)i + 1, .parent = (int)i, .role = m->role, .text = (char *)m->text,
-                              .length = m->length};
-    }
-    const char *system = d->s.system ? d->s.system : "";
-    tdm_status status = tdm_chat_load(t->app.chat, system, strlen(system), nodes, (int)d->s.n_history,
-                                      (int)d->s.n_history, err);
-    free(nodes);
-    return !status;
-}
-
 /* A reply ends where the script says, stop and send_now alike: by a limit that is there before it begins. */
 static void limit_reply(tui *t, int limit)
 {
@@ -114,6 +90,82 @@ static bool configure(tui *t, const script_turn *turn, tdm_error *err)
     if (turn && turn->speculation >= 0) c.speculation = (tdm_speculation)turn->speculation;
     return !tdm_chat_configure(t->app.chat, &c, err);
 }
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------ */
+
+static void press(tui *t, enum decoder_kind kind, const char *bytes, size_t n)
+{
+    const struct decoder_event e = {.kind = kind, .time_ns = clock_ns(), .data = bytes, .length = n};
+    input_feed_event(t->input, &e);
+    tui_input(t);
+    t->dirty = t->urgent = true;
+}
+
+static int64_t now(void *host)
+{
+    (void)host;
+    return clock_ns();
+}
+
+static tdm_status begin(void *host, const script_turn *turn, tdm_error *err)
+{
+    /* A change of level in the middle of a reply would show in that reply. */
+    if (!configure(host, turn, err)) tui_notice_add(host, VIEW_NOTICE_ERROR, "%s", err->text);
+    return TDM_OK;
+}
+
+static tdm_status branch(void *host, int turn, tdm_error *err)
+{
+    tui *t = host;
+    (void)err;
+    tui_act(t, tui_action_number(SLASH_EDIT, turn));
+    input_set_text(t->input, "");
+    tui_draft_tell(t); /* typed from nothing: no head start */
+    return TDM_OK;
+}
+
+static tdm_status type(void *host, const char *text, size_t n, bool pasted, tdm_error *err)
+{
+    (void)err;
+    press(host, pasted ? DECODER_PASTE : DECODER_BYTES, text, n);
+    return TDM_OK;
+}
+
+static tdm_status erase(void *host, int characters, tdm_error *err)
+{
+    (void)err;
+    while (characters--) press(host, DECODER_BYTES, "\x7f", 1);
+    return TDM_OK;
+}
+
+static tdm_status submit(void *host, int reply_limit, tdm_error *err)
+{
+    (void)err;
+    limit_reply(host, reply_limit);
+    press(host, DECODER_BYTES, "\r", 1);
+    return TDM_OK;
+}
+
+static tdm_status send_now(void *host, tdm_error *err)
+{
+    tui *t = host;
+    (void)err;
+    tdm_chat_send_now(t->app.chat, clock_ns());
+    return TDM_OK;
+}
+
+static tdm_status act(void *host, script_action action, int reply_limit, tdm_error *err)
+{
+    static const slash_id by[SCRIPT_ACTIONS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
+                                                [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
+    (void)err;
+    if (action == SCRIPT_CONTINUE || action == SCRIPT_REGENERATE) limit_reply(host, reply_limit);
+    tui_act(host, tui_action_command(by[action], NULL));
+    return TDM_OK;
+}
+
+static const player_functions keys = {.now = now, .begin = begin, .branch = branch, .type = type, .erase = erase,
+                                      .submit = submit, .send_now = send_now, .act = act};
 
 /* ---- The user's conversation ----------------------------------------------------------------------------------- */
 
@@ -189,8 +241,11 @@ static void start(tui *t)
         tui_demo_end(t);
         return;
     }
-    d->stage = BEFORE;
-    if (!load_history(t, &err) || !configure(t, NULL, &err)) {
+    player_open(&d->player, &d->s, &keys, t);
+    d->player.rest_ns = REST_MS * TUI_MS;
+    d->playing = true;
+    const char *system = d->s.system ? d->s.system : "";
+    if (script_load_history(&d->s, t->app.chat, system, &err) || !configure(t, NULL, &err)) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
         tui_demo_end(t);
         return;
@@ -208,13 +263,16 @@ void tui_demo_end(tui *t)
 {
     struct tui_demo *d = t->demo;
     if (!d) return;
+    d->over = d->stepping;
+    if (d->over) return; /* when the step is done */
     t->demo = NULL;
-    if (d->stage != LOADING) {
+    if (d->playing) {
         tui_notices_end(&t->notices); /* of the demo's turns */
         put_back(t, d);
         tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended%s",
                        tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");
     }
+    player_close(&d->player);
     script_free(&d->s);
     free(d->played);
     free(d);
@@ -261,131 +319,26 @@ static void compare(tui *t)
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
-static void press(tui *t, const char *bytes, size_t n)
-{
-    const struct decoder_event e = {.kind = DECODER_BYTES, .time_ns = clock_ns(), .data = bytes, .length = n};
-    input_feed_event(t->input, &e);
-    tui_input(t);
-    t->dirty = t->urgent = true;
-}
-
-static void paste(tui *t, const char *text)
-{
-    const struct decoder_event e = {.kind = DECODER_PASTE, .time_ns = clock_ns(), .data = text, .length = strlen(text)};
-    input_feed_event(t->input, &e);
-    tui_input(t);
-    t->dirty = t->urgent = true;
-}
-
-static const script_turn *turn_of(const struct tui_demo *d)
-{
-    return &d->s.turns[d->turn];
-}
-
-static void begin_turn(tui *t, int64_t now)
+void tui_demo_step(tui *t, int64_t now_ns)
 {
     struct tui_demo *d = t->demo;
-    tdm_error err = {0};
-    const script_turn *turn = turn_of(d);
-    bool early = turn->start_after_tokens >= 0 && d->replying;
-    if (d->replying && (!early || d->reply_tokens < turn->start_after_tokens)) {
-        d->next_ns = INT64_MAX; /* an event goes on */
+    tdm_error err;
+    if (!d->playing) {
+        start(t);
         return;
     }
-    /* A change of level in the middle of a reply would show in that reply. */
-    if (!configure(t, turn, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-    for (int i = 0; i < turn->n_events; i++) {
-        if (turn->events[i].action != SCRIPT_BRANCH) continue;
-        tui_act(t, tui_action_number(SLASH_EDIT, turn->events[i].turn));
-        input_set_text(t->input, "");
-        tui_draft_tell(t); /* typed from nothing: no head start */
-    }
-    d->stage = TYPING;
-    d->character = 0;
-    d->at = 0;
-    d->next_ns = now;
-}
-
-/* Actions of the keys that stand at this character. */
-static void typed_actions(tui *t, int characters)
-{
-    const script_turn *turn = turn_of(t->demo);
-    for (int i = 0; i < turn->n_events && t->demo; i++) {
-        const script_event *e = &turn->events[i];
-        if (e->at_chars != characters) continue;
-        if (e->action == SCRIPT_INSERT) paste(t, e->text);
-        for (int k = 0; e->action == SCRIPT_DELETE && k < e->chars; k++) press(t, "\x7f", 1);
-        if (e->action == SCRIPT_SEND) {
-            limit_reply(t, script_reply_limit(&t->demo->s, t->demo->turn, false));
-            press(t, "\r", 1);
-        }
-    }
-}
-
-static void type_one(tui *t)
-{
-    struct tui_demo *d = t->demo;
-    const char *text = turn_of(d)->text + d->at;
-    if (d->at == 0) typed_actions(t, 0);
-    if (!*text) {
-        d->stage = ENTER;
-        d->next_ns = clock_ns() + (int64_t)(1e9 * turn_of(d)->pause_s);
+    if (player_done(&d->player)) {
+        compare(t);
         return;
     }
-    size_t n = 1;
-    while (utf8_continues(text[n])) n++;
-    press(t, text, n);
-    d->next_ns += (int64_t)(1e9 * script_interval(&d->s, d->turn, d->character));
-    d->at += n;
-    typed_actions(t, ++d->character);
-}
-
-static void press_enter(tui *t)
-{
-    struct tui_demo *d = t->demo;
-    limit_reply(t, script_reply_limit(&d->s, d->turn, true));
-    press(t, "\r", 1);
-    d->replying = true;
-    d->late_next = 0;
-    d->stage = LATE;
-    d->next_ns = INT64_MAX;
-    for (int i = 0; i < turn_of(d)->n_events; i++)
-        if (script_action_is_late(turn_of(d)->events[i].action)) return; /* those wait for the reply's end */
-    d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
-    if (d->stage == BEFORE) d->next_ns = clock_ns();
-}
-
-/* The next action after the reply's end; all done: the next turn. */
-static void late_actions(tui *t, int64_t now)
-{
-    static const slash_id by[SCRIPT_ACTIONS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
-                                              [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
-    struct tui_demo *d = t->demo;
-    const script_turn *turn = turn_of(d);
-    while (d->late_next < turn->n_events) {
-        script_action action = turn->events[d->late_next++].action;
-        if (!script_action_is_late(action)) continue;
-        d->replying = action == SCRIPT_CONTINUE || action == SCRIPT_REGENERATE;
-        if (d->replying)
-            limit_reply(t, action == SCRIPT_CONTINUE ? d->s.max_tokens : script_reply_limit(&d->s, d->turn, true));
-        tui_act(t, tui_action_command(by[action], NULL));
-        d->next_ns = d->replying ? INT64_MAX : now + 600 * TUI_MS;
-        return;
+    d->stepping = true;
+    if (player_step(&d->player, &d->next_ns, &err)) { /* without memory: all else that fails is told by the screen */
+        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        d->over = true;
     }
-    d->stage = ++d->turn < d->s.n ? BEFORE : AFTER;
-    d->next_ns = now + (d->stage == AFTER ? LAST_PAUSE_MS : 600) * TUI_MS;
-}
-
-void tui_demo_step(tui *t, int64_t now)
-{
-    switch (t->demo->stage) {
-    case LOADING: start(t); break;
-    case BEFORE: begin_turn(t, now); break;
-    case TYPING: type_one(t); break;
-    case ENTER: press_enter(t); break;
-    case LATE: late_actions(t, now); break;
-    case AFTER: compare(t); break;
-    }
+    d->stepping = false;
+    if (d->over) tui_demo_end(t);
+    else if (player_done(&d->player)) d->next_ns = now_ns + LAST_PAUSE_MS * TUI_MS;
 }
 
 int64_t tui_demo_deadline(const tui *t)
@@ -396,19 +349,9 @@ int64_t tui_demo_deadline(const tui *t)
 void tui_demo_event(tui *t, const tdm_event *e)
 {
     struct tui_demo *d = t->demo;
-    if (!d || d->stage == LOADING) return;
-    if (e->kind == TDM_EV_REPLY) {
-        d->reply_tokens = 0;
-        d->replying = true;
-    }
-    if (e->kind == TDM_EV_TEXT) d->reply_tokens = (int)e->tokens;
-    if (e->kind == TDM_EV_END) {
-        int sent = (d->stage == LATE ? d->turn : d->turn - 1) - (t->queued != NULL);
-        if (sent >= 0 && sent < d->s.n && e->stats.mark == TDM_UNMARKED)
-            d->played[sent] = (struct played){e->stats.kind, t->turns.ttft.ms};
-        d->replying = t->queued != NULL;
-    }
-    bool waits = d->next_ns == INT64_MAX, after = d->stage == AFTER && !d->replying;
-    if (waits && (after || d->stage == BEFORE || (d->stage == LATE && !d->replying)))
-        d->next_ns = clock_ns() + (after ? LAST_PAUSE_MS : 0) * TUI_MS;
+    if (!d || !d->playing) return;
+    player_event(&d->player, e);
+    if (e->kind == TDM_EV_END && e->stats.mark == TDM_UNMARKED && d->player.ended)
+        d->played[player_ended(&d->player)->turn] = (struct played){e->stats.kind, t->turns.ttft.ms};
+    if (d->next_ns == INT64_MAX) d->next_ns = clock_ns();
 }

@@ -1,0 +1,25 @@
+/* A player (src/chat/player.h) on a chat without a screen, in real time: the draft is the chat's, Enter sends it. */
+#ifndef TANDEM_SRC_PLAYER_CHAT_H
+#define TANDEM_SRC_PLAYER_CHAT_H
+
+#include "src/chat/player.h"
+
+typedef struct {
+    player player;
+    tdm_chat *chat;            /* the caller's */
+    tdm_chat_options settings; /* of the chat: the script changes its level of speculation and the limit of replies */
+    /* Sees every event, the player's counts being those after it; an error ends the play. NULL: nobody does. */
+    tdm_status (*seen)(void *host, const tdm_event *e, tdm_error *err);
+    /* Is called at least twice a second. NULL: nobody is. */
+    void (*tick)(void *host);
+} player_chat;
+
+/* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that puts
+ * functions of its own before some of these. */
+extern const player_functions player_chat_functions;
+
+/* Plays the script to its end. TDM_E_CANCELLED after Ctrl-C, or when nobody reads standard output any more; TDM_E_REFUSED
+ * when a reply that was asked for doesn't come. */
+tdm_status player_chat_play(player_chat *c, const script *s, const player_functions *functions, tdm_error *err);
+
+#endif
