@@ -191,9 +191,8 @@ static tdm_status by_chat(watching *w, double *tps, tdm_error *err)
     o.max_tokens = atoi(w->tokens);
     tdm_status status = w->machine ? TDM_OK
                                    : bench_machine(w->b, &w->machine, !options_flag(w->b->o, OPTION_NO_LENDING), err);
-    if (!status) status = bench_talk_open(&talk, w->b->models.model, w->machine, &o, 1, err);
-    if (!status) status = bench_talk_send(&talk, message, err);
-    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    if (!status) status = bench_talk_open(&talk, w->b->models.model, w->machine, &o, err);
+    if (!status) status = bench_talk_ask(&talk, message, err);
     *tps = talk.stats.decode_tps;
     bench_talk_close(&talk);
     return status;

@@ -47,12 +47,11 @@ static tdm_status cold_turn(bench *b, tdm_machine *machine, tdm_pipeline pipelin
     o.max_tokens = reply;
     tdm_status status = bench_prompt_frame(b->models.model, &frame, err);
     if (!status) status = bench_prompt_message(&b->prompt, b->models.model, tokens, (size_t)tokens - frame, &text, err);
-    if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, 1, err);
+    if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, err);
     int unit = pipeline_of(pipeline)->prompt_unit;
     uint64_t tokens_before, ns_before, tokens_after, ns_after;
     prompt_work(machine, unit, &tokens_before, &ns_before);
-    if (!status) status = bench_talk_send(&talk, text, err);
-    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    if (!status) status = bench_talk_ask(&talk, text, err);
     prompt_work(machine, unit, &tokens_after, &ns_after);
     out->stats = talk.stats;
     /* The job of the last dispatch takes the state over the bridge, too, and its span has that time. */

@@ -15,7 +15,7 @@
 
 enum {
     TURNS = 3,
-    MOST_TURNS = 5,
+    MOST_TURNS = BENCH_TALK_TURNS,
     MESSAGE_TOKENS = 74,
     MESSAGE_CHARACTERS = 370, /* about so many, for the expected time */
     REPLY_TOKENS = 100,
@@ -98,30 +98,33 @@ static size_t last_words(const char *text, int n)
     return at;
 }
 
-static tdm_status play_turn(bench *b, bench_talk *talk, int turn, const char *text, const struct variant *v,
-                            const struct typing *typing, struct played *out, tdm_error *err)
+/* Turns of a conversation as a script; the texts are malloc'ed. */
+struct scripted {
+    char *text[MOST_TURNS], *there[MOST_TURNS]; /* the latter stands there before the typing begins */
+    script_turn turns[MOST_TURNS];
+    script_event paste[MOST_TURNS];
+};
+
+/* Nobody looks at the draft below level draft: its typing would be mere waiting. There a second lets a follower that is
+ * behind catch up. */
+static tdm_status script_one_turn(const bench *b, struct scripted *s, int turn, const struct variant *v,
+                                  const struct typing *typing, bench_talk *talk, struct played *out, tdm_error *err)
 {
-    tdm_status status = TDM_OK;
-    size_t there = typing->last_words ? last_words(text, typing->last_words) : 0;
-    /* Nobody looks at the draft below level draft: its typing would be mere waiting. A second lets a follower that is
-     * behind catch up. */
+    const char *text = s->text[turn];
     bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
-    /* One message is queued at a time: a second one would join the first. */
-    if (turn) status = bench_talk_wait_ended(talk, typing->while_it_streams ? turn - 1 : turn, err);
-    if (turn && typing->while_it_streams && !status && talk->ended < turn)
-        status = bench_talk_wait_tokens(talk, reply_tokens(b) / 5, err);
-    if (!status && turn && (looked_at || typing->unread)) {
-        status = bench_talk_type(talk, text, there, typing->cps, typing->gap_s[turn], err);
-        out->typed[turn] = strlen(text) - there;
-        out->last_key_ns[turn] = talk->last_key_ns;
-    } else if (!status && turn && v->level == TDM_SPEC_HISTORY) {
-        status = bench_talk_type(talk, text, strlen(text), 0, 1, err);
-    }
-    if (!status) status = bench_talk_send(talk, text, err);
-    /* The reply before may only have ended now: its figures are taken when the wait sees it. */
-    if (!status && !(turn + 1 < typing->turns && typing->while_it_streams))
-        status = bench_talk_wait_ended(talk, turn + 1, err);
-    return status;
+    bool typed = turn && (looked_at || typing->unread), follows = turn && !typed && v->level == TDM_SPEC_HISTORY;
+    size_t there = !typed ? strlen(text) : typing->last_words ? last_words(text, typing->last_words) : 0;
+    if (!(s->there[turn] = strndup(text, there))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    s->paste[turn] = (script_event){.action = SCRIPT_INSERT, .text = s->there[turn], .after_tokens = -1};
+    s->turns[turn] = (script_turn){.text = text + there,
+                                   .pause_s = typed ? typing->gap_s[turn] : follows ? 1 : 0,
+                                   .start_after_tokens = turn && typing->while_it_streams ? reply_tokens(b) / 5 : -1,
+                                   .speculation = -1,
+                                   .events = &s->paste[turn],
+                                   .n_events = there > 0};
+    talk->unread[turn] = !typed && !follows;
+    out->typed[turn] = typed ? strlen(text) - there : 0;
+    return TDM_OK;
 }
 
 /* Fills in prefill_ms and pause_ms from the spans of both units since the conversation began. */
@@ -148,6 +151,21 @@ static tdm_status add_spans(tdm_machine *machine, int64_t since_ns, int turns, s
     return TDM_OK;
 }
 
+/* The figures of the turns' replies. */
+static tdm_status add_stats(const tdm_chat *chat, int turns, struct played *out, tdm_error *err)
+{
+    int path[2 * MOST_TURNS], n = tdm_chat_path(chat, path, 2 * MOST_TURNS);
+    if (n != 2 * turns) return error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
+    for (int i = 1; i < n; i += 2) {
+        tdm_node node;
+        tdm_status status = tdm_chat_node(chat, path[i], &node, err);
+        if (status) return status;
+        out->stats[i / 2] = node.stats;
+        tdm_node_free(&node);
+    }
+    return TDM_OK;
+}
+
 static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, const struct typing *typing, int seed,
                        struct played *out, tdm_error *err)
 {
@@ -157,29 +175,27 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     o.pipeline = v->pipeline;
     o.speculation = v->level;
     o.max_tokens = reply_tokens(b);
-    bench_talk talk;
+    struct scripted s = {0};
+    const script turns = {.turns = s.turns, .n = typing->turns, .max_tokens = o.max_tokens, .typing_cps = typing->cps,
+                          .seed = (uint64_t)seed};
+    bench_talk talk = {0};
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < typing->turns && !status; i++)
+        status = bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS, &s.text[i],
+                                      err);
     out->began_ns = clock_ns();
-    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, (uint64_t)seed, err);
-    for (int turn = 0; turn < typing->turns && !status; turn++) {
-        char *text = NULL;
-        status =
-            bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + turn), MESSAGE_TOKENS, &text, err);
-        if (!status) status = play_turn(b, &talk, turn, text, v, typing, out, err);
-        free(text);
-    }
-    if (!status) status = bench_talk_wait_ended(&talk, typing->turns, err);
-    int path[2 * MOST_TURNS], n = status ? 0 : tdm_chat_path(talk.chat, path, 2 * MOST_TURNS);
-    for (int i = 1; i < n && !status; i += 2) {
-        tdm_node node;
-        status = tdm_chat_node(talk.chat, path[i], &node, err);
-        if (status) break;
-        out->stats[i / 2] = node.stats;
-        tdm_node_free(&node);
-    }
-    if (!status && n != 2 * typing->turns)
-        status = error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
+    if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, err);
+    for (int i = 0; i < typing->turns && !status; i++) status = script_one_turn(b, &s, i, v, typing, &talk, out, err);
+    if (!status) status = bench_talk_play(&talk, &turns, err);
+    for (int i = 0; i < typing->turns; i++)
+        if (out->typed[i]) out->last_key_ns[i] = talk.last_key_ns[i];
+    if (!status) status = add_stats(talk.chat.chat, typing->turns, out, err);
     if (!status) status = add_spans(machine, out->began_ns, typing->turns, out, err);
     bench_talk_close(&talk);
+    for (int i = 0; i < typing->turns; i++) {
+        free(s.text[i]);
+        free(s.there[i]);
+    }
     return status;
 }
 

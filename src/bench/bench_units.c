@@ -29,10 +29,9 @@ static tdm_status followed(bench *b, tdm_machine *machine, tdm_speculation level
     bench_chat_options(b, &o);
     o.speculation = level;
     o.max_tokens = reply_tokens(b);
-    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, 1, err);
+    tdm_status status = bench_talk_open(&talk, b->models.model, machine, &o, err);
     if (!status) status = bench_prompt_message(&b->prompt, b->models.model, 131 * seed, BENCH_LOOP_START, &text, err);
-    if (!status) status = bench_talk_send(&talk, text, err);
-    if (!status) status = bench_talk_wait_ended(&talk, 1, err);
+    if (!status) status = bench_talk_ask(&talk, text, err);
     *stats = talk.stats;
     free(text);
     bench_talk_close(&talk);

@@ -75,7 +75,7 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
 {
     const struct pipeline *p = pipeline_of(pipeline);
     tdm_chat_options o;
-    bench_talk talk;
+    bench_talk talk = {0};
     tdm_unit_info before[TDM_UNITS], after[TDM_UNITS];
     size_t frame = 0;
     char *text = NULL;
@@ -88,12 +88,9 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     REQUIRE(bench_prompt_frame(model, &frame, &err) == TDM_OK);
     REQUIRE(bench_prompt_message(&prompt, model, 0, TOKENS - frame, &text, &err) == TDM_OK);
     totals(before);
-    if (bench_talk_open(&talk, model, machine, &o, 1, &err)) CHECK_FAIL("%s", err.text);
-    CHECK(bench_talk_send(&talk, text, &err) == TDM_OK);
-    CHECK(bench_talk_wait_ended(&talk, 1, &err) == TDM_OK);
-    CHECK_INT(TDM_E_REFUSED, bench_talk_wait_ended(&talk, 2, &err)); /* it would wait for ever */
-    CHECK_STR("bench: 1 of 2 replies ended, and nothing is left to do", err.text);
-    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+    if (bench_talk_open(&talk, model, machine, &o, &err)) CHECK_FAIL("%s", err.text);
+    CHECK(bench_talk_ask(&talk, text, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(talk.chat.chat, 20000));
     tdm_turn_stats stats = talk.stats;
     bench_talk_close(&talk); /* the last jobs' spans are recorded now */
     totals(after);
@@ -144,6 +141,27 @@ TEST(pipelines)
     for (int p = 0; p < TDM_PIPELINES; p++) check_pipeline((tdm_pipeline)p, &hash);
 }
 
+static tdm_status nothing(void *host, int reply_limit, tdm_error *e)
+{
+    (void)host, (void)reply_limit, (void)e;
+    return TDM_OK;
+}
+
+TEST(a_reply_that_never_comes_is_not_waited_for)
+{
+    tdm_chat_options o;
+    bench_talk talk = {0};
+    script_turn turn = {.text = "x", .start_after_tokens = -1, .speculation = -1};
+    player_functions functions = player_chat_functions;
+    functions.submit = nothing;
+    REQUIRE(open_all());
+    bench_talk_defaults(&o, model);
+    if (bench_talk_open(&talk, model, machine, &o, &err)) CHECK_FAIL("%s", err.text);
+    CHECK_INT(TDM_E_REFUSED, player_chat_play(&talk.chat, &(script){.turns = &turn, .n = 1}, &functions, &err));
+    CHECK_STR("0 of 1 replies ended, and nothing is left to do", err.text);
+    bench_talk_close(&talk);
+}
+
 TEST(closes)
 {
     bench_prompt_close(&prompt);
@@ -151,4 +169,4 @@ TEST(closes)
     tdm_model_close(model);
 }
 
-TEST_MAIN(T(prompts), T(pipelines), T(closes))
+TEST_MAIN(T(prompts), T(pipelines), T(a_reply_that_never_comes_is_not_waited_for), T(closes))
