@@ -21,7 +21,7 @@ ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas
 HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm curl openssl
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
-TESTING    := test test-long unit bench bench-smoke
+TESTING    := test test-long unit bench bench-smoke figures tables measured measured-join
 DEBIAN_TESTING     := python3
 FEDORA_TESTING     := python3
 ARCH_LINUX_TESTING := python
@@ -262,10 +262,12 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tandem $(BENCH) ## the README's first conversation and pictures
 	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/plain/test_terminal the_first_conversation
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/src/tui/test_tui picture
-	$(B)/tandem bench --from assets/measured.jsonl --svg $(B)/figures >/dev/null
-	cp $(B)/figures/turns-pipelines-synthetic-0.8b-q8_0.svg assets/turns.svg
-	$(B)/tandem bench turns -m synthetic:0.8b:q8_0 --rows 'pipelines tandem full' --runs 3 --budget 60s --svg $(B)/figures
-	cp $(B)/figures/timeline-synthetic-0.8b-q8_0.svg assets/timeline.svg
+	$(call joined,measured)
+	$(MEASURED) bars turns/pipelines synthetic:0.8b:q8_0 <$(ROWS) >$(B)/turns.svg
+	mv $(B)/turns.svg assets
+	$(B)/tandem run -m synthetic:0.8b:q8_0 --script assets/timeline.json --trace $(B)/timeline.trace >/dev/null
+	$(MEASURED) timeline synthetic:0.8b:q8_0 <$(B)/timeline.trace >$(B)/timeline.svg
+	mv $(B)/timeline.svg assets
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)

@@ -63,7 +63,15 @@ measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl (INTO=as
 	mv $(B)/measured.jsonl $(INTO)
 	@$(MAKE) --no-print-directory tables
 
+# The rows of these files as one, and the conclusions from them.
+ROWS     := $(B)/rows.jsonl
+joined    = $(B)/tandem bench $(patsubst %,--from assets/%.jsonl,$(1)) --json - >$(ROWS)
+MEASURED := python3 src/bench/measured.py
+
 tables: $(B)/tandem $(BENCH) ## the tables of assets/measured*.md, from assets/*.jsonl
-	$(B)/tandem bench --from assets/measured.jsonl --from assets/published.jsonl --from assets/goals.jsonl --fill assets/measured.md
-	$(B)/tandem bench --from assets/measured-16-cores.jsonl --from assets/published.jsonl --fill assets/measured-16-cores.md
-	$(B)/tandem bench --from assets/measured-zen5.jsonl --from assets/published.jsonl --from assets/goals.jsonl --fill assets/measured-zen5.md
+	$(call joined,measured published goals)
+	$(MEASURED) tables assets/measured.md <$(ROWS)
+	$(call joined,measured-16-cores published)
+	$(MEASURED) tables assets/measured-16-cores.md <$(ROWS)
+	$(call joined,measured-zen5 published goals)
+	$(MEASURED) tables assets/measured-zen5.md <$(ROWS)

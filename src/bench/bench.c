@@ -190,8 +190,10 @@ enum { SUITES = sizeof suites / sizeof *suites };
 
 void bench_conclude(bench_table *t)
 {
+    int before = t->n_notes;
     for (int s = 0; s < SUITES; s++)
         if (!strcmp(suites[s].name, t->suite) && suites[s].conclude) suites[s].conclude(t);
+    t->n_conclusions = t->n_notes - before;
 }
 
 /* What a suite of a larger model has of the budget, the built-in one's being 1: its runs take so much longer. */
@@ -360,7 +362,6 @@ int bench_main(options *o)
     for (int s = 0; s < SUITES; s++)
         b.in_full |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
     bool reads = options_given(o, OPTION_FROM);
-    if (options_given(o, OPTION_FILL) && !reads) return subcommands_usage(o, "--fill: expected --from with what was measured");
     if (!reads) bench_host_start(&b.host);
     tdm_status status = bench_report_open(&b, &err);
     if (!status) status = reads ? bench_from_files(&b, &err) : measure(&b, chosen, budget, &err);
@@ -371,9 +372,6 @@ int bench_main(options *o)
         err = late;
     }
     for (int t = 0; t < b.n_tables; t++) bench_table_free(b.tables[t]);
-    for (int t = 0; t < b.n_timelines; t++) free(b.timelines[t]);
-    for (int i = 0; i < b.n_ran_on; i++) json_object_put(b.ran_on[i]);
-    free(b.ran_on);
     if (status) return output_good() ? load_failed(&err) : 1;
     return b.failed;
 }

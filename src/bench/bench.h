@@ -28,11 +28,6 @@ typedef struct bench {
     FILE *json;     /* --json; NULL: none */
     bench_table *tables[BENCH_TABLES];
     int n_tables, n_printed, suite_tables; /* the last: before the suite that runs */
-    struct json_object **ran_on; /* --from: what the suites read ran on, see bench_report.h */
-    int n_ran_on;
-    char *timelines[8]; /* SVG texts of conversations, see bench_svg.h */
-    char timeline_names[8][96];
-    int n_timelines;
     bool failed; /* a suite could not run */
     bool wanted; /* --rows asks for some row, or it can't be told */
     int64_t began_ns;
@@ -65,7 +60,7 @@ bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_through
 void bench_turns_conclude(bench_table *t);
 void bench_ttft_conclude(bench_table *t);
 void bench_crossover_conclude(bench_table *t);
-/* The one of the table's suite. */
+/* The one of the table's suite; once, when the table has all rows. */
 void bench_conclude(bench_table *t);
 
 /* A table of the running suite and model; NULL without memory (fills err). */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/bench/bench_fill.h"
 #include "src/bench/bench_report.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
@@ -128,16 +127,6 @@ static tdm_status take_row(bench *b, json_object *o, const struct place *at, tdm
     return TDM_OK;
 }
 
-static tdm_status take_machine(bench *b, json_object *o, const struct place *at, tdm_error *err)
-{
-    struct json_object **larger = realloc(b->ran_on, sizeof *larger * ((size_t)b->n_ran_on + 1));
-    if (!larger) return bad(at, "fewer suites", err);
-    b->ran_on = larger;
-    b->ran_on[b->n_ran_on++] = json_object_get(o);
-    if (!options_given(b->o, OPTION_FILL)) bench_report_machine(b, o);
-    return TDM_OK;
-}
-
 static tdm_status take_line(bench *b, const char *line, size_t n, const struct place *at, tdm_error *err)
 {
     json_object *o;
@@ -148,7 +137,7 @@ static tdm_status take_line(bench *b, const char *line, size_t n, const struct p
     else if (!harmless(o))
         status = bad(at, "texts without control characters", err);
     else if (jsonio_member(o, "machine", json_type_object))
-        status = take_machine(b, o, at, err);
+        bench_report_machine(b, o);
     else if (!jsonio_text(o, "part", NULL))
         status = bad(at, "a part", err);
     else if (jsonio_text(o, "measure", NULL))
@@ -185,8 +174,6 @@ tdm_status bench_from_files(bench *b, tdm_error *err)
         status = bench_from_text(b, path, text, n, err);
         free(text);
     }
-    const char *fill = options_text(b->o, OPTION_FILL);
-    if (!fill) bench_tables_done(b);
-    for (int t = 0; t < b->n_tables && fill; t++) bench_conclude(b->tables[t]);
-    return status || !fill ? status : bench_fill_file(b, fill, err);
+    bench_tables_done(b);
+    return status;
 }

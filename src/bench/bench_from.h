@@ -1,4 +1,4 @@
-/* Reading what `tandem bench --json` wrote, to print it and draw its charts once more, rows of several runs joined. */
+/* Reading what `tandem bench --json` wrote, to print or write it once more, rows of several runs joined. */
 #ifndef TANDEM_SRC_BENCH_FROM_H
 #define TANDEM_SRC_BENCH_FROM_H
 

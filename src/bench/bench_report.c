@@ -6,8 +6,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
-#include "src/bench/bench_svg.h"
 #include "src/chat/load.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
@@ -17,10 +15,10 @@ static bool markdown(const bench *b)
     return options_flag(b->o, OPTION_MARKDOWN);
 }
 
-/* Text would stand between the objects; and what is put into a file is not shown. */
+/* Text would stand between the objects. */
 static bool quiet(const bench *b)
 {
-    return b->json == stdout || options_given(b->o, OPTION_FILL);
+    return b->json == stdout;
 }
 
 char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget)
@@ -60,10 +58,9 @@ char *bench_report_command(const bench *b, const char *suite, const char *model,
 
 tdm_status bench_report_open(bench *b, tdm_error *err)
 {
-    const char *json = options_text(b->o, OPTION_BENCH_JSON), *svg = options_text(b->o, OPTION_SVG);
+    const char *json = options_text(b->o, OPTION_BENCH_JSON);
     if (json && !(b->json = strcmp(json, "-") ? fopen(json, "we") : stdout))
         return error_errno(err, TDM_E_IO, "%s: can't be written", json);
-    if (svg && file_make_folders(svg, 0777, err)) return TDM_E_IO;
     if (quiet(b)) return TDM_OK;
     char *asked = bench_report_command(b, NULL, NULL, NULL), text[300];
     const char *indent = markdown(b) ? "    " : "";
@@ -90,8 +87,8 @@ void bench_report_model(const bench *b)
 
 void bench_report_table(bench *b, bench_table *t)
 {
-    if (b->json) bench_table_json(t, b->json);
     bench_conclude(t);
+    if (b->json) bench_table_json(t, b->json);
     if (!quiet(b)) (markdown(b) ? bench_table_markdown : bench_table_print)(t, stdout);
     fflush(stdout);
 }
@@ -206,52 +203,10 @@ void bench_report_suite(const bench *b, const bench_moment *before, double secon
     json_object_put(o);
 }
 
-/* ---- Charts ------------------------------------------------------------------------------------------------------ */
-
-/* "turns-gaps-synthetic-0.8b-q8_0.svg" */
-static void chart_name(char *out, size_t room, const char *a, const char *b, const char *c)
-{
-    snprintf(out, room, "%s%s%s-%s.svg", a, b[0] ? "-" : "", b, c);
-    for (char *at = out; *at; at++)
-        if (*at == ':' || *at == '/' || *at == ' ') *at = '-';
-}
-
-static tdm_status write_chart(const char *folder, const char *name, const char *text, tdm_error *err)
-{
-    char *path = files_join(folder, name);
-    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
-    FILE *f = fopen(path, "we");
-    bool good = f && fputs(text, f) >= 0;
-    if (f && fclose(f)) good = false;
-    tdm_status status = good ? TDM_OK : error_errno(err, TDM_E_IO, "%s: can't be written", path);
-    free(path);
-    return status;
-}
-
-static tdm_status write_charts(const bench *b, const char *folder, tdm_error *err)
-{
-    char name[300];
-    tdm_status status = TDM_OK;
-    for (int i = 0; i < b->n_tables && !status; i++) {
-        const bench_table *t = b->tables[i];
-        char *text = bench_svg_table(t);
-        if (!text) continue;
-        chart_name(name, sizeof name, t->suite, t->part, t->model);
-        status = write_chart(folder, name, text, err);
-        free(text);
-    }
-    for (int i = 0; i < b->n_timelines && !status; i++) {
-        chart_name(name, sizeof name, "timeline", "", b->timeline_names[i]);
-        status = write_chart(folder, name, b->timelines[i], err);
-    }
-    return status;
-}
-
 tdm_status bench_report_close(bench *b, tdm_error *err)
 {
-    const char *svg = options_text(b->o, OPTION_SVG);
-    tdm_status status = svg ? write_charts(b, svg, err) : TDM_OK;
-    if (b->json && b->json != stdout && fclose(b->json) && !status)
+    tdm_status status = TDM_OK;
+    if (b->json && b->json != stdout && fclose(b->json))
         status = error_errno(err, TDM_E_IO, "%s: can't be written", options_text(b->o, OPTION_BENCH_JSON));
     double seconds = 1e-9 * (double)(clock_ns() - b->began_ns);
     if (!quiet(b) && !options_given(b->o, OPTION_FROM))

@@ -1,4 +1,4 @@
-/* What `tandem bench` writes: text or Markdown on standard output as suites end, JSON and charts where asked for.
+/* What `tandem bench` writes: text or Markdown on standard output as suites end, JSON where asked for.
  *
  * --json writes one object a line: of each table what src/bench/bench_table.h says, and after the tables of a suite and model
  * what it ran on:
@@ -20,7 +20,7 @@
  * it measures none); budget: instead of the one given. NULL: as given. malloc'ed; NULL without memory. */
 char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget);
 
-/* Opens the JSON file, makes the folder of charts, prints the command and the machine. */
+/* Opens the JSON file, prints the command and the machine. */
 tdm_status bench_report_open(bench *b, tdm_error *err);
 void bench_report_model(const bench *b);
 void bench_report_table(bench *b, bench_table *t);
@@ -28,7 +28,7 @@ void bench_report_table(bench *b, bench_table *t);
 void bench_report_suite(const bench *b, const bench_moment *before, double seconds);
 /* The same from such an object, read from a file. */
 void bench_report_machine(const bench *b, json_object *o);
-/* Closes files, writes charts. */
+/* Closes the JSON file. */
 tdm_status bench_report_close(bench *b, tdm_error *err);
 
 #endif

@@ -248,7 +248,7 @@ static void end(json_object *o, FILE *out)
 static void describe(const bench_table *t, FILE *out)
 {
     json_object *o = begin(t), *parameters = json_object_new_array(), *measures = json_object_new_array(),
-                *notes = json_object_new_array();
+                *notes = json_object_new_array(), *conclusions = json_object_new_array();
     jsonio_add_string(o, "title", t->title);
     for (int p = 0; p < t->n_parameters; p++)
         json_object_array_add(parameters, json_object_new_string(t->parameter[p].name));
@@ -258,10 +258,12 @@ static void describe(const bench_table *t, FILE *out)
         jsonio_add_string(measure, "unit", t->measure[m].unit);
         json_object_array_add(measures, measure);
     }
-    for (int i = 0; i < t->n_notes; i++) json_object_array_add(notes, json_object_new_string(t->notes[i]));
+    for (int i = 0; i < t->n_notes; i++)
+        json_object_array_add(i < t->n_notes - t->n_conclusions ? notes : conclusions, json_object_new_string(t->notes[i]));
     json_object_object_add(o, "parameters", parameters);
     json_object_object_add(o, "measures", measures);
     json_object_object_add(o, "notes", notes);
+    json_object_object_add(o, "conclusions", conclusions);
     end(o, out);
 }
 

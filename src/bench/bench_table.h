@@ -1,4 +1,4 @@
-/* The tables of `tandem bench`: what a suite measured, kept until it is printed as text, Markdown, JSON or a chart.
+/* The tables of `tandem bench`: what a suite measured, kept until it is printed as text, Markdown or JSON.
  *
  * A table has parameters (what a row is about), measures (what was measured, with its unit) and rows; a cell holds
  * every measured value. One thread. */
@@ -30,6 +30,7 @@ typedef struct bench_table {
     bool unwanted; /* nobody asked for its rows: it is not shown */
     bench_row *rows;
     char notes[BENCH_NOTES][300];
+    int n_conclusions; /* the last of the notes: bench_conclude has drawn them from the rows */
 } bench_table;
 
 /* parameters: "prompt_tokens|pipeline"; measures: "prefill:tok/s|total:ms", the first is the one that charts show. A measure
@@ -56,7 +57,7 @@ bool bench_table_used(const bench_table *t, int c);
 void bench_table_print(const bench_table *t, FILE *out);    /* aligned text */
 void bench_table_markdown(const bench_table *t, FILE *out); /* GitHub's tables */
 /* One object a line. First what the table is: suite, part, model, title, parameters (names), measures (name and unit of
- * each), notes. Then every measured cell of every row: suite, part, model, the parameters (numbers where they are
+ * each), notes, conclusions (the notes that follow from the rows: who joins files draws them anew). Then every measured cell of every row: suite, part, model, the parameters (numbers where they are
  * numbers), measure, n, median, p5, p95, unit, and all n values. */
 void bench_table_json(const bench_table *t, FILE *out);
 

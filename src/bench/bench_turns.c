@@ -10,7 +10,6 @@
 #include "src/bench/bench.h"
 #include "src/bench/bench_loop.h"
 #include "src/bench/bench_plan.h"
-#include "src/bench/bench_svg.h"
 #include "src/bench/bench_talk.h"
 
 enum {
@@ -51,7 +50,6 @@ struct typing {
 };
 
 struct played {
-    int64_t began_ns; /* the chat was opened */
     tdm_turn_stats stats[MOST_TURNS];
     size_t typed[MOST_TURNS];       /* characters */
     int64_t last_key_ns[MOST_TURNS]; /* 0: nothing was typed live */
@@ -183,14 +181,14 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     for (int i = 0; i < typing->turns && !status; i++)
         status = bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS, &s.text[i],
                                       err);
-    out->began_ns = clock_ns();
+    int64_t began_ns = clock_ns();
     if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, err);
     for (int i = 0; i < typing->turns && !status; i++) status = script_one_turn(b, &s, i, v, typing, &talk, out, err);
     if (!status) status = bench_talk_play(&talk, &turns, err);
     for (int i = 0; i < typing->turns; i++)
         if (out->typed[i]) out->last_key_ns[i] = talk.last_key_ns[i];
     if (!status) status = add_stats(talk.chat.chat, typing->turns, out, err);
-    if (!status) status = add_spans(machine, out->began_ns, typing->turns, out, err);
+    if (!status) status = add_spans(machine, began_ns, typing->turns, out, err);
     bench_talk_close(&talk);
     for (int i = 0; i < typing->turns; i++) {
         free(s.text[i]);
@@ -247,15 +245,6 @@ void bench_turns_conclude(bench_table *t)
                      differing ? "NOT the same tokens" : "same tokens", warm.n,
                      bench_ratio_text(&ratio, times, sizeof times));
     if (differing) bench_table_note(t, "turns whose tokens differ from those of the first row: %d", differing);
-}
-
-static void keep_timeline(bench *b, tdm_machine *machine, const struct played *p)
-{
-    if (b->n_timelines == (int)(sizeof b->timelines / sizeof *b->timelines)) return;
-    char *text = bench_svg_timeline(machine, p->began_ns, p->stats, TURNS, b->model_name);
-    if (!text) return;
-    snprintf(b->timeline_names[b->n_timelines], sizeof b->timeline_names[0], "%s", b->model_name);
-    b->timelines[b->n_timelines++] = text;
 }
 
 /* One turn whose figures nobody keeps: memory is touched, clocks rise. */
@@ -316,7 +305,6 @@ static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_er
         x->first_round = round;
     }
     add_played(x->pipelines, bench_table_row(x->pipelines, "%s|%s", pipeline, level), &played, &x->first);
-    if (v == 0 && round == 0) keep_timeline(b, x->machine, &played);
     return TDM_OK;
 }
 

@@ -262,9 +262,6 @@ enum {
       "show what --json wrote instead of measuring; rows of several files are joined")                                \
     X(BENCH_JSON, "json", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "write one object a row; -: standard output") \
     X(MARKDOWN, "md", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH), "print Markdown, with machine and command")  \
-    X(FILL, "fill", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                             \
-      "put the tables read with --from into this Markdown file, where its lines '<!-- bench SUITE MODEL -->' ask for them") \
-    X(SVG, "svg", 0, FILE, "DIR", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "draw each table as a chart into this folder") \
     X(MODEL_FOLDERS, "model-folders", 0, TEXT, "DIR:DIR...", 0, 0, "none", MODEL, KEEP, FOR(MODELS),                  \
       "folders with models, for the list of 'tandem models'")                                                         \
     X(DRY_RUN, "dry-run", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(PULL), "say what would be taken, and take nothing") \

@@ -1,7 +1,6 @@
-/* Tables of the benches: rows, and what is written of them as text, Markdown, JSON and charts. */
+/* Tables of the benches: rows, and what is written of them as text, Markdown and JSON. */
 #include "tests/check.h"
 
-#include "src/bench/bench_svg.h"
 #include "src/bench/bench_table.h"
 #include "src/cli/jsonio.h"
 
@@ -78,9 +77,16 @@ TEST(ratios)
     bench_table_free(t);
 }
 
+static const char *first_of(json_object *o, const char *key)
+{
+    return json_object_get_string(json_object_array_get_idx(jsonio_member(o, key, json_type_array), 0));
+}
+
 TEST(json)
 {
     bench_table *t = made();
+    bench_table_note(t, "a conclusion");
+    t->n_conclusions = 1;
     char *text = printed(t, bench_table_json), *save, *line = strtok_r(text, "\n", &save);
     int lines = 0;
     for (; line; line = strtok_r(NULL, "\n", &save), lines++) {
@@ -90,6 +96,8 @@ TEST(json)
         if (!lines) { /* what the table is */
             CHECK_STR("a < title", jsonio_text(o, "title", NULL));
             CHECK_INT(3, (long long)json_object_array_length(jsonio_member(o, "measures", json_type_array)));
+            CHECK_STR("a note of 5 words", first_of(o, "notes"));
+            CHECK_STR("a conclusion", first_of(o, "conclusions"));
             json_object_put(o);
             continue;
         }
@@ -126,21 +134,4 @@ TEST(file_and_table_agree)
     bench_table_free(t);
 }
 
-TEST(chart)
-{
-    bench_table *t = made();
-    char *text = bench_svg_table(t);
-    REQUIRE(text);
-    CHECK(!strncmp(text, "<svg ", 5));
-    CHECK(strstr(text, "a &lt; title"));
-    CHECK(!strstr(text, "a < title"));
-    CHECK(strstr(text, "prefers-color-scheme:dark"));
-    CHECK(strstr(text, "74 prompt tokens, tandem"));
-    free(text);
-    bench_table_free(t);
-    t = bench_table_new("suite", "", "m", "nothing", "a", "b:c");
-    CHECK(!bench_svg_table(t));
-    bench_table_free(t);
-}
-
-TEST_MAIN(T(rows), T(texts), T(ratios), T(json), T(file_and_table_agree), T(chart))
+TEST_MAIN(T(rows), T(texts), T(ratios), T(json), T(file_and_table_agree))
