@@ -161,7 +161,8 @@ int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const 
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-/* In the order in which they run, the long ones late but for the one that the program is about; share: of the budget, by weight; the last ones measure no model. */
+/* In the order in which they run, the long ones late but for the one that the program is about; share: of the budget,
+ * by weight; the last ones measure no model. */
 static const struct suite {
     const char *name, *what;
     bench_suite_fn *run;
@@ -181,7 +182,8 @@ static const struct suite {
     {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false, false},
     {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false, false},
     {"pass", "where the time of one dispatch goes, by function", bench_pass, NULL, 0.5, false, false},
-    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2, false, false},
+    {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2,
+     false, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false, true},
     {"screen", "the full screen: first frame, key echo, drawing", bench_screen_suite, NULL, 1, false, false},
     {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true, false},
@@ -339,7 +341,8 @@ static tdm_status measure(bench *b, const bool chosen[SUITES], double budget, td
     for (int m = 0; with && m < n_models && !status; m++) status = run_model(b, models[m], chosen, &shares, err);
     if (!status && without) status = run_without_model(b, chosen, &shares, err);
     if (!status && options_given(b->o, OPTION_ROWS) && !b->wanted)
-        status = error_set(err, TDM_E_ARG, "--rows: no row of these suites holds '%s'", b->o->values[OPTION_ROWS].list[0]);
+        status =
+            error_set(err, TDM_E_ARG, "--rows: no row of these suites holds '%s'", b->o->values[OPTION_ROWS].list[0]);
     interrupt_release();
     bench_prompt_close(&b->prompt);
     return status;

@@ -1,6 +1,6 @@
-/* The program tandem-bench: the driver that the suites share. A suite is a function that measures one model; it makes tables
- * (src/bench/bench_table.h) and has a plan fill them (src/bench/bench_plan.h). The budget is shared among suites and models by
- * weight; what one leaves, the others have. One thread. */
+/* The program tandem-bench: the driver that the suites share. A suite is a function that measures one model; it makes
+ * tables (src/bench/bench_table.h) and has a plan fill them (src/bench/bench_plan.h). The budget is shared among suites
+ * and models by weight; what one leaves, the others have. One thread. */
 #ifndef TANDEM_SRC_BENCH_H
 #define TANDEM_SRC_BENCH_H
 

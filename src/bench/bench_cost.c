@@ -24,7 +24,8 @@ tdm_status bench_cost_measure(bench *b, tdm_error *err)
     bench_cost *c = &b->cost;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err); /* names the units */
     if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
-    if (!status) status = bench_session(b, &session, machine, TDM_DECODE_UNIT, BENCH_LOOP_PROMPT, BENCH_LOOP_DISPATCH, err);
+    if (!status)
+        status = bench_session(b, &session, machine, TDM_DECODE_UNIT, BENCH_LOOP_PROMPT, BENCH_LOOP_DISPATCH, err);
     for (int i = 0; i < 2 && !status; i++)
         status = step(session, ids.ids + i * BENCH_LOOP_DISPATCH, BENCH_LOOP_DISPATCH, &c->dispatch_s, err);
     c->one_s = 0;

@@ -1,5 +1,5 @@
-/* What work will take, in seconds, by the speeds that one model has just shown on this machine: for plans (bench_plan.h)
- * and for the progress line, not for tables. */
+/* What work will take, in seconds, by the speeds that one model has just shown on this machine: for plans
+ * (bench_plan.h) and for the progress line, not for tables. */
 #ifndef TANDEM_SRC_BENCH_COST_H
 #define TANDEM_SRC_BENCH_COST_H
 

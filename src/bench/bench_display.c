@@ -1,6 +1,6 @@
-/* `tandem bench screen`: what a user of the full screen waits for besides the model: the first frame, a key until it is on
- * the terminal while both units work, the time that drawing takes; and what the screen and each form of the monitor leave
- * of the speed that `tandem run` decodes with. Another Tandem runs in a pseudo-terminal. */
+/* `tandem bench screen`: what a user of the full screen waits for besides the model: the first frame, a key until it is
+ * on the terminal while both units work, the time that drawing takes; and what the screen and each form of the monitor
+ * leave of the speed that `tandem run` decodes with. Another Tandem runs in a pseudo-terminal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,10 @@ enum { KEYS = 40, QUICK_KEYS = 16, KEY_GAP_MS = 60, PATIENCE_S = 60 };
 
 static const char message[] = "Tell me a long story.";
 
-/* ---- First frame, echo, drawing ------------------------------------------------------------------------------------ */
+/* ---- First frame, echo, drawing ---------------------------------------------------------------------------------- */
 
-/* Processor time of the program's first thread, which reads keys, takes what the units tell, and draws; < 0: unknown. */
+/* Processor time of the program's first thread, which reads keys, takes what the units tell, and draws. Negative:
+ * unknown. */
 static double front_end_seconds(pid_t pid)
 {
     char path[64], line[1024];
@@ -65,7 +66,9 @@ static tdm_status type(pty *s, bench_table *t, int keys, tdm_error *err)
             if (clock_ns() > until) return error_set(err, TDM_E_IO, "bench: a key did not appear on the terminal");
             status = bench_screen_take(s, 200, err);
         }
-        if (!status && seen) bench_table_add(t, bench_table_row(t, "key while a reply streams"), 0, 1e-6 * (double)(s->got_ns - pressed));
+        if (!status && seen)
+            bench_table_add(t, bench_table_row(t, "key while a reply streams"), 0,
+                            1e-6 * (double)(s->got_ns - pressed));
         if (!status) status = bench_screen_rest(s, KEY_GAP_MS / 1e3 - 1e-9 * (double)(clock_ns() - pressed), err);
     }
     return status;
@@ -114,7 +117,7 @@ static bench_table *plan_display(bench *b, bench_plan *plan, tdm_error *err)
     return t;
 }
 
-/* ---- Decoding, watched and not --------------------------------------------------------------------------------------- */
+/* ---- Decoding, watched and not ----------------------------------------------------------------------------------- */
 
 /* Who decodes the same reply to the same message, in a conversation that it opens. */
 static const struct watched {
@@ -198,8 +201,8 @@ static tdm_status by_chat(watching *w, double *tps, tdm_error *err)
     return status;
 }
 
-/* Until the turn's card is there. The terminal runs on the cores that are measured: it takes what came ten times a second
- * and looks for the card twice. */
+/* Until the turn's card is there. The terminal runs on the cores that are measured: it takes what came ten times a
+ * second and looks for the card twice. */
 static tdm_status wait_for_card(pty *s, tdm_error *err)
 {
     int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
@@ -224,7 +227,8 @@ static tdm_status by_screen(watching *w, const char *keys, double *tps, tdm_erro
     if (!s->child) {
         status = bench_screen_open(w->b, s, BENCH_SCREEN_PANEL_COLS, "chat", arguments, err);
         if (!status) status = bench_screen_wait(s, "IDLE", err);
-        if (!status) status = bench_screen_keys(s, "/stats turn card\r/set follow stream\r", err); /* the card is in sight */
+        if (!status)
+            status = bench_screen_keys(s, "/stats turn card\r/set follow stream\r", err); /* the card is in sight */
     }
     if (!status) status = bench_screen_keys(s, keys, err);
     if (!status) status = bench_screen_keys(s, "/new\r", err);
@@ -248,7 +252,9 @@ static tdm_status measure_decode(bench *b, void *ctx, int number, int round, tdm
     double tps = 0;
     (void)round;
     bench_step(b, "%s", who->name);
-    tdm_status status = who->run ? by_run(w, &tps, err) : who->keys ? by_screen(w, who->keys, &tps, err) : by_chat(w, &tps, err);
+    tdm_status status = who->run    ? by_run(w, &tps, err)
+                        : who->keys ? by_screen(w, who->keys, &tps, err)
+                                    : by_chat(w, &tps, err);
     if (status) return status;
     if (who->run) w->run_tps = tps;
     int row = bench_table_row(w->t, "%s", who->name);
@@ -268,7 +274,9 @@ static bench_table *plan_decode(bench *b, watching *w, bench_plan *plan, tdm_err
     double fits = (b->quick ? QUICK_REPLY_S : REPLY_S) * b->host.read / (double)b->info.bytes_per_token;
     int tokens = fits < SHORTEST_REPLY ? SHORTEST_REPLY : fits > LONGEST_REPLY ? LONGEST_REPLY : (int)fits;
     snprintf(w->tokens, sizeof w->tokens, "%d", tokens);
-    bench_table_note(w->t, "replies of %d tokens; tandem run has the cores of both units for itself; the terminal that is drawn on runs on them, too",
+    bench_table_note(w->t,
+                     "replies of %d tokens; tandem run has the cores of both units for itself; the terminal that is "
+                     "drawn on runs on them, too",
                      tokens);
     bool started = false;
     for (int i = 0; i < WATCHED; i++) {
@@ -282,7 +290,7 @@ static bench_table *plan_decode(bench *b, watching *w, bench_plan *plan, tdm_err
     return w->t;
 }
 
-/* ---- The suite --------------------------------------------------------------------------------------------------------- */
+/* ---- The suite --------------------------------------------------------------------------------------------------- */
 
 tdm_status bench_screen_suite(bench *b, tdm_error *err)
 {

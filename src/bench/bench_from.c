@@ -74,11 +74,14 @@ static bool append(char *text, size_t room, const char *before, const char *word
 static tdm_status take_table(bench *b, json_object *o, const struct place *at, tdm_error *err)
 {
     char parameters[400] = "", measures[800] = "";
-    json_object *p = jsonio_member(o, "parameters", json_type_array), *m = jsonio_member(o, "measures", json_type_array);
+    json_object *p = jsonio_member(o, "parameters", json_type_array),
+                *m = jsonio_member(o, "measures", json_type_array);
     json_object *notes = jsonio_member(o, "notes", json_type_array);
-    bool fits = p && m && json_object_array_length(p) <= BENCH_PARAMETERS && json_object_array_length(m) <= BENCH_MEASURES;
+    bool fits =
+        p && m && json_object_array_length(p) <= BENCH_PARAMETERS && json_object_array_length(m) <= BENCH_MEASURES;
     for (size_t i = 0; fits && i < json_object_array_length(p); i++)
-        fits = append(parameters, sizeof parameters, i ? "|" : "", json_object_get_string(json_object_array_get_idx(p, i)));
+        fits = append(parameters, sizeof parameters, i ? "|" : "",
+                      json_object_get_string(json_object_array_get_idx(p, i)));
     for (size_t i = 0; fits && i < json_object_array_length(m); i++) {
         json_object *measure = json_object_array_get_idx(m, i);
         fits = append(measures, sizeof measures, i ? "|" : "", name_of(jsonio_text(measure, "name", NULL))) &&
@@ -89,7 +92,8 @@ static tdm_status take_table(bench *b, json_object *o, const struct place *at, t
     if (!t) {
         b->suite = jsonio_text(o, "suite", NULL);
         snprintf(b->model_name, sizeof b->model_name, "%s", jsonio_text(o, "model", NULL));
-        t = bench_new_table(b, jsonio_text(o, "part", NULL), jsonio_text(o, "title", NULL) ? jsonio_text(o, "title", NULL) : "", parameters, measures, err);
+        const char *title = jsonio_text(o, "title", NULL), *part = jsonio_text(o, "part", NULL);
+        t = bench_new_table(b, part, title ? title : "", parameters, measures, err);
         if (!t) return err->code;
     }
     for (size_t i = 0; notes && i < json_object_array_length(notes); i++)

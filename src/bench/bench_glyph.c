@@ -320,7 +320,8 @@ tdm_status bench_glyph(bench *b, tdm_error *err)
                           "screen; beside it the program's own figure and the engine's share",
                           "turn", "glyph:ms|program:ms|engine:ms", err);
     if (!x.t) return err->code;
-    bench_table_note(x.t, "the program counts queued turns from the end of the reply before, and shows tenths of a millisecond");
+    bench_table_note(
+        x.t, "the program counts queued turns from the end of the reply before, and shows tenths of a millisecond");
     bench_plan plan;
     bench_plan_open(&plan, x.t);
     plan_turns(b, &x, &plan);

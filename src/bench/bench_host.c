@@ -128,8 +128,8 @@ char *bench_moment_text(const bench_moment *m, char *out, size_t room)
         append(out, room, "%s MHz", bench_number(m->mhz, mhz));
     else
         append(out, room, "frequency not told");
-    append(out, room, ", %s%s, %s, load average %.1f, other running Tandems: %d", m->governor[0] ? "" : "governor not told",
-           m->governor, m->power, m->load, m->others);
+    append(out, room, ", %s%s, %s, load average %.1f, other running Tandems: %d",
+           m->governor[0] ? "" : "governor not told", m->governor, m->power, m->load, m->others);
     return out;
 }
 

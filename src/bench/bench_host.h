@@ -15,7 +15,8 @@ typedef struct {
     const char *power; /* mains, battery, no battery */
     double load;       /* runnable tasks, mean of a minute */
     int others;        /* other running Tandems */
-    double wanted, stolen; /* CPU time since the system's start, in ticks: run or kept waiting; of it what the host took */
+    /* CPU time since the system's start, in ticks: run or kept waiting; of it what the host took */
+    double wanted, stolen;
 } bench_moment;
 
 typedef struct {

@@ -49,7 +49,8 @@ static void packing(void *ctx, struct member *m)
     uint32_t begin, end, panels = ROWS / MATRIX_TILE;
     while (member_claim(m, (uint32_t)w->count * panels, 8, &begin, &end))
         for (uint32_t i = begin; i < end; i++)
-            matrix_pack(&w->matrices[i / panels], w->raw + i % panels * w->raw_panel, i % panels * MATRIX_TILE, MATRIX_TILE);
+            matrix_pack(&w->matrices[i / panels], w->raw + i % panels * w->raw_panel, i % panels * MATRIX_TILE,
+                        MATRIX_TILE);
 }
 
 static void copying(void *ctx, struct member *m)
@@ -194,7 +195,8 @@ static void plan_type(bench *b, const struct measuring *m, enum type type, bench
             bench_plan_skip(plan);
             continue;
         }
-        double products_s = bytes / b->host.read + 2 * weights * token_counts[c] / (of_peak * m->peak[k->panel_of(type)]);
+        double products_s =
+            bytes / b->host.read + 2 * weights * token_counts[c] / (of_peak * m->peak[k->panel_of(type)]);
         bench_plan_add(b, plan, c % 2 ? COUNTS - c : 0, c ? 0 : packing_s, reads_s + products_s, "%s|%u", name,
                        token_counts[c]);
     }
@@ -260,13 +262,17 @@ tdm_status bench_kernels(bench *b, tdm_error *err)
     bench_table *reading = bench_new_table(b, "reading", "reading memory once", "cores", "speed:GB/s", err);
     m.packing = bench_new_table(b, "packing", "packing weights, and that over copying the same bytes into fresh memory",
                                 "type", "packing:GB/s|over_copy:x", err);
-    m.products = bench_new_table(b, "", "products of 3584 x 1024 matrices read from memory; peak (of vector "
-                                 "registers), matrix peak and reading as measured in this run, all cores", "type|tokens",
-                                 "speed:Gop/s|of_peak:x|weights:GB/s|of_reading:x|of_matrix_peak:x", err);
+    m.products =
+        bench_new_table(b, "",
+                        "products of 3584 x 1024 matrices read from memory; peak (of vector "
+                        "registers), matrix peak and reading as measured in this run, all cores",
+                        "type|tokens", "speed:Gop/s|of_peak:x|weights:GB/s|of_reading:x|of_matrix_peak:x", err);
     tdm_status status = arithmetic && reading && m.packing && m.products ? TDM_OK : err->code;
     if (!status && !x) status = error_set(err, TDM_E_NOMEM, "bench: no memory for activations");
     if (!status) status = kernels_find(&m.kernels, options_text(b->o, OPTION_KERNELS), err);
-    if (!status) status = bench_reader_open(&m.reader, &b->host, m.kernels, 0, b->quick ? BENCH_READ_MIB : BENCH_READ_MOST_MIB, err);
+    if (!status)
+        status =
+            bench_reader_open(&m.reader, &b->host, m.kernels, 0, b->quick ? BENCH_READ_MIB : BENCH_READ_MOST_MIB, err);
     if (!status) {
         m.team = m.reader.team;
         m.x = x;

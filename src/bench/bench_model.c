@@ -135,8 +135,8 @@ static bool is_part(const bench *b)
     return b->info.layers < b->info.whole_layers;
 }
 
-/* What a round's row shows beside the others of this round: once all dispatches of its cores and prompt are measured, each
- * against the fastest; and against one core. */
+/* What a round's row shows beside the others of this round: once all dispatches of its cores and prompt are measured,
+ * each against the fastest; and against one core. */
 static void compare(struct model_bench *x, int t, int p, int d, int round, double tps)
 {
     const struct wanted *w = &x->w;
@@ -179,7 +179,8 @@ static tdm_status measure_prefill(bench *b, void *ctx, int number, int round, td
     return TDM_OK;
 }
 
-/* The whole model's decoding, from the layers that there are, as many as it has, and the head. bytes_s: memory's speed. */
+/* The whole model's decoding, from the layers that there are, as many as it has, and the head. bytes_s: memory's
+ * speed. */
 static void add_whole(const bench *b, bench_table *table, int row, double tps, double layers_tps, double bytes_s)
 {
     double head_s = 1 / tps - 1 / layers_tps, times = (double)b->info.whole_layers / b->info.layers;
@@ -229,13 +230,15 @@ static void plan_model(bench *b, const struct model_bench *x, bench_plan *prefil
         for (int p = 0; p < w->n_prompts; p++) {
             int n = w->prompts[p];
             for (int d = 0; d < w->n_dispatches; d++) {
-                bench_plan_add(b, prefills, some + p + d, slower * bench_cost_prefill(b, w->prompts[0], w->dispatches[d]),
+                bench_plan_add(b, prefills, some + p + d,
+                               slower * bench_cost_prefill(b, w->prompts[0], w->dispatches[d]),
                                ceilings_s + slower * bench_cost_prefill(b, n, w->dispatches[d]), "%d|%d|%d",
                                w->threads[t], n, w->dispatches[d]);
                 bench_plan_most(prefills, most);
             }
             bench_plan_add(b, decodes, some + p, 0,
-                           slower * (bench_cost_prefill(b, n, w->dispatches[0]) + bench_cost_decode(b, w->reply) + read_s),
+                           slower *
+                               (bench_cost_prefill(b, n, w->dispatches[0]) + bench_cost_decode(b, w->reply) + read_s),
                            "%d|%d|%d", w->threads[t], n, w->reply);
             bench_plan_most(decodes, most);
         }
@@ -246,7 +249,9 @@ static tdm_status new_tables(bench *b, struct model_bench *x, tdm_error *err)
 {
     static const char *const kinds[PANEL_KINDS] = {[PANEL_F32] = "fp32", [PANEL_BF16] = "bf16", [PANEL_INT8] = "int8"};
     char title[200];
-    snprintf(title, sizeof title, "prefill; best: the fastest dispatch of the round; peak: %s arithmetic on vector registers, measured just before "
+    snprintf(title, sizeof title,
+             "prefill; best: the fastest dispatch of the round; peak: %s arithmetic on vector registers, measured just "
+             "before "
              "on the same cores",
              kinds[x->kind]);
     char measures[200];
@@ -254,12 +259,12 @@ static tdm_status new_tables(bench *b, struct model_bench *x, tdm_error *err)
              is_part(b) ? WHOLE_PREFILL : "");
     x->prefills = bench_new_table(b, "prefill", title, "cores|prompt_tokens|dispatch", measures, err);
     if (!x->prefills) return err->code;
-    x->decodes = bench_new_table(b, "decode",
-                                 b->info.experts ? "decode; limit: the speed of reading just before and just after; bytes: "
-                                                   "those of the experts that a token uses, and of what all share"
-                                                 : "decode; limit: the speed of reading just before and just after",
-                                 "cores|after_tokens|reply_tokens", is_part(b) ? DECODE_MEASURES WHOLE_DECODE : DECODE_MEASURES,
-                                 err);
+    x->decodes = bench_new_table(
+        b, "decode",
+        b->info.experts ? "decode; limit: the speed of reading just before and just after; bytes: "
+                          "those of the experts that a token uses, and of what all share"
+                        : "decode; limit: the speed of reading just before and just after",
+        "cores|after_tokens|reply_tokens", is_part(b) ? DECODE_MEASURES WHOLE_DECODE : DECODE_MEASURES, err);
     if (!x->decodes) return err->code;
     bench_table *const both[] = {x->prefills, x->decodes};
     for (int i = 0; i < 2; i++) {
@@ -359,8 +364,8 @@ tdm_status bench_dispatch(bench *b, tdm_error *err)
     for (int i = 0; i < SIZES && !status; i++) {
         if (sizes[i] > x.n) continue; /* the largest come last */
         status = bench_session(b, &x.session[i], machine, TDM_PREFILL_UNIT, x.n, sizes[i], err);
-        bench_plan_add(b, &plan, rank[i], bench_cost_prefill(b, sizes[i], sizes[i]), bench_cost_prefill(b, x.n, sizes[i]),
-                       "%d", sizes[i]);
+        bench_plan_add(b, &plan, rank[i], bench_cost_prefill(b, sizes[i], sizes[i]),
+                       bench_cost_prefill(b, x.n, sizes[i]), "%d", sizes[i]);
     }
     if (!status) status = bench_plan_run(b, &plan, measure_dispatch, &x, err);
     bench_plan_close(&plan);

@@ -14,8 +14,9 @@
 enum { MOST_TOKENS = 512, WARM_PASSES = 2 };
 
 /* The parts as columns, in the order of enum timed_part; the wall clock before them, the rest behind. */
-static const char columns[] = "pass:ms|products:ms|lm_head:ms|quantising:ms|delta_rule:ms|convolution:ms|norms:ms|silu:ms|"
-                              "attention:ms|embedding:ms|rest:ms";
+static const char columns[] =
+    "pass:ms|products:ms|lm_head:ms|quantising:ms|delta_rule:ms|convolution:ms|norms:ms|silu:ms|"
+    "attention:ms|embedding:ms|rest:ms";
 
 /* What the passes of one number of cores share. */
 struct passes {
@@ -100,7 +101,8 @@ static void plan_rows(bench *b, const struct pass_bench *x, bench_plan *plan)
 {
     for (int i = 0; i < x->n_cores; i++)
         for (int j = 0; j < x->n_counts; j++) {
-            double seconds = (double)b->host.cores.count / x->cores[i] * bench_cost_prefill(b, x->counts[j], x->counts[j]);
+            double seconds =
+                (double)b->host.cores.count / x->cores[i] * bench_cost_prefill(b, x->counts[j], x->counts[j]);
             int rank = (x->cores[i] < b->host.cores.count ? 2 : 0) + (x->counts[j] != BENCH_LOOP_DISPATCH);
             bench_plan_add(b, plan, rank, WARM_PASSES * seconds, seconds, "%d|%d", x->cores[i], x->counts[j]);
         }
@@ -115,7 +117,8 @@ tdm_status bench_pass(bench *b, tdm_error *err)
     if (!p) p = b->info.experts ? "1,12,128,512" : "1,12,32,128";
     x.n_counts = bench_list(p, 1, MOST_TOKENS, x.counts, "dispatch", err);
     if (x.n_counts < 0) return err->code;
-    x.n_cores = bench_list(c ? c : usual, 1, b->host.cores.count > 1 ? b->host.cores.count : 1, x.cores, "threads", err);
+    x.n_cores =
+        bench_list(c ? c : usual, 1, b->host.cores.count > 1 ? b->host.cores.count : 1, x.cores, "threads", err);
     if (x.n_cores < 0) return err->code;
     x.t = bench_new_table(b, "", "where the time of one dispatch goes: wall clock, then milliseconds of all "
                           "cores together; rest: barriers, waiting, all else", "cores|tokens", columns, err);

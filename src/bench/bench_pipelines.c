@@ -97,7 +97,8 @@ static tdm_status open_cold(bench *b, struct cold *x, const int published[LENGTH
         if (!bench_fits(b, x->t, length, x->reply)) continue;
         x->lengths[i] = length;
         if (length != published[i])
-            bench_table_note(x->t, "%d tokens stand where the published tables have %d: the template alone has %zu here",
+            bench_table_note(x->t,
+                             "%d tokens stand where the published tables have %d: the template alone has %zu here",
                              length, published[i], frame);
     }
     return status;
@@ -153,8 +154,8 @@ tdm_status bench_throughput(bench *b, tdm_error *err)
             bench_plan_skip(&plan);
             continue;
         }
-        bench_plan_add(b, &plan, -l, cold_turn_s(b, p, x.lengths[l], 2), cold_turn_s(b, p, x.lengths[l], x.reply), "%d|%s",
-                       x.lengths[l], tdm_pipeline_name(p));
+        bench_plan_add(b, &plan, -l, cold_turn_s(b, p, x.lengths[l], 2), cold_turn_s(b, p, x.lengths[l], x.reply),
+                       "%d|%s", x.lengths[l], tdm_pipeline_name(p));
     }
     if (!status) status = bench_plan_run(b, &plan, throughput_one, &x, err);
     bench_plan_close(&plan);
@@ -207,8 +208,9 @@ static tdm_status open_wider(bench *b, tdm_model **out, double *packed_bytes, td
 static const struct ttft_row {
     tdm_pipeline pipeline;
     bool mixed; /* the prefill unit has the wider sibling */
-} ttft_rows[] = {{TDM_PIPE_SINGLE, false}, {TDM_PIPE_BATCH, false}, {TDM_PIPE_TANDEM, false},     {TDM_PIPE_BATCH, true},
-                 {TDM_PIPE_SLOTS, false},  {TDM_PIPE_SEQUENTIAL, false}, {TDM_PIPE_SEQUENTIAL_SOLO, false}};
+} ttft_rows[] = {{TDM_PIPE_SINGLE, false},         {TDM_PIPE_BATCH, false}, {TDM_PIPE_TANDEM, false},
+                 {TDM_PIPE_BATCH, true},           {TDM_PIPE_SLOTS, false}, {TDM_PIPE_SEQUENTIAL, false},
+                 {TDM_PIPE_SEQUENTIAL_SOLO, false}};
 enum { TTFT_ROWS = sizeof ttft_rows / sizeof *ttft_rows, LONG = 3 };
 
 struct ttft {
@@ -280,7 +282,9 @@ tdm_status bench_ttft(bench *b, tdm_error *err)
     if (!status) status = bench_plan_run(b, &plan, ttft_one, &x, err);
     bench_plan_close(&plan);
     if (x.wider)
-        bench_table_note(x.cold.t, "the BF16 weights, which are there once a mixed row has begun, are counted in the mixed rows alone");
+        bench_table_note(
+            x.cold.t,
+            "the BF16 weights, which are there once a mixed row has begun, are counted in the mixed rows alone");
     tdm_machine_close(x.cold.machine);
     tdm_model_close(x.wider);
     return status;

@@ -1,7 +1,7 @@
-/* Which rows of a table a budget has time for, and how often each is measured. A suite lists its rows with what a run of
- * each will take (src/bench/bench_cost.h: known work at the speed that the machine has just shown); the plan takes the most
- * telling ones whose least number of runs fits, names the others below the table with the time that they would need, and
- * measures those taken round by round, each once a round (A B A B), as long as time is left.
+/* Which rows of a table a budget has time for, and how often each is measured. A suite lists its rows with what a run
+ * of each will take (src/bench/bench_cost.h: known work at the speed that the machine has just shown); the plan takes
+ * the most telling ones whose least number of runs fits, names the others below the table with the time that they would
+ * need, and measures those taken round by round, each once a round (A B A B), as long as time is left.
  *
  *     bench_plan p;
  *     bench_plan_open(&p, t);
@@ -39,8 +39,8 @@ typedef tdm_status bench_measure(bench *b, void *ctx, int row, int round, tdm_er
 
 void bench_plan_open(bench_plan *p, bench_table *t);
 void bench_plan_close(bench_plan *p);
-/* The next row, to be measured at most --runs times (bench_plan_most: another number). Rows that --rows does not ask for
- * are never measured; they count, so that a suite may number its rows as it likes. */
+/* The next row, to be measured at most --runs times (bench_plan_most: another number). Rows that --rows does not ask
+ * for are never measured; they count, so that a suite may number its rows as it likes. */
 void bench_plan_add(bench *b, bench_plan *p, int rank, double once_s, double run_s, const char *name, ...)
     __attribute__((format(printf, 6, 7)));
 /* A row that does not exist here: only its number is taken. */

@@ -36,7 +36,8 @@ static void sample(struct sampler *s, const struct sensors_now *now)
         int p = 0;
         if (!now->zone[z].package || !now->zone[z].watts.valid) continue;
         while (p < s->packages && strcmp(s->package[p].name, now->zone[z].name)) p++;
-        if (p == s->packages) snprintf(s->package[s->packages++].name, sizeof s->package->name, "%s", now->zone[z].name);
+        if (p == s->packages)
+            snprintf(s->package[s->packages++].name, sizeof s->package->name, "%s", now->zone[z].name);
         double watts = now->zone[z].watts.value;
         s->package[p].sum += watts;
         s->package[p].peak = watts > s->package[p].peak ? watts : s->package[p].peak;
@@ -62,8 +63,8 @@ static void *sampler_run(void *ctx)
 enum phase { REST, PREFILL, DECODE, BOTH, PHASES };
 
 /* Works, or rests, for some seconds with the sampler beside it; counts tokens. */
-static tdm_status one_phase(enum phase phase, bench_loop *prefill, bench_loop *decode, struct sampler *s, double *tokens,
-                            tdm_error *err)
+static tdm_status one_phase(enum phase phase, bench_loop *prefill, bench_loop *decode, struct sampler *s,
+                            double *tokens, tdm_error *err)
 {
     double tps, other_tps = 0;
     pthread_t thread;
@@ -74,7 +75,8 @@ static tdm_status one_phase(enum phase phase, bench_loop *prefill, bench_loop *d
     if (phase == REST)
         usleep((useconds_t)(1e6 * decode->at_most_s));
     else
-        status = bench_loop_run(phase == PREFILL ? prefill : decode, phase == BOTH ? prefill : NULL, &tps, &other_tps, err);
+        status =
+            bench_loop_run(phase == PREFILL ? prefill : decode, phase == BOTH ? prefill : NULL, &tps, &other_tps, err);
     atomic_store(&s->stop, true);
     pthread_join(thread, NULL);
     if (phase == PREFILL || phase == BOTH) *tokens += (double)atomic_load(&prefill->done);
@@ -137,8 +139,10 @@ tdm_status bench_power(bench *b, tdm_error *err)
     if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
     x.prefill = (bench_loop){.prompt = ids.ids, .at_most_s = seconds};
     x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = DECODE_ROOM, .at_most_s = seconds};
-    if (!status) status = bench_session(b, &x.prefill.session, machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
-    if (!status) status = bench_session(b, &x.decode.session, machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status)
+        status = bench_session(b, &x.prefill.session, machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status)
+        status = bench_session(b, &x.decode.session, machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
     bench_plan plan;
     bench_plan_open(&plan, x.t);
     for (int phase = 0; phase < PHASES; phase++)

@@ -15,7 +15,8 @@ tdm_status bench_prompt_open(bench_prompt *p, tdm_error *err);
 void bench_prompt_close(bench_prompt *p);
 
 /* Appends the first n ids of a rendered prompt whose message is the text, from word `from` on, as long as needed. */
-tdm_status bench_prompt_ids(const bench_prompt *p, const tdm_model *m, int from, size_t n, tdm_ids *out, tdm_error *err);
+tdm_status bench_prompt_ids(const bench_prompt *p, const tdm_model *m, int from, size_t n, tdm_ids *out,
+                            tdm_error *err);
 
 /* A text of exactly `tokens` tokens, from word `from` (modulo their number) on; malloc'ed. */
 tdm_status bench_prompt_message(const bench_prompt *p, const tdm_model *m, int from, size_t tokens, char **out,

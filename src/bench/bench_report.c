@@ -23,11 +23,11 @@ static bool quiet(const bench *b)
 
 char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget)
 {
-    static const option_id shown[] = {OPTION_QUICK,        OPTION_NO_LENDING,    OPTION_BUDGET,      OPTION_RUNS,
-                                      OPTION_REST,         OPTION_BENCH_THREADS, OPTION_BENCH_PROMPTS,
-                                      OPTION_BENCH_REPLY,  OPTION_BENCH_DISPATCH, OPTION_KV,         OPTION_KERNELS,
-                                      OPTION_QUANT,        OPTION_LM_HEAD,       OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT,
-                                      OPTION_PREFILL_KIND, OPTION_DECODE_KIND,   OPTION_EXPERT_MEMORY};
+    static const option_id shown[] = {
+        OPTION_QUICK,         OPTION_NO_LENDING,    OPTION_BUDGET,       OPTION_RUNS,           OPTION_REST,
+        OPTION_BENCH_THREADS, OPTION_BENCH_PROMPTS, OPTION_BENCH_REPLY,  OPTION_BENCH_DISPATCH, OPTION_KV,
+        OPTION_KERNELS,       OPTION_QUANT,         OPTION_LM_HEAD,      OPTION_PREFILL_UNIT,   OPTION_DECODE_UNIT,
+        OPTION_PREFILL_KIND,  OPTION_DECODE_KIND,   OPTION_EXPERT_MEMORY};
     static const option_id lists[] = {OPTION_BENCH_MODELS, OPTION_ROWS, OPTION_FROM};
     const options *o = b->o;
     char *text = NULL;
@@ -78,10 +78,11 @@ void bench_report_model(const bench *b)
 {
     if (quiet(b)) return;
     const tdm_model_info *i = &b->info;
-    printf("\n%s%s: %.0f M parameters, %s, %.0f MB packed, %.0f MB read a decoded token, %.2f GFLOP a prefilled one%s\n",
-           markdown(b) ? "## " : "", b->model_name, 1e-6 * (double)i->parameters, i->weight_types,
-           1e-6 * (double)i->packed_bytes, 1e-6 * (double)i->bytes_per_token, 1e-9 * (double)i->flops_per_token,
-           i->synthetic ? "; made-up weights: the text is noise, the times are real" : "");
+    printf(
+        "\n%s%s: %.0f M parameters, %s, %.0f MB packed, %.0f MB read a decoded token, %.2f GFLOP a prefilled one%s\n",
+        markdown(b) ? "## " : "", b->model_name, 1e-6 * (double)i->parameters, i->weight_types,
+        1e-6 * (double)i->packed_bytes, 1e-6 * (double)i->bytes_per_token, 1e-9 * (double)i->flops_per_token,
+        i->synthetic ? "; made-up weights: the text is noise, the times are real" : "");
     fflush(stdout);
 }
 
@@ -170,14 +171,16 @@ void bench_report_machine(const bench *b, json_object *o)
     if (b->json) fprintf(b->json, "%s\n", jsonio_line(o));
     if (b->json) fflush(b->json);
     if (quiet(b)) return;
-    json_object *machine = jsonio_member(o, "machine", json_type_object), *c = jsonio_member(o, "ceilings", json_type_object);
+    json_object *machine = jsonio_member(o, "machine", json_type_object),
+                *c = jsonio_member(o, "ceilings", json_type_object);
     json_object *start = jsonio_member(o, "start", json_type_object), *end = jsonio_member(o, "end", json_type_object);
     char n[4][32];
     const char *italic = markdown(b) ? "_" : "";
     if (markdown(b)) putchar('\n');
     printf("%s%s, %s, %.0f s on %s: %lld cores of %lld, %s; ", markdown(b) ? italic : "  ", told(o, "suite"),
-           told(o, "model"), jsonio_real(o, "seconds", 0), told(machine, "cpu"), (long long)jsonio_int(machine, "cores", 0),
-           (long long)jsonio_int(machine, "cpus", 0), told(machine, "caches"));
+           told(o, "model"), jsonio_real(o, "seconds", 0), told(machine, "cpu"),
+           (long long)jsonio_int(machine, "cores", 0), (long long)jsonio_int(machine, "cpus", 0),
+           told(machine, "caches"));
     if (jsonio_text(o, "units", NULL)) printf("%s; ", told(o, "units"));
     if (jsonio_text(o, "kv", NULL)) printf("keys and values %s; ", told(o, "kv"));
     printf("kernels %s; ceilings: int8 %s Gop/s, bf16 %s, fp32 %s", told(o, "kernels"),

@@ -1,7 +1,7 @@
 /* What `tandem bench` writes: text or Markdown on standard output as suites end, JSON where asked for.
  *
- * --json writes one object a line: of each table what src/bench/bench_table.h says, and after the tables of a suite and model
- * what it ran on:
+ * --json writes one object a line: of each table what src/bench/bench_table.h says, and after the tables of a suite and
+ * model what it ran on:
  *
  *   {"suite", "model", "command", "seconds", "weight_types", "kernels", "kv", "units", "lending",
  *    "machine": {"cpu", "cores", "cpus", "caches"},
@@ -16,8 +16,8 @@
 
 #include "src/bench/bench.h"
 
-/* What was asked for, without the options that only say where the results go; with a suite, that suite of this model (NULL:
- * it measures none); budget: instead of the one given. NULL: as given. malloc'ed; NULL without memory. */
+/* What was asked for, without the options that only say where the results go; with a suite, that suite of this model
+ * (NULL: it measures none); budget: instead of the one given. NULL: as given. malloc'ed; NULL without memory. */
 char *bench_report_command(const bench *b, const char *suite, const char *model, const char *budget);
 
 /* Opens the JSON file, prints the command and the machine. */

@@ -7,7 +7,8 @@
 #include "src/bench/bench.h"
 #include "src/bench/pty.h"
 
-enum { BENCH_SCREEN_ROWS = 40, BENCH_SCREEN_STRIP_COLS = 100, BENCH_SCREEN_PANEL_COLS = 120 }; /* room for these forms */
+/* room for these forms */
+enum { BENCH_SCREEN_ROWS = 40, BENCH_SCREEN_STRIP_COLS = 100, BENCH_SCREEN_PANEL_COLS = 120 };
 
 /* Starts `tandem COMMAND --temp 0 --seed 1 --ignore-eos` with the model and the units of the bench, and these arguments
  * (NULL-terminated). */

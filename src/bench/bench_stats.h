@@ -1,5 +1,5 @@
-/* Statistics of repeated measurements, on rows of figures (src/chat/figures.h): medians with their spread, and ratios that
- * are refused where the spread makes them meaningless. */
+/* Statistics of repeated measurements, on rows of figures (src/chat/figures.h): medians with their spread, and ratios
+ * that are refused where the spread makes them meaningless. */
 #ifndef TANDEM_SRC_BENCH_STATS_H
 #define TANDEM_SRC_BENCH_STATS_H
 
@@ -17,7 +17,8 @@ bench_summary bench_summarise(const figures_row *row);
 typedef struct {
     bool meaningful;
     double ratio;       /* of the medians */
-    double uncertainty; /* relative: half the p5-p95 ranges of both sides over their medians, root of the sum of squares */
+    /* relative: half the p5-p95 ranges of both sides over their medians, root of the sum of squares */
+    double uncertainty;
     double least;       /* the 5th percentile above over the 95th below: what holds whatever the spread */
 } bench_ratio;
 

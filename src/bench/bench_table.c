@@ -67,8 +67,8 @@ int bench_table_row(bench_table *t, const char *values, ...)
     return t->n_rows++;
 }
 
-/* The digits of a number in a file. What is measured is rounded to them at once, so that a table or chart of what is read
- * again is the same. */
+/* The digits of a number in a file. What is measured is rounded to them at once, so that a table or chart of what is
+ * read again is the same. */
 #define FILE_NUMBER "%.10g"
 
 void bench_table_add(bench_table *t, int row, int measure, double value)
@@ -143,7 +143,8 @@ void bench_table_text(const bench_table *t, int row, int c, char out[BENCH_CELL]
     c -= t->n_parameters;
     if (c < t->n_measures) {
         if (row < 0) {
-            snprintf(out, BENCH_CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "", t->measure[c].unit);
+            snprintf(out, BENCH_CELL, "%s%s%s", t->measure[c].name, t->measure[c].unit[0] ? " " : "",
+                     t->measure[c].unit);
             spaced(out);
             return;
         }
@@ -259,7 +260,8 @@ static void describe(const bench_table *t, FILE *out)
         json_object_array_add(measures, measure);
     }
     for (int i = 0; i < t->n_notes; i++)
-        json_object_array_add(i < t->n_notes - t->n_conclusions ? notes : conclusions, json_object_new_string(t->notes[i]));
+        json_object_array_add(i < t->n_notes - t->n_conclusions ? notes : conclusions,
+                              json_object_new_string(t->notes[i]));
     json_object_object_add(o, "parameters", parameters);
     json_object_object_add(o, "measures", measures);
     json_object_object_add(o, "notes", notes);

@@ -33,8 +33,9 @@ typedef struct bench_table {
     int n_conclusions; /* the last of the notes: bench_conclude has drawn them from the rows */
 } bench_table;
 
-/* parameters: "prompt_tokens|pipeline"; measures: "prefill:tok/s|total:ms", the first is the one that charts show. A measure
- * in "x" is a ratio: it is not printed where its spread makes it meaningless (bench_stats.h). NULL without memory. */
+/* parameters: "prompt_tokens|pipeline"; measures: "prefill:tok/s|total:ms", the first is the one that charts show. A
+ * measure in "x" is a ratio: it is not printed where its spread makes it meaningless (bench_stats.h). NULL without
+ * memory. */
 bench_table *bench_table_new(const char *suite, const char *part, const char *model, const char *title,
                              const char *parameters, const char *measures);
 void bench_table_free(bench_table *t);
@@ -57,8 +58,9 @@ bool bench_table_used(const bench_table *t, int c);
 void bench_table_print(const bench_table *t, FILE *out);    /* aligned text */
 void bench_table_markdown(const bench_table *t, FILE *out); /* GitHub's tables */
 /* One object a line. First what the table is: suite, part, model, title, parameters (names), measures (name and unit of
- * each), notes, conclusions (the notes that follow from the rows: who joins files draws them anew). Then every measured cell of every row: suite, part, model, the parameters (numbers where they are
- * numbers), measure, n, median, p5, p95, unit, and all n values. */
+ * each), notes, conclusions (the notes that follow from the rows: who joins files draws them anew). Then every measured
+ * cell of every row: suite, part, model, the parameters (numbers where they are numbers), measure, n, median, p5, p95,
+ * unit, and all n values. */
 void bench_table_json(const bench_table *t, FILE *out);
 
 #endif

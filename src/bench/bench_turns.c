@@ -54,7 +54,7 @@ struct played {
     size_t typed[MOST_TURNS];       /* characters */
     int64_t last_key_ns[MOST_TURNS]; /* 0: nothing was typed live */
     double prefill_ms[MOST_TURNS];  /* spent on the turn's prompt by both units, before and after Enter */
-    double pause_ms[MOST_TURNS];    /* from the last key to the evaluation of the suffix before Enter; 0: there was none */
+    double pause_ms[MOST_TURNS]; /* from the last key to the evaluation of the suffix before Enter; 0: there was none */
 };
 
 static const char *level_name(const struct variant *v)
@@ -81,8 +81,10 @@ static int live_words(const bench *b)
 static void note_live_words(const bench *b, bench_table *t)
 {
     if (live_words(b))
-        bench_table_note(t, "within a budget only the last %d words are typed live, where the draft is read before Enter; "
-                            "the others stand there before", live_words(b));
+        bench_table_note(t,
+                         "within a budget only the last %d words are typed live, where the draft is read before Enter; "
+                         "the others stand there before",
+                         live_words(b));
 }
 
 /* The byte where the last n words begin. */
@@ -179,8 +181,8 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     bench_talk talk = {0};
     tdm_status status = TDM_OK;
     for (int i = 0; i < typing->turns && !status; i++)
-        status = bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS, &s.text[i],
-                                      err);
+        status = bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS,
+                                      &s.text[i], err);
     int64_t began_ns = clock_ns();
     if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, err);
     for (int i = 0; i < typing->turns && !status; i++) status = script_one_turn(b, &s, i, v, typing, &talk, out, err);
@@ -269,10 +271,12 @@ static double conversation_s(const bench *b, const struct variant *v, const stru
     for (int turn = 0; turn < typing->turns; turn++) {
         int prompt = FRAME + MESSAGE_TOKENS + turn * (FRAME + MESSAGE_TOKENS + reply_tokens(b));
         int after = turn && looked_at ? SUFFIX : turn && follows ? SUFFIX + MESSAGE_TOKENS : prompt;
-        seconds += bench_cost_prefill(b, after, pieces[pipeline_of(v->pipeline)->pieces]) + bench_cost_decode(b, reply_tokens(b));
+        seconds += bench_cost_prefill(b, after, pieces[pipeline_of(v->pipeline)->pieces]) +
+                   bench_cost_decode(b, reply_tokens(b));
         if (!turn) continue;
         if (looked_at || typing->unread) /* the message stands there, is read, and its last words are typed */
-            seconds += 0.3 + bench_cost_prefill(b, MESSAGE_TOKENS, BENCH_LOOP_DISPATCH) + live / typing->cps + typing->gap_s[turn];
+            seconds += 0.3 + bench_cost_prefill(b, MESSAGE_TOKENS, BENCH_LOOP_DISPATCH) + live / typing->cps +
+                       typing->gap_s[turn];
         else if (follows)
             seconds += 1.3;
     }
@@ -322,13 +326,14 @@ static bench_table *open_part(bench *b, bench_plan *plan, const char *part, cons
 
 static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
 {
-    bench_table *t = open_part(b, plan, "pipelines",
-                               "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms "
-                               "after the last key; TTFT: Enter to first token id",
-                               "pipeline|speculation",
-                               "warm_TTFT:ms|first_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
-                               "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
-                               err);
+    bench_table *t =
+        open_part(b, plan, "pipelines",
+                  "3 turns, %d-token messages, %d-token replies, typed at 30 characters a second, Enter 300 ms "
+                  "after the last key; TTFT: Enter to first token id",
+                  "pipeline|speculation",
+                  "warm_TTFT:ms|first_TTFT:ms|after_Enter:tokens|prefill:ms|transfer:ms|decode:tok/s|"
+                  "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
+                  err);
     if (!t) return NULL;
     const struct typing typing = pipelines_typing(b);
     for (int v = 0; v < VARIANTS; v++) {
@@ -378,12 +383,11 @@ static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_e
 
 static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
 {
-    bench_table *t = open_part(b, plan, "gaps",
-                               "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token "
-                               "messages typed at 30 characters a second after the reply of %d tokens",
-                               "ms_gap",
-                               "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|decode:tok/s|pause:ms",
-                               err);
+    bench_table *t = open_part(
+        b, plan, "gaps",
+        "warm turns of tandem, full speculation, by the time between last key and Enter; %d-token "
+        "messages typed at 30 characters a second after the reply of %d tokens",
+        "ms_gap", "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|decode:tok/s|pause:ms", err);
     if (!t) return NULL;
     const struct typing typing = gaps_typing(b, 0);
     bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
@@ -466,14 +470,16 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
                         err);
     bench_plan_open(plan, t);
     if (!t) return NULL;
-    bench_table_note(t, "pause: from the last key to the evaluation of the suffix, where it came before Enter; it is set to "
-                        "auto (none after a sentence, else twice what the suffix or a key takes, at most 150 ms). A "
-                        "pause between two words can be one too: suffix evaluations counts them all");
+    bench_table_note(
+        t, "pause: from the last key to the evaluation of the suffix, where it came before Enter; it is set to "
+           "auto (none after a sentence, else twice what the suffix or a key takes, at most 150 ms). A "
+           "pause between two words can be one too: suffix evaluations counts them all");
     for (int kind = 0; kind < TYPISTS; kind++) {
         const struct typing typing = typist_typing(kind);
         char who[100];
         /* First tandem against single at both speeds, then the levels between. */
-        bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0, conversation_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
+        bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0,
+                       conversation_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
                        typist(kind, who, sizeof who));
         if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
     }

@@ -47,7 +47,9 @@ static tdm_status whole_machine(bench *b, bench_loop *like, int unit, double *tp
     cores_format(&b->host.cores, cores, sizeof cores);
     tdm_machine_options m = {.prefill_unit = cores, .decode_unit = cores, .no_lending = true};
     tdm_status status = tdm_machine_open(&machine, &m, err);
-    if (!status) status = bench_session(b, &session, machine, unit, BENCH_LOOP_PROMPT + reply_tokens(b), BENCH_LOOP_DISPATCH, err);
+    if (!status)
+        status =
+            bench_session(b, &session, machine, unit, BENCH_LOOP_PROMPT + reply_tokens(b), BENCH_LOOP_DISPATCH, err);
     like->session = session;
     if (!status) status = bench_loop_run(like, NULL, tps, NULL, err);
     like->session = mine;
@@ -150,15 +152,18 @@ static tdm_status measure_interference(bench *b, void *ctx, int number, int roun
 
 static void plan_interference(bench *b, const struct interference *x, bench_plan *plan)
 {
-    double alone_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, x->decode.tokens) +
+    double alone_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) +
+                     bench_cost_decode(b, x->decode.tokens) +
                      bench_cost_prefill(b, x->prefill.tokens + 2 * BENCH_LOOP_DISPATCH, BENCH_LOOP_DISPATCH);
-    double chat_s = bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, reply_tokens(b));
+    double chat_s =
+        bench_cost_prefill(b, BENCH_LOOP_START, BENCH_LOOP_DISPATCH) + bench_cost_decode(b, reply_tokens(b));
     for (int i = 0; i < INTERFERENCE_ROWS; i++) {
         const struct interference_row *row = &interference_rows[i];
         /* Both at once, or without the other's cores: half the speed. */
         double both_s = 2 * bench_cost_decode(b, x->decode.tokens);
         double seconds = row->kind == WHOLE ? alone_s : row->kind == LOOPS ? alone_s + both_s : 2 * chat_s;
-        bench_plan_add(b, plan, row->rank, 0, row->lending || row->kind == WHOLE ? seconds : 1.8 * seconds, "%s", row->name);
+        bench_plan_add(b, plan, row->rank, 0, row->lending || row->kind == WHOLE ? seconds : 1.8 * seconds, "%s",
+                       row->name);
     }
 }
 
@@ -171,13 +176,16 @@ tdm_status bench_interference(bench *b, tdm_error *err)
         "speed of a unit while the other one is at work; kept: of the unit alone with lending in the same "
         "round (alone: of a unit that has all cores; followed: of not followed)",
         "work|lending", "speed:tok/s|kept:x|lag_max:tokens", err);
-    tdm_status status = x.t ? bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err) : err->code;
+    tdm_status status =
+        x.t ? bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err) : err->code;
     if (!status) status = bench_machine(b, &x.machine, true, err);
     int context = BENCH_LOOP_PROMPT + reply_tokens(b);
     x.decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = reply_tokens(b), .tokens = reply_tokens(b) / 2};
     x.prefill = (bench_loop){.prompt = ids.ids, .tokens = (b->quick ? 1 : 2) * BENCH_LOOP_PROMPT};
-    if (!status) status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
-    if (!status) status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status)
+        status = bench_session(b, &x.decode.session, x.machine, TDM_DECODE_UNIT, context, BENCH_LOOP_DISPATCH, err);
+    if (!status)
+        status = bench_session(b, &x.prefill.session, x.machine, TDM_PREFILL_UNIT, context, BENCH_LOOP_DISPATCH, err);
     if (!status) {
         bench_plan plan;
         bench_plan_open(&plan, x.t);
@@ -244,7 +252,8 @@ static tdm_status open_split(bench *b, struct crossover *x, int cores, tdm_error
                              .no_lending = true};
     tdm_status status = tdm_machine_open(&x->machine, &m, err);
     for (int u = 0; u < TDM_UNITS && !status; u++) {
-        status = bench_session(b, &x->session[u], x->machine, u, crossover_lengths[LENGTHS - 1], BENCH_LOOP_DISPATCH, err);
+        status =
+            bench_session(b, &x->session[u], x->machine, u, crossover_lengths[LENGTHS - 1], BENCH_LOOP_DISPATCH, err);
         if (!status) status = prefill_ms(x->session[u], x->ids.ids, crossover_lengths[0], &took, err); /* warms up */
     }
     x->cores = cores;
@@ -279,8 +288,8 @@ static void plan_crossover(bench *b, const struct crossover *x, bench_plan *plan
             }
             bench_plan_add(b, plan, LENGTHS * (s > 0) + i,
                            i ? 0 : slower * bench_cost_prefill(b, crossover_lengths[0], BENCH_LOOP_DISPATCH),
-                           slower * bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH), "%d|%d", x->splits[s],
-                           crossover_lengths[i]);
+                           slower * bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH), "%d|%d",
+                           x->splits[s], crossover_lengths[i]);
         }
     }
 }
@@ -297,7 +306,8 @@ tdm_status bench_crossover(bench *b, tdm_error *err)
         b->wanted = true;
         return TDM_OK;
     }
-    for (int cores = 1; cores < all && x.n_splits < 32; cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
+    for (int cores = 1; cores < all && x.n_splits < 32;
+         cores = 2 * cores < all || cores == all - 1 ? 2 * cores : all - 1)
         x.splits[x.n_splits++] = cores;
     tdm_status status =
         bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &x.ids, err);

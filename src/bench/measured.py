@@ -3,19 +3,19 @@
 
     measured.py tables FILE.md <ROWS            fills the tables of a Markdown file
     measured.py bars SUITE[/PART] MODEL <ROWS   a table's first measure as bars: an SVG on standard output
-    measured.py timeline MODEL <TRACE           what both units did, of `tandem run --script FILE --trace TRACE`: an SVG
+    measured.py timeline MODEL <TRACE           what both units did, from `tandem run --script FILE --trace TRACE`
 
-Rows of several runs are joined by `tandem bench --from A --from B --json -`, which also draws the conclusions; `make tables`
-and `make figures` call it all.
+Rows of several runs are joined by `tandem bench --from A --from B --json -`, which also draws the conclusions;
+`make tables` and `make figures` call it all.
 
-Tables stand in Markdown between the lines that ask for them, so that no figure is copied by hand. What stands between such a
-line and the next `<!-- end -->` is replaced:
+Tables stand in Markdown between the lines that ask for them, so that no figure is copied by hand. What stands between
+such a line and the next `<!-- end -->` is replaced:
 
     <!-- bench turns/pipelines synthetic:0.8b:q8_0 columns=warm_TTFT,decode rows=tandem,single|- beside=published -->
     <!-- end -->
 
-suite or suite/part, then the model, or several with commas (the table begins with a column of them then); '_' stands for a
-blank in its name. Words after them, each at most once:
+suite or suite/part, then the model, or several with commas (the table begins with a column of them then); '_' stands
+for a blank in its name. Words after them, each at most once:
 
     columns=A,B     these measures; else all
     rows=A,B        rows whose parameters, with '|' between, hold one of these texts, from a '|' to a '|'; else all
@@ -101,7 +101,8 @@ def number_text(value):
         return "-"
     if size >= 99.95:
         return f"{value:,.0f}"
-    return f"{value:.{1 if size >= 9.995 else 2 if size >= 0.9995 else 3 if size >= 0.00995 else 5 if size > 0 else 0}f}"
+    digits = 1 if size >= 9.995 else 2 if size >= 0.9995 else 3 if size >= 0.00995 else 5 if size > 0 else 0
+    return f"{value:.{digits}f}"
 
 
 RATIO_LIMIT = 0.25  # a ratio whose values spread wider says nothing (src/bench/bench_stats.h)
@@ -177,8 +178,8 @@ def nearest(key, keys):
 class Sheet:
     """What a line asks for, found: its tables, what stands beside each, the lines and columns of the result.
 
-    A line is (table, key of its row, tables beside). A column is (source, kind, name): source None for the table itself, else
-    the number of what stands beside; kind "model", "parameter" (name is its number), "measure" or "runs".
+    A line is (table, key of its row, tables beside). A column is (source, kind, name): source None for the table itself,
+    else the number of what stands beside; kind "model", "parameter" (name is its number), "measure" or "runs".
     """
 
     def __init__(self, wish, tables):
@@ -286,7 +287,7 @@ class Sheet:
         return text.partition(" (")[0] if self.wish.medians else text
 
     def text(self):
-        """The heading, the rule below it, the lines. Names and parameters at the left of their column, figures at the right."""
+        """The heading, the rule below it, the lines. Names and parameters stand left in their column, figures right."""
         rows = [[self.heading(column) for column in self.columns]]
         rows += [[self.cell(line, column) for column in self.columns] for line in self.lines]
         left = [kind == "model" or source is None and kind == "parameter" for source, kind, _ in self.columns]
@@ -306,7 +307,7 @@ CEILINGS = (("read_gbs", "; memory was read at", "GB/s"),
 
 
 def commands_text(sheet, ran_on):
-    """The commands that measured one of these models, or what stands beside them, and the ceilings measured meanwhile."""
+    """The commands that measured these models, or what stands beside them, and the ceilings measured meanwhile."""
     wish = sheet.wish
     ran = [line for line in ran_on
            if line.get("command") and line["suite"] == wish.suite and line["model"] in sheet.known]
@@ -319,11 +320,13 @@ def commands_text(sheet, ran_on):
         values = [line["ceilings"][key] for line in ran if (line.get("ceilings") or {}).get(key)]
         if values:
             low, high = min(values), max(values)
-            text += f"{before} {number_text(low) + ' to ' if high - low >= 0.05 * high else ''}{number_text(high)} {unit}"
+            lower = f"{number_text(low)} to " if high - low >= 0.05 * high else ""
+            text += f"{before} {lower}{number_text(high)} {unit}"
     stolen = [line["stolen"] for line in ran if line.get("stolen") is not None]
     least, most = min(stolen, default=0), max(stolen, default=0)
     if most >= 0.005:
-        text += f"; the host took {f'{100 * least:.0f} to ' if most - least >= 0.01 else ''}{100 * most:.0f} % of the CPU time"
+        lower = f"{100 * least:.0f} to " if most - least >= 0.01 else ""
+        text += f"; the host took {lower}{100 * most:.0f} % of the CPU time"
     return text + "_\n"
 
 
@@ -429,8 +432,8 @@ def title_lines(title, most=120):
 
 
 def bars(table):
-    """A table's first measure, a bar a row, with the range from the 5th to the 95th percentile; on a logarithmic axis where
-    the medians lie further apart than a factor of 30."""
+    """A table's first measure, a bar a row, with the range from the 5th to the 95th percentile; on a logarithmic axis
+    where these lie further apart than a factor of 30."""
     name, unit = next(iter(table.units.items()))
     rows = [(row_label(table, key), *spread(row[name])) for key, row in table.rows.items() if row.get(name)]
     rows = [row for row in rows if row[1] > 0]
@@ -472,7 +475,7 @@ UNITS = ("prefill", "decode")
 
 
 def tracks(spans, moments, start, end, y):
-    """Both units from start to end (microseconds), with the top at y. spans: unit, name, from, to; moments: time, name."""
+    """Both units from start to end (microseconds), the top at y. spans: unit, name, from, to; moments: time, name."""
     left, right, height, gap = 90, WIDTH - 16, 34, 8
     scale = (right - left) / (end - start)
     parts = []
@@ -491,8 +494,8 @@ def tracks(spans, moments, start, end, y):
             x, level = left + scale * (moment - start), 14 * (name != "Enter")
             parts.append(f'<line class="w" x1="{x:.2f}" y1="{y - 4:.1f}" x2="{x:.2f}" y2="{bottom + 4 + level:.1f}" '
                          f'stroke-dasharray="{"2 3" if level else "none"}"/>')
-            near_edge = x > WIDTH - 90
-            parts.append(label(x + (-3 if near_edge else 3), bottom + 16 + level, name, "q", "end" if near_edge else "start"))
+            shift, anchor = (-3, "end") if x > WIDTH - 90 else (3, "start")
+            parts.append(label(x + shift, bottom + 16 + level, name, "q", anchor))
     return parts + [label(right, y - 8, f"{1e-6 * (end - start):.1f} s", "q", "end")]
 
 

@@ -60,7 +60,7 @@ static bool open_emulation(pty *p, bool utf8)
     return true;
 }
 
-/* ---- The program --------------------------------------------------------------------------------------------------- */
+/* ---- The program ------------------------------------------------------------------------------------------------- */
 
 static void set_environment(const pty_options *o)
 {
@@ -122,7 +122,7 @@ void pty_close(pty *p)
     *p = (pty){.fd = -1};
 }
 
-/* ---- Bytes --------------------------------------------------------------------------------------------------------- */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 tdm_status pty_keys(pty *p, const char *bytes, size_t n, tdm_error *err)
 {
@@ -135,7 +135,8 @@ tdm_status pty_keys(pty *p, const char *bytes, size_t n, tdm_error *err)
             continue;
         }
         ssize_t done = write(p->fd, bytes, n < PIECE ? n : PIECE);
-        if (done < 0 && errno != EAGAIN && errno != EINTR) return error_errno(err, TDM_E_IO, "the program takes no keys");
+        if (done < 0 && errno != EAGAIN && errno != EINTR)
+            return error_errno(err, TDM_E_IO, "the program takes no keys");
         if (done <= 0) continue;
         bytes += done;
         n -= (size_t)done;
@@ -170,7 +171,7 @@ void pty_resize(pty *p, int rows, int cols)
     ioctl(p->fd, TIOCSWINSZ, &size);
 }
 
-/* ---- The screen ---------------------------------------------------------------------------------------------------- */
+/* ---- The screen -------------------------------------------------------------------------------------------------- */
 
 void pty_row(const pty *p, int row, char out[PTY_ROW])
 {

@@ -33,7 +33,8 @@ typedef struct {
     void *seen_ctx;
 } pty;
 
-/* Starts the program with these arguments (NULL-terminated, arguments[0] its name). The object must stay where it is. */
+/* Starts the program with these arguments (NULL-terminated, arguments[0] its name). The object must stay where
+ * it is. */
 tdm_status pty_open(pty *p, const char *program, const char *const *arguments, const pty_options *o, tdm_error *err);
 /* Ends the program with that signal (0: waits until it ends by itself, a minute; then kills it) and returns its wait
  * status. The screen stays readable. */
@@ -42,8 +43,8 @@ void pty_close(pty *p); /* all of it; pty_end with SIGTERM comes first where tha
 
 /* Types; takes what the program writes meanwhile, or both would wait for each other. */
 tdm_status pty_keys(pty *p, const char *bytes, size_t n, tdm_error *err);
-/* Takes what comes within wait_ms; returns after the first bytes. TDM_E_IO when the program has ended. A signal ends the
- * wait as well. */
+/* Takes what comes within wait_ms; returns after the first bytes. TDM_E_IO when the program has ended. A signal ends
+ * the wait as well. */
 tdm_status pty_take(pty *p, int wait_ms, tdm_error *err);
 void pty_resize(pty *p, int rows, int cols);
 

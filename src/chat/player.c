@@ -104,8 +104,8 @@ static tdm_status erase(player *p, int most, tdm_error *err)
     return characters ? p->functions->erase(p->host, characters, err) : TDM_OK;
 }
 
-/* Sends the draft, or waits. last: of the turn; it may be queued. A second message while one is queued would make one of
- * both, or not, depending on the time; so it waits until the reply before it runs, which has its limit then. */
+/* Sends the draft, or waits. last: of the turn; it may be queued. A second message while one is queued would make one
+ * of both, or not, depending on the time; so it waits until the reply before it runs, which has its limit then. */
 static tdm_status submit(player *p, bool last, tdm_error *err)
 {
     if (!p->draft.n) return TDM_OK;
@@ -117,7 +117,7 @@ static tdm_status submit(player *p, bool last, tdm_error *err)
     return status;
 }
 
-/* ---- The stages of a turn ------------------------------------------------------------------------------------------ */
+/* ---- The stages of a turn ---------------------------------------------------------------------------------------- */
 
 /* The next stage, with the turn's events from the first one on. */
 static tdm_status go_on(player *p, player_stage stage)
@@ -192,8 +192,8 @@ static tdm_status enter(player *p, tdm_error *err)
     return go_on(p, PLAYER_LATE);
 }
 
-/* The reply that this turn waits for ends there by its limit, mostly; only one that began with a larger one is ended. Not
- * by a call that might come when this turn's own reply has begun. */
+/* The reply that this turn waits for ends there by its limit, mostly; only one that began with a larger one is ended.
+ * Not by a call that might come when this turn's own reply has begun. */
 static tdm_status send_now(player *p, int after_tokens, tdm_error *err)
 {
     if (p->limit_before <= after_tokens || all_begun(p)) return TDM_OK;
@@ -235,7 +235,12 @@ static tdm_status end(player *p, tdm_error *err)
 tdm_status player_step(player *p, int64_t *next_ns, tdm_error *err)
 {
     static tdm_status (*const stages[PLAYER_STAGES])(player *p, tdm_error *err) = {
-        [PLAYER_BEGIN] = begin, [PLAYER_TYPE] = type_one, [PLAYER_ENTER] = enter, [PLAYER_LATE] = late, [PLAYER_END] = end};
+        [PLAYER_BEGIN] = begin,
+        [PLAYER_TYPE] = type_one,
+        [PLAYER_ENTER] = enter,
+        [PLAYER_LATE] = late,
+        [PLAYER_END] = end,
+    };
     tdm_status status = TDM_OK;
     p->waits = p->pressed = false;
     while (!status && !p->waits && p->stage != PLAYER_DONE) status = stages[p->stage](p, err);

@@ -1,9 +1,9 @@
-/* Plays a script (src/chat/script.h) at the keys of a host: the chat itself (src/chat/player_chat.h), the full screen, or a
- * test. The player owns the order and the timing; what a key does is the host's, in a table of functions.
+/* Plays a script (src/chat/script.h) at the keys of a host: the chat itself (src/chat/player_chat.h), the full screen,
+ * or a test. The player owns the order and the timing; what a key does is the host's, in a table of functions.
  *
- * Time is a deadline, never a sleep: player_step does what is due and says when it wants to be called again, so a host may
- * block until then or have an event loop. A key comes at its own time however late the one before it was. A step presses one
- * key at most, so the host sees its events between two keys.
+ * Time is a deadline, never a sleep: player_step does what is due and says when it wants to be called again, so a host
+ * may block until then or have an event loop. A key comes at its own time however late the one before it was. A step
+ * presses one key at most, so the host sees its events between two keys.
  *
  *     player_open(&p, &script, &functions, host);
  *     while (!player_done(&p)) {
@@ -39,7 +39,15 @@ typedef struct {
     tdm_status (*act)(void *host, script_action action, int reply_limit, tdm_error *err);
 } player_functions;
 
-typedef enum { PLAYER_BEGIN, PLAYER_TYPE, PLAYER_ENTER, PLAYER_LATE, PLAYER_END, PLAYER_DONE, PLAYER_STAGES } player_stage;
+typedef enum {
+    PLAYER_BEGIN,
+    PLAYER_TYPE,
+    PLAYER_ENTER,
+    PLAYER_LATE,
+    PLAYER_END,
+    PLAYER_DONE,
+    PLAYER_STAGES
+} player_stage;
 
 /* What asked for a reply. */
 typedef struct {

@@ -89,8 +89,16 @@ static tdm_status act(void *host, script_action action, int reply_limit, tdm_err
     return action == SCRIPT_CONTINUE ? tdm_chat_continue(c->chat, err) : tdm_chat_regenerate(c->chat, clock_ns(), err);
 }
 
-const player_functions player_chat_functions = {.now = now, .begin = begin, .branch = branch, .type = type, .erase = erase,
-                                                .submit = submit, .send_now = send_now, .act = act};
+const player_functions player_chat_functions = {
+    .now = now,
+    .begin = begin,
+    .branch = branch,
+    .type = type,
+    .erase = erase,
+    .submit = submit,
+    .send_now = send_now,
+    .act = act,
+};
 
 /* ---- Playing --------------------------------------------------------------------------------------------------- */
 
@@ -108,8 +116,8 @@ static tdm_status take(player_chat *c, tdm_error *err)
     return error_set(err, TDM_E_CANCELLED, "interrupted");
 }
 
-/* Waits for the deadline or an event, half a second at most. False: nothing happened, and the chat rests. The wait is one of
- * whole milliseconds; keys are due at their time, so the last one is waited for by itself. */
+/* Waits for the deadline or an event, half a second at most. False: nothing happened, and the chat rests. The wait is
+ * one of whole milliseconds; keys are due at their time, so the last one is waited for by itself. */
 static bool wait(player_chat *c, int64_t next_ns)
 {
     int64_t left = next_ns - clock_ns();
@@ -132,7 +140,8 @@ static tdm_status run(player_chat *c, tdm_error *err)
         if (!status) status = player_step(p, &next, err);
         if (status || player_done(p)) return status;
         if (!busy && next == INT64_MAX && before == p->sent + p->begun + p->ended)
-            return error_set(err, TDM_E_REFUSED, "%d of %d replies ended, and nothing is left to do", p->ended, p->sent);
+            return error_set(err, TDM_E_REFUSED, "%d of %d replies ended, and nothing is left to do", p->ended,
+                             p->sent);
         busy = wait(c, next);
     }
 }

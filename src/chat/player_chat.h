@@ -14,12 +14,12 @@ typedef struct {
     void (*tick)(void *host);
 } player_chat;
 
-/* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that puts
- * functions of its own before some of these. */
+/* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that
+ * puts functions of its own before some of these. */
 extern const player_functions player_chat_functions;
 
-/* Plays the script to its end. TDM_E_CANCELLED after Ctrl-C, or when nobody reads standard output any more; TDM_E_REFUSED
- * when a reply that was asked for doesn't come. */
+/* Plays the script to its end. TDM_E_CANCELLED after Ctrl-C, or when nobody reads standard output any more;
+ * TDM_E_REFUSED when a reply that was asked for doesn't come. */
 tdm_status player_chat_play(player_chat *c, const script *s, const player_functions *functions, tdm_error *err);
 
 #endif

@@ -52,7 +52,8 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
     int chars = -1, turn = -1;
     for (e->action = 0; e->action < SCRIPT_ACTIONS; e->action++)
         if (action && !strcmp(action, action_names[e->action])) break;
-    if (e->action == SCRIPT_ACTIONS) return error_set(err, TDM_E_FORMAT, "%s: no such action '%s'", where, action ? action : "");
+    if (e->action == SCRIPT_ACTIONS)
+        return error_set(err, TDM_E_FORMAT, "%s: no such action '%s'", where, action ? action : "");
     bool good = whole(o, "at_chars", 0, INT32_MAX, &e->at_chars) &&
                 whole(o, "after_tokens", 1, INT32_MAX, &e->after_tokens) && whole(o, "chars", 1, INT32_MAX, &chars) &&
                 whole(o, "turn", 1, INT32_MAX, &turn);
@@ -66,7 +67,8 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
     if ((typed && e->at_chars < 0) || (placed && e->after_tokens < 0))
         return error_set(err, TDM_E_FORMAT, "%s: %s needs %s", where, action, typed ? "at_chars" : "after_tokens");
     if (e->action == SCRIPT_INSERT && !e->text) return error_set(err, TDM_E_FORMAT, "%s: insert needs a text", where);
-    if (e->action == SCRIPT_BRANCH && e->turn < 0) return error_set(err, TDM_E_FORMAT, "%s: branch needs a turn", where);
+    if (e->action == SCRIPT_BRANCH && e->turn < 0)
+        return error_set(err, TDM_E_FORMAT, "%s: branch needs a turn", where);
     return TDM_OK;
 }
 

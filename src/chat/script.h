@@ -81,9 +81,9 @@ const char *script_action_name(script_action action);
 /* The actions that wait for the end of the turn's reply. */
 bool script_action_is_late(script_action action);
 
-/* Where the reply to a message of this turn (from 0) ends at the latest, in tokens: a stop of its own, or, where it is the
- * turn's last message, the next turn's send_now. A limit and not a call at the right moment, so that the conversation
- * doesn't depend on how fast it is played. */
+/* Where the reply to a message of this turn (from 0) ends at the latest, in tokens: a stop of its own, or, where it is
+ * the turn's last message, the next turn's send_now. A limit and not a call at the right moment, so that the
+ * conversation doesn't depend on how fast it is played. */
 int script_reply_limit(const script *s, int turn, bool last);
 
 /* Seconds from one character to the next: the same for the same script, turn and character. */

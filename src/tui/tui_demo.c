@@ -1,8 +1,8 @@
 /* A conversation that types itself: the format of src/chat/script.h, played through the same keys as a person's.
  *
  * It runs in a private conversation of its own on the script's prepared history. The user's conversation is put aside
- * meanwhile, with its settings, its draft and what the screen shows of it, and comes back however the demo ends: by any key
- * or by itself, with a page that compares the turns with and without reading ahead. */
+ * meanwhile, with its settings, its draft and what the screen shows of it, and comes back however the demo ends: by any
+ * key or by itself, with a page that compares the turns with and without reading ahead. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,8 @@ bool tui_demo_begin(tui *t, const char *path)
     if (t->demo) return false;
     char *found = path ? strdup(path) : tui_demo_script();
     struct tui_demo *d = calloc(1, sizeof *d);
-    if (!found || !d || script_read(&d->s, found, &err) || !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
+    if (!found || !d || script_read(&d->s, found, &err) ||
+        !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
         tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
         free(found);
         free(d);
@@ -284,7 +285,8 @@ static void collect_pairs(const struct tui_demo *d, figures_row *warm, figures_r
     for (int i = 0; i < d->s.n; i++) {
         if (d->played[i].kind != TDM_COLD || !(d->played[i].ms > 0)) continue;
         for (int k = 0; k < d->s.n; k++) {
-            bool same = d->played[k].kind == TDM_WARM && d->played[k].ms > 0 && !strcmp(d->s.turns[i].text, d->s.turns[k].text);
+            bool same =
+                d->played[k].kind == TDM_WARM && d->played[k].ms > 0 && !strcmp(d->s.turns[i].text, d->s.turns[k].text);
             if (!same) continue;
             figures_add(warm, d->played[k].ms);
             figures_add(cold, d->played[i].ms);
@@ -309,8 +311,9 @@ static void compare(tui *t)
                  "/cold asks your last message again from an empty state; /ab on compares your own turns.",
                  warm.n, warm.n == 1 ? "turn that was" : "turns that were", ahead, after);
     else
-        snprintf(text, sizeof text, "No turn was played both ways, read ahead and read after Enter: there is nothing to compare.\n"
-                                    "/stats tells the times of the turns; /ab on compares your own.");
+        snprintf(text, sizeof text,
+                 "No turn was played both ways, read ahead and read after Enter: there is nothing to compare.\n"
+                 "/stats tells the times of the turns; /ab on compares your own.");
     figures_row_free(&warm);
     figures_row_free(&cold);
     tui_demo_end(t);

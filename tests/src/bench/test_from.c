@@ -7,7 +7,8 @@
     "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"title\":\"t\",\"parameters\":[\"a\"],"                         \
     "\"measures\":[{\"name\":\"x\",\"unit\":\"ms\"}],\"notes\":[\"n\"]}\n"
 #define ROW(measure, values)                                                                                           \
-    "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":7,\"measure\":\"" measure "\",\"n\":1,\"values\":" values "}\n"
+    "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":7,\"measure\":\"" measure "\",\"n\":1,\"values\":" values   \
+    "}\n"
 
 static bench b;
 
@@ -44,12 +45,14 @@ TEST(joins)
 
 TEST(earlier_names_of_the_first_turn_are_read)
 {
-    CHECK_STR("", refusal("{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"title\":\"t\",\"parameters\":[\"a\"],"
-                          "\"measures\":[{\"name\":\"cold_TTFT\",\"unit\":\"ms\"}]}\n"
-                          "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":\"cold, pasted\",\"measure\":\"cold_TTFT\","
-                          "\"n\":1,\"values\":[1]}\n"
-                          "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":\"first, pasted\",\"measure\":\"first_TTFT\","
-                          "\"n\":1,\"values\":[2]}\n"));
+    CHECK_STR(
+        "",
+        refusal("{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"title\":\"t\",\"parameters\":[\"a\"],"
+                "\"measures\":[{\"name\":\"cold_TTFT\",\"unit\":\"ms\"}]}\n"
+                "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":\"cold, pasted\",\"measure\":\"cold_TTFT\","
+                "\"n\":1,\"values\":[1]}\n"
+                "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":\"first, pasted\",\"measure\":\"first_TTFT\","
+                "\"n\":1,\"values\":[2]}\n"));
     REQUIRE(b.n_tables == 1);
     CHECK_INT(1, b.tables[0]->n_rows);
     CHECK_STR("first_TTFT", b.tables[0]->measure[0].name);
@@ -73,7 +76,8 @@ TEST(refuses)
         {TABLE ROW("x", "1"), "a list of values"},
         {"{\"suite\":\"s\\u001b[2J\",\"model\":\"m\",\"part\":\"p\"}\n", "control characters"},
         {"{\"suite\":\"s\",\"model\":\"m\",\"part\":\"\\u009b\"}\n", "control characters"},
-        {"{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"title\":\"t\",\"parameters\":[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\"],"
+        {"{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"title\":\"t\",\"parameters\":[\"1\",\"2\",\"3\",\"4\","
+         "\"5\",\"6\"],"
          "\"measures\":[]}\n",
          "a table's"},
         {"{\"suite\":\"s\",", "F"},

@@ -1,5 +1,5 @@
-/* Plans of the benches: which rows a budget has time for, that rows are measured in turns and often enough, and what is said
- * of those left out. */
+/* Plans of the benches: which rows a budget has time for, that rows are measured in turns and often enough, and what is
+ * said of those left out. */
 #include "tests/check.h"
 
 #include <unistd.h>

@@ -53,7 +53,8 @@ static bench_table *measure(void)
     b = (bench){.o = &o, .runs = 3, .quick = true, .suite = "power", .model_name = "tiny", .sensors_root = root};
     bench_host_start(&b.host);
     if (bench_prompt_open(&b.prompt, &err) ||
-        tdm_model_open(&b.models.model, &(tdm_model_options){.path = check_data("goldens/tiny-a")}, &err) || bench_power(&b, &err))
+        tdm_model_open(&b.models.model, &(tdm_model_options){.path = check_data("goldens/tiny-a")}, &err) ||
+        bench_power(&b, &err))
         CHECK_FAIL("%s", err.text);
     tdm_model_close(b.models.model);
     bench_prompt_close(&b.prompt);
@@ -79,7 +80,8 @@ TEST(watts)
     for (int r = 0; r < t->n_rows; r++) {
         bool first = !strcmp(t->rows[r].parameter[1], "package-0"), rests = !strcmp(t->rows[r].parameter[0], "rest");
         double watts = first ? 20 : 5;
-        bench_summary average = bench_table_cell(t, r, 0), peak = bench_table_cell(t, r, 1), energy = bench_table_cell(t, r, 2);
+        bench_summary average = bench_table_cell(t, r, 0), peak = bench_table_cell(t, r, 1),
+                      energy = bench_table_cell(t, r, 2);
         CHECK_INT(3, average.n);
         CHECK_NEAR(watts, average.median, 0.3 * watts); /* the file may lag behind its clock */
         CHECK(peak.median >= average.median);

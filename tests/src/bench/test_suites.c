@@ -1,6 +1,6 @@
 /* What every suite of `tandem bench --json` writes: tables with their rows and what they ran on, by the form that
- * src/bench/bench_table.h and src/bench/bench_report.h promise; and that it can be read again. The program runs on a small model, so
- * that each suite takes moments. */
+ * src/bench/bench_table.h and src/bench/bench_report.h promise; and that it can be read again. The program runs on a
+ * small model, so that each suite takes moments. */
 #include "tests/check.h"
 
 #include "src/cli/jsonio.h"
@@ -70,7 +70,8 @@ static void check_moment(json_object *o, const char *key)
 
 static void check_ran_on(json_object *o, bool no_model)
 {
-    json_object *machine = jsonio_member(o, "machine", json_type_object), *c = jsonio_member(o, "ceilings", json_type_object);
+    json_object *machine = jsonio_member(o, "machine", json_type_object),
+                *c = jsonio_member(o, "ceilings", json_type_object);
     CHECK(is_text(o, "command"));
     CHECK(is_number(o, "seconds"));
     CHECK(is_number_or_null(o, "stolen"));
@@ -91,7 +92,8 @@ static void check_ran_on(json_object *o, bool no_model)
 
 static void check_table(json_object *o)
 {
-    json_object *p = jsonio_member(o, "parameters", json_type_array), *m = jsonio_member(o, "measures", json_type_array);
+    json_object *p = jsonio_member(o, "parameters", json_type_array),
+                *m = jsonio_member(o, "measures", json_type_array);
     REQUIRE(p && m && jsonio_member(o, "notes", json_type_array));
     CHECK(is_text(o, "title"));
     CHECK(json_object_array_length(p) > 0);
@@ -181,15 +183,15 @@ static void check_suites(char *text, const struct expected *expected, int n)
         struct seen *s = &seen[i];
         json_object_put(s->table);
         if (s->ran_on != 1 || s->few || s->cells < expected[i].least)
-            CHECK_FAIL("%s: %d cells, expected at least %d; %d of fewer than 3 runs; what it ran on %d times", expected[i].suite,
-                       s->cells, expected[i].least, s->few, s->ran_on);
+            CHECK_FAIL("%s: %d cells, expected at least %d; %d of fewer than 3 runs; what it ran on %d times",
+                       expected[i].suite, s->cells, expected[i].least, s->few, s->ran_on);
     }
     free(text);
 }
 
 #define CHECK_SUITES(text, ...)                                                                                        \
     do {                                                                                                               \
-        const struct expected expected_[] = {__VA_ARGS__};                                                                   \
+        const struct expected expected_[] = {__VA_ARGS__};                                                             \
         check_suites(text, expected_, (int)(sizeof expected_ / sizeof *expected_));                                    \
     } while (0)
 
@@ -217,10 +219,11 @@ TEST(turns)
 
 TEST(most)
 {
-    CHECK_SUITES(run(FORM TINY "throughput dispatch handover crossover power ttft interference model pass -p 20 -n 4 -t 1 "
-                               "--dispatch 12,32"),
-                 {"throughput", 27}, {"dispatch", 10}, {"handover", 18}, {"crossover", 0 /* none on one core */},
-                 {"power", 0 /* none without sensors */}, {"ttft", 54}, {"interference", 20}, {"model", 9}, {"pass", 22});
+    CHECK_SUITES(
+        run(FORM TINY "throughput dispatch handover crossover power ttft interference model pass -p 20 -n 4 -t 1 "
+                      "--dispatch 12,32"),
+        {"throughput", 27}, {"dispatch", 10}, {"handover", 18}, {"crossover", 0 /* none on one core */},
+        {"power", 0 /* none without sensors */}, {"ttft", 54}, {"interference", 20}, {"model", 9}, {"pass", 22});
 }
 
 TEST(kernels) { CHECK_SUITES(run(FORM "kernels --rows 'q8_0 16' --rows packing"), {"kernels", 8}); }
@@ -240,7 +243,8 @@ TEST(read_again)
     again = run(arguments);
     snprintf(arguments, sizeof arguments, "--from %s --from %s --md", path, path);
     twice = run(arguments);
-    const char *table = strstr(first, "### "), *after = table ? strstr(table, "\n\n_") : NULL, *same = strstr(again, "### ");
+    const char *table = strstr(first, "### "), *after = table ? strstr(table, "\n\n_") : NULL,
+               *same = strstr(again, "### ");
     REQUIRE(table && after && same);
     if (strncmp(table, same, (size_t)(after - table))) CHECK_FAIL("first\n%s\nagain\n%s", first, again);
     CHECK(strstr(table, "| 3 |")); /* n */

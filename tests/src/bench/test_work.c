@@ -118,7 +118,8 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     CHECK_INT(0, SINCE(1 - p->decode_unit, TDM_SPAN_DECODE, TDM_SPAN_DECODE, tokens));
     /* Every dispatch reads all layers, and reads and writes the state; the last one also reads the LM head. */
     long long bytes = SINCE(unit, TDM_SPAN_HISTORY, TDM_SPAN_PROMPT, bytes), page = page_bytes(o.kv);
-    long long whole = (long long)model->weights->lm_head->bytes + spans * (long long)(model->weights->layer_bytes + own_bytes());
+    long long whole =
+        (long long)model->weights->lm_head->bytes + spans * (long long)(model->weights->layer_bytes + own_bytes());
     CHECK(bytes >= whole + spans * page && bytes <= whole + spans * PAGES * page);
     if (spans == 1) CHECK_INT(whole + PAGES * page, bytes);
     if (p->transfer == TRANSFER_BRIDGE) {

@@ -1,4 +1,5 @@
-/* Scripts played at a made-up host with a made-up clock: what is typed when, what a turn waits for, where replies end. */
+/* Scripts played at a made-up host with a made-up clock: what is typed when, what a turn waits for, where replies
+ * end. */
 #include "tests/check.h"
 
 #include <stdarg.h>
@@ -158,7 +159,8 @@ static void reply(uint32_t tokens)
 
 TEST(keys_come_at_their_time)
 {
-    REQUIRE(open_host("{\"seed\":3,\"typing_cps\":10,\"max_tokens\":9,\"turns\":[{\"text\":\"caf\\u00e9\",\"pause\":0.5}]}"));
+    REQUIRE(open_host(
+        "{\"seed\":3,\"typing_cps\":10,\"max_tokens\":9,\"turns\":[{\"text\":\"caf\\u00e9\",\"pause\":0.5}]}"));
     int64_t due = host.now_ns;
     char expected[200] = "0 begin 0";
     const char *const keys[] = {"c", "a", "f", "\u00e9"};
@@ -197,10 +199,11 @@ TEST(a_late_host_catches_up)
 
 TEST(drafts_are_changed_by_characters)
 {
-    REQUIRE(open_host("{\"typing_cps\":0,\"max_tokens\":7,\"turns\":[{\"text\":\"ab\\u00e9d\",\"events\":["
-                      "{\"at_chars\":0,\"do\":\"insert\",\"text\":\"x\"},{\"at_chars\":3,\"do\":\"delete\",\"chars\":2},"
-                      "{\"at_chars\":4,\"do\":\"insert\",\"text\":\"yz\"},{\"at_chars\":4,\"do\":\"delete\",\"chars\":9}]},"
-                      "{\"text\":\"e\"}]}"));
+    REQUIRE(
+        open_host("{\"typing_cps\":0,\"max_tokens\":7,\"turns\":[{\"text\":\"ab\\u00e9d\",\"events\":["
+                  "{\"at_chars\":0,\"do\":\"insert\",\"text\":\"x\"},{\"at_chars\":3,\"do\":\"delete\",\"chars\":2},"
+                  "{\"at_chars\":4,\"do\":\"insert\",\"text\":\"yz\"},{\"at_chars\":4,\"do\":\"delete\",\"chars\":9}]},"
+                  "{\"text\":\"e\"}]}"));
     /* Six were there, and an empty draft isn't sent. */
     CHECK_STR("begin 0,paste x,a,b,\u00e9,erase 2,d,paste yz,erase 5,begin 1,e,send 'e' 7", done());
     close_host();
@@ -208,8 +211,9 @@ TEST(drafts_are_changed_by_characters)
 
 TEST(turns_wait_for_replies_or_tokens)
 {
-    REQUIRE(open_host("{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"start_after_tokens\":5},"
-                      "{\"text\":\"c\",\"start_after_tokens\":5},{\"text\":\"d\",\"start_after_tokens\":5},{\"text\":\"e\"}]}"));
+    REQUIRE(open_host(
+        "{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"start_after_tokens\":5},"
+        "{\"text\":\"c\",\"start_after_tokens\":5},{\"text\":\"d\",\"start_after_tokens\":5},{\"text\":\"e\"}]}"));
     CHECK_STR("begin 0,a,send 'a' 50", done());
     CHECK_STR("", done());
     tell(TDM_EV_REPLY, 0);
@@ -257,8 +261,9 @@ TEST(one_message_is_queued_at_the_most)
 TEST(replies_are_cut)
 {
     /* The limit ends the reply that waits: send_now has nothing to do. */
-    REQUIRE(open_host("{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"start_after_tokens\":2,"
-                      "\"events\":[{\"do\":\"send_now\",\"after_tokens\":6},{\"do\":\"stop\",\"after_tokens\":4}]}]}"));
+    REQUIRE(open_host(
+        "{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"start_after_tokens\":2,"
+        "\"events\":[{\"do\":\"send_now\",\"after_tokens\":6},{\"do\":\"stop\",\"after_tokens\":4}]}]}"));
     CHECK_STR("begin 0,a,send 'a' 6", done());
     tell(TDM_EV_REPLY, 0);
     tell(TDM_EV_TEXT, 2);
@@ -268,8 +273,9 @@ TEST(replies_are_cut)
     close_host();
     /* A reply that was continued has no such limit. */
     for (int ends = 0; ends < 2; ends++) {
-        REQUIRE(open_host("{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\",\"events\":[{\"do\":\"continue\"}]},"
-                          "{\"text\":\"b\",\"start_after_tokens\":2,\"events\":[{\"do\":\"send_now\",\"after_tokens\":6}]}]}"));
+        REQUIRE(open_host(
+            "{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\",\"events\":[{\"do\":\"continue\"}]},"
+            "{\"text\":\"b\",\"start_after_tokens\":2,\"events\":[{\"do\":\"send_now\",\"after_tokens\":6}]}]}"));
         CHECK_STR("begin 0,a,send 'a' 6", done());
         reply(6);
         CHECK_STR("continue 50", done());
@@ -285,9 +291,10 @@ TEST(replies_are_cut)
 
 TEST(late_actions_follow_the_reply_in_their_order)
 {
-    REQUIRE(open_host("{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\",\"events\":[{\"do\":\"regenerate\"},"
-                      "{\"do\":\"undo\"},{\"do\":\"redo\"},{\"do\":\"stop\",\"after_tokens\":9}]},"
-                      "{\"text\":\"b\",\"start_after_tokens\":1,\"events\":[{\"do\":\"branch\",\"turn\":1}]}]}"));
+    REQUIRE(
+        open_host("{\"typing_cps\":0,\"max_tokens\":50,\"turns\":[{\"text\":\"a\",\"events\":[{\"do\":\"regenerate\"},"
+                  "{\"do\":\"undo\"},{\"do\":\"redo\"},{\"do\":\"stop\",\"after_tokens\":9}]},"
+                  "{\"text\":\"b\",\"start_after_tokens\":1,\"events\":[{\"do\":\"branch\",\"turn\":1}]}]}"));
     host.player.rest_ns = 600 * (int64_t)MS;
     CHECK_STR("0 begin 0, 0 a, 0 send 'a' 9", play());
     reply(9);
