@@ -2,13 +2,13 @@
  * (set_template.h, SET_AMX). README.md, 'Folded weights', has the arithmetic.
  *
  * A weight is a float of its row and group times an integer, quant times the scale of its sub-block. These integers are
- * made once for each group and dispatch and cut into one or two planes of bytes, so that whole tile products of 64 columns
- * add up 128 of them, and a sum of 128 columns takes one conversion whatever its sub-blocks.
+ * made once for each group and dispatch and cut into one or two planes of bytes, so that whole tile products of 64
+ * columns add up 128 of them, and a sum of 128 columns takes one conversion whatever its sub-blocks.
  *
  *   FOLD_BYTE     one signed byte: Q2_K up to 15 x 3; Q3_K negated, as its 32 x 4 fits as -128 only
  *   FOLD_EIGHTHS  8 high + low, both unsigned: high = (scale / 8) quant, low = (scale % 8) quant, up to 7 x 31
- *   FOLD_WORD     256 high + low: the upper signed, the lower unsigned byte of up to 128 x 32 (Q6_K), 32 x 127 (IQ4_XS),
- *                 31 x 62 (the codebook types)
+ *   FOLD_WORD     256 high + low: the upper signed, the lower unsigned byte of up to 128 x 32 (Q6_K),
+ *                 32 x 127 (IQ4_XS), 31 x 62 (the codebook types)
  *
  * A sum of 128 products with activations of up to 128 is below 2^27 for all of them, so int32 holds it for any file. */
 #ifndef TANDEM_KERNEL_AMX_FOLD_TEMPLATE_H
@@ -39,8 +39,9 @@ static ALWAYS_INLINE __m512i amx_second_bytes(__m512i even, __m512i odd)
     return _mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, _mm512_srli_epi16(even, 8), odd);
 }
 
-/* The folded weights of one block of 32 columns, from quants as they are packed; scales: [sub-blocks][16 rows]. bits, sub,
- * offset (2 to its power is what quants have too much; 0: nothing) and whether there is a table are constants after inlining. */
+/* The folded weights of one block of 32 columns, from quants as they are packed; scales: [sub-blocks][16 rows]. bits,
+ * sub, offset (2 to its power is what quants have too much; 0: nothing) and whether there is a table are constants
+ * after inlining. */
 static ALWAYS_INLINE void amx_fold_block(enum fold fold, uint32_t bits, uint32_t sub, int offset, const int8_t *table,
                                          const uint8_t *quants, const uint8_t *scales, uint8_t *high, uint8_t *low)
 {
@@ -61,7 +62,8 @@ static ALWAYS_INLINE void amx_fold_block(enum fold fold, uint32_t bits, uint32_t
             second = _mm512_mullo_epi16(q, _mm512_and_si512(_mm512_srli_epi16(scale, 3), _mm512_set1_epi16(7)));
         } else { /* columns of even and odd numbers */
             __m512i left = _mm512_maskz_mov_epi8(0x5555555555555555, scale);
-            __m512i right = _mm512_maskz_mov_epi8(0xaaaaaaaaaaaaaaaa, scale), more = _mm512_srai_epi16(right, 8 - offset);
+            __m512i right = _mm512_maskz_mov_epi8(0xaaaaaaaaaaaaaaaa, scale),
+                    more = _mm512_srai_epi16(right, 8 - offset);
             __m512i even = _mm512_sub_epi16(_mm512_maddubs_epi16(q, left), more);
             __m512i odd = _mm512_sub_epi16(_mm512_maddubs_epi16(q, right), more);
             if (fold == FOLD_BYTE) {
@@ -95,10 +97,10 @@ static void amx_fold(const struct layout *l, const uint8_t *quants, const uint8_
     vf group = vf_load(e->group);
     if (l->bits == 3 && !l->table) group = vf_sub(vf_set(0), group); /* see FOLD_BYTE */
     vf_store(out->group, group);
-#define AMX_FOLD(fold, bits, sub, offset, table)                                                                        \
-    for (uint32_t b = 0; b < GROUP_COLS / BLOCK_COLS; b++)                                                              \
-        amx_fold_block(fold, bits, sub, offset, table, quants + STEP_BYTES * (bits) * b,                                \
-                       scales + HALF_ROWS * (BLOCK_COLS / (sub)) * b, out->high + STEP_BYTES * BLOCK_STEPS * b,         \
+#define AMX_FOLD(fold, bits, sub, offset, table)                                                                       \
+    for (uint32_t b = 0; b < GROUP_COLS / BLOCK_COLS; b++)                                                             \
+        amx_fold_block(fold, bits, sub, offset, table, quants + STEP_BYTES * (bits) * b,                               \
+                       scales + HALF_ROWS * (BLOCK_COLS / (sub)) * b, out->high + STEP_BYTES * BLOCK_STEPS * b,        \
                        out->low + STEP_BYTES * BLOCK_STEPS * b)
     uint8_t odd[16 * HALF_ROWS] __attribute__((aligned(64)));
     if (l->form == SCALE_ODD) {
@@ -126,24 +128,25 @@ enum { AMX_CHUNKS = GROUP_COLS / ACT_COLS };
 /* Sums of 128 columns: [low and high plane][tokens][16 rows]. */
 typedef int32_t amx_folded_sums[2][AMX_TOKENS][HALF_ROWS] __attribute__((aligned(64)));
 
-/* The sums of a piece and group. Those of rows 0-15 are in tiles 0 and 1, of rows 16-31 in 2 and 3, and are stored while
- * the unit makes the others: a product's result comes 52 cycles after its beginning, each product begins 16 after another. */
-static ALWAYS_INLINE void amx_fold_multiply(enum fold fold, const struct amx_folded *w, const struct act *a, size_t stride,
-                                            amx_folded_sums (*sums)[2], struct ahead next)
+/* The sums of a piece and group. Those of rows 0-15 are in tiles 0 and 1, of rows 16-31 in 2 and 3, and are stored
+ * while the unit makes the others: a product's result comes 52 cycles after its beginning, each product begins 16 after
+ * another. */
+static ALWAYS_INLINE void amx_fold_multiply(enum fold fold, const struct amx_folded *w, const struct act *a,
+                                            size_t stride, amx_folded_sums (*sums)[2], struct ahead next)
 {
     const bool two = fold != FOLD_BYTE;
-#define AMX_FOLD_STEP(LOW, HIGH, X, half, k)                                                                            \
-    _tile_loadd(5, w[half].low + 1024 * (2 * c + k), STEP_BYTES);                                                       \
-    if (two) _tile_dpbsud(LOW, X, 5);                                                                                   \
-    else _tile_dpbssd(LOW, X, 5);                                                                                       \
-    if (two) {                                                                                                          \
-        _tile_loadd(6, w[half].high + 1024 * (2 * c + k), STEP_BYTES);                                                  \
-        if (fold == FOLD_WORD) _tile_dpbssd(HIGH, X, 6);                                                                \
-        else _tile_dpbsud(HIGH, X, 6);                                                                                  \
-    }                                                                                                                   \
+#define AMX_FOLD_STEP(LOW, HIGH, X, half, k)                                                                           \
+    _tile_loadd(5, w[half].low + 1024 * (2 * c + k), STEP_BYTES);                                                      \
+    if (two) _tile_dpbsud(LOW, X, 5);                                                                                  \
+    else _tile_dpbssd(LOW, X, 5);                                                                                      \
+    if (two) {                                                                                                         \
+        _tile_loadd(6, w[half].high + 1024 * (2 * c + k), STEP_BYTES);                                                 \
+        if (fold == FOLD_WORD) _tile_dpbssd(HIGH, X, 6);                                                               \
+        else _tile_dpbsud(HIGH, X, 6);                                                                                 \
+    }                                                                                                                  \
     fetch(&next)
-#define AMX_FOLD_STORE(LOW, HIGH, c, half)                                                                              \
-    _tile_stored(LOW, sums[c][half][0], 64);                                                                            \
+#define AMX_FOLD_STORE(LOW, HIGH, c, half)                                                                             \
+    _tile_stored(LOW, sums[c][half][0], 64);                                                                           \
     if (two) _tile_stored(HIGH, sums[c][half][1], 64)
     UNROLL for (uint32_t c = 0; c < AMX_CHUNKS; c++) {
         const int8_t *x = a[c * stride].q;
@@ -175,8 +178,8 @@ static ALWAYS_INLINE vf amx_fold_sum(enum fold fold, const amx_folded_sums sums,
 }
 
 /* acc[tokens][TILE_ROWS] += one group less its minima. fold is a constant after inlining. */
-static ALWAYS_INLINE void amx_fold_piece(enum fold fold, const struct amx_folded *w, uint32_t tokens, const struct act *a,
-                                         size_t stride, float *acc, struct ahead next)
+static ALWAYS_INLINE void amx_fold_piece(enum fold fold, const struct amx_folded *w, uint32_t tokens,
+                                         const struct act *a, size_t stride, float *acc, struct ahead next)
 {
     amx_folded_sums sums[AMX_CHUNKS][2];
     amx_fold_multiply(fold, w, a, stride, sums, next);
@@ -192,8 +195,8 @@ static ALWAYS_INLINE void amx_fold_piece(enum fold fold, const struct amx_folded
 }
 
 /* As amx_int8_product. */
-static void amx_folded_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                               struct stream *stream, float *acc)
+static void amx_folded_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0,
+                               uint32_t tokens, struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
     const uint32_t blocks = GROUP_COLS / BLOCK_COLS, pieces = amx_pieces(tokens);

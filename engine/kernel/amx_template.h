@@ -2,9 +2,9 @@
  * 'The matrix unit', has the pictures.
  *
  * Quantised weights with one level of scales: 16 rows and 32 columns that share a scale are, as they are packed, one
- * operand of a tile product, up to 16 tokens the other; the integer sums of 16 tokens x 16 rows leave through L1 and are
- * converted, scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the vector
- * kernels, which take few tokens. Two levels of scales: amx_fold_template.h.
+ * operand of a tile product, up to 16 tokens the other; the integer sums of 16 tokens x 16 rows leave through L1 and
+ * are converted, scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the
+ * vector kernels, which take few tokens. Two levels of scales: amx_fold_template.h.
  *
  * BF16: the packed layout is the operand too. Sums stay in tiles over all columns; every number of tokens takes this
  * way, as an output is what the tile product's own order of summation makes of it.
@@ -17,8 +17,8 @@
 enum {
     AMX_TOKENS = 16, /* rows of a tile */
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
-    /* Tokens for which the matrix unit is worth its loads and stores; and Q4_K's minima, or the folding of weights to one
-     * byte; to two (amx_fold_template.h); for which Q4_K's is worth it. */
+    /* Tokens for which the matrix unit is worth its loads and stores; and Q4_K's minima, or the folding of weights to
+     * one byte; to two (amx_fold_template.h); for which Q4_K's is worth it. */
     AMX_LEAST = 7,
     AMX_LEAST_FOLDED = 12,
     AMX_LEAST_FOLDED_TWICE = 16,
@@ -82,8 +82,8 @@ static ALWAYS_INLINE uint32_t amx_rows(enum type type, uint32_t tokens)
 
 typedef int32_t amx_sums[AMX_SUBS][AMX_TOKENS][HALF_ROWS] __attribute__((aligned(64)));
 
-/* Instances are for `most` tokens, the multiple of four that holds the piece's, so that up to three of them may be none:
- * what is computed for these is dropped. */
+/* Instances are for `most` tokens, the multiple of four that holds the piece's, so that up to three of them may be
+ * none: what is computed for these is dropped. */
 static ALWAYS_INLINE bool amx_is_token(uint32_t t, uint32_t most, uint32_t tokens)
 {
     return t + 3 < most || t < tokens;
@@ -112,19 +112,19 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
 }
 
 /* The sums of sub-block b of both halves to tiles LOW and HIGH; X holds the activations. */
-#define AMX_MULTIPLY(b, LOW, HIGH, X)                                                                                   \
-    _tile_zero(LOW);                                                                                                    \
-    _tile_zero(HIGH);                                                                                                   \
-    _tile_loadd(X, x + BLOCK_COLS * (b), sizeof(struct act));                                                           \
-    _tile_loadd(5, low + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                   \
-    _tile_dpbssd(LOW, X, 5);                                                                                            \
-    _tile_loadd(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                  \
-    _tile_dpbssd(HIGH, X, 6);                                                                                           \
+#define AMX_MULTIPLY(b, LOW, HIGH, X)                                                                                  \
+    _tile_zero(LOW);                                                                                                   \
+    _tile_zero(HIGH);                                                                                                  \
+    _tile_loadd(X, x + BLOCK_COLS * (b), sizeof(struct act));                                                          \
+    _tile_loadd(5, low + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                  \
+    _tile_dpbssd(LOW, X, 5);                                                                                           \
+    _tile_loadd(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                 \
+    _tile_dpbssd(HIGH, X, 6);                                                                                          \
     fetch(&next)
 
-/* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32, less its minima. While the matrix unit
- * makes the sums of 128 columns, those of the 128 before are scaled. levels (two, of scales) and most (4, 8, 12 or 16) are
- * constants after inlining. */
+/* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32, less its minima. While the matrix
+ * unit makes the sums of 128 columns, those of the 128 before are scaled. levels (two, of scales) and most (4, 8, 12 or
+ * 16) are constants after inlining. */
 static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t blocks, bool levels, uint32_t most,
                                     uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
 {
@@ -141,8 +141,8 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
         const struct act *records = a + done * stride;
         const int8_t *x = a[c * stride].q;
         const uint8_t *low = e[0]->q + ACT_COLS * HALF_ROWS * c, *high = e[1]->q + ACT_COLS * HALF_ROWS * c;
-#define AMX_ADD(half, b)                                                                                                \
-    if (b < left)                                                                                                       \
+#define AMX_ADD(half, b)                                                                                               \
+    if (b < left)                                                                                                      \
     amx_add(part, most, before[half][b], e[half]->scale + HALF_ROWS * (AMX_SUBS * done + b))
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         if (more) {
@@ -183,17 +183,17 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
 }
 
 /* int8_group_fn */
-#define AMX_GROUP(name, levels)                                                                                         \
-    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
-                     size_t stride, float *acc, struct ahead next)                                                      \
-    {                                                                                                                   \
-        amx_written();                                                                                                  \
-        switch ((tokens + 3) / 4) {                                                                                     \
-        case 1: amx_piece(e, blocks, levels, 4, tokens, a, stride, acc, next); break;                                   \
-        case 2: amx_piece(e, blocks, levels, 8, tokens, a, stride, acc, next); break;                                   \
-        case 3: amx_piece(e, blocks, levels, 12, tokens, a, stride, acc, next); break;                                  \
-        default: amx_piece(e, blocks, levels, 16, tokens, a, stride, acc, next); break;                                 \
-        }                                                                                                               \
+#define AMX_GROUP(name, levels)                                                                                        \
+    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,           \
+                     size_t stride, float *acc, struct ahead next)                                                     \
+    {                                                                                                                  \
+        amx_written();                                                                                                 \
+        switch ((tokens + 3) / 4) {                                                                                    \
+        case 1: amx_piece(e, blocks, levels, 4, tokens, a, stride, acc, next); break;                                  \
+        case 2: amx_piece(e, blocks, levels, 8, tokens, a, stride, acc, next); break;                                  \
+        case 3: amx_piece(e, blocks, levels, 12, tokens, a, stride, acc, next); break;                                 \
+        default: amx_piece(e, blocks, levels, 16, tokens, a, stride, acc, next); break;                                \
+        }                                                                                                              \
     }
 
 AMX_GROUP(amx_group, false)
@@ -216,8 +216,8 @@ enum {
 
 /* Some steps for one or two pieces of activations: sums in tiles 0, 1 and 2, 3. x, y: their operands, `step` elements a
  * step; each step fetches the lines of `next`. */
-static ALWAYS_INLINE void amx_bf16_steps(const uint32_t *w, uint32_t steps, bool two, const uint16_t *x, const uint16_t *y,
-                                         size_t step, struct ahead *next)
+static ALWAYS_INLINE void amx_bf16_steps(const uint32_t *w, uint32_t steps, bool two, const uint16_t *x,
+                                         const uint16_t *y, size_t step, struct ahead *next)
 {
     const size_t stride = TILE_ROWS * sizeof *w, line = BF16_LINE * sizeof *x;
     for (uint32_t i = 0; i < steps; i++, w += AMX_BF16_STEP, x += step, y += step) {

@@ -86,12 +86,13 @@ static ALWAYS_INLINE vf kv_vector(bool half, const void *block, size_t i)
 }
 
 /* Scores of `rows` query rows that all see `visible` positions, their maximum, exponentials and sum. */
-static ALWAYS_INLINE void attend_scores(const struct attend *a, bool half, const void *keys, uint32_t row, uint32_t rows,
-                                        uint32_t visible, float (*weight)[KV_PAGE])
+static ALWAYS_INLINE void attend_scores(const struct attend *a, bool half, const void *keys, uint32_t row,
+                                        uint32_t rows, uint32_t visible, float (*weight)[KV_PAGE])
 {
     vf score[ATTEND_ROWS][PAGE_VECTORS];
     const float *q = a->q + (size_t)row * a->head_dim;
-    UNROLL for (uint32_t r = 0; r < rows; r++) UNROLL for (uint32_t p = 0; p < PAGE_VECTORS; p++) score[r][p] = vf_set(0);
+    UNROLL for (uint32_t r = 0; r < rows; r++)
+        UNROLL for (uint32_t p = 0; p < PAGE_VECTORS; p++) score[r][p] = vf_set(0);
     for (uint32_t d = 0; d < a->head_dim; d++) {
         vf key[PAGE_VECTORS];
         UNROLL for (uint32_t p = 0; p < PAGE_VECTORS; p++) key[p] = kv_vector(half, keys, d * KV_PAGE + p * LANES);
@@ -117,8 +118,8 @@ static ALWAYS_INLINE void attend_scores(const struct attend *a, bool half, const
     }
 }
 
-static ALWAYS_INLINE void attend_values(const struct attend *a, bool half, const void *values, uint32_t row, uint32_t rows,
-                                        uint32_t visible, float (*weight)[KV_PAGE])
+static ALWAYS_INLINE void attend_values(const struct attend *a, bool half, const void *values, uint32_t row,
+                                        uint32_t rows, uint32_t visible, float (*weight)[KV_PAGE])
 {
     enum { STEP = VALUE_VECTORS * LANES };
     float *out = a->acc + (size_t)row * a->head_dim;
@@ -136,7 +137,8 @@ static ALWAYS_INLINE void attend_values(const struct attend *a, bool half, const
             }
         }
         UNROLL for (uint32_t r = 0; r < rows; r++)
-            UNROLL for (uint32_t c = 0; c < VALUE_VECTORS; c++) vf_store(out + r * a->head_dim + d + c * LANES, sum[r][c]);
+            UNROLL for (uint32_t c = 0; c < VALUE_VECTORS; c++)
+                vf_store(out + r * a->head_dim + d + c * LANES, sum[r][c]);
     }
 }
 
@@ -156,8 +158,8 @@ static void attend_values_odd(const struct attend *a, bool half, const void *val
         }
 }
 
-static ALWAYS_INLINE void attend_rows(const struct attend *a, bool half, const void *keys, const void *values, uint32_t row,
-                                      uint32_t rows)
+static ALWAYS_INLINE void attend_rows(const struct attend *a, bool half, const void *keys, const void *values,
+                                      uint32_t row, uint32_t rows)
 {
     float weight[ATTEND_ROWS][KV_PAGE] __attribute__((aligned(64)));
     uint32_t visible = a->visible[row];
@@ -200,7 +202,8 @@ static void set_attend(const struct attend *a)
         attend_block(a, false, a->keys, a->values);
         return;
     }
-    float keys[KV_MAX_DIM * KV_PAGE] __attribute__((aligned(64))), values[KV_MAX_DIM * KV_PAGE] __attribute__((aligned(64)));
+    float keys[KV_MAX_DIM * KV_PAGE] __attribute__((aligned(64))),
+        values[KV_MAX_DIM * KV_PAGE] __attribute__((aligned(64)));
     uint32_t most = 0, dims = a->head_dim, n = kv_scales(dims);
     const int8_t *key = a->keys, *value = a->values;
     const uint16_t *key_scale = (const uint16_t *)(key + KV_PAGE * (size_t)dims);

@@ -122,8 +122,8 @@ static void bf16_chunk(const uint32_t *w, uint32_t pairs, uint32_t tokens, const
     }
 }
 
-static void bf16_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                              struct stream *stream, float *acc)
+static void bf16_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0,
+                              uint32_t tokens, struct stream *stream, float *acc)
 {
     const uint32_t *w = (const uint32_t *)((const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols));
     size_t ldx = bf16_stride(p->cols);

@@ -63,8 +63,8 @@ static void blas_unpack_row(const struct matrix *m, uint32_t row, float *out)
     type_widen(m->type, (const unsigned char *)m->data + row * type_row_bytes(m->type, m->cols), out, m->cols);
 }
 
-static void blas_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
-                        float *out, size_t ldo, bool add)
+static void blas_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0,
+                        uint32_t t1, float *out, size_t ldo, bool add)
 {
     float wide[PANEL_ROWS * PANEL_COLS] __attribute__((aligned(64)));
     size_t row_bytes = type_row_bytes(m->type, m->cols);
@@ -75,7 +75,8 @@ static void blas_matmul(const struct matrix *m, const struct panel *p, uint32_t 
             /* PANEL_COLS is a multiple of every type's block, so the panel begins on a block. */
             uint32_t cols = m->cols - c < PANEL_COLS ? m->cols - c : PANEL_COLS;
             const unsigned char *from = (const unsigned char *)m->data + r * row_bytes + type_row_bytes(m->type, c);
-            for (uint32_t i = 0; i < rows; i++) type_widen(m->type, from + i * row_bytes, wide + (size_t)i * cols, cols);
+            for (uint32_t i = 0; i < rows; i++)
+                type_widen(m->type, from + i * row_bytes, wide + (size_t)i * cols, cols);
             cblas_sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, (int)(t1 - t0), (int)rows, (int)cols, 1,
                         (const float *)p->data + (size_t)t0 * p->cols + c, (int)p->cols, wide, (int)cols,
                         add || c > 0 ? 1 : 0, out + t0 * ldo + r, ldc);

@@ -36,8 +36,8 @@ static ALWAYS_INLINE void delta_row(float *row, uint32_t vectors, uint32_t n, ui
 }
 
 /* All rows. */
-static ALWAYS_INLINE void delta_pass(float *s, uint32_t key_dim, uint32_t width, uint32_t vectors, uint32_t n, bool update,
-                                     vf g, const float *k, const vf *d, bool look, const float *next_k,
+static ALWAYS_INLINE void delta_pass(float *s, uint32_t key_dim, uint32_t width, uint32_t vectors, uint32_t n,
+                                     bool update, vf g, const float *k, const vf *d, bool look, const float *next_k,
                                      const float *next_q, struct delta_sums *out)
 {
     struct delta_sums sums;
@@ -54,7 +54,8 @@ static ALWAYS_INLINE void delta_pass(float *s, uint32_t key_dim, uint32_t width,
 /* All tokens for vectors * LANES columns of the slab, or the n < LANES that are left of it (vectors = 1). */
 static ALWAYS_INLINE void delta_columns(float *s, uint32_t key_dim, uint32_t width, const float *q, const float *k,
                                         size_t ldq, const float *v, size_t ldv, const float *decay, const float *beta,
-                                        size_t ldg, float *out, size_t ldo, uint32_t tokens, uint32_t vectors, uint32_t n)
+                                        size_t ldg, float *out, size_t ldo, uint32_t tokens, uint32_t vectors,
+                                        uint32_t n)
 {
     struct delta_sums sums;
     vf d[DELTA_VECTORS];
@@ -63,7 +64,8 @@ static ALWAYS_INLINE void delta_columns(float *s, uint32_t key_dim, uint32_t wid
     for (uint32_t t = 0; t < tokens; t++, q += ldq, k += ldq, v += ldv, out += ldo, decay += ldg, beta += ldg) {
         vf kq = vf_set(sum_of_products(k, q, key_dim)), g = vf_set(*decay), b = vf_set(*beta);
         UNROLL for (uint32_t c = 0; c < vectors; c++) {
-            vf was = vf_mul(g, vf_add(sums.k[0][c], sums.k[1][c])), seen = vf_mul(g, vf_add(sums.q[0][c], sums.q[1][c]));
+            vf was = vf_mul(g, vf_add(sums.k[0][c], sums.k[1][c])),
+               seen = vf_mul(g, vf_add(sums.q[0][c], sums.q[1][c]));
             vf target = vectors == 1 ? vf_load_n(v, n) : vf_load(v + c * LANES);
             d[c] = vf_mul(b, vf_sub(target, was));
             vf y = vf_fma(kq, d[c], seen);

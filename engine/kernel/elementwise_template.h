@@ -2,21 +2,21 @@
  * Every function does the same to an element wherever it stands; tails are masked, never done another way. */
 
 /* The code for each vector of n elements: i is its first, `left` how many it has, a constant for whole ones. */
-#define EACH_VECTOR(i, left, n, ...)                                                                                    \
-    do {                                                                                                                \
-        uint32_t i = 0;                                                                                                 \
-        for (; i + LANES <= (n); i += LANES) {                                                                          \
-            const uint32_t left = LANES;                                                                                \
-            __VA_ARGS__;                                                                                                \
-        }                                                                                                               \
-        if (i < (n)) {                                                                                                  \
-            const uint32_t left = (n) - i;                                                                              \
-            __VA_ARGS__;                                                                                                \
-        }                                                                                                               \
+#define EACH_VECTOR(i, left, n, ...)                                                                                   \
+    do {                                                                                                               \
+        uint32_t i = 0;                                                                                                \
+        for (; i + LANES <= (n); i += LANES) {                                                                         \
+            const uint32_t left = LANES;                                                                               \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+        if (i < (n)) {                                                                                                 \
+            const uint32_t left = (n) - i;                                                                             \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
     } while (0)
 
 /* exp(x) for x clamped to -87.3 .. 88.3: 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by a polynomial of
- * degree 7 (that of the Cephes library). Adding 1.5 * 2^23 rounds to an integer, which then stands in the lowest bits. */
+ * degree 7 (that of the Cephes library). Adding 1.5 * 2^23 rounds to an integer, which is then in the lowest bits. */
 static ALWAYS_INLINE vf vf_exp_clamped(vf x)
 {
     vf y = vf_max(vf_min(x, vf_set(88.3f)), vf_set(-87.3f));
@@ -91,11 +91,12 @@ static void set_rms_norm(float *out, const float *x, const float *multiplier, ui
 {
     vf scale = vf_set(1 / sqrtf(sum_of_products(x, x, n) / (float)n + eps));
     EACH_VECTOR(i, left, n,
-                vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left)), left));
+                vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left)),
+                           left));
 }
 
-/* Rows that one member made and another reads lie far apart, one a token: too short for the CPU to see the stream. Asks for
- * the row that is used ROWS_AHEAD tokens later. */
+/* Rows that one member made and another reads lie far apart, one a token: too short for the CPU to see the stream. Asks
+ * for the row that is used ROWS_AHEAD tokens later. */
 enum { ROWS_AHEAD = 6 };
 
 static ALWAYS_INLINE void fetch_row(const float *rows, size_t ld, uint32_t n, uint32_t t, uint32_t tokens)
@@ -112,8 +113,8 @@ static void set_l2_norm(float *x, size_t ld, uint32_t n, float eps, float factor
     }
 }
 
-static void set_norm_gate(float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps,
-                          uint32_t tokens)
+static void set_norm_gate(float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n,
+                          float eps, uint32_t tokens)
 {
     for (uint32_t t = 0; t < tokens; t++, x += ld) {
         const float *gate = z + t * ldz;

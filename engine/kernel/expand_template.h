@@ -4,8 +4,8 @@
 typedef uint8_t bytes64 __attribute__((vector_size(64), may_alias, aligned(64)));
 
 /* w = scale * (q - 128) - 128 * min; q: [steps][16 rows][4 columns], scale, min: [sub-blocks][16 rows]. The minimum is
- * divided by 128 (exactly) because it meets -128 times the sum of the activations. With two levels of scales the scale is
- * an integer and group what it is multiplied with (int8_template.h). */
+ * divided by 128 (exactly) because it meets -128 times the sum of the activations. With two levels of scales the scale
+ * is an integer and group what it is multiplied with (int8_template.h). */
 struct expanded {
     const uint8_t *q; /* the packed weights, or buffer */
     union {
@@ -18,7 +18,8 @@ struct expanded {
     uint8_t buffer[GROUP_COLS / 4 * STEP_BYTES] __attribute__((aligned(64)));
 };
 
-static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8_t *packed, uint8_t *out, uint32_t blocks)
+static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8_t *packed, uint8_t *out,
+                                      uint32_t blocks)
 {
     const bytes64 *in = (const bytes64 *)packed;
     bytes64 *step = (bytes64 *)out;
@@ -115,8 +116,8 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, float 
     }
 }
 
-/* What becomes of the quants: they stay packed, or each is a byte: of the layout's width, the weight + 128 or the weight
- * itself. */
+/* What becomes of the quants: they stay packed, or each is a byte: of the layout's width, the weight + 128 or the
+ * weight itself. */
 enum expand_to { EXPAND_SCALES, EXPAND_QUANTS, EXPAND_RAISED, EXPAND_SIGNED };
 
 /* One half's group of `blocks` blocks. */
@@ -134,7 +135,8 @@ static void expand(const struct layout *l, const uint8_t *quants, const uint8_t 
     default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), 1, scales, n, e); break;
     }
     uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
-    uint8_t offset = l->table || to == EXPAND_QUANTS ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
+    uint8_t offset =
+        l->table || to == EXPAND_QUANTS ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
     if (l->table) {
         uint8_t more = to == EXPAND_SIGNED ? 0 : to == EXPAND_RAISED ? 128 : (uint8_t)(1 << (l->width - 1));
         for (int i = 0; i < 16; i++) e->table[i] = (uint8_t)(l->table[i] + more);

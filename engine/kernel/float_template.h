@@ -5,10 +5,10 @@
 enum { CHUNK_COLS = 128, FETCH_COLS = 8 /* columns for which weights are fetched at a time */ };
 
 /* acc[tokens][TILE_ROWS] += sum over n columns, for FLOAT_VECTORS vectors of rows from row r. w: columns of a tile as
- * they are packed in `type`, or widened (F32); x: [tokens] rows of the panel, ldx apart. Each FETCH_COLS columns fetch the
- * lines of `next`. type and tokens are constants after inlining. */
-static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, uint32_t n, uint32_t tokens, const float *x,
-                                     size_t ldx, float *acc, struct ahead next)
+ * they are packed in `type`, or widened (F32); x: [tokens] rows of the panel, ldx apart. Each FETCH_COLS columns fetch
+ * the lines of `next`. type and tokens are constants after inlining. */
+static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, uint32_t n, uint32_t tokens,
+                                     const float *x, size_t ldx, float *acc, struct ahead next)
 {
     vf sum[FLOAT_TOKENS][FLOAT_VECTORS];
     const float *w32 = (const float *)w + r;
@@ -46,22 +46,22 @@ static ALWAYS_INLINE void float_tile(enum type type, const void *w, uint32_t r, 
         UNROLL for (uint32_t v = 0; v < FLOAT_VECTORS; v++) vf_store(acc + t * TILE_ROWS + v * LANES, sum[t][v]);
 }
 
-#define FLOAT_CASE(type, n)                                                                                             \
-    case n:                                                                                                             \
-        if (n <= FLOAT_TOKENS)                                                                                          \
-            for (uint32_t r = 0; r < TILE_ROWS; r += FLOAT_VECTORS * LANES)                                             \
-                float_tile(type, w, r, cols, n <= FLOAT_TOKENS ? n : 1, x, ldx, acc, next);                             \
+#define FLOAT_CASE(type, n)                                                                                            \
+    case n:                                                                                                            \
+        if (n <= FLOAT_TOKENS)                                                                                         \
+            for (uint32_t r = 0; r < TILE_ROWS; r += FLOAT_VECTORS * LANES)                                            \
+                float_tile(type, w, r, cols, n <= FLOAT_TOKENS ? n : 1, x, ldx, acc, next);                            \
         break;
 
-#define FLOAT_CHUNK(name, type)                                                                                         \
-    static void name(const void *w, uint32_t cols, uint32_t tokens, const float *x, size_t ldx, float *acc,             \
-                     struct ahead next)                                                                                 \
-    {                                                                                                                   \
-        switch (tokens) {                                                                                               \
-            FLOAT_CASE(type, 1) FLOAT_CASE(type, 2) FLOAT_CASE(type, 3) FLOAT_CASE(type, 4)                             \
-            FLOAT_CASE(type, 5) FLOAT_CASE(type, 6) FLOAT_CASE(type, 7) FLOAT_CASE(type, 8)                             \
-            FLOAT_CASE(type, 9) FLOAT_CASE(type, 10) FLOAT_CASE(type, 11) FLOAT_CASE(type, 12)                          \
-        }                                                                                                               \
+#define FLOAT_CHUNK(name, type)                                                                                        \
+    static void name(const void *w, uint32_t cols, uint32_t tokens, const float *x, size_t ldx, float *acc,            \
+                     struct ahead next)                                                                                \
+    {                                                                                                                  \
+        switch (tokens) {                                                                                              \
+            FLOAT_CASE(type, 1) FLOAT_CASE(type, 2) FLOAT_CASE(type, 3) FLOAT_CASE(type, 4)                            \
+            FLOAT_CASE(type, 5) FLOAT_CASE(type, 6) FLOAT_CASE(type, 7) FLOAT_CASE(type, 8)                            \
+            FLOAT_CASE(type, 9) FLOAT_CASE(type, 10) FLOAT_CASE(type, 11) FLOAT_CASE(type, 12)                         \
+        }                                                                                                              \
     }
 
 FLOAT_CHUNK(float_chunk_f32, TYPE_F32)
@@ -93,9 +93,9 @@ static uint32_t float_steps(uint32_t n)
     return (n + FETCH_COLS - 1) / FETCH_COLS;
 }
 
-/* All tokens times n columns, which are in use while `next` is fetched (lines of one of FETCH_COLS columns of a piece). */
-static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx, float *acc,
-                         struct ahead next)
+/* All tokens times n columns. Meanwhile `next` is fetched, its lines by FETCH_COLS columns of each piece. */
+static void float_pieces(enum type type, const void *w, uint32_t n, uint32_t tokens, const float *x, size_t ldx,
+                         float *acc, struct ahead next)
 {
     uint32_t pieces = float_piece_count(tokens);
     for (uint32_t i = 0; i < pieces; i++) {
@@ -116,8 +116,8 @@ static ALWAYS_INLINE size_t float_stride(uint32_t cols)
     return (((size_t)cols + 15) / 16 | 1) * 16;
 }
 
-static void float_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                               struct stream *stream, float *acc)
+static void float_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0,
+                               uint32_t tokens, struct stream *stream, float *acc)
 {
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     size_t ldx = float_stride(p->cols);

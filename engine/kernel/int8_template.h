@@ -14,11 +14,12 @@
  *     total = fma(fma(second part, its d, first part * its d), scale of the group, total)
  *
  * A part of two levels is int32 (below 2^27 for any file), converted once. Where floats are faster (WHOLE_SUMS) it is
- * made of them instead, with the same result as long as it stays below 2^24: always for Q4_K, Q3_K and Q2_K, and for the
- * others unless it comes near the largest sum that quants, scales and activations could make. */
+ * made of them instead, with the same result as long as it stays below 2^24: always for Q4_K, Q3_K and Q2_K, and for
+ * the others unless it comes near the largest sum that quants, scales and activations could make. */
 
 enum { ACT_COLS = PANEL_STEP };
-enum { INT8_NEAR = 8192, INT8_NEAR_PACKED = 10240, INT8_FAR = 12288 }; /* distances (stream_on) that were measured best */
+/* Distances (stream_on) that were measured best. */
+enum { INT8_NEAR = 8192, INT8_NEAR_PACKED = 10240, INT8_FAR = 12288 };
 
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last
  * are zero. */
@@ -53,7 +54,8 @@ static ALWAYS_INLINE void act_sum(struct act *a)
     memset(a->unused, 0, sizeof a->unused);
 }
 
-static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1)
+static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
+                      uint32_t c1)
 {
     struct act *first = (struct act *)p->data + (size_t)(c0 / ACT_COLS) * p->tokens;
     uint32_t chunks = (c1 - c0 + ACT_COLS - 1) / ACT_COLS, some = chunks < 4 ? 4 : 1; /* tokens at a time */
@@ -67,7 +69,7 @@ static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_
                 if (n == ACT_COLS) act_quantise(a, x + t * ldx + c, ACT_COLS);
                 else act_quantise(a, x + t * ldx + c, n);
             }
-        /* Later, when the bytes have left the way to the cache: a wide load right after narrow stores waits for them. */
+        /* Later, when the stored bytes are in the cache: a wide load right after narrow stores waits for them. */
         for (uint32_t t = from; t < to; t++)
             for (uint32_t i = 0; i < chunks; i++) act_sum(first + (size_t)i * p->tokens + t);
     }
@@ -120,9 +122,9 @@ static ALWAYS_INLINE uint32_t steps_in_words(uint32_t width)
 /* dot[token][vector] += the products of steps [step, step + steps) of a block, whose columns begin at `column` of the
  * record. What is a constant of int8_tile is one here. Where the set multiplies two rows by two tokens at once
  * (DOT_PAIRS), two steps make a vector of 8 columns of two rows; a last token alone stands for both. */
-static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits, uint32_t width, vt values, uint32_t step,
-                                         uint32_t steps, uint32_t vectors, uint32_t tokens, const struct act *a,
-                                         uint32_t column, vi (*dot)[INT8_VECTORS])
+static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits, uint32_t width, vt values,
+                                         uint32_t step, uint32_t steps, uint32_t vectors, uint32_t tokens,
+                                         const struct act *a, uint32_t column, vi (*dot)[INT8_VECTORS])
 {
 #if DOT_WORDS
     if (width < 8) {
@@ -132,7 +134,8 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits,
             const uint32_t some = steps - k < most ? steps - k : most;
             UNROLL for (uint32_t i = 0; i < some; i++) {
                 vb w[INT8_VECTORS];
-                UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = weight_step(bits, width, values, q[v], step + k + i);
+                UNROLL for (uint32_t v = 0; v < vectors; v++)
+                    w[v] = weight_step(bits, width, values, q[v], step + k + i);
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     vx x = vx_load(a[t].q + column + 4 * (step + k + i));
                     UNROLL for (uint32_t v = 0; v < vectors; v++)
@@ -202,7 +205,8 @@ static ALWAYS_INLINE void int8_minima(const struct expanded *const *e, uint32_t 
             for (uint32_t i = 0; i < subs; i += 4) {
                 const struct act *record = a + i / each * stride + t;
                 const int32_t *offset = (sub == 16 ? record->offset16 : record->offset32) + i % each;
-                *(four_floats *)&sums[t][i] = __builtin_convertvector(*(const four_ints *)offset, four_floats) * record->d;
+                *(four_floats *)&sums[t][i] =
+                    __builtin_convertvector(*(const four_ints *)offset, four_floats) * record->d;
             }
         for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES) {
             vf min[GROUP_COLS / 16][INT8_VECTORS];
@@ -250,15 +254,16 @@ struct int8_part {
     vf scaled;
 };
 
-/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits, width, sub,
- * levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after inlining. width 8: the
- * dot products take bytes with 128 added; else what has so many bits, as in the file. bits 0: they are expanded, each in a
- * byte; else packed in so many, taken apart here in registers and, where that is less than the width, looked up, which is
- * best for a single token. The integers are the same either way, as the activations' offset is scaled to match (centred: what
- * is multiplied stands for itself less half its range). */
+/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits,
+ * width, sub, levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after
+ * inlining. width 8: the dot products take bytes with 128 added; else what has so many bits, as in the file. bits 0:
+ * they are expanded, each in a byte; else packed in so many, taken apart here in registers and, where that is less than
+ * the width, looked up, which is best for a single token. The integers are the same either way, as the activations'
+ * offset is scaled to match (centred: what is multiplied stands for itself less half its range). */
 static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
-                                    uint32_t width, uint32_t sub, bool levels, bool whole, bool centred, uint32_t vectors,
-                                    uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
+                                    uint32_t width, uint32_t sub, bool levels, bool whole, bool centred,
+                                    uint32_t vectors, uint32_t tokens, const struct act *a, size_t stride, float *acc,
+                                    struct ahead next)
 {
     const size_t block_bytes = STEP_BYTES * (bits ? bits : 8);
     const vt values = vt_load(e[0]->table);
@@ -266,7 +271,8 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
     const float *scale[INT8_VECTORS];
     const int32_t *factor[INT8_VECTORS];
     vf group[INT8_VECTORS];
-    float before[INT8_TOKENS][INT8_VECTORS][LANES] __attribute__((aligned(64))); /* two levels: the first half of the group */
+    /* Two levels: the first half of the group. */
+    float before[INT8_TOKENS][INT8_VECTORS][LANES] __attribute__((aligned(64)));
     UNROLL for (uint32_t v = 0; v < vectors; v++) {
         uint32_t row = r + v * LANES;
         const struct expanded *half = e[row / HALF_ROWS];
@@ -288,7 +294,9 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     int32_t sum = sub == 16 ? a[t].offset16[2 * b + s] : a[t].offset32[b];
-                    vi offset = vi_set(width == 8 ? (DOT_UNSIGNED ? sum : 0) : centred ? sum / (128 >> (width - 1)) : 0);
+                    vi offset = vi_set(width == 8 ? (DOT_UNSIGNED ? sum : 0)
+                                       : centred  ? sum / (128 >> (width - 1))
+                                                  : 0);
                     UNROLL for (uint32_t v = 0; v < vectors; v++) dot[t][v] = offset;
                 }
                 sub_block_dots(q, bits, width, values, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
@@ -322,23 +330,23 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
 }
 
 /* One instance for each number of tokens, so that everything stays in registers. */
-#define INT8_CASE(n, width, sub, levels, whole, centred)                                                                \
-    case n:                                                                                                             \
-        if (n <= INT8_TOKENS)                                                                                           \
-            for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                              \
-                int8_tile(e, r, blocks, 0, width, sub, levels, whole, centred, INT8_VECTORS,                        \
-                          n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                              \
+#define INT8_CASE(n, width, sub, levels, whole, centred)                                                               \
+    case n:                                                                                                            \
+        if (n <= INT8_TOKENS)                                                                                          \
+            for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                             \
+                int8_tile(e, r, blocks, 0, width, sub, levels, whole, centred, INT8_VECTORS,                           \
+                          n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                             \
         break;
 
-#define INT8_GROUP(name, width, sub, levels, whole, centred)                                                            \
-    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,            \
-                     size_t stride, float *acc, struct ahead next)                                                      \
-    {                                                                                                                   \
-        switch (tokens) {                                                                                               \
-            INT8_CASE(1, width, sub, levels, whole, centred) INT8_CASE(2, width, sub, levels, whole, centred)           \
-            INT8_CASE(3, width, sub, levels, whole, centred) INT8_CASE(4, width, sub, levels, whole, centred)           \
-            INT8_CASE(5, width, sub, levels, whole, centred) INT8_CASE(6, width, sub, levels, whole, centred)           \
-        }                                                                                                               \
+#define INT8_GROUP(name, width, sub, levels, whole, centred)                                                           \
+    static void name(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,           \
+                     size_t stride, float *acc, struct ahead next)                                                     \
+    {                                                                                                                  \
+        switch (tokens) {                                                                                              \
+            INT8_CASE(1, width, sub, levels, whole, centred) INT8_CASE(2, width, sub, levels, whole, centred)          \
+            INT8_CASE(3, width, sub, levels, whole, centred) INT8_CASE(4, width, sub, levels, whole, centred)          \
+            INT8_CASE(5, width, sub, levels, whole, centred) INT8_CASE(6, width, sub, levels, whole, centred)          \
+        }                                                                                                              \
     }
 
 INT8_GROUP(int8_group_32, 8, 32, false, false, true)
@@ -348,48 +356,49 @@ INT8_GROUP(int8_group_32_whole, 8, 32, true, true, true)
 INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 
 /* The products of less than a byte: bits, width, sub, levels, centred. The last three are the codebook types'. */
-#define INT8_SMALL(X)                                                                                                   \
-    X(2, 2, 16, true, false)                                                                                            \
-    X(3, 3, 16, true, true)                                                                                             \
-    X(4, 4, 32, true, false)                                                                                            \
-    X(4, 4, 32, false, true)                                                                                            \
-    X(4, 4, 32, false, false)                                                                                           \
-    X(5, 5, 32, true, false)                                                                                            \
-    X(5, 5, 32, false, true)                                                                                            \
-    X(5, 5, 32, false, false)                                                                                           \
-    X(6, 6, 16, true, true)                                                                                             \
-    X(3, 7, 16, true, true)                                                                                             \
-    X(3, 7, 32, true, true)                                                                                             \
+#define INT8_SMALL(X)                                                                                                  \
+    X(2, 2, 16, true, false)                                                                                           \
+    X(3, 3, 16, true, true)                                                                                            \
+    X(4, 4, 32, true, false)                                                                                           \
+    X(4, 4, 32, false, true)                                                                                           \
+    X(4, 4, 32, false, false)                                                                                          \
+    X(5, 5, 32, true, false)                                                                                           \
+    X(5, 5, 32, false, true)                                                                                           \
+    X(5, 5, 32, false, false)                                                                                          \
+    X(6, 6, 16, true, true)                                                                                            \
+    X(3, 7, 16, true, true)                                                                                            \
+    X(3, 7, 32, true, true)                                                                                            \
     X(4, 5, 32, true, true)
 /* Those of other types that are packed in other numbers of bits, or are bytes after looking up. */
-#define INT8_LOOKED_UP(X)                                                                                               \
-    X(4, 7, 32, true, true)                                                                                             \
-    X(4, 5, 32, false, true)                                                                                            \
-    X(4, 8, 32, true, true)                                                                                             \
+#define INT8_LOOKED_UP(X)                                                                                              \
+    X(4, 7, 32, true, true)                                                                                            \
+    X(4, 5, 32, false, true)                                                                                           \
+    X(4, 8, 32, true, true)                                                                                            \
     X(4, 8, 32, false, true)
-#define INT8_IS(l, is_width, is_sub, levels, centred)                                                                   \
-    ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                            \
+#define INT8_IS(l, is_width, is_sub, levels, centred)                                                                  \
+    ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                           \
      !layout_has_minima(l) == (centred))
 /* As sums_are_whole: floats hold those of up to 4 bits. */
 #define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4))
 
 #if DOT_WORDS
-#define INT8_QUANTS(bits, width, sub, levels, centred)                                                                  \
-    INT8_GROUP(int8_quants_##width##_##sub##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels), centred)
+#define INT8_QUANTS(bits, width, sub, levels, centred)                                                                 \
+    INT8_GROUP(int8_quants_##width##_##sub##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels),      \
+               centred)
 INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
 #endif
 
 /* One token on packed quants. */
-static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks, const struct act *a,
-                              size_t stride, float *acc, struct ahead next)
+static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks,
+                              const struct act *a, size_t stride, float *acc, struct ahead next)
 {
-#define INT8_PACKED(is_bits, width, sub, levels, centred)                                                               \
-    if (l->bits == is_bits && INT8_IS(l, width, sub, levels, centred)) {                                                \
-        for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                  \
-            int8_tile(e, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS, 1, a,   \
-                      stride, acc, next);                                                                               \
-        return;                                                                                                         \
+#define INT8_PACKED(is_bits, width, sub, levels, centred)                                                              \
+    if (l->bits == is_bits && INT8_IS(l, width, sub, levels, centred)) {                                               \
+        for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                 \
+            int8_tile(e, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS, 1,  \
+                      a, stride, acc, next);                                                                           \
+        return;                                                                                                        \
     }
     INT8_SMALL(INT8_PACKED)
     INT8_LOOKED_UP(INT8_PACKED)
@@ -400,8 +409,8 @@ static void int8_group_packed(const struct layout *l, const struct expanded *con
 typedef void int8_group_fn(const struct expanded *const *e, uint32_t blocks, uint32_t tokens, const struct act *a,
                            size_t stride, float *acc, struct ahead next);
 
-/* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel, by groups that are expanded
- * to `form` (EXPAND_SCALES: a single token takes them packed, without `group`). */
+/* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel, by groups that are
+ * expanded to `form` (EXPAND_SCALES: a single token takes them packed, without `group`). */
 static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                         struct stream *stream, int8_group_fn *group, uint32_t pieces, enum expand_to form, float *acc)
 {
@@ -437,8 +446,8 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
 static int8_group_fn *int8_group_of(const struct layout *l, enum expand_to form)
 {
 #if DOT_WORDS
-#define INT8_QUANTS(bits, width, sub, levels, centred)                                                                  \
-    if (form == EXPAND_QUANTS && INT8_IS(l, width, sub, levels, centred))                                               \
+#define INT8_QUANTS(bits, width, sub, levels, centred)                                                                 \
+    if (form == EXPAND_QUANTS && INT8_IS(l, width, sub, levels, centred))                                              \
         return int8_quants_##width##_##sub##_##levels##_##centred;
     INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
@@ -449,13 +458,14 @@ static int8_group_fn *int8_group_of(const struct layout *l, enum expand_to form)
     return int8_group_32;
 }
 
-static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                              struct stream *stream, float *acc)
+static void int8_tile_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0,
+                              uint32_t tokens, struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
     enum expand_to form = l->bits < 8 && tokens == 1   ? EXPAND_SCALES
                           : l->width < 8 && DOT_WORDS ? EXPAND_QUANTS
                           : QUANTS_RAISED             ? EXPAND_RAISED
                                                       : EXPAND_SIGNED;
-    int8_groups(m, p, tile, t0, tokens, stream, int8_group_of(l, form), (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form, acc);
+    int8_groups(m, p, tile, t0, tokens, stream, int8_group_of(l, form), (tokens + INT8_TOKENS - 1) / INT8_TOKENS, form,
+                acc);
 }

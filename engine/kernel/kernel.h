@@ -1,7 +1,7 @@
 /* Kernel sets: the arithmetic of the forward pass behind one table, one file family per instruction set.
  *
- * Exactness (what every set promises, tests/engine/kernel): an output element is a function of its inputs alone. It does
- * not depend on how many tokens stand in the panel, on the rows or tokens asked for in one call, on the thread, or
+ * Exactness (what every set promises, tests/engine/kernel): an output element is a function of its inputs alone. It
+ * does not depend on how many tokens stand in the panel, on the rows or tokens asked for in one call, on the thread, or
  * on the alignment of pointers; each is accumulated in one fixed order. `reference` widens weights to float32 and
  * keeps everything else float32. Every other set uses the arithmetic of the weight type (int8 products per block,
  * bfloat16 products) and equals `scalar`: integers exactly, float sums to 1e-5 of the sum of absolute products.
@@ -82,11 +82,11 @@ struct kernels {
     void (*pack)(struct matrix *m, const void *raw, uint32_t row0, uint32_t n);
     /* The weights of one row, widened (embedding look-up). */
     void (*unpack_row)(const struct matrix *m, uint32_t row, float *out);
-    /* Fills columns [c0, c1) of tokens [t0, t1) of the panel from x, tokens ldx floats apart (x points at token 0, column
-     * c0). c0 is a multiple of PANEL_STEP, c1 too or the end: callers may share a panel by columns. */
+    /* Fills columns [c0, c1) of tokens [t0, t1) of the panel from x, tokens ldx floats apart (x points at token 0,
+     * column c0). c0 is a multiple of PANEL_STEP, c1 too or the end: callers may share a panel by columns. */
     void (*panel_fill)(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1);
-    /* Token t of `to` becomes token t_from of `from`; both are of one kind and as many columns. Other tokens may be copied
-     * by others meanwhile. */
+    /* Token t of `to` becomes token t_from of `from`; both are of one kind and as many columns. Other tokens may be
+     * copied by others meanwhile. */
     void (*panel_copy)(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from);
     /* out[t][r] (=, or += with add) sum over c of W[r][c] x[t][c], for r in [r0, r1), t in [t0, t1); out points at
      * token 0, row 0, tokens ldo floats apart. r0 is a multiple of MATRIX_TILE, r1 too or the end. */
@@ -107,13 +107,13 @@ struct kernels {
     void (*mix)(float *x, const float *const *rows, const float *weights, uint32_t n_rows, uint32_t n);
     /* Half rotation of the first `dims` elements: pairs (i, i + dims/2) with cos[i], sin[i]. In place. */
     void (*rope)(float *x, const float *cosine, const float *sine, uint32_t dims);
-    /* The gates of one head: decay[t] = exp(rate * softplus(a[t] + dt_bias)), rate = -exp(A_log); beta[t] = sigmoid(b[t]);
-     * a and b: ld floats from token to token. */
+    /* The gates of one head: decay[t] = exp(rate * softplus(a[t] + dt_bias)), rate = -exp(A_log);
+     * beta[t] = sigmoid(b[t]); a and b: ld floats from token to token. */
     void (*delta_gates)(float *decay, float *beta, const float *a, const float *b, size_t ld, float rate, float dt_bias,
                         uint32_t tokens);
 
-    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c - c0] = silu(sum_j w[j][c] in[t-taps+1+j][c]) with
-     * w[taps][channels] (transposed from the file's [channels][taps]); inputs before token 0 come from
+    /* Causal depthwise convolution and silu, channels [c0, c1): out[t][c - c0] = silu(sum_j w[j][c] in[t-taps+1+j][c])
+     * with w[taps][channels] (transposed from the file's [channels][taps]); inputs before token 0 come from
      * state[taps-1][channels], which holds the last ones afterwards. out must not overlap in. */
     void (*conv_silu)(float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state,
                       uint32_t channels, uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens);
@@ -125,7 +125,8 @@ struct kernels {
                        size_t ldo, uint32_t tokens);
 
     /* Keys and values. */
-    size_t (*kv_block_bytes)(enum kv_type type, uint32_t head_dim); /* keys of KV_PAGE positions, one head; values the same */
+    /* Bytes of the keys of KV_PAGE positions of one head; their values take as many. */
+    size_t (*kv_block_bytes)(enum kv_type type, uint32_t head_dim);
     void (*kv_store)(enum kv_type type, uint32_t head_dim, void *keys, void *values, uint32_t position,
                      const float *k, const float *v); /* position in the block */
     void (*kv_load)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, uint32_t position,
@@ -138,8 +139,8 @@ struct kernels {
     void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
 
     /* Ceilings (engine/kernel/ceiling.h). peak: `rounds` rounds of multiply-adds on registers in the arithmetic of a
-     * panel kind; returns the operations done, two a multiply-add. matrix_peak: the same of a matrix unit, NULL where the
-     * set uses none, 0 operations for a kind that it lacks. read: reads bytes once; returns their sum. */
+     * panel kind; returns the operations done, two a multiply-add. matrix_peak: the same of a matrix unit, NULL where
+     * the set uses none, 0 operations for a kind that it lacks. read: reads bytes once; returns their sum. */
     uint64_t (*peak)(enum panel_kind kind, uint64_t rounds);
     uint64_t (*matrix_peak)(enum panel_kind kind, uint64_t rounds);
     float (*read)(const void *memory, size_t bytes);

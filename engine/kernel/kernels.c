@@ -55,7 +55,8 @@ static bool has_amx(void)
     enum { TILE = 1 << 24, INT8 = 1 << 25, BF16 = 1 << 22, ALL = TILE | INT8 | BF16, SAVED = 1 << 17 | 1 << 18 };
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* arch_prctl */
     unsigned a, b, c, d = 0, low, high;
-    if (!has_avx512() || !__builtin_cpu_supports("avx512bf16") || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    if (!has_avx512() || !__builtin_cpu_supports("avx512bf16") || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return false;
     if ((d & ALL) != ALL) return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & SAVED) == SAVED && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
@@ -117,9 +118,11 @@ tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error 
         }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name))
-            return error_set(err, TDM_E_UNSUPPORTED, "kernels %s: this CPU cannot run them; the best that it runs are %s",
-                             name, sets[n - 1]->name);
-    return error_set(err, TDM_E_ARG, "kernels: expected reference, scalar, avx2, avx512, amx or neon, found \"%s\"", name);
+            return error_set(err, TDM_E_UNSUPPORTED,
+                             "kernels %s: this CPU cannot run them; the best that it runs are %s", name,
+                             sets[n - 1]->name);
+    return error_set(err, TDM_E_ARG, "kernels: expected reference, scalar, avx2, avx512, amx or neon, found \"%s\"",
+                     name);
 }
 
 /* ---- Matrices -------------------------------------------------------------------------------------------------- */
@@ -141,7 +144,8 @@ tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type,
     void *data;
 
     if (posix_memalign(&data, align, (bytes + 63) / 64 * 64))
-        return error_set(err, TDM_E_NOMEM, "matrix %u x %u of %s: no memory for %zu bytes", rows, cols, info->name, bytes);
+        return error_set(err, TDM_E_NOMEM, "matrix %u x %u of %s: no memory for %zu bytes", rows, cols, info->name,
+                         bytes);
 #ifdef MADV_HUGEPAGE
     if (align == LARGE_PAGE) madvise(data, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* a wish: may fail */
 #endif

@@ -59,7 +59,8 @@ size_t layout_tile_bytes(enum type type, uint32_t cols)
     const struct layout *l = &layouts[type];
     if (!l->bits) return (size_t)TILE_ROWS * (type == TYPE_F32 ? 4 : 2) * (type == TYPE_BF16 ? (cols + 1) & ~1u : cols);
     uint32_t rest = cols % GROUP_COLS / BLOCK_COLS;
-    return cols / GROUP_COLS * layout_group_bytes(l, GROUP_COLS / BLOCK_COLS) + (rest ? layout_group_bytes(l, rest) : 0);
+    return cols / GROUP_COLS * layout_group_bytes(l, GROUP_COLS / BLOCK_COLS) +
+           (rest ? layout_group_bytes(l, rest) : 0);
 }
 
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols)
@@ -247,7 +248,8 @@ static void pack_scales(const struct layout *l, uint8_t *out, const struct strip
     const bool shared = l->form == SCALE_ODD;
     if (l->form == SCALE_POWER) subs += subs % 2;
     for (uint32_t s = 0; s < subs; s += shared ? 2 : 1)
-        for (int r = 0; r < HALF_ROWS; r++) *out++ = shared ? (uint8_t)(rows[r].s[s] | rows[r].s[s + 1] << 4) : rows[r].s[s];
+        for (int r = 0; r < HALF_ROWS; r++)
+            *out++ = shared ? (uint8_t)(rows[r].s[s] | rows[r].s[s + 1] << 4) : rows[r].s[s];
     if (l->form == SCALE_POWER) return;
     if (l->form == SCALE_BYTE_MIN)
         for (uint32_t s = 0; s < subs; s++)
@@ -324,7 +326,8 @@ void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uin
             if (cols % 2) {
                 uint8_t *last = tile + (size_t)(cols / 2) * TILE_ROWS * 4;
                 memset(last, 0, TILE_ROWS * 4);
-                for (uint32_t i = 0; i < count; i++) memcpy(last + 4 * i, in + i * row_bytes + 2 * (size_t)(cols - 1), 2);
+                for (uint32_t i = 0; i < count; i++)
+                    memcpy(last + 4 * i, in + i * row_bytes + 2 * (size_t)(cols - 1), 2);
             }
         } else {
             pack_float(tile, in, cols, count, type == TYPE_F32 ? 4 : 2, row_bytes);

@@ -6,18 +6,22 @@
  *   float types   F32, F16: [column][32 rows]; BF16: [column pair][32 rows][2], an odd last column padded with zero.
  *   other types   per group: the quants of rows 0-15, those of rows 16-31, then the scales of both halves.
  *
- * The quants of one half and 32 columns are a block of bits; "step" s of it is the 64 bytes [16 rows][columns 4s..4s+3],
- * the operand of a dot product of four bytes a lane. Types of fewer bits keep them in planes of 64-byte vectors:
+ * The quants of one half (16 rows) and 32 columns are a block. Its "step" s is the 64 bytes [16 rows][columns 4s to
+ * 4s+3], the operand of a dot product of four bytes per lane. Types of fewer bits keep them in planes of 64-byte
+ * vectors:
  *
  *   nibbles (4 vectors)   vector v: step v in the low bits, step v+4 in the high ones
  *   pairs   (2 vectors)   vector v: step v+2i in bits 2i, 2i+1
  *   singles (1 vector)    step i in bit i
  *
- * and a block is: 8 bits raw (weight + 128; in the set amx the weight); 6 = nibbles + pairs; 5 = nibbles + singles; 4; 3 = pairs + singles; 2.
- * The scales of a half with n blocks: f16 d[n][16] and for types with minima f16 m[n][16]; or, for types with two
- * levels of scales, bytes s[n * 32/sub][16], bytes m likewise, f16 d[16], f16 dmin[16]  (Q2_K: s and m share bytes; the
- * codebook types: s of two sub-blocks share one, the first in the low bits). MXFP4: bytes
- * e[n][16], n made even.
+ * By the bits of a quant a block is: 8: bytes (weight + 128; in the set amx the weight); 6: nibbles and pairs;
+ * 5: nibbles and singles; 4: nibbles; 3: pairs and singles; 2: pairs.
+ *
+ * The scales of a half with n blocks:
+ *   one level         f16 d[n][16]; in types with minima then f16 m[n][16]
+ *   two levels        bytes s[n * 32/sub][16], bytes m likewise, f16 d[16], f16 dmin[16]. Q2_K: s and m share a byte;
+ *                     codebook types: s of two sub-blocks share a byte, the first in the low bits
+ *   MXFP4             bytes e[n rounded up to even][16]
  */
 #ifndef TANDEM_KERNEL_LAYOUT_H
 #define TANDEM_KERNEL_LAYOUT_H
@@ -43,7 +47,7 @@ enum scale_form {
 
 struct layout {
     uint8_t bits;         /* of a quant; 0 for float types */
-    uint8_t width;        /* bits of what a dot product takes: the quant, or its value in the table as table[q] + 2^(width-1) */
+    uint8_t width;        /* bits of what a dot product takes: the quant, or table[q] + 2^(width-1) */
     uint8_t sub;          /* columns that share a scale: 16 or 32 */
     uint8_t offset;       /* q stands for q - offset, where there is no table */
     enum scale_form form;
@@ -65,8 +69,8 @@ static inline bool layout_has_levels(const struct layout *l)
     return l->form > SCALE_F16_MIN;
 }
 
-/* Whether sums of 128 columns, of quants times activations times their integer scales, are below 2^24 for any file, so that
- * floats hold them exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
+/* Whether sums of 128 columns, of quants times activations times their integer scales, are below 2^24 for any file, so
+ * that floats hold them exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
 static inline bool layout_fits_floats(const struct layout *l)
 {
     return !l->table && (l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4));

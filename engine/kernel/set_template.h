@@ -25,7 +25,7 @@ static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
-/* What is added to packed 8-bit quants: vector products take weights as unsigned bytes, the matrix unit as signed ones. */
+/* What is added to packed 8-bit quants: vector products take unsigned bytes as weights, the matrix unit signed ones. */
 #ifdef SET_AMX
 enum { QUANTS_RAISED = 0 };
 #else
@@ -67,7 +67,8 @@ static size_t set_panel_bytes(enum panel_kind kind, uint32_t tokens, uint32_t co
     return float_stride(cols) * sizeof(float) * tokens;
 }
 
-static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1)
+static void set_panel_fill(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
+                           uint32_t c1)
 {
     if (p->kind == PANEL_INT8) int8_fill(p, x, ldx, t0, t1, c0, c1);
 #ifdef PANELS_OF_BF16
@@ -138,8 +139,8 @@ static uint32_t strip_tokens(const struct matrix *m, uint32_t t, uint32_t t1)
     return t1 - t < most ? t1 - t : most;
 }
 
-static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
-                       float *out, size_t ldo, bool add)
+static void set_matmul(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0,
+                       uint32_t t1, float *out, size_t ldo, bool add)
 {
     float acc[STRIP_TOKENS * TILE_ROWS] __attribute__((aligned(64)));
     for (uint32_t t = t0; t < t1; t += strip_tokens(m, t, t1)) {
@@ -252,37 +253,37 @@ static float set_read(const void *memory, size_t bytes)
     return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
-#define KERNEL_SET(identifier, set_name)                                                                                \
-    const struct kernels identifier = {                                                                                 \
-        .name = set_name,                                                                                               \
-        .panel_of = set_panel_of,                                                                                       \
-        .panel_bytes = set_panel_bytes,                                                                                 \
-        .packed_bytes = set_packed_bytes,                                                                               \
-        .pack = set_pack,                                                                                               \
-        .unpack_row = set_unpack_row,                                                                                   \
-        .panel_fill = set_panel_fill,                                                                                   \
-        .panel_copy = set_panel_copy,                                                                                   \
-        .matmul = set_matmul,                                                                                           \
-        .rms_norm = set_rms_norm,                                                                                       \
-        .l2_norm = set_l2_norm,                                                                                         \
-        .norm_gate = set_norm_gate,                                                                                     \
-        .silu_mul = set_silu_mul,                                                                                       \
-        .sigmoid_mul = set_sigmoid_mul,                                                                                 \
-        .dot = set_dot,                                                                                                 \
-        .mix = set_mix,                                                                                                 \
-        .rope = set_rope,                                                                                               \
-        .delta_gates = set_delta_gates,                                                                                 \
-        .conv_silu = set_conv_silu,                                                                                     \
-        .delta_slab = set_delta_slab,                                                                                   \
-        .kv_block_bytes = set_kv_block_bytes,                                                                           \
-        .kv_store = set_kv_store,                                                                                       \
-        .kv_load = set_kv_load,                                                                                         \
-        .attend = set_attend,                                                                                           \
-        .attend_merge = set_attend_merge,                                                                               \
-        .attend_finish = set_attend_finish,                                                                             \
-        .peak = set_peak,                                                                                               \
-        .matrix_peak = set_matrix_peak,                                                                                 \
-        .read = set_read,                                                                                               \
+#define KERNEL_SET(identifier, set_name)                                                                               \
+    const struct kernels identifier = {                                                                                \
+        .name = set_name,                                                                                              \
+        .panel_of = set_panel_of,                                                                                      \
+        .panel_bytes = set_panel_bytes,                                                                                \
+        .packed_bytes = set_packed_bytes,                                                                              \
+        .pack = set_pack,                                                                                              \
+        .unpack_row = set_unpack_row,                                                                                  \
+        .panel_fill = set_panel_fill,                                                                                  \
+        .panel_copy = set_panel_copy,                                                                                  \
+        .matmul = set_matmul,                                                                                          \
+        .rms_norm = set_rms_norm,                                                                                      \
+        .l2_norm = set_l2_norm,                                                                                        \
+        .norm_gate = set_norm_gate,                                                                                    \
+        .silu_mul = set_silu_mul,                                                                                      \
+        .sigmoid_mul = set_sigmoid_mul,                                                                                \
+        .dot = set_dot,                                                                                                \
+        .mix = set_mix,                                                                                                \
+        .rope = set_rope,                                                                                              \
+        .delta_gates = set_delta_gates,                                                                                \
+        .conv_silu = set_conv_silu,                                                                                    \
+        .delta_slab = set_delta_slab,                                                                                  \
+        .kv_block_bytes = set_kv_block_bytes,                                                                          \
+        .kv_store = set_kv_store,                                                                                      \
+        .kv_load = set_kv_load,                                                                                        \
+        .attend = set_attend,                                                                                          \
+        .attend_merge = set_attend_merge,                                                                              \
+        .attend_finish = set_attend_finish,                                                                            \
+        .peak = set_peak,                                                                                              \
+        .matrix_peak = set_matrix_peak,                                                                                \
+        .read = set_read,                                                                                              \
     }
 
 #endif

@@ -2,8 +2,8 @@
  *
  * A CPU's own prefetching stops at pages and loses a stream that is read in several places (two halves of a group and
  * their scales), so each product asks for what comes next: while a group of columns is in use, what lies some KiB after
- * it is fetched, a few lines at a time. Rows that follow the ones asked for are most likely the next to be asked for, so
- * it goes on into them; what it fetches beyond the matrix is never read. */
+ * it is fetched, a few lines at a time. Rows that follow the ones asked for are most likely the next to be asked for,
+ * so it goes on into them; what it fetches beyond the matrix is never read. */
 
 /* next: the first line that isn't fetched yet. */
 struct stream {
@@ -17,10 +17,10 @@ struct ahead {
     bool near; /* to L1, for a few tokens, which use it at once; else to L2 */
 };
 
-/* What each of `steps` steps fetches while the group [group, group + bytes) is in use, so that at its end `distance` bytes
- * after it are on their way: at the beginning up to twice a group, later as much as a group. */
-static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *group, size_t bytes, size_t distance, bool near,
-                                            uint32_t steps)
+/* What each of `steps` steps fetches while the group [group, group + bytes) is in use, so that at its end `distance`
+ * bytes after it are on their way: at the beginning up to twice a group, later as much as a group. */
+static ALWAYS_INLINE struct ahead stream_on(struct stream *s, const uint8_t *group, size_t bytes, size_t distance,
+                                            bool near, uint32_t steps)
 {
     const uint8_t *upto = group + bytes + distance;
     if (s->next < group + bytes) s->next = group + bytes;

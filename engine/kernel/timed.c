@@ -1,5 +1,5 @@
-/* The timed table. Each thread adds to a slot of its own; slots are shared only by more than SLOTS threads, and then the
- * additions are atomic all the same. */
+/* The timed table. Each thread adds to a slot of its own; slots are shared only by more than SLOTS threads, and then
+ * the additions are atomic all the same. */
 #include "engine/kernel/timed.h"
 
 #include <stdatomic.h>
@@ -70,7 +70,8 @@ TIMED(TIMED_NORMS, rms_norm, (float *out, const float *x, const float *multiplie
 TIMED(TIMED_NORMS, l2_norm, (float *x, size_t ld, uint32_t n, float eps, float scale, uint32_t tokens),
       (x, ld, n, eps, scale, tokens))
 TIMED(TIMED_NORMS, norm_gate,
-      (float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps, uint32_t tokens),
+      (float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps,
+       uint32_t tokens),
       (x, ld, multiplier, z, ldz, n, eps, tokens))
 TIMED(TIMED_NORMS, sigmoid_mul, (float *out, const float *x, const float *gate, uint32_t n), (out, x, gate, n))
 TIMED(TIMED_NORMS, mix, (float *x, const float *const *rows, const float *weights, uint32_t n_rows, uint32_t n),

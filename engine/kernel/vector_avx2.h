@@ -49,12 +49,12 @@ static inline vf vf_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loa
 static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd)
 {
     __m256i both = _mm256_loadu_si256((const __m256i *)p);
-    return _mm256_castsi256_ps(odd ? _mm256_and_si256(both, _mm256_set1_epi32((int)0xffff0000)) : _mm256_slli_epi32(both, 16));
+    return _mm256_castsi256_ps(odd ? _mm256_and_si256(both, _mm256_set1_epi32((int)0xffff0000))
+                                   : _mm256_slli_epi32(both, 16));
 }
 static inline vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 static inline vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 static inline vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
-static inline vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 static inline vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 static inline vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 static inline vf vf_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
@@ -73,7 +73,6 @@ static inline float vf_largest(vf x)
     return _mm_cvtss_f32(_mm_max_ss(y, _mm_movehdup_ps(y)));
 }
 static inline vf vf_from_int(vi x) { return _mm256_cvtepi32_ps(x); }
-static inline vi vf_round(vf x) { return _mm256_cvtps_epi32(x); }
 static inline vf vf_of_bits(vi x) { return _mm256_castsi256_ps(x); }
 static inline vi vf_bits(vf x) { return _mm256_castps_si256(x); }
 static inline vf vf_reciprocal(vf x) { return _mm256_div_ps(_mm256_set1_ps(1), x); }
@@ -125,8 +124,8 @@ static inline vi vi_add_words(vi acc, vw words)
     return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_add_words(acc, vw_dot(w, x)); }
-/* Two unsigned products of 8 bits would not fit: the weight, signed again, leaves its sign to the activation, and 2 * 128 * 127
- * does. */
+/* Two products of unsigned weights of 8 bits would not fit in 16: the weight, signed again, leaves its sign to the
+ * activation, and 2 * 128 * 127 does. */
 static inline vi vi_dot(vi acc, vb w, vx x)
 {
     __m256i weight = _mm256_xor_si256(w, _mm256_set1_epi8(-128));

@@ -16,8 +16,8 @@ enum { LANES = 16 };
 #define DOT_WORDS 0
 enum { INT8_VECTORS = 2, INT8_TOKENS = 6, DOT_UNSIGNED = 1, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
 enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2 };
-/* The product of int32 takes two instructions' time; but folded sums of the matrix unit are whole, and its set's all are the
- * same. */
+/* The product of int32 takes two instructions' time; but folded sums of the matrix unit are whole, and its set's all
+ * are the same. */
 #ifdef SET_AMX
 enum { WHOLE_SUMS = 1 };
 #else
@@ -51,12 +51,12 @@ static inline vf vf_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_
 static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd)
 {
     __m512i both = _mm512_loadu_si512(p);
-    return _mm512_castsi512_ps(odd ? _mm512_and_si512(both, _mm512_set1_epi32((int)0xffff0000)) : _mm512_slli_epi32(both, 16));
+    return _mm512_castsi512_ps(odd ? _mm512_and_si512(both, _mm512_set1_epi32((int)0xffff0000))
+                                   : _mm512_slli_epi32(both, 16));
 }
 static inline vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 static inline vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 static inline vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
-static inline vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 static inline vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 static inline vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 static inline vf vf_abs(vf a) { return _mm512_abs_ps(a); }
@@ -68,7 +68,6 @@ static inline vf vf_below(vf a, vf b, vf x, vf y)
 static inline float vf_sum(vf x) { return _mm512_reduce_add_ps(x); }
 static inline float vf_largest(vf x) { return _mm512_reduce_max_ps(x); }
 static inline vf vf_from_int(vi x) { return _mm512_cvtepi32_ps(x); }
-static inline vi vf_round(vf x) { return _mm512_cvtps_epi32(x); }
 static inline vf vf_of_bits(vi x) { return _mm512_castsi512_ps(x); }
 static inline vi vf_bits(vf x) { return _mm512_castps_si512(x); }
 /* 14 bits and one step of Newton's: a division keeps its port for ten times as long. */
@@ -112,7 +111,10 @@ static inline vi vi_dot(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w,
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm512_dpbusd_epi32(acc, w, x); }
 
 typedef __m512i vt;
-static inline vt vt_load(const uint8_t *table) { return _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)table)); }
+static inline vt vt_load(const uint8_t *table)
+{
+    return _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)table));
+}
 static inline vb vb_look_up(vt t, vb q) { return _mm512_shuffle_epi8(t, q); }
 
 #endif

@@ -60,7 +60,6 @@ static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd)
 static inline vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
 static inline vf vf_sub(vf a, vf b) { return vsubq_f32(a, b); }
 static inline vf vf_mul(vf a, vf b) { return vmulq_f32(a, b); }
-static inline vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
 static inline vf vf_min(vf a, vf b) { return vminq_f32(a, b); }
 static inline vf vf_max(vf a, vf b) { return vmaxq_f32(a, b); }
 static inline vf vf_abs(vf a) { return vabsq_f32(a); }
@@ -69,7 +68,6 @@ static inline vf vf_below(vf a, vf b, vf x, vf y) { return vbslq_f32(vcltq_f32(a
 static inline float vf_sum(vf x) { return vaddvq_f32(x); }
 static inline float vf_largest(vf x) { return vmaxvq_f32(x); }
 static inline vf vf_from_int(vi x) { return vcvtq_f32_s32(x); }
-static inline vi vf_round(vf x) { return vcvtnq_s32_f32(x); }
 static inline vf vf_of_bits(vi x) { return vreinterpretq_f32_s32(x); }
 static inline vi vf_bits(vf x) { return vreinterpretq_s32_f32(x); }
 static inline vf vf_reciprocal(vf x) { return vdivq_f32(vdupq_n_f32(1), x); }

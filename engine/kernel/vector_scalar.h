@@ -15,8 +15,8 @@
 enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
-/* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 where floats might not hold
- * the sums (layout_fits_floats), 2 always. */
+/* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 where floats might not
+ * hold the sums (layout_fits_floats), 2 always. */
 enum { WHOLE_SUMS = 2 };
 
 typedef float vf;
@@ -35,16 +35,15 @@ static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd) { return bf1
 static inline vf vf_add(vf a, vf b) { return a + b; }
 static inline vf vf_sub(vf a, vf b) { return a - b; }
 static inline vf vf_mul(vf a, vf b) { return a * b; }
-static inline vf vf_div(vf a, vf b) { return a / b; }
 static inline vf vf_min(vf a, vf b) { return a < b ? a : b; }
 static inline vf vf_max(vf a, vf b) { return a > b ? a : b; }
 static inline vf vf_abs(vf a) { return fabsf(a); }
-static inline vf vf_fma(vf a, vf b, vf c) { return a * b + c; } /* two roundings: without the instruction, one is slow */
+/* Two roundings: a single one is slow without the instruction. */
+static inline vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 static inline vf vf_below(vf a, vf b, vf x, vf y) { return a < b ? x : y; } /* a < b ? x : y */
 static inline float vf_sum(vf x) { return x; }
 static inline float vf_largest(vf x) { return x; }
 static inline vf vf_from_int(vi x) { return (float)x; }
-static inline vi vf_round(vf x) { return (int32_t)__builtin_lrintf(x); } /* nearest, ties to even */
 static inline vf vf_of_bits(vi x) { return float_of_bits((uint32_t)x); }
 static inline vi vf_bits(vf x) { return (int32_t)bits_of_float(x); }
 static inline vf vf_reciprocal(vf x) { return 1 / x; } /* to 2^-22 at least; x from 1 to the largest */
@@ -54,12 +53,10 @@ static inline vi vi_set(int32_t x) { return x; }
 static inline vi vi_load(const int32_t *p) { return *p; }
 static inline void vi_store(int32_t *p, vi x) { *p = x; }
 static inline vi vi_add(vi a, vi b) { return a + b; }
-static inline vi vi_sub(vi a, vi b) { return a - b; }
 static inline vi vi_mul(vi a, vi b) { return a * b; }
 static inline vi vi_and(vi a, vi b) { return a & b; }
 static inline vi vi_shift_left(vi a, int n) { return (int32_t)((uint32_t)a << n); }
 static inline vi vi_shift_right(vi a, int n) { return (int32_t)((uint32_t)a >> n); }
-static inline int32_t vi_sum(vi x) { return x; }
 static inline vi vi_load_int8(const int8_t *p) { return *p; }
 static inline vi vi_load_uint8(const uint8_t *p) { return *p; }
 
@@ -92,13 +89,13 @@ static inline vi vi_dot(vi acc, vb w, vx x)
 }
 
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_dot(acc, w, x); }
-/* Where an instruction multiplies two rows by two tokens (DOT_PAIRS 1, four lanes): vb_rows_low, vb_rows_high make, of the
- * steps for columns c..c+3 and c+4..c+7, the signed weights of 8 columns of rows 0 and 1, 2 and 3; vx_load_pair takes as
- * many of two tokens; vi_dot_pair adds the products to its lanes (row 0, first token), (row 0, second), (row 1, first)...;
- * vi_first and vi_second gather a token's lanes of the low and the high rows. */
+/* Where an instruction multiplies two rows by two tokens (DOT_PAIRS 1, four lanes): vb_rows_low, vb_rows_high make, of
+ * the steps for columns c..c+3 and c+4..c+7, the signed weights of 8 columns of rows 0 and 1, 2 and 3; vx_load_pair
+ * takes as many of two tokens; vi_dot_pair adds the products to its lanes, (row 0, first token), (row 0, second),
+ * (row 1, first)...; vi_first and vi_second gather a token's lanes of the low and the high rows. */
 #define DOT_PAIRS 0
-/* Where products of bytes are added up in 16 bits first (DOT_WORDS 1): vw, sums of pairs; vw_dot, vw_add; vi_add_words adds
- * their pairs to sums of four. */
+/* Where products of bytes are added up in 16 bits first (DOT_WORDS 1): vw, sums of pairs; vw_dot, vw_add; vi_add_words
+ * adds their pairs to sums of four. */
 #define DOT_WORDS 0
 
 /* vt: a table of 16 bytes (table: 16-byte aligned); of each byte q < 16: table[q] */

@@ -54,7 +54,8 @@ TEST(activations_and_norms_are_right_at_every_length)
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE((double)x[i] / sqrt(squares + 1e-6) * 0.25, out[i]);
                 memcpy(out, x, n * sizeof *x);
                 k->norm_gate(out, n, y, z, n, n, 1e-6f, 1);
-                for (uint32_t i = 0; i < n; i++) CHECK_CLOSE((double)x[i] * rms * (double)y[i] * silu((double)z[i]), out[i]);
+                for (uint32_t i = 0; i < n; i++)
+                    CHECK_CLOSE((double)x[i] * rms * (double)y[i] * silu((double)z[i]), out[i]);
                 k->silu_mul(out, z, y, n);
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE(silu((double)z[i]) * (double)y[i], out[i]);
                 k->sigmoid_mul(out, y, z, n);
@@ -123,7 +124,8 @@ TEST(norms_of_rows_are_those_of_each)
 
 TEST(extreme_inputs_stay_finite)
 {
-    static const float gates[] = {-INFINITY, -1e30f, -1000, -104, -88, -87.4f, -87.2f, -1e-30f, 0, 1e-30f, 87, 89, 1e30f};
+    static const float gates[] = {-INFINITY, -1e30f, -1000,  -104, -88, -87.4f, -87.2f,
+                                  -1e-30f,   0,      1e-30f, 87,   89,  1e30f};
     enum { N = sizeof gates / sizeof *gates };
     for (int s = 0; s < set_count; s++) {
         const struct kernels *k = sets[s];
@@ -205,15 +207,16 @@ TEST(convolution_is_right_and_splits)
                     if (fabs(silu(sum) - (double)out[t][i]) > 1e-5)
                         CHECK_FAIL("%s: expected %g, found %g (n %u)", k->name, silu(sum), (double)out[t][i], n);
                 }
-            for (uint32_t j = 0; j + 1 < taps; j++) CHECK(!memcmp(state[j], in[TOKENS - taps + 1 + j], sizeof state[j]));
+            for (uint32_t j = 0; j + 1 < taps; j++)
+                CHECK(!memcmp(state[j], in[TOKENS - taps + 1 + j], sizeof state[j]));
             /* The same in three dispatches and two ranges of channels. */
             float again[TOKENS][CHANNELS];
             memcpy(state, first, sizeof state);
             static const uint32_t cuts[] = {0, 2, 3, TOKENS};
             for (int c = 0; c < 3; c++)
                 for (uint32_t from = 0; from < CHANNELS; from += 37)
-                    k->conv_silu(again[cuts[c]] + from, CHANNELS, in[cuts[c]], CHANNELS, *w, *state, CHANNELS, taps, from,
-                                 from + 37 < CHANNELS ? from + 37 : CHANNELS, cuts[c + 1] - cuts[c]);
+                    k->conv_silu(again[cuts[c]] + from, CHANNELS, in[cuts[c]], CHANNELS, *w, *state, CHANNELS, taps,
+                                 from, from + 37 < CHANNELS ? from + 37 : CHANNELS, cuts[c + 1] - cuts[c]);
             CHECK(!memcmp(out, again, sizeof out));
         }
 }
@@ -251,8 +254,8 @@ TEST(the_delta_rule_is_right_and_splits)
                 }
             for (uint32_t i = 0; i < n * dim; i++) CHECK(fabs(model[i] - (double)state[i]) < 1e-5);
             for (uint32_t t = 0; t < TOKENS; t += 4)
-                k->delta_slab(other, dim, width, q[t], key[t], MOST, v[t], LD, &gate[t][0], &gate[t][1], 2, again[t], LD,
-                              TOKENS - t < 4 ? TOKENS - t : 4);
+                k->delta_slab(other, dim, width, q[t], key[t], MOST, v[t], LD, &gate[t][0], &gate[t][1], 2, again[t],
+                              LD, TOKENS - t < 4 ? TOKENS - t : 4);
             CHECK(!memcmp(out, again, sizeof out));
             CHECK(!memcmp(state, other, dim * width * sizeof *state));
         }
@@ -262,7 +265,8 @@ TEST(attention_is_right_and_rows_stand_alone)
 {
     enum { ROWS = 21, DIM = 256 };
     static const uint32_t dims[] = {256, 64, 32, 16, 24, 80};
-    static float k_in[KV_PAGE][DIM], v_in[KV_PAGE][DIM], q[ROWS][DIM], acc[ROWS][DIM], one[DIM], kept_k[DIM], kept_v[DIM];
+    static float k_in[KV_PAGE][DIM], v_in[KV_PAGE][DIM], q[ROWS][DIM], acc[ROWS][DIM], one[DIM], kept_k[DIM],
+        kept_v[DIM];
     for (int s = 0; s < set_count; s++)
         for (int type = KV_F32; type <= KV_Q8_0; type++)
             for (int shape = 0; shape < 6; shape++) {
@@ -315,9 +319,11 @@ TEST(attention_is_right_and_rows_stand_alone)
                                        (double)found[i]);
                     }
                     float alone_max, alone_sum;
-                    struct attend b = {(enum kv_type)type, dim, 1, q[r], visible + r, keys, values, &alone_max, &alone_sum, one};
+                    struct attend b = {(enum kv_type)type, dim,        1,  q[r], visible + r, keys, values,
+                                       &alone_max,         &alone_sum, one};
                     k->attend(&b);
-                    CHECK(alone_max == max[r] && alone_sum == sum[r] && !memcmp(one, *acc + r * dim, dim * sizeof *one));
+                    CHECK(alone_max == max[r] && alone_sum == sum[r] &&
+                          !memcmp(one, *acc + r * dim, dim * sizeof *one));
                 }
                 free(keys), free(values);
             }

@@ -10,7 +10,8 @@
 static const struct kernels *sets[8];
 static int set_count;
 
-static void pack(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols, const void *raw)
+static void pack(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
+                 const void *raw)
 {
     tdm_error err;
     if (matrix_new(m, k, type, rows, cols, &err)) {
@@ -23,7 +24,8 @@ static void pack(struct matrix *m, const struct kernels *k, enum type type, uint
                     rows - r < MATRIX_TILE ? rows - r : MATRIX_TILE);
 }
 
-static struct panel fill(const struct kernels *k, enum type type, const float *x, size_t ldx, uint32_t tokens, uint32_t cols)
+static struct panel fill(const struct kernels *k, enum type type, const float *x, size_t ldx, uint32_t tokens,
+                         uint32_t cols)
 {
     struct panel p = {.kind = k->panel_of(type), .tokens = tokens, .cols = cols};
     size_t bytes = (k->panel_bytes(p.kind, tokens, cols) + 63) / 64 * 64;
@@ -49,7 +51,8 @@ static void model(const struct kernels *k, enum type type, const float *x, uint3
         float top = 0;
         for (uint32_t i = 0; i < left; i++) top = fmaxf(top, fabsf(x[c + i]));
         for (uint32_t i = 0; i < left; i++)
-            out[c + i] = kind == PANEL_INT8   ? (double)(top / 127) * (top > 0 ? (double)lrintf(x[c + i] * (127 / top)) : 0)
+            out[c + i] = kind == PANEL_INT8
+                             ? (double)(top / 127) * (top > 0 ? (double)lrintf(x[c + i] * (127 / top)) : 0)
                          : kind == PANEL_BF16 ? (double)bf16_widen(bf16_narrow(x[c + i]))
                                               : (double)x[c + i];
     }
@@ -103,7 +106,8 @@ TEST(products_are_those_of_the_type)
                     for (uint32_t r = 0; r < rows; r++) {
                         double sum = 0, size = 0;
                         type_widen(type, raw + r * type_row_bytes(type, cols), w, cols);
-                        for (uint32_t c = 0; c < cols; c++) sum += (double)w[c] * y[c], size += fabs((double)w[c] * y[c]);
+                        for (uint32_t c = 0; c < cols; c++)
+                            sum += (double)w[c] * y[c], size += fabs((double)w[c] * y[c]);
                         if (!(fabs(sum - (double)out[t * rows + r]) <= 1e-5 * size))
                             CHECK_FAIL("%s %s, %u columns, row %u, token %u: expected %g, found %g", k->name,
                                        type_info(type)->name, cols, r, t, sum, (double)out[t * rows + r]);
@@ -130,8 +134,10 @@ TEST(golden_blocks_come_back_and_multiply)
         tdm_error err;
         snprintf(path, sizeof path, "tests/goldens/types/%s.safetensors", type_info(type)->name);
         REQUIRE(!safetensors_open(&file, path, &err));
-        const struct safetensors_tensor *blocks = safetensors_find(file, "blocks"), *values = safetensors_find(file, "values");
-        REQUIRE(blocks && values && blocks->bytes == ROWS * type_row_bytes(type, cols) && values->elements == ROWS * cols);
+        const struct safetensors_tensor *blocks = safetensors_find(file, "blocks"),
+                                        *values = safetensors_find(file, "values");
+        REQUIRE(blocks && values && blocks->bytes == ROWS * type_row_bytes(type, cols) &&
+                values->elements == ROWS * cols);
         float want[ROWS * TYPE_MAX_BLOCK], got[TYPE_MAX_BLOCK], x[TOKENS * TYPE_MAX_BLOCK], out[TOKENS * ROWS];
         double y[TYPE_MAX_BLOCK];
         memcpy(want, values->data, values->bytes);
@@ -144,7 +150,8 @@ TEST(golden_blocks_come_back_and_multiply)
             for (uint32_t r = 0; r < ROWS; r++) {
                 sets[s]->unpack_row(&m, r, got);
                 for (uint32_t c = 0; c < cols; c++)
-                    if (got[c] != want[r * cols + c]) CHECK_FAIL("%s %s, row %u", sets[s]->name, type_info(type)->name, r);
+                    if (got[c] != want[r * cols + c])
+                        CHECK_FAIL("%s %s, row %u", sets[s]->name, type_info(type)->name, r);
                 for (uint32_t t = 0; t < TOKENS; t++) {
                     double sum = 0, size = 0;
                     model(sets[s], type, x + t * cols, cols, y);
@@ -214,7 +221,8 @@ TEST(products_do_not_depend_on_company)
                 if (cut < ROWS) k->matmul(&m, &p, cut, ROWS, 0, n, out, ldo, false);
                 for (uint32_t t = 0; t < n; t++) {
                     if (memcmp(out + t * ldo, alone + t * ROWS, ROWS * sizeof *out))
-                        CHECK_FAIL("%s %s: token %u of %u differs from itself alone", k->name, type_info(type)->name, t, n);
+                        CHECK_FAIL("%s %s: token %u of %u differs from itself alone", k->name, type_info(type)->name, t,
+                                   n);
                     for (uint32_t j = ROWS; j < ldo; j++) CHECK(out[t * ldo + j] == 1);
                 }
                 k->matmul(&m, &p, 0, ROWS, 0, n, out, ldo, true); /* adding: the same sum on top, twice it */
@@ -283,7 +291,8 @@ TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
         for (int i = 0; i < 4 && unit->panel_of(type) == PANEL_INT8; i++) {
             uint32_t cols = cols_of(type, i);
             uint8_t *raw = sample_rows(type, ROWS, cols);
-            float *x = malloc(MOST * cols * sizeof *x), *a = malloc(MOST * ROWS * sizeof *a), *b = malloc(MOST * ROWS * sizeof *b);
+            float *x = malloc(MOST * cols * sizeof *x), *a = malloc(MOST * ROWS * sizeof *a),
+                  *b = malloc(MOST * ROWS * sizeof *b);
             struct matrix m, v;
             sample_floats(x, MOST * cols);
             pack(&m, unit, type, ROWS, cols, raw);
@@ -293,7 +302,8 @@ TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
                 unit->matmul(&m, &p, 0, ROWS, 0, counts[c], a, ROWS, false);
                 vectors->matmul(&v, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
                 if (memcmp(a, b, counts[c] * ROWS * sizeof *a))
-                    CHECK_FAIL("%s, %u columns, %u tokens: amx and avx512 differ", type_info(type)->name, cols, counts[c]);
+                    CHECK_FAIL("%s, %u columns, %u tokens: amx and avx512 differ", type_info(type)->name, cols,
+                               counts[c]);
                 free(p.data);
             }
             matrix_free(&m);
@@ -340,11 +350,12 @@ TEST(the_largest_sums_fit)
                 sets[s]->matmul(&m, &one, 0, ROWS, 0, 1, alone, ROWS, false);
                 sets[s]->matmul(&m, &p, 0, ROWS, 0, MOST, out, ROWS, false);
                 if (!(fabs(sum - (double)alone[0]) <= 1e-5 * size))
-                    CHECK_FAIL("%s %s: expected %g, found %g", sets[s]->name, type_info(type)->name, sum, (double)alone[0]);
+                    CHECK_FAIL("%s %s: expected %g, found %g", sets[s]->name, type_info(type)->name, sum,
+                               (double)alone[0]);
                 for (uint32_t j = 0; j < MOST * ROWS; j++)
                     if (out[j] != (j / ROWS % 2 ? -alone[0] : alone[0])) {
-                        CHECK_FAIL("%s %s, token %u: expected +-%g, found %g", sets[s]->name, type_info(type)->name, j / ROWS,
-                                   (double)alone[0], (double)out[j]);
+                        CHECK_FAIL("%s %s, token %u: expected +-%g, found %g", sets[s]->name, type_info(type)->name,
+                                   j / ROWS, (double)alone[0], (double)out[j]);
                         break;
                     }
                 free(one.data);
@@ -408,7 +419,8 @@ TEST(panels_may_be_filled_by_parts)
                 for (int t = 0; t < 3; t++)
                     k->panel_fill(&parts, x + c, ldx, cuts[t], cuts[t + 1], c,
                                   c + 2 * PANEL_STEP < cols ? c + 2 * PANEL_STEP : cols);
-            if (memcmp(whole.data, parts.data, bytes)) CHECK_FAIL("%s, %s, %u columns", k->name, type_info(type)->name, cols);
+            if (memcmp(whole.data, parts.data, bytes))
+                CHECK_FAIL("%s, %s, %u columns", k->name, type_info(type)->name, cols);
             free(whole.data);
             free(parts.data);
             free(x);
