@@ -109,7 +109,8 @@ static void discard(struct atomic_file *f)
 tdm_status atomic_file_commit(struct atomic_file *f, tdm_error *err)
 {
     tdm_status status = flush(f, err);
-    if (!status && !f->relaxed && fsync(f->fd) && errno != EINVAL) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
+    if (!status && !f->relaxed && fsync(f->fd) && errno != EINVAL)
+        status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     if (close(f->fd) && !status) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     if (!status && rename(f->temporary, f->path)) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     if (status) unlink(f->temporary);

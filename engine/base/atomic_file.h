@@ -1,5 +1,5 @@
-/* Replaces a file so that it is there whole or not at all: written to a temporary name beside it, flushed to the disk and
- * renamed. Until then whoever opens the path finds the old file; after a crash or on a full disk it is still there. */
+/* Replaces a file atomically: the new contents are written to a temporary file beside it, flushed to the disk and
+ * renamed. Until then the path names the old file, which a crash or a full disk therefore leaves as it was. */
 #ifndef TANDEM_BASE_ATOMIC_FILE_H
 #define TANDEM_BASE_ATOMIC_FILE_H
 
@@ -11,8 +11,8 @@ struct atomic_file;
 
 /* Only the owner may read the file. */
 tdm_status atomic_file_new(struct atomic_file **out, const char *path, tdm_error *err);
-/* The file gets the usual permissions instead, as the umask says. For a moment this changes the umask of the process: not
- * while another thread makes files. */
+/* The file gets the usual permissions instead, as the umask says. For a moment this changes the umask of the process:
+ * not while another thread makes files. */
 void atomic_file_share(struct atomic_file *f);
 /* Buffered. An error (a full disk, say) is one line with the path and, where some are, how many bytes are written. */
 tdm_status atomic_file_write(struct atomic_file *f, const void *data, uint64_t bytes, tdm_error *err);

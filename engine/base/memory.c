@@ -31,7 +31,7 @@ struct version {
     const char *folder, *limit, *usage, *droppable;
 };
 
-/* What the group `path` and those above it leave. Groups that can't be seen from here (a container's) are passed over. */
+/* What the group `path` and those above it leave. Groups that are not visible from here (a container's) are skipped. */
 static uint64_t left_in_groups(const char *root, const struct version *v, const char *path)
 {
     char group[PATH_MAX], file[PATH_MAX + 64];

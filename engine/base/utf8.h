@@ -1,5 +1,5 @@
-/* UTF-8 (The Unicode Standard, table 3-7: no overlong forms, no surrogates, nothing past U+10FFFF). Texts are untrusted: a
- * byte that belongs to no well-formed sequence counts as one character without a code. */
+/* UTF-8 (The Unicode Standard, table 3-7: no overlong forms, no surrogates, nothing past U+10FFFF). Texts are
+ * untrusted: a byte that belongs to no well-formed sequence counts as one character without a code. */
 #ifndef TANDEM_BASE_UTF8_H
 #define TANDEM_BASE_UTF8_H
 

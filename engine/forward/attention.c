@@ -170,8 +170,8 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, uint32_
     return first_seen;
 }
 
-/* Divides by the sums, applies the output gate, fills in its part of the panel of o_proj (made; NULL: its columns are no
- * whole steps). */
+/* Divides by the sums, applies the output gate, fills in its part of the panel of o_proj (made; NULL: its columns are
+ * no whole steps). */
 static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const struct partial *total,
                    struct panel *made)
 {
@@ -186,7 +186,8 @@ static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const
     }
     uint32_t columns = heads * c->head_dim, c0 = kv_head * columns;
     if (made)
-        p->kernels->panel_fill(made, p->ws->attended + c0, attended_stride(c), t->row, t->row + t->tokens, c0, c0 + columns);
+        p->kernels->panel_fill(made, p->ws->attended + c0, attended_stride(c), t->row, t->row + t->tokens, c0,
+                               c0 + columns);
 }
 
 static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struct panel *made)
@@ -252,7 +253,8 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->q, &layer->k, &layer->v};
-    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 3);
+    const struct panels *panels =
+        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 3);
     const struct product project[] = {
         {&layer->q, ws->q_gate, q_gate_stride(c), false},
         {&layer->k, ws->k, kv_stride(c), false},

@@ -104,7 +104,8 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     struct workspace *ws = p->ws;
     size_t width = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim);
     const struct matrix *in[] = {&layer->lin_qkv, &layer->lin_z, &layer->lin_a, &layer->lin_b};
-    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 4);
+    const struct panels *panels =
+        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 4);
     const struct product project[] = {
         {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(c)), false},
         {&layer->lin_z, ws->z, width, false},

@@ -39,7 +39,8 @@ static void feed_forward(struct pass *p, struct member *m, const struct layer_we
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->gate, &layer->up}, *down = &layer->down;
-    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->post_norm, in, 2);
+    const struct panels *panels =
+        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->post_norm, in, 2);
     struct panel *made = pass_made_panel(p, m, down);
 
     uint32_t steps = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP, begin, end;
@@ -79,7 +80,8 @@ static void head_run(struct pass *p, struct member *m, uint32_t r)
     const struct matrix *head = p->w->lm_head;
     const struct forward_run *run = &p->runs[r];
     const float *x = p->ws->x + p->ws->run_row[r] * pass_stride(c->hidden);
-    const struct panels *panels = pass_panels(p, m, x, pass_stride(c->hidden), NULL, run->n, p->w->final_norm, &head, 1);
+    const struct panels *panels =
+        pass_panels(p, m, x, pass_stride(c->hidden), NULL, run->n, p->w->final_norm, &head, 1);
     pass_products(p, m, panels, &(struct product){head, run->all, c->vocab, false}, 1);
     member_barrier(m);
 }

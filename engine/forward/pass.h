@@ -37,8 +37,8 @@ enum {
     SPLIT_TOKENS = 4, /* passes of at most so many tokens may split attention by groups of blocks */
 };
 
-/* Floats from a token's row of activations to the next, wherever they are kept by token: an odd number of cache lines, or
- * rows whose size is a power of two would all fall into a few sets of the caches. */
+/* Floats from a token's row of activations to the next, wherever they are kept by token: an odd number of cache lines,
+ * or rows whose size is a power of two would all fall into a few sets of the caches. */
 static inline size_t pass_stride(size_t n)
 {
     return 16 * ((n + 15) / 16 | 1);
@@ -125,8 +125,8 @@ static inline bool pass_fills(uint32_t columns)
     return columns % PANEL_STEP == 0;
 }
 
-/* Rows [r0, r1), of one step of a panel, of gate and up for all tokens of their panels, silu(gate) * up, and that into the
- * panel of down: all by one member, while it is in its cache. */
+/* Rows [r0, r1), of one step of a panel, of gate and up for all tokens of their panels, silu(gate) * up, and that into
+ * the panel of down: all by one member, while it is in its cache. */
 void pass_gate_and_up(struct pass *p, struct member *m, const struct matrix *gate, const struct panel *gate_panel,
                       const struct matrix *up, const struct panel *up_panel, uint32_t tokens, uint32_t r0, uint32_t r1,
                       struct panel *down);

@@ -254,8 +254,8 @@ static void read_member(void *ctx, struct member *m)
         sink = sink + l->kernels->read(experts_memory(e) + (size_t)begin * PIECE, PIECE);
 }
 
-/* What a token takes: reading its experts' weights from memory, and those that are missing from the file, as fast as the
- * first ones came. */
+/* What a token takes: reading its experts' weights from memory, and those that are missing from the file, as fast as
+ * the first ones came. */
 static void expect_speed(struct loader *l, double loaded, double seconds)
 {
     struct weights *w = l->weights;
@@ -503,8 +503,8 @@ void weights_free(struct weights *w)
     free(w);
 }
 
-void weights_packed_bytes(const struct source *source, const struct kernels *kernels, const struct weights_options *options,
-                          uint64_t *experts, uint64_t *others)
+void weights_packed_bytes(const struct source *source, const struct kernels *kernels,
+                          const struct weights_options *options, uint64_t *experts, uint64_t *others)
 {
     const struct tensor *const *tensors;
     size_t n = source_tensors(source, &tensors);

@@ -47,9 +47,8 @@ struct weights {
     uint64_t vector_bytes;
     struct experts *experts;      /* of all layers; NULL: no mixture */
     uint64_t bytes;               /* of everything in memory, packed */
-    uint64_t layer_bytes;         /* of the layers' matrices but the experts: every pass reads them, beside the LM head */
-    double from_disk_tps;         /* tokens a second to expect where experts are read when they are needed; 0: unknown, or all
-                                     are in memory */
+    uint64_t layer_bytes;         /* of the layers' matrices without the experts: what every pass reads */
+    double from_disk_tps;         /* expected tokens per second, experts read on demand; 0: unknown, or all in memory */
     double load_seconds;          /* reading and packing took */
     uint64_t pack_key;            /* of their file of packed weights (engine/forward/packed.h); 0: they can have none */
     bool was_packed;              /* they came from it */
@@ -72,10 +71,11 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
 void weights_free(struct weights *w); /* NULL is allowed */
 
 /* Bytes that the source's weights would take, packed: of the experts, and of everything else. */
-void weights_packed_bytes(const struct source *source, const struct kernels *kernels, const struct weights_options *options,
-                          uint64_t *experts, uint64_t *others);
+void weights_packed_bytes(const struct source *source, const struct kernels *kernels,
+                          const struct weights_options *options, uint64_t *experts, uint64_t *others);
 
-/* Bytes of weights that a pass of n tokens reads, without the LM head; with experts, as many as random choices touch. */
+/* Bytes of weights that a pass of n tokens reads, without the LM head; of the experts, those that random choices would
+ * touch. */
 double weights_pass_bytes(const struct weights *w, uint32_t n);
 
 /* The memory that a file of packed weights holds, *out malloc'ed: everything, but experts that are not all in memory.

@@ -123,8 +123,8 @@ static void place_layer(struct arena *arena, struct workspace *ws)
     arena->at = most;
 }
 
-/* Memory for panels of together so many rows in at most so many batches. Where a kind takes rows 16 at a time, each batch
- * may have some more. */
+/* Memory for panels of together so many rows in at most so many batches. Where a kind takes rows 16 at a time, each
+ * batch may have some more. */
 static void *place_batches(struct arena *arena, const struct kernels *k, enum panel_kind kind, size_t rows,
                            size_t batches, uint32_t cols)
 {
@@ -193,7 +193,8 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
                          uint32_t max_members, uint32_t context, tdm_error *err)
 {
     *out = NULL;
-    assert_always(max_tokens >= 1 && max_tokens <= 1 << 16 && max_runs >= 1 && max_runs <= max_tokens && max_members >= 1);
+    assert_always(max_tokens >= 1 && max_tokens <= 1 << 16 && max_runs >= 1 && max_runs <= max_tokens &&
+                  max_members >= 1);
     struct workspace *ws = calloc(1, sizeof *ws);
     if (!ws) return error_set(err, TDM_E_NOMEM, "no memory for a workspace");
     ws->weights = w;

@@ -1,8 +1,8 @@
 /* Types whose quants stand for values of a table: IQ4, MXFP4, and the codebook types IQ2 and IQ3.
  *
  * A block of a codebook type is 256 elements. It stores, for each 8 (IQ2) or 4 (IQ3) of them, which entry of a grid has
- * their magnitudes, besides their signs and a scale of 4 bits for each sub-block. Taken apart it is 256 quants, each the
- * place of a value in a table of 16, and the scales:
+ * their magnitudes, besides their signs and a scale of 4 bits for each sub-block. Taken apart it is 256 quants, each
+ * the place of a value in a table of 16, and the scales:
  *
  *   y = d unit (2 scale + 1) value[quant]      d: the float16 that the block begins with
  */

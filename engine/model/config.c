@@ -431,7 +431,8 @@ tdm_status config_from_json(struct config *c, struct json_object *json, const ch
     bool mixture = !strcmp(model_type, "qwen3_5_moe") || !strcmp(model_type, "qwen3_5_moe_text");
     if (!mixture && strcmp(model_type, "qwen3_5") && strcmp(model_type, "qwen3_5_text"))
         return error_set(err, TDM_E_UNSUPPORTED,
-                         "%s: unsupported architecture %.40s (this engine runs qwen3_5 and qwen3_5_moe)", file, model_type);
+                         "%s: unsupported architecture %.40s (this engine runs qwen3_5 and qwen3_5_moe)", file,
+                         model_type);
     strcpy(c->architecture, mixture ? "qwen35moe" : "qwen35");
     if (text) f.json = text;
 

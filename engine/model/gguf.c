@@ -140,8 +140,9 @@ static tdm_status read_tensor(struct reader *r)
         const char *name = type_foreign_name(number);
         char names[200];
         type_names(names, sizeof names);
-        return error_set(r->err, TDM_E_UNSUPPORTED, "%s: tensor %.*s: type %s (%u) is not supported; expected one of %s",
-                         r->path, NAME(t.name), name ? name : "unknown", number, names);
+        return error_set(r->err, TDM_E_UNSUPPORTED,
+                         "%s: tensor %.*s: type %s (%u) is not supported; expected one of %s", r->path, NAME(t.name),
+                         name ? name : "unknown", number, names);
     }
     uint64_t row_bytes = type_row_bytes(t.type, t.shape[0]);
     if (!row_bytes)

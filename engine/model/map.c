@@ -49,10 +49,12 @@ const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64
     while (units[i].bytes > 1 && (need < 10 * units[i].bytes || have / units[i].bytes == need / units[i].bytes)) i++;
     text[0] = 0;
     if (!need)
-        snprintf(text, MAP_INCOMPLETE_ROOM, "incomplete download? only %llu bytes are there; ", (unsigned long long)have);
+        snprintf(text, MAP_INCOMPLETE_ROOM, "incomplete download? only %llu bytes are there; ",
+                 (unsigned long long)have);
     else if (have < need && need < UINT64_MAX)
         snprintf(text, MAP_INCOMPLETE_ROOM, "incomplete download? %llu of %llu %s are there; ",
-                 (unsigned long long)(have / units[i].bytes), (unsigned long long)(need / units[i].bytes), units[i].name);
+                 (unsigned long long)(have / units[i].bytes), (unsigned long long)(need / units[i].bytes),
+                 units[i].name);
     return text;
 }
 

@@ -68,9 +68,9 @@ void role_hf_name(char *out, size_t size, const struct config *c, enum role role
 #define ROLE_ALL_EXPERTS UINT32_MAX
 enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
 
-/* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. Names of layers beyond c->layers are MTP blocks where
- * the file has such. ROLE_HARMLESS: a tensor that changes nothing. *expert: checkpoints may have a tensor for each expert;
- * ROLE_ALL_EXPERTS otherwise. */
+/* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. Names of layers beyond c->layers are MTP blocks
+ * where the file has such. ROLE_HARMLESS: a tensor that changes nothing. *expert: checkpoints may have a tensor for
+ * each expert; ROLE_ALL_EXPERTS otherwise. */
 enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
 enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert);
 

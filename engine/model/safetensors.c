@@ -60,8 +60,8 @@ static uint64_t end_of_data(const struct safetensors *s)
         uint64_t range[2];
         size_t two;
         (void)name;
-        if (json_object_object_get_ex(value, "data_offsets", &offsets) && integers(offsets, range, 2, &two) && two == 2 &&
-            range[1] > end)
+        if (json_object_object_get_ex(value, "data_offsets", &offsets) && integers(offsets, range, 2, &two) &&
+            two == 2 && range[1] > end)
             end = range[1];
     }
     return end;
@@ -103,10 +103,10 @@ static tdm_status read_tensor(struct safetensors *s, const char *name, struct js
     if (range[0] > range[1] || range[1] > data_bytes) {
         char short_of[MAP_INCOMPLETE_ROOM];
         uint64_t before = s->bytes - data_bytes, end = end_of_data(s);
-        return error_set(err, TDM_E_FORMAT,
-                         "%s: %stensor %.80s: expected data_offsets within %llu bytes, found %llu to %llu", s->path,
-                         map_incomplete(short_of, s->bytes, end < UINT64_MAX - before ? before + end : UINT64_MAX), name,
-                         (unsigned long long)data_bytes, (unsigned long long)range[0], (unsigned long long)range[1]);
+        return error_set(
+            err, TDM_E_FORMAT, "%s: %stensor %.80s: expected data_offsets within %llu bytes, found %llu to %llu",
+            s->path, map_incomplete(short_of, s->bytes, end < UINT64_MAX - before ? before + end : UINT64_MAX), name,
+            (unsigned long long)data_bytes, (unsigned long long)range[0], (unsigned long long)range[1]);
     }
     t->bytes = range[1] - range[0];
     t->data = data + range[0];

@@ -39,7 +39,8 @@ uint64_t safetensors_stamp(const struct safetensors *s); /* struct map's; 0 for 
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list);  /* in header order */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name); /* NULL: absent */
 
-/* ---- Writing: the header for these tensors; then the caller writes their data in this order with atomic_file_write. */
+/* ---- Writing: the header for these tensors; then the caller writes their data in this order with atomic_file_write.
+ */
 struct atomic_file;
 
 struct safetensors_entry {

@@ -66,7 +66,8 @@ tdm_status source_add(struct source *s, struct tensor t, enum type stored, const
     uint64_t rows, cols;
     role_shape(&s->config, t.role, &rows, &cols);
     tdm_status status = check_shape(s, &t, t.role, rows, cols, err);
-    return status ? status : add_item(s, (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe}, err);
+    return status ? status
+                  : add_item(s, (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe}, err);
 }
 
 tdm_status source_add_fused(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes,
@@ -80,8 +81,8 @@ tdm_status source_add_fused(struct source *s, struct tensor t, enum type stored,
         t.role = halves[i];
         t.rows = rows / 2;
         struct stripe stripe = {.first = i * each, .count = each, .step = 2 * each};
-        status = add_item(s, (struct item){.t = t, .stored = stored, .bytes = bytes, .stripe = stripe, .recipe = recipe},
-                          err);
+        status = add_item(
+            s, (struct item){.t = t, .stored = stored, .bytes = bytes, .stripe = stripe, .recipe = recipe}, err);
     }
     return status;
 }
@@ -110,8 +111,8 @@ tdm_status source_add_expert(struct source *s, struct tensor t, uint32_t expert,
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expert %u of layer %u has two tensors for %s", s->path,
                          t.name, expert, t.layer, role_name(t.role));
     if (item->stored != stored)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s: expected %s as for other experts, found %s", s->path,
-                         t.name, type_info(item->stored)->name, type_info(stored)->name);
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s: expected %s as for other experts, found %s",
+                         s->path, t.name, type_info(item->stored)->name, type_info(stored)->name);
     item->pieces[expert] = bytes;
     return TDM_OK;
 }

@@ -6,8 +6,8 @@
  * A tensor lies in a mapped file (tensor.data is set), or is made on demand: generated (synthetic models) or quantised
  * while loading (options.quant). source_rows serves both. Nothing holds a converted tensor as a whole.
  *
- * The experts of a mixture are always three tensors a layer, gate, up and down, whether the file has gate and up fused or
- * apart, or a tensor for each expert.
+ * The experts of a mixture are always three tensors a layer, gate, up and down, whether the file has gate and up fused
+ * or apart, or a tensor for each expert.
  *
  * Threads: after source_open everything but source_close may be called from several threads at once;
  * source_release of a tensor only when no thread reads that tensor. A file that is shortened by someone else while it
@@ -30,7 +30,7 @@ struct tensor {
     uint64_t rows, cols; /* a vector has 1 row */
     uint64_t row_bytes;  /* type_row_bytes(type, cols) */
     uint64_t bytes;      /* rows * row_bytes */
-    const void *data;    /* the rows, in the mapped file; NULL when they are made on demand, or don't follow each other */
+    const void *data;    /* the rows, in the mapped file; NULL: they are made on demand, or not contiguous there */
 };
 
 /* What the tokenizer is made from: the lists of a GGUF file, or the path of a tokenizer.json. */
@@ -56,8 +56,8 @@ struct source_skipped {
     uint64_t mtp_bytes, vision_bytes, other_bytes;
 };
 
-/* The type in which a matrix is stored where `type` is asked for: routers stay float32; Q4_K goes with embeddings and LM
- * head in Q6_K, as in Q4_K_M files. */
+/* The type in which a matrix is stored where `type` is asked for: routers stay float32; Q4_K goes with embeddings and
+ * LM head in Q6_K, as in Q4_K_M files. */
 static inline enum type matrix_type(enum role role, enum type type)
 {
     if (role == ROLE_ROUTER) return TYPE_F32;

@@ -120,10 +120,11 @@ static tdm_status parse_name(const char *name, const struct size **size, uint32_
     }
     *type = *colon ? type_from_name(colon + 1) : TYPE_BF16;
     if (!*size || !good || *type == TYPE_COUNT || !type_info(*type)->narrows)
-        return error_set(err, TDM_E_ARG,
-                         "%.80s: expected synthetic:SIZE[/LAYERS][:TYPE] with SIZE 0.8b, 2b, 4b, 9b or 35b-a3b, at most "
-                         "its layers, and TYPE f32, bf16, f16, q8_0, q4_0, q4_k or q6_k",
-                         name);
+        return error_set(
+            err, TDM_E_ARG,
+            "%.80s: expected synthetic:SIZE[/LAYERS][:TYPE] with SIZE 0.8b, 2b, 4b, 9b or 35b-a3b, at most "
+            "its layers, and TYPE f32, bf16, f16, q8_0, q4_0, q4_k or q6_k",
+            name);
     return TDM_OK;
 }
 

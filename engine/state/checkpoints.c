@@ -10,8 +10,9 @@ struct checkpoint {
     enum checkpoint_kind kind;
     bool pinned;
     uint64_t used;          /* the clock when it was added or last found */
-    uint32_t before, after; /* lengths of the next shorter checkpoint of its prefix (0: none), and of the next longer one
-                               that extends it (UINT32_MAX); kept up to date, so that all are valued by one look at each */
+    /* Lengths of the next shorter checkpoint that is a prefix of it (0: none), and of the next longer one that extends
+     * it (UINT32_MAX: none). They are kept up to date, so that valuing all checkpoints takes one pass. */
+    uint32_t before, after;
 };
 
 struct checkpoints {

@@ -68,7 +68,8 @@ tdm_status template_check(struct template_form form, tdm_thinking think, tdm_kee
     if (think && !form.can_think)
         return error_set(err, TDM_E_REFUSED, "this model has no thinking mode");
     if (think > TDM_THINK_ON && form.kind != TEMPLATE_QWEN38)
-        return error_set(err, TDM_E_REFUSED, "this model thinks or doesn't: expected on or off, its chat template knows no effort");
+        return error_set(err, TDM_E_REFUSED,
+                         "this model thinks or doesn't: expected on or off, its chat template knows no effort");
     if (keep == TDM_KEEP_ON && form.kind != TEMPLATE_QWEN36 && form.kind != TEMPLATE_QWEN38)
         return error_set(err, TDM_E_REFUSED, "this model's chat template can't keep the thinking of past turns");
     return TDM_OK;
@@ -243,7 +244,9 @@ static struct growing *growing_of(const struct template_options *options, const 
 /* What is said of the effort at the head of the system turn, or NULL. */
 static const char *effort_sentence(const struct template_options *options)
 {
-    if (options->form.kind != TEMPLATE_QWEN38 || (size_t)options->think >= sizeof effort_sentences / sizeof *effort_sentences) return NULL;
+    if (options->form.kind != TEMPLATE_QWEN38 ||
+        (size_t)options->think >= sizeof effort_sentences / sizeof *effort_sentences)
+        return NULL;
     return effort_sentences[options->think];
 }
 

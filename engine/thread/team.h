@@ -13,11 +13,11 @@
  * a barrier costs a fraction of a run. Nothing here allocates once the team is made.
  *
  * A phase is what lies between two barriers (or the ends of the run). In a phase there is at most one sequence of
- * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or not
- * take part. Every member passes the same number of barriers. The items are cut into one stretch for each member, the same
- * in all phases with as many of them. A member walks its own from the beginning, so that it reads memory in one stream, and
- * what it wrote itself; then it takes of the others' what they have not got to. So who gets which chunk is not fixed:
- * results must not depend on it.
+ * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or
+ * not take part. Every member passes the same number of barriers. The items are cut into one stretch for each member,
+ * the same in all phases with as many of them. A member walks its own from the beginning, so that it reads memory in
+ * one stream, and what it wrote itself; then it takes of the others' what they have not got to. So who gets which chunk
+ * is not fixed: results must not depend on it.
  *
  * Where teams come from: a unit's job is handed one (engine/unit/unit.h); team_solo makes a team of the caller alone;
  * team_open makes one with threads of its own, for tests and benches that need no units. Both rest on the same
@@ -39,7 +39,7 @@ struct member {
     /* private */
     struct worker *worker; /* NULL for the driver */
     uint32_t phase;
-    int from;                            /* whose stretch it takes of, counted from its own on; count: nothing is left */
+    int from;                            /* whose share it takes from, counted from its own; count: nothing is left */
     _Alignas(64) _Atomic uint64_t taken; /* of its stretch, by anybody: phase << 32 | items */
 };
 

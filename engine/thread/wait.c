@@ -28,8 +28,8 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadli
 {
     struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
     /* WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, plain WAIT a relative one. */
-    long r = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline_ns == WAIT_FOREVER ? NULL : &t, NULL,
-                     FUTEX_BITSET_MATCH_ANY);
+    long r = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline_ns == WAIT_FOREVER ? NULL : &t,
+                     NULL, FUTEX_BITSET_MATCH_ANY);
     return r < 0 && errno == ETIMEDOUT;
 }
 

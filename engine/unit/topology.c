@@ -37,7 +37,8 @@ static void read_cpu(struct topology_cpu *c, const char *root)
     char path[128];
     int64_t value;
     const char *cpu = "/sys/devices/system/cpu/cpu";
-    c->package = sysfs_number(root, &value, "%s%d/topology/physical_package_id", cpu, c->cpu) && value > 0 ? (int)value : 0;
+    c->package =
+        sysfs_number(root, &value, "%s%d/topology/physical_package_id", cpu, c->cpu) && value > 0 ? (int)value : 0;
     snprintf(path, sizeof path, "%s%d/topology/thread_siblings_list", cpu, c->cpu);
     c->core = read_lowest(root, c->cpu, path);
     c->l2 = c->cpu;

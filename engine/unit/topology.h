@@ -13,7 +13,7 @@ struct topology_cpu {
     int cpu;
     int package;    /* physical package id, 0 where unknown */
     int core;       /* the lowest CPU of its physical core: SMT siblings have the same */
-    int l2, l3;     /* the lowest CPU that shares this cache; where unknown: the CPU itself, the lowest of its package */
+    int l2, l3;     /* the lowest CPU that shares this cache; unknown: the CPU itself, the lowest of its package */
     int capacity;   /* relative speed where the kernel tells, else 0 (cpu_capacity, at most 1024) */
     int max_mhz;    /* highest frequency, 0 where unknown */
     bool efficient; /* an efficiency core on a machine that has both kinds */

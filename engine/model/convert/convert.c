@@ -251,7 +251,8 @@ static void declare_tensor(struct conversion *v, const struct tensor *t)
 {
     char name[96];
     uint64_t experts = role_is_experts(t->role) ? v->c->experts : 1;
-    bool vector = t->rows == 1 && !role_is_matrix(t->role) && t->role != ROLE_SHARED_GATE; /* others expect [hidden, 1] */
+    /* Other engines expect the shared gate as [hidden, 1]. */
+    bool vector = t->rows == 1 && !role_is_matrix(t->role) && t->role != ROLE_SHARED_GATE;
     uint32_t dims = experts > 1 ? 3 : vector ? 1 : 2;
     role_gguf_name(name, sizeof name, v->c, t->role, t->layer);
     const uint64_t shape[3] = {t->cols, t->rows / experts, experts};

@@ -19,8 +19,9 @@ TEST(every_code_point_is_encoded_and_decoded)
 
 TEST(what_is_malformed_has_no_code)
 {
-    static const char *const bad[] = {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
-                                      "\xf5\x80\x80\x80", "\xff", "\xe4\xbd", "\xe4\x41\x42"};
+    static const char *const bad[] = {
+        "\x80", "\xc0\x80", "\xc1\xbf",    "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+        "\xff", "\xe4\xbd", "\xe4\x41\x42"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int32_t code;
         CHECK_INT(1, utf8_decode(bad[i], strlen(bad[i]), &code));

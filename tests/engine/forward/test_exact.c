@@ -1,7 +1,7 @@
 /* Exactness: logits and states have the same bits whatever the split into dispatches, the grouping into runs, the
  * number of threads, padding, forks, restores and saved states. For every kernel set that this CPU runs, on a model
- * with more value than key heads (tiny-a) and on a mixture of experts (tiny-d), in Q8_0 and BF16, past the boundary of a
- * group of attention blocks. */
+ * with more value than key heads (tiny-a) and on a mixture of experts (tiny-d), in Q8_0 and BF16, past the boundary of
+ * a group of attention blocks. */
 #include "engine/state/statefile.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
@@ -13,7 +13,8 @@ enum { TOKENS = 300, VOCAB = 512 };
 
 enum { MODELS = 4 };
 static const char *const models[MODELS] = {"tests/goldens/gguf/tiny-a-q8_0.gguf", "tests/goldens/tiny-d",
-                                           "tests/goldens/gguf/tiny-a-bf16.gguf", "tests/goldens/gguf/tiny-d-q8_0.gguf"};
+                                           "tests/goldens/gguf/tiny-a-bf16.gguf",
+                                           "tests/goldens/gguf/tiny-d-q8_0.gguf"};
 static const enum kv_type kvs[] = {KV_F32, KV_F16, KV_Q8_0};
 
 struct expected {

@@ -150,9 +150,9 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n)
     safetensors_close(golden);
 }
 
-/* The goldens of the BF16 models (all but tiny-c) were made with RoPE frequencies rounded to bfloat16, as module buffers
- * are when a model is cast. Real checkpoints are run with exact frequencies, which turn tiny-e's tokens far enough that a
- * router chooses otherwise at position 104 of 200: so the frequencies are rounded here, too. */
+/* The goldens of the BF16 models (all but tiny-c) were made with RoPE frequencies rounded to bfloat16, as module
+ * buffers are when a model is cast. Real checkpoints are run with exact frequencies, which turn tiny-e's tokens far
+ * enough that a router chooses otherwise at position 104 of 200: so the frequencies are rounded here, too. */
 static void round_frequencies(struct workspace *ws)
 {
     for (uint32_t i = 0; i < ws->weights->config.rope_dims / 2; i++)

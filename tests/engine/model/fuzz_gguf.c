@@ -1,5 +1,5 @@
-/* Any bytes as a GGUF file: opened, every key looked up in every way, every tensor's ends touched, and a row of each widened
- * and packed, which has to come back as it was. */
+/* Any bytes as a GGUF file: opened, every key looked up in every way, every tensor's ends touched, and a row of each
+ * widened and packed, which has to come back as it was. */
 #include "engine/kernel/layout.h"
 #include "engine/model/config.h"
 #include "engine/model/gguf.h"

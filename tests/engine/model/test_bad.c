@@ -233,7 +233,7 @@ TEST(safetensors_with_hostile_headers)
     CHECK(strstr(err.text, "header length of at most 2, found 18446744073709551615"));
 }
 
-/* A file that ends too early is most often a download that did: that comes first in the line, with how much is there. */
+/* A file that ends too early is most often an interrupted download: the line says that first, and how much is there. */
 TEST(incomplete_downloads)
 {
     struct bytes b = read_file("assets/tandem-demo-51m-q6_k.gguf");
@@ -267,7 +267,8 @@ TEST(incomplete_downloads)
     CHECK(strstr(err.text, ": incomplete download? 2 of 24 kB are there; tensor a: "));
     CHECK_INT(TDM_E_FORMAT, open_safetensors(file, 100, &err));
     char part[96];
-    snprintf(part, sizeof part, ": incomplete download? 100 of %d bytes are there; offset 0: expected a header", (int)n + 8);
+    snprintf(part, sizeof part, ": incomplete download? 100 of %d bytes are there; offset 0: expected a header",
+             (int)n + 8);
     if (!strstr(err.text, part)) CHECK_FAIL("expected \"%s\", found \"%s\"", part, err.text);
     free(file);
 }
@@ -337,7 +338,8 @@ TEST(configurations_out_of_range)
     };
     tdm_error err = {0};
     CHECK_INT(TDM_OK, open_config("flat", "hidden_size", "64", &err));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_config("flat", cases[i][0], cases[i][1], cases[i][2]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_config("flat", cases[i][0], cases[i][1], cases[i][2]);
 }
 
 TEST(mixtures_out_of_range)
@@ -354,7 +356,8 @@ TEST(mixtures_out_of_range)
         {"norm_topk_prob", "false", "only true is supported"},
         {"decoder_sparse_step", "2", "field decoder_sparse_step: only mixtures in every layer"},
         {"mlp_only_layers", "[0]", "field mlp_only_layers: only mixtures in every layer"},
-        {"model_type", "\"qwen3_moe\"", "unsupported architecture qwen3_moe (this engine runs qwen3_5 and qwen3_5_moe)"},
+        {"model_type", "\"qwen3_moe\"",
+         "unsupported architecture qwen3_moe (this engine runs qwen3_5 and qwen3_5_moe)"},
     };
     tdm_error err = {0};
     CHECK_INT(TDM_OK, open_config("mixture", "hidden_size", "64", &err));

@@ -209,8 +209,9 @@ TEST(names_and_numbers)
     CHECK(type_foreign_name(12345) == NULL);
     char names[200];
     type_names(names, sizeof names);
-    CHECK_STR("f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, q3_k, q2_k, iq4_nl, iq4_xs, iq2_xxs, iq2_xs, "
-              "iq2_s, iq3_xxs, iq3_s, mxfp4", names);
+    CHECK_STR("f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, q3_k, q2_k, iq4_nl, iq4_xs, iq2_xxs, "
+              "iq2_xs, iq2_s, iq3_xxs, iq3_s, mxfp4",
+              names);
     CHECK_INT(210 * 3, type_row_bytes(TYPE_Q6_K, 768));
     CHECK_INT(0, type_row_bytes(TYPE_Q6_K, 100));
     for (int t = 0; t < TYPE_COUNT; t++) {

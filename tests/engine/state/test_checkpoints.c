@@ -150,7 +150,8 @@ TEST(bytes_are_those_of_the_pool)
     for (int round = 0; round < 300 && !check_failures; round++) {
         /* From the longest checkpoint of a path that branches off somewhere, some tokens further. */
         uint32_t r[4];
-        for (int i = 0; i < 4; i++) r[i] = (uint32_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
+        for (int i = 0; i < 4; i++)
+            r[i] = (uint32_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
         for (uint32_t i = r[0] % 300; i < 400; i++) path[i] = (tdm_id)((i * 7 + r[1] % 3) % 512);
         const struct state *from = checkpoints_find(c, path, r[0] % 300 + 40);
         struct state *s = from ? rig_fork(from) : rig_state(rig);

@@ -133,7 +133,8 @@ TEST(ways_of_thinking_that_a_form_lacks)
 
 TEST(an_open_reply_keeps_its_thinking)
 {
-    struct template_options closed = {.form = qwen38, .keep = true}, open = {.form = qwen38, .keep = true, .open = true};
+    struct template_options closed = {.form = qwen38, .keep = true},
+                            open = {.form = qwen38, .keep = true, .open = true};
     tdm_message m[3] = {message(TDM_USER, "q"), message(TDM_ASSISTANT, "One, two, three and four"),
                         message(TDM_USER, "r")};
     struct ids whole = {0}, part = {0};
@@ -449,5 +450,6 @@ TEST(open_form_progress)
 }
 
 TEST_MAIN(T(goldens), T(goldens_of_qwen36), T(goldens_of_qwen38), T(ways_of_thinking_that_a_form_lacks),
-          T(an_open_reply_keeps_its_thinking), T(thinking_blocks), T(builtin_template), T(recognition), T(messages_cannot_forge_turns),
-          T(messages_keep_their_ids), T(vocabulary_without_think), T(growing_messages), T(open_form_progress))
+          T(an_open_reply_keeps_its_thinking), T(thinking_blocks), T(builtin_template), T(recognition),
+          T(messages_cannot_forge_turns), T(messages_keep_their_ids), T(vocabulary_without_think), T(growing_messages),
+          T(open_form_progress))

@@ -10,8 +10,11 @@ TEST(reads_in_order_and_totals)
 {
     struct activity *a = activity_new();
     for (int i = 0; i < 10; i++)
-        activity_add(a, &(struct activity_span){.start_ns = i * 10, .end_ns = i * 10 + 7, .kind = i % 2 ? SPAN_DECODE : SPAN_DRAFT,
-                                       .tokens = 32, .bytes = 1000});
+        activity_add(a, &(struct activity_span){.start_ns = i * 10,
+                                                .end_ns = i * 10 + 7,
+                                                .kind = i % 2 ? SPAN_DECODE : SPAN_DRAFT,
+                                                .tokens = 32,
+                                                .bytes = 1000});
     activity_add(a, &(struct activity_span){.kind = SPAN_NONE, .tokens = 5});
     CHECK_INT(10, activity_head(a));
     struct activity_span out[16];
@@ -86,8 +89,11 @@ struct shared {
 
 static struct activity_span made(uint64_t x)
 {
-    return (struct activity_span){.start_ns = (int64_t)x, .end_ns = (int64_t)(x * 3 + 1), .kind = (enum span_kind)(x % SPAN_KINDS),
-                         .tokens = (uint32_t)(x * 7), .bytes = x * 11};
+    return (struct activity_span){.start_ns = (int64_t)x,
+                                  .end_ns = (int64_t)(x * 3 + 1),
+                                  .kind = (enum span_kind)(x % SPAN_KINDS),
+                                  .tokens = (uint32_t)(x * 7),
+                                  .bytes = x * 11};
 }
 
 static void *write_spans(void *ctx)

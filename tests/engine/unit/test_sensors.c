@@ -88,7 +88,8 @@ TEST(rapl_for_root_only)
     chmod(path, was_root ? 0400 : 0);
     if (was_root) REQUIRE(seteuid(65534) == 0);
     sensors_read(s, second, &now);
-    check_absent("RAPL is readable by root only", "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj", &now.watts);
+    check_absent("RAPL is readable by root only", "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj",
+                 &now.watts);
     check_absent(now.watts.reason, now.watts.remedy, &now.zone[0].watts);
     if (was_root) REQUIRE(seteuid(0) == 0);
     chmod(path, 0644); /* the remedy works while the program runs */
