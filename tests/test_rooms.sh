@@ -8,7 +8,7 @@ inner="$base engine/thread engine/text engine/model engine/kernel engine/unit en
 ui='engine/base ui/draw ui/text ui/terminal ui/edit ui/monitor'
 declare -A may=(
     [engine/base]='' [engine/thread]=$base [engine/text]=$base [engine/model]=$base
-    [engine/model/convert]="$base engine/model"
+    [engine/model/convert]="$base engine/model engine/text"
     [engine/kernel]="$base engine/thread engine/model"
     [engine/unit]="$base engine/thread"
     [engine/state]="$base engine/kernel engine/model"

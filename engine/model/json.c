@@ -15,9 +15,9 @@ static tdm_status parse(struct json_object **out, json_type type, const void *te
 {
     *out = NULL;
     if (length == 0) return error_set(err, TDM_E_FORMAT, "%s: expected JSON, found an empty file", file);
-    if (length > JSON_TOKENIZER_LIMIT)
+    if (length > JSON_LIMIT)
         return error_set(err, TDM_E_FORMAT, "%s: expected JSON of at most %d bytes, found %llu", file,
-                         JSON_TOKENIZER_LIMIT, (unsigned long long)length);
+                         JSON_LIMIT, (unsigned long long)length);
     struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
     if (!tokener) return error_set(err, TDM_E_NOMEM, "%s: out of memory", file);
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
@@ -59,17 +59,13 @@ tdm_status json_parse_array(struct json_object **out, const void *text, uint64_t
     return parse(out, json_type_array, text, length, file, err);
 }
 
-tdm_status json_read(struct json_object **out, const char *path, uint64_t limit, tdm_error *err)
+tdm_status json_read(struct json_object **out, const char *path, tdm_error *err)
 {
     *out = NULL;
     struct map map;
     tdm_status status = map_open(&map, path, err);
     if (status) return status;
-    if (map.size > limit)
-        status = error_set(err, TDM_E_FORMAT, "%s: expected at most %llu bytes, found %llu", path,
-                           (unsigned long long)limit, (unsigned long long)map.size);
-    else
-        status = json_parse(out, map.data, map.size, path, err);
+    status = json_parse(out, map.data, map.size, path, err);
     map_close(&map);
     return status;
 }

@@ -5,14 +5,14 @@
 #define TANDEM_MODEL_JSON_H
 
 #include <json-c/json_object.h>
-#include <json-c/json_object_iterator.h>
 
 #include "engine/tandem.h"
 
-/* json-c needs up to some 50 bytes of memory for a byte of text, so this also bounds memory. */
-enum { JSON_LIMIT = 16 << 20, JSON_TOKENIZER_LIMIT = 64 << 20 };
+/* Bytes of a text. json-c needs up to some 50 bytes of memory for each, so this also bounds memory. */
+enum { JSON_LIMIT = 16 << 20 };
 
-tdm_status json_read(struct json_object **out, const char *path, uint64_t limit, tdm_error *err);
+/* A file with one object. */
+tdm_status json_read(struct json_object **out, const char *path, tdm_error *err);
 /* The text is one object, or one array. */
 tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err);
 tdm_status json_parse_array(struct json_object **out, const void *text, uint64_t length, const char *file,

@@ -1,5 +1,6 @@
 /* Hugging Face model directories as sources: config.json, generation_config.json, model.safetensors or shards with
  * their index, tokenizer.json, and the chat template from chat_template.jinja or tokenizer_config.json. */
+#include <json-c/json_object_iterator.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static tdm_status read_optional(struct source *s, const char *file, struct json_
     *out = NULL;
     *path = join(s->path, file);
     if (!*path) return no_memory(s, err);
-    return access(*path, F_OK) ? TDM_OK : json_read(out, *path, JSON_LIMIT, err);
+    return access(*path, F_OK) ? TDM_OK : json_read(out, *path, err);
 }
 
 /* The directory's name; for a snapshot in the hub cache (models--ORG--NAME/snapshots/REVISION) ORG/NAME. */

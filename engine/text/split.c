@@ -35,6 +35,13 @@ bool split_rule_of_name(const char *name, size_t n, enum split_rule *rule)
     return false;
 }
 
+const char *split_rule_name(enum split_rule rule)
+{
+    size_t i = 0;
+    while (rules[i].rule != rule) i++;
+    return rules[i].name;
+}
+
 /* The length of a contraction at text, which begins with an apostrophe; 0: none. Letters match in any case; the
  * long s (U+017F) is a case of s too. */
 static size_t contraction(const char *text, size_t n)

@@ -24,6 +24,8 @@ enum split_rule { SPLIT_QWEN2, SPLIT_QWEN35 };
 /* The rule of a regular expression of tokenizer.json, and of a name in tokenizer.ggml.pre. False: unknown. */
 bool split_rule_of_regex(const char *regex, size_t n, enum split_rule *rule);
 bool split_rule_of_name(const char *name, size_t n, enum split_rule *rule);
+/* The name of a rule in tokenizer.ggml.pre. */
+const char *split_rule_name(enum split_rule rule);
 
 /* The end of the pre-token that begins at text[at], at < n. classes: unicode_classes(). */
 size_t split_next(enum split_rule rule, const uint8_t *classes, const char *text, size_t n, size_t at);

@@ -41,10 +41,8 @@ struct tokenizer_parts {
 
 /* Nothing of what is handed in is kept. *out is freed with tokenizer_free. */
 tdm_status tokenizer_load_parts(struct tokenizer **out, const struct tokenizer_parts *parts, tdm_error *err);
+/* From a tokenizer.json (tokenizer_json.h). */
 tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err);
-/* name: for error lines. */
-tdm_status tokenizer_load_json_memory(struct tokenizer **out, const char *name, const char *bytes, size_t n,
-                                      tdm_error *err);
 void tokenizer_free(struct tokenizer *t);
 
 enum {

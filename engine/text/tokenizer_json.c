@@ -1,5 +1,5 @@
-/* tokenizer.json to the parts of a tokenizer. Only byte-level BPE is taken; whatever would change the ids and is not
- * supported is refused rather than ignored. */
+#include "engine/text/tokenizer_json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "engine/text/added.h"
 #include "engine/text/jsonscan.h"
-#include "engine/text/tokenizer.h"
 
 #define FILE_MAX (256u << 20)
 #define ID_MAX   (1 << 20)
@@ -25,17 +24,22 @@ struct list {
     size_t count, room;
 };
 
-struct document {
+struct tokenizer_json {
     struct jsonscan json;
-    struct list entries; /* struct entry: the vocabulary and the added tokens */
+    char *name, *bytes;  /* of a file: malloc'ed; NULL otherwise */
+    struct list entries; /* struct entry: the vocabulary and the added tokens, in the file's order */
     struct list merges;  /* struct span */
     char *joined;        /* merges given as pairs, written with a blank: never longer than their source */
     size_t joined_used;
     struct span pre;
     bool nfc, ignore_merges, byte_level;
+    struct span *tokens; /* by id, with types and flags */
+    int32_t *types;
+    uint8_t *flags;
+    struct tokenizer_parts parts;
 };
 
-static void *list_add(struct document *d, struct list *list, size_t item)
+static void *list_add(struct tokenizer_json *d, struct list *list, size_t item)
 {
     if (list->count == list->room) {
         size_t room = list->room ? list->room * 2 : 1024;
@@ -51,7 +55,7 @@ static void *list_add(struct document *d, struct list *list, size_t item)
     return (char *)list->items + item * list->count++;
 }
 
-static void refuse(struct document *d, const char *what, struct span found)
+static void refuse(struct tokenizer_json *d, const char *what, struct span found)
 {
     if (d->json.status) return;
     d->json.status = error_set(d->json.err, TDM_E_UNSUPPORTED, "%s: %s \"%.*s\"", d->json.name, what,
@@ -67,7 +71,7 @@ static tdm_id read_id(struct jsonscan *j)
     return j->status ? 0 : (tdm_id)id;
 }
 
-static void read_vocabulary(struct document *d)
+static void read_vocabulary(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     struct span text;
@@ -80,7 +84,7 @@ static void read_vocabulary(struct document *d)
     }
 }
 
-static struct span join(struct document *d, struct span left, struct span right)
+static struct span join(struct tokenizer_json *d, struct span left, struct span right)
 {
     char *to = d->joined + d->joined_used;
     size_t n = left.length + 1 + right.length;
@@ -91,7 +95,7 @@ static struct span join(struct document *d, struct span left, struct span right)
     return (struct span){to, n};
 }
 
-static void read_merges(struct document *d)
+static void read_merges(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     jsonscan_array(j);
@@ -122,19 +126,19 @@ static void read_merges(struct document *d)
     }
 }
 
-static void expect_empty(struct document *d, const char *what)
+static void expect_empty(struct tokenizer_json *d, const char *what)
 {
     if (jsonscan_null(&d->json)) return;
     struct span text = jsonscan_string(&d->json);
     if (text.length) refuse(d, what, text);
 }
 
-static void expect_false(struct document *d, const char *what)
+static void expect_false(struct tokenizer_json *d, const char *what)
 {
     if (!jsonscan_null(&d->json) && jsonscan_boolean(&d->json)) refuse(d, what, (struct span){"true", 4});
 }
 
-static void read_model(struct document *d)
+static void read_model(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     struct span key;
@@ -161,7 +165,7 @@ static void read_model(struct document *d)
     }
 }
 
-static void read_added(struct document *d)
+static void read_added(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     jsonscan_array(j);
@@ -193,7 +197,7 @@ static void read_added(struct document *d)
     }
 }
 
-static void read_normalizer(struct document *d)
+static void read_normalizer(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     struct span key;
@@ -212,7 +216,7 @@ static void read_normalizer(struct document *d)
 }
 
 /* A Split by a regular expression and a ByteLevel that splits no further; a Sequence holds both. */
-static void read_pre_tokenizer(struct document *d)
+static void read_pre_tokenizer(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     struct span key, inner;
@@ -252,7 +256,7 @@ static void read_pre_tokenizer(struct document *d)
     }
 }
 
-static void read_document(struct document *d)
+static void read_document(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
     struct span key;
@@ -272,8 +276,28 @@ static void read_document(struct document *d)
     jsonscan_finish(j);
 }
 
-/* Puts the entries in order of their ids. An added token may repeat one of the vocabulary with the same text. */
-static tdm_status build(struct tokenizer **out, struct document *d, tdm_error *err)
+/* Puts the entry in its id's place. An added token may repeat one of the vocabulary with the same text. */
+static tdm_status place(struct tokenizer_json *d, const struct entry *entry, tdm_error *err)
+{
+    struct span *slot = &d->tokens[entry->id];
+    const char *name = d->json.name;
+    if (slot->bytes && (entry->type == TOKENIZER_NORMAL) == (d->types[entry->id] == TOKENIZER_NORMAL))
+        return error_set(err, TDM_E_FORMAT, "%s: two tokens have the id %d", name, (int)entry->id);
+    if (slot->bytes &&
+        (slot->length != entry->text.length || memcmp(slot->bytes, entry->text.bytes, entry->text.length)))
+        return error_set(err, TDM_E_FORMAT,
+                         "%s: added token %d: expected \"%.*s\" as in the vocabulary, found \"%.*s\"", name,
+                         (int)entry->id, (int)(slot->length < 60 ? slot->length : 60), slot->bytes,
+                         (int)(entry->text.length < 60 ? entry->text.length : 60), entry->text.bytes);
+    if (slot->bytes && entry->type == TOKENIZER_NORMAL) return TDM_OK;
+    *slot = entry->text;
+    d->types[entry->id] = entry->type;
+    d->flags[entry->id] = entry->flags;
+    return TDM_OK;
+}
+
+/* Puts the entries in the order of their ids. */
+static tdm_status arrange(struct tokenizer_json *d, tdm_error *err)
 {
     const struct entry *entries = d->entries.items;
     size_t count = 0;
@@ -285,69 +309,69 @@ static tdm_status build(struct tokenizer **out, struct document *d, tdm_error *e
                          !count          ? "no token"
                          : !d->pre.bytes ? "no pattern to split by"
                                          : "no ByteLevel");
-    struct span *tokens = calloc(count, sizeof *tokens);
-    int32_t *types = calloc(count, sizeof *types);
-    uint8_t *flags = calloc(count, 1);
+    d->tokens = calloc(count, sizeof *d->tokens);
+    d->types = calloc(count, sizeof *d->types);
+    d->flags = calloc(count, 1);
+    if (!d->tokens || !d->types || !d->flags)
+        return error_set(err, TDM_E_NOMEM, "%s: no memory for %zu tokens", d->json.name, count);
     tdm_status status = TDM_OK;
-    if (!tokens || !types || !flags)
-        status = error_set(err, TDM_E_NOMEM, "%s: no memory for %zu tokens", d->json.name, count);
-    for (size_t i = 0; i < d->entries.count && !status; i++) {
-        const struct entry *entry = &entries[i];
-        struct span *slot = &tokens[entry->id];
-        if (slot->bytes && (entry->type == TOKENIZER_NORMAL) == (types[entry->id] == TOKENIZER_NORMAL)) {
-            status = error_set(err, TDM_E_FORMAT, "%s: two tokens have the id %d", d->json.name, (int)entry->id);
-        } else if (slot->bytes &&
-                   (slot->length != entry->text.length || memcmp(slot->bytes, entry->text.bytes, entry->text.length))) {
-            status = error_set(err, TDM_E_FORMAT,
-                               "%s: added token %d: expected \"%.*s\" as in the vocabulary, found \"%.*s\"",
-                               d->json.name, (int)entry->id, (int)(slot->length < 60 ? slot->length : 60), slot->bytes,
-                               (int)(entry->text.length < 60 ? entry->text.length : 60), entry->text.bytes);
-        } else if (!slot->bytes || entry->type != TOKENIZER_NORMAL) {
-            *slot = entry->text;
-            types[entry->id] = entry->type;
-            flags[entry->id] = entry->flags;
-        }
-    }
-    if (!status)
-        status = tokenizer_load_parts(out,
-                                      &(struct tokenizer_parts){
-                                          .name = d->json.name,
-                                          .tokens = tokens,
-                                          .token_count = count,
-                                          .types = types,
-                                          .added_flags = flags,
-                                          .merges = d->merges.items,
-                                          .merge_count = d->merges.count,
-                                          .pre = d->pre,
-                                          .keep_form = !d->nfc,
-                                          .ignore_merges = d->ignore_merges,
-                                      },
-                                      err);
-    free(tokens);
-    free(types);
-    free(flags);
+    for (size_t i = 0; i < d->entries.count && !status; i++) status = place(d, &entries[i], err);
+    d->parts = (struct tokenizer_parts){
+        .name = d->json.name,
+        .tokens = d->tokens,
+        .token_count = count,
+        .types = d->types,
+        .added_flags = d->flags,
+        .merges = d->merges.items,
+        .merge_count = d->merges.count,
+        .pre = d->pre,
+        .keep_form = !d->nfc,
+        .ignore_merges = d->ignore_merges,
+    };
     return status;
 }
 
-tdm_status tokenizer_load_json_memory(struct tokenizer **out, const char *name, const char *bytes, size_t n,
+const struct tokenizer_parts *tokenizer_json_parts(const struct tokenizer_json *t)
+{
+    return &t->parts;
+}
+
+void tokenizer_json_close(struct tokenizer_json *t)
+{
+    if (!t) return;
+    jsonscan_close(&t->json);
+    free(t->entries.items);
+    free(t->merges.items);
+    free(t->joined);
+    free(t->tokens);
+    free(t->types);
+    free(t->flags);
+    free(t->name);
+    free(t->bytes);
+    free(t);
+}
+
+tdm_status tokenizer_json_open_memory(struct tokenizer_json **out, const char *name, const char *bytes, size_t n,
                                       tdm_error *err)
 {
     *out = NULL;
-    struct document d = {0};
-    jsonscan_open(&d.json, name, bytes, n, err);
-    read_document(&d);
-    tdm_status status = d.json.status;
-    if (!status) status = build(out, &d, err);
-    jsonscan_close(&d.json);
-    free(d.entries.items);
-    free(d.merges.items);
-    free(d.joined);
+    struct tokenizer_json *d = calloc(1, sizeof *d);
+    if (!d) return error_set(err, TDM_E_NOMEM, "%s: no memory", name);
+    jsonscan_open(&d->json, name, bytes, n, err);
+    read_document(d);
+    tdm_status status = d->json.status;
+    if (!status) status = arrange(d, err);
+    d->json.err = NULL; /* the caller's, for this call */
+    if (status)
+        tokenizer_json_close(d);
+    else
+        *out = d;
     return status;
 }
 
-tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err)
+/* The bytes of a file, malloc'ed. */
+static tdm_status read_file(char **out, size_t *n, const char *path, tdm_error *err)
 {
-    *out = NULL;
     FILE *file = fopen(path, "rb");
     struct stat st;
     if (!file || fstat(fileno(file), &st)) {
@@ -357,15 +381,43 @@ tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_err
     }
     tdm_status status = TDM_OK;
     char *bytes = NULL;
-    size_t n = 0;
     if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
         status = error_set(err, TDM_E_FORMAT, "%s: expected a file of at most %u MiB", path, FILE_MAX >> 20);
     else if (!(bytes = malloc((size_t)st.st_size + 1)))
         status = error_set(err, TDM_E_NOMEM, "%s: no memory for %lld bytes", path, (long long)st.st_size);
-    else if ((n = fread(bytes, 1, (size_t)st.st_size, file)) < (size_t)st.st_size && ferror(file))
+    else if ((*n = fread(bytes, 1, (size_t)st.st_size, file)) < (size_t)st.st_size && ferror(file))
         status = error_errno(err, TDM_E_IO, "%s", path);
     fclose(file);
-    if (!status) status = tokenizer_load_json_memory(out, path, bytes, n, err);
-    free(bytes);
+    if (status)
+        free(bytes);
+    else
+        *out = bytes;
+    return status;
+}
+
+tdm_status tokenizer_json_open(struct tokenizer_json **out, const char *path, tdm_error *err)
+{
+    *out = NULL;
+    size_t n = 0;
+    char *bytes = NULL, *name = strdup(path);
+    tdm_status status = name ? read_file(&bytes, &n, path, err) : error_set(err, TDM_E_NOMEM, "%s: no memory", path);
+    if (!status) status = tokenizer_json_open_memory(out, name, bytes, n, err);
+    if (status) {
+        free(name);
+        free(bytes);
+        return status;
+    }
+    (*out)->name = name;
+    (*out)->bytes = bytes;
+    return TDM_OK;
+}
+
+tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err)
+{
+    *out = NULL;
+    struct tokenizer_json *json;
+    tdm_status status = tokenizer_json_open(&json, path, err);
+    if (!status) status = tokenizer_load_parts(out, &json->parts, err);
+    tokenizer_json_close(json);
     return status;
 }

@@ -144,36 +144,6 @@ static void copy_keys(struct conversion *v, const struct gguf *g)
     add_number(v, ".block_count", v->c->layers);
 }
 
-/* The tokenizer of a source that has lists, padded to the rows of the embeddings, as other engines want it. */
-static tdm_status add_text_lists(struct conversion *v, tdm_error *err)
-{
-    const struct source_text *t = source_text(v->s);
-    uint32_t n = v->c->vocab;
-    struct span *tokens = malloc(n * sizeof *tokens);
-    int32_t *types = malloc(n * sizeof *types);
-    char(*pads)[20] = malloc(n * sizeof *pads);
-    if (tokens && types && pads) {
-        for (uint32_t i = 0; i < n; i++) {
-            bool known = i < t->token_count;
-            snprintf(pads[i], sizeof *pads, "[PAD%u]", i);
-            tokens[i] = known ? t->tokens[i] : text(pads[i]);
-            types[i] = !known ? 5 : t->types ? t->types[i] : 1;
-        }
-        gguf_add_string(v->w, "tokenizer.ggml.model", text("gpt2"));
-        gguf_add_string(v->w, "tokenizer.ggml.pre", t->pre);
-        gguf_add_strings(v->w, "tokenizer.ggml.tokens", tokens, n);
-        gguf_add_i32s(v->w, "tokenizer.ggml.token_type", types, n);
-        gguf_add_strings(v->w, "tokenizer.ggml.merges", t->merges, t->merge_count);
-        if (v->c->stop_count) gguf_add_u32(v->w, "tokenizer.ggml.eos_token_id", (uint32_t)v->c->stops[0]);
-        gguf_add_bool(v->w, "tokenizer.ggml.add_bos_token", false);
-    }
-    tdm_status status = tokens && types && pads ? TDM_OK : error_set(err, TDM_E_NOMEM, "tokenizer: out of memory");
-    free(tokens);
-    free(types);
-    free(pads);
-    return status;
-}
-
 static tdm_status add_metadata(struct conversion *v, tdm_error *err)
 {
     const struct gguf *g = source_gguf(v->s);
@@ -187,7 +157,7 @@ static tdm_status add_metadata(struct conversion *v, tdm_error *err)
         gguf_add_string(v->w, "general.name", text(v->c->name));
         add_sampling(v);
         status = add_shape(v, err);
-        if (!status) status = t->tokenizer_json ? convert_tokenizer(v->w, v->s, err) : add_text_lists(v, err);
+        if (!status) status = convert_tokenizer(v->w, v->s, err);
         if (t->chat_template.length) gguf_add_string(v->w, "tokenizer.chat_template", t->chat_template);
     }
     gguf_add_u32(v->w, "general.file_type", file_type(v->options->type));

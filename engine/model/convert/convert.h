@@ -24,7 +24,8 @@ bool convert_makes(enum type type);
 tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,
                            tdm_error *err);
 
-/* Adds the tokenizer's keys (tokenizer.ggml.*) from a directory's tokenizer.json and tokenizer_config.json. */
+/* Adds the tokenizer's keys (tokenizer.ggml.*): from tokenizer.json and tokenizer_config.json of a directory, else from
+ * the source's lists. What tokenizer_json.h refuses, and a splitting rule that has no name in GGUF, are errors. */
 tdm_status convert_tokenizer(struct gguf_writer *w, const struct source *s, tdm_error *err);
 
 #endif

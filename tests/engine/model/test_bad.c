@@ -280,7 +280,7 @@ static tdm_status open_config(const char *file, const char *field, const char *v
     struct config c;
     char text[200];
     snprintf(text, sizeof text, "tests/engine/model/corpus/config/%s", file);
-    if (json_read(&json, text, JSON_LIMIT, err)) return err->code;
+    if (json_read(&json, text, err)) return err->code;
     snprintf(text, sizeof text, "{\"v\":%s}", value);
     struct json_object *holder = NULL;
     if (json_parse(&holder, text, strlen(text), "value", err)) abort();

@@ -2,16 +2,20 @@
 #include <stdlib.h>
 
 #include "engine/text/detokenizer.h"
-#include "engine/text/tokenizer.h"
+#include "engine/text/tokenizer_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char text[] = "Hello <x> caf\xC3\xA9 \r\n 12 's \xFF";
-    struct tokenizer *t;
+    struct tokenizer *t = NULL;
+    struct tokenizer_json *json;
     tdm_error err = {.text = ""};
-    tdm_status status = tokenizer_load_json_memory(&t, "fuzz", (const char *)data, n, &err);
+    tdm_status status = tokenizer_json_open_memory(&json, "fuzz", (const char *)data, n, &err);
+    if (!status == !json) abort();
+    if (!status) status = tokenizer_load_parts(&t, tokenizer_json_parts(json), &err);
+    tokenizer_json_close(json);
     if (status) {
         if (t || !err.text[0]) abort();
         return 0;

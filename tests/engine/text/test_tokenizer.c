@@ -4,7 +4,7 @@
 #include "engine/model/gguf.h"
 #include "engine/text/added.h"
 #include "engine/text/detokenizer.h"
-#include "engine/text/tokenizer.h"
+#include "engine/text/tokenizer_json.h"
 #include "tests/check.h"
 #include "tests/engine/text/golden.h"
 #include "tests/engine/text/vocabulary.h"
@@ -467,6 +467,18 @@ TEST(decoding_holds_back)
 
 /* ---- Bad files ----------------------------------------------------------------------------------------------- */
 
+static tdm_status load_json_memory(struct tokenizer **out, const char *name, const char *bytes, size_t n,
+                                   tdm_error *err)
+{
+    *out = NULL;
+    struct tokenizer_json *json;
+    tdm_status status = tokenizer_json_open_memory(&json, name, bytes, n, err);
+    CHECK(!status == !!json);
+    if (!status) status = tokenizer_load_parts(out, tokenizer_json_parts(json), err);
+    tokenizer_json_close(json);
+    return status;
+}
+
 static char *read_small(size_t *n)
 {
     FILE *file = fopen(check_data("goldens/tiny-a/tokenizer.json"), "rb");
@@ -485,7 +497,7 @@ TEST(damaged_files)
     tdm_error err;
     for (size_t cut = 0; cut < n - 1; cut += 1 + cut / 50) {
         err.text[0] = 0;
-        CHECK(tokenizer_load_json_memory(&t, "cut", bytes, cut, &err) != TDM_OK);
+        CHECK(load_json_memory(&t, "cut", bytes, cut, &err) != TDM_OK);
         CHECK(!t && err.text[0]);
     }
     vocabulary_seed(3);
@@ -493,7 +505,7 @@ TEST(damaged_files)
         size_t at = vocabulary_random((uint32_t)n);
         char kept = bytes[at];
         bytes[at] = (char)vocabulary_random(256);
-        if (!tokenizer_load_json_memory(&t, "flipped", bytes, n, &err)) tokenizer_free(t);
+        if (!load_json_memory(&t, "flipped", bytes, n, &err)) tokenizer_free(t);
         bytes[at] = kept;
     }
     free(bytes);
@@ -505,7 +517,7 @@ static void expect_refused(const char *document, const char *message)
 {
     struct tokenizer *t;
     tdm_error err = {.text = ""};
-    CHECK(tokenizer_load_json_memory(&t, "doc", document, strlen(document), &err) != TDM_OK);
+    CHECK(load_json_memory(&t, "doc", document, strlen(document), &err) != TDM_OK);
     if (!strstr(err.text, message)) CHECK_FAIL("expected \"%s\" in \"%s\"", message, err.text);
 }
 

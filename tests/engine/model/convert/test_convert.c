@@ -2,6 +2,7 @@
 #include "tests/check.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <signal.h>
@@ -215,6 +216,47 @@ TEST(a_full_disk_is_one_line_and_leaves_the_old_file)
     CHECK_STR("old", text);
 }
 
+/* A copy of a model whose tokenizer.json has another text in one place. */
+static void check_tokenizer_refused(const char *text, const char *other, const char *message)
+{
+    static const char *const linked[] = {"config.json", "model.safetensors"};
+    char dir[200], path[300];
+    static int count;
+    snprintf(dir, sizeof dir, "%s/changed-%d", check_tmp(), count++);
+    REQUIRE(!mkdir(dir, 0700));
+    for (size_t i = 0; i < sizeof linked / sizeof *linked; i++) {
+        char from[300], resolved[PATH_MAX];
+        snprintf(from, sizeof from, "%s/%s", check_data("goldens/tiny-a"), linked[i]);
+        snprintf(path, sizeof path, "%s/%s", dir, linked[i]);
+        REQUIRE(realpath(from, resolved) && !symlink(resolved, path));
+    }
+    FILE *in = fopen(check_data("goldens/tiny-a/tokenizer.json"), "r");
+    REQUIRE(in);
+    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+    FILE *out = fopen(path, "w");
+    REQUIRE(out);
+    static char json[1 << 20];
+    json[fread(json, 1, sizeof json - 1, in)] = 0;
+    char *at = strstr(json, text);
+    REQUIRE(at);
+    fprintf(out, "%.*s%s%s", (int)(at - json), json, other, at + strlen(text));
+    fclose(in);
+    fclose(out);
+    tdm_error err = {0};
+    snprintf(path, sizeof path, "%s/out.gguf", dir);
+    CHECK(convert(dir, path, TYPE_Q8_0, &err) != TDM_OK);
+    if (!strstr(err.text, message)) CHECK_FAIL("expected \"%s\" in \"%s\"", message, err.text);
+    CHECK(access(path, F_OK));
+}
+
+/* What would give other ids than the checkpoint's is refused, as where it is loaded. */
+TEST(tokenizers_that_gguf_cannot_express_are_refused)
+{
+    check_tokenizer_refused("(?!\\\\S)", "(?=\\\\S)", "expected the splitting rule of qwen2 or qwen35");
+    check_tokenizer_refused("\"Isolated\"", "\"Removed\"", "expected \"Isolated\", found \"Removed\"");
+    check_tokenizer_refused("\"id\": 511", "\"id\": 512", "expected ids of tokens below 512, found 512");
+}
+
 TEST(other_types_are_refused)
 {
     tdm_error err = {0};
@@ -224,7 +266,6 @@ TEST(other_types_are_refused)
 }
 
 TEST_MAIN(T(a_checkpoint_becomes_the_golden_file), T(a_gguf_becomes_the_golden_file),
-          T(a_mixture_becomes_the_tensors_of_the_golden_file),
-          T(the_built_in_model_converts),
+          T(a_mixture_becomes_the_tensors_of_the_golden_file), T(the_built_in_model_converts),
           T(a_cancelled_conversion_leaves_nothing), T(a_full_disk_is_one_line_and_leaves_the_old_file),
-          T(other_types_are_refused))
+          T(tokenizers_that_gguf_cannot_express_are_refused), T(other_types_are_refused))
