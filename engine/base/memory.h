@@ -7,7 +7,7 @@
 /* How much this process could still be given: MemAvailable of /proc/meminfo, else the free pages; or what the limits of
  * its control groups (versions 1 and 2) leave, where that is less. Pages of files that can be dropped count as free. */
 uint64_t memory_available(void);
-/* The same from the files below this folder ("" for the system's). */
+/* The same from the files below this folder, so that tests can lay out systems of their own; "" is the real one. */
 uint64_t memory_available_in(const char *root);
 uint64_t memory_total(void);
 

@@ -37,6 +37,7 @@ struct expert_lease {
     unsigned char *data;
 };
 
+/* For tests of the cache. */
 struct experts_stats {
     uint64_t leases, loads; /* experts leased; of them read from the source */
     uint64_t loaded_bytes;  /* as packed */

@@ -23,13 +23,3 @@ uint64_t logits_hash(uint64_t hash, const float *logits, size_t n)
     for (int j = 0; j < 4; j++) hash = fnv_step(hash, stream[j]);
     return hash;
 }
-
-double logits_log_probability(const float *logits, size_t n, tdm_id id)
-{
-    float max = -INFINITY;
-    for (size_t i = 0; i < n; i++)
-        if (logits[i] > max) max = logits[i];
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += exp((double)logits[i] - max);
-    return (double)logits[id] - max - log(sum);
-}

@@ -11,7 +11,4 @@
 #define LOGITS_HASH_START FNV_START
 uint64_t logits_hash(uint64_t hash, const float *logits, size_t n);
 
-/* The natural logarithm of the softmax probability of id, in double precision. */
-double logits_log_probability(const float *logits, size_t n, tdm_id id);
-
 #endif

@@ -35,7 +35,7 @@ void sampler_accept(struct sampler *s, tdm_id id);
 tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
                     uint32_t attempt, uint32_t index);
 
-/* A number in [0, 1) that depends on its arguments alone. */
+/* The random number of a draw, in [0, 1): a hash of the arguments. Declared here for tests of its distribution. */
 double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t index);
 
 #endif

@@ -228,11 +228,6 @@ void workspace_free(struct workspace *ws)
     free(ws);
 }
 
-size_t workspace_bytes(const struct workspace *ws)
-{
-    return ws->bytes;
-}
-
 uint32_t workspace_tokens(const struct workspace *ws)
 {
     return ws->max_tokens;

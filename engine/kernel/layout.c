@@ -49,7 +49,8 @@ size_t layout_scale_bytes(const struct layout *l, uint32_t blocks)
     return 0;
 }
 
-size_t layout_group_bytes(const struct layout *l, uint32_t blocks)
+/* Bytes of one group with n blocks. */
+static size_t group_bytes(const struct layout *l, uint32_t blocks)
 {
     return 2 * (blocks * (size_t)l->block_bytes + layout_scale_bytes(l, blocks));
 }
@@ -59,8 +60,8 @@ size_t layout_tile_bytes(enum type type, uint32_t cols)
     const struct layout *l = &layouts[type];
     if (!l->bits) return (size_t)TILE_ROWS * (type == TYPE_F32 ? 4 : 2) * (type == TYPE_BF16 ? (cols + 1) & ~1u : cols);
     uint32_t rest = cols % GROUP_COLS / BLOCK_COLS;
-    return cols / GROUP_COLS * layout_group_bytes(l, GROUP_COLS / BLOCK_COLS) +
-           (rest ? layout_group_bytes(l, rest) : 0);
+    return cols / GROUP_COLS * group_bytes(l, GROUP_COLS / BLOCK_COLS) +
+           (rest ? group_bytes(l, rest) : 0);
 }
 
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols)
@@ -408,7 +409,7 @@ static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *
                 out[c0 + c] = layout_has_minima(l) ? scale * (float)w - min : scale * (float)w;
             }
         }
-        tile += layout_group_bytes(l, blocks);
+        tile += group_bytes(l, blocks);
     }
 }
 

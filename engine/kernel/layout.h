@@ -76,9 +76,8 @@ static inline bool layout_fits_floats(const struct layout *l)
     return !l->table && (l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4));
 }
 
-/* Bytes of the scales of one half with n blocks, of one group with n blocks, of one tile, of a matrix. */
+/* Bytes of the scales of one half with n blocks, of one tile, of a matrix. */
 size_t layout_scale_bytes(const struct layout *l, uint32_t blocks);
-size_t layout_group_bytes(const struct layout *l, uint32_t blocks);
 size_t layout_tile_bytes(enum type type, uint32_t cols);
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols);
 

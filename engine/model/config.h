@@ -44,7 +44,7 @@ struct config {
     uint32_t lin_key_dim, lin_value_dim;     /* 16..256, even */
     uint32_t conv_kernel;                    /* taps, 2..8 */
     /* Which key head serves value head h: h % lin_key_heads when tiled (GGUF stores them so), otherwise
-     * h / (lin_value_heads / lin_key_heads). config_key_head answers it. */
+     * h / (lin_value_heads / lin_key_heads). */
     bool value_heads_tiled;
 
     bool full_attention[CONFIG_MAX_LAYERS]; /* the kind of each layer */
@@ -54,11 +54,6 @@ struct config {
 
     uint32_t mtp_layers; /* blocks for multi-token prediction in the file (recognised, not used) */
 };
-
-static inline uint32_t config_key_head(const struct config *c, uint32_t value_head)
-{
-    return c->value_heads_tiled ? value_head % c->lin_key_heads : value_head / (c->lin_value_heads / c->lin_key_heads);
-}
 
 /* Channels of the convolution: rows of in_proj_qkv. */
 static inline uint32_t config_conv_channels(const struct config *c)

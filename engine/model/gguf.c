@@ -510,7 +510,7 @@ size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list)
 
 /* ---- Look-ups ---------------------------------------------------------------------------------------------------- */
 
-const struct gguf_key *gguf_find(const struct gguf *g, const char *key)
+static const struct gguf_key *find_key(const struct gguf *g, const char *key)
 {
     const struct gguf_key wanted = {.name = {key, strlen(key)}}, *p = &wanted;
     const struct gguf_key **hit = bsearch(&p, g->by_name, g->key_count, sizeof p, compare_keys);
@@ -521,7 +521,7 @@ const struct gguf_key *gguf_find(const struct gguf *g, const char *key)
 static tdm_status find_kind(const struct gguf *g, const char *key, bool array, bool string, const struct gguf_key **k,
                             bool *found, tdm_error *err)
 {
-    *k = gguf_find(g, key);
+    *k = find_key(g, key);
     if (found) *found = *k;
     if (!*k) return TDM_OK;
     if ((*k)->array != array || ((*k)->type == GGUF_STRING) != string) {

@@ -57,7 +57,7 @@ struct gguf;
 
 /* Opens a file; when it is a part of a split file, the first part and all others. */
 tdm_status gguf_open(struct gguf **out, const char *path, tdm_error *err);
-/* The same for bytes in memory (not copied); `name` is for error lines. No split files. */
+/* The same for bytes in memory (not copied), for tests and fuzz targets; `name` is for error lines. No split files. */
 tdm_status gguf_open_memory(struct gguf **out, const void *data, uint64_t size, const char *name, tdm_error *err);
 void gguf_close(struct gguf *g);
 
@@ -66,8 +66,6 @@ uint64_t gguf_file_bytes(const struct gguf *g);
 uint64_t gguf_stamp(const struct gguf *g); /* struct map's, of all parts; 0 for bytes in memory */
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list);       /* in file order */
 size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list); /* in file order */
-
-const struct gguf_key *gguf_find(const struct gguf *g, const char *key);
 
 /* Typed look-ups. An absent key leaves *out alone and is TDM_OK (found tells); a value of another kind or out of range
  * is TDM_E_FORMAT. Integers of any width are taken; floats from F32 and F64. */

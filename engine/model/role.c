@@ -60,7 +60,8 @@ bool role_is_matrix(enum role role)
     return roles[role].matrix;
 }
 
-bool role_is_global(enum role role)
+/* Does the model have one, and not each layer? */
+static bool is_global(enum role role)
 {
     return roles[role].scope == ONCE;
 }
@@ -169,7 +170,7 @@ static const char *name_of(const struct config *c, enum role role, bool hf)
 void role_gguf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer)
 {
     const char *name = name_of(c, role, false);
-    if (role_is_global(role))
+    if (is_global(role))
         snprintf(out, size, "%s", name);
     else
         snprintf(out, size, "blk.%u.%s", layer, name);
@@ -180,7 +181,7 @@ void role_hf_name(char *out, size_t size, const struct config *c, enum role role
     const char *name = name_of(c, role, true);
     if (role == ROLE_LM_HEAD)
         snprintf(out, size, "%s", name);
-    else if (role_is_global(role))
+    else if (is_global(role))
         snprintf(out, size, "model.%s", name);
     else
         snprintf(out, size, "model.layers.%u.%s", layer, name);
@@ -214,7 +215,7 @@ static enum role_kind find(const struct config *c, struct span name, bool hf, bo
                            enum role *role)
 {
     for (int r = 0; r <= ROLE_EXPERTS_GATE_UP; r++) {
-        if (role_is_global((enum role)r) != global || !span_is(name, name_of(c, (enum role)r, hf))) continue;
+        if (is_global((enum role)r) != global || !span_is(name, name_of(c, (enum role)r, hf))) continue;
         *role = (enum role)r;
         if (r == ROLE_LM_HEAD && c->tied) return ROLE_HARMLESS; /* a copy of the embeddings */
         return role_exists(c, (enum role)r, layer) ? ROLE_KNOWN : ROLE_UNKNOWN;

@@ -52,8 +52,6 @@ static inline bool role_is_experts(enum role role)
 {
     return role == ROLE_EXPERTS_GATE || role == ROLE_EXPERTS_UP || role == ROLE_EXPERTS_DOWN;
 }
-/* Is it there once for the model, and not in every layer? */
-bool role_is_global(enum role role);
 /* Does a model of this shape have it (in this layer)? A tied model has no LM head of its own. */
 bool role_exists(const struct config *c, enum role role, uint32_t layer);
 /* The shape that the configuration asks for; a vector has 1 row. */

@@ -6,7 +6,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/size.h"
-#include "engine/base/atomic_file.h"
 #include "engine/model/cursor.h"
 #include "engine/model/json.h"
 #include "engine/model/map.h"
@@ -225,46 +224,4 @@ const struct safetensors_tensor *safetensors_find(const struct safetensors *s, c
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(s->tensors[i].name, name)) return &s->tensors[i];
     return NULL;
-}
-
-tdm_status safetensors_write_header(struct atomic_file *file, const struct safetensors_entry *entries, size_t count,
-                                    tdm_error *err)
-{
-    struct json_object *header = json_object_new_object();
-    uint64_t offset = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct safetensors_entry *e = &entries[i];
-        assert_always(e->type <= TYPE_BF16 && e->dims <= SAFETENSORS_MAX_DIMS);
-        struct json_object *o = json_object_new_object(), *shape = json_object_new_array(),
-                           *range = json_object_new_array();
-        uint64_t bytes = type_info(e->type)->block_bytes;
-        for (uint32_t d = 0; d < e->dims; d++) {
-            bytes *= e->shape[d];
-            json_object_array_add(shape, json_object_new_int64((int64_t)e->shape[d]));
-        }
-        json_object_array_add(range, json_object_new_int64((int64_t)offset));
-        offset += bytes;
-        json_object_array_add(range, json_object_new_int64((int64_t)offset));
-        json_object_object_add(o, "dtype", json_object_new_string(dtypes[e->type].name));
-        json_object_object_add(o, "shape", shape);
-        json_object_object_add(o, "data_offsets", range);
-        json_object_object_add(header, e->name, o);
-    }
-    size_t length = 0;
-    const char *text = json_object_to_json_string_length(header, JSON_C_TO_STRING_PLAIN, &length);
-    tdm_status status = TDM_E_NOMEM;
-    if (text) {
-        /* Blanks at the end of the JSON put the data on a multiple of 8. */
-        static const char blanks[8] = "        ";
-        uint64_t padding = (8 - length % 8) % 8, total = length + padding;
-        uint8_t prefix[8];
-        for (int i = 0; i < 8; i++) prefix[i] = (uint8_t)(total >> 8 * i);
-        status = atomic_file_write(file, prefix, 8, err);
-        if (!status) status = atomic_file_write(file, text, length, err);
-        if (!status) status = atomic_file_write(file, blanks, padding, err);
-    } else {
-        error_set(err, TDM_E_NOMEM, "safetensors: out of memory");
-    }
-    json_object_put(header);
-    return status;
 }

@@ -1,4 +1,4 @@
-/* Safetensors files: reading (memory-mapped) and writing.
+/* Safetensors files, read memory-mapped.
  *
  * Layout: a u64 length, that many bytes of JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...,
  * "__metadata__": {...}}, then the data; offsets count from its start. Row-major, little-endian.
@@ -28,7 +28,7 @@ struct safetensors_tensor {
 struct safetensors;
 
 tdm_status safetensors_open(struct safetensors **out, const char *path, tdm_error *err);
-/* The same for bytes in memory (not copied); `name` is for error lines. */
+/* The same for bytes in memory (not copied), for tests and fuzz targets; `name` is for error lines. */
 tdm_status safetensors_open_memory(struct safetensors **out, const void *data, uint64_t size, const char *name,
                                    tdm_error *err);
 void safetensors_close(struct safetensors *s);
@@ -37,20 +37,7 @@ const char *safetensors_path(const struct safetensors *s);
 uint64_t safetensors_file_bytes(const struct safetensors *s);
 uint64_t safetensors_stamp(const struct safetensors *s); /* struct map's; 0 for bytes in memory */
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list);  /* in header order */
-const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name); /* NULL: absent */
-
-/* ---- Writing: the header for these tensors; then the caller writes their data in this order with atomic_file_write.
- */
-struct atomic_file;
-
-struct safetensors_entry {
-    const char *name;
-    enum type type; /* F32, F16 or BF16 */
-    uint32_t dims;
-    uint64_t shape[SAFETENSORS_MAX_DIMS];
-};
-
-tdm_status safetensors_write_header(struct atomic_file *file, const struct safetensors_entry *entries, size_t count,
-                                    tdm_error *err);
+/* NULL: absent. For the golden files of tests, which are read by name. */
+const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name);
 
 #endif

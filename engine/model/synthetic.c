@@ -10,7 +10,7 @@
 #include "engine/model/half.h"
 #include "engine/model/source_private.h"
 
-uint64_t synthetic_hash(const char *name)
+static uint64_t hash_of(const char *name)
 {
     return fnv_bytes(FNV_START, name, strlen(name));
 }
@@ -23,7 +23,7 @@ static bool ends_with(const char *name, const char *end)
 
 struct recipe synthetic_recipe(const char *name, uint64_t cols)
 {
-    struct recipe r = {.hash = synthetic_hash(name), .kind = RECIPE_LINEAR, .base = 0, .scale = 1, .divisor = 1};
+    struct recipe r = {.hash = hash_of(name), .kind = RECIPE_LINEAR, .base = 0, .scale = 1, .divisor = 1};
     if (ends_with(name, "linear_attn.norm.weight"))
         r.base = 1, r.scale = 0.1f;
     else if (ends_with(name, "norm.weight"))

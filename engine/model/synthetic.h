@@ -17,8 +17,8 @@ struct recipe {
     float base, scale, divisor; /* LINEAR: (base + scale r) / divisor; LOG: log(0.01 + 15.99 u) */
 };
 
-uint64_t synthetic_hash(const char *name);
-/* The recipe of the tensor with this checkpoint name ("model.layers.0.mlp.gate_proj.weight") and row length. */
+/* The recipe of the tensor with this checkpoint name ("model.layers.0.mlp.gate_proj.weight") and row length. Declared
+ * here for tests, which compare single elements with values computed elsewhere. */
 struct recipe synthetic_recipe(const char *name, uint64_t cols);
 /* Elements [first, first + n) as float32 (values of bfloat16). */
 void synthetic_fill(const struct recipe *r, uint64_t first, float *out, size_t n);

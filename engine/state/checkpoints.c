@@ -8,7 +8,6 @@
 struct checkpoint {
     struct state *state;
     enum checkpoint_kind kind;
-    bool pinned;
     uint64_t used;          /* the clock when it was added or last found */
     /* Lengths of the next shorter checkpoint that is a prefix of it (0: none), and of the next longer one that extends
      * it (UINT32_MAX: none). They are kept up to date, so that valuing all checkpoints takes one pass. */
@@ -17,7 +16,7 @@ struct checkpoint {
 
 struct checkpoints {
     struct checkpoint *list; /* in no particular order */
-    uint32_t n, room, pinned;
+    uint32_t n, room;
     uint64_t bytes; /* of all, kept up to date: a look at the figures costs nothing */
     uint64_t budget, clock, added, dropped;
 };
@@ -120,21 +119,15 @@ static void drop(struct checkpoints *c, uint32_t i)
 {
     unlink_neighbours(c, i);
     c->bytes -= added_bytes(c, i, c->list[i].state);
-    c->pinned -= c->list[i].pinned;
     state_free(c->list[i].state);
     c->list[i] = c->list[--c->n];
     c->dropped++;
 }
 
-void checkpoints_clear(struct checkpoints *c)
-{
-    while (c->n) drop(c, c->n - 1);
-}
-
 void checkpoints_free(struct checkpoints *c)
 {
     if (!c) return;
-    checkpoints_clear(c);
+    while (c->n) drop(c, c->n - 1);
     free(c->list);
     free(c);
 }
@@ -149,53 +142,32 @@ static double value(const struct checkpoints *c, const struct checkpoint *point)
     return again * span / (age * age);
 }
 
-/* Drops the one whose loss costs least; false when only pinned ones are left. */
-static bool drop_least(struct checkpoints *c)
+/* Drops the one whose loss costs least; there is one. */
+static void drop_least(struct checkpoints *c)
 {
-    uint32_t worst = c->n;
-    double least = 0;
-    for (uint32_t i = 0; i < c->n; i++) {
-        if (c->list[i].pinned) continue;
+    uint32_t worst = 0;
+    double least = value(c, &c->list[0]);
+    for (uint32_t i = 1; i < c->n; i++) {
         double v = value(c, &c->list[i]);
-        if (worst < c->n && v >= least) continue;
+        if (v >= least) continue;
         worst = i;
         least = v;
     }
-    if (worst == c->n) return false;
     drop(c, worst);
-    return true;
-}
-
-/* Would s fit, were it alone with the pinned ones? */
-static bool can_fit(const struct checkpoints *c, const struct state *s)
-{
-    uint64_t page = pool_page_bytes(s->pool), bytes = state_own_bytes(s) + s->length / KV_PAGE * page;
-    for (uint32_t i = 0; i < c->n; i++) {
-        if (!c->list[i].pinned) continue;
-        const struct state *p = c->list[i].state;
-        uint32_t shared = shared_pages(s, p);
-        for (uint32_t j = 0; j < i; j++) {
-            uint32_t pages = c->list[j].pinned ? shared_pages(c->list[j].state, p) : 0;
-            if (pages > shared) shared = pages;
-        }
-        bytes += state_own_bytes(p) + (p->length / KV_PAGE - shared) * page;
-    }
-    return bytes <= c->budget;
 }
 
 /* Drops checkpoints until s fits. False, and nothing is dropped, where it never would: what is there serves on. */
 static bool make_room(struct checkpoints *c, const struct state *s)
 {
-    if (!can_fit(c, s)) return false;
-    while (c->bytes + added_bytes(c, c->n, s) > c->budget)
-        if (!drop_least(c)) return false;
+    if (state_own_bytes(s) + s->length / KV_PAGE * pool_page_bytes(s->pool) > c->budget) return false;
+    while (c->bytes + added_bytes(c, c->n, s) > c->budget) drop_least(c);
     return true;
 }
 
 void checkpoints_set_budget(struct checkpoints *c, uint64_t budget)
 {
     c->budget = budget;
-    while (c->bytes > c->budget && drop_least(c)) continue;
+    while (c->bytes > c->budget) drop_least(c);
 }
 
 static struct checkpoint *find_exactly(struct checkpoints *c, const tdm_id *ids, uint32_t n)
@@ -258,23 +230,8 @@ const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, u
     return longest->state;
 }
 
-bool checkpoints_pin(struct checkpoints *c, const tdm_id *ids, uint32_t n, bool pinned)
-{
-    struct checkpoint *point = find_exactly(c, ids, n);
-    if (!point) return false;
-    c->pinned += pinned - point->pinned;
-    point->pinned = pinned;
-    return true;
-}
-
-void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_t n)
-{
-    for (uint32_t i = c->n; i-- > 0;)
-        if (!c->list[i].pinned && !state_is_prefix(c->list[i].state, ids, n)) drop(c, i);
-}
-
 struct checkpoints_stats checkpoints_stats(const struct checkpoints *c)
 {
-    return (struct checkpoints_stats){.count = c->n, .pinned = c->pinned, .bytes = c->bytes, .budget = c->budget,
-                                      .added = c->added, .dropped = c->dropped};
+    return (struct checkpoints_stats){
+        .count = c->n, .bytes = c->bytes, .budget = c->budget, .added = c->added, .dropped = c->dropped};
 }

@@ -4,7 +4,7 @@
  * number of tokens from the next shorter checkpoint of its prefix to it (they would have to be evaluated again), times
  * the number of positions up to the next longer one (those it serves; kinds that are restored often get a bonus),
  * divided by the square of its age (additions to the store since it was added or found). Checkpoints of consecutive
- * dispatches therefore thin out geometrically: dense near the end, sparse far back. Pinned ones are never dropped.
+ * dispatches therefore thin out geometrically: dense near the end, sparse far back.
  *
  * Bytes count each checkpoint's own memory and every sealed page once, however many checkpoints share it.
  * Threads: one at a time.
@@ -25,7 +25,6 @@ struct checkpoints;
 
 tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error *err);
 void checkpoints_free(struct checkpoints *c); /* NULL is allowed; before the pool of its states */
-void checkpoints_clear(struct checkpoints *c);
 /* If the budget shrinks, checkpoints are dropped at once until the rest fit. */
 void checkpoints_set_budget(struct checkpoints *c, uint64_t budget);
 
@@ -39,14 +38,8 @@ tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum ch
  * the store changes. Its age becomes 0. */
 const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, uint32_t n);
 
-/* Pins, or unpins, the checkpoint with exactly these tokens; false when there is none. */
-bool checkpoints_pin(struct checkpoints *c, const tdm_id *ids, uint32_t n, bool pinned);
-
-/* Removes all checkpoints that are neither pinned nor a prefix of ids[0..n). */
-void checkpoints_keep_prefixes(struct checkpoints *c, const tdm_id *ids, uint32_t n);
-
 struct checkpoints_stats {
-    uint32_t count, pinned;
+    uint32_t count;
     uint64_t bytes, budget;
     uint64_t added, dropped; /* since checkpoints_new */
 };

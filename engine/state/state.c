@@ -139,47 +139,9 @@ tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err)
     return TDM_OK;
 }
 
-uint32_t state_common_prefix(const struct state *s, const tdm_id *ids, uint32_t n)
-{
-    uint32_t most = s->length < n ? s->length : n, i = 0;
-    while (i < most && s->tokens[i] == ids[i]) i++;
-    return i;
-}
-
 bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n)
 {
     return s->length <= n && !memcmp(s->tokens, ids, s->length * sizeof(tdm_id));
-}
-
-static bool keys_values_equal(const struct state *a, const struct state *b)
-{
-    const struct state_shape *shape = &a->pool->shape;
-    const struct kernels *kernels = a->pool->kernels;
-    float ka[CONFIG_MAX_HEAD], va[CONFIG_MAX_HEAD], kb[CONFIG_MAX_HEAD], vb[CONFIG_MAX_HEAD];
-    size_t bytes = shape->head_dim * sizeof(float);
-    for (uint32_t position = 0; position < a->length; position++) {
-        const struct page *pa = a->pages[position / KV_PAGE], *pb = b->pages[position / KV_PAGE];
-        for (uint32_t i = 0; pa != pb && i < shape->attention_layers * shape->kv_heads; i++) {
-            uint32_t layer = i / shape->kv_heads, head = i % shape->kv_heads;
-            kernels->kv_load(a->pool->kv, shape->head_dim, pool_keys(a->pool, pa, layer, head),
-                             pool_values(a->pool, pa, layer, head), position % KV_PAGE, ka, va);
-            kernels->kv_load(b->pool->kv, shape->head_dim, pool_keys(b->pool, pb, layer, head),
-                             pool_values(b->pool, pb, layer, head), position % KV_PAGE, kb, vb);
-            if (memcmp(ka, kb, bytes) || memcmp(va, vb, bytes)) return false;
-        }
-    }
-    return true;
-}
-
-bool state_equal(const struct state *a, const struct state *b)
-{
-    const struct state_shape *shape = &a->pool->shape;
-    assert_always(a->pool->kernels == b->pool->kernels && state_shape_equal(shape, &b->pool->shape));
-    return a->length == b->length && !memcmp(a->tokens, b->tokens, a->length * sizeof(tdm_id)) &&
-           !memcmp(a->recurrent, b->recurrent, state_recurrent_floats(shape) * sizeof(float)) &&
-           !memcmp(a->conv, b->conv, state_conv_floats(shape) * sizeof(float)) &&
-           (!a->logits_valid || !b->logits_valid || !memcmp(a->logits, b->logits, shape->vocab * sizeof(float))) &&
-           keys_values_equal(a, b);
 }
 
 size_t state_own_bytes(const struct state *s)

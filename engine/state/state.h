@@ -42,14 +42,8 @@ tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err
 /* Allocates pages for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM); length does not change. */
 tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err);
 
-/* How many of the first tokens agree with ids[0..n). */
-uint32_t state_common_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
 /* Is the whole of s a prefix of ids[0..n)? */
 bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
-
-/* Bit for bit the same tokens, keys, values, recurrent and convolution states, and logits where both have them. The
- * pools may differ, their shapes and kernel sets may not. */
-bool state_equal(const struct state *a, const struct state *b);
 
 /* Memory that belongs to this state alone: its buffer and its partial page. Sealed pages: pool_page_bytes each. */
 size_t state_own_bytes(const struct state *s);

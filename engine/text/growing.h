@@ -22,7 +22,8 @@ void growing_free(struct growing *g); /* NULL is allowed */
 /* From now on the text is text[0..n), which is copied; it may end at `limit`, as in tokenizer_stable_prefix. */
 tdm_status growing_set(struct growing *g, const char *text, size_t n, size_t limit, tdm_error *err);
 
-/* Of the text's first bytes, how many did not have to be tokenised again by the last growing_set. */
+/* How many of the text's first bytes the last growing_set did not tokenise again. Tests ask, so that no test needs to
+ * measure time. */
 size_t growing_kept(const struct growing *g);
 
 /* tokenizer_stable_prefix of the text and its limit. */

@@ -22,8 +22,8 @@
  * Where teams come from: a unit's job is handed one (engine/unit/unit.h); team_solo makes a team of the caller alone;
  * team_open makes one with threads of its own, for tests and benches that need no units. Both rest on the same
  * workers (engine/thread/worker.h). */
-#ifndef TANDEM_BASE_TEAM_H
-#define TANDEM_BASE_TEAM_H
+#ifndef TANDEM_THREAD_TEAM_H
+#define TANDEM_THREAD_TEAM_H
 
 #include "engine/thread/worker.h"
 

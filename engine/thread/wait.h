@@ -7,8 +7,8 @@
  * The spin lasts about as long as a wake-up costs (WAIT_SPIN_NS): long enough that phases of a forward pass never
  * sleep, short enough that an idle or oversubscribed machine does not burn.
  */
-#ifndef TANDEM_BASE_WAIT_H
-#define TANDEM_BASE_WAIT_H
+#ifndef TANDEM_THREAD_WAIT_H
+#define TANDEM_THREAD_WAIT_H
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -20,7 +20,6 @@ struct worker {
     worker_fn *alarm_fn;
     void *alarm_ctx;
     bool quit;
-    int cpu;
     pthread_t thread;
 };
 
@@ -29,11 +28,6 @@ static _Thread_local struct worker *self;
 struct worker *worker_self(void)
 {
     return self;
-}
-
-int worker_cpu(const struct worker *w)
-{
-    return w->cpu;
 }
 
 static void *worker_main(void *arg)
@@ -67,7 +61,6 @@ tdm_status worker_open(struct worker **out, int cpu, const char *name, tdm_error
     }
     memset(w, 0, sizeof *w);
     w->alarm_ns = WAIT_FOREVER;
-    w->cpu = cpu;
     if (cpu >= 0) {
         cpu_set_t mask;
         CPU_ZERO(&mask);

@@ -5,8 +5,8 @@
  *
  * Threads: posting needs the exclusive right to the worker, which its user arranges (a team has it for its life, a
  * machine hands it out under its lock); a worker that runs something must not be posted to. */
-#ifndef TANDEM_BASE_WORKER_H
-#define TANDEM_BASE_WORKER_H
+#ifndef TANDEM_THREAD_WORKER_H
+#define TANDEM_THREAD_WORKER_H
 
 #include "engine/tandem.h"
 
@@ -28,8 +28,6 @@ void worker_post(struct worker *w, worker_fn *fn, void *ctx);
  * alarm. WAIT_FOREVER removes it. Only for calls on the worker's own thread. */
 void worker_alarm(struct worker *w, int64_t at_ns, worker_fn *fn, void *ctx);
 
-/* The CPU it is pinned to, or -1. */
-int worker_cpu(const struct worker *w);
 /* The worker whose thread this is, or NULL. */
 struct worker *worker_self(void);
 

@@ -27,13 +27,6 @@ struct activity {
     struct slot slots[ACTIVITY_SPANS];
 };
 
-const char *span_kind_name(enum span_kind kind)
-{
-    static const char *const names[] = {"history",  "draft",      "suffix",  "prompt", "decode",
-                                        "handover", "checkpoint", "restore", "lent",   "none"};
-    return kind <= SPAN_NONE ? names[kind] : "none";
-}
-
 static void slot_write(struct slot *s, const struct activity_span *span)
 {
     atomic_store_explicit(&s->start_ns, span->start_ns, memory_order_release);

@@ -48,9 +48,6 @@ enum { ACTIVITY_SPANS = 8192 };
 struct activity *activity_new(void);
 void activity_free(struct activity *a);
 
-/* "history", "draft" ... as in the trace file; "none" for SPAN_NONE. */
-const char *span_kind_name(enum span_kind kind);
-
 /* ---- Writing ------------------------------------------------------------------------------------------------- */
 
 /* Records a finished span. SPAN_NONE is ignored. */

@@ -23,7 +23,7 @@ void machine_close(struct machine *m);
 void machine_set_lending(struct machine *m, bool on);
 bool machine_lending(struct machine *m);
 
-/* Worker threads so far: no team has more members. Only unit_open and unit_set_cores raise it. */
+/* Worker threads so far: no team has more members. Only unit_open raises it. */
 int machine_workers(struct machine *m);
 
 #endif

@@ -40,7 +40,6 @@ struct call {
 
 struct unit {
     struct machine *machine;
-    char name[32];
     enum unit_kind kind;
     struct activity *activity;
 

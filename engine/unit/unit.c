@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *unit_name(const struct unit *u)
-{
-    return u->name;
-}
-
 enum unit_kind unit_kind(const struct unit *u)
 {
     return u->kind;
@@ -20,11 +15,6 @@ enum unit_kind unit_kind(const struct unit *u)
 struct activity *unit_activity(const struct unit *u)
 {
     return u->activity;
-}
-
-struct machine *unit_machine(const struct unit *u)
-{
-    return u->machine;
 }
 
 /* Waits until neither the source nor one of its jobs runs, and holds it. With the lock. */
@@ -66,7 +56,6 @@ tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enu
     }
     memset(u, 0, sizeof *u);
     u->machine = m;
-    strncat(u->name, name, sizeof u->name - 1);
     u->kind = kind;
     u->activity = activity;
     u->ask_at = UNIT_IDLE;
@@ -152,26 +141,6 @@ void unit_resume(struct unit *u)
     pthread_mutex_lock(&u->machine->lock);
     resume_source(u);
     pthread_mutex_unlock(&u->machine->lock);
-}
-
-tdm_status unit_set_cores(struct unit *u, const struct cores *cores, tdm_error *err)
-{
-    assert_always(!worker_self());
-    struct machine *m = u->machine;
-    struct core **found = calloc(CORES_MAX, sizeof(struct core *));
-    if (!found) return error_set(err, TDM_E_NOMEM, "unit %s: no memory", u->name);
-    pthread_mutex_lock(&m->lock);
-    tdm_status status = find_cores(found, m, cores, err);
-    if (!status) {
-        pause_source(u);
-        while (u->working) pthread_cond_wait(&m->changed, &m->lock); /* a call */
-        memcpy(u->core, found, sizeof u->core);
-        u->cores = cores->count;
-        resume_source(u);
-    }
-    pthread_mutex_unlock(&m->lock);
-    free(found);
-    return status;
 }
 
 void unit_now(struct unit *u, struct unit_now *now)

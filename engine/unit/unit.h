@@ -54,16 +54,14 @@ typedef int64_t unit_next_fn(void *ctx, int64_t now_ns, struct work *work);
 #define UNIT_IDLE INT64_MAX
 
 /* Opens a unit on cores[0..]; the first one is the driver's. Starts the workers that the machine lacks. The name is
- * copied. A core that this process may not use is TDM_E_ARG. */
+ * for error lines. A core that this process may not use is TDM_E_ARG. */
 tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enum unit_kind kind,
                      const struct cores *cores, tdm_error *err);
 /* Ends the source as unit_set_source(u, NULL, NULL) does. */
 void unit_close(struct unit *u);
 
-const char *unit_name(const struct unit *u);
 enum unit_kind unit_kind(const struct unit *u);
 struct activity *unit_activity(const struct unit *u);
-struct machine *unit_machine(const struct unit *u);
 
 /* Replaces the source and asks it. When this returns, the source before it is not running, nor any of its jobs, and
  * is never called again. NULL: none. */
@@ -79,9 +77,6 @@ void unit_call(struct unit *u, const struct work *work);
 /* Waits for the end of the source's job and holds the source until unit_resume. unit_call still works. Counts. */
 void unit_quiesce(struct unit *u);
 void unit_resume(struct unit *u);
-
-/* Moves the unit to other cores between two jobs. On failure it stays where it is. */
-tdm_status unit_set_cores(struct unit *u, const struct cores *cores, tdm_error *err);
 
 /* What the unit is doing at this moment. */
 struct unit_now {

@@ -5,6 +5,7 @@
 #include "engine/state/statefile.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
+#include "tests/engine/state/equal.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -1,6 +1,7 @@
 #include "engine/state/checkpoints.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
+#include "tests/engine/state/equal.h"
 
 /* States with made-up contents serve: checkpoints look at tokens, lengths and pages alone. */
 static struct rig *rig;
@@ -60,9 +61,6 @@ TEST(longest_prefix)
     CHECK(checkpoints_find(c, s->tokens, 100)->logits_valid);
     state_free(t);
 
-    CHECK(checkpoints_pin(c, s->tokens, 100, true) && !checkpoints_pin(c, s->tokens, 99, true));
-    checkpoints_keep_prefixes(c, other, 50);
-    CHECK_INT(3, checkpoints_stats(c).count); /* 10, 40 and the pinned one */
     state_free(s);
     checkpoints_free(c);
     rig_close(rig);
@@ -96,21 +94,11 @@ TEST(thinning)
     const struct state *turn = checkpoints_find(c, s->tokens, 203);
     CHECK(turn && turn->length == 200); /* a turn's end is worth more than its neighbours */
 
-    /* Pinned ones outlast a budget that has no room for them. */
-    CHECK(checkpoints_pin(c, s->tokens, 400, true));
-    checkpoints_set_budget(c, own);
-    grow(s, 404, 0);
-    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_SUFFIX, &kept, &err));
-    CHECK(!kept);
-    CHECK_INT(1, checkpoints_stats(c).count);
-    CHECK_INT(1, checkpoints_stats(c).pinned);
-
     /* All memory comes back. */
-    checkpoints_clear(c);
+    checkpoints_free(c);
     state_free(s);
     struct pool_stats stats = pool_stats(rig->pool);
     CHECK(stats.pages == stats.free_pages && stats.buffers == stats.free_buffers);
-    checkpoints_free(c);
     rig_close(rig);
 }
 
@@ -137,15 +125,15 @@ TEST(shared_pages_count_once)
     rig_close(rig);
 }
 
-/* Whatever is added, dropped, replaced and pinned: the bytes told are those that the pool has given out. */
+/* Whatever is added, dropped and replaced: the bytes in the statistics are those that the pool has handed out. */
 TEST(bytes_are_those_of_the_pool)
 {
     REQUIRE(rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1));
     size_t page = pool_page_bytes(rig->pool), buffer = pool_buffer_bytes(rig->pool);
-    struct checkpoints *c = open_store(10 * buffer + 30 * page);
+    uint64_t budget = 10 * buffer + 30 * page;
+    struct checkpoints *c = open_store(budget);
     tdm_error err;
     uint64_t seed = 1;
-    uint32_t pinned = 0;
     tdm_id path[RIG_CONTEXT] = {0};
     for (int round = 0; round < 300 && !check_failures; round++) {
         /* From the longest checkpoint of a path that branches off somewhere, some tokens further. */
@@ -158,20 +146,19 @@ TEST(bytes_are_those_of_the_pool)
         uint32_t n = s->length < 350 ? r[2] % 45 : 0;
         if (n) rig_eval(rig, s, path + s->length, n, 32); /* has logits, which a checkpoint may lack */
         if (s->length) CHECK_INT(TDM_OK, checkpoints_add(c, s, (enum checkpoint_kind)(r[3] % 4), NULL, &err));
-        if (round % 7 == 0) checkpoints_pin(c, path, s->length, round % 2);
         state_free(s);
-        if (round % 50 == 49) checkpoints_keep_prefixes(c, path, 200);
+        if (round % 50 == 49) checkpoints_set_budget(c, budget / 3);
         struct checkpoints_stats stats = checkpoints_stats(c);
         struct pool_stats pool = pool_stats(rig->pool);
         CHECK_INT((pool.buffers - pool.free_buffers) * buffer + (pool.pages - pool.free_pages) * page, stats.bytes);
         CHECK_INT(stats.count, pool.buffers - pool.free_buffers);
         CHECK(stats.bytes <= stats.budget);
-        if (stats.pinned > pinned) pinned = stats.pinned;
+        checkpoints_set_budget(c, budget);
     }
     struct checkpoints_stats stats = checkpoints_stats(c);
-    CHECK(stats.dropped > 20 && stats.added > stats.dropped && pinned > 1);
-    checkpoints_clear(c);
-    CHECK(checkpoints_stats(c).bytes == 0 && checkpoints_stats(c).pinned == 0);
+    CHECK(stats.dropped > 20 && stats.added > stats.dropped);
+    checkpoints_set_budget(c, 0);
+    CHECK(checkpoints_stats(c).bytes == 0 && checkpoints_stats(c).count == 0);
     checkpoints_free(c);
     rig_close(rig);
 }
@@ -197,26 +184,6 @@ TEST(one_that_is_too_large_alone_drops_no_other)
     CHECK(!kept);
     CHECK_INT(3, checkpoints_stats(c).count);
     CHECK_INT(70, checkpoints_find(c, s->tokens, 400)->length);
-
-    /* Nor beside those that stay in any case: two with eight pages fit, but not beside a pinned one. */
-    struct state *branch = rig_fork(checkpoints_find(c, s->tokens, 40));
-    grow(branch, 70, 7);
-    CHECK_INT(TDM_OK, checkpoints_add(c, branch, CHECKPOINT_TURN, &kept, &err));
-    CHECK(kept && checkpoints_pin(c, branch->tokens, 70, true));
-    uint32_t count = checkpoints_stats(c).count;
-    checkpoints_set_budget(c, 2 * buffer + 8 * page);
-    CHECK(checkpoints_stats(c).bytes <= checkpoints_stats(c).budget && checkpoints_stats(c).count <= count);
-    count = checkpoints_stats(c).count;
-    state_free(s);
-    s = rig_state(rig);
-    grow(s, 8 * KV_PAGE, 3);
-    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
-    CHECK(!kept);
-    CHECK_INT(count, checkpoints_stats(c).count);
-    CHECK(checkpoints_pin(c, branch->tokens, 70, false));
-    CHECK_INT(TDM_OK, checkpoints_add(c, s, CHECKPOINT_TURN, &kept, &err));
-    CHECK(kept);
-    state_free(branch);
     state_free(s);
     checkpoints_free(c);
     rig_close(rig);

@@ -3,6 +3,7 @@
 #include "engine/state/statefile.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
+#include "tests/engine/state/equal.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

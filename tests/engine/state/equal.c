@@ -1,0 +1,36 @@
+#include "tests/engine/state/equal.h"
+
+#include <string.h>
+
+#include "engine/base/error.h"
+
+static bool keys_values_equal(const struct state *a, const struct state *b)
+{
+    const struct state_shape *shape = pool_shape(a->pool);
+    const struct kernels *kernels = pool_kernels(a->pool);
+    float ka[CONFIG_MAX_HEAD], va[CONFIG_MAX_HEAD], kb[CONFIG_MAX_HEAD], vb[CONFIG_MAX_HEAD];
+    size_t bytes = shape->head_dim * sizeof(float);
+    for (uint32_t position = 0; position < a->length; position++) {
+        const struct page *pa = a->pages[position / KV_PAGE], *pb = b->pages[position / KV_PAGE];
+        for (uint32_t i = 0; pa != pb && i < shape->attention_layers * shape->kv_heads; i++) {
+            uint32_t layer = i / shape->kv_heads, head = i % shape->kv_heads;
+            kernels->kv_load(pool_kv(a->pool), shape->head_dim, pool_keys(a->pool, pa, layer, head),
+                             pool_values(a->pool, pa, layer, head), position % KV_PAGE, ka, va);
+            kernels->kv_load(pool_kv(b->pool), shape->head_dim, pool_keys(b->pool, pb, layer, head),
+                             pool_values(b->pool, pb, layer, head), position % KV_PAGE, kb, vb);
+            if (memcmp(ka, kb, bytes) || memcmp(va, vb, bytes)) return false;
+        }
+    }
+    return true;
+}
+
+bool state_equal(const struct state *a, const struct state *b)
+{
+    const struct state_shape *shape = pool_shape(a->pool);
+    assert_always(pool_kernels(a->pool) == pool_kernels(b->pool) && state_shape_equal(shape, pool_shape(b->pool)));
+    return a->length == b->length && !memcmp(a->tokens, b->tokens, a->length * sizeof(tdm_id)) &&
+           !memcmp(a->recurrent, b->recurrent, state_recurrent_floats(shape) * sizeof(float)) &&
+           !memcmp(a->conv, b->conv, state_conv_floats(shape) * sizeof(float)) &&
+           (!a->logits_valid || !b->logits_valid || !memcmp(a->logits, b->logits, shape->vocab * sizeof(float))) &&
+           keys_values_equal(a, b);
+}
