@@ -198,10 +198,10 @@ static uint64_t moved_bytes(const struct pass *p)
     bool head = false;
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct state *s = p->runs[r].state;
+        const struct state_shape *shape = pool_shape(s->pool);
         uint64_t pages = (s->length + KV_PAGE - 1) / KV_PAGE;
         bytes += pages * pool_page_bytes(s->pool);
-        bytes +=
-            2 * (state_recurrent_floats(pool_shape(s->pool)) + state_conv_floats(pool_shape(s->pool))) * sizeof(float);
+        bytes += 2 * (state_shape_recurrent_floats(shape) + state_shape_conv_floats(shape)) * sizeof(float);
         head |= p->runs[r].logits != LOGITS_NONE;
     }
     return bytes + (head ? p->w->lm_head->bytes : 0);

@@ -33,8 +33,8 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
     size_t head;
     bool fits = reserve(&end, &head, 1, LAYOUT_STATE_BYTES) && reserve(&end, &p->tokens, context, sizeof(tdm_id)) &&
                 reserve(&end, &p->pages, (context + KV_PAGE - 1) / KV_PAGE, sizeof(struct page *)) &&
-                reserve(&end, &p->recurrent, state_recurrent_floats(shape), sizeof(float)) &&
-                reserve(&end, &p->conv, state_conv_floats(shape), sizeof(float)) &&
+                reserve(&end, &p->recurrent, state_shape_recurrent_floats(shape), sizeof(float)) &&
+                reserve(&end, &p->conv, state_shape_conv_floats(shape), sizeof(float)) &&
                 reserve(&end, &p->logits, shape->vocab, sizeof(float)) && end < (uint64_t)1 << 40;
     p->block_bytes = (kernels->kv_block_bytes(kv, shape->head_dim) + 63) & ~(size_t)63;
     size_t page_bytes = sizeof(struct page) + (size_t)2 * shape->attention_layers * shape->kv_heads * p->block_bytes;

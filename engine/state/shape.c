@@ -31,12 +31,12 @@ bool state_shape_equal(const struct state_shape *a, const struct state_shape *b)
            a->conv_taps == b->conv_taps && a->vocab == b->vocab;
 }
 
-size_t state_recurrent_floats(const struct state_shape *shape)
+size_t state_shape_recurrent_floats(const struct state_shape *shape)
 {
     return (size_t)shape->linear_layers * shape->value_heads * shape->key_dim * shape->value_dim;
 }
 
-size_t state_conv_floats(const struct state_shape *shape)
+size_t state_shape_conv_floats(const struct state_shape *shape)
 {
     return (size_t)shape->linear_layers * (shape->conv_taps - 1) * shape->conv_channels;
 }

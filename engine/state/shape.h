@@ -35,7 +35,7 @@ static inline uint32_t state_shape_width(const struct state_shape *s, uint32_t s
 }
 
 /* Floats in the recurrent states, and in the convolution states, of all layers. */
-size_t state_recurrent_floats(const struct state_shape *shape);
-size_t state_conv_floats(const struct state_shape *shape);
+size_t state_shape_recurrent_floats(const struct state_shape *shape);
+size_t state_shape_conv_floats(const struct state_shape *shape);
 
 #endif

@@ -61,8 +61,8 @@ void state_clear(struct state *s)
     drop_pages(s, 0);
     s->length = 0;
     s->logits_valid = s->broken = false;
-    memset(s->recurrent, 0, state_recurrent_floats(&s->pool->shape) * sizeof(float));
-    memset(s->conv, 0, state_conv_floats(&s->pool->shape) * sizeof(float));
+    memset(s->recurrent, 0, state_shape_recurrent_floats(&s->pool->shape) * sizeof(float));
+    memset(s->conv, 0, state_shape_conv_floats(&s->pool->shape) * sizeof(float));
 }
 
 /* All but the pages. */
@@ -73,8 +73,8 @@ static void copy_contents(struct state *dst, const struct state *src)
     dst->logits_valid = src->logits_valid;
     dst->broken = false;
     memcpy(dst->tokens, src->tokens, src->length * sizeof(tdm_id));
-    memcpy(dst->recurrent, src->recurrent, state_recurrent_floats(shape) * sizeof(float));
-    memcpy(dst->conv, src->conv, state_conv_floats(shape) * sizeof(float));
+    memcpy(dst->recurrent, src->recurrent, state_shape_recurrent_floats(shape) * sizeof(float));
+    memcpy(dst->conv, src->conv, state_shape_conv_floats(shape) * sizeof(float));
     if (src->logits_valid) memcpy(dst->logits, src->logits, shape->vocab * sizeof(float));
 }
 
@@ -188,8 +188,8 @@ tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error
                                        pool_values(s->pool, page, layer, head), position % KV_PAGE, k, v);
         }
     }
-    for (size_t i = 0; i < state_recurrent_floats(shape); i++) s->recurrent[i] = 0.1f * next_float(&seed);
-    for (size_t i = 0; i < state_conv_floats(shape); i++) s->conv[i] = next_float(&seed);
+    for (size_t i = 0; i < state_shape_recurrent_floats(shape); i++) s->recurrent[i] = 0.1f * next_float(&seed);
+    for (size_t i = 0; i < state_shape_conv_floats(shape); i++) s->conv[i] = next_float(&seed);
     s->length = length;
     return TDM_OK;
 }

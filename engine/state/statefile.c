@@ -223,7 +223,8 @@ static uint64_t encoded_bytes(const struct state_shape *s, enum kv_type kv, uint
 {
     return HEADER_BYTES + (uint64_t)tokens * sizeof(tdm_id) +
            (uint64_t)2 * s->attention_layers * s->kv_heads * tokens * row_bytes(kv, s->head_dim) +
-           (state_recurrent_floats(s) + state_conv_floats(s) + (logits ? s->vocab : 0)) * (uint64_t)sizeof(float) +
+           (state_shape_recurrent_floats(s) + state_shape_conv_floats(s) + (logits ? s->vocab : 0)) *
+               (uint64_t)sizeof(float) +
            CHECKSUM_BYTES;
 }
 

@@ -29,8 +29,8 @@ bool state_equal(const struct state *a, const struct state *b)
     const struct state_shape *shape = pool_shape(a->pool);
     assert_always(pool_kernels(a->pool) == pool_kernels(b->pool) && state_shape_equal(shape, pool_shape(b->pool)));
     return a->length == b->length && !memcmp(a->tokens, b->tokens, a->length * sizeof(tdm_id)) &&
-           !memcmp(a->recurrent, b->recurrent, state_recurrent_floats(shape) * sizeof(float)) &&
-           !memcmp(a->conv, b->conv, state_conv_floats(shape) * sizeof(float)) &&
+           !memcmp(a->recurrent, b->recurrent, state_shape_recurrent_floats(shape) * sizeof(float)) &&
+           !memcmp(a->conv, b->conv, state_shape_conv_floats(shape) * sizeof(float)) &&
            (!a->logits_valid || !b->logits_valid || !memcmp(a->logits, b->logits, shape->vocab * sizeof(float))) &&
            keys_values_equal(a, b);
 }

@@ -68,7 +68,7 @@ static long long page_bytes(tdm_kv kv)
 static long long own_bytes(void)
 {
     struct state_shape shape = state_shape_of(&model->weights->config);
-    return (long long)(2 * (state_recurrent_floats(&shape) + state_conv_floats(&shape)) * sizeof(float));
+    return (long long)(2 * (state_shape_recurrent_floats(&shape) + state_shape_conv_floats(&shape)) * sizeof(float));
 }
 
 static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
