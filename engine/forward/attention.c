@@ -1,9 +1,9 @@
 /* Gated full attention: projections, RMS norm and RoPE per head, keys and values into the state's pages, blocks of
  * positions merged in a fixed order, the output gate, o_proj.
  *
- * A unit of work is (tile of tokens, KV head): it walks all groups of blocks in ascending order. Where a pass has few
- * tokens and a long context, a unit is (tile, KV head, group) and a second phase merges the groups; the merges are the
- * same, so are the bits.
+ * A work item is (tile of tokens, KV head): it walks all groups of blocks in ascending order. Where a pass has few
+ * tokens and a long context, a work item is (tile, KV head, group) and a second phase merges the groups; the merges are
+ * the same, so are the bits.
  */
 #include "engine/forward/pass.h"
 
@@ -49,12 +49,12 @@ void pass_plan_attention(struct pass *p, uint32_t members)
 {
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
-    /* Twice as many units as members where there are enough tokens. */
+    /* Twice as many work items as members where there are enough tokens. */
     uint32_t size = (uint32_t)(((uint64_t)p->rows * c->kv_heads + 2 * members - 1) / (2 * members));
     size = size < 1 ? 1 : size > TILE_TOKENS ? TILE_TOKENS : size;
     p->n_tiles = 0;
     p->split = false;
-    p->split_units = 0;
+    p->split_items = 0;
     uint32_t slot = 0;
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct forward_run *run = &p->runs[r];
@@ -67,7 +67,7 @@ void pass_plan_attention(struct pass *p, uint32_t members)
             if (p->rows > SPLIT_TOKENS) continue;
             slot += t->tokens * c->heads * t->groups;
             p->split |= t->groups > 1;
-            p->split_units += t->groups * c->kv_heads;
+            p->split_items += t->groups * c->kv_heads;
         }
     }
 }
@@ -170,10 +170,10 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, uint32_
     return first_seen;
 }
 
-/* Divides by the sums, applies the output gate, fills in its part of the panel of o_proj (made; NULL: its columns are
- * no whole steps). */
+/* Divides by the sums, applies the output gate, fills its columns of `output`, the panel that o_proj takes (NULL: they
+ * are not whole steps of a panel). */
 static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const struct partial *total,
-                   struct panel *made)
+                   struct panel *output)
 {
     const struct config *c = &p->w->config;
     uint32_t heads = heads_per_kv(c);
@@ -185,12 +185,12 @@ static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const
         p->kernels->sigmoid_mul(out, out, gate, c->head_dim);
     }
     uint32_t columns = heads * c->head_dim, c0 = kv_head * columns;
-    if (made)
-        p->kernels->panel_fill(made, p->ws->attended + c0, attended_stride(c), t->row, t->row + t->tokens, c0,
+    if (output)
+        p->kernels->panel_fill(output, p->ws->attended + c0, attended_stride(c), t->row, t->row + t->tokens, c0,
                                c0 + columns);
 }
 
-static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struct panel *made)
+static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struct panel *output)
 {
     const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
@@ -206,7 +206,7 @@ static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struc
             p->kernels->attend_merge(a.max, a.sum, a.acc, b.max, b.sum, b.acc, (t->tokens - token) * heads,
                                      c->head_dim);
         }
-        finish(p, t, kv_head, &own->total, made);
+        finish(p, t, kv_head, &own->total, output);
     }
 }
 
@@ -218,12 +218,12 @@ static struct partial slot(const struct pass *p, const struct tile *t, uint32_t 
     return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, c->head_dim);
 }
 
-static void attend_split(struct pass *p, struct member *m, uint32_t index, struct panel *made)
+static void attend_split(struct pass *p, struct member *m, uint32_t index, struct panel *output)
 {
     const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
     uint32_t heads = heads_per_kv(c), begin, end;
-    while (member_claim(m, p->split_units, 1, &begin, &end)) {
+    while (member_claim(m, p->split_items, 1, &begin, &end)) {
         const struct tile *t = p->ws->tiles;
         while (begin >= t->groups * c->kv_heads) begin -= t++->groups * c->kv_heads;
         struct partial out = slot(p, t, begin / t->groups, begin % t->groups);
@@ -244,7 +244,7 @@ static void attend_split(struct pass *p, struct member *m, uint32_t index, struc
             p->kernels->attend_merge(a.max, a.sum, a.acc, from.max, from.sum, from.acc, (t->tokens - token) * heads,
                                      c->head_dim);
         }
-        finish(p, t, kv_head, &total, made);
+        finish(p, t, kv_head, &total, output);
     }
 }
 
@@ -265,14 +265,14 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
 
     prepare(p, m, layer, index);
     const struct matrix *out = &layer->o;
-    struct panel *made = pass_fills(heads_per_kv(c) * c->head_dim) ? pass_made_panel(p, m, out) : NULL;
+    struct panel *output = pass_fills(heads_per_kv(c) * c->head_dim) ? pass_output_panel(p, m, out) : NULL;
     if (p->split)
-        attend_split(p, m, index, made);
+        attend_split(p, m, index, output);
     else
-        attend_tiles(p, m, index, made);
+        attend_tiles(p, m, index, output);
     member_barrier(m);
 
-    panels = made ? pass_made_panels(p, m)
+    panels = output ? pass_output_panels(p, m)
                   : pass_panels(p, m, ws->attended, attended_stride(c), NULL, p->rows, NULL, &out, 1);
     pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true}, 1);
     member_barrier(m);

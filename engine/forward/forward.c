@@ -41,16 +41,16 @@ static void feed_forward(struct pass *p, struct member *m, const struct layer_we
     const struct matrix *in[] = {&layer->gate, &layer->up}, *down = &layer->down;
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->post_norm, in, 2);
-    struct panel *made = pass_made_panel(p, m, down);
+    struct panel *output = pass_output_panel(p, m, down);
 
     uint32_t steps = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP, begin, end;
     while (member_share(m, steps, pass_chunk(m, steps), &begin, &end))
         for (uint32_t i = begin; i < end; i++)
             pass_gate_and_up(p, m, &layer->gate, pass_panel(p, panels, &layer->gate), &layer->up,
                              pass_panel(p, panels, &layer->up), p->rows, i * PANEL_STEP,
-                             i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, made);
+                             i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, output);
     member_barrier(m);
-    pass_products(p, m, pass_made_panels(p, m), &(struct product){down, ws->x, pass_stride(c->hidden), true}, 1);
+    pass_products(p, m, pass_output_panels(p, m), &(struct product){down, ws->x, pass_stride(c->hidden), true}, 1);
 }
 
 /* Logits of single rows, each to its own place: tile by tile, so that a tile's weights are read once. */

@@ -47,7 +47,7 @@ static void choose_row(struct pass *p, struct member *m, const struct layer_weig
 
 /* A batch's panels, in memory that follows that of the batches before. A single row is the same for all experts. */
 static void set_panels(const struct pass *p, struct batch *b, const struct panels *panels, size_t *in_at,
-                       size_t *made_at)
+                       size_t *inner_at)
 {
     const struct mixture *mix = p->ws->mixture;
     const struct matrix *const from[] = {&b->gate, &b->up};
@@ -61,9 +61,9 @@ static void set_panels(const struct pass *p, struct batch *b, const struct panel
         in_at[kind] += pass_panel_bytes(p->kernels, kind, b->rows, from[i]->cols);
     }
     enum panel_kind kind = p->kernels->panel_of(b->down.type);
-    b->made =
-        (struct panel){.kind = kind, .tokens = b->rows, .cols = b->down.cols, .data = mix->made[kind] + made_at[kind]};
-    made_at[kind] += pass_panel_bytes(p->kernels, kind, b->rows, b->down.cols);
+    b->inner = (struct panel){
+        .kind = kind, .tokens = b->rows, .cols = b->down.cols, .data = mix->inner[kind] + inner_at[kind]};
+    inner_at[kind] += pass_panel_bytes(p->kernels, kind, b->rows, b->down.cols);
 }
 
 /* The shared expert: all rows, with the panels that all members filled. */
@@ -80,7 +80,7 @@ static void plan(struct pass *p, const struct layer_weights *layer, const struct
     const struct config *c = &p->w->config;
     struct mixture *mix = p->ws->mixture;
     uint32_t used = c->experts_used, choices = p->rows * used, row = 0;
-    size_t in_at[PANEL_KINDS] = {0}, made_at[PANEL_KINDS] = {0};
+    size_t in_at[PANEL_KINDS] = {0}, inner_at[PANEL_KINDS] = {0};
     memset(mix->counts, 0, c->experts * sizeof *mix->counts);
     for (uint32_t i = 0; i < choices; i++) mix->counts[mix->chosen[i]]++;
     mix->n_batches = 0;
@@ -94,14 +94,14 @@ static void plan(struct pass *p, const struct layer_weights *layer, const struct
                                                         .gate = layer->experts->part[EXPERT_GATE],
                                                         .up = layer->experts->part[EXPERT_UP],
                                                         .down = layer->experts->part[EXPERT_DOWN]};
-        set_panels(p, &mix->batches[mix->n_batches - 1], panels, in_at, made_at);
+        set_panels(p, &mix->batches[mix->n_batches - 1], panels, in_at, inner_at);
         row += rows;
     }
     struct batch *shared = &mix->batches[mix->n_batches];
     set_shared(p, shared, layer, panels, choices);
     enum panel_kind kind = p->kernels->panel_of(layer->down.type);
-    shared->made = (struct panel){
-        .kind = kind, .tokens = p->rows, .cols = layer->down.cols, .data = mix->made[kind] + made_at[kind]};
+    shared->inner = (struct panel){
+        .kind = kind, .tokens = p->rows, .cols = layer->down.cols, .data = mix->inner[kind] + inner_at[kind]};
     for (uint32_t r = 0; r < p->rows; r++) {
         for (uint32_t i = 0; i < used; i++) {
             uint32_t at = mix->counts[mix->chosen[(size_t)r * used + i]]++;
@@ -199,11 +199,11 @@ static void gate_and_up(struct pass *p, struct member *m, uint32_t each, uint32_
         for (uint32_t i = begin; i < end; i++) {
             uint32_t first;
             const struct batch *b = batch_of(mix, each, i, &first);
-            struct panel made = b->made;
+            struct panel inner = b->inner;
             uint32_t r0 = (i - first) * PANEL_STEP,
                      r1 = r0 + PANEL_STEP < b->gate.rows ? r0 + PANEL_STEP : b->gate.rows;
             pass_gate_and_up(p, m, &b->gate, &b->in[p->kernels->panel_of(b->gate.type)], &b->up,
-                             &b->in[p->kernels->panel_of(b->up.type)], b->rows, r0, r1, &made);
+                             &b->in[p->kernels->panel_of(b->up.type)], b->rows, r0, r1, &inner);
         }
     member_barrier(m);
 }
@@ -220,8 +220,8 @@ static void down(struct pass *p, struct member *m)
             const struct batch *b = batch_of(mix, each, i, &first);
             after = end < first + each ? end : first + each;
             uint32_t r1 = (after - first) * MATRIX_TILE < b->down.rows ? (after - first) * MATRIX_TILE : b->down.rows;
-            p->kernels->matmul(&b->down, &b->made, (i - first) * MATRIX_TILE, r1, 0, b->rows, mix->out + b->first * ldo,
-                               ldo, false);
+            p->kernels->matmul(&b->down, &b->inner, (i - first) * MATRIX_TILE, r1, 0, b->rows,
+                               mix->out + b->first * ldo, ldo, false);
         }
     member_barrier(m);
 }

@@ -17,7 +17,7 @@
 struct batch {
     uint32_t first, rows;
     struct matrix gate, up, down;
-    struct panel in[PANEL_KINDS], made; /* normalised rows; silu(gate) * up of them */
+    struct panel in[PANEL_KINDS], inner; /* normalised rows; silu(gate) * up of them */
 };
 
 /* One layer's activations: scratch of a workspace. */
@@ -32,7 +32,7 @@ struct mixture {
     struct expert_lease *leases;                        /* [experts chosen] */
     uint32_t *wave;                                     /* [experts chosen + 1] batches that are worked on together */
     float *out;                                         /* [tokens * (used + 1)][pass_stride(hidden)] */
-    unsigned char *in[PANEL_KINDS], *made[PANEL_KINDS]; /* memory of the batches' panels */
+    unsigned char *in[PANEL_KINDS], *inner[PANEL_KINDS]; /* memory of the batches' panels */
     uint32_t n_batches, n_wave, n_loads;                /* n_batches: without the shared one */
 };
 

@@ -52,9 +52,9 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
     return panels;
 }
 
-struct panel *pass_made_panel(struct pass *p, struct member *m, const struct matrix *matrix)
+struct panel *pass_output_panel(struct pass *p, struct member *m, const struct matrix *matrix)
 {
-    struct panel *panel = &p->ws->members[m->index].made.kind[p->kernels->panel_of(matrix->type)];
+    struct panel *panel = &p->ws->members[m->index].output.kind[p->kernels->panel_of(matrix->type)];
     panel->tokens = p->rows;
     panel->cols = matrix->cols;
     return panel;

@@ -18,7 +18,7 @@ struct panels {
 struct member_scratch {
     struct panels panels; /* of a single row, filled by each member for itself: cheaper than a barrier */
     struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
-    struct panels made;   /* its view of those that are filled by the producers of the columns (pass_made_panel) */
+    struct panels output; /* its view of those whose columns are filled by whoever computes them (pass_output_panel) */
     float *row;           /* [widest] one normalised row */
     float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
     float *decay, *beta;  /* [tokens] of one head */
@@ -33,7 +33,7 @@ struct member_scratch {
 };
 
 enum {
-    TILE_TOKENS = 8,  /* tokens of one attention unit */
+    TILE_TOKENS = 8,  /* tokens of one work item of attention */
     SPLIT_TOKENS = 4, /* passes of at most so many tokens may split attention by groups of blocks */
 };
 
@@ -44,7 +44,7 @@ static inline size_t pass_stride(size_t n)
     return 16 * ((n + 15) / 16 | 1);
 }
 
-/* Tokens of one run that one attention unit takes. */
+/* Tokens of one run in one work item of attention. */
 struct tile {
     uint32_t run, row, tokens; /* row: of the first */
     uint32_t groups;           /* groups of blocks that the last token sees */
@@ -87,8 +87,8 @@ struct pass {
     uint32_t rows; /* tokens of all runs, padding included */
     const struct forward_options *options;
     uint32_t n_tiles;
-    bool split; /* attention units are (tile, KV head, group) and not (tile, KV head) */
-    uint32_t split_units;
+    bool split; /* work items of attention are (tile, KV head, group) and not (tile, KV head) */
+    uint32_t split_items;
     uint32_t n_logit_rows;
     uint64_t expert_bytes; /* of the experts that were touched; member 0's */
     atomic_bool begun;     /* a layer has begun: states change from here on */
@@ -114,10 +114,10 @@ void pass_products(struct pass *p, struct member *m, const struct panels *panels
 
 /* The panel of all rows for a matrix whose columns the members make and fill in themselves, each as soon as it has made
  * them and while they are in its cache: no phase of its own, no barrier. Its memory is not that of pass_panels. */
-struct panel *pass_made_panel(struct pass *p, struct member *m, const struct matrix *matrix);
-static inline const struct panels *pass_made_panels(const struct pass *p, const struct member *m)
+struct panel *pass_output_panel(struct pass *p, struct member *m, const struct matrix *matrix);
+static inline const struct panels *pass_output_panels(const struct pass *p, const struct member *m)
 {
-    return &p->ws->members[m->index].made;
+    return &p->ws->members[m->index].output;
 }
 /* Whether a producer of that many columns can: they are whole steps of a panel. */
 static inline bool pass_fills(uint32_t columns)

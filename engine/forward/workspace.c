@@ -70,12 +70,12 @@ static void place_members(struct arena *arena, struct workspace *ws, uint32_t wi
     const struct weights *w = ws->weights;
     const struct config *c = &w->config;
     uint32_t tile_rows = TILE_TOKENS * (c->heads / c->kv_heads);
-    struct panels shared = {0}, made = {0};
+    struct panels shared = {0}, output = {0};
     place_panels(arena, w, &shared, ws->max_tokens, widest);
-    place_panels(arena, w, &made, ws->max_tokens, widest);
+    place_panels(arena, w, &output, ws->max_tokens, widest);
     struct member_scratch *members = arena_take(arena, ws->max_members * sizeof *members);
     for (uint32_t i = 0; i < ws->max_members; i++) {
-        struct member_scratch s = {.shared = shared, .made = made};
+        struct member_scratch s = {.shared = shared, .output = output};
         place_panels(arena, w, &s.panels, 1, widest);
         s.row = arena_floats(arena, widest);
         s.head = arena_floats(arena, ws->max_tokens * pass_stride(2 * c->lin_key_dim + c->lin_value_dim));
@@ -151,19 +151,19 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
     mix.leases = arena_take(arena, batches * sizeof *mix.leases);
     mix.wave = arena_take(arena, (batches + 1) * sizeof *mix.wave);
     mix.out = arena_floats(arena, (rows + tokens) * pass_stride(c->hidden));
-    unsigned in = 0, made = 0;
+    unsigned in = 0, inner = 0;
     for (uint32_t i = 0; i < c->layers; i++) {
         const struct layer_weights *layer = &w->layers[i];
         in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_GATE].type);
         in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_UP].type);
-        made |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_DOWN].type);
-        made |= 1u << w->kernels->panel_of(layer->down.type);
+        inner |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_DOWN].type);
+        inner |= 1u << w->kernels->panel_of(layer->down.type);
     }
     uint32_t widest = larger(c->intermediate, c->expert_intermediate);
     for (int kind = 0; kind < PANEL_KINDS; kind++) {
         if (in >> kind & 1) mix.in[kind] = place_batches(arena, w->kernels, kind, rows, batches, c->hidden);
-        if (made >> kind & 1)
-            mix.made[kind] = place_batches(arena, w->kernels, kind, rows + tokens, batches + 1, widest);
+        if (inner >> kind & 1)
+            mix.inner[kind] = place_batches(arena, w->kernels, kind, rows + tokens, batches + 1, widest);
     }
     if (at) *at = mix;
     ws->mixture = at;
