@@ -11,13 +11,13 @@ struct atomic_file;
 
 /* Only the owner may read the file. */
 tdm_status atomic_file_new(struct atomic_file **out, const char *path, tdm_error *err);
-/* The file gets the usual permissions instead, as the umask says. For a moment this changes the umask of the process:
- * not while another thread makes files. */
+/* Gives the file the usual permissions, as the umask says, instead. This changes the umask of the process for a moment,
+ * so no other thread may create files meanwhile. */
 void atomic_file_share(struct atomic_file *f);
-/* Buffered. An error (a full disk, say) is one line with the path and, where some are, how many bytes are written. */
+/* Buffered. An error (a full disk, say) is one line with the path and, if any were written, the number of bytes. */
 tdm_status atomic_file_write(struct atomic_file *f, const void *data, uint64_t bytes, tdm_error *err);
 uint64_t atomic_file_written(const struct atomic_file *f);
-/* The open temporary file, to ask for what it is (fstat); it will be the one at the path. */
+/* The open temporary file, which will be the file at the path: for fstat. */
 int atomic_file_descriptor(const struct atomic_file *f);
 /* The file is put in place without being flushed to the disk first, which takes long for a large one: after a power cut it
  * may be damaged. For files that are checked when they are read, and can be made again. */

@@ -1,4 +1,4 @@
-/* Bytes that grow, zero-terminated once there is room for any. All zero is an empty one. */
+/* A growing array of bytes, zero-terminated once it has memory. Zero-initialised it is empty. */
 #ifndef TANDEM_BASE_BUFFER_H
 #define TANDEM_BASE_BUFFER_H
 
@@ -11,9 +11,9 @@ struct buffer {
     size_t n, room;
 };
 
-/* Room for `more` bytes and the zero; fails without memory only. Room at least doubles. */
+/* Makes room for `more` bytes and the zero; room at least doubles. Fails only when out of memory. */
 tdm_status buffer_reserve(struct buffer *b, size_t more, tdm_error *err);
-/* Nothing to append reserves nothing. */
+/* n = 0 reserves nothing. */
 tdm_status buffer_append(struct buffer *b, const void *bytes, size_t n, tdm_error *err);
 /* Keeps the room. */
 void buffer_clear(struct buffer *b);

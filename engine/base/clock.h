@@ -1,4 +1,4 @@
-/* Monotonic time in nanoseconds (CLOCK_MONOTONIC): the one clock of spans, traces and figures. */
+/* Monotonic time in nanoseconds (CLOCK_MONOTONIC): the only clock of spans, traces and statistics. */
 #ifndef TANDEM_BASE_CLOCK_H
 #define TANDEM_BASE_CLOCK_H
 

@@ -1,9 +1,9 @@
 /* Status codes and one-line error messages.
  *
- * A function that can fail for an outside cause (a file, an option, memory, a cancelled wait) returns a
- * tdm_status: TDM_OK (0) or a negative code; it fills the caller's tdm_error, when there is one, with a single
- * line that says where, what was expected and what was found. A broken invariant is a bug: it aborts through
- * panic(), after the hook that restores the terminal. The engine never exits and never prints.
+ * A function that can fail for an outside cause (a file, an option, memory, a cancelled wait) returns a tdm_status:
+ * TDM_OK (0) or a negative code. It fills the caller's tdm_error, if given, with one line: where, what was expected,
+ * what was found. A broken invariant is a bug and aborts through panic(), after the hook that restores the terminal.
+ * Otherwise the engine never exits and never prints.
  */
 #ifndef TANDEM_BASE_ERROR_H
 #define TANDEM_BASE_ERROR_H

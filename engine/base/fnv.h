@@ -1,4 +1,4 @@
-/* The 64-bit FNV-1a hash: equal inputs in equal order have equal hashes. A word may be more than FNV's byte. */
+/* The 64-bit FNV-1a hash. Standard FNV-1a takes a byte a step; fnv_step also takes larger words. */
 #ifndef TANDEM_BASE_FNV_H
 #define TANDEM_BASE_FNV_H
 

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* How much this process could still be given: MemAvailable of /proc/meminfo, else the free pages; or what the limits of
- * its control groups (versions 1 and 2) leave, where that is less. Pages of files that can be dropped count as free. */
+/* How much memory this process can still get: MemAvailable of /proc/meminfo, else the free pages; or what the limits of
+ * its control groups (versions 1 and 2) leave, if that is less. File pages that can be dropped count as available. */
 uint64_t memory_available(void);
 /* The same from the files below this folder, so that tests can lay out systems of their own; "" is the real one. */
 uint64_t memory_available_in(const char *root);

@@ -1,4 +1,4 @@
-/* A stretch of bytes somewhere else: not terminated, may hold any byte, owned by whoever owns what it lies in. */
+/* A view of bytes owned by someone else: not terminated, may hold any byte. */
 #ifndef TANDEM_BASE_SPAN_H
 #define TANDEM_BASE_SPAN_H
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Does this byte continue a sequence that another began? */
+/* Is this a continuation byte? */
 static inline bool utf8_continues(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
@@ -19,7 +19,7 @@ size_t utf8_decode(const char *text, size_t n, int32_t *code);
 /* The start of the character that ends at text + n, n > 0, as an offset. */
 size_t utf8_before(const char *text, size_t n);
 
-/* The length of the tail of text that is the beginning of a well-formed sequence still lacking bytes: 0 to 3. */
+/* The length, 0 to 3, of an incomplete but so far well-formed sequence at the end of text. */
 size_t utf8_incomplete(const char *text, size_t n);
 
 /* Writes a code point below 0x110000 and returns its length. */

@@ -1,13 +1,13 @@
-/* The experts of a mixture: the packed gate, up and down matrices of each, all in memory or as many as a budget holds.
+/* The experts of a mixture: the packed gate, up and down matrices of each, all in memory or as many as a budget allows.
  *
- * All in memory, a lease costs nothing. With a budget they live in a cache of places, one expert each: a pass leases
- * the experts that its router chose, those that are missing are read from the source and packed by the pass's team into
- * the places of the least recently used, and a place is not given to another while a lease of it is out. A pass that
- * does not get all that it wants works in waves: it never waits while it holds a lease, so two units can't block each
- * other.
+ * If all are in memory, a lease costs nothing. With a budget there is a cache of slots, one expert each. A pass leases
+ * the experts that its router chose; its team reads the missing ones from the source and packs them into the least
+ * recently used slots. A leased slot is not reused. A pass that does not get all its experts at once works in waves: it
+ * never waits while it holds a lease, so two units cannot deadlock.
  *
- *     n = experts_lease(e, layer, leases, count)       at least one is held; experts_load for the parts of those to be
- * loaded experts_loaded(e, leases, count)                 waits for what another pass loads
+ *     n = experts_lease(e, layer, leases, count)       at least one is held; n of these have to be loaded:
+ *     experts_load(e, layer, lease, tile, scratch)     each of their tiles, by any member
+ *     experts_loaded(e, layer, leases, count)          waits for those that other passes load
  *     ... products ...
  *     experts_release(e, leases, count)
  *
@@ -21,7 +21,7 @@
 
 enum expert_part { EXPERT_GATE, EXPERT_UP, EXPERT_DOWN, EXPERT_PARTS };
 
-/* What each expert of one layer looks like. */
+/* The shapes and the memory layout of an expert of one layer. */
 struct expert_form {
     struct matrix part[EXPERT_PARTS]; /* without data */
     size_t offset[EXPERT_PARTS];      /* of each part's data in the expert's memory */
@@ -31,9 +31,9 @@ struct expert_form {
 
 struct expert_lease {
     uint32_t expert;
-    bool held, load; /* load: it has to be loaded by who holds the lease */
-    bool done;       /* the caller's: it was held and is no longer wanted */
-    uint32_t place;
+    bool held, load; /* load: the holder of the lease has to load it */
+    bool done;       /* for the caller: it was held and is not needed any more */
+    uint32_t place; /* the slot */
     unsigned char *data;
 };
 
@@ -45,8 +45,8 @@ struct experts_stats {
 
 struct experts;
 
-/* budget: bytes for packed experts; 0: all of them. The source must outlive the experts where there is a budget. Too
- * small a budget for a token's experts is TDM_E_NOMEM. Nothing is loaded yet. */
+/* budget: bytes for packed experts; 0: all of them. With a budget the source must outlive the experts. A budget too
+ * small for the experts of one token is TDM_E_NOMEM. Nothing is loaded yet. */
 tdm_status experts_new(struct experts **out, const struct source *source, const struct kernels *kernels,
                        uint64_t budget, tdm_error *err);
 void experts_free(struct experts *e); /* NULL is allowed */
@@ -56,7 +56,7 @@ bool experts_resident(const struct experts *e);      /* all in memory */
 uint64_t experts_bytes(const struct experts *e);     /* of memory */
 const unsigned char *experts_memory(const struct experts *e);
 uint64_t experts_all_bytes(const struct experts *e); /* of all experts, packed */
-uint32_t experts_held(const struct experts *e);      /* so many of each layer are loaded at first */
+uint32_t experts_held(const struct experts *e);      /* experts per layer that are loaded at first */
 size_t experts_scratch(const struct experts *e);     /* bytes of scratch that experts_load takes */
 struct experts_stats experts_stats(struct experts *e);
 
@@ -69,13 +69,13 @@ static inline struct matrix experts_matrix(const struct expert_form *f, const un
     return m;
 }
 
-/* Holds as many of the leases that are neither held nor done as there is room for, waiting until there is for one.
- * Tells the system what will be read. Returns how many of those held have to be loaded. */
+/* Takes as many of the leases that are neither held nor done as there are slots for, and waits until there is one.
+ * Tells the system what will be read. Returns how many of the leases held have to be loaded. */
 uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *leases, uint32_t n);
 /* Reads and packs tile `tile` (below form->tiles) of a lease that has to be loaded. */
 void experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
                   unsigned char *scratch);
-/* All tiles of those leases are there; waits until those that others load are, too. */
+/* To be called when all tiles have been loaded; waits until the experts that other passes load are there too. */
 void experts_loaded(struct experts *e, uint32_t layer, const struct expert_lease *leases, uint32_t n);
 /* Ends the leases that are held; they are done. */
 void experts_release(struct experts *e, struct expert_lease *leases, uint32_t n);

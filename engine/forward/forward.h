@@ -1,8 +1,8 @@
-/* The forward pass: tokens in, longer states and logits out.
+/* The forward pass: appends tokens to states and computes logits.
  *
  * One call evaluates a list of runs, each some tokens of one state: prefill is one run of 32, decode one run of 1,
- * batched decode N runs of 1. All tokens share the matrix products; attention, convolution and the delta rule go run
- * by run. The whole pass is one function that all members of the team run, in phases with barriers between.
+ * batched decode N runs of 1. All tokens share the matrix products; attention, convolution and the delta rule work run
+ * by run. The whole pass is one function that all members of the team run, in phases separated by barriers.
  *
  * Exactness: states and logits have the same bits whatever the runs of a call, the split of a text into calls, and
  * the number of threads. Attention takes the positions in blocks of KV_PAGE; blocks are merged in ascending order
@@ -28,15 +28,15 @@ enum { FORWARD_GROUP = 8 };
 
 enum forward_logits {
     LOGITS_NONE, /* the state's logits become invalid */
-    LOGITS_LAST, /* the state keeps those of the last token */
-    LOGITS_ALL,  /* those of every token go to `all`, too */
+    LOGITS_LAST, /* those of the last token are stored in the state */
+    LOGITS_ALL,  /* the same, and those of every token in `all` */
 };
 
 struct forward_run {
     struct state *state;
     const tdm_id *tokens;
     uint32_t n;   /* at least 1 */
-    uint32_t pad; /* rows computed after the n tokens that leave the state alone (fixed slots); only in a single run */
+    uint32_t pad; /* rows after the n tokens that do not change the state (fixed slots); in a single run only */
     enum forward_logits logits;
     float *all; /* [n][vocab] for LOGITS_ALL */
 };
@@ -47,7 +47,7 @@ struct forward_options {
                       the last, final norm; for comparison with other implementations. NULL: not wanted */
 };
 
-/* Scratch memory of one forward pass at a time, allocated and touched once. */
+/* The scratch memory of a forward pass, allocated and touched once; one pass at a time. */
 struct workspace;
 
 /* For passes of at most max_tokens tokens (padding included) in at most max_runs runs, teams of at most max_members

@@ -1,12 +1,13 @@
 /* The feed-forward part of a mixture of experts:
  *
- *   p = softmax(router n) over all experts, in float32; the experts_used largest, ties to the lowest id, divided by
- * their sum; x += sum of p_e expert_e(n), by ascending id, + sigmoid(shared_gate . n) * shared(n)
+ *   p = softmax(router n) over all experts, in float32; of these the experts_used largest, ties to the lowest id,
+ *       divided by their sum
+ *   x += sum of p_e expert_e(n), by ascending id, + sigmoid(shared_gate . n) * shared(n)
  *
- * each expert being down(silu(gate n) * up n), n = norm(x). Tokens are grouped by expert: a batch is the rows of one
- * expert, the last one those of the shared expert, all tokens. Members claim pieces of (batch, rows of its matrices),
- * so that uneven experts leave nobody idle. What the experts yield lies in scratch, a row for each token and expert,
- * and is added up token by token, so the bits don't depend on who is grouped with whom.
+ * An expert is down(silu(gate n) * up n); n = norm(x). Tokens are grouped by expert: a batch is the rows of one expert;
+ * the last batch is the shared expert with all tokens. Members claim pieces of (batch, rows of its matrices), so that
+ * uneven batches leave no member idle. The experts' results are kept in scratch, a row per token and expert, and summed
+ * token by token, so the bits do not depend on the grouping.
  */
 #ifndef TANDEM_FORWARD_MIXTURE_H
 #define TANDEM_FORWARD_MIXTURE_H

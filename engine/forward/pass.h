@@ -1,28 +1,28 @@
-/* One forward pass as its members see it: what forward.c, attention.c and delta.c share.
+/* Private to engine/forward: one forward pass, as forward.c, attention.c, delta.c and mixture.c share it.
  *
- * Every function here is called by all members in the same order. Activations are rows of float32, one a token; the
- * rows of all runs follow each other. A function that ends with a barrier says so; between barriers members touch
- * disjoint rows or columns. Nothing allocates.
+ * All members call every function here in the same order. Activations are rows of float32, one per token; the rows of
+ * all runs follow each other. A function that ends with a barrier says so; between barriers members write disjoint rows
+ * or columns. Nothing allocates.
  */
 #ifndef TANDEM_FORWARD_PASS_H
 #define TANDEM_FORWARD_PASS_H
 
 #include "engine/forward/forward.h"
 
-/* Panels of one activation, one for each kind that its matrices take. */
+/* The panels of one activation, one for each kind that the matrices take. */
 struct panels {
     struct panel kind[PANEL_KINDS];
 };
 
-/* What belongs to one member, so that no two write to one cache line. */
+/* The scratch of one member; members share no cache line. */
 struct member_scratch {
-    struct panels panels; /* of a single row, filled by each member for itself: cheaper than a barrier */
+    struct panels panels; /* of a single row, filled by each member for itself, which is cheaper than a barrier */
     struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
     struct panels output; /* its view of those whose columns are filled by whoever computes them (pass_output_panel) */
     float *row;           /* [widest] one normalised row */
     float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
     float *decay, *beta;  /* [tokens] of one head */
-    float *gate, *up;     /* [tokens][PANEL_STEP] of the feed-forward part, with room for its width in floats before */
+    float *gate, *up;     /* [tokens][PANEL_STEP] of the feed-forward part, preceded by workspace.room unused floats */
     unsigned char *raw;   /* rows of an expert that is loaded (experts_scratch) */
     float *slab;          /* [key dim][DELTA_SLAB] copy for padded rows */
     /* attention: partial results of TILE_ROWS query rows */
@@ -37,8 +37,8 @@ enum {
     SPLIT_TOKENS = 4, /* passes of at most so many tokens may split attention by groups of blocks */
 };
 
-/* Floats from a token's row of activations to the next, wherever they are kept by token: an odd number of cache lines,
- * or rows whose size is a power of two would all fall into a few sets of the caches. */
+/* Floats from a token's row of activations to the next token's: an odd number of cache lines, since rows a power of two
+ * apart would all map to a few sets of the caches. */
 static inline size_t pass_stride(size_t n)
 {
     return 16 * ((n + 15) / 16 | 1);
@@ -67,7 +67,7 @@ struct workspace {
     float *q_gate, *k, *v, *q, *attended; /* attention: q: [kv head][row][head of group][head_dim] */
 
     struct mixture *mixture; /* mixture.h; NULL: the model has no experts */
-    uint32_t room;           /* floats before the members' gate and up */
+    uint32_t room;           /* unused floats before the members' gate and up */
 
     struct tile *tiles;      /* [tokens] */
     struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
@@ -112,21 +112,22 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
 void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
                    int n);
 
-/* The panel of all rows for a matrix whose columns the members make and fill in themselves, each as soon as it has made
- * them and while they are in its cache: no phase of its own, no barrier. Its memory is not that of pass_panels. */
+/* The panel of all rows for a matrix, to be filled by the members that compute its columns, each right after computing
+ * them, while they are in its cache: that needs no phase of its own and no barrier. Its memory is not that of
+ * pass_panels. */
 struct panel *pass_output_panel(struct pass *p, struct member *m, const struct matrix *matrix);
 static inline const struct panels *pass_output_panels(const struct pass *p, const struct member *m)
 {
     return &p->ws->members[m->index].output;
 }
-/* Whether a producer of that many columns can: they are whole steps of a panel. */
+/* Whether who computes this many columns can fill them: they are whole steps of a panel. */
 static inline bool pass_fills(uint32_t columns)
 {
     return columns % PANEL_STEP == 0;
 }
 
-/* Rows [r0, r1), of one step of a panel, of gate and up for all tokens of their panels, silu(gate) * up, and that into
- * the panel of down: all by one member, while it is in its cache. */
+/* One step of a feed-forward network, by one member while the values are in its cache: rows [r0, r1), at most
+ * PANEL_STEP, of gate and of up for all tokens, silu(gate) * up, and these columns of the panel of down. */
 void pass_gate_and_up(struct pass *p, struct member *m, const struct matrix *gate, const struct panel *gate_panel,
                       const struct matrix *up, const struct panel *up_panel, uint32_t tokens, uint32_t r0, uint32_t r1,
                       struct panel *down);
@@ -143,7 +144,7 @@ static inline const struct panel *pass_panel(const struct pass *p, const struct 
     return &panels->kind[p->kernels->panel_of(m->type)];
 }
 
-/* Tiles of rows of a matrix, and how many a member should take at once. */
+/* The number of MATRIX_TILE rows of a matrix, and how many of these tiles a member should take at once. */
 uint32_t pass_matrix_tiles(const struct matrix *m);
 uint32_t pass_chunk(const struct member *m, uint32_t tiles);
 

@@ -8,7 +8,7 @@
  *
  * Deterministic: the random number is a hash of seed, turn, attempt and index (sampler_random), candidates are ordered
  * by logit and then by id, sums are taken in that order in double precision. Ids from `limit` on (rows of the LM head
- * that the tokenizer lacks), infinite and NaN logits are never drawn.
+ * without a token), infinite and NaN logits are never drawn.
  *
  * Memory is allocated in sampler_new only. Threads: one at a time per sampler.
  */

@@ -1,9 +1,9 @@
-/* Weights: a model's configuration and its matrices, packed for one kernel set. Immutable once made; any number of
+/* Weights: a model's configuration and its matrices, packed for one kernel set. Immutable once loaded; any number of
  * units and threads read them.
  *
- * They come from a file of packed weights where there is one for this model and kernel set, else from the model's files.
- * Memory while loading: each tensor's mapped pages are given back as soon as it is packed, the largest tensors come
- * first, and a tensor that is converted goes through a buffer of MATRIX_TILE rows per thread.
+ * They are read from a file of packed weights if there is one for this model and kernel set, else from the model's
+ * files. Memory while loading: a tensor's mapped pages are released as soon as it is packed, the largest tensors come
+ * first, and converted tensors go through a buffer of MATRIX_TILE rows per thread.
  */
 #ifndef TANDEM_FORWARD_WEIGHTS_H
 #define TANDEM_FORWARD_WEIGHTS_H
@@ -23,7 +23,7 @@ struct layer_weights {
     /* mixture of experts */
     struct matrix router;              /* [experts][hidden], float32 */
     const float *shared_gate;          /* [hidden] */
-    const struct expert_form *experts; /* what each of the others looks like; NULL: no mixture */
+    const struct expert_form *experts; /* shapes of the other experts; NULL: no mixture */
     /* full attention */
     struct matrix q, k, v, o;
     const float *q_norm, *k_norm; /* [head_dim] */
@@ -55,22 +55,22 @@ struct weights {
 };
 
 struct weights_options {
-    uint64_t expert_bytes; /* of memory for packed experts, the rest is read when it is needed; 0: all of them */
-    enum type lm_head;     /* the LM head (when tied: the embeddings, too) becomes this type; TYPE_COUNT: as stored */
-    const char *pack_folder; /* where files of packed weights are looked for; NULL: nowhere */
-    tdm_progress progress; /* called by the thread that called weights_new; may be NULL */
+    uint64_t expert_bytes;   /* memory for packed experts, the others are read on demand; 0: all in memory */
+    enum type lm_head;       /* type of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
+    const char *pack_folder; /* with files of packed weights; NULL: none */
+    tdm_progress progress;   /* called by the thread that called weights_new; may be NULL */
     void *progress_ctx;
 };
 
 /* Packs all tensors of the source with the threads of the team. options may be NULL. The source may be closed
- * afterwards, unless experts are read from it when they are needed (experts_resident). Errors: TDM_E_NOMEM,
- * TDM_E_CANCELLED, TDM_E_UNSUPPORTED (a row that the LM head's type does not divide).
+ * afterwards, unless experts are read from it on demand (experts_resident). Errors: TDM_E_NOMEM, TDM_E_CANCELLED,
+ * TDM_E_UNSUPPORTED (the row length of the LM head is no multiple of its type's block).
  */
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err);
 void weights_free(struct weights *w); /* NULL is allowed */
 
-/* Bytes that the source's weights would take, packed: of the experts, and of everything else. */
+/* Bytes that the source's weights take when packed: those of the experts, and all others. */
 void weights_packed_bytes(const struct source *source, const struct kernels *kernels,
                           const struct weights_options *options, uint64_t *experts, uint64_t *others);
 
@@ -78,11 +78,11 @@ void weights_packed_bytes(const struct source *source, const struct kernels *ker
  * touch. */
 double weights_pass_bytes(const struct weights *w, uint32_t n);
 
-/* The memory that a file of packed weights holds, *out malloc'ed: everything, but experts that are not all in memory.
- * 0: no memory. */
+/* The memory blocks that a file of packed weights holds, *out malloc'ed: all weights, but no experts unless all are in
+ * memory. Returns their number; 0: out of memory. */
 size_t weights_blobs(const struct weights *w, struct blob **out);
 
-/* The n matrices of a layer that exist in its kind, but the experts; returns n <= WEIGHTS_LAYER_MATRICES. */
+/* The matrices that a layer of this kind has, without the experts. Returns their number. */
 enum { WEIGHTS_LAYER_MATRICES = 9 };
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES]);
 

@@ -1,13 +1,13 @@
-/* Kernel sets: the arithmetic of the forward pass behind one table, one file family per instruction set.
+/* Kernel sets: the arithmetic of the forward pass, one table of functions per instruction set.
  *
- * Exactness (what every set promises, tests/engine/kernel): an output element is a function of its inputs alone. It
- * does not depend on how many tokens stand in the panel, on the rows or tokens asked for in one call, on the thread, or
- * on the alignment of pointers; each is accumulated in one fixed order. `reference` widens weights to float32 and
- * keeps everything else float32. Every other set uses the arithmetic of the weight type (int8 products per block,
- * bfloat16 products) and equals `scalar`: integers exactly, float sums to 1e-5 of the sum of absolute products.
+ * Exactness (of every set; tests/engine/kernel): an output element is a function of its inputs alone, accumulated in
+ * one fixed order. It does not depend on the number of tokens in the panel, on the rows or tokens of one call, on the
+ * thread, or on the alignment of pointers. `reference` widens weights to float32 and computes in float32. Every other
+ * set uses the arithmetic of the weight type (int8 products per block, bfloat16 products) and equals `scalar`: integers
+ * exactly, float sums to 1e-5 of the sum of absolute products.
  *
- * Threads: a table is constant. Functions touch only what they are given; callers give disjoint outputs.
- * Nothing here allocates except matrix_new, which is for load time.
+ * Threads: a table is constant. Functions access only their arguments; concurrent calls need disjoint outputs. Nothing
+ * here allocates except matrix_new, which is called while loading.
  */
 #ifndef TANDEM_KERNEL_KERNEL_H
 #define TANDEM_KERNEL_KERNEL_H
@@ -21,28 +21,28 @@ struct kernels;
 
 struct matrix {
     const struct kernels *kernels;
-    enum type type;       /* as stored in the file (or after --quant) */
+    enum type type;       /* as stored in the file, or as --quant says */
     uint32_t rows, cols;
     void *data;           /* packed; 64-byte aligned */
-    size_t bytes;         /* of data: what one pass over the matrix reads */
+    size_t bytes;         /* of data: read by one product with the matrix */
 };
 
-/* Rows that are packed together: matrix_pack takes rows from a multiple of this. */
+/* Rows that are packed together: matrix_pack begins at multiples of it. */
 enum { MATRIX_TILE = 64 };
 
 tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
                       tdm_error *err);
 void matrix_free(struct matrix *m);
-/* Packs rows [row0, row0+n) given in the file's row format (type_row_bytes apart). row0 is a multiple of
- * MATRIX_TILE; n too, except at the end of the matrix. Disjoint panels may be packed by several threads. */
+/* Packs rows [row0, row0+n) from the file's row format (type_row_bytes apart). row0 is a multiple of MATRIX_TILE, n too
+ * except at the end of the matrix. Several threads may pack disjoint rows. */
 void matrix_pack(struct matrix *m, const void *raw, uint32_t row0, uint32_t n);
 
 /* ---- Activations ----------------------------------------------------------------------------------------------
  * panel: the activations [tokens][cols] of one dispatch in the form that the micro-kernels of a weight type take,
- * made once and read by all workers. Memory is the caller's. */
+ * filled once and read by all workers. The caller owns the memory. */
 enum panel_kind { PANEL_F32, PANEL_BF16, PANEL_INT8, PANEL_KINDS };
 
-/* Columns of a panel that are filled together, for every kind. */
+/* Columns of a panel, of any kind, that are filled together. */
 enum { PANEL_STEP = 128 };
 
 struct panel {
@@ -52,8 +52,8 @@ struct panel {
 };
 
 /* ---- Keys and values ------------------------------------------------------------------------------------------
- * A page holds KV_PAGE positions. For each full-attention layer and KV head it has one block of keys and one of
- * values; how a block is laid out is the set's business (kv_block_bytes, kv_store, kv_load). */
+ * A page holds KV_PAGE positions. For each full-attention layer and KV head it has a block of keys and a block of
+ * values, whose layout is private to the set (kv_block_bytes, kv_store, kv_load). */
 enum { KV_PAGE = 32 };
 enum kv_type { KV_F32, KV_F16, KV_Q8_0 };
 
@@ -66,7 +66,7 @@ struct attend {             /* one block (page) of keys and values against some 
     uint32_t head_dim;
     uint32_t rows;          /* query rows: heads of the group times tokens */
     const float *q;         /* [rows][head_dim], already scaled by 1/sqrt(head_dim) */
-    const uint8_t *visible; /* [rows] positions of this block that the row sees: the first 0..KV_PAGE */
+    const uint8_t *visible; /* [rows] how many positions of this block the row sees, from the first: 0..KV_PAGE */
     const void *keys, *values;
     float *max, *sum;       /* [rows] out: largest score, sum of exp(score - max); visible 0: -inf and 0 */
     float *acc;             /* [rows][head_dim] out: sum of exp(score - max) * value */
@@ -83,19 +83,19 @@ struct kernels {
     /* The weights of one row, widened (embedding look-up). */
     void (*unpack_row)(const struct matrix *m, uint32_t row, float *out);
     /* Fills columns [c0, c1) of tokens [t0, t1) of the panel from x, tokens ldx floats apart (x points at token 0,
-     * column c0). c0 is a multiple of PANEL_STEP, c1 too or the end: callers may share a panel by columns. */
+     * column c0). c0 is a multiple of PANEL_STEP, c1 too or the end: threads may fill different columns. */
     void (*panel_fill)(struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0, uint32_t c1);
-    /* Token t of `to` becomes token t_from of `from`; both are of one kind and as many columns. Other tokens may be
-     * copied by others meanwhile. */
+    /* Copies token t_from of `from` to token t of `to`, panels of the same kind and number of columns. Threads may copy
+     * different tokens. */
     void (*panel_copy)(struct panel *to, uint32_t t, const struct panel *from, uint32_t t_from);
     /* out[t][r] (=, or += with add) sum over c of W[r][c] x[t][c], for r in [r0, r1), t in [t0, t1); out points at
      * token 0, row 0, tokens ldo floats apart. r0 is a multiple of MATRIX_TILE, r1 too or the end. */
     void (*matmul)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
                    float *out, size_t ldo, bool add);
 
-    /* Elementwise, one implementation of exp, tails included. n is any length. */
+    /* Elementwise; exp has one implementation, tails included. n is any length. */
     void (*rms_norm)(float *out, const float *x, const float *multiplier, uint32_t n, float eps);
-    /* Rows of n elements, one a token, ld or ldz floats apart, in place:
+    /* In place on rows of n elements, one per token, ld or ldz floats apart:
      * x / sqrt(sum x^2 + eps) * scale; rms_norm(x) * multiplier * silu(z). */
     void (*l2_norm)(float *x, size_t ld, uint32_t n, float eps, float scale, uint32_t tokens);
     void (*norm_gate)(float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps,
@@ -103,7 +103,7 @@ struct kernels {
     void (*silu_mul)(float *out, const float *gate, const float *up, uint32_t n);        /* silu(gate) * up */
     void (*sigmoid_mul)(float *out, const float *x, const float *gate, uint32_t n);      /* x * sigmoid(gate) */
     float (*dot)(const float *a, const float *b, uint32_t n);
-    /* x += sum over i of weights[i] * rows[i]; the sum is made first, in ascending order. */
+    /* x += sum over i of weights[i] * rows[i]; the sum is computed first, in ascending order. */
     void (*mix)(float *x, const float *const *rows, const float *weights, uint32_t n_rows, uint32_t n);
     /* Half rotation of the first `dims` elements: pairs (i, i + dims/2) with cos[i], sin[i]. In place. */
     void (*rope)(float *x, const float *cosine, const float *sine, uint32_t dims);
@@ -132,25 +132,25 @@ struct kernels {
     void (*kv_load)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, uint32_t position,
                     float *k, float *v);
     void (*attend)(const struct attend *a);
-    /* Merges block b into a, a being the earlier one: rows of (max, sum, acc) as attend makes them. */
+    /* Merges block b into the earlier block a: rows of (max, sum, acc) as attend computes them. */
     void (*attend_merge)(float *max_a, float *sum_a, float *acc_a, const float *max_b, const float *sum_b,
                          const float *acc_b, uint32_t rows, uint32_t head_dim);
     /* out = acc / sum, for one row. */
     void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
 
-    /* Ceilings (engine/kernel/ceiling.h). peak: `rounds` rounds of multiply-adds on registers in the arithmetic of a
-     * panel kind; returns the operations done, two a multiply-add. matrix_peak: the same of a matrix unit, NULL where
-     * the set uses none, 0 operations for a kind that it lacks. read: reads bytes once; returns their sum. */
+    /* For ceiling.h. peak: `rounds` rounds of multiply-adds on registers in the arithmetic of a panel kind; returns the
+     * number of operations, two per multiply-add. matrix_peak: the same on the matrix unit; NULL if the set uses none,
+     * 0 operations for a kind that the unit lacks. read: reads the bytes once and returns their sum. */
     uint64_t (*peak)(enum panel_kind kind, uint64_t rounds);
     uint64_t (*matrix_peak)(enum panel_kind kind, uint64_t rounds);
     float (*read)(const void *memory, size_t bytes);
 };
 
-/* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best that this CPU
- * runs; "blas" is a unit's kind and no choice of the list. TDM_E_ARG with the list of names for an unknown one,
- * TDM_E_UNSUPPORTED where the CPU lacks what it needs or the system does not let programs use it. */
+/* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best one that this
+ * CPU runs ("blas" is a kind of unit, not a name here). TDM_E_ARG with the list of names: unknown; TDM_E_UNSUPPORTED:
+ * the CPU lacks a feature, or the system does not permit its use. */
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
-/* The sets that this CPU runs, best last; returns how many. */
+/* The sets that this CPU runs, best last; returns their number. */
 int kernels_available(const struct kernels **out, int room);
 
 #endif

@@ -1,7 +1,7 @@
 /* The packed layout of weights: one for every kernel set (README.md has the pictures).
  *
  * Rows are taken 32 at a time (a tile; missing rows of the last one are zero), columns up to 256 at a time (a group).
- * A tile's groups follow each other, so a matrix is one stream for whoever walks rows [r0, r1).
+ * A tile's groups follow each other, so rows [r0, r1) are one contiguous stream.
  *
  *   float types   F32, F16: [column][32 rows]; BF16: [column pair][32 rows][2], an odd last column padded with zero.
  *   other types   per group: the quants of rows 0-15, those of rows 16-31, then the scales of both halves.
@@ -42,7 +42,7 @@ enum scale_form {
     SCALE_SIGNED,     /* d per group, int8 s per sub-block: w = d s (q - offset) */
     SCALE_ODD,        /* d per group, s of 4 bits per sub-block, two in a byte: w = d unit (2 s + 1) table[q] */
     SCALE_PACKED_MIN, /* d, dmin per group, s and m in the nibbles of a byte per sub-block: w = d s q - dmin m */
-    SCALE_BYTE_MIN,   /* the same with a byte each */
+    SCALE_BYTE_MIN,   /* the same with a byte each for s and m */
 };
 
 struct layout {
@@ -63,14 +63,14 @@ static inline bool layout_has_minima(const struct layout *l)
     return l->form == SCALE_F16_MIN || l->form == SCALE_PACKED_MIN || l->form == SCALE_BYTE_MIN;
 }
 
-/* Two levels of scales: integers of up to 8 bits for the sub-blocks, floats for the group. Rows are whole groups. */
+/* Two levels of scales: integers of up to 8 bits per sub-block, floats per group. Rows are whole groups. */
 static inline bool layout_has_levels(const struct layout *l)
 {
     return l->form > SCALE_F16_MIN;
 }
 
-/* Whether sums of 128 columns, of quants times activations times their integer scales, are below 2^24 for any file, so
- * that floats hold them exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
+/* Whether the sum over 128 columns of quant times activation times integer scale is below 2^24 for any file, so that
+ * floats hold it exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
 static inline bool layout_fits_floats(const struct layout *l)
 {
     return !l->table && (l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4));
@@ -82,7 +82,7 @@ size_t layout_tile_bytes(enum type type, uint32_t cols);
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols);
 
 /* Packs n rows (type_row_bytes apart) that start at a multiple of TILE_ROWS into data; see kernel.h, matrix_pack.
- * raised: what is added to 8-bit quants, 128 or 0, the same for all of a matrix. */
+ * raised: 128 or 0, which is added to 8-bit quants; the same for all rows of a matrix. */
 void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n, uint8_t raised);
 /* The exact weights of one row. */
 void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, uint8_t raised, float *out);

@@ -1,17 +1,17 @@
-/* The kernel sets that this program was built with; which of them the CPU runs is decided in kernels.c. */
+/* The kernel sets of this build; kernels.c decides which of them the CPU runs. */
 #ifndef TANDEM_KERNEL_SETS_H
 #define TANDEM_KERNEL_SETS_H
 
 #include "engine/kernel/kernel.h"
 
-/* Every table that this CPU runs, best last. Sets of one name, of which the last is what the name stands for, follow
- * each other: tests run them all. */
+/* Every table that this CPU runs, best last. Several may have one name, which selects the last of them; they are
+ * adjacent. For tests, which run all. */
 int kernels_variants(const struct kernels **out, int room);
 
 extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx2_vnni,
     kernels_avx512, kernels_avx512_bf16, kernels_amx;
 extern const struct kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
-/* Made at the first call: it takes most of its functions from the reference set. */
+/* Built at the first call; most of its functions are those of the reference set. */
 const struct kernels *kernels_blas(void);
 
 #endif

@@ -1,12 +1,12 @@
-/* A kernel set whose functions are timed: the same table with a clock around each. Who passes it to a forward pass
- * instead of the set that it was made of learns where the time goes (`tandem bench pass`); who doesn't pays nothing.
+/* A kernel set whose functions are timed: the same table with a clock around each function. A forward pass with it
+ * shows where the time goes (`tandem bench pass`); without it timing costs nothing.
  *
  *     const struct kernels *timed = timed_kernels(k, head);
  *     timed_reset();   ...a pass with `timed`...   timed_read(ns);
  *
- * Matrices packed by the set go with it. There is one timed table, since functions of a table have nothing but their
- * arguments: one measurement at a time, in one process. Functions may run on any number of threads; timed_kernels,
- * timed_reset and timed_read may not run beside them. Each call costs two readings of the CPU's counter, some 20 ns.
+ * It takes matrices packed by the original set. Functions of a table have no context argument, so there is one timed
+ * table per process: one measurement at a time. Its functions may run on any number of threads, but not concurrently
+ * with timed_kernels, timed_reset and timed_read. Each call costs two readings of the CPU's counter, some 20 ns.
  */
 #ifndef TANDEM_KERNEL_TIMED_H
 #define TANDEM_KERNEL_TIMED_H
@@ -29,7 +29,7 @@ enum timed_part {
 const struct kernels *timed_kernels(const struct kernels *k, const struct matrix *head);
 
 void timed_reset(void);
-/* Nanoseconds of all threads together since timed_reset. */
+/* Nanoseconds since timed_reset, summed over all threads. */
 void timed_read(double ns[TIMED_PARTS]);
 
 #endif

@@ -1,4 +1,4 @@
-/* The shape of a model, from its file alone, validated: whoever holds a struct config may size arrays by it.
+/* The configuration of a model, read from its file and validated: arrays may be sized by it.
  *
  * Qwen3.5 text models: `layers` blocks of either gated full attention or Gated DeltaNet ("linear") attention, each
  * followed by a SwiGLU feed-forward network, or by a mixture of such experts and one that all tokens share; RMS norms
@@ -21,7 +21,7 @@ struct config {
 
     uint32_t hidden;         /* width of the residual stream */
     uint32_t layers;         /* blocks; MTP blocks not counted */
-    uint32_t whole_layers;   /* of the model that this is a part of (synthetic ones may be); else as many as layers */
+    uint32_t whole_layers;   /* of the full model, if this is a part of it (synthetic ones may be); else = layers */
     uint32_t intermediate;   /* width of the feed-forward network; of the shared expert in a mixture */
     uint32_t vocab;          /* rows of the embeddings and of the LM head */
     uint32_t context_length; /* positions that the model was made for */
@@ -62,18 +62,18 @@ static inline uint32_t config_conv_channels(const struct config *c)
 }
 
 /* Fills c from GGUF metadata (keys `qwen35.*` or `qwen35moe.*`), or from config.json (flat, or nested under
- * text_config). `file` is for error lines. Neither sets vocab from tensors: config_from_json takes vocab_size,
- * config_from_gguf leaves it 0 for the caller. `tied` comes from the tensors, too. */
+ * text_config). `file` is for error lines. vocab: config_from_json takes vocab_size, config_from_gguf leaves it 0 for
+ * the caller to set from the tensors. `tied` is set from the tensors in any case. */
 tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, tdm_error *err);
 tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
 
-/* Adds the eos_token_id of generation_config.json, in front of those of config.json. */
+/* Adds the eos_token_id of generation_config.json, before those of config.json. */
 tdm_status config_stops_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
 
-/* The ranges and divisibilities above; c->vocab is set by now. */
+/* Checks the ranges and divisibilities above; c->vocab must be set. */
 tdm_status config_validate(const struct config *c, const char *file, tdm_error *err);
 
-/* Adds a stop id once; ids outside the vocabulary are refused by config_validate. */
+/* Adds a stop id unless it is there; config_validate refuses ids outside the vocabulary. */
 void config_add_stop(struct config *c, int64_t id);
 
 #endif

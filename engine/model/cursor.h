@@ -1,5 +1,5 @@
-/* A bounded little-endian reader over bytes in memory. The first read past the end makes it fail for good: it yields
- * zeros from then on and keeps the offset where it failed, so a parser checks `failed` once per item. */
+/* A bounded little-endian reader over bytes in memory. After the first read past the end it stays failed, yields zeros
+ * and keeps the offset of the failure, so a parser checks `failed` once per item. */
 #ifndef TANDEM_MODEL_CURSOR_H
 #define TANDEM_MODEL_CURSOR_H
 

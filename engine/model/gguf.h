@@ -6,8 +6,8 @@
  * of their own; the first has the metadata.
  *
  * Everything in a file is untrusted. After gguf_open every key, string, array and tensor lies within its map, no key
- * and no tensor name occurs twice, and every tensor's offset is aligned. Memory used is a small multiple of the
- * header's. All pointers live until gguf_close. Threads: reading is safe from any number of threads.
+ * and no tensor name occurs twice, and every tensor's offset is aligned. Memory use is a small multiple of the header's
+ * size. All pointers live until gguf_close. Threads: reading is safe from any number of threads.
  */
 #ifndef TANDEM_MODEL_GGUF_H
 #define TANDEM_MODEL_GGUF_H
@@ -55,7 +55,7 @@ struct gguf_tensor {
 
 struct gguf;
 
-/* Opens a file; when it is a part of a split file, the first part and all others. */
+/* Opens a file; if it is a part of a split file, all parts. */
 tdm_status gguf_open(struct gguf **out, const char *path, tdm_error *err);
 /* The same for bytes in memory (not copied), for tests and fuzz targets; `name` is for error lines. No split files. */
 tdm_status gguf_open_memory(struct gguf **out, const void *data, uint64_t size, const char *name, tdm_error *err);
@@ -67,8 +67,8 @@ uint64_t gguf_stamp(const struct gguf *g); /* struct map's, of all parts; 0 for 
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list);       /* in file order */
 size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list); /* in file order */
 
-/* Typed look-ups. An absent key leaves *out alone and is TDM_OK (found tells); a value of another kind or out of range
- * is TDM_E_FORMAT. Integers of any width are taken; floats from F32 and F64. */
+/* Typed look-ups. An absent key is TDM_OK, leaves *out unchanged and sets *found (may be NULL) to false; a value of
+ * another type or out of range is TDM_E_FORMAT. Integers may have any width; floats may be F32 or F64. */
 tdm_status gguf_get_u64(const struct gguf *g, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
                         tdm_error *err);
 tdm_status gguf_get_float(const struct gguf *g, const char *key, float *out, bool *found, tdm_error *err);
@@ -81,8 +81,8 @@ tdm_status gguf_get_i32s(const struct gguf *g, const char *key, int32_t **out, u
                          tdm_error *err);
 
 /* ---- Writing --------------------------------------------------------------------------------------------------
- * First all keys and tensors are declared, then gguf_write_start writes the header, then the tensors' data follows in
- * the order declared. The header is version 3, alignment 32. Running out of memory while declaring comes out of start.
+ * First declare all keys and tensors, then call gguf_write_start, which writes the header, then write the tensors' data
+ * in the order declared. Version 3, alignment 32. Out of memory while declaring is reported by gguf_write_start.
  */
 struct atomic_file; /* engine/base/atomic_file.h */
 struct gguf_writer;
@@ -99,9 +99,9 @@ void gguf_add_i32s(struct gguf_writer *w, const char *key, const int32_t *values
 void gguf_add_key(struct gguf_writer *w, const struct gguf_key *key); /* a copy of one that was read */
 void gguf_add_tensor(struct gguf_writer *w, struct span name, uint32_t dims, const uint64_t *shape, enum type type);
 tdm_status gguf_write_start(struct gguf_writer *w, struct atomic_file *file, tdm_error *err);
-/* Some whole or partial tensor data; padding between tensors is the writer's business. */
+/* The next bytes of tensor data, in pieces of any size; the writer adds the padding between tensors. */
 tdm_status gguf_write_data(struct gguf_writer *w, const void *data, uint64_t bytes, tdm_error *err);
-/* Has all declared data been written? The file is the caller's to commit. */
+/* Has all declared data been written? The caller commits the file. */
 bool gguf_write_done(const struct gguf_writer *w);
 
 #endif

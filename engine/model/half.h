@@ -1,5 +1,5 @@
-/* float16 and bfloat16 in plain integer arithmetic: exact when widening, to the nearest (ties to even) when
- * narrowing. The bits are the same on every machine; loops over these vectorise. */
+/* float16 and bfloat16 conversions in integer arithmetic: widening is exact, narrowing rounds to nearest, ties to even.
+ * The bits are the same on every machine; loops over these functions vectorise. */
 #ifndef TANDEM_MODEL_HALF_H
 #define TANDEM_MODEL_HALF_H
 

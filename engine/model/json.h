@@ -1,6 +1,6 @@
-/* JSON files of model directories: reading within a size limit, and strict look-ups with one-line errors. On json-c,
- * whose objects these are; free with json_object_put. A look-up of an absent key, or of one that is null, leaves *out
- * alone and is TDM_OK; `found` (may be NULL) tells. `file` is for error lines. */
+/* JSON files of model directories: reading within a size limit, and strict look-ups with one-line errors. The objects
+ * are json-c's, to be freed with json_object_put. If a key is absent or null, a look-up is TDM_OK, leaves *out
+ * unchanged and sets *found (may be NULL) to false. `file` is for error lines. */
 #ifndef TANDEM_MODEL_JSON_H
 #define TANDEM_MODEL_JSON_H
 

@@ -1,25 +1,25 @@
-/* From what the user says (-m) to a path or name that source_open takes.
+/* Finds the model that the user names (-m) and returns a path or name for source_open.
  *
- * In this order: `synthetic:...` as it is; an existing file or directory (one that holds a single GGUF model and no
- * config.json stands for that); an OWNER/NAME[:TAG] that a Hugging Face hub cache holds
- * (CACHE/models--OWNER--NAME/snapshots/REVISION, the revision from refs/main). Of several GGUF models TAG names one by
- * its quant (engine/model/hub.h); without TAG it is the only one, or the usual one. Nothing is downloaded. The caches
- * are the caller's to find: this library reads no environment.
+ * In this order: `synthetic:...` as it is; an existing file or directory (a directory without config.json and with a
+ * single GGUF model means that model); an OWNER/NAME[:TAG] in a Hugging Face hub cache
+ * (CACHE/models--OWNER--NAME/snapshots/REVISION, the revision from refs/main). TAG selects one of several GGUF models
+ * by its quant (engine/model/hub.h); without TAG it is the only one, or the first of hub_usual_tags. Nothing is
+ * downloaded. The caller passes the caches: this library reads no environment variables.
  */
 #ifndef TANDEM_MODEL_LOCATE_H
 #define TANDEM_MODEL_LOCATE_H
 
 #include "engine/tandem.h"
 
-/* *out is malloc'ed. caches: folders, NULL-terminated; or NULL. When nothing is there, TDM_E_NOT_FOUND with a line that
- * says how to get a model. */
+/* *out is malloc'ed. caches: folders, NULL-terminated; or NULL. If there is no such model, TDM_E_NOT_FOUND with a line
+ * that says how to get one. */
 tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err);
 
-/* All models below some folder: GGUF files, the first of split ones, in it and in folders up to two deeper, and the
- * folder itself when it is a Hugging Face model. `each` gets the path and the tag ("" for the folder); false from it
- * ends the search. False: it did, or memory ran out. */
+/* Calls `each` for all models below a folder: GGUF files (of split ones the first part) in it and up to two levels
+ * deeper, and the folder itself if it is a Hugging Face model, with path and tag ("" for the folder). False: `each`
+ * returned false, which ends the search, or memory ran out. */
 bool locate_each(const char *folder, bool (*each)(void *ctx, const char *path, const char *tag), void *ctx);
-/* The snapshot that a cache holds of OWNER/NAME, malloc'ed; NULL: none. */
+/* The path of the snapshot of OWNER/NAME in a cache, malloc'ed; NULL: none. */
 char *locate_snapshot(const char *cache, const char *repository);
 
 #endif

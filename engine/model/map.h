@@ -1,4 +1,4 @@
-/* A file mapped read-only. Its pages are clean copies of the file, so they can be given back at any time. */
+/* A file mapped read-only. Its pages are never dirty, so they can be dropped at any time. */
 #ifndef TANDEM_MODEL_MAP_H
 #define TANDEM_MODEL_MAP_H
 
@@ -13,13 +13,13 @@ struct map {
 tdm_status map_open(struct map *m, const char *path, tdm_error *err);
 void map_close(struct map *m);
 
-/* For the line about a file that ends too early: "incomplete download? 12 of 42 MB are there; ". need: the length that
- * the file's own header asks for; 0: it ends before that is known; UINT64_MAX: no file is so long. "" then, and where
- * the file is long enough. Returns text. */
+/* For error lines about a file that ends too early: "incomplete download? 12 of 42 MB are there; ". need: the length
+ * according to the file's header; 0: it ends before that is known; UINT64_MAX: impossible. "" for the last, and if the
+ * file is long enough. Returns text. */
 enum { MAP_INCOMPLETE_ROOM = 96 };
 const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64_t need);
 
-/* Gives back the pages that lie wholly or partly within [data, data+bytes); they are read again when touched. */
+/* Drops the pages that are wholly or partly within [data, data+bytes); they are read again when touched. */
 void map_release(const void *data, uint64_t bytes);
 /* Asks the system to read the pages of [data, data+bytes) soon. */
 void map_will_read(const void *data, uint64_t bytes);

@@ -1,4 +1,4 @@
-/* The tensors that a model is made of: what each is for, its shape, and its name in either file format. */
+/* Roles: the tensors of a model, each with its purpose, its shape and its name in either file format. */
 #ifndef TANDEM_MODEL_ROLE_H
 #define TANDEM_MODEL_ROLE_H
 
@@ -18,7 +18,7 @@ enum role {
     ROLE_DOWN,       /* [hidden][intermediate] */
     /* mixture of experts: matrices of all experts, one after the other */
     ROLE_ROUTER,       /* [experts][hidden]: multiplied in float32, never quantised */
-    ROLE_SHARED_GATE,  /* hidden: what the shared expert's part is decided by */
+    ROLE_SHARED_GATE,  /* hidden: the sigmoid of its dot product with n weights the shared expert */
     ROLE_EXPERTS_GATE, /* [experts * expert_intermediate][hidden] */
     ROLE_EXPERTS_UP,   /* [experts * expert_intermediate][hidden] */
     ROLE_EXPERTS_DOWN, /* [experts * hidden][expert_intermediate] */
@@ -40,21 +40,21 @@ enum role {
     ROLE_LIN_NORM,    /* value_dim */
     ROLE_LIN_OUT,     /* [hidden][value_heads * value_dim] */
     ROLE_COUNT,
-    /* in files alone, where each expert's gate and up follow each other: sources show both halves apart */
+    /* only in files, where each expert's gate and up follow each other: sources present them separately */
     ROLE_EXPERTS_GATE_UP = ROLE_COUNT /* [experts * 2 * expert_intermediate][hidden] */
 };
 
 const char *role_name(enum role role);
-/* Is it a matrix that the kernels multiply with (as opposed to a small vector)? */
+/* Is it a matrix that kernels multiply with, not a small vector? */
 bool role_is_matrix(enum role role);
-/* Does it hold a matrix for each expert? */
+/* Does it have a matrix per expert? */
 static inline bool role_is_experts(enum role role)
 {
     return role == ROLE_EXPERTS_GATE || role == ROLE_EXPERTS_UP || role == ROLE_EXPERTS_DOWN;
 }
-/* Does a model of this shape have it (in this layer)? A tied model has no LM head of its own. */
+/* Does a model with this configuration have it (in this layer)? A tied model has no LM head of its own. */
 bool role_exists(const struct config *c, enum role role, uint32_t layer);
-/* The shape that the configuration asks for; a vector has 1 row. */
+/* The shape according to the configuration; a vector has 1 row. */
 void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t *cols);
 
 /* The tensor's name in a GGUF file, or in a checkpoint ("model.layers.0...", without "language_model."), of a model of
@@ -62,13 +62,13 @@ void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t
 void role_gguf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer);
 void role_hf_name(char *out, size_t size, const struct config *c, enum role role, uint32_t layer);
 
-/* What a name in a file stands for. */
+/* What a name in a file refers to. */
 #define ROLE_ALL_EXPERTS UINT32_MAX
 enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
 
 /* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. Names of layers beyond c->layers are MTP blocks
- * where the file has such. ROLE_HARMLESS: a tensor that changes nothing. *expert: checkpoints may have a tensor for
- * each expert; ROLE_ALL_EXPERTS otherwise. */
+ * if the file has any. ROLE_HARMLESS: a tensor without effect on results. *expert: the expert, in checkpoints with
+ * a tensor per expert; otherwise ROLE_ALL_EXPERTS. */
 enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
 enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert);
 

@@ -1,17 +1,18 @@
-/* A source: a model's parts, whatever the file format. The one view that the rest of the engine has of model files.
+/* A source: the parts of a model, independent of the file format. The rest of the engine sees model files only so.
  *
- * Made from a GGUF file (single or split), a Hugging Face directory, or a name `synthetic:SIZE[/LAYERS][:TYPE]`. It
- * holds the configuration, the tensors by role, what the tokenizer needs, and the sampling defaults.
+ * It is opened from a GGUF file (single or split), a Hugging Face directory, or a name
+ * `synthetic:SIZE[/LAYERS][:TYPE]`, and has the configuration, the tensors by role, the tokenizer's data, and the
+ * sampling defaults.
  *
- * A tensor lies in a mapped file (tensor.data is set), or is made on demand: generated (synthetic models) or quantised
- * while loading (options.quant). source_rows serves both. Nothing holds a converted tensor as a whole.
+ * A tensor is in a mapped file (tensor.data is set) or computed on demand: generated (synthetic models) or quantised
+ * while loading (options.quant). source_rows serves both; no converted tensor is ever in memory as a whole.
  *
- * The experts of a mixture are always three tensors a layer, gate, up and down, whether the file has gate and up fused
- * or apart, or a tensor for each expert.
+ * The experts of a mixture are always three tensors per layer, gate, up and down, whether gate and up are fused or
+ * separate in the file, or the file has a tensor per expert.
  *
- * Threads: after source_open everything but source_close may be called from several threads at once;
- * source_release of a tensor only when no thread reads that tensor. A file that is shortened by someone else while it
- * is mapped ends the process (SIGBUS), as with every mapped file.
+ * Threads: after source_open everything but source_close may be called from several threads at once; source_release of
+ * a tensor only while no thread reads it. If another program truncates a mapped file, the process ends (SIGBUS), as
+ * with every mapped file.
  */
 #ifndef TANDEM_MODEL_SOURCE_H
 #define TANDEM_MODEL_SOURCE_H
@@ -23,9 +24,9 @@
 #include "engine/tandem.h"
 
 struct tensor {
-    const char *name; /* in the file; generated tensors: in the checkpoint. Untrusted bytes: print with care */
+    const char *name; /* in the file (generated tensors: in the checkpoint); untrusted: escape it when printing */
     enum role role;
-    uint32_t layer;      /* 0 for roles that exist once */
+    uint32_t layer;      /* 0 for roles that a model has once */
     enum type type;      /* of the rows that source_rows yields */
     uint64_t rows, cols; /* a vector has 1 row */
     uint64_t row_bytes;  /* type_row_bytes(type, cols) */
@@ -33,7 +34,7 @@ struct tensor {
     const void *data;    /* the rows, in the mapped file; NULL: they are made on demand, or not contiguous there */
 };
 
-/* What the tokenizer is made from: the lists of a GGUF file, or the path of a tokenizer.json. */
+/* The tokenizer's data: the lists of a GGUF file, or the path of a tokenizer.json. */
 struct source_text {
     const char *tokenizer_json; /* path; NULL when the lists below hold the tokenizer */
     uint32_t token_count, merge_count;
@@ -44,20 +45,20 @@ struct source_text {
     struct span chat_template; /* empty: none */
 };
 
-/* Sampling defaults that the model's files give; NAN or -1 where they say nothing. */
+/* Sampling defaults from the model's files; NAN or -1: not given. */
 struct source_sampling {
     float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
     int32_t top_k;
 };
 
-/* Tensors that were recognised and are not used. */
+/* Recognised tensors that are not used. */
 struct source_skipped {
     uint32_t mtp, vision, other;
     uint64_t mtp_bytes, vision_bytes, other_bytes;
 };
 
-/* The type in which a matrix is stored where `type` is asked for: routers stay float32; Q4_K goes with embeddings and
- * LM head in Q6_K, as in Q4_K_M files. */
+/* The type in which a matrix is stored if `type` is requested for the model: routers stay float32; with Q4_K embeddings
+ * and LM head are Q6_K, as in Q4_K_M files. */
 static inline enum type matrix_type(enum role role, enum type type)
 {
     if (role == ROLE_ROUTER) return TYPE_F32;
@@ -65,7 +66,7 @@ static inline enum type matrix_type(enum role role, enum type type)
 }
 
 struct source_options {
-    enum type quant;     /* F32, F16 and BF16 matrices become this type on loading; TYPE_F32: none does */
+    enum type quant;     /* F32, F16 and BF16 matrices are converted to this type on loading; TYPE_F32: none is */
     const char *builtin; /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */
 };
 
@@ -82,15 +83,15 @@ const struct config *source_config(const struct source *s);
 const struct source_text *source_text(const struct source *s);
 const struct source_sampling *source_sampling(const struct source *s);
 const struct source_skipped *source_skipped(const struct source *s);
-/* The opened GGUF file, when the source is one. */
+/* The opened GGUF file; NULL if the source is none. */
 const struct gguf *source_gguf(const struct source *s);
 enum source_format source_format(const struct source *s);
-/* The path or name that it was opened by; a split file's first part. */
+/* The path or name that it was opened with; of a split file the first part. */
 const char *source_path(const struct source *s);
 uint64_t source_file_bytes(const struct source *s);      /* of all weight files; 0 for synthetic models */
-uint64_t source_parameter_count(const struct source *s); /* of the tensors used; a tied matrix counts once */
-/* Identifies the weights, whatever the file's name: a hash of the configuration and of each tensor's name, type, shape
- * and samples of its data. Equal files have equal fingerprints, also after a copy. */
+uint64_t source_parameter_count(const struct source *s); /* of the tensors in use; a tied matrix counts once */
+/* Identifies the weights independently of the file's name: a hash of the configuration and of each tensor's name, type,
+ * shape and samples of its data. Equal files have equal fingerprints, also after a copy. */
 uint64_t source_fingerprint(const struct source *s);
 /* Of the weight files' sizes and times of change: another one after a file was written again. 0 for synthetic models. */
 uint64_t source_stamp(const struct source *s);
@@ -98,26 +99,26 @@ uint64_t source_stamp(const struct source *s);
 /* The tensors in use, in file order; a tied LM head does not appear. Returns how many. */
 size_t source_tensors(const struct source *s, const struct tensor *const **list);
 
-/* The tensor with this role. layer is 0 for roles that exist once. NULL when this layer's kind has no such tensor;
- * otherwise it is always there, with the shape above. */
+/* The tensor with this role; layer is 0 for roles that a model has once. NULL if this kind of layer has no such tensor;
+ * otherwise it exists, with the shape of role_shape. */
 const struct tensor *source_tensor(const struct source *s, enum role role, uint32_t layer);
 
-/* Rows [row, row+n) in the tensor's type: a pointer into the map, or to scratch, which holds at least
- * n * row_bytes and is filled. */
+/* Rows [row, row+n) in the tensor's type: a pointer into the map, or to scratch (at least n * row_bytes), which is then
+ * filled. */
 const void *source_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch);
 
-/* Small vectors in the form that the forward pass takes, as float32, n values (rows * cols of the tensor):
+/* Small vectors as float32 in the form that the forward pass uses, n values (rows * cols of the tensor):
  *   norms          the multiplier (1 + w for Hugging Face checkpoints; linear_attn.norm is stored so)
  *   LIN_A_LOG      -exp(A_log), the rate of decay
  *   LIN_CONV       [channels][kernel]
  *   LIN_DT_BIAS    as stored */
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n);
 
-/* The tensor's pages in memory are given back, or those of some rows; reading it again is allowed and reads the file
- * again. Pages that rows share with their neighbours go too; what the system mapped around them does not. */
+/* Drops the tensor's pages from memory, or those of some rows, including pages shared with neighbouring rows; reading
+ * them again reads the file again. Pages that the system mapped around them stay. */
 void source_release(const struct source *s, const struct tensor *t);
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
-/* These rows will be read soon: the system may begin to fetch them. */
+/* Tells the system that these rows will be read soon. */
 void source_will_read(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
 
 #endif

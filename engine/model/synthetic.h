@@ -1,4 +1,4 @@
-/* Synthetic models: real dimensions, made-up weights, no file. For timing, where shapes count and knowledge doesn't.
+/* Synthetic models: real dimensions, generated weights, no file. For timing, where only shapes matter.
  *
  * Element i (row-major) of the tensor with checkpoint name n: h = FNV-1a(n), 64 bits; z = (i + 1) * 0x9E3779B97F4A7C15
  * + h, through the finaliser of splitmix64; u = (z >> 40) / 2^24; r = (u - 0.5) * 3.4641016 (uniform with variance 1);

@@ -1,4 +1,4 @@
-/* Tensor types: how a row of weights is stored, in model files and in what is handed to the kernels.
+/* Tensor types: how a row of weights is stored in model files and passed to the kernels.
  *
  * A row of n elements is n / block blocks of block_bytes each, little-endian, without padding; n is a multiple of
  * the block. The block layouts are those of the GGUF format (its public specification and the types' reference
@@ -40,20 +40,20 @@ enum type {
 enum { TYPE_MAX_BLOCK = 256 };
 
 struct type_info {
-    const char *name; /* as users write it: "f32", "q4_k" ... */
+    const char *name; /* in options and output: "f32", "q4_k" ... */
     uint32_t block;   /* elements in a block: 1, 32 or 256 */
     uint32_t block_bytes;
     uint32_t gguf; /* its number in GGUF files */
-    bool narrows;  /* type_narrow makes it */
+    bool narrows;  /* type_narrow can produce it */
 };
 
 const struct type_info *type_info(enum type type);
 /* From a name (any case) or a GGUF number; TYPE_COUNT for an unknown one. */
 enum type type_from_name(const char *name);
 enum type type_from_gguf(uint32_t number);
-/* The name that GGUF gives to a type number this engine does not read ("IQ1_S"), or NULL. */
+/* The name of a GGUF type number that this engine does not support ("IQ1_S"), or NULL. */
 const char *type_foreign_name(uint32_t number);
-/* The names of all types, with commas; 200 bytes hold them. */
+/* The names of all types, separated by commas; at most 200 bytes. */
 void type_names(char *out, size_t room);
 
 /* Bytes of a row of n elements; 0 when n is not a multiple of the block, or 0. n < 2^48. */

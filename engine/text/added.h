@@ -1,8 +1,8 @@
-/* Added tokens: strings that stand for one id wherever they occur in a text, found before anything is split.
+/* Added tokens: strings that map to one id wherever they occur in a text, found before the text is split.
  *
- * At each place the longest one counts. A token may also ask to stand alone (single_word) or to take the white
- * space beside it (lstrip, rstrip). Those marked `normalized` are looked for in the normalised text, the others in
- * the text as given; the tokenizer keeps a set for each. */
+ * At each position the longest match wins. A token may be restricted to whole words (single_word) or include the white
+ * space beside it (lstrip, rstrip). Tokens marked `normalized` are searched in the normalised text, the others in the
+ * text as given; the tokenizer has a set for each. */
 #ifndef TANDEM_TEXT_ADDED_H
 #define TANDEM_TEXT_ADDED_H
 
@@ -30,14 +30,14 @@ struct added {
     size_t first[257]; /* tokens that begin with byte b: [first[b], first[b+1]) */
 };
 
-/* Takes a malloc'ed list over and puts it in order. */
+/* Takes ownership of a malloc'ed list and sorts it. */
 void added_init(struct added *set, struct added_token *tokens, size_t count);
 void added_free(struct added *set);
 
-/* The id whose text this is, or -1. */
+/* The id of the token with this text, or -1. */
 tdm_id added_find(const struct added *set, const char *text, size_t n);
 
-/* The first occurrence at or after `from`: its id and its extent, white space that it takes included. False: none. */
+/* The first occurrence at or after `from`: its id and its extent with the white space that it includes. False: none. */
 bool added_next(const struct added *set, const char *text, size_t n, size_t from, tdm_id *id, size_t *begin,
                 size_t *end);
 

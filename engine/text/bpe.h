@@ -1,10 +1,10 @@
-/* Byte-pair encoding of one pre-token: the tables that a vocabulary and its merges make, and the merging.
+/* Byte-pair encoding of one pre-token: the tables of a vocabulary and its merges, and the merging.
  *
- * Starting from one token per byte, the neighbouring pair whose merge comes first in the list is joined, the
- * leftmost of equals, until no pair has a merge. Most words are one token; for those the merging is skipped: a
- * token known to be what its own bytes merge to is found by its bytes. That knowledge is gathered on the way, in
- * one byte per token that any thread may set (always to the same value); all else is constant once built.
- * Both hash tables are keyed with a random number, since a file must not be able to pick colliding entries. */
+ * Starting from one token per byte, the neighbouring pair with the lowest rank is merged, the leftmost of equals, until
+ * no pair has a merge. Most words are a single token; for these the merging is skipped: a token that is known to result
+ * from merging its own bytes is looked up by them. What is known is cached in one byte per token, which any thread may
+ * set (always to the same value); everything else is constant once built. Both hash tables are keyed with a random
+ * number, so that a file cannot choose colliding entries. */
 #ifndef TANDEM_TEXT_BPE_H
 #define TANDEM_TEXT_BPE_H
 
@@ -26,7 +26,7 @@ struct bpe {
     struct bpe_word *words;
     struct bpe_pair *pairs;
     uint64_t word_mask, pair_mask;
-    _Atomic unsigned char *whole; /* by id: do its bytes merge to it? */
+    _Atomic unsigned char *whole; /* by id: the cache: do its bytes merge to it? */
     tdm_id byte[256];
 };
 
@@ -42,11 +42,11 @@ tdm_status bpe_init(struct bpe *bpe, const char *bytes, const struct bpe_token *
                     tdm_error *err);
 void bpe_free(struct bpe *bpe);
 
-/* Puts a token in the word table: it can now come out of merging. False: another token has the same bytes. */
+/* Puts a token in the word table, so that merging may produce it. False: another token has the same bytes. */
 bool bpe_add_word(struct bpe *bpe, tdm_id id);
 /* The token with these bytes in the word table, or -1. */
 tdm_id bpe_find(const struct bpe *bpe, const char *bytes, size_t n);
-/* A merge: rank counts from 0; of two merges of one pair the later counts. */
+/* A merge; ranks begin at 0. A second merge of the same pair replaces the first. */
 void bpe_add_merge(struct bpe *bpe, tdm_id left, tdm_id right, tdm_id merged, uint32_t rank);
 
 /* Appends the tokens of one pre-token, n > 0; the ends are `base` plus the bytes up to each. */

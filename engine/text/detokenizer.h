@@ -1,8 +1,8 @@
 /* Token ids back to text, one at a time.
  *
- * A character may be spread over several tokens: its bytes are held back until it is complete. Bytes that cannot
- * become a character turn into U+FFFD, one for each longest beginning of a character among them, as Unicode and
- * Python's errors='replace' have it. What comes out is always valid UTF-8. One detokenizer serves one text. */
+ * A character may be spread over several tokens: its bytes are held back until it is complete. Bytes that cannot become
+ * a character are replaced by U+FFFD, one per maximal subpart (as Unicode recommends and Python's errors='replace'
+ * does). The output is always valid UTF-8. One detokenizer serves one text. */
 #ifndef TANDEM_TEXT_DETOKENIZER_H
 #define TANDEM_TEXT_DETOKENIZER_H
 
@@ -10,8 +10,8 @@
 
 struct detokenizer {
     const struct tokenizer *tokenizer;
-    bool skip_special; /* special tokens have no text */
-    char held[4];      /* the beginning of a character */
+    bool skip_special; /* special tokens yield no text */
+    char held[4];      /* an incomplete character */
     size_t held_count;
     char *buffer; /* the last result */
     size_t room;
@@ -20,7 +20,7 @@ struct detokenizer {
 /* The tokenizer must outlive the detokenizer. */
 void detokenizer_init(struct detokenizer *d, const struct tokenizer *t, bool skip_special);
 void detokenizer_free(struct detokenizer *d);
-/* The text that this id completes, perhaps empty; it lives until the next call. */
+/* The text that is complete with this id, perhaps empty; valid until the next call. */
 tdm_status detokenizer_push(struct detokenizer *d, tdm_id id, struct span *text, tdm_error *err);
 /* At the end: U+FFFD for what is still held back. */
 struct span detokenizer_finish(struct detokenizer *d);

@@ -1,10 +1,9 @@
-/* The ids of a text that is edited, at its end most of all: a draft, or a reply that is being written. What an edit
- * leaves as it was is not tokenised again, so that a key costs the same in a long text as in a short one.
+/* Incremental tokenisation of a text that is edited, mostly at its end: a draft, or a reply that is being written. What
+ * an edit did not change is not tokenised again, so a key costs the same in a long text as in a short one.
  *
- * The text is kept with marks in it, one for every kilobyte or so. A mark is the end of a part that is stable
- * (tokenizer_stable_prefix) judging by the bytes up to `seen` alone; as long as those stay, so do the ids before the
- * mark. An edit drops the marks that have seen the changed bytes, and the text is tokenised from the last mark that is
- * left.
+ * The text is kept with marks, about one per kilobyte. A mark is the end of a stable part (tokenizer_stable_prefix) as
+ * determined by the bytes up to `seen` alone: while these bytes stay the same, so do the ids before the mark. An edit
+ * drops the marks whose `seen` bytes it changed, and the text is tokenised from the last remaining mark on.
  *
  * Threads: one at a time.
  */
@@ -19,7 +18,7 @@ struct growing;
 tdm_status growing_new(struct growing **out, const struct tokenizer *t, tdm_error *err);
 void growing_free(struct growing *g); /* NULL is allowed */
 
-/* From now on the text is text[0..n), which is copied; it may end at `limit`, as in tokenizer_stable_prefix. */
+/* Replaces the text by text[0..n), which is copied; it may end at `limit`, as in tokenizer_stable_prefix. */
 tdm_status growing_set(struct growing *g, const char *text, size_t n, size_t limit, tdm_error *err);
 
 /* How many of the text's first bytes the last growing_set did not tokenise again. Tests ask, so that no test needs to

@@ -1,5 +1,5 @@
-/* A growing array of token ids, each with the place in the text that it reaches.
- * Zero-initialised it is empty; ids_free returns it to that. */
+/* A growing array of token ids, each with the offset in the text where it ends. Zero-initialised it is empty, as after
+ * ids_free. */
 #ifndef TANDEM_TEXT_IDS_H
 #define TANDEM_TEXT_IDS_H
 

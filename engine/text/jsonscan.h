@@ -1,6 +1,6 @@
-/* A cursor over JSON in memory, for files of many megabytes of which little is kept: it makes no tree.
+/* A streaming JSON reader over bytes in memory, for files of many megabytes: it builds no tree.
  *
- * The caller walks the document in order, saying what it expects:
+ * The caller walks the document in order and says what it expects:
  *
  *     jsonscan_object(&j);
  *     while (jsonscan_member(&j, &key)) {
@@ -13,10 +13,10 @@
  *     }
  *     jsonscan_finish(&j);
  *
- * The first error sticks (in status and in the caller's tdm_error, with the byte offset): from then on members and
- * elements end and values read as 0 or empty, so that a walk needs one check, at its end. Nesting is limited to 64.
- * Input is untrusted. Strings point into the document, or, where they hold escapes, into memory of the cursor that
- * lives until jsonscan_close; neither is terminated. */
+ * The first error is kept (in status and in the caller's tdm_error, with the byte offset). After it objects and arrays
+ * end and values are 0 or empty, so a walk needs one check at its end. Nesting is limited to 64. Input is untrusted.
+ * Strings point into the document or, if they contain escapes, into memory that lives until jsonscan_close; neither is
+ * terminated. */
 #ifndef TANDEM_TEXT_JSONSCAN_H
 #define TANDEM_TEXT_JSONSCAN_H
 
@@ -31,7 +31,7 @@ struct jsonscan {
     tdm_status status;
     int depth;
     uint64_t started; /* bit d: the container at depth d has had a member or element */
-    char *decoded;    /* room for every string with escapes: what is decoded is never longer than its source */
+    char *decoded;    /* the strings with escapes, decoded: never longer than their source */
     size_t decoded_used;
 };
 
@@ -49,13 +49,13 @@ bool jsonscan_element(struct jsonscan *j);
 struct span jsonscan_string(struct jsonscan *j);
 int64_t jsonscan_integer(struct jsonscan *j);
 bool jsonscan_boolean(struct jsonscan *j);
-/* Is the next value null? If so it is read. */
+/* Consumes the next value if it is null; false if it is not. */
 bool jsonscan_null(struct jsonscan *j);
 void jsonscan_skip(struct jsonscan *j);
 /* Nothing but white space may follow. */
 void jsonscan_finish(struct jsonscan *j);
 
-/* Marks the document as wrong at the cursor. */
+/* Fails at the current offset. */
 void jsonscan_fail(struct jsonscan *j, const char *expected);
 
 #endif

@@ -1,8 +1,8 @@
-/* Normalisation form C with a way back: which byte of the original a byte of the result stands for.
+/* Unicode normalisation form C with offsets: the result's positions map back to the original.
  *
- * Text that is in NFC already, nearly all there is, is found so by a scan and not copied. Otherwise only the
- * stretches that can change are rewritten; each runs from a character that NFC leaves alone to the next such
- * character, and is remembered as a change when the rewriting altered it. Invalid bytes are kept. */
+ * Nearly all text is in NFC already; a scan finds that out, and it is not copied. Otherwise only the segments that can
+ * change are rewritten, each from one character that NFC leaves alone to the next such character; a segment that did
+ * change is recorded. Invalid bytes are kept. */
 #ifndef TANDEM_TEXT_NFC_H
 #define TANDEM_TEXT_NFC_H
 
@@ -21,17 +21,17 @@ struct nfc {
     char *buffer;
 };
 
-/* Fills *out. Frees nothing of the caller's; *text must outlive *out. */
+/* Fills *out; text must outlive it. */
 tdm_status nfc_make(struct nfc *out, const char *text, size_t n, tdm_error *err);
 void nfc_free(struct nfc *nfc);
 
-/* The byte of the original that the first `position` bytes of the result reach. Within a change it is the start
- * of the change, since no part of it can be told apart. *cursor walks the changes: 0 at first, then for ascending
- * positions. *exact (may be NULL) tells whether the position is a boundary in the original as well. */
+/* The offset in the original that corresponds to offset `position` of the result. Within a change it is the start of
+ * the change, whose parts do not correspond one to one. *cursor is an index into the changes for calls with ascending
+ * positions; it begins at 0. *exact (may be NULL): true unless the position is inside a change. */
 size_t nfc_source(const struct nfc *nfc, size_t position, size_t *cursor, bool *exact);
 
-/* Where the last stretch of the original begins that more text could still alter: the last character that NFC
- * leaves alone, or n without one. */
+/* Where the part of the text begins that NFC could still change if more text follows: at the last character that NFC
+ * leaves alone; 0 if there is none. */
 size_t nfc_open_tail(const char *text, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
-/* The splitting rules of byte-level BPE: where a text is cut into pre-tokens before merging.
+/* The splitting rules of byte-level BPE: how a text is cut into pre-tokens before merging.
  *
- * Both rules are ordered choices, tried at each position (a regular expression in tokenizer.json):
+ * Each rule is a list of alternatives, of which the first that matches is taken (a regular expression in
+ * tokenizer.json):
  *
  *   1  an apostrophe with s, t, re, ve, m, ll or d, in any case
  *   2  letters, with at most one character before them that is no letter, digit or line break
@@ -10,8 +11,8 @@
  *   6  white space, less its last character where something follows
  *   7  white space
  *
- * qwen2 counts combining marks as `other`, qwen35 as letters (in 2 and 4). Neither looks behind, so a text can be
- * split from any pre-token on. */
+ * qwen2 treats combining marks as other characters, qwen35 as letters (in 2 and 4). Neither looks behind, so splitting
+ * can begin at any pre-token. */
 #ifndef TANDEM_TEXT_SPLIT_H
 #define TANDEM_TEXT_SPLIT_H
 
@@ -21,7 +22,7 @@
 
 enum split_rule { SPLIT_QWEN2, SPLIT_QWEN35 };
 
-/* The rule of a regular expression of tokenizer.json, and of a name in tokenizer.ggml.pre. False: unknown. */
+/* The rule for a regular expression of tokenizer.json, and for a name in tokenizer.ggml.pre. False: unknown. */
 bool split_rule_of_regex(const char *regex, size_t n, enum split_rule *rule);
 bool split_rule_of_name(const char *name, size_t n, enum split_rule *rule);
 /* The name of a rule in tokenizer.ggml.pre. */

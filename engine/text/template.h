@@ -17,10 +17,10 @@
  * The built-in model's template differs: it refuses nothing, knows no thinking (TEXT is left as it is, and the block of
  * an assistant message after the last user message is empty), and every prompt ends with the empty block.
  *
- * Ids: what the template writes as `<|im_start|>`, `<|im_end|>`, `<think>`, `</think>` is those tokens, or ordinary
- * text where the vocabulary has no such token. Everything between two tokens is tokenised as one string in which
- * nothing is an added token: a message can't forge a turn. So a message's ids do not depend on the text of others, and
- * may be kept: only whether it comes after the last user message counts.
+ * Ids: `<|im_start|>`, `<|im_end|>`, `<think>`, `</think>` written by the template become these tokens, or ordinary
+ * text if the vocabulary has no such token. The text between two tokens is tokenised as one string in which added
+ * tokens are not recognised, so a message cannot forge a turn. A message's ids therefore do not depend on the text of
+ * other messages and may be cached; they depend only on whether it comes after the last user message.
  *
  * Threads: pure functions.
  */
@@ -34,14 +34,14 @@ enum template_kind { TEMPLATE_QWEN35, TEMPLATE_QWEN36, TEMPLATE_QWEN38, TEMPLATE
 struct template_form {
     enum template_kind kind;
     bool can_think;
-    bool substituted; /* the model has a template of its own that is not this one: the user should be told */
+    bool substituted; /* the model has a template that was not recognised: the user should be told */
 };
 
-/* What to render for a model with this template, by what stands in it (files are renamed and templates are copied into
- * other models, so no name counts); empty: it has none, and the Qwen3.5 form is used. */
+/* The form for a model with this template (empty: it has none, and the Qwen3.5 form is used). It is recognised by its
+ * contents, since files are renamed and templates copied into other models. */
 struct template_form template_recognise(struct span text);
 
-/* Whether the form has that way of thinking, and of keeping it: TDM_E_REFUSED with a line that says what it has. */
+/* Whether the form supports these settings: TDM_E_REFUSED with a line that says what it supports. */
 tdm_status template_check(struct template_form form, tdm_thinking think, tdm_keep_thinking keep, tdm_error *err);
 /* Whether past turns keep their thinking. */
 bool template_keeps(struct template_form form, tdm_keep_thinking keep);
@@ -52,13 +52,13 @@ struct template_options {
     bool keep;       /* past turns keep their thinking (template_keeps) */
     bool generation; /* ends with the opening of the reply */
     struct growing *growing; /* keeps the ids of the last message's text from call to call (growing.h); or NULL */
-    bool open;       /* the last message (user or assistant) is still growing; not with generation. It is rendered up to
-                        its stable part (tokenizer_stable_prefix) and not closed; an assistant's text is the answer
-                        alone, behind its thinking where that is kept. All assistant messages, it included, are
-                        rendered as before a user message to come. */
+    bool open;       /* the last message (user or assistant) is still growing; not with generation. Its stable part
+                        (tokenizer_stable_prefix) is rendered and not closed; an assistant's text is the answer
+                        alone, after its thinking where that is kept. All assistant messages, this one included, are
+                        rendered as if another user message followed. */
 };
 
-/* Where a message is in the rendered text. Ends of ids are in the rendered text too. */
+/* Where a message is in the rendered text, to which the ends of ids refer too. */
 struct template_place {
     size_t start;      /* of its <|im_start|> */
     size_t begin, end; /* of what is rendered of its text ... */
@@ -75,12 +75,12 @@ tdm_status template_encode(const struct tokenizer *t, const struct template_opti
                            const tdm_message *messages, size_t n, size_t first, struct ids *out,
                            struct template_place *places, tdm_error *err);
 
-/* How many of the ids end at or before a byte: those of place->end are the prompt less the suffix that closes the
+/* The number of ids that end at or before byte `end`. With place->end: the prompt without the suffix that closes the
  * message and opens the reply. */
 size_t template_count(const struct ids *ids, size_t end);
 
-/* How many bytes of a message's text ids that end at `end` have read, the white space before it included: from 0 to
- * the end of what is rendered. */
+/* How many bytes of a message's text the ids that end at or before `end` cover, including the white space stripped from
+ * its beginning: from 0 to the end of what is rendered. */
 size_t template_read(const struct template_place *place, size_t end);
 
 #endif

@@ -1,9 +1,9 @@
-/* Byte-level BPE tokenizers as tokenizer.json and the metadata of GGUF files define them: NFC, the splitting rules
- * of Qwen2 and Qwen3.5 (split.h), added tokens, merges.
+/* Byte-level BPE tokenizers as tokenizer.json and the metadata of GGUF files define them: NFC, the splitting rules of
+ * Qwen2 and Qwen3.5 (split.h), added tokens, merges.
  *
- * Text is UTF-8 of any length; it may hold zero bytes, and invalid bytes are carried through as they are. Ids of a
- * text, decoded, give its NFC form back byte for byte. Ends of ids count bytes of the text as it was given, before
- * NFC; an id that ends inside a character that NFC rewrote reaches the start of that character.
+ * Text is UTF-8 of any length; it may contain zero bytes, and invalid bytes are preserved. Decoding the ids of a text
+ * gives its NFC form byte for byte. Ends of ids are offsets in the text as given, before NFC; an id that ends inside a
+ * character that NFC rewrote has that character's start as its end.
  *
  * Threads: a tokenizer is constant once loaded; any number of threads may use it. Files are untrusted: ids are
  * limited to 2^20, a file to 256 MiB, and a vocabulary lacking one of the 256 bytes is refused. */
@@ -18,11 +18,11 @@ struct tokenizer;
 
 /* The numbering of tokenizer.ggml.token_type. */
 enum tokenizer_type {
-    TOKENIZER_NORMAL = 1,       /* made by merging; its text is written in the byte alphabet */
-    TOKENIZER_UNKNOWN = 2,      /* not used by byte-level BPE: never produced, decoded as it is written */
-    TOKENIZER_CONTROL = 3,      /* an added token that is special; its text is written plainly */
-    TOKENIZER_USER_DEFINED = 4, /* an added token that is ordinary text; written plainly */
-    TOKENIZER_UNUSED = 5,       /* a row of the embeddings without a meaning: never produced, decodes to nothing */
+    TOKENIZER_NORMAL = 1,       /* result of merges; its text is written in the byte alphabet */
+    TOKENIZER_UNKNOWN = 2,      /* not used by byte-level BPE: never produced, decodes to its text */
+    TOKENIZER_CONTROL = 3,      /* a special added token; its text is plain UTF-8 */
+    TOKENIZER_USER_DEFINED = 4, /* an added token that is not special; plain UTF-8 */
+    TOKENIZER_UNUSED = 5,       /* a row of the embeddings without a token: never produced, decodes to nothing */
     TOKENIZER_BYTE = 6,         /* as UNKNOWN */
 };
 
@@ -32,21 +32,21 @@ struct tokenizer_parts {
     size_t token_count;
     const int32_t *types;       /* enum tokenizer_type by id; NULL: all normal */
     const uint8_t *added_flags; /* ADDED_* (added.h) by id, of the added ones; NULL: none has any */
-    const struct span *merges;  /* "left right" in the byte alphabet, the first to be merged first */
+    const struct span *merges;  /* "left right" in the byte alphabet, by rank */
     size_t merge_count;
     struct span pre; /* tokenizer.ggml.pre or the regular expression of tokenizer.json */
     bool keep_form;  /* no NFC */
     bool ignore_merges;
 };
 
-/* Nothing of what is handed in is kept. *out is freed with tokenizer_free. */
+/* Copies what it needs of parts. *out is freed with tokenizer_free. */
 tdm_status tokenizer_load_parts(struct tokenizer **out, const struct tokenizer_parts *parts, tdm_error *err);
 /* From a tokenizer.json (tokenizer_json.h). */
 tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err);
 void tokenizer_free(struct tokenizer *t);
 
 enum {
-    TOKENIZE_ADDED = 1, /* added tokens in the text become their ids; without it they are ordinary text */
+    TOKENIZE_ADDED = 1, /* recognise added tokens in the text; without it they are ordinary text */
 };
 
 /* Appends the ids of text[0..n). Their ends are `base` plus bytes of text. On failure *out keeps what it had,
@@ -54,12 +54,11 @@ enum {
 tdm_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags, size_t base,
                             struct ids *out, tdm_error *err);
 
-/* For a text that may still grow at its end: the length of its stable part, that is, of the longest beginning
- * known to keep its ids whatever follows (added tokens not recognised): without the last pre-token, the white space
- * that touches it, an incomplete character and characters that NFC could still change. Encoding the rest from that
- * length on, with whatever is added to it, continues the ids exactly; so a caller may keep the ids of the stable
- * part and look at the rest only. Where the text may also end at `limit` <= n, if what follows is cut off, the stable
- * part ends there at the latest; else limit is n. */
+/* For a text that may still grow at its end: the length of its stable part, the longest prefix whose ids are certain to
+ * stay the same whatever follows (added tokens not recognised). It excludes the last pre-token, the white space next to
+ * it, an incomplete character and characters that NFC could still change. Encoding the rest from that length on, with
+ * whatever was appended, continues the ids exactly, so a caller may keep the ids of the stable part. If the text may
+ * also be cut off at `limit` <= n, the stable part ends there at the latest; otherwise pass n. */
 tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit, size_t *length,
                                    tdm_error *err);
 

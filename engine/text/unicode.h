@@ -1,8 +1,8 @@
-/* The few facts about code points that tokenizing needs.
+/* The properties of code points that tokenizing needs.
  *
- * The facts come from utf8proc and are laid out once per process in a table of one byte per code point; reading
- * it needs no lock. Invalid UTF-8 is not an error here: each byte that belongs to no well-formed sequence counts
- * as one character of no class, so that byte-level tokens can still carry it. */
+ * They come from utf8proc and are put once per process into a table of one byte per code point, which is read without
+ * locks. Invalid UTF-8 is not an error here: each byte outside a well-formed sequence is one character of no class, so
+ * that byte-level tokens can represent it. */
 #ifndef TANDEM_TEXT_UNICODE_H
 #define TANDEM_TEXT_UNICODE_H
 
@@ -26,7 +26,7 @@ enum {
 /* One byte of the flags above for each code point below 0x110000. */
 const uint8_t *unicode_classes(void);
 
-/* Flags of the character at text[0..n), n > 0, and its length. */
+/* The flags of the character at the beginning of text[0..n), n > 0, and its length. */
 static inline uint8_t unicode_class(const uint8_t *classes, const char *text, size_t n, size_t *length)
 {
     unsigned char byte = (unsigned char)text[0];

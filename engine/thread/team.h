@@ -9,19 +9,19 @@
  *     }
  *     team_run(team, scale, &work);                 returns when all members have returned
  *
- * The thread that calls team_run is member 0, the driver. A forward pass is best one team_run with barriers inside:
- * a barrier costs a fraction of a run. Nothing here allocates once the team is made.
+ * The thread that calls team_run is member 0, the driver. A forward pass is one team_run with barriers inside, since a
+ * barrier costs a fraction of a run. Nothing here allocates once the team exists.
  *
  * A phase is what lies between two barriers (or the ends of the run). In a phase there is at most one sequence of
  * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or
- * not take part. Every member passes the same number of barriers. The items are cut into one stretch for each member,
- * the same in all phases with as many of them. A member walks its own from the beginning, so that it reads memory in
- * one stream, and what it wrote itself; then it takes of the others' what they have not got to. So who gets which chunk
- * is not fixed: results must not depend on it.
+ * not take part. Every member passes the same number of barriers. Each member has a contiguous share of the items, the
+ * same in all phases with the same total. It takes its own share from the beginning, so that it reads one stream of
+ * memory and the data that it wrote itself, and then steals what is left of the others' shares. Which member gets which
+ * chunk is therefore not fixed: results must not depend on it.
  *
- * Where teams come from: a unit's job is handed one (engine/unit/unit.h); team_solo makes a team of the caller alone;
- * team_open makes one with threads of its own, for tests and benches that need no units. Both rest on the same
- * workers (engine/thread/worker.h). */
+ * Where teams come from: a unit hands one to each job (engine/unit/unit.h); team_solo makes a team of the caller alone;
+ * team_open makes one with threads of its own, for tests and benchmarks without units. All use the same workers
+ * (engine/thread/worker.h). */
 #ifndef TANDEM_THREAD_TEAM_H
 #define TANDEM_THREAD_TEAM_H
 
@@ -39,22 +39,22 @@ struct member {
     /* private */
     struct worker *worker; /* NULL for the driver */
     uint32_t phase;
-    int from;                            /* whose share it takes from, counted from its own; count: nothing is left */
-    _Alignas(64) _Atomic uint64_t taken; /* of its stretch, by anybody: phase << 32 | items */
+    int from;                            /* whose share it takes from, counted from its own; count: nothing left */
+    _Alignas(64) _Atomic uint64_t taken; /* of its share, by any member: phase << 32 | items */
 };
 
 typedef void team_fn(void *ctx, struct member *m);
 
 struct team {
     int count; /* members that the next team_run has */
-    /* private: one line for each word that several threads write */
+    /* private: a cache line for each word that several threads write */
     struct member *members; /* [count] at least */
     team_fn *fn;
     void *ctx;
     struct member solo;                         /* the members of a team of one */
     _Alignas(64) _Atomic uint32_t left;         /* wait word: members that have not returned */
-    _Alignas(64) _Atomic uint32_t phase;        /* wait word: changes as a barrier opens */
-    _Atomic uint32_t arrived;                   /* at the barrier: the last one has the line of phase already */
+    _Alignas(64) _Atomic uint32_t phase;        /* wait word: changes when a barrier opens */
+    _Atomic uint32_t arrived;                   /* at the barrier; beside phase, which the last one writes */
 };
 
 /* Runs fn(ctx, member) in every member and returns when all have returned. Only one thread may run a team at a
@@ -64,25 +64,25 @@ void team_run(struct team *t, team_fn *fn, void *ctx);
 /* Waits until every member is here. What members wrote before it is visible to all after it. */
 void member_barrier(struct member *m);
 
-/* Takes the next chunk of the items 0..total-1 of this phase: [*begin, *end), of `chunk` items but for the last.
- * False when none is left. A slower core takes fewer chunks: choose them several times as many as members. */
+/* Takes the next chunk of the items 0..total-1 of this phase: [*begin, *end), `chunk` items, the last one fewer. False
+ * when none is left. Slower cores take fewer chunks: there should be several times as many chunks as members. */
 bool member_claim(struct member *m, uint32_t total, uint32_t chunk, uint32_t *begin, uint32_t *end);
 
-/* The same for work in long chunks: they have at most `most` items and become smaller as fewer of a stretch are left,
- * so that members end at about the same time. total and most are those of all members. */
+/* The same with chunks of at most `most` items that become smaller towards the end of a share, so that all members end
+ * at about the same time. Every member passes the same total and most. */
 bool member_share(struct member *m, uint32_t total, uint32_t most, uint32_t *begin, uint32_t *end);
 
 /* A team of the caller alone; team_run calls fn directly. Nothing to free. */
 void team_solo(struct team *t);
 
-/* A team with count-1 threads of its own; the caller of team_run is the driver. With cpus[count], member i is pinned
- * to CPU cpus[i] (each at most once); the calling thread, as member 0, too, until team_close puts its affinity back
- * (called by the same thread). NULL: nothing is pinned. */
+/* A team with count-1 threads of its own; the caller of team_run is the driver. With cpus[count], member i is pinned to
+ * CPU cpus[i] (each at most once); so is the calling thread, member 0, until it calls team_close, which restores its
+ * affinity. NULL: nothing is pinned. */
 tdm_status team_open(struct team **out, int count, const int *cpus, tdm_error *err);
 void team_close(struct team *t);
 
-/* For the owners of workers: a team over members that the caller keeps. members[1..count-1].worker are set by the
- * caller before each team_run, which also may change count (not beyond the array). */
+/* For owners of workers: a team over the caller's array of members. Before each team_run the caller sets
+ * members[1..count-1].worker, and may change count within the array. */
 void team_init(struct team *t, struct member *members, int count);
 
 #endif

@@ -1,11 +1,11 @@
-/* Waiting for a word to change: spin briefly, then sleep. The one primitive below workers and teams.
+/* Waiting for a word to change: spin briefly, then sleep (futex). Workers and teams are built on it.
  *
- * A wait word is an _Atomic uint32_t whose value stands in bits 31..1; bit 0 says that somebody sleeps on it, so
- * that the one who changes it knows from the same atomic operation whether a system call is due, and never looks at
- * the word's surroundings afterwards (they may be gone). Values therefore advance in steps of WAIT_STEP.
+ * A wait word is an _Atomic uint32_t with its value in bits 31..1; bit 0 is set while a thread sleeps on it. So whoever
+ * changes the word learns from the same atomic operation whether it has to wake sleepers, and does not touch the memory
+ * around it afterwards, which may have been freed. Values therefore advance in steps of WAIT_STEP.
  *
- * The spin lasts about as long as a wake-up costs (WAIT_SPIN_NS): long enough that phases of a forward pass never
- * sleep, short enough that an idle or oversubscribed machine does not burn.
+ * The spin lasts about as long as a wake-up costs (WAIT_SPIN_NS): long enough that members do not sleep between the
+ * phases of a forward pass, short enough not to waste CPU time on an idle or oversubscribed machine.
  */
 #ifndef TANDEM_THREAD_WAIT_H
 #define TANDEM_THREAD_WAIT_H
@@ -25,14 +25,14 @@ static inline uint32_t wait_value(_Atomic uint32_t *word)
     return atomic_load_explicit(word, memory_order_acquire) & ~(uint32_t)WAIT_ASLEEP;
 }
 
-/* Returns true as soon as the word's value differs from `seen`, or false at deadline_ns of clock_ns(). What the
- * changer wrote before its change is visible. */
+/* Returns true as soon as the word's value differs from `seen`, or false at deadline_ns of clock_ns(). What was written
+ * before the change is visible then (acquire). */
 bool wait_change(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns);
 
 /* Sets the word to value (a multiple of WAIT_STEP) and wakes all who sleep on it; a release operation. */
 void wait_set(_Atomic uint32_t *word, uint32_t value);
 
-/* Subtracts one step and wakes the sleepers when the value gets to zero. After it the word may be gone. */
+/* Subtracts one step and wakes the sleepers at zero. The word may have been freed when this returns. */
 void wait_count_down(_Atomic uint32_t *word);
 
 #endif

@@ -1,9 +1,9 @@
-/* Activity: what a unit did and does, as spans in a ring, with totals. The monitor, the trace file, the benchmarks
- * and the tests that count tokens all read this.
+/* Activity: a ring of spans that records what a unit did and does, with totals. The monitor, the trace file, the
+ * benchmarks and the tests that count tokens all read it.
  *
- * Writers take no lock, don't wait for readers and never allocate: a span costs some ten atomic operations. Any thread
- * may add spans; most come from the unit's driver. Readers copy without holding anybody up; a span that was
- * overwritten before it was read is counted as lost. Totals never lose anything. */
+ * Writers take no lock, do not wait for readers and never allocate: a span costs some ten atomic operations. Any thread
+ * may add spans; most come from the unit's driver. Readers copy without delaying writers; a span that was overwritten
+ * before it was read is counted as lost. Totals lose nothing. */
 #ifndef TANDEM_UNIT_ACTIVITY_H
 #define TANDEM_UNIT_ACTIVITY_H
 
@@ -15,24 +15,24 @@
 
 /* The public kinds, and none. */
 enum span_kind {
-    SPAN_HISTORY = TDM_SPAN_HISTORY,    /* prefill of past turns and of the reply being decoded */
-    SPAN_DRAFT = TDM_SPAN_DRAFT,      /* prefill of what is being typed */
-    SPAN_SUFFIX = TDM_SPAN_SUFFIX,     /* prefill of the end of the message with the generation suffix */
-    SPAN_PROMPT = TDM_SPAN_PROMPT,     /* prefill after Enter, in pipelines that do not follow */
-    SPAN_DECODE = TDM_SPAN_DECODE,     /* one token of a reply */
-    SPAN_HANDOVER = TDM_SPAN_HANDOVER,   /* a state moves to the decode unit and its first token is sampled */
-    SPAN_CHECKPOINT = TDM_SPAN_CHECKPOINT, /* a state is copied to be kept */
-    SPAN_RESTORE = TDM_SPAN_RESTORE,    /* a kept state is taken up again */
-    SPAN_LENT = TDM_SPAN_LENT,       /* the unit's cores work for another unit */
+    SPAN_HISTORY = TDM_SPAN_HISTORY,       /* prefill of past turns and of the reply being decoded */
+    SPAN_DRAFT = TDM_SPAN_DRAFT,           /* prefill of what is being typed */
+    SPAN_SUFFIX = TDM_SPAN_SUFFIX,         /* prefill of the end of the message with the generation suffix */
+    SPAN_PROMPT = TDM_SPAN_PROMPT,         /* prefill after Enter, in pipelines that do not follow */
+    SPAN_DECODE = TDM_SPAN_DECODE,         /* one token of a reply */
+    SPAN_HANDOVER = TDM_SPAN_HANDOVER,     /* a state moves to the decode unit and its first token is sampled */
+    SPAN_CHECKPOINT = TDM_SPAN_CHECKPOINT, /* a state is stored as a checkpoint */
+    SPAN_RESTORE = TDM_SPAN_RESTORE,       /* a checkpoint is restored */
+    SPAN_LENT = TDM_SPAN_LENT,             /* the unit's cores work for another unit */
     SPAN_KINDS = TDM_SPAN_KINDS,
-    SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benches of kernels) */
+    SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benchmarks of kernels) */
 };
 
 struct activity_span {
     int64_t start_ns, end_ns; /* of clock_ns(); end_ns is 0 while the span is open */
     enum span_kind kind;
     uint32_t tokens;          /* evaluated or decoded in it */
-    uint64_t bytes;           /* read from memory for it: weights, keys and values, states; copied ones for copies */
+    uint64_t bytes;           /* read from memory for it: weights, keys and values, states; of copies: bytes copied */
 };
 
 struct activity_totals {
@@ -41,10 +41,10 @@ struct activity_totals {
 
 struct activity;
 
-/* The number of spans kept; a unit's ring has this many. */
+/* Spans that the ring holds. */
 enum { ACTIVITY_SPANS = 8192 };
 
-/* NULL without memory. */
+/* NULL: out of memory. */
 struct activity *activity_new(void);
 void activity_free(struct activity *a);
 
@@ -53,25 +53,25 @@ void activity_free(struct activity *a);
 /* Records a finished span. SPAN_NONE is ignored. */
 void activity_add(struct activity *a, const struct activity_span *s);
 
-/* Shows a span that has begun, until activity_end replaces it by the finished one, which may differ in everything.
- * One SPAN_LENT and one of the other kinds may be open at a time; each pair of calls comes from one thread at a
- * time. SPAN_NONE is ignored; an end without a begin only adds. */
+/* Publishes a span that has begun; activity_end replaces it by the finished one, whose fields may all differ. One
+ * SPAN_LENT and one span of the other kinds may be open at a time, each pair of calls from one thread at a time.
+ * SPAN_NONE is ignored; an end without a begin only adds the span. */
 void activity_begin(struct activity *a, const struct activity_span *s);
 void activity_end(struct activity *a, const struct activity_span *s);
 
 /* ---- Reading, from any thread -------------------------------------------------------------------------------- */
 
-/* The number of spans ever added: the position behind the newest. */
+/* The number of spans added so far: the position after the newest. */
 uint64_t activity_head(const struct activity *a);
 
-/* Copies finished spans from position *at on, in order of their ends, at most n; moves *at behind the last copied
- * and adds to *lost (may be NULL) those that were overwritten. To see the newest n, start at activity_head() - n. */
+/* Copies at most n finished spans from position *at on, in the order of their ends; advances *at past the last one
+ * and adds the number of overwritten ones to *lost (may be NULL). For the newest n start at activity_head() - n. */
 size_t activity_read(const struct activity *a, uint64_t *at, struct activity_span *out, size_t n, uint64_t *lost);
 
 /* Copies the open spans (0 to 2); returns how many. */
 size_t activity_open_spans(const struct activity *a, struct activity_span out[2]);
 
-/* Finished spans of one kind since the start. The figures belong together once the writers rest. */
+/* Finished spans of one kind since the start. While writers are active, the fields may be of different moments. */
 struct activity_totals activity_total(const struct activity *a, enum span_kind kind);
 
 #endif

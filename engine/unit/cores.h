@@ -1,4 +1,4 @@
-/* Sets of CPUs as units name them: "cpu:0-3,6". */
+/* Sets of CPUs in the notation of units: "cpu:0-3,6". */
 #ifndef TANDEM_UNIT_CORES_H
 #define TANDEM_UNIT_CORES_H
 

@@ -1,5 +1,5 @@
-/* Private to engine/unit: who uses which core when. One lock per machine guards everything here; it is held for
- * bookkeeping only, never while a source or a job runs.
+/* Private to engine/unit: the assignment of cores to units over time. One lock per machine guards everything here; it
+ * is held for bookkeeping only, never while a source or a job runs.
  *
  * A core is free, driving (its worker is in schedule_drive or is about to be: only the thread that set `driving` may
  * post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may post to it).
@@ -19,7 +19,7 @@ struct core {
     int cpu;
     bool driving;
     struct unit *user;
-    struct unit *last; /* the unit that it drove last: shared drivers take turns */
+    struct unit *last; /* the unit that it drove last, since units that share a driver take turns */
 };
 
 struct machine {
@@ -48,7 +48,7 @@ struct unit {
 
     unit_next_fn *next;
     void *ctx;
-    bool want;      /* the source is to be asked */
+    bool want;      /* the source is to be asked now */
     int64_t ask_at; /* and at this time in any case */
     int paused;
     bool asking;    /* the source or one of its jobs runs ... */
@@ -61,13 +61,15 @@ struct unit {
     struct core *used[CORES_MAX]; /* used[i] is member i's core */
     struct member members[CORES_MAX];
 
-    struct unit *lent_to; /* whose jobs have this unit's cores; NULL: none. Outlasts a single job, so that */
-    int64_t lent_ns;      /* a reply is one span of lending and not one a token */
+    /* The unit whose jobs have this unit's cores, NULL: none; and since when. They outlast a single job, so that a
+     * reply is one span of lending, not one per token. */
+    struct unit *lent_to;
+    int64_t lent_ns;
 };
 
 /* All with the machine's lock held. */
 
-/* Has u's driver look after it if there is something to do and the core is free. */
+/* Posts u to its driver's core if there is something to do and the core is free. */
 void schedule_kick(struct unit *u);
 /* Ends the open span of lending of u. */
 void schedule_end_lent(struct unit *u);

@@ -1,7 +1,7 @@
-/* Sensors: power, temperature, frequency, load and memory of this machine, as far as it tells.
+/* Sensors: power, temperature, frequency, load and memory of this machine, as far as the system reports them.
  *
- * Nothing runs in the background: the caller reads when it shows them, about once a second (reading costs some tens of
- * small files). Each value is valid or says in one line why it is not, and where something can be done about it, the
+ * Nothing runs in the background: the caller reads them when it shows them, about once a second (a reading opens some
+ * tens of small files). Each value is valid or has a one-line reason why not, and, where the user can change that, the
  * exact command. */
 #ifndef TANDEM_UNIT_SENSORS_H
 #define TANDEM_UNIT_SENSORS_H
@@ -22,20 +22,20 @@ struct sensor_zone {
     char name[32];  /* "package-0", "package-0/dram" */
     bool package;
     double joules;  /* since sensors_open */
-    struct sensor watts; /* mean since the reading before, or over the last quarter second if that is longer */
+    struct sensor watts; /* mean since the last reading, or over the last quarter second if that is longer */
 };
 
 struct sensors_now {
     int64_t at_ns;
     struct sensor joules;        /* of all packages, since sensors_open */
     struct sensor watts;         /* of all packages */
-    struct sensor battery_watts; /* drawn from the batteries; valid while they discharge */
+    struct sensor battery_watts; /* power drawn from the batteries; valid while they discharge */
     struct sensor celsius;       /* the hottest CPU sensor */
     struct sensor mhz;           /* mean of all CPUs */
     struct sensor governor;      /* valid: its name is in governor_name */
     char governor_name[32];
     struct sensor load;          /* runnable tasks, mean of a minute */
-    struct sensor memory_free;   /* bytes that can be had without swapping */
+    struct sensor memory_free;   /* bytes available without swapping */
     struct sensor memory_total;
     int zones;
     struct sensor_zone zone[SENSORS_ZONES];
@@ -43,7 +43,7 @@ struct sensors_now {
 
 struct sensors;
 
-/* root: "" or the folder of a made-up tree. NULL without memory. */
+/* root: "", or a folder with a test's own tree. NULL: out of memory. */
 struct sensors *sensors_open(const char *root);
 void sensors_close(struct sensors *s);
 

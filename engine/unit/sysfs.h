@@ -1,5 +1,5 @@
-/* Small files of /sys and /proc: one value in one line. Every path is below a root, "" for the machine itself, so that
- * tests can show trees of machines that they don't run on. */
+/* Small files of /sys and /proc with one value in one line. Every path is below a root, "" for this machine, so that
+ * tests can present other machines. */
 #ifndef TANDEM_UNIT_SYSFS_H
 #define TANDEM_UNIT_SYSFS_H
 
@@ -13,8 +13,8 @@ bool sysfs_text(const char *root, char *text, size_t size, const char *path, ...
  * (EINVAL). */
 bool sysfs_number(const char *root, int64_t *value, const char *path, ...) __attribute__((format(printf, 3, 4)));
 
-/* The names in a folder that begin with prefix, ascending by length, then by letters (hwmon2 before hwmon10), at most
- * max of them; longer names than 63 bytes are left out. Returns how many. */
+/* The names in a folder that begin with prefix, ordered by length, then by bytes (hwmon2 before hwmon10), at most max
+ * of them; names longer than 63 bytes are skipped. Returns the number of names. */
 int sysfs_list(const char *root, const char *folder, const char *prefix, char (*names)[64], int max);
 
 #endif

@@ -1,4 +1,4 @@
-/* A unit: a named place where forward passes run: some cores of a machine, an activity ring, and a source of work.
+/* A unit runs forward passes: some cores of a machine, an activity ring, and a source of work.
  *
  *     struct machine *m;            machine_open(&m, err);
  *     struct unit *u;               unit_open(&u, m, "prefill", UNIT_NATIVE, &cores, err);
@@ -6,22 +6,21 @@
  *     ...                           unit_wake(u) whenever there may be something new to do
  *     unit_close(u);                machine_close(m);
  *
- * The driver, the worker of the unit's first core, asks the source what to do next and runs the jobs that it names,
- * each with a team: the unit's own cores that are free and, with lending on, the free cores of the other units that
- * have nothing to do. The end of a job is the boundary at which lent cores go back: the moment a unit gets work its
- * driver takes part in nothing new, and if it is lent, it is back at the end of the borrower's job. So a job is
- * one dispatch or one token.
+ * The driver, the worker of the unit's first core, asks the source for jobs and runs each with a team: the unit's own
+ * free cores and, with lending on, the free cores of other units that have nothing to do. Lent cores go back at the end
+ * of a job: a unit that gets work joins no new job of others, and a lent core returns when the borrower's job ends. So
+ * a job should be one dispatch or one token.
  *
- * What needs no team does not wait for a boundary: sampling a first token from stored logits (the hand-over) is no job
- * of the decode unit, whose driver may be lent to a dispatch of 100 ms, but is done by the thread that has the state:
- * in the prefill unit's source or at the end of its job, or by the thread that sends. It is recorded in the ring of
- * the unit that it stands for with activity_add, which any thread may call; then unit_wake.
+ * What needs no team does not wait for that. Sampling the first token from stored logits (the hand-over) is not a job
+ * of the decode unit, whose driver may be lent to a dispatch of 100 ms. The thread that has the state does it: in the
+ * prefill unit's source, at the end of its job, or on the thread that sends. It records the span in the decode unit's
+ * ring with activity_add, which any thread may call, and then calls unit_wake.
  *
- * Several units may name the same core. On a shared driver's core they take turns job by job (a machine with one core
- * works so); another shared core joins whichever job begins while it is free.
+ * Several units may name the same core. Units that share a driver's core take turns job by job (as on a machine with
+ * one core); any other shared core joins whichever job begins while it is free.
  *
- * Threads: all functions may be called from any thread that is no worker; unit_wake, unit_activity, unit_now and the
- * constant facts from workers too, so also from sources and jobs. */
+ * Threads: all functions may be called from any thread but workers; unit_wake, unit_activity, unit_kind and unit_now
+ * from workers too, hence from sources and jobs. */
 #ifndef TANDEM_UNIT_UNIT_H
 #define TANDEM_UNIT_UNIT_H
 
@@ -35,8 +34,8 @@ enum unit_kind { UNIT_NATIVE, UNIT_BLAS };
 struct unit;
 
 /* One job. The driver opens a span of this kind and token count, runs fn and records the span; fn may correct kind,
- * tokens and bytes in *span before it returns (a dispatch that was cancelled). fn runs on the driver's thread and
- * calls team_run as often as it likes; the team is valid until it returns and its size differs from job to job. */
+ * tokens and bytes in *span before it returns (after a cancelled dispatch). fn runs on the driver's thread and may call
+ * team_run any number of times; the team is valid until fn returns, and its size differs from job to job. */
 struct work {
     void (*fn)(void *ctx, struct team *team, struct activity_span *span);
     void *ctx;
@@ -45,9 +44,9 @@ struct work {
     uint64_t bytes;
 };
 
-/* A source of work: fills *work and returns UNIT_WORK, or returns the time (clock_ns) at which to ask again unless
- * woken earlier, or UNIT_IDLE: when woken. Called on the driver's thread with no lock held, never while a job of the
- * unit runs; what it does itself should take well under a millisecond. */
+/* A source of work. It fills *work and returns UNIT_WORK; or it returns the time (clock_ns) at which to be asked again
+ * unless unit_wake comes first; or UNIT_IDLE: after unit_wake only. Called on the driver's thread with no lock held,
+ * never while a job of the unit runs; it should take well under a millisecond. */
 typedef int64_t unit_next_fn(void *ctx, int64_t now_ns, struct work *work);
 
 #define UNIT_WORK ((int64_t)0)
@@ -57,24 +56,24 @@ typedef int64_t unit_next_fn(void *ctx, int64_t now_ns, struct work *work);
  * for error lines. A core that this process may not use is TDM_E_ARG. */
 tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enum unit_kind kind,
                      const struct cores *cores, tdm_error *err);
-/* Ends the source as unit_set_source(u, NULL, NULL) does. */
+/* First removes the source, as unit_set_source(u, NULL, NULL). */
 void unit_close(struct unit *u);
 
 enum unit_kind unit_kind(const struct unit *u);
 struct activity *unit_activity(const struct unit *u);
 
-/* Replaces the source and asks it. When this returns, the source before it is not running, nor any of its jobs, and
- * is never called again. NULL: none. */
+/* Replaces the source (NULL: none) and asks the new one. When this returns, neither the old source nor one of its jobs
+ * runs, and it is never called again. */
 void unit_set_source(struct unit *u, unit_next_fn *next, void *ctx);
 
-/* Has the source asked (again), now or after the running job. Cheap; wakes are never lost. */
+/* Has the driver ask the source (again), now or after the running job. Cheap; no wake is lost. */
 void unit_wake(struct unit *u);
 
-/* Runs one job on the unit and returns when it has ended: between two jobs of the source, before its next. Calls of
- * several threads run in order. */
+/* Runs one job on the unit, before the source's next job, and returns when it has ended. Calls of several threads run
+ * in order. */
 void unit_call(struct unit *u, const struct work *work);
 
-/* Waits for the end of the source's job and holds the source until unit_resume. unit_call still works. Counts. */
+/* Waits for the end of the source's job and pauses the source until unit_resume; calls nest. unit_call still works. */
 void unit_quiesce(struct unit *u);
 void unit_resume(struct unit *u);
 

@@ -1,9 +1,9 @@
-/* Converting a model to a GGUF file that other engines load.
+/* Conversion of a model to a GGUF file that other engines can load.
  *
- * The layout is that of the public converters: matrices in the wanted type, where their rows are a multiple of its
- * block (otherwise float16), with Q4_K embeddings and LM head in Q6_K; norms, ssm_a, dt_bias and conv1d as float32;
+ * The contents are those of the public converters: matrices in the requested type if their row length is a multiple of
+ * its block (otherwise float16), with Q4_K embeddings and LM head in Q6_K; norms, ssm_a, dt_bias and conv1d as float32;
  * norms with their 1 added, ssm_a = -exp(A_log), value heads reordered so that head g uses key head g % key heads. MTP
- * blocks and vision towers are left out. The file is there whole or not at all.
+ * blocks and vision towers are left out. The file is replaced atomically.
  */
 #ifndef TANDEM_MODEL_CONVERT_H
 #define TANDEM_MODEL_CONVERT_H
@@ -11,14 +11,14 @@
 #include "engine/model/source.h"
 
 struct convert_options {
-    enum type type; /* one that convert_makes */
-    /* Called now and then with bytes; non-zero cancels (TDM_E_CANCELLED). May be NULL. */
+    enum type type; /* one for which convert_makes is true */
+    /* Called repeatedly with the bytes written; a non-zero result cancels (TDM_E_CANCELLED). May be NULL. */
     int (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 };
 
-/* Q8_0, Q6_K, Q4_K, Q4_0, BF16 and F16. The K types come from type_narrow, which doesn't search for the best scales:
- * files of converters that do lose less. */
+/* True for Q8_0, Q6_K, Q4_K, Q4_0, BF16 and F16. The K types are produced by type_narrow, which does not search for the
+ * best scales: files of converters that do are more accurate. */
 bool convert_makes(enum type type);
 
 tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,
