@@ -30,7 +30,7 @@ static tdm_status step(bench_loop *l)
     return tdm_session_eval(l->session, &next, 1, true, NULL, &l->err);
 }
 
-static bool goes_on(bench_loop *l, int64_t start_ns)
+static bool continues(bench_loop *l, int64_t start_ns)
 {
     if (l->status || atomic_load(&l->stop)) return false;
     if (l->tokens && atomic_load(&l->done) >= l->tokens) return false;
@@ -45,7 +45,7 @@ static void *run(void *ctx)
     atomic_store(&l->done, 0);
     atomic_store(&l->running, true); /* also when it failed at once */
     int64_t start = clock_ns();
-    while (goes_on(l, start)) {
+    while (continues(l, start)) {
         l->status = step(l);
         atomic_fetch_add(&l->done, l->decodes ? 1 : BENCH_LOOP_DISPATCH);
     }

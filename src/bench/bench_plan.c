@@ -159,7 +159,7 @@ static void give_up(bench *b, bench_plan *p, int round)
 }
 
 /* Is there a round number `round`? */
-static bool goes_on(bench *b, bench_plan *p, int round, double round_s)
+static bool has_round(bench *b, bench_plan *p, int round, double round_s)
 {
     bool more = false;
     if (interrupt_seen() || !output_read()) return false; /* nobody reads any more */
@@ -221,7 +221,7 @@ tdm_status bench_plan_run(bench *b, bench_plan *p, bench_measure *measure, void 
     double round_s = 0;
     if (!p->decided) bench_plan_take(b, p);
     if (p->failed) return error_set(err, TDM_E_NOMEM, "bench: no memory for a plan");
-    for (int round = 0; !status && goes_on(b, p, round, round_s); round++) {
+    for (int round = 0; !status && has_round(b, p, round, round_s); round++) {
         int64_t round_ns = clock_ns();
         b->round = round;
         if (round) give_up(b, p, round);

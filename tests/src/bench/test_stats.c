@@ -73,10 +73,10 @@ TEST(numbers)
 /* Of the time wanted between two moments, not since the start of the system. */
 TEST(stolen_time)
 {
-    bench_moment a = {.wanted = 1000, .stolen = 900}, b = {.wanted = 1200, .stolen = 950}, untold = {0};
+    bench_moment a = {.wanted = 1000, .stolen = 900}, b = {.wanted = 1200, .stolen = 950}, unknown = {0};
     CHECK(bench_moment_stolen(&a, &b) == 0.25);
     CHECK(bench_moment_stolen(&a, &a) == -1);
-    CHECK(bench_moment_stolen(&untold, &untold) == -1);
+    CHECK(bench_moment_stolen(&unknown, &unknown) == -1);
     bench_moment now;
     bench_host_now(&now);
     CHECK(now.wanted > 0 && now.stolen >= 0 && now.stolen < now.wanted);
