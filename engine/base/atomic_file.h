@@ -19,8 +19,8 @@ tdm_status atomic_file_write(struct atomic_file *f, const void *data, uint64_t b
 uint64_t atomic_file_written(const struct atomic_file *f);
 /* The open temporary file, which will be the file at the path: for fstat. */
 int atomic_file_descriptor(const struct atomic_file *f);
-/* The file is put in place without being flushed to the disk first, which takes long for a large one: after a power cut it
- * may be damaged. For files that are checked when they are read, and can be made again. */
+/* Has the file put in place without flushing it to the disk, which takes long for large ones: after a power cut it may
+ * be damaged. For files that are verified when read and can be rebuilt. */
 void atomic_file_relax(struct atomic_file *f);
 /* Flushes to the disk and puts the file in place. Frees f in any case. */
 tdm_status atomic_file_commit(struct atomic_file *f, tdm_error *err);

@@ -1,6 +1,6 @@
-/* A checksum that is as fast as memory: the bytes, padded with zeros to a multiple of 32, are taken as little-endian
- * 64-bit words in four streams that don't wait for each other. Each step is a bijection of the stream, so that a single
- * changed word always changes the checksum. It guards against damage, not against malice. */
+/* A checksum as fast as memory: the bytes, padded with zeros to a multiple of 32, are little-endian 64-bit words in
+ * four independent streams. Each step is a bijection of the stream, so that a single changed word always changes the
+ * checksum. It detects damage, not tampering. */
 #ifndef TANDEM_BASE_CHECKSUM_H
 #define TANDEM_BASE_CHECKSUM_H
 
@@ -24,7 +24,7 @@ static inline uint64_t checksum_mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* bytes: a multiple of CHECKSUM_STEP, but in the last call, whose rest is padded. */
+/* bytes: a multiple of CHECKSUM_STEP, except in the last call, which pads the rest. */
 static inline void checksum_add(struct checksum *c, const void *data, size_t bytes)
 {
     const uint8_t *p = data;

@@ -249,7 +249,8 @@ static tdm_status write_pieces(struct atomic_file *f, struct pieces *p, const at
     return status ? status : atomic_file_write(f, zeros, p->sums_at - atomic_file_written(f), err);
 }
 
-static tdm_status write_file(struct atomic_file *f, uint64_t key, struct pieces *p, const atomic_bool *stop, tdm_error *err)
+static tdm_status write_file(struct atomic_file *f, uint64_t key, struct pieces *p, const atomic_bool *stop,
+                             tdm_error *err)
 {
     tdm_status status = write_pieces(f, p, stop, err);
     if (!status) status = atomic_file_write(f, p->sums, p->n * sizeof *p->sums, err);

@@ -185,7 +185,8 @@ static tdm_status allocate_vectors(struct loader *l, tdm_error *err)
                 floats += rounded(vector_floats(l->source, layer_vectors[j].role, i));
     w->vector_bytes = floats * sizeof(float);
     w->vectors = aligned_alloc(64, w->vector_bytes);
-    if (!w->vectors) return error_set(err, TDM_E_NOMEM, "no memory for %llu bytes of weights", (unsigned long long)w->vector_bytes);
+    if (!w->vectors)
+        return error_set(err, TDM_E_NOMEM, "no memory for %llu bytes of weights", (unsigned long long)w->vector_bytes);
     memset(w->vectors, 0, w->vector_bytes);
     w->bytes += w->vector_bytes;
     w->final_norm = w->vectors;
@@ -302,8 +303,8 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
 
 typedef tdm_status matrix_step(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err);
 
-/* Every matrix but the experts. The embeddings and the LM head are the largest: packed first, their mapped pages are gone
- * before most of the packed weights exist. */
+/* Every matrix but the experts. The embeddings and the LM head are the largest: packed first, their mapped pages are
+ * gone before most of the packed weights exist. */
 static tdm_status for_each_matrix(struct loader *l, matrix_step *step, tdm_error *err)
 {
     struct weights *w = l->weights;
@@ -435,8 +436,8 @@ static bool load_packed(struct loader *l, bool *cancelled_out)
     struct blob *blobs;
     size_t n = weights_blobs(w, &blobs);
     w->pack_key = n ? pack_key(l, blobs, n) : 0;
-    bool loaded = w->pack_key && packed_load(l->options.pack_folder, w->pack_key, blobs, n, l->team, l->options.progress,
-                                             l->options.progress_ctx, cancelled_out);
+    bool loaded = w->pack_key && packed_load(l->options.pack_folder, w->pack_key, blobs, n, l->team,
+                                             l->options.progress, l->options.progress_ctx, cancelled_out);
     free(blobs);
     return loaded;
 }

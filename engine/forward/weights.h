@@ -49,9 +49,9 @@ struct weights {
     uint64_t bytes;               /* of everything in memory, packed */
     uint64_t layer_bytes;         /* of the layers' matrices without the experts: what every pass reads */
     double from_disk_tps;         /* expected tokens per second, experts read on demand; 0: unknown, or all in memory */
-    double load_seconds;          /* reading and packing took */
-    uint64_t pack_key;            /* of their file of packed weights (engine/forward/packed.h); 0: they can have none */
-    bool was_packed;              /* they came from it */
+    double load_seconds;          /* time that reading and packing took */
+    uint64_t pack_key;            /* of their file of packed weights (packed.h); 0: they cannot have one */
+    bool was_packed;              /* they were read from it */
 };
 
 struct weights_options {

@@ -7,7 +7,7 @@
 struct map {
     const uint8_t *data; /* NULL when size is 0 */
     uint64_t size;
-    uint64_t stamp; /* of the file's size and time of change: another one after the file was written again */
+    uint64_t stamp; /* a hash of the file's size and modification time */
 };
 
 tdm_status map_open(struct map *m, const char *path, tdm_error *err);

@@ -93,7 +93,7 @@ uint64_t source_parameter_count(const struct source *s); /* of the tensors in us
 /* Identifies the weights independently of the file's name: a hash of the configuration and of each tensor's name, type,
  * shape and samples of its data. Equal files have equal fingerprints, also after a copy. */
 uint64_t source_fingerprint(const struct source *s);
-/* Of the weight files' sizes and times of change: another one after a file was written again. 0 for synthetic models. */
+/* A hash of the weight files' sizes and modification times; 0 for synthetic models. */
 uint64_t source_stamp(const struct source *s);
 
 /* The tensors in use, in file order; a tied LM head does not appear. Returns how many. */

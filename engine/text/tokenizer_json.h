@@ -1,8 +1,8 @@
 /* tokenizer.json: the one reader of Hugging Face's tokenizer files, for tokenizers and for the conversion to GGUF.
  *
- * Only byte-level BPE is accepted: model BPE, normalizer NFC or none, pre-tokenizers Split (by a regular expression) and
- * ByteLevel. What would change the ids and is not supported is refused with a line that names it. The file is untrusted:
- * ids are limited to 2^20, a file to 256 MiB, nesting to 64.
+ * Only byte-level BPE is accepted: model BPE, normalizer NFC or none, pre-tokenizers Split (by a regular expression)
+ * and ByteLevel. What would change the ids and is not supported is refused with a line that names it. The file is
+ * untrusted: ids are limited to 2^20, a file to 256 MiB, nesting to 64.
  *
  * Threads: constant once opened. */
 #ifndef TANDEM_TEXT_TOKENIZER_JSON_H

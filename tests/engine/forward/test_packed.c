@@ -1,5 +1,5 @@
-/* Files of packed weights: what is read back is what was packed, bit for bit; a damaged, cut or foreign file counts as not
- * there; room is made by removing what was used least recently; giving up and a full disk leave nothing behind. */
+/* Files of packed weights: what is read back is what was packed, bit for bit; a damaged, cut or foreign file counts as
+ * not there; room is made by removing what was used least recently; giving up and a full disk leave nothing behind. */
 #include "engine/forward/packed_writer.h"
 
 #include <dirent.h>
@@ -115,8 +115,9 @@ TEST(a_byte_changed_anywhere_is_noticed)
     REQUIRE(!save(folder, KEY, PACKED_AUTO, &kept, &err));
     long size = size_of(path_of(folder, KEY));
     /* the first blob, the second one's second piece, its last byte, the third, the checksums, the trailer */
-    const long at[] = {0, FILE_PAGE + (4 << 20) + 77, FILE_PAGE + (8 << 20) + 4, size - 40 - 8 * 5 - 100, size - 50, size - 40,
-                       size - 32, size - 24, size - 1};
+    const long at[] = {0,         FILE_PAGE + (4 << 20) + 77, FILE_PAGE + (8 << 20) + 4, size - 40 - 8 * 5 - 100,
+                       size - 50, size - 40,                  size - 32,                 size - 24,
+                       size - 1};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         REQUIRE(!save(folder, KEY, PACKED_AUTO, &kept, &err));
         int fd = open(path_of(folder, KEY), O_RDWR);
