@@ -1,9 +1,10 @@
 /* The machine that the front end runs on in a screen test, linked in place of the C library's clock and waiting and of
- * ui/terminal/term.c: a clock that stands still unless the front end waits, keys out of a script, a terminal that is a canvas.
+ * ui/terminal/term.c: a clock that stands still unless the front end waits, keys out of a script, a terminal that is a
+ * canvas.
  *
- * The front end's own loop runs (src/tui/tui.c). Whenever it waits and nothing is there for it, the clock goes on by as much
- * as the script said, stopping where the front end wanted to be woken; then the script's next command is asked for. What
- * the front end prints, writes past its screen, or does with the terminal appears on standard output. */
+ * The front end's own loop runs (src/tui/tui.c). Whenever it waits and nothing is there for it, the clock goes on by as
+ * much as the script said, stopping where the front end wanted to be woken; then the script's next command is asked
+ * for. What the front end prints, writes past its screen, or does with the terminal appears on standard output. */
 #ifndef TANDEM_TESTS_SCREENS_FAKE_HOST_H
 #define TANDEM_TESTS_SCREENS_FAKE_HOST_H
 

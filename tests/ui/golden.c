@@ -81,7 +81,8 @@ static size_t lane(struct view_span *spans, const char *letters, int64_t from, i
 
 void sample_lanes(struct sample *s, const char *prefill, const char *decode, int enter1, int enter2)
 {
-    int64_t column = window_ns / (int64_t)strlen(decode), now = 1000 * column, from = now - column * (int64_t)strlen(decode);
+    int64_t column = window_ns / (int64_t)strlen(decode), now = 1000 * column,
+            from = now - column * (int64_t)strlen(decode);
     struct view_monitor *m = &s->view.monitor;
     s->view.now_ns = now;
     m->prefill.spans = s->prefill;

@@ -96,10 +96,11 @@ static void typed(const script_turn *t, char *draft)
 
 TEST(the_demo_sends_sentences)
 {
-    static const char *const sentences[] = {"Why is the sky blue?",       "What is the Moon made of?",
-                                            "How far away is it?",        "Why do leaves fall in autumn?",
-                                            "What do bees do in winter?", "Why do leaves fall in autumn?", /* both ways */
-                                            "What do bees do in winter?", "Where does the wind come from?"};
+    static const char *const sentences[] = {
+        "Why is the sky blue?",       "What is the Moon made of?",
+        "How far away is it?",        "Why do leaves fall in autumn?",
+        "What do bees do in winter?", "Why do leaves fall in autumn?", /* both ways */
+        "What do bees do in winter?", "Where does the wind come from?"};
     enum { SENTENCES = sizeof sentences / sizeof *sentences };
     script s;
     tdm_error err = {0};
@@ -175,7 +176,8 @@ TEST(figures_are_right)
     figures_turn(&f, &t, 0);
     t.kind = TDM_COLD;
     figures_turn(&f, &t, 0);
-    CHECK(f.turns == 3 && f.warm_ms.n == 1 && f.cold_ms.n == 0 && f.decode_tps.n == 1); /* a marked turn enters no median */
+    CHECK(f.turns == 3 && f.warm_ms.n == 1 && f.cold_ms.n == 0 &&
+          f.decode_tps.n == 1); /* a marked turn enters no median */
     figures_turn_line(&t, 1009000000, line, sizeof line);
     CHECK_STR("cold 9 ms, queued | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s", line);
     t.mark = TDM_UNMARKED;

@@ -52,7 +52,8 @@ static bool broken(bool apart, char out[LONGEST], char err[LONGEST])
     return true;
 }
 
-static const char leaves[] = "\033[?1049l", line[] = "tandem: bug at tests/src/cli/test_crash.c:", what[] = ": two and two are five";
+static const char leaves[] = "\033[?1049l",
+                  line[] = "tandem: bug at tests/src/cli/test_crash.c:", what[] = ": two and two are five";
 
 TEST(the_line_stands_on_the_screen_that_was_given_back)
 {

@@ -1,5 +1,5 @@
-/* The program in a pseudo-terminal (src/bench/pty.h), as tests use it: one at a time, its files below a folder of the test,
- * nothing of the user's. Everything waits on what is on the screen; nothing sleeps. */
+/* The program in a pseudo-terminal (src/bench/pty.h), as tests use it: one at a time, its files below a folder of the
+ * test, nothing of the user's. Everything waits on what is on the screen; nothing sleeps. */
 #ifndef TANDEM_TESTS_TUI_RIG_H
 #define TANDEM_TESTS_TUI_RIG_H
 

@@ -63,8 +63,8 @@ static const char *run(const char *arguments, int *status)
     static char out[8192];
     char command[1000];
     const char *program = getenv("TANDEM");
-    snprintf(command, sizeof command, "XDG_RUNTIME_DIR='%s' '%s' monitor %s 2>&1", home, program ? program : "build/tandem",
-             arguments);
+    snprintf(command, sizeof command, "XDG_RUNTIME_DIR='%s' '%s' monitor %s 2>&1", home,
+             program ? program : "build/tandem", arguments);
     FILE *in = popen(command, "r");
     if (!in) return "";
     size_t n = fread(out, 1, sizeof out - 1, in);

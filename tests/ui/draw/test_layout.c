@@ -80,7 +80,8 @@ TEST(the_80x24_sketch)
 TEST(going_round)
 {
     enum view_form form = VIEW_FORM_OFF;
-    static const enum view_form large[] = {VIEW_FORM_LINE, VIEW_FORM_STRIP, VIEW_FORM_PANEL, VIEW_FORM_FULL, VIEW_FORM_OFF};
+    static const enum view_form large[] = {VIEW_FORM_LINE, VIEW_FORM_STRIP, VIEW_FORM_PANEL, VIEW_FORM_FULL,
+                                           VIEW_FORM_OFF};
     for (int i = 0; i < 5; i++) CHECK_INT(large[i], form = layout_next_form(40, 120, form));
     CHECK_INT(VIEW_FORM_FULL, layout_next_form(24, 80, VIEW_FORM_STRIP)); /* no panel at 80 columns */
 }

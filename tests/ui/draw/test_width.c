@@ -37,7 +37,8 @@ TEST(simpler_forms)
 /* Signs that stand beside their letter have a column; those above and below share it. */
 TEST(vowel_signs)
 {
-    const char *hindi = "\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d\xe0\xa4\xa6\xe0\xa5\x80"; /* ha+i, na+virama, da+ii */
+    const char *hindi =
+        "\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d\xe0\xa4\xa6\xe0\xa5\x80"; /* ha+i, na+virama, da+ii */
     struct width_glyph g;
     CHECK_INT(5, width(hindi));
     CHECK_INT(3, width_next(hindi, strlen(hindi), &g));
@@ -66,7 +67,8 @@ TEST(harmless)
         int n = width_put(p, s);
         if (n == 0 || (p >= 0xD800 && p <= 0xDFFF)) continue;
         CHECK_INT(n, width_next(s, (size_t)n, &g));
-        for (int i = 0; i < g.n && p != '\t' && p != '\n'; i++) CHECK(g.point[i] >= 0x20 && !(g.point[i] >= 0x7F && g.point[i] < 0xA0));
+        for (int i = 0; i < g.n && p != '\t' && p != '\n'; i++)
+            CHECK(g.point[i] >= 0x20 && !(g.point[i] >= 0x7F && g.point[i] < 0xA0));
         CHECK(g.width <= 2);
         width_ascii(&g);
         for (int i = 0; i < g.n; i++) CHECK(g.point[i] < 0x80);

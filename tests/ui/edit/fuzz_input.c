@@ -1,7 +1,8 @@
-/* Random keys into decoder and input: whatever comes, the view stays sound, the queue drains, and readline neither waits
- * nor leaves its line buffer in disorder. Each run opens an input of its own, with the same history, in the editing mode of
- * its first byte (0 emacs, 1 vi), with nothing in the kill ring but a letter, so that findings come back alone; what else
- * readline keeps for the life of the process goes on (the last macro and search, vi's last command). Every byte 0xff is a pause. */
+/* Random keys into decoder and input: whatever comes, the view stays sound, the queue drains, and readline neither
+ * waits nor leaves its line buffer in disorder. Each run opens an input of its own, with the same history, in the
+ * editing mode of its first byte (0 emacs, 1 vi), with nothing in the kill ring but a letter, so that findings come
+ * back alone; what else readline keeps for the life of the process goes on (the last macro and search, vi's last
+ * command). Every byte 0xff is a pause. */
 #include <locale.h>
 #include <stdlib.h>
 #include <stdint.h>

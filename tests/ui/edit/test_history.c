@@ -122,7 +122,8 @@ TEST(it_stays_bounded)
 
 TEST(damage_is_harmless)
 {
-    static const char damaged[] = "good\nstray \\q escape\n\\x0\n\\x00\n\\\nnot \377 utf-8\nctrl \001 here\n\n   \nalso good\ncut sho";
+    static const char damaged[] =
+        "good\nstray \\q escape\n\\x0\n\\x00\n\\\nnot \377 utf-8\nctrl \001 here\n\n   \nalso good\ncut sho";
     const char *path = path_of("damaged");
     write_file(path, damaged, sizeof damaged - 1);
     struct history_file *h = history_file_open(path, 0, NULL);

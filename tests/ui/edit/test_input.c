@@ -120,7 +120,8 @@ TEST(history)
     CHECK_STR("draft|", with_past("draft" UP UP UP DOWN DOWN DOWN));
     CHECK_STR("second one|", with_past("\020\020\020"));
     CHECK_STR("SUBMIT(new) => new|", with_past("new\r" UP));
-    CHECK_STR("SUBMIT(second one!) => second one|", with_past(UP UP UP "!\r" UP UP UP UP)); /* the old entry is as it was */
+    CHECK_STR("SUBMIT(second one!) => second one|",
+              with_past(UP UP UP "!\r" UP UP UP UP)); /* the old entry is as it was */
     CHECK_STR("SUBMIT(second one) => third$of two lines|", with_past(UP UP UP "\r" UP UP));
 }
 
@@ -142,10 +143,12 @@ TEST(lines_keep_their_undo)
     CHECK_STR("second one|", past_with(NULL, "\020\020" B "!" E WAIT "\020\016" UNDO UNDO UNDO));
     CHECK_STR("second one!|", past_with(NULL, "\020\020!\020\016"));
     CHECK_STR("SUBMIT(first) => second one!|", past_with(NULL, "\020\020!\020\r\020\020\020"));
-    CHECK_STR("SUBMIT(first) => second one|", past_with("set revert-all-at-newline on\n", "\020\020!\020\r\020\020\020"));
+    CHECK_STR("SUBMIT(first) => second one|",
+              past_with("set revert-all-at-newline on\n", "\020\020!\020\r\020\020\020"));
     CHECK_STR("SUBMIT(second one!) => second one|", past_with(NULL, "\020\020!\r\020\020\020"));
     CHECK_STR("SUBMIT(first!?) => first|", past_with(VI, "\033" WAIT "kkkA!\033" WAIT "A?\r\033" WAIT "kkkkA"));
-    CHECK_STR("dr|", past_with(VI, "draft\033" WAIT "hhc$" UP "x" DOWN "\033" WAIT "uA")); /* a change that was left open */
+    CHECK_STR("dr|",
+              past_with(VI, "draft\033" WAIT "hhc$" UP "x" DOWN "\033" WAIT "uA")); /* a change that was left open */
 }
 
 TEST(searches_give_the_draft_back)
@@ -210,7 +213,8 @@ static void another_program(struct input *in, int64_t now, char *report, size_t 
     struct history_file *other = history_file_open(shared_path(), 0, NULL);
     history_file_add(other, "theirs", true, NULL);
     history_file_close(other);
-    input_feed_event(in, &(struct decoder_event){.kind = DECODER_KEY, .code = KEYCODE_UP, .data = "\033[A", .length = 3});
+    input_feed_event(in,
+                     &(struct decoder_event){.kind = DECODER_KEY, .code = KEYCODE_UP, .data = "\033[A", .length = 3});
     CHECK(!input_next_action(in, &a));
     input_view(in, now, &v);
     size_t n = strlen(report);
@@ -325,9 +329,10 @@ TEST(the_view_forgets_a_lone_esc)
 
 TEST(own_keys)
 {
-    CHECK_STR("browse find monitor view hold zoom-in zoom-out fold raw copy copy-view speculation sessions sensors keys "
-              "send-now EDITOR => edited|",
-              keys("\030b\030/\030m\030v\030f\030+\030-\030t\030r\030y\030c\030o\030s\030w\030?\030\r\030\005"));
+    CHECK_STR(
+        "browse find monitor view hold zoom-in zoom-out fold raw copy copy-view speculation sessions sensors keys "
+        "send-now EDITOR => edited|",
+        keys("\030b\030/\030m\030v\030f\030+\030-\030t\030r\030y\030c\030o\030s\030w\030?\030\r\030\005"));
     CHECK_STR("keys browse => |", keys("\033OP\033OQ"));
     CHECK_STR("page-up page-down top bottom => x|", keys("x\033[5~\033[6~\033[1;5H\033[1;5F"));
     CHECK_STR("EDITOR => draft|", keys("draft\030\005\037"));
@@ -341,7 +346,8 @@ TEST(inputrc_wins)
     CHECK_STR("one|", keys_with("\"\\eOQ\": \"one\"\n", "\033OQ"));
     CHECK_STR("yes|", keys_with("$if tandem\n\"\\C-o\": \"yes\"\n$endif\n", "\017"));
     CHECK_STR("abc|", keys_with(VI "set keymap vi-insert\n\"\\C-x\": \"abc\"\n", "\030"));
-    CHECK_STR("f|irst", play(&(struct play){.inputrc = "\"\\e[A\": history-search-backward\n", .history = past}, "f" UP));
+    CHECK_STR("f|irst",
+              play(&(struct play){.inputrc = "\"\\e[A\": history-search-backward\n", .history = past}, "f" UP));
     CHECK_STR("|a$b", play(&(struct play){.inputrc = "\"\\e[A\": history-search-backward\n"}, "a\nb" HOME UP));
     CHECK_STR("SUBMIT(a) => |", keys_with("\"\\C-o\": operate-and-get-next\n", "a\017"));
     CHECK_STR("ab|", keys_with("\"\\C-m\": \"b\"\n", "a\r"));
@@ -389,7 +395,7 @@ static const char *viewed(const char *inputrc, const char *script)
 TEST(the_view_tells_the_state)
 {
     CHECK_STR("a| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed("", "a"));
-    CHECK_STR("a| vi=- prefix=^X menu=0,1 draft=1 list=0 ask=0 message=- bells=0", viewed("", "a" WAIT "\030" READ "")); 
+    CHECK_STR("a| vi=- prefix=^X menu=0,1 draft=1 list=0 ask=0 message=- bells=0", viewed("", "a" WAIT "\030" READ ""));
     CHECK_STR("|a vi=c prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed(VI, "a\033" WAIT));
     CHECK_STR("a| vi=i prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", viewed(VI, "a"));
     CHECK_STR("(reverse-i-search)`fir': |first vi=- prefix=- menu=0,0 draft=0 list=0 ask=0 message=- bells=0",

@@ -98,8 +98,8 @@ TEST(editor)
 
 TEST(base64)
 {
-    static const char *const cases[][2] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"},
-                                           {"\377\376", "//4="}};
+    static const char *const cases[][2] = {{"", ""},        {"f", "Zg=="},          {"fo", "Zm8="},
+                                           {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}, {"\377\376", "//4="}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *s = clipboard_base64(cases[i][0], strlen(cases[i][0]));
         CHECK_STR(cases[i][1], s);

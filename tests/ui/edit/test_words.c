@@ -16,7 +16,10 @@ static const char *slash(const char *draft, bool pasted)
 {
     static char out[128];
     struct slash_result r = slash_parse(draft, pasted, names, sizeof names / sizeof *names);
-    snprintf(out, sizeof out, "%s %s", r.kind == SLASH_TEXT ? "text" : r.kind == SLASH_COMMAND ? names[r.index] : "unknown",
+    snprintf(out, sizeof out, "%s %s",
+             r.kind == SLASH_TEXT      ? "text"
+             : r.kind == SLASH_COMMAND ? names[r.index]
+                                       : "unknown",
              r.kind == SLASH_UNKNOWN ? (r.nearest < 0 ? "-" : names[r.nearest]) : r.argument);
     return out;
 }

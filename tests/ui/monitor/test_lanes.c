@@ -20,7 +20,8 @@ static const char *lane(const struct view_span *spans, size_t n, int cols)
 
 TEST(the_kind_with_most_time_wins)
 {
-    struct view_span spans[] = {{0, 40, VIEW_K_HISTORY, 0, 0}, {40, 100, VIEW_K_DRAFT, 0, 0}, {100, 200, VIEW_K_LENT, 0, 0}};
+    struct view_span spans[] = {
+        {0, 40, VIEW_K_HISTORY, 0, 0}, {40, 100, VIEW_K_DRAFT, 0, 0}, {100, 200, VIEW_K_LENT, 0, 0}};
     CHECK_STR("d~.", lane(spans, 3, 3));
     spans[0].end_ns = spans[1].start_ns = 70;
     CHECK_STR("h~.", lane(spans, 3, 3));
@@ -28,8 +29,11 @@ TEST(the_kind_with_most_time_wins)
 
 TEST(short_work_shows_where_it_begins)
 {
-    struct view_span spans[] = {{0, 30, VIEW_K_SUFFIX, 0, 0}, {30, 100, VIEW_K_LENT, 0, 0}, {101, 103, VIEW_K_DRAFT, 0, 0},
-                                {290, 320, VIEW_K_SUFFIX, 0, 0}, {330, 400, VIEW_K_LENT, 0, 0}};
+    struct view_span spans[] = {{0, 30, VIEW_K_SUFFIX, 0, 0},
+                                {30, 100, VIEW_K_LENT, 0, 0},
+                                {101, 103, VIEW_K_DRAFT, 0, 0},
+                                {290, 320, VIEW_K_SUFFIX, 0, 0},
+                                {330, 400, VIEW_K_LENT, 0, 0}};
     CHECK_STR("sds~.", lane(spans, 5, 5));
     spans[3] = (struct view_span){260, 340, VIEW_K_SUFFIX, 0, 0};
     CHECK_STR("sdss.", lane(spans, 5, 5));
@@ -37,13 +41,16 @@ TEST(short_work_shows_where_it_begins)
 
 TEST(a_hand_over_always_shows)
 {
-    struct view_span spans[] = {{0, 120, VIEW_K_PROMPT, 0, 0}, {120, 121, VIEW_K_HANDOVER, 0, 0}, {121, 300, VIEW_K_DECODE, 0, 0}};
+    struct view_span spans[] = {
+        {0, 120, VIEW_K_PROMPT, 0, 0}, {120, 121, VIEW_K_HANDOVER, 0, 0}, {121, 300, VIEW_K_DECODE, 0, 0}};
     CHECK_STR("p>=", lane(spans, 3, 3));
 }
 
 TEST(checkpoint_and_restore_are_drawn_as_what_follows)
 {
-    struct view_span spans[] = {{0, 90, VIEW_K_CHECKPOINT, 0, 0}, {90, 100, VIEW_K_LENT, 0, 0}, {100, 200, VIEW_K_RESTORE, 0, 0},
+    struct view_span spans[] = {{0, 90, VIEW_K_CHECKPOINT, 0, 0},
+                                {90, 100, VIEW_K_LENT, 0, 0},
+                                {100, 200, VIEW_K_RESTORE, 0, 0},
                                 {200, 300, VIEW_K_DRAFT, 0, 0}};
     CHECK_STR("ddd", lane(spans, 4, 3));
 }

@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1) return 0;
     size_t cut = 1 + data[0] % 16;
-    struct decoder_log whole = run((const char *)data + 1, size - 1, size), parts = run((const char *)data + 1, size - 1, cut);
+    struct decoder_log whole = run((const char *)data + 1, size - 1, size),
+                       parts = run((const char *)data + 1, size - 1, cut);
     if (whole.length != parts.length || (whole.length && memcmp(whole.text, parts.text, whole.length))) abort();
     decoder_log_free(&whole);
     decoder_log_free(&parts);

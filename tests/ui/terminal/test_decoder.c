@@ -376,8 +376,9 @@ TEST(terminfo)
 TEST(cuts_make_no_difference)
 {
     uint64_t seed = 1;
-    static const char *const bits[] = {"\033", "[", "O", "200~", "201~", B, E, "<0;1;1M", "\033]1;", "\007", "\033\\", "a",
-                                       "\r", ";", "1", "5", "~", "u", "\033P>|", "?", "$", "y", "\303", "M", "\003"};
+    static const char *const bits[] = {"\033",    "[",      "O", "200~", "201~", B,   E,     "<0;1;1M", "\033]1;",
+                                       "\007",    "\033\\", "a", "\r",   ";",    "1", "5",   "~",       "u",
+                                       "\033P>|", "?",      "$", "y",    "\303", "M", "\003"};
     for (int round = 0; round < 3000; round++) {
         char text[256];
         size_t n = 1;
@@ -414,6 +415,6 @@ TEST(cuts_make_no_difference)
 
 TEST_MAIN(T(text_passes_through), T(arrows_and_editing_keys), T(function_keys), T(spelled_keys), T(keypad), T(alt),
           T(esc_waits_only_so_long), T(another_delay), T(broken_sequences_do_not_eat_what_follows), T(mouse),
-          T(answers),
-          T(an_endless_answer_is_dropped), T(paste), T(a_pasted_end_mark_types_nothing), T(a_broken_character_before_a_paste), T(two_bursts_are_two),
-          T(a_lost_end_mark), T(a_large_paste), T(terminfo), T(cuts_make_no_difference))
+          T(answers), T(an_endless_answer_is_dropped), T(paste), T(a_pasted_end_mark_types_nothing),
+          T(a_broken_character_before_a_paste), T(two_bursts_are_two), T(a_lost_end_mark), T(a_large_paste),
+          T(terminfo), T(cuts_make_no_difference))

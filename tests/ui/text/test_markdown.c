@@ -69,7 +69,9 @@ TEST(code)
 TEST(tables)
 {
     const char *table = "| Name | Size |\n|---|--:|\n| alpha | 1 |\n| a rather long name | 1024 |\n";
-    check_render(table, 40, "Name               | Size\n-------------------+-----\nalpha              |    1\na rather long name | 1024\n");
+    check_render(
+        table, 40,
+        "Name               | Size\n-------------------+-----\nalpha              |    1\na rather long name | 1024\n");
     check_render(table, 16, "Name      | Size\n----------+-----\nalpha     |    1\na rather  | 1024\nlong name |\n");
     check_render(table, 8, "Name:\nalpha\nSize: 1\n\nName: a\nrather\nlong\nname\nSize:\n1024\n");
 }
@@ -84,7 +86,8 @@ static const char *samples[] = {
     "# A\n\ntext\nSetext\n===\n\n> q\n> - a\n>\n> ```c\n> int x;\n> ```\n\nlast",
     "1. a\n   ```python\n   def f():\n\n       '''doc\n       '''\n   ```\n2. b\n\n````md\n```\ninner\n```\n````\n\nx",
     "| a | b |\n|---|:-:|\n| 1 | `x|y` |\n| 2 | ~~z~~ |\n\ntext\n~~~\nopen fence\n\nto the end",
-    "\xe6\xbc\xa2\xe5\xad\x97 \xf0\x9f\x98\x80 e\xcc\x81 [l](u) <b>html</b> &nbsp; \\* \n\n\n\n***\n\n    indented code\n",
+    "\xe6\xbc\xa2\xe5\xad\x97 \xf0\x9f\x98\x80 e\xcc\x81 [l](u) <b>html</b> &nbsp; \\* \n\n\n\n***\n\n    indented "
+    "code\n",
 };
 
 TEST(streaming_gives_the_same)
