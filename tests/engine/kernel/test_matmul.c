@@ -263,9 +263,13 @@ TEST(copied_tokens_are_those_that_were_filled)
                 k->matmul(&m, &some, 0, ROWS, 0, n, got, ROWS, false);
                 for (uint32_t t = 0; t < n; t++) {
                     const float *w = want + (t * 7 + 3) % MOST * ROWS, *g = got + t * ROWS;
-                    double worst = 0;
-                    for (uint32_t r = 0; r < ROWS; r++) worst = fmax(worst, fabs((double)w[r] - g[r]));
-                    bool same = s < set_count ? !memcmp(w, g, ROWS * sizeof *w) : worst < 1e-3;
+                    double worst = 0, largest = 0;
+                    for (uint32_t r = 0; r < ROWS; r++) {
+                        worst = fmax(worst, fabs((double)w[r] - g[r]));
+                        largest = fmax(largest, fabs((double)w[r]));
+                    }
+                    /* OpenBLAS adds in another order for another number of tokens: some roundings of the largest sum. */
+                    bool same = s < set_count ? !memcmp(w, g, ROWS * sizeof *w) : worst <= 5e-6 * largest;
                     if (!same) CHECK_FAIL("%s %s: token %u of %u differs", k->name, type_info(type)->name, t, n);
                 }
                 free(some.data);
