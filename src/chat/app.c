@@ -77,6 +77,8 @@ static void begin_save_state(app *a)
 /* What a session without a file is known by. */
 static void begin_session(app *a)
 {
+    sent_strand(&a->sent);
+    sent_load(&a->sent, NULL, 0, NULL);
     free(a->name);
     a->name = NULL;
     free(a->draft);
@@ -123,6 +125,7 @@ void app_close(app *a)
     free(a->name);
     free(a->draft);
     attach_clear(&a->attached);
+    sent_free(&a->sent);
     free(a->model_path);
     *a = (app){.place = {.lock = -1}};
 }
@@ -149,7 +152,8 @@ static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
     int n = tdm_chat_nodes(a->chat), depth = tdm_chat_path(a->chat, NULL, 0);
     int *path = calloc((size_t)depth + 1, sizeof *path);
     s->nodes = calloc((size_t)n + 1, sizeof *s->nodes);
-    if (!path || !s->nodes) {
+    s->attached = calloc((size_t)n + 1, sizeof *s->attached);
+    if (!path || !s->nodes || !s->attached) {
         free(path);
         return error_set(err, TDM_E_NOMEM, "out of memory");
     }
@@ -159,6 +163,7 @@ static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
     for (int i = 0; i < n; i++) {
         tdm_status status = tdm_chat_node(a->chat, i + 1, &s->nodes[i], err);
         if (status) return status;
+        s->attached[i] = app_attached(a, &s->nodes[i]);
         s->n = i + 1;
     }
     return TDM_OK;
@@ -328,6 +333,7 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
         break;
     case TDM_EV_TURN:
     case TDM_EV_PATH:
+        sent_settle(&a->sent, a->chat);
         a->state_old = true;
         app_save(a, &unheard);
         break;
@@ -363,16 +369,26 @@ tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_erro
 
 tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err)
 {
-    size_t length;
-    char *joined = compose(a, text, n, &length);
-    if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = tdm_chat_send(a->chat, joined, length, enter_ns, err);
-    free(joined);
-    if (status) return status;
-    /* A session is known by its user's words, not by those of a file. */
-    if (!a->name && a->attached.n && n) a->name = session_name_of(text, n);
-    attach_clear(&a->attached);
-    return TDM_OK;
+    char *words = malloc(3 * n + 1);
+    if (!words) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = sent_send(&a->sent, a->chat, &a->attached, words, output_valid(text, n, words), enter_ns, err);
+    free(words);
+    return status;
+}
+
+char *app_unqueue(app *a)
+{
+    return a->chat ? sent_take_back(&a->sent, a->chat, &a->attached) : NULL;
+}
+
+const char *app_queued(const app *a)
+{
+    return a->sent.on_its_way ? a->sent.words.bytes : NULL;
+}
+
+size_t app_attached(const app *a, const tdm_node *node)
+{
+    return sent_attached(&a->sent, node);
 }
 
 int app_room(const tdm_chat_status *now)
@@ -408,6 +424,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     session s;
     tdm_chat *chat = NULL;
     char *copy = path ? strdup(path) : NULL;
+    sent_settle(&a->sent, a->chat);
     tdm_status status = path && !copy ? error_set(err, TDM_E_NOMEM, "out of memory") : app_snapshot(a, &s, err);
     if (!status) {
         status = open_chat(a, &next, &chat, err);
@@ -421,6 +438,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
         return status;
     }
     saver_wait(&a->saver);
+    sent_strand(&a->sent);
     tdm_chat_close(a->chat);
     load_pair_close(&a->models);
     free(a->model_path);
@@ -483,6 +501,7 @@ static tdm_status enter_session(app *a, const session *s, tdm_error *err)
     tdm_status status = app_configure(a, err);
     if (!status) status = set_system_text(a, s->system, s->system_length, err);
     if (!status) status = load_conversation(a, s, err);
+    if (!status) status = sent_load(&a->sent, s->attached, s->n, err);
     return status;
 }
 
@@ -543,6 +562,7 @@ tdm_status app_park(app *a, app_parked *out, tdm_error *err)
     a->place.lock = -1;
     a->name = a->draft = NULL;
     a->attached = (attachments){0};
+    a->sent = (sent_messages){0};
     a->figures = (figures){0};
     a->last = (tdm_turn_stats){0};
     a->last_glyph_ns = 0;
@@ -564,6 +584,7 @@ tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
     begin_session(a);
     figures_free(&a->figures);
     attach_clear(&a->attached);
+    sent_free(&a->sent);
     *a = p->kept;
     tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);
     if (!a->private && a->place.lock >= 0) load_state(a, a->place.id);

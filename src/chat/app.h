@@ -13,6 +13,7 @@
 #include "src/chat/ceilings.h"
 #include "src/chat/figures.h"
 #include "src/chat/load.h"
+#include "src/chat/sent.h"
 #include "src/cli/options.h"
 #include "src/session/keeper.h"
 #include "src/session/saver.h"
@@ -39,6 +40,7 @@ typedef struct {
     saver saver;       /* writes it while nobody does anything */
     keeper keeper;     /* saves the reply that is being written */
     attachments attached; /* goes before the next message */
+    sent_messages sent;
     bool ab;             /* /ab: speculation full and off by turns */
     bool no_turn_line;   /* /stats turn off */
     tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
@@ -75,6 +77,13 @@ void app_idle(app *a);
 /* What is typed: the attachments go before it. held: it may be a command, then the attachments alone are read. */
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err);
 tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
+/* Takes back the message that waits for a reply's end, also when its conversation was left meanwhile: its words,
+ * malloc'ed; its attachments are pending again. NULL: there is none. */
+char *app_unqueue(app *a);
+/* The words of that message, without its attachments; NULL: there is none. They live until the next call. */
+const char *app_queued(const app *a);
+/* Bytes at the beginning of a node's text that were attached. */
+size_t app_attached(const app *a, const tdm_node *node);
 
 /* Tokens that are free for the next message with what is attached, by a status of the chat. */
 int app_room(const tdm_chat_status *now);

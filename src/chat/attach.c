@@ -58,13 +58,11 @@ tdm_status attach_file(attachments *a, const char *path, const tdm_model *model,
     attachment one = {.path = strdup(path)};
     int at = 0;
     while (at < a->n && strcmp(a->all[at].path, path)) at++;
-    if (at == ATTACH_MOST) {
+    if (at >= ATTACH_MOST) {
         free(one.path);
         return error_set(err, TDM_E_ARG, "%s: %d files are attached, which is the most", path, ATTACH_MOST);
     }
-    attachment *larger = at < a->n ? a->all : realloc(a->all, ((size_t)at + 1) * sizeof *larger);
-    if (larger) a->all = larger;
-    if (!larger || !one.path) {
+    if (!one.path || attach_reserve(a, at == a->n, err)) {
         free(one.path);
         return error_set(err, TDM_E_NOMEM, "out of memory");
     }
@@ -88,6 +86,22 @@ void attach_remove(attachments *a, int place)
 {
     release(&a->all[place]);
     memmove(a->all + place, a->all + place + 1, (size_t)(--a->n - place) * sizeof *a->all);
+}
+
+tdm_status attach_reserve(attachments *a, int more, tdm_error *err)
+{
+    attachment *larger = more ? realloc(a->all, ((size_t)a->n + (size_t)more) * sizeof *larger) : a->all;
+    if (more && !larger) return error_set(err, TDM_E_NOMEM, "out of memory");
+    a->all = larger;
+    return TDM_OK;
+}
+
+void attach_append(attachments *a, attachments *more)
+{
+    if (more->n) memcpy(a->all + a->n, more->all, (size_t)more->n * sizeof *a->all);
+    a->n += more->n;
+    free(more->all);
+    *more = (attachments){0};
 }
 
 void attach_clear(attachments *a)

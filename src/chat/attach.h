@@ -28,6 +28,10 @@ typedef struct {
  * changes. */
 tdm_status attach_file(attachments *a, const char *path, const tdm_model *model, int room, int *place, tdm_error *err);
 void attach_remove(attachments *a, int place);
+/* Room for so many more; fails without memory only. */
+tdm_status attach_reserve(attachments *a, int more, tdm_error *err);
+/* Moves all of `more`, for which there is room, behind those of a. */
+void attach_append(attachments *a, attachments *more);
 void attach_clear(attachments *a);
 
 int attach_tokens(const attachments *a);

@@ -37,6 +37,7 @@ void session_free(session *s)
         free(s->nodes[i].thinking);
     }
     free(s->nodes);
+    free(s->attached);
     for (int i = 0; i < OPTION_COUNT; i++) free(s->settings[i]);
     free(s->name);
     free(s->model_name);
@@ -89,6 +90,18 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
     return TDM_OK;
 }
 
+/* How much of a message was attached, which can't be more than all of it. */
+static tdm_status read_attached(size_t *attached, const tdm_node *node, json_object *o, const char *name, tdm_error *err)
+{
+    int64_t bytes = jsonio_int(o, "attached", 0);
+    size_t most = node->role == TDM_USER ? node->length : 0;
+    if (bytes < 0 || (uint64_t)bytes > most)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: attached: expected 0 to %zu, found %" PRId64, name,
+                         node->node, most, bytes);
+    *attached = (size_t)bytes;
+    return TDM_OK;
+}
+
 static tdm_status read_nodes(session *s, json_object *root, const char *name, tdm_error *err)
 {
     json_object *messages = jsonio_member(root, "messages", json_type_array);
@@ -96,10 +109,14 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
     if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
     if (n > MOST_NODES)
         return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MOST_NODES);
-    if (!(s->nodes = calloc(n + 1, sizeof *s->nodes))) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    s->nodes = calloc(n + 1, sizeof *s->nodes);
+    s->attached = calloc(n + 1, sizeof *s->attached);
+    if (!s->nodes || !s->attached) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     for (size_t i = 0; i < n; i++) {
+        json_object *o = json_object_array_get_idx(messages, i);
         s->n = (int)i + 1; /* so that what was read of a bad one is freed */
-        tdm_status status = read_node(&s->nodes[i], json_object_array_get_idx(messages, i), s->n, s, name, err);
+        tdm_status status = read_node(&s->nodes[i], o, s->n, s, name, err);
+        if (!status) status = read_attached(&s->attached[i], &s->nodes[i], o, name, err);
         if (status) return status;
     }
     int64_t leaf = jsonio_int(root, "leaf", -1);
@@ -176,13 +193,14 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 
 /* ---- Writing --------------------------------------------------------------------------------------------------- */
 
-static json_object *node_json(const tdm_node *node)
+static json_object *node_json(const tdm_node *node, size_t attached)
 {
     json_object *o = json_object_new_object();
     jsonio_add_int(o, "id", node->node);
     jsonio_add_int(o, "parent", node->parent);
     jsonio_add_string(o, "role", messages_role_name(node->role));
     jsonio_add_text(o, "text", node->text, node->length);
+    if (attached) jsonio_add_int(o, "attached", (int64_t)attached);
     if (node->thinking) jsonio_add_text(o, "thinking", node->thinking, node->thinking_length);
     if (node->role == TDM_ASSISTANT) jsonio_add_string(o, "finish", session_finish_name(node->finish));
     jsonio_add_int(o, "time", node->time_s);
@@ -223,7 +241,8 @@ char *session_format(const session *s, size_t *n)
     json_object_object_add(root, "settings", settings);
     if (s->draft) jsonio_add_string(root, "draft", s->draft);
     jsonio_add_int(root, "leaf", s->leaf);
-    for (int i = 0; i < s->n; i++) json_object_array_add(messages, node_json(&s->nodes[i]));
+    for (int i = 0; i < s->n; i++)
+        json_object_array_add(messages, node_json(&s->nodes[i], s->attached ? s->attached[i] : 0));
     json_object_object_add(root, "messages", messages);
     return take_text(root, n);
 }
@@ -237,7 +256,7 @@ int session_turns(const session *s)
     return turns;
 }
 
-char *session_name_of(const char *text, size_t length)
+static char *name_of(const char *text, size_t length)
 {
     char words[NAME_BYTES + 1];
     size_t n = 0, end = 0; /* end: after the last whole word that fits */
@@ -262,11 +281,13 @@ char *session_name_of(const char *text, size_t length)
 
 char *session_first_words(const session *s)
 {
-    const tdm_node *first = NULL;
-    for (int i = 0; i < s->n && !first; i++)
-        if (s->nodes[i].current && s->nodes[i].role == TDM_USER) first = &s->nodes[i];
-    if (!first && !s->draft) return strdup("empty session");
-    return first ? session_name_of(first->text, first->length) : session_name_of(s->draft, strlen(s->draft));
+    for (int i = 0; i < s->n; i++) {
+        const tdm_node *node = &s->nodes[i];
+        size_t attached = s->attached ? s->attached[i] : 0;
+        if (node->current && node->role == TDM_USER)
+            return name_of(node->text + attached, node->length - attached);
+    }
+    return s->draft ? name_of(s->draft, strlen(s->draft)) : strdup("empty session");
 }
 
 char *session_markdown(const session *s, size_t *n)

@@ -3,11 +3,13 @@
  *   {"format": "tandem session", "version": 1, "name": "...", "created": S, "changed": S,
  *    "model": {"name": "...", "path": "...", "fingerprint": "16 hex digits"},
  *    "system": "...", "settings": {"temp": "0.6", ...}, "draft": "...", "leaf": ID,
- *    "messages": [{"id": 1, "parent": 0, "role": "user", "text": "...", "time": S},
+ *    "messages": [{"id": 1, "parent": 0, "role": "user", "text": "...", "attached": BYTES, "time": S},
  *                 {"id": 2, "parent": 1, "role": "assistant", "text": "...", "thinking": "...", "finish": "end"}]}
  *
  * Ids are 1, 2, 3... in order; a parent comes before its children (0: the root); the conversation is a tree whose
- * current path ends at leaf (0: empty). A draft is text that was typed and not sent when the program had to leave. Times are seconds since 1970. Files are untrusted. */
+ * current path ends at leaf (0: empty). `attached` says how many bytes at the beginning of a user message's text were
+ * attached files, in UTF-8; absent, as in files of older versions, it is 0. A draft is text that was typed and not sent
+ * when the program had to leave. Times are seconds since 1970. Files are untrusted. */
 #ifndef TANDEM_SRC_SESSION_H
 #define TANDEM_SRC_SESSION_H
 
@@ -23,6 +25,7 @@ typedef struct {
     char *draft; /* NULL: none */
     char *settings[OPTION_COUNT]; /* live options that are written down; NULL: not */
     tdm_node *nodes;
+    size_t *attached; /* [n]: bytes at the beginning of each message's text that were attached; NULL: none of any */
     int n, leaf;
 } session;
 
@@ -33,10 +36,8 @@ void session_free(session *s);
 
 /* User messages on the current path. */
 int session_turns(const session *s);
-/* A name made of the first words of the first user message, or else of the draft, malloc'ed. */
+/* A name made of the first words that the user wrote (not of what was attached to them), or else of the draft; malloc'ed. */
 char *session_first_words(const session *s);
-/* The same of a text; malloc'ed. */
-char *session_name_of(const char *text, size_t length);
 
 /* The current path for people and for other programs (an array as `render --messages` reads it); malloc'ed. */
 char *session_markdown(const session *s, size_t *n);

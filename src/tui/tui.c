@@ -445,6 +445,7 @@ static void close_all(tui *t)
     canvas_free(t->canvas);
     store_list_free(t->sessions, t->n_sessions);
     tui_notices_free(&t->notices);
+    free(t->attached);
     char *texts[] = {t->queued, t->waiting, t->told, t->before_edit, t->load.path};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     wake_end = -1;

@@ -159,7 +159,7 @@ typedef struct tui {
     store_entry *sessions;
     int n_sessions;
     struct view_session card[3];
-    struct view_attachment attached[ATTACH_MOST];
+    struct view_attachment *attached; /* those of the app, for the view */
     char card_dates[3][24];
     struct tui_demo *demo;
     int64_t idle_since_ns;

@@ -103,7 +103,9 @@ static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
     /* Its text comes with the events, which may be behind: a short reply may even have ended. */
     bool streams = t->turns.replying == node->node || (node->finish == TDM_UNFINISHED && t->status.phase != TDM_IDLE);
     if (streams && node->role == TDM_ASSISTANT) return;
-    bool same = assign(&turn->text, node->text, node->length);
+    size_t attached = app_attached(&t->app, node);
+    bool same = assign(&turn->text, node->text, node->length) && attached == turn->v.attached;
+    turn->v.attached = attached;
     same &= assign(&turn->thinking, node->thinking, node->thinking ? node->thinking_length : 0);
     if (!same) turn->v.revision++;
     turn->v.state = state_of(node);

@@ -125,10 +125,13 @@ static void fill_status(tui *t, int64_t now)
 static void fill_attached(tui *t, struct view_draft *d)
 {
     const attachments *a = &t->app.attached;
-    int left = app_room(&t->status) - attach_tokens(a);
-    for (int i = 0; i < a->n; i++) t->attached[i] = (struct view_attachment){a->all[i].name, a->all[i].tokens};
+    int left = app_room(&t->status) - attach_tokens(a), n = a->n;
+    struct view_attachment *larger = n ? realloc(t->attached, (size_t)n * sizeof *larger) : NULL;
+    if (larger) t->attached = larger;
+    else n = 0;
+    for (int i = 0; i < n; i++) t->attached[i] = (struct view_attachment){a->all[i].name, a->all[i].tokens};
     d->attached = t->attached;
-    d->n_attached = (size_t)a->n;
+    d->n_attached = (size_t)n;
     d->attached_left = left > 0 ? left : 0;
 }
 
@@ -149,7 +152,7 @@ static void fill_draft(tui *t, int64_t now)
         .cursor = in->cursor,
         .prompt = in->prompt,
         .editing = t->editing,
-        .queued = t->queued ? t->queued : t->waiting,
+        .queued = t->queued && app_queued(&t->app) ? app_queued(&t->app) : t->queued ? t->queued : t->waiting,
         .mode = in->vi_mode == 'i' ? "vi insert" : in->vi_mode == 'c' ? "vi command" : in->vi_mode == 'r' ? "vi replace"
                 : in->recording ? "recording" : in->overwrite ? "overwrite" : NULL,
     };

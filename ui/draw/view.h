@@ -82,6 +82,7 @@ struct view_turn {
     int number; /* as /edit N counts; 0 for notes */
     const char *text;
     size_t text_len;
+    size_t attached; /* bytes at the beginning of the text that are files, not the user's own words */
     const char *thinking;
     size_t thinking_len;
     int thought_tokens;

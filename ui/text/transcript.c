@@ -341,12 +341,11 @@ bool transcript_find(struct transcript *t, const struct view *view, const char *
             t->found_id = t->turns[turn]->id;
             t->found_part = part;
             t->found_at = found;
-            if (part == TURN_BODY && view->turns[turn].role == VIEW_USER && !turn_shows(t->turns[turn], part, found)) {
+            bool user = part == TURN_BODY && view->turns[turn].role == VIEW_USER;
+            if (!turn_shows(t->turns[turn], part, found, &line) && user) {
                 t->turns[turn]->open = true;
-                rendered(t, view, turn);
+                turn_shows(rendered(t, view, turn), part, found, &line);
             }
-            line = 0;
-            while (line + 1 < lines->n && lines->line[line + 1].from <= found) line++;
             struct place hit = {turn, gap_before(turn) + turn_part_start(t->turns[turn], part) + line};
             struct place bottom = move(t, view, t->top, t->rows - 1, NULL);
             leave_end(t, view);

@@ -40,7 +40,7 @@ void transcript_mark(struct transcript *transcript, uint64_t id);
  * round. false: there is none. */
 bool transcript_find(struct transcript *transcript, const struct view *view, const char *words, int direction);
 
-/* Unfolds or folds the thinking or a long message, shows the source or the rendering, of turn id; 0: of the last
+/* Unfolds or folds the thinking or long files before a message, shows the source or the rendering, of turn id; 0: of the last
  * reply. */
 void transcript_toggle_fold(struct transcript *transcript, const struct view *view, uint64_t id);
 void transcript_toggle_raw(struct transcript *transcript, const struct view *view, uint64_t id);

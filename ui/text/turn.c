@@ -5,7 +5,7 @@
 
 #include "ui/text/format.h"
 
-enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FIRST_SHOWN = 4, LAST_SHOWN = 8 };
+enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FIRST_SHOWN = 4, LAST_SHOWN = 1 };
 
 void turn_free(struct turn_lines *lines)
 {
@@ -71,31 +71,40 @@ static void render_plain(struct turn_lines *l, const struct view_turn *turn, str
     lines_wrap(out, 0, l->width, prefix, LINES_WORDS);
 }
 
-/* A long message (an attached file, a paste) shows its first lines and its last ones, where the question stands that a
- * file was attached to; its text stays whole for the search. */
-static void fold_long(struct turn_lines *l)
+/* Lines that show nothing but the first `bytes` of the text. */
+static size_t lines_within(const struct lines *lines, size_t bytes, size_t text_len)
+{
+    size_t n = 0;
+    while (n < lines->n && (n + 1 < lines->n ? lines_source(lines, n + 1) : text_len) <= bytes) n++;
+    return n;
+}
+
+/* Of long files only the first lines are shown, and the last one, which is the blank one before the user's words. The
+ * text stays whole for the search. */
+static void fold_attached(struct turn_lines *l, const struct view_turn *turn)
 {
     enum { MOST_MADE = LONG_LINES - FIRST_SHOWN - LAST_SHOWN };
     struct lines *out = &l->part[TURN_BODY];
     struct lines_line made[MOST_MADE];
     char text[100];
-    if (l->open || out->n <= LONG_LINES) return;
-    size_t n = out->n, from = out->len, hidden = n - FIRST_SHOWN - LAST_SHOWN;
+    size_t n = out->n, from = out->len, within = turn->attached ? lines_within(out, turn->attached, turn->text_len) : 0;
+    if (l->open || within <= LONG_LINES) return;
+    size_t hidden = within - FIRST_SHOWN - LAST_SHOWN, rest = n - FIRST_SHOWN - hidden;
     snprintf(text, sizeof text, "%zu more lines: ^X b, then t unfolds", hidden);
     lines_add_made(out, text, strlen(text), lines_source(out, FIRST_SHOWN), STYLE_QUIET);
     lines_wrap(out, from, l->width, (struct lines_prefix){"  ", "  ", STYLE_QUIET}, LINES_WORDS);
     size_t n_made = out->n - n < MOST_MADE ? out->n - n : MOST_MADE;
     memcpy(made, out->line + n, n_made * sizeof *made);
-    memmove(out->line + FIRST_SHOWN + n_made, out->line + n - LAST_SHOWN, LAST_SHOWN * sizeof *made);
+    memmove(out->line + FIRST_SHOWN + n_made, out->line + n - rest, rest * sizeof *made);
     memcpy(out->line + FIRST_SHOWN, made, n_made * sizeof *made);
-    out->n = FIRST_SHOWN + n_made + LAST_SHOWN;
+    out->n = FIRST_SHOWN + n_made + rest;
 }
 
 static void render_body(struct turn_lines *l, const struct view_turn *turn, bool afresh)
 {
     if (turn->role == VIEW_USER) {
         render_plain(l, turn, (struct lines_prefix){"> ", "  ", STYLE_USER}, STYLE_USER);
-        fold_long(l);
+        fold_attached(l, turn);
     } else if (l->raw) {
         render_plain(l, turn, (struct lines_prefix){"", "", STYLE_TEXT}, STYLE_TEXT);
     } else {
@@ -210,12 +219,14 @@ void turn_render(struct turn_lines *l, const struct view_turn *turn, int width, 
     l->thought_tokens = turn->thought_tokens;
 }
 
-bool turn_shows(const struct turn_lines *l, enum turn_part part, size_t at)
+bool turn_shows(const struct turn_lines *l, enum turn_part part, size_t at, size_t *line)
 {
     const struct lines *lines = &l->part[part];
+    *line = 0;
+    /* The line that tells of a fold was made last: its text stands behind all other. */
     for (size_t i = 0; i < lines->n; i++)
-        if (at >= lines->line[i].from && at < lines->line[i].to) return true;
-    return false;
+        if (lines->line[i].from <= at) *line = i;
+    return lines->n && at < lines->line[*line].to;
 }
 
 size_t turn_height(const struct turn_lines *l)

@@ -1,8 +1,9 @@
 /* One turn of the conversation as lines, for one width.
  *
  * Three parts: the head (thinking), the body (the text) and the tail (the quiet line of figures). The body of a
- * streaming reply only renders what is new; of a long message of the user's only the first lines are shown. The
- * rendering is kept until something that it shows has changed.
+ * streaming reply only renders what is new. Of long files before a message of the user's only the first lines are shown;
+ * the user's own words, typed or pasted, are always shown whole. The rendering is kept until something that it shows has
+ * changed.
  */
 #ifndef TANDEM_UI_TURN_H
 #define TANDEM_UI_TURN_H
@@ -14,7 +15,7 @@ enum turn_part { TURN_HEAD, TURN_BODY, TURN_TAIL, TURN_PARTS };
 
 struct turn_lines {
     uint64_t id;
-    bool open; /* thinking, or a long message, is unfolded */
+    bool open; /* thinking, or long files before a message, are unfolded */
     bool raw;  /* the source instead of the rendering */
     struct lines part[TURN_PARTS];
     uint32_t generation; /* counts renderings that may have moved lines */
@@ -37,8 +38,8 @@ void turn_free(struct turn_lines *lines);
 /* Brings the lines up to date. */
 void turn_render(struct turn_lines *lines, const struct view_turn *turn, int width, const struct view_options *options);
 
-/* Whether a byte of the text of a part stands in a line that is shown. */
-bool turn_shows(const struct turn_lines *lines, enum turn_part part, size_t at);
+/* Whether a byte of the text of a part stands in a line that is shown; *line: in which, else in the one before it. */
+bool turn_shows(const struct turn_lines *lines, enum turn_part part, size_t at, size_t *line);
 
 /* Lines of all parts; without motion the unfinished last line of a streaming reply is not shown yet. */
 size_t turn_height(const struct turn_lines *lines);

@@ -350,6 +350,134 @@ TEST(a_session_is_named_after_words_and_not_after_what_is_attached)
     options_free(&o);
 }
 
+/* ---- What was attached ------------------------------------------------------------------------------------------ */
+
+static void attach(app *a, const char *name, const char *text)
+{
+    char path[300];
+    int place;
+    snprintf(path, sizeof path, "%s/%s", check_tmp(), name);
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f)) CHECK_FAIL("%s", path);
+    if (attach_file(&a->attached, path, a->models.model, 300, &place, &err)) CHECK_FAIL("%s", err.text);
+}
+
+/* Takes events until one of that kind. */
+static bool await(app *a, tdm_event_kind kind)
+{
+    for (int64_t until = clock_ns() + (int64_t)60 * 1000000000; clock_ns() < until;) {
+        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
+        tdm_event e;
+        poll(&fd, 1, 1000);
+        while (tdm_chat_next_event(a->chat, &e)) {
+            app_event(a, &e, 0);
+            if (e.kind == kind) return true;
+        }
+    }
+    return false;
+}
+
+/* What a user message begins with that was attached; "?": it is no message of the user's. */
+static const char *attached_to(const app *a, int node)
+{
+    static char text[400];
+    tdm_node n;
+    if (tdm_chat_node(a->chat, node, &n, NULL)) return "?";
+    snprintf(text, sizeof text, "%.*s", (int)app_attached(a, &n), n.text);
+    if (n.role != TDM_USER) strcpy(text, "?");
+    tdm_node_free(&n);
+    return text;
+}
+
+static void check_queued(app *a, const char *words)
+{
+    char *text = app_unqueue(a);
+    CHECK_STR(words, text ? text : "nothing");
+    free(text);
+}
+
+TEST(a_queued_message_comes_back_as_it_was)
+{
+    use_empty_folders("queued");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a -c 1024 --ignore-eos -n 500 --pace 30"));
+    check_queued(&a, "nothing");
+    CHECK(!app_queued(&a));
+    CHECK(!app_send(&a, "One", 3, clock_ns(), &err) && !app_queued(&a));
+    CHECK(await(&a, TDM_EV_TEXT));
+    attach(&a, "a.txt", "wood");
+    attach(&a, "b.txt", "iron");
+    CHECK(!app_send(&a, "What is it?", 11, clock_ns(), &err));
+    CHECK_STR("What is it?", app_queued(&a));
+    CHECK_INT(0, a.attached.n);
+    attach(&a, "c.txt", "gold");
+    CHECK(!app_send(&a, "And this?", 9, clock_ns(), &err));
+    attach(&a, "b.txt", "tin"); /* read anew: once is enough */
+    check_queued(&a, "What is it?\nAnd this?");
+    CHECK(!app_queued(&a));
+    REQUIRE(a.attached.n == 3);
+    CHECK_STR("a.txt:\n\nwood\n\n", a.attached.all[0].text);
+    CHECK_STR("c.txt:\n\ngold\n\n", a.attached.all[1].text);
+    CHECK_STR("b.txt:\n\ntin\n\n", a.attached.all[2].text);
+    check_queued(&a, "nothing");
+    attach_remove(&a.attached, 1);
+    CHECK(!app_send(&a, "Which?", 6, clock_ns(), &err));
+    CHECK(!app_send(&a, "Say.", 4, clock_ns(), &err));
+    tdm_chat_stop(a.chat);
+    CHECK(await(&a, TDM_EV_TURN));
+    check_queued(&a, "nothing"); /* it has been sent */
+    CHECK_STR("a.txt:\n\nwood\n\nb.txt:\n\ntin\n\n", attached_to(&a, 3));
+    CHECK_STR("", attached_to(&a, 1));
+    /* What waits when the conversation is left comes back as well. */
+    attach(&a, "a.txt", "wood");
+    CHECK(!app_send(&a, "Lost?", 5, clock_ns(), &err));
+    CHECK(!app_new(&a, NULL, &err));
+    CHECK_STR("Lost?", app_queued(&a));
+    check_queued(&a, "Lost?");
+    CHECK_INT(1, a.attached.n);
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(what_was_attached_stays_known)
+{
+    use_empty_folders("attached");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a -c 1024 --ignore-eos -n 5"));
+    attach(&a, "a.txt", "wood");
+    say(&a, "What is it?");
+    CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 1));
+    say(&a, "And then?");
+    CHECK_STR("", attached_to(&a, 3));
+    /* Written anew: the file is the same, until it is changed. */
+    CHECK(!tdm_chat_edit(a.chat, 1, &err));
+    say(&a, "a.txt:\n\nwood\n\nWhat was it?");
+    CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 5));
+    CHECK(!tdm_chat_edit(a.chat, 5, &err));
+    say(&a, "a.txt:\n\nWood\n\nWhat was it?");
+    CHECK_STR("", attached_to(&a, 7));
+    CHECK(!app_new(&a, NULL, &err));
+    say(&a, "Other");
+    CHECK_STR("", attached_to(&a, 1));
+    CHECK(!app_resume(&a, "What is it?", notice, &err));
+    CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 1));
+    CHECK_STR("", attached_to(&a, 3));
+    CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 5));
+    CHECK_STR("?", attached_to(&a, 2));
+    /* A conversation that is put aside keeps its own. */
+    app_parked parked;
+    CHECK(!app_park(&a, &parked, &err));
+    say(&a, "Aside");
+    CHECK_STR("", attached_to(&a, 1));
+    app_end_parking(&a);
+    CHECK(!app_unpark(&a, &parked, &err));
+    CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 1));
+    app_close(&a);
+    options_free(&o);
+}
+
 /* ---- What can't be saved ---------------------------------------------------------------------------------------- */
 
 TEST(a_conversation_that_cannot_be_saved_is_not_left)
@@ -534,6 +662,7 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
           T(deleting_waits_for_what_is_being_written), T(a_deletion_that_fails_leaves_the_session_open),
-          T(a_session_is_named_after_words_and_not_after_what_is_attached),
+          T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
+          T(what_was_attached_stays_known),
           T(a_conversation_that_cannot_be_saved_is_not_left), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
           T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))

@@ -76,6 +76,10 @@ TEST(damage_is_one_line)
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"system\",\"text\":\"\"}]}", "role"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"assistant\",\"text\":\"\"}]}", "same role"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"user\"}]}", "expected a text"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"a\",\"attached\":2}]}",
+         "message 1: attached: expected 0 to 1, found 2"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"a\",\"attached\":-1}]}",
+         "message 1: attached: expected 0 to 1, found -1"},
         {HEAD "\"settings\":{\"temp\":\"hot\"},\"leaf\":0,\"messages\":[]}", "settings: temp"},
         {HEAD "\"settings\":{\"temp\":1},\"leaf\":0,\"messages\":[]}", "settings: expected texts"},
         {HEAD "\"leaf\":0,\"messages\":[]} x", "byte"},
@@ -97,6 +101,29 @@ TEST(damage_is_one_line)
         CHECK_FAIL("accepted when cut at %zu", n);
         session_free(&s);
     }
+}
+
+TEST(what_was_attached_is_known_and_names_nothing)
+{
+    static const char *text = HEAD "\"leaf\":2,\"messages\":["
+        "{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"a.txt:\\n\\nwood\\n\\nWhat is it?\",\"attached\":14},"
+        "{\"id\":2,\"parent\":1,\"role\":\"assistant\",\"text\":\"Wood.\",\"finish\":\"end\"}]}";
+    session s, again;
+    tdm_error err = {0};
+    size_t n;
+    REQUIRE(!parse(&s, text, &err));
+    char *name = session_first_words(&s), *written = session_format(&s, &n);
+    CHECK_STR("What is it?", name);
+    REQUIRE(written && !session_parse(&again, "again", written, n, &err));
+    CHECK_INT(14, again.attached[0]);
+    CHECK_INT(0, again.attached[1]);
+    free(name);
+    free(written);
+    session_free(&s);
+    session_free(&again);
+    REQUIRE(!parse(&s, small, &err)); /* of an older version */
+    CHECK_INT(0, s.attached[0]);
+    session_free(&s);
 }
 
 TEST(names_and_exports)
@@ -419,7 +446,8 @@ TEST(words_are_found)
     store_close(&p);
 }
 
-TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line), T(names_and_exports), T(the_store_keeps_sessions),
+TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line),
+          T(what_was_attached_is_known_and_names_nothing), T(names_and_exports), T(the_store_keeps_sessions),
           T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
           T(a_draft_is_part_of_a_session), T(damaged_files_are_listed), T(the_oldest_states_go_first),
           T(a_kill_leaves_a_whole_file), T(words_are_found))

@@ -450,6 +450,56 @@ TEST(the_question_after_a_file_stays_visible)
     LEAVE();
 }
 
+/* Of a question of more lines than are shown of a file nothing is folded, also once it is read from the session's file. */
+TEST(a_long_question_after_a_file_is_shown_whole)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    char home[300], line[40], question[1000] = "\033[200~";
+    snprintf(home, sizeof home, "%s/whole", check_tmp());
+    mkdir(home, 0700);
+    for (int i = 1; i <= 12; i++) sprintf(question + strlen(question), "part %d of it%s", i, i < 12 ? "\n" : "\033[201~");
+    REQUIRE(rig_start(home, 40, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
+    rig_type("/attach tests/goldens/tiny-a/config.json\r");
+    CHECK(rig_wait("attached: 1 config.json "));
+    rig_type(question);
+    CHECK(rig_wait("> part 1 of it"));
+    rig_type("\r");
+    for (int run = 0; run < 2; run++) {
+        if (!run) CHECK(rig_wait("read before Enter"));
+        CHECK(rig_wait("> config.json:") && rig_wait(" more lines: ^X b, then t unfolds"));
+        for (int i = 1; i <= 12; i++) {
+            snprintf(line, sizeof line, "  part %d of it", i);
+            CHECK(rig_wait(line));
+        }
+        LEAVE();
+        if (!run) REQUIRE(rig_start(home, 40, 80, "xterm-256color", again));
+        if (!run) CHECK(rig_wait("resumed 'part 1 of it"));
+    }
+}
+
+TEST(a_message_that_is_taken_back_brings_its_files)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Tell me a story.\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("/attach tests/goldens/tiny-a/generation_config.json\r");
+    CHECK(rig_wait("attached: 1 generation_config.json "));
+    rig_type("What does it say?\r");
+    CHECK(rig_wait("queued: What does it say?") && rig_wait_gone("attached:"));
+    rig_type("\033[A");
+    CHECK(rig_wait("> What does it say?") && rig_wait_gone("queued:"));
+    CHECK(rig_wait("attached: 1 generation_config.json "));
+    rig_type("\r");
+    CHECK(rig_wait("queued: What does it say?") && rig_wait_gone("attached:"));
+    rig_type("/new\r"); /* nobody answers it there: it comes back as well */
+    CHECK(rig_wait("> What does it say?"));
+    CHECK(rig_wait("attached: 1 generation_config.json "));
+    rig_type("\x15/detach\r");
+    CHECK(rig_wait_gone("attached:"));
+    LEAVE();
+}
+
 /* Its tables stand in rows, on a page of 80 columns and beside the panel. */
 TEST(units_as_a_table)
 {
@@ -704,5 +754,6 @@ TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and
           T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
           T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
           T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out),
-          T(the_question_after_a_file_stays_visible), T(units_as_a_table), T(simple_terminals), T(demo),
+          T(the_question_after_a_file_stays_visible), T(a_long_question_after_a_file_is_shown_whole),
+          T(a_message_that_is_taken_back_brings_its_files), T(units_as_a_table), T(simple_terminals), T(demo),
           T(a_closed_terminal_keeps_the_draft), T(monitor_json), T(picture), T(no_colour), T(random_keys))

@@ -199,30 +199,72 @@ TEST(folding_moves_nothing)
     stop(&f);
 }
 
-TEST(a_long_message_is_folded)
+/* A file of 100 lines with an empty one behind it, then a question of `lines` lines. */
+static void attach(struct fixture *f, int lines, bool attached)
+{
+    char *text = malloc(8000), *at = text;
+    for (int i = 0; i < 100; i++) at += sprintf(at, "line %d of a file\n", i);
+    at += sprintf(at, "\n");
+    f->turns[0].attached = attached ? (size_t)(at - text) : 0;
+    for (int i = 0; i < lines; i++) at += sprintf(at, "my own line %d\n", i);
+    set_text(f, 0, text);
+}
+
+TEST(a_long_file_is_folded_and_the_own_words_are_not)
 {
     struct fixture f;
     start(&f, 2);
-    char *pasted = malloc(4000), *at = pasted;
-    for (int i = 0; i < 100; i++) at += sprintf(at, "line %d of a file\n", i);
-    set_text(&f, 0, pasted);
     set_text(&f, 1, strdup("a reply"));
+    attach(&f, 30, true);
     CHECK(has(&f, -1, "a reply"));
-    CHECK(has(&f, 7, "  line 99 of a file")); /* and last lines: there stands what a file was attached to */
-    CHECK(has(&f, 0, "  line 92 of a file"));
     transcript_home(f.t, &f.view);
+    CHECK(has(&f, 0, "> line 0 of a file"));
     CHECK(has(&f, 3, "  line 3 of a file"));
-    CHECK(has(&f, 4, "  88 more lines: ^X b, then t unfolds"));
-    CHECK(has(&f, 5, "  line 92 of a file"));
+    CHECK(has(&f, 4, "  96 more lines: ^X b, then t unfolds"));
+    CHECK(!strcmp(row(&f, 5), "")); /* between the file and the words */
+    for (int i = 0; i < 30; i++) {
+        char own[40];
+        snprintf(own, sizeof own, "  my own line %d", i);
+        if (i > 3) transcript_scroll(f.t, &f.view, 1);
+        if (!has(&f, i > 3 ? 9 : 6 + i, own)) CHECK_FAIL("%s", row(&f, i > 3 ? 9 : 6 + i));
+    }
+    /* A search finds what stands behind the fold, and goes there. */
+    transcript_home(f.t, &f.view);
+    CHECK(transcript_find(f.t, &f.view, "own line 29", 1));
+    CHECK(anywhere(&f, "  my own line 29"));
+    transcript_end(f.t, &f.view);
+    CHECK(transcript_find(f.t, &f.view, "line 70 of", -1)); /* or unfolds it */
+    CHECK(anywhere(&f, "  line 70 of a file"));
+    transcript_toggle_fold(f.t, &f.view, 1);
+    /* What was pasted is the user's own too: nothing of it is folded. */
+    attach(&f, 1, false);
+    f.turns[0].revision++;
+    transcript_home(f.t, &f.view);
+    CHECK(has(&f, 9, "  line 9 of a file"));
+    transcript_scroll(f.t, &f.view, 90);
+    CHECK(has(&f, 9, "  line 99 of a file"));
+    stop(&f);
+}
+
+TEST(a_fold_keeps_its_place)
+{
+    struct fixture f;
+    start(&f, 2);
+    set_text(&f, 1, strdup("a reply"));
+    attach(&f, 8, true);
+    CHECK(has(&f, -1, "a reply"));
+    CHECK(has(&f, 7, "  my own line 7"));
+    transcript_home(f.t, &f.view);
+    CHECK(has(&f, 4, "  96 more lines: ^X b, then t unfolds"));
     transcript_scroll(f.t, &f.view, 1);
     transcript_toggle_fold(f.t, &f.view, 1);
     CHECK(has(&f, 0, "  line 1 of a file")); /* what was read stays */
     CHECK(has(&f, 9, "  line 10 of a file"));
     transcript_toggle_fold(f.t, &f.view, 1);
-    CHECK(has(&f, 3, "88 more lines"));
+    CHECK(has(&f, 3, "96 more lines"));
     /* A search finds what the folded lines stand between. */
-    CHECK(transcript_find(f.t, &f.view, "line 95", 1));
-    CHECK(anywhere(&f, "more lines") && anywhere(&f, "line 95"));
+    CHECK(transcript_find(f.t, &f.view, "own line 2", 1));
+    CHECK(anywhere(&f, "more lines") && anywhere(&f, "own line 2"));
     /* A search finds what is folded, and unfolds it. */
     CHECK(transcript_find(f.t, &f.view, "line 70", 1));
     CHECK(anywhere(&f, "  line 70 of a file") && !anywhere(&f, "more lines"));
@@ -230,6 +272,7 @@ TEST(a_long_message_is_folded)
     char *sixteen = words(16, true);
     for (char *c = sixteen; (c = strstr(c, "\n\n"));) memmove(c, c + 1, strlen(c));
     set_text(&f, 0, sixteen);
+    f.turns[0].attached = strlen(sixteen);
     transcript_toggle_fold(f.t, &f.view, 1);
     transcript_end(f.t, &f.view);
     CHECK(!anywhere(&f, "more lines"));
@@ -374,5 +417,6 @@ TEST(random_operations)
 }
 
 TEST_MAIN(T(follows_the_end), T(stays_put_when_scrolled_up), T(a_fast_reply_stops_with_its_first_line_at_the_top),
-          T(resizing_keeps_the_place), T(folding_moves_nothing), T(a_long_message_is_folded), T(search), T(browsing_by_turns),
+          T(resizing_keeps_the_place), T(folding_moves_nothing), T(a_long_file_is_folded_and_the_own_words_are_not),
+          T(a_fold_keeps_its_place), T(search), T(browsing_by_turns),
           T(stats_line_is_one_line), T(a_large_conversation), T(random_operations))

@@ -1,0 +1,41 @@
+/* What the user has sent: how much of each message was attached, and the message that waits for a reply's end.
+ *
+ * The chat knows messages as texts only. Here stands which part of a text were files (/attach), the part that a front end
+ * may fold away, and of what a waiting message was made, so that it can be taken back as it was. One thread. */
+#ifndef TANDEM_SRC_SENT_H
+#define TANDEM_SRC_SENT_H
+
+#include "engine/base/buffer.h"
+#include "src/chat/attach.h"
+
+/* Zeroed: nothing was sent. */
+typedef struct {
+    size_t *attached;  /* [n]: bytes at the beginning of node i + 1 that were attached */
+    int n;
+    bool on_its_way;   /* a message that was sent, and is no part of the conversation yet as far as we know */
+    struct buffer words;
+    attachments files; /* that go before these words */
+    int first;         /* the chat's nodes when it was sent: it becomes one after these */
+    bool stranded;     /* its conversation was left: nobody will answer it */
+} sent_messages;
+
+/* Sends files and words (valid UTF-8) as one message. With one that still waits they become one: the files of both, then
+ * the words of both on lines of their own. On success `files` is empty; on failure it and the waiting message are as before. */
+tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int64_t enter_ns,
+                     tdm_error *err);
+/* Looks whether the message on its way has become a part of the conversation. Call it at TDM_EV_TURN, before that node's
+ * bytes are asked for. */
+void sent_settle(sent_messages *s, const tdm_chat *chat);
+/* The conversation is another one, or the chat is: what is on its way can only be taken back. */
+void sent_strand(sent_messages *s);
+/* Takes the message on its way back: its words, malloc'ed, and its files, before those in `files`; a file that was
+ * read anew for these is not taken twice. NULL: there is none. */
+char *sent_take_back(sent_messages *s, tdm_chat *chat, attachments *files);
+
+/* Bytes at the beginning of a node's text that were attached. */
+size_t sent_attached(const sent_messages *s, const tdm_node *node);
+/* Of a conversation that was read from a file: bytes [n], or NULL. */
+tdm_status sent_load(sent_messages *s, const size_t *attached, int n, tdm_error *err);
+void sent_free(sent_messages *s);
+
+#endif
