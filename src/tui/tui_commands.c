@@ -188,7 +188,9 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     tui_turns_events(t);
     if (result.anew) {
         tui_set(&t->told, NULL); /* the chat has no draft now */
-        if (t->queued) input_set_text(t->input, t->queued); /* nobody answers it here */
+        char *queued = app_unqueue(&t->app); /* nobody answers it here */
+        if (queued) input_set_text(t->input, queued);
+        free(queued);
         tui_turns_fresh(t);
         input_set_queued(t->input, t->waiting != NULL);
         tui_take_draft(t);

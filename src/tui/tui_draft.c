@@ -175,8 +175,9 @@ static void take_back(tui *t)
 {
     char *text = t->waiting;
     t->waiting = NULL;
-    if (!text && t->app.chat) text = tdm_chat_unqueue(t->app.chat);
+    if (!text) text = app_unqueue(&t->app);
     if (text) input_set_text(t->input, text);
+    if (text) tui_set(&t->told, NULL); /* what goes before it may have come back too */
     free(text);
     tui_turns_events(t);
     input_set_queued(t->input, t->queued || t->waiting);
