@@ -175,7 +175,8 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     out->name = f->unit[unit].name;
     out->kind = f->unit[unit].kind;
     out->resting = is_resting(t, unit, now);
-    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? (w.work > 0 ? 1e9 * w.tokens / w.work : 0) : t->status.decode_tps);
+    double prefill_tok_s = w.work > 0 ? 1e9 * w.tokens / w.work : 0;
+    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? prefill_tok_s : tui_turns_tok_s(t));
     out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
     out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
     out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time));
@@ -278,8 +279,8 @@ void tui_figures_fill(tui *t, int64_t now)
     m->power_w = f->sensing.power;
     m->temperature_c = f->sensing.temperature;
     m->energy_j = (struct view_figure){.why = "no power"};
-    if (f->sensing.power.valid && t->status.decode_tps > 0)
-        m->energy_j = figure(f->sensing.power.value / t->status.decode_tps);
+    double tok_s = tui_turns_tok_s(t);
+    if (f->sensing.power.valid && tok_s > 0) m->energy_j = figure(f->sensing.power.value / tok_s);
     m->power_remedy = f->sensing.remedy[0] ? f->sensing.remedy : NULL;
 }
 

@@ -63,6 +63,7 @@ typedef struct {
     uint32_t conversation;   /* raised by /new, /resume ...: nodes are numbered anew then */
     int replying;            /* the node that streams; 0: none */
     struct view_ttft ttft;   /* of the running turn, once its reply has begun, else of the last one */
+    double tok_s;            /* decode rate of the last reply, of the same turn as ttft; 0: none */
     int after_enter;         /* tokens that it read after Enter */
     int64_t enter_ns;        /* the running turn's clock */
     int64_t cut_ns;          /* the send-now key of the turn that follows; 0: it follows by itself */
@@ -191,6 +192,8 @@ void tui_turns_events(tui *t); /* all that are there */
 void tui_turns_free(tui_turns *turns);
 /* The turn with that id (0: the last reply), or NULL. */
 tui_turn *tui_turns_find(tui *t, uint64_t id);
+/* Tokens a second of the reply that is being written, else of the last one; 0: none. */
+double tui_turns_tok_s(const tui *t);
 /* A message of ours is on its way. */
 void tui_turns_sent(tui *t, int64_t enter_ns);
 

@@ -121,6 +121,13 @@ tui_turn *tui_turns_find(tui *t, uint64_t id)
     return NULL;
 }
 
+/* The chat knows the rate of its last reply too, but not whose it was: a demo's, or of a conversation before. */
+double tui_turns_tok_s(const tui *t)
+{
+    bool runs = t->turns.replying || t->status.phase != TDM_IDLE; /* its end may not have been told yet */
+    return runs ? t->status.decode_tps : t->turns.tok_s;
+}
+
 static bool make_room(tui_turns *s, size_t n)
 {
     struct view_turn *shown = realloc(s->shown, sizeof *shown * (n + 1));
@@ -182,6 +189,7 @@ void tui_turns_fresh(tui *t)
     t->turns.conversation++;
     t->turns.replying = 0;
     t->turns.ttft = (struct view_ttft){0};
+    t->turns.tok_s = 0;
     tui_set(&t->queued, NULL); /* it went with the conversation before */
     t->ended = VIEW_IDLE;
     t->context_told = false;
@@ -268,6 +276,7 @@ static void on_end(tui *t, const tdm_event *e)
         turn->enter_ns = e->stats.enter_ns;
         set_stats(turn, &e->stats);
         t->turns.ttft = ttft_of(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
+        t->turns.tok_s = e->stats.decode_tps;
         if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, e->stats.end_ns);
     }
     t->ended = e->finish == TDM_STOPPED ? VIEW_STOPPED

@@ -90,7 +90,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     if (!t->turns.waits_for_glyph) v->ttft = t->turns.ttft;
     v->read_after_enter = t->turns.after_enter;
     v->answered = now < t->answered_until_ns;
-    v->tok_s = s->decode_tps;
+    v->tok_s = tui_turns_tok_s(t);
     v->pace = c.pace_tps;
     v->ctx_used = (int)s->context_used;
     v->ctx_size = (int)s->context_size;

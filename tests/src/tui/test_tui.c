@@ -565,6 +565,37 @@ TEST(demo)
     CHECK(rig_wait("tandem: 'Name three colours.', 1 turn"));
 }
 
+/* The figures in the status line from the turn's kind to its decode rate. */
+static const char *shown_figures(void)
+{
+    static char row[RIG_ROW];
+    rig_text(rig_row(" tok/s | ctx "), row);
+    char *from = strstr(row, "first "), *to = from ? strstr(from, " | ctx ") : NULL;
+    if (to) *to = 0;
+    return to ? from : "";
+}
+
+/* Before and after a demo, TTFT and decode rate are those of the user's last turn; the demo's are slower by its pace. */
+TEST(figures_of_the_own_turn_outlive_a_demo)
+{
+    char figures[100];
+    START();
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter") && rig_wait("LENGTH | first"));
+    snprintf(figures, sizeof figures, "%.99s", shown_figures());
+    CHECK(strstr(figures, " tok/s"));
+    rig_type("/demo\r");
+    CHECK(rig_wait("the demo types by itself") && rig_wait_gone("The sky is blue"));
+    CHECK(rig_wait("read before Enter")); /* a turn of its own */
+    rig_type("\x07");
+    CHECK(rig_wait("The sky is blue") && rig_wait("IDLE | first"));
+    CHECK_STR(figures, shown_figures());
+    rig_type("/new\r"); /* no turn, no figures */
+    CHECK(rig_wait_gone("The sky is blue"));
+    CHECK(rig_wait("IDLE | ctx "));
+    LEAVE();
+}
+
 /* A terminal that is closed: what stood in the input is there when the session is resumed; not under --private. */
 TEST(a_closed_terminal_keeps_the_draft)
 {
@@ -756,4 +787,5 @@ TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and
           T(another_model), T(sessions_are_deleted_after_asking), T(files_in_and_out),
           T(the_question_after_a_file_stays_visible), T(a_long_question_after_a_file_is_shown_whole),
           T(a_message_that_is_taken_back_brings_its_files), T(units_as_a_table), T(simple_terminals), T(demo),
+          T(figures_of_the_own_turn_outlive_a_demo),
           T(a_closed_terminal_keeps_the_draft), T(monitor_json), T(picture), T(no_colour), T(random_keys))
