@@ -230,7 +230,8 @@ static void last_sessions(struct lines *out, const struct view_card *card, int c
         snprintf(date, sizeof date, "  %-12s  ", s->date ? s->date : "");
         snprintf(turns, sizeof turns, "  %d %s  ", s->turns, s->turns == 1 ? "turn" : "turns");
         int room = cols - width_of(date) - width_of(turns) - width_of(s->model);
-        size_t shown = room >= NAME_LEAST && width_of(name) > room ? width_fit(name, strlen(name), room - 3) : strlen(name);
+        size_t shown =
+            room >= NAME_LEAST && width_of(name) > room ? width_fit(name, strlen(name), room - 3) : strlen(name);
         add(out, date, STYLE_QUIET);
         lines_add(out, name, shown, 0, STYLE_TEXT);
         add(out, name[shown] ? "..." : NULL, STYLE_QUIET);

@@ -107,7 +107,8 @@ static int draw_wrapped(const char *text, style_t style, struct canvas *canvas, 
     lines_wrap(&lines, 0, area.cols, (struct lines_prefix){"", "  ", style}, LINES_WORDS);
     int n = (int)(lines.n < MOST ? lines.n : MOST), top = row - n + 1;
     for (int i = 0; canvas && i < n; i++)
-        if (top + i >= area.row) lines_draw(&lines, (size_t)i, canvas, top + i, area.col, area.col + area.cols, NULL, 0);
+        if (top + i >= area.row)
+            lines_draw(&lines, (size_t)i, canvas, top + i, area.col, area.col + area.cols, NULL, 0);
     lines_free(&lines);
     return row - n;
 }

@@ -67,8 +67,8 @@ void app_close(app *a);
 /* Bookkeeping for an event; call it for each before showing it. glyph_ns: TDM_EV_END only, when the first character of
  * the reply was on the terminal (0: not measured). */
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
-/* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at the
- * deadline (INT64_MAX: there is none). */
+/* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at
+ * the deadline (INT64_MAX: there is none). */
 void app_keep(app *a, int64_t now_ns);
 int64_t app_keep_deadline(const app *a);
 /* Once the program has been idle for half a minute: begins to write the prefilled state. */
@@ -94,12 +94,12 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
 /* Goes on with another model, which is taken over also on failure; the old one stays then. path: as given, copied. */
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
-/* Sessions. The one that is open is saved and closed first; where it can't be saved, it stays open (TDM_E_IO: the reason and
- * what can be done). What is attached stays. wanted: as in store_pick. */
+/* Sessions. The one that is open is saved and closed first; where it can't be saved, it stays open (TDM_E_IO: the
+ * reason and what can be done). What is attached stays. wanted: as in store_pick. */
 tdm_status app_new(app *a, const char *name, tdm_error *err);
 tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
-/* Moves a saved session to the trash, or erases it for good. *open: it is the open one; on success an empty one is there
- * now, on failure all is as before. */
+/* Moves a saved session to the trash, or erases it for good. *open: it is the open one; on success an empty one is
+ * there now, on failure all is as before. */
 tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);
 /* Messages of the user that no file has because the session is private: they go with it. */
 int app_memory_turns(const app *a);
@@ -110,16 +110,16 @@ tdm_status app_set_private(app *a, bool on, tdm_error *err);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
 
-/* Puts the conversation aside for a private one of a program's own, which begins empty: conversation, settings, figures,
- * attachment, and the session's lock. TDM_E_BUSY while a reply is being written. */
+/* Puts the conversation aside for a private one of a program's own, which begins empty: conversation, settings,
+ * figures, attachment, and the session's lock. TDM_E_BUSY while a reply is being written. */
 tdm_status app_park(app *a, app_parked *out, tdm_error *err);
-/* Ends that one, whatever it does; its last events wait in the chat. app_unpark, once they have been taken, puts back what
- * was put aside, also on failure, when the messages are in their file alone. */
+/* Ends that one, whatever it does; its last events wait in the chat. app_unpark, once they have been taken, puts back
+ * what was put aside, also on failure, when the messages are in their file alone. */
 void app_end_parking(app *a);
 tdm_status app_unpark(app *a, app_parked *p, tdm_error *err);
 
-/* Text that was typed and not sent, as the program has to leave: the session's file keeps it, unless the session is private
- * or the text is blank. Takes also what no model has been loaded for. */
+/* Text that was typed and not sent, as the program has to leave: the session's file keeps it, unless the session is
+ * private or the text is blank. Takes also what no model has been loaded for. */
 void app_keep_draft(app *a, const char *text);
 /* What a resumed session has kept so, malloc'ed, for the input to show; NULL: nothing. */
 char *app_take_draft(app *a);

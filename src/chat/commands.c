@@ -22,8 +22,8 @@ bool command_means_on(const command *r, bool now)
 {
     return r->call->argument ? !strcmp(r->call->argument, "on") : now;
 }
-/* Two columns; what is too long for the left one has a line of its own. A page of the screen breaks lines itself, at its
- * own width. */
+/* Two columns; what is too long for the left one has a line of its own. A page of the screen breaks lines itself, at
+ * its own width. */
 static void say_command(const command *r, slash_id id)
 {
     enum { LEFT = 28, RIGHT = 48 };

@@ -1,5 +1,5 @@
-/* What the slash commands (src/cli/slashes.h) do to a conversation, for every front end. A front end takes the line apart
- * with slashes_parse and hands it over; commands of the screen come back to it. */
+/* What the slash commands (src/cli/slashes.h) do to a conversation, for every front end. A front end takes the line
+ * apart with slashes_parse and hands it over; commands of the screen come back to it. */
 #ifndef TANDEM_SRC_COMMANDS_H
 #define TANDEM_SRC_COMMANDS_H
 

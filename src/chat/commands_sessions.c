@@ -89,8 +89,10 @@ static tdm_status delete_entry(command *r, const store_entry *e, bool for_good, 
     if (strcmp(a->deleting, e->id) || a->deleting_now != for_good) {
         snprintf(a->deleting, sizeof a->deleting, "%s", e->id);
         a->deleting_now = for_good;
-        command_say(r, for_good ? "erase '%s' (%d turn%s) for good? The same command once more does it\n"
-                                : "delete '%s' (%d turn%s)? The same command once more does it\n", e->name, e->turns, s);
+        command_say(r,
+                    for_good ? "erase '%s' (%d turn%s) for good? The same command once more does it\n"
+                             : "delete '%s' (%d turn%s)? The same command once more does it\n",
+                    e->name, e->turns, s);
         return TDM_OK;
     }
     bool open;
@@ -101,7 +103,9 @@ static tdm_status delete_entry(command *r, const store_entry *e, bool for_good, 
     /* The open one's name has been asked about and is gone from the screen: one row is enough without it. */
     const char *name = open ? "it" : e->name, *quote = open ? "" : "'", *then = open ? "; this is a new session" : "";
     if (for_good) command_say(r, "%s%s%s is erased%s\n", quote, name, quote, then);
-    else command_say(r, "%s%s%s is in the trash for %d days (/undelete)%s\n", quote, name, quote, STORE_TRASH_DAYS, then);
+    else
+        command_say(r, "%s%s%s is in the trash for %d days (/undelete)%s\n", quote, name, quote, STORE_TRASH_DAYS,
+                    then);
     return TDM_OK;
 }
 
@@ -239,7 +243,9 @@ tdm_status command_find(command *r, tdm_error *err)
 tdm_status command_private(command *r, tdm_error *err)
 {
     tdm_status status = app_set_private(r->a, command_means_on(r, true), err);
-    if (!status) command_say(r, r->a->private ? "private: nothing of this session is written to disk\n" : "this session is saved\n");
+    if (!status)
+        command_say(r, r->a->private ? "private: nothing of this session is written to disk\n"
+                                     : "this session is saved\n");
     return status;
 }
 

@@ -36,8 +36,8 @@ void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, siz
     figures_number(t->decode_tps, tps);
     double seconds = t->end_ns > t->enter_ns ? 1e-9 * (double)(t->end_ns - t->enter_ns) : 0;
     snprintf(out, room, "%s %s ms%s%s | %s in, %s read before Enter | %s out, %s tok/s%s, %.1f s",
-             tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), in, read, replies, tps,
-             t->paced ? " paced" : "", seconds);
+             tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), in, read, replies,
+             tps, t->paced ? " paced" : "", seconds);
 }
 
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind)

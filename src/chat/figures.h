@@ -1,5 +1,5 @@
 /* The figures of turns: what is said after each, and medians over a session. Paced turns stay out of the decode
- * medians; queued, cut and head-start turns out of all others, and first and resumed ones out of the warm and the cold. */
+ * medians; queued, cut and head-start turns out of all others, and first and resumed ones out of the warm and cold. */
 #ifndef TANDEM_SRC_FIGURES_H
 #define TANDEM_SRC_FIGURES_H
 
@@ -14,7 +14,8 @@ void figures_number(double value, char out[32]);
 /* Is it one of those that a median is made of? A marked turn tells of something else. */
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind);
 
-/* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not measured. */
+/* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not
+ * measured. */
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);
 /* "warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes" */
 void figures_cold_line(const tdm_cold *c, char *out, size_t room);

@@ -201,8 +201,8 @@ bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t
     else if ((first || second) && shared > 0 && !strcmp(prefill.name, decode.name))
         snprintf(out, room, "both units are on %s: they take turns there", prefill.name);
     else if ((first || second) && shared > 0)
-        snprintf(out, room, "the units %s and %s share %d core%s: they take turns there", prefill.name, decode.name, shared,
-                 shared > 1 ? "s" : "");
+        snprintf(out, room, "the units %s and %s share %d core%s: they take turns there", prefill.name, decode.name,
+                 shared, shared > 1 ? "s" : "");
     return out[0];
 }
 

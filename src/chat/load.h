@@ -39,7 +39,8 @@ void load_machine_notes(const options *o, const tdm_machine *m);
 
 /* --kv */
 tdm_kv load_kv(const options *o);
-/* The notes about a model that one should see: a replaced template, experts on disk, made-up weights; on stderr, one line each. */
+/* The notes about a model that one should see: a replaced template, experts on disk, made-up weights; on stderr, one
+ * line each. */
 void load_notes(const tdm_model *m);
 
 /* Where not all experts of a mixture fit into memory: says so, and how fast it will be, without a newline. */

@@ -88,8 +88,8 @@ static void unqueue(sent_messages *s, tdm_chat *chat)
 }
 
 /* The message on its way with what is added to it: more files, more words. */
-static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attachments *more, size_t words, int64_t enter_ns,
-                            tdm_error *err)
+static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attachments *more, size_t words,
+                            int64_t enter_ns, tdm_error *err)
 {
     size_t before = attach_length(&s->files), files = before + attach_length(more);
     char *text = malloc(files + words + 1);
@@ -102,8 +102,8 @@ static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attach
     return status;
 }
 
-tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int64_t enter_ns,
-                     tdm_error *err)
+tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n,
+                     int64_t enter_ns, tdm_error *err)
 {
     if (s->stranded) drop(s);
     sent_settle(s, chat);

@@ -1,7 +1,7 @@
 /* What the user has sent: how much of each message was attached, and the message that waits for a reply's end.
  *
- * The chat knows messages as texts only. Here stands which part of a text were files (/attach), the part that a front end
- * may fold away, and of what a waiting message was made, so that it can be taken back as it was. One thread. */
+ * The chat knows messages as texts only. Here stands which part of a text were files (/attach), the part that a front
+ * end may fold away, and of what a waiting message was made, so that it can be taken back as it was. One thread. */
 #ifndef TANDEM_SRC_SENT_H
 #define TANDEM_SRC_SENT_H
 
@@ -19,12 +19,13 @@ typedef struct {
     bool stranded;     /* its conversation was left: nobody will answer it */
 } sent_messages;
 
-/* Sends files and words (valid UTF-8) as one message. With one that still waits they become one: the files of both, then
- * the words of both on lines of their own. On success `files` is empty; on failure it and the waiting message are as before. */
-tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int64_t enter_ns,
-                     tdm_error *err);
-/* Looks whether the message on its way has become a part of the conversation. Call it at TDM_EV_TURN, before that node's
- * bytes are asked for. */
+/* Sends files and words (valid UTF-8) as one message. With one that still waits they become one: the files of both,
+ * then the words of both on lines of their own. On success `files` is empty; on failure it and the waiting message are
+ * as before. */
+tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n,
+                     int64_t enter_ns, tdm_error *err);
+/* Looks whether the message on its way has become a part of the conversation. Call it at TDM_EV_TURN, before that
+ * node's bytes are asked for. */
 void sent_settle(sent_messages *s, const tdm_chat *chat);
 /* The conversation is another one, or the chat is: what is on its way can only be taken back. */
 void sent_strand(sent_messages *s);

@@ -1,5 +1,5 @@
-/* The live options (src/cli/options.h, LIVE) as they are in a running chat: by name to and from tdm_chat_options. Used at
- * the start, by /set, and by saved sessions. */
+/* The live options (src/cli/options.h, LIVE) as they are in a running chat: by name to and from tdm_chat_options. Used
+ * at the start, by /set, and by saved sessions. */
 #ifndef TANDEM_SRC_SETTINGS_H
 #define TANDEM_SRC_SETTINGS_H
 

@@ -335,7 +335,8 @@ void docs_zsh(FILE *out)
         for (option_id id = 0; id < OPTION_COUNT; id++) {
             const option *o = &option_table[id];
             if (!option_belongs(id, c)) continue;
-            fprintf(out, " \\\n      '%s--%s%s[", o->kind == KIND_LIST ? "*" : "", o->name, o->kind == KIND_SWITCH ? "=-" : "");
+            fprintf(out, " \\\n      '%s--%s%s[", o->kind == KIND_LIST ? "*" : "", o->name,
+                    o->kind == KIND_SWITCH ? "=-" : "");
             zsh_text(out, o->help);
             fputc(']', out);
             if (o->kind == KIND_CHOICE) {

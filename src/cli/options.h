@@ -44,26 +44,26 @@
       "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
       "and chosen for it.")                                                                                           \
     X(MODELS, "models", "", "the models on this computer",                                                             \
-      "Lists what the Hugging Face cache, the folders of --model-folders and recent -m hold: name, type, size on disk, " \
-      "about the memory that it needs with 8192 tokens of context, the speed to expect of replies (how fast memory is " \
-      "read, over the bytes that a token reads), and whether it fits what is free. How fast memory is read is measured " \
-      "once, in two seconds, and kept; `tandem info --cpu --measure` measures again. Chats with --private leave no "     \
-      "trace in the list.")                                                                                              \
+      "Lists what the Hugging Face cache, the folders of --model-folders and recent -m hold: name, type, size on "     \
+      "disk, about the memory that it needs with 8192 tokens of context, the speed to expect of replies (how fast "    \
+      "memory is read, over the bytes that a token reads), and whether it fits what is free. How fast memory is "      \
+      "read is measured once, in two seconds, and kept; `tandem info --cpu --measure` measures again. Chats with "     \
+      "--private leave no trace in the list.")                                                                         \
     X(PULL, "pull", "OWNER/NAME[:TAG]", "fetch a model from the Hugging Face hub",                                     \
-      "Fetches a model into the local Hugging Face cache, which other programs share, and says first what it takes, "  \
-      "why, and how much that is. Of GGUF models TAG picks the quant (unsloth/Qwen3.5-4B-GGUF:Q4_K_M); without TAG it " \
-      "is Q4_K_M, else UD-Q4_K_XL, else the largest that fits the memory less 3 GB. Of a safetensors model it takes "  \
-      "configuration, tokenizer and weights. What was cut off goes on where it ended; every file is checked against "  \
-      "the hub's digest. Then -m takes the same name. The work is done by the program tandem-pull, the only one that " \
-      "opens a connection; it is there when Tandem was built with libcurl.")                                           \
+      "Fetches a model into the local Hugging Face cache, which other programs share, and says first what it "         \
+      "takes, why, and how much that is. Of GGUF models TAG picks the quant (unsloth/Qwen3.5-4B-GGUF:Q4_K_M); "        \
+      "without TAG it is Q4_K_M, else UD-Q4_K_XL, else the largest that fits the memory less 3 GB. Of a "              \
+      "safetensors model it takes configuration, tokenizer and weights. What was cut off goes on where it ended; "     \
+      "every file is checked against the hub's digest. Then -m takes the same name. The work is done by the "          \
+      "program tandem-pull, the only one that opens a connection; it is there when Tandem was built with libcurl.")    \
     X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \
       "Reads a model in any form that -m takes and writes a GGUF file with its matrices in the type asked for.")      \
     X(BENCH, "bench", "[SUITE...]", "measure this machine and compare the pipelines",                                 \
-      "Measures and prints tables: medians with the range from the 5th to the 95th percentile, and how often each was "   \
-      "measured. Without SUITE all of turns, interference, model, pass, throughput, ttft, dispatch, handover, "        \
-      "crossover, power, glyph, screen and kernels, for the built-in model and synthetic:0.8b:q8_0, within the budget. turns and glyph "  \
-      "alone and without a budget measure 30 warm turns each, however long that takes. The work is done by the "        \
-      "program tandem-bench; it is there when Tandem was built with libvterm.")                                        \
+      "Measures and prints tables: medians with the range from the 5th to the 95th percentile, and how often each "    \
+      "was measured. Without SUITE all of turns, interference, model, pass, throughput, ttft, dispatch, handover, "    \
+      "crossover, power, glyph, screen and kernels, for the built-in model and synthetic:0.8b:q8_0, within the "       \
+      "budget. turns and glyph alone and without a budget measure 30 warm turns each, however long that takes. The "   \
+      "work is done by the program tandem-bench; it is there when Tandem was built with libvterm.")                    \
     X(CONFIG, "config", "", "every option's value and where it comes from",                                           \
       "Lists the options that the configuration file may set, with value and origin: default, model file, "           \
       "configuration file or command line.")
@@ -220,7 +220,8 @@ enum {
     X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
       "print the conversation on leaving")                                                                            \
     X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \
-    X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL),          \
+    X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0,                                                             \
+      FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL),                                                 \
       "write JSON")                                                                                                   \
     X(VERBOSE, "verbose", 'v', FLAG, NULL, 0, 0, "off", OUTPUT, KEEP, FOR_WORK, "one line of figures at the end")     \
     X(TRACE, "trace", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR_TALK,                                             \
@@ -245,7 +246,7 @@ enum {
     X(BENCH_MODELS, "model", 'm', LIST, "MODEL", 0, 0, "builtin and synthetic:0.8b:q8_0", MODEL, 0, FOR(BENCH),      \
       "model to measure, as for chat, or builtin; may be given several times")                                        \
     X(BENCH_THREADS, "threads", 't', TEXT, "N,N,...", 0, 0, "one core, and all", MODEL, 0, FOR(BENCH),                \
-      "numbers of cores (suites model, pass)")                                                                             \
+      "numbers of cores (suites model, pass)")                                                                         \
     X(BENCH_PROMPTS, "prompt-tokens", 'p', TEXT, "N,N,...", 0, 0, "32,74,128,512", MODEL, 0, FOR(BENCH),              \
       "lengths of prompts (suite model)")                                                                             \
     X(BENCH_REPLY, "reply-tokens", 'n', INT, "N", 2, 4096, "64", MODEL, 0, FOR(BENCH), "tokens decoded (suite model)") \
@@ -254,18 +255,21 @@ enum {
     X(RUNS, "runs", 0, INT, "N", 3, 10000, "10", OUTPUT, 0, FOR(BENCH), "most measurements of each row, at least 3")  \
     X(BUDGET, "budget", 0, TEXT, "TIME", 0, 0, "20m", OUTPUT, 0, FOR(BENCH), "time for all suites together: 90s, 20m") \
     X(QUICK, "quick", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH),                                              \
-      "two minutes, shorter replies: each suite measures its most telling rows")                                                   \
+      "two minutes, shorter replies: each suite measures its most telling rows")                                       \
     X(REST, "rest", 0, REAL, "SECONDS", 0, 3600, "0", OUTPUT, 0, FOR(BENCH), "pause before each measurement")         \
     X(ROWS, "rows", 0, LIST, "TEXT", 0, 0, "all", OUTPUT, 0, FOR(BENCH),                                              \
       "measure only rows that hold this text ('typed 100', 'single'); may be given several times")                    \
     X(FROM, "from", 0, LIST, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                             \
       "show what --json wrote instead of measuring; rows of several files are joined")                                \
-    X(BENCH_JSON, "json", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH), "write one object a row; -: standard output") \
+    X(BENCH_JSON, "json", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                        \
+      "write one object a row; -: standard output")                                                                    \
     X(MARKDOWN, "md", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH), "print Markdown, with machine and command")  \
     X(MODEL_FOLDERS, "model-folders", 0, TEXT, "DIR:DIR...", 0, 0, "none", MODEL, KEEP, FOR(MODELS),                  \
       "folders with models, for the list of 'tandem models'")                                                         \
-    X(DRY_RUN, "dry-run", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(PULL), "say what would be taken, and take nothing") \
-    X(TYPE, "type", 0, CHOICE, "q8_0|q6_k|q4_k|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT), "type of the matrices")
+    X(DRY_RUN, "dry-run", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(PULL),                                            \
+      "say what would be taken, and take nothing")                                                                     \
+    X(TYPE, "type", 0, CHOICE, "q8_0|q6_k|q4_k|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT),                  \
+      "type of the matrices")
 
 typedef enum {
 #define X(id, ...) OPTION_##id,

@@ -15,7 +15,8 @@ static struct {
     int error;    /* errno of the first write that failed */
     int terminal; /* 0: not asked yet, 1: yes, 2: no */
     output_held held;
-    char waiting[8192]; /* not written yet. Not stdio's buffer: that is lost when a signal (Ctrl-C) interrupts a write */
+    /* Not written yet. Not stdio's buffer: that is lost when a signal (Ctrl-C) interrupts a write. */
+    char waiting[8192];
     size_t n_waiting;
 } out;
 

@@ -1,6 +1,7 @@
 /* Standard output of a command. Every failed write (closed pipe, full disk) is remembered: the command ends with one
- * line and status 1; without the line where the reader has seen enough (`| head`). On a terminal control characters are shown as `^X`, never sent raw (the texts of models and files
- * are untrusted); a pipe or a file gets the exact bytes. One thread. */
+ * line and status 1; without the line where the reader has seen enough (`| head`). On a terminal control characters are
+ * shown as `^X`, never sent raw (the texts of models and files are untrusted); a pipe or a file gets the exact bytes.
+ * One thread. */
 #ifndef TANDEM_SRC_OUTPUT_H
 #define TANDEM_SRC_OUTPUT_H
 

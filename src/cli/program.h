@@ -1,5 +1,5 @@
-/* The programs of Tandem: `tandem`, and beside it tandem-COMMAND for each command that it leaves to another, so that what
- * only this command needs is no part of a conversation. All of them read their command line by the same tables. */
+/* The programs of Tandem: `tandem`, and beside it tandem-COMMAND for each command that it leaves to another, so that
+ * what only this command needs is no part of a conversation. All of them read their command line by the same tables. */
 #ifndef TANDEM_SRC_PROGRAM_H
 #define TANDEM_SRC_PROGRAM_H
 

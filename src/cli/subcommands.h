@@ -1,6 +1,6 @@
-/* The commands of the program, one file each (src/commands/X.c has X_main; src/cli/program.h has those that are programs
- * of their own). They print on stdout, tell failures in one line on stderr, and return the exit status: 0 ok, 1 failed,
- * 2 wrong use. The options are parsed, the configuration file is read. */
+/* The commands of the program, one file each (src/commands/X.c has X_main; src/cli/program.h has those that are
+ * programs of their own). They print on stdout, tell failures in one line on stderr, and return the exit status: 0 ok,
+ * 1 failed, 2 wrong use. The options are parsed, the configuration file is read. */
 #ifndef TANDEM_SRC_SUBCOMMANDS_H
 #define TANDEM_SRC_SUBCOMMANDS_H
 

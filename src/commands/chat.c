@@ -8,7 +8,8 @@
 
 int chat_main(options *o)
 {
-    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", o->arguments[0]);
+    if (o->n_arguments)
+        return subcommands_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", o->arguments[0]);
     if (tui_possible(o)) return tui_main(o);
     return options_given(o, OPTION_SCRIPT) ? play_main(o) : plain_main(o);
 }

@@ -163,7 +163,8 @@ static tdm_status evaluate(evaluation *e, tdm_error *err)
     const char *against = options_text(e->o, OPTION_AGAINST);
     if (!status && against) {
         if (!strcmp(against, "reference")) s.kv = TDM_KV_F32;
-        status = load_model(&e->other.model, e->o, options_text(e->o, OPTION_MODEL), &(load_how){.kernels = against}, err);
+        status =
+            load_model(&e->other.model, e->o, options_text(e->o, OPTION_MODEL), &(load_how){.kernels = against}, err);
         if (!status) status = tdm_session_open(&e->other.session, e->other.model, e->machine, &s, err);
     }
     if (status) return status;
@@ -198,15 +199,17 @@ static void print_divergence(const evaluation *e)
         output_print("{\"kl_mean\":%.6g,\"kl_largest\":%.6g,\"same_choice\":%.6g,\"positions\":%zu}\n", mean,
                      e->other.largest, same, e->other.positions);
     else
-        output_print("KL divergence from %s: mean %.3g, largest %.3g nats; same first choice at %.1f %% of %zu positions\n",
-                     options_text(e->o, OPTION_AGAINST), mean, e->other.largest, 100 * same, e->other.positions);
+        output_print(
+            "KL divergence from %s: mean %.3g, largest %.3g nats; same first choice at %.1f %% of %zu positions\n",
+            options_text(e->o, OPTION_AGAINST), mean, e->other.largest, 100 * same, e->other.positions);
 }
 
 int eval_main(options *o)
 {
     int inputs = options_given(o, OPTION_IDS) + options_given(o, OPTION_IDS_FILE) + options_given(o, OPTION_TEXT_FILE);
     bool perplexity = options_flag(o, OPTION_PERPLEXITY);
-    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected; texts come with --text-file", o->arguments[0]);
+    if (o->n_arguments)
+        return subcommands_usage(o, "'%s' is not expected; texts come with --text-file", o->arguments[0]);
     if (inputs != 1) return subcommands_usage(o, "needs one of --ids, --ids-file and --text-file");
     bool against = options_given(o, OPTION_AGAINST);
     if (!perplexity && !against && !options_given(o, OPTION_LOGITS))

@@ -36,8 +36,8 @@ static void print_text(const tdm_model_info *i)
                  i->experts ? i->expert_intermediate : i->intermediate, i->vocabulary, i->tokens,
                  i->tied ? ", tied embeddings" : "");
     if (i->experts)
-        output_print("%-18s %d of width %d in each layer, %d used for a token, and one of %d that all share\n", "experts",
-                     i->experts, i->expert_intermediate, i->experts_used, i->intermediate);
+        output_print("%-18s %d of width %d in each layer, %d used for a token, and one of %d that all share\n",
+                     "experts", i->experts, i->expert_intermediate, i->experts_used, i->intermediate);
     output_print("%-18s %d heads, %d key/value heads of %d\n", "attention", i->heads, i->kv_heads, i->head_dim);
     output_print("%-18s %d key heads of %d, %d value heads of %d, convolution over %d\n", "DeltaNet", i->lin_key_heads,
                  i->lin_key_dim, i->lin_value_heads, i->lin_value_dim, i->conv_kernel);
@@ -162,7 +162,8 @@ static int measure(const options *o)
 int info_main(options *o)
 {
     tdm_error err = {0};
-    if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU)) return subcommands_usage(o, "--measure needs --cpu");
+    if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU))
+        return subcommands_usage(o, "--measure needs --cpu");
     if (options_flag(o, OPTION_CPU)) {
         int status = print_cpu();
         return status || !options_flag(o, OPTION_MEASURE) ? status : measure(o);

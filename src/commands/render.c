@@ -14,7 +14,8 @@ static tdm_status render(const options *o, const tdm_model *m, const tdm_message
     tdm_ids ids = {0};
     char *text = NULL;
     const tdm_render_options how = {.think = (tdm_thinking)options_int(o, OPTION_THINK, TDM_THINK_OFF),
-                                    .keep_thinking = (tdm_keep_thinking)options_int(o, OPTION_KEEP_THINKING, TDM_KEEP_AUTO),
+                                    .keep_thinking =
+                                        (tdm_keep_thinking)options_int(o, OPTION_KEEP_THINKING, TDM_KEEP_AUTO),
                                     .generation_prompt = !options_flag(o, OPTION_NO_GENERATION_PROMPT)};
     tdm_status status =
         tdm_render(m, messages, n, &how, as_ids ? &ids : NULL, as_ids ? NULL : &text, err);

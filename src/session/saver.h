@@ -1,8 +1,8 @@
 /* Writes a session's state file on a thread of its own, at the lowest I/O priority: nobody waits for it, and it makes
  * nothing else wait that uses the disk.
  *
- * One thread, the front end's, calls these functions. The chat must not be closed, nor its conversation replaced, before
- * saver_wait. */
+ * One thread, the front end's, calls these functions. The chat must not be closed, nor its conversation replaced,
+ * before saver_wait. */
 #ifndef TANDEM_SRC_SAVER_H
 #define TANDEM_SRC_SAVER_H
 

@@ -91,7 +91,8 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
 }
 
 /* How much of a message was attached, which can't be more than all of it. */
-static tdm_status read_attached(size_t *attached, const tdm_node *node, json_object *o, const char *name, tdm_error *err)
+static tdm_status read_attached(size_t *attached, const tdm_node *node, json_object *o, const char *name,
+                                tdm_error *err)
 {
     int64_t bytes = jsonio_int(o, "attached", 0);
     size_t most = node->role == TDM_USER ? node->length : 0;

@@ -1,4 +1,5 @@
-/* A saved conversation as text: JSON that people can read and edit. Pure data; where the files lie is src/session/store.h.
+/* A saved conversation as text: JSON that people can read and edit. Pure data; where the files lie is
+ * src/session/store.h.
  *
  *   {"format": "tandem session", "version": 1, "name": "...", "created": S, "changed": S,
  *    "model": {"name": "...", "path": "...", "fingerprint": "16 hex digits"},
@@ -36,7 +37,8 @@ void session_free(session *s);
 
 /* User messages on the current path. */
 int session_turns(const session *s);
-/* A name made of the first words that the user wrote (not of what was attached to them), or else of the draft; malloc'ed. */
+/* A name made of the first words that the user wrote (not of what was attached to them), or else of the draft;
+ * malloc'ed. */
 char *session_first_words(const session *s);
 
 /* The current path for people and for other programs (an array as `render --messages` reads it); malloc'ed. */

@@ -165,7 +165,8 @@ tdm_status store_save(const store_place *p, const session *s, tdm_error *err)
 {
     size_t n = 0;
     char *text = session_format(s, &n), *path = path_of(p->id, ".json");
-    tdm_status status = text && path ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status =
+        text && path ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     free(text);
     free(path);
     return status;
@@ -410,7 +411,8 @@ int store_pick(const store_entry *entries, int n, const store_shown *shown, cons
     if (found >= 0) return found;
     if (shown && number_int(wanted, 1, shown->n, &number)) { /* before names: one may be a number */
         found = find_id(entries, n, shown->ids[number - 1]);
-        if (found < 0) error_set(err, TDM_E_NOT_FOUND, "number %s of the list shown last is not there any more", wanted);
+        if (found < 0)
+            error_set(err, TDM_E_NOT_FOUND, "number %s of the list shown last is not there any more", wanted);
         return found;
     }
     for (int i = 0; i < n; i++)

@@ -24,8 +24,8 @@ tdm_status store_open(store_place *out, const char *id, session *s, bool *copied
 /* Gives the lock back. A session that was never saved leaves nothing. */
 void store_close(store_place *p);
 tdm_status store_save(const store_place *p, const session *s, tdm_error *err);
-/* Moves the session to the trash; its state goes at once. held: its place where the caller has it open, closed on success
- * alone; NULL: nobody has (TDM_E_BUSY: somebody does). */
+/* Moves the session to the trash; its state goes at once. held: its place where the caller has it open, closed on
+ * success alone; NULL: nobody has (TDM_E_BUSY: somebody does). */
 tdm_status store_delete(const char *id, store_place *held, tdm_error *err);
 /* Removes the session's files for good; otherwise as store_delete. */
 tdm_status store_erase(const char *id, store_place *held, tdm_error *err);
@@ -62,8 +62,8 @@ typedef struct {
 void store_show(store_shown *shown, const store_entry *entries, int n);
 void store_show_free(store_shown *shown);
 
-/* The entry that a person means: an id, a number in the list shown last, a name, or the beginning of just one name; NULL
- * or "" the latest. shown NULL: no list. -1 with a line when there is none. */
+/* The entry that a person means: an id, a number in the list shown last, a name, or the beginning of just one name;
+ * NULL or "" the latest. shown NULL: no list. -1 with a line when there is none. */
 int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err);
 
 /* Calls found() for every message that holds all the words (letters of either case are equal), latest session first. */

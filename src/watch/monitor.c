@@ -300,7 +300,8 @@ int monitor_main(options *o)
     if (o->n_arguments && !number_int(o->arguments[0], 1, INT32_MAX, &wanted))
         return subcommands_usage(o, "'%s' is no process id", o->arguments[0]);
     if (!tui_socket_folder(folder, sizeof folder)) {
-        fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n", stderr);
+        fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n",
+              stderr);
         return 1;
     }
     if (access(folder, F_OK) == 0 && !tui_socket_folder_is_safe(folder)) {

@@ -16,7 +16,8 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_FULL] = "full",
 };
 enum { TTFT_KINDS = VIEW_TTFT_COLD + 1, TTFT_MARKS = VIEW_TTFT_HEAD_START + 1 };
-static const char *const mark_names[] = {"none", "after reply", "following", "to read", "ready", "queued", "too long", "off"};
+static const char *const mark_names[] = {"none",  "after reply", "following", "to read",
+                                         "ready", "queued",      "too long",  "off"};
 enum { MARKS = sizeof mark_names / sizeof *mark_names };
 
 /* ---- Members that are written and read alike ------------------------------------------------------------------- */
@@ -339,7 +340,8 @@ static struct view_ttft read_ttft(json_object *o, const char *kind, const char *
 
 static void read_turns(struct view_monitor *m, monitor_json_room *room, json_object *o)
 {
-    json_object *turns = jsonio_member(o, "turns", json_type_array), *enters = jsonio_member(o, "enters", json_type_array);
+    json_object *turns = jsonio_member(o, "turns", json_type_array);
+    json_object *enters = jsonio_member(o, "enters", json_type_array);
     size_t n, first = newest(turns, MONITOR_TURNS, &n);
     for (size_t i = 0; i < n; i++) {
         json_object *turn = json_object_array_get_idx(turns, first + i);

@@ -1,5 +1,6 @@
-/* What a running conversation tells about itself, as JSON: one object a line through its socket (src/watch/tui_socket.c), read
- * by `tandem monitor` (src/watch/monitor.c). Times are CLOCK_MONOTONIC, the same for all programs of a machine. Pure. */
+/* What a running conversation tells about itself, as JSON: one object a line through its socket
+ * (src/watch/tui_socket.c), read by `tandem monitor` (src/watch/monitor.c). Times are CLOCK_MONOTONIC, the same for all
+ * programs of a machine. Pure. */
 #ifndef TANDEM_SRC_MONITOR_JSON_H
 #define TANDEM_SRC_MONITOR_JSON_H
 

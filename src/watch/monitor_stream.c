@@ -15,14 +15,16 @@ tdm_status monitor_stream_feed(monitor_stream *s, const char *bytes, size_t n, t
         s->taken = 0;
     }
     if (n > MONITOR_LONGEST_LINE || s->come.n > MONITOR_LONGEST_LINE - n)
-        return error_set(err, TDM_E_FORMAT, "a line of more than %d bytes came: that is no Tandem", MONITOR_LONGEST_LINE);
+        return error_set(err, TDM_E_FORMAT, "a line of more than %d bytes came: that is no Tandem",
+                         MONITOR_LONGEST_LINE);
     return buffer_append(&s->come, bytes, n, err);
 }
 
 tdm_status monitor_stream_next(monitor_stream *s, json_object **out, tdm_error *err)
 {
     *out = NULL;
-    char *line = s->come.bytes ? s->come.bytes + s->taken : NULL, *end = line ? memchr(line, '\n', s->come.n - s->taken) : NULL;
+    char *line = s->come.bytes ? s->come.bytes + s->taken : NULL;
+    char *end = line ? memchr(line, '\n', s->come.n - s->taken) : NULL;
     if (!end) return TDM_OK;
     s->taken += (size_t)(end - line) + 1;
     tdm_status status = jsonio_parse(out, "the monitor's line", line, (size_t)(end - line), err);

@@ -1,5 +1,5 @@
-/* The lines that come through the socket of a running Tandem (src/watch/tui_socket.h), from whoever is at its other end: bytes
- * in, whole JSON objects out. Pure: no descriptor. */
+/* The lines that come through the socket of a running Tandem (src/watch/tui_socket.h), from whoever is at its other
+ * end: bytes in, whole JSON objects out. Pure: no descriptor. */
 #ifndef TANDEM_SRC_MONITOR_STREAM_H
 #define TANDEM_SRC_MONITOR_STREAM_H
 

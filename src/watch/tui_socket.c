@@ -50,7 +50,8 @@ void tui_socket_open(tui_socket *s)
     if (fd < 0) return;
     unlink(s->address.sun_path); /* of an earlier process with this id */
     mode_t mask = umask(0177);
-    bool bound = bind(fd, (struct sockaddr *)&s->address, sizeof s->address) == 0 && listen(fd, TUI_SOCKET_CLIENTS) == 0;
+    bool bound =
+        bind(fd, (struct sockaddr *)&s->address, sizeof s->address) == 0 && listen(fd, TUI_SOCKET_CLIENTS) == 0;
     umask(mask);
     if (bound) s->listening = fd;
     else close(fd);

@@ -1,8 +1,8 @@
 /* The socket through which other programs see what this one does: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only; without
  * that variable in /run/user/UID/tandem, and where there is none, in run/ beside the saved sessions.
  *
- * Whoever connects gets one line of JSON (src/watch/monitor_json.h) a second; after having written the letter `l`, five a
- * second with the lanes. A reader that doesn't keep up is dropped. One thread. */
+ * Whoever connects gets one line of JSON (src/watch/monitor_json.h) a second; after having written the letter `l`, five
+ * a second with the lanes. A reader that doesn't keep up is dropped. One thread. */
 #ifndef TANDEM_SRC_TUI_SOCKET_H
 #define TANDEM_SRC_TUI_SOCKET_H
 

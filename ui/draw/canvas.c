@@ -209,7 +209,8 @@ char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
             "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"%s\"/>\n"
-            "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"15\" xml:space=\"preserve\">\n",
+            "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"15\" "
+            "xml:space=\"preserve\">\n",
             w, h, w, h, w, h, ground);
     for (int row = 0; row < canvas->rows; row++) {
         const struct canvas_cell *line = canvas->cells + (size_t)row * (size_t)canvas->cols;

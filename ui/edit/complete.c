@@ -97,8 +97,8 @@ static void files(struct completion *out, const char *home)
     out->append = 0; /* blanks belong to the name: none is added */
 }
 
-bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case, const char *home,
-                   struct completion *out)
+bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case,
+                   const char *home, struct completion *out)
 {
     *out = (struct completion){.append = ' ', .ignore_case = ignore_case};
     if (!completer || !slash_may_be_command(line, cursor, false)) return false;

@@ -40,8 +40,8 @@ bool completion_add(struct completion *out, const char *name, const char *note);
 
 /* Completes line up to the cursor. *out is set anew and to be freed with completion_free, whatever the result; true
  * when there is at least one candidate. home: for ~ (may be NULL). */
-bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case, const char *home,
-                   struct completion *out);
+bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case,
+                   const char *home, struct completion *out);
 void completion_free(struct completion *c);
 
 /* The length of the longest common start of all candidates. */

@@ -166,7 +166,9 @@ void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect
     int mark_col = end - 2 - (int)strlen(mark);
     if (mark[0] && mark_col > col)
         canvas_puts(canvas, area.row, mark_col, end, mark,
-                    d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN : d->mark == VIEW_MARK_READY ? STYLE_STATE : STYLE_STATUS);
+                    d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN
+                    : d->mark == VIEW_MARK_READY  ? STYLE_STATE
+                                                  : STYLE_STATUS);
     const char *hints[8];
     int n = 0;
     if (view->browse) {

@@ -116,7 +116,8 @@ static void step(struct input *in)
     rl_callback_read_char();
     if (RL_ISSTATE(RL_STATE_INPUTPENDING)) rl_callback_read_char(); /* a key that a numeric argument has read too far */
     /* It returns in the middle of a macro that holds a numeric argument. */
-    for (int i = 0; i < MACRO_STEPS && RL_ISSTATE(RL_STATE_MACROINPUT) && rl_executing_macro; i++) rl_callback_read_char();
+    for (int i = 0; i < MACRO_STEPS && RL_ISSTATE(RL_STATE_MACROINPUT) && rl_executing_macro; i++)
+        rl_callback_read_char();
     settle(in);
 }
 
@@ -395,8 +396,9 @@ static size_t keep_valid(const struct input *in, const char *data, size_t n, cha
 {
     const struct input_item *before = in->tail;
     size_t at = 0, i = 0, whole = whole_characters(data, n);
-    bool goes_on = before && before->kind == DECODER_BYTES && before->used < before->length &&
-                   whole_characters(before->data + before->used, before->length - before->used) < before->length - before->used;
+    bool goes_on =
+        before && before->kind == DECODER_BYTES && before->used < before->length &&
+        whole_characters(before->data + before->used, before->length - before->used) < before->length - before->used;
     while (goes_on && i < whole && utf8_continues(data[i])) out[at++] = data[i++];
     while (i < whole) {
         int32_t c;

@@ -48,8 +48,8 @@ struct input_action {
     enum key_action action;
     int64_t time_ns;  /* when the key's last byte was read: the clock of TTFT starts here */
     int count;        /* numeric argument, 1 without one */
-    /* SUBMIT: the draft (a doubled backslash at its end is one), valid UTF-8, valid until the next call. The draft itself
-     * stays until input_take(); to refuse a message is to do nothing. */
+    /* SUBMIT: the draft (a doubled backslash at its end is one), valid UTF-8, valid until the next call. The draft
+     * itself stays until input_take(); to refuse a message is to do nothing. */
     const char *text;
     size_t length;
     bool pasted;      /* its first byte came from a paste, which is always text */

@@ -234,8 +234,8 @@ char **input_complete(const char *text, int start, int end)
     rl_attempted_completion_over = 1;
     completion_free(&in->list);
     const char *ignore = rl_variable_value("completion-ignore-case");
-    if (in->pasted || !complete_line(in->options.completer, rl_line_buffer, (size_t)end, ignore && !strcmp(ignore, "on"),
-                                     in->options.home, &in->list)) {
+    if (in->pasted || !complete_line(in->options.completer, rl_line_buffer, (size_t)end,
+                                     ignore && !strcmp(ignore, "on"), in->options.home, &in->list)) {
         in->bells++;
         return NULL;
     }

@@ -13,7 +13,8 @@ enum input_enter input_rule_send_now(const struct input_situation *s)
     return s->replying ? INPUT_ENTER_CUT : INPUT_ENTER_SEND;
 }
 
-enum input_interrupt input_rule_interrupt(const struct input_situation *s, struct input_presses *presses, int64_t now_ns)
+enum input_interrupt input_rule_interrupt(const struct input_situation *s, struct input_presses *presses,
+                                          int64_t now_ns)
 {
     int64_t asked = presses->asked_ns, stopped = presses->stopped_ns;
     presses->asked_ns = 0;

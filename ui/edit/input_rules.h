@@ -45,6 +45,7 @@ enum input_interrupt {
 struct input_presses {
     int64_t stopped_ns, asked_ns; /* 0: not lately */
 };
-enum input_interrupt input_rule_interrupt(const struct input_situation *s, struct input_presses *presses, int64_t now_ns);
+enum input_interrupt input_rule_interrupt(const struct input_situation *s, struct input_presses *presses,
+                                          int64_t now_ns);
 
 #endif

@@ -19,7 +19,8 @@ enum slash_kind {
 struct slash_result {
     enum slash_kind kind;
     size_t index;         /* COMMAND: into names */
-    const char *argument; /* COMMAND: within the draft, blanks at its start skipped; "" without one. Its end may be blank */
+    /* COMMAND: within the draft, blanks at its start skipped; "" without one. Its end may be blank. */
+    const char *argument;
     const char *word;     /* COMMAND, UNKNOWN: the name as typed, without the slash */
     size_t word_length;
     int nearest;          /* UNKNOWN: index of the most similar name, -1 when none is similar */

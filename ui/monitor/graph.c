@@ -42,8 +42,8 @@ void graph_history(struct canvas *canvas, struct rect area, const uint8_t *value
         for (int up = 0; up < area.rows; up++) {
             int row = area.row + area.rows - 1 - up, height[2];
             if (ascii) {
-                put(canvas, row, area.col + c, (uint8_t)ascii_cell(value_at(values, n, span, c, area.cols), up, area.rows),
-                    style);
+                put(canvas, row, area.col + c,
+                    (uint8_t)ascii_cell(value_at(values, n, span, c, area.cols), up, area.rows), style);
                 continue;
             }
             for (int k = 0; k < 2; k++) {

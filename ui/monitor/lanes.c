@@ -6,8 +6,9 @@ enum { WORK_WEIGHT = 3 };
 
 static const int64_t second = 1000000000;
 static const char letters[VIEW_KINDS] = {
-    [VIEW_K_HISTORY] = 'h', [VIEW_K_DRAFT] = 'd',      [VIEW_K_SUFFIX] = 's',  [VIEW_K_PROMPT] = 'p', [VIEW_K_DECODE] = '=',
-    [VIEW_K_HANDOVER] = '>', [VIEW_K_CHECKPOINT] = 'h', [VIEW_K_RESTORE] = 'h', [VIEW_K_LENT] = '~',
+    [VIEW_K_HISTORY] = 'h',    [VIEW_K_DRAFT] = 'd',   [VIEW_K_SUFFIX] = 's',
+    [VIEW_K_PROMPT] = 'p',     [VIEW_K_DECODE] = '=',  [VIEW_K_HANDOVER] = '>',
+    [VIEW_K_CHECKPOINT] = 'h', [VIEW_K_RESTORE] = 'h', [VIEW_K_LENT] = '~',
 };
 
 static int64_t last_work(const struct view_unit *unit)
@@ -26,7 +27,8 @@ void lanes_window(const struct view_monitor *m, int64_t now_ns, int cols, int64_
         if (*to_ns <= *from_ns) *to_ns = *from_ns + 1;
         return;
     }
-    int64_t length = (int64_t)((m->live_s > 0 ? m->live_s : LANES_LIVE_S) * 1e9), column = length / (cols > 0 ? cols : 1);
+    int64_t length = (int64_t)((m->live_s > 0 ? m->live_s : LANES_LIVE_S) * 1e9);
+    int64_t column = length / (cols > 0 ? cols : 1);
     int64_t a = last_work(&m->prefill), b = last_work(&m->decode), stop;
     if (column < 1) column = 1;
     stop = (a > b ? a : b) + 2 * second + column;

@@ -105,7 +105,8 @@ int64_t monitor_next_ns(const struct monitor_state *state, const struct view *vi
         if (m->prefill.spans[i].kind != VIEW_K_LENT && m->prefill.spans[i].end_ns > last)
             last = m->prefill.spans[i].end_ns;
     for (size_t i = 0; i < m->decode.n_spans; i++)
-        if (m->decode.spans[i].kind != VIEW_K_LENT && m->decode.spans[i].end_ns > last) last = m->decode.spans[i].end_ns;
+        if (m->decode.spans[i].kind != VIEW_K_LENT && m->decode.spans[i].end_ns > last)
+            last = m->decode.spans[i].end_ns;
     int64_t column = (state->lanes.to_ns - state->lanes.from_ns) / (state->lanes.cols > 0 ? state->lanes.cols : 1);
     if (view->now_ns > last + 2100 * ms + 2 * column) return INT64_MAX; /* the clock of the lanes stands */
     int64_t lanes = state->lanes_ns + lanes_every(view), figure = state->figures_ns + figures_every(view);
@@ -146,10 +147,11 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
 const char *monitor_rate(char out[32], const struct view_unit *unit, double pace)
 {
     char rate[FORMAT_SIZE];
+    const char *paced = pace > 0 ? "paced " : "", *which = unit->resting ? "last " : paced;
     if (!unit->tok_s.valid)
         snprintf(out, 32, "-");
     else
-        snprintf(out, 32, "%s%.20s", unit->resting ? "last " : pace > 0 ? "paced " : "", format_rate(rate, unit->tok_s.value));
+        snprintf(out, 32, "%s%.20s", which, format_rate(rate, unit->tok_s.value));
     return out;
 }
 
@@ -166,9 +168,11 @@ void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas
         if (room < 1) continue;
         room -= !stands && stop == end; /* "now" comes next */
         snprintf(text, sizeof text, "|%s%s%s", word, word[0] && n[0] ? " " : "", n);
-        if ((int)strlen(text) > room) snprintf(text, sizeof text, "|%s", n); /* without the word, then without the figure */
+        if ((int)strlen(text) > room)
+            snprintf(text, sizeof text, "|%s", n); /* without the word, then without the figure */
         bool fits = (int)strlen(text) <= room;
-        int before = col + e->col - (int)strlen(n); /* in a picture that doesn't move, there is room on the other side */
+        /* In a picture that doesn't move there is room on the other side. */
+        int before = col + e->col - (int)strlen(n);
         if (!fits && stands && before > from) canvas_puts(canvas, row, before, col + e->col, n, STYLE_ENTER);
         from = canvas_puts(canvas, row, col + e->col, stop < end ? stop : end, fits ? text : "|", STYLE_ENTER);
     }
@@ -192,7 +196,8 @@ void monitor_lane(const struct lanes *lanes, const char *lane, const struct view
 static void draw_line(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
                       struct canvas *canvas, struct rect area)
 {
-    enum { FIGURES = 54, NAME = 12 }; /* everything but the lanes, with room for the figures to grow; what the lanes show */
+    /* Everything but the lanes, with room for the figures to grow; what the lanes show. */
+    enum { FIGURES = 54, NAME = 12 };
     int each = (area.cols - FIGURES - NAME) / 2, row = area.row, end = area.col + area.cols;
     char n[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], name[32];
     if (each < 0) each = 0;
@@ -214,8 +219,8 @@ static void draw_line(struct monitor_state *state, const struct view *view, cons
         col++;
     }
     if (m->follower.phase_total > 0)
-        col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "read %s/%s  ", format_count(a, m->follower.phase_read),
-                            format_count(b, m->follower.phase_total));
+        col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "read %s/%s  ",
+                            format_count(a, m->follower.phase_read), format_count(b, m->follower.phase_total));
     if (view->status.ttft.kind != VIEW_TTFT_NONE)
         canvas_puts(canvas, row, col, end, format_ttft(n, &view->status.ttft), STYLE_STATUS);
 }

@@ -76,7 +76,8 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
     col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, f->value < 9.95 ? "%.1f %s" : "%.0f %s", f->value,
                         unit);
     if (share->valid)
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %s of %s", format_percent(percent, share->value), of);
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %s of %s",
+                      format_percent(percent, share->value), of);
     else
         canvas_printf(p->canvas, p->row, col + 1, p->end, STYLE_QUIET, "%s%s",
                       col + (int)strlen(why) + 8 <= p->end ? "share: " : "", why);
@@ -90,14 +91,16 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     int cols = p->state->lanes.cols ? p->state->lanes.cols : LANES_MAX; /* their block may be hidden */
     monitor_span_name(window, monitor_lanes(p->state, p->view, cols), p->m);
     const struct lanes_share *share = prefill ? &p->state->prefill : &p->state->decode;
-    snprintf(line, sizeof line, "%s %s %s, %s", role, u->name ? u->name : "", u->failed ? "failed" : u->kind ? u->kind : "",
+    const char *kind = u->kind ? u->kind : "", *state = u->failed ? "failed" : kind;
+    snprintf(line, sizeof line, "%s %s %s, %s", role, u->name ? u->name : "", state,
              window);
     header(p, line);
     int full = (int)(share->busy * BAR / 100 + 0.5);
-    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
+    int col =
+        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
-    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %3s  idle %3s", format_percent(a, share->lent),
-                  format_percent(b, share->idle));
+    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %3s  idle %3s",
+                  format_percent(a, share->lent), format_percent(b, share->idle));
     col = canvas_puts(p->canvas, p->row, p->col, p->end, monitor_rate(rate, u, prefill ? 0 : p->view->status.pace),
                       STYLE_STATUS) + 2;
     if (col < p->col + HISTORY) col = p->col + HISTORY;
@@ -108,7 +111,8 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     p->row++;
     if (!prefill) {
         if (u->kept.valid)
-            snprintf(line, sizeof line, "speed kept beside prefill  %s, last 32 tokens", format_percent(a, u->kept.value));
+            snprintf(line, sizeof line, "speed kept beside prefill  %s, last 32 tokens",
+                     format_percent(a, u->kept.value));
         else
             snprintf(line, sizeof line, "speed kept beside prefill  n/a%s%s", u->kept.why ? ": " : "",
                      u->kept.why ? u->kept.why : "");
@@ -169,8 +173,8 @@ static void turns(struct pen *p)
         int room = p->end - p->col - FIGURES - (mark[0] ? (int)strlen(mark) + 1 : 0);
         if (bar < 1) bar = 1;
         if (bar > room) bar = room;
-        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%2d %-7s%8s", t->number, format_ttft_kind(t->ttft.kind),
-                      format_ms(a, t->ttft.ms));
+        canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%2d %-7s%8s", t->number,
+                      format_ttft_kind(t->ttft.kind), format_ms(a, t->ttft.ms));
         style_t style = mark[0] ? STYLE_LENT : t->ttft.kind == VIEW_TTFT_WARM ? STYLE_HISTORY : STYLE_DRAFT;
         canvas_puts(p->canvas, p->row, p->col + FIGURES + bar + 1, p->end, mark, STYLE_QUIET);
         graph_bar(p->canvas, p->row++, p->col + FIGURES, bar, 0, p->view->options.ascii, style);
@@ -207,7 +211,8 @@ static void memory(struct pen *p)
     gib(a, p->m->weights_gib);
     gib(b, p->m->states_gib);
     gib(c, p->m->free_gib);
-    if (p->m->free_gib >= 9.95 && strlen(a) + strlen(b) > 6) snprintf(c, sizeof c, "%.0f", p->m->free_gib); /* or it is cut */
+    if (p->m->free_gib >= 9.95 && strlen(a) + strlen(b) > 6)
+        snprintf(c, sizeof c, "%.0f", p->m->free_gib); /* or it is cut */
     snprintf(line, sizeof line, "weights %s  states %s  free %s GiB", a, b, c);
     canvas_puts(p->canvas, p->row++, p->col + POWER, p->end, line, STYLE_STATUS);
 }

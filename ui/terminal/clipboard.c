@@ -163,8 +163,8 @@ static char *osc52(const struct clipboard_options *o, const char *data, size_t n
     return wrapped;
 }
 
-tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, size_t n, struct clipboard_result *result,
-                          tdm_error *err)
+tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, size_t n,
+                          struct clipboard_result *result, tdm_error *err)
 {
     *result = (struct clipboard_result){.bytes = n};
     char figure[32], limit[32];

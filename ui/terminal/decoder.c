@@ -101,7 +101,8 @@ bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code
     return true;
 }
 
-void decoder_add_terminfo(struct decoder *d, const char *(*lookup)(void *context, const char *capability), void *context)
+void decoder_add_terminfo(struct decoder *d, const char *(*lookup)(void *context, const char *capability),
+                          void *context)
 {
     static const struct {
         const char *name;

@@ -8,10 +8,10 @@
  *     wait at most until decoder_deadline(d)     then feed again with n = 0
  *
  * Time (CLOCK_MONOTONIC, ns) matters in three places: an Esc that nothing follows within esc_ns is the key Esc; a
- * sequence that breaks off is dropped after sequence_ns; and a paste ends only when DECODER_PASTE_GAP_NS pass in silence
- * after its end mark. The last one is what keeps a paste from typing: if the pasted text itself holds an end mark, its
- * rest arrives in the same burst, and all of that burst up to the last mark belongs to the paste. What follows the last
- * mark of a burst is typed input and comes after the paste.
+ * sequence that breaks off is dropped after sequence_ns; and a paste ends only when DECODER_PASTE_GAP_NS pass in
+ * silence after its end mark. The last one is what keeps a paste from typing: if the pasted text itself holds an end
+ * mark, its rest arrives in the same burst, and all of that burst up to the last mark belongs to the paste. What
+ * follows the last mark of a burst is typed input and comes after the paste.
  *
  * A paste is handed over whole, however large, up to paste_limit; the rest of a longer one is counted and dropped.
  * Nothing that arrives between the marks is ever taken for a key. Should the end mark get lost, what has come is handed
@@ -55,7 +55,7 @@ enum decoder_kind {
 enum decoder_answer {
     DECODER_DA1,       /* device attributes: params */
     DECODER_DA2,       /* secondary attributes: params */
-    DECODER_MODE,      /* DECRPM: params[0] the mode (2026: synchronised output), params[1] 0 unknown, 1 set, 2 reset ... */
+    DECODER_MODE,      /* DECRPM: params[0] the mode (2026: synchronised output), params[1] 0 unknown, 1 set, 2 reset */
     DECODER_CURSOR,    /* params[0] row, params[1] column, from 1 */
     DECODER_XTVERSION, /* data: name and version */
     DECODER_KITTY,     /* params[0]: flags of the keyboard protocol */
@@ -102,7 +102,8 @@ void decoder_close(struct decoder *d);
 /* Adds what terminfo says about this terminal; lookup gets a capability name ("kcuu1", "kf1", "kDC5") and returns its
  * string, or NULL (ncurses: tigetstr, whose (char *)-1 counts as NULL too). Only sequences that begin with Esc count.
  * The usual xterm, linux, rxvt and screen forms need no terminfo. */
-void decoder_add_terminfo(struct decoder *d, const char *(*lookup)(void *context, const char *capability), void *context);
+void decoder_add_terminfo(struct decoder *d, const char *(*lookup)(void *context, const char *capability),
+                          void *context);
 /* Adds one sequence. False when it doesn't begin with Esc, is shorter than 3 or longer than 15 bytes, or the table is
  * full. */
 bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code code, unsigned mods);

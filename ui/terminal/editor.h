@@ -17,7 +17,8 @@
 #define EDITOR_TEXT_MAX (64u << 20) /* bytes that are read back */
 
 struct editor_options {
-    const char *visual, *editor; /* $VISUAL, $EDITOR; may be NULL or empty: then `vi`. May hold arguments ("code --wait") */
+    /* $VISUAL, $EDITOR; may be NULL or empty: then `vi`. May hold arguments ("code --wait"). */
+    const char *visual, *editor;
     const char *folder;          /* for the file: $XDG_RUNTIME_DIR or $TMPDIR; NULL: /tmp */
     void (*release)(void *context); /* may be NULL */
     void (*retake)(void *context);  /* called exactly once for every release */

@@ -98,7 +98,8 @@ enum key_action {
 struct key_row {
     enum key_context context;
     enum key_action action;
-    const char *sequence; /* chat: inputrc notation ("\\C-xb"), bound by ui/edit/input.c; other contexts: the byte; or NULL */
+    /* Chat: inputrc notation ("\\C-xb"), bound by ui/edit/input.c; other contexts: the byte; or NULL. */
+    const char *sequence;
     enum key_code code;   /* a second name: a function key (or the only one), KEYCODE_NONE without */
     unsigned mods;        /* of code */
     const char *shown;    /* as help writes it: "^X b, F2" */

@@ -186,7 +186,8 @@ void term_set_synchronised(struct term *t, bool on) { t->synchronised = on; }
 
 void term_set_mouse(struct term *t, bool mouse, bool wheel)
 {
-    const char *m = mouse ? "\033[?1000h\033[?1006h" : "\033[?1006l\033[?1000l", *w = wheel ? "\033[?1007h" : "\033[?1007l";
+    const char *m = mouse ? "\033[?1000h\033[?1006h" : "\033[?1006l\033[?1000l";
+    const char *w = wheel ? "\033[?1007h" : "\033[?1007l";
     t->mouse = mouse;
     t->wheel = wheel;
     term_write(t, m, strlen(m));

@@ -259,7 +259,8 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
         char prefix[PREFIX_BYTES];
         make_prefix(r, prefix, false);
         for (int n = r->b->width - width_text(prefix, strlen(prefix)); n > 0; n--)
-            lines_add_made(r->b->out, r->b->ascii ? "-" : "\xe2\x94\x80", r->b->ascii ? 1 : 3, source_of(r, NULL), STYLE_RULE);
+            lines_add_made(r->b->out, r->b->ascii ? "-" : "\xe2\x94\x80", r->b->ascii ? 1 : 3, source_of(r, NULL),
+                           STYLE_RULE);
         close_leaf(r);
         break;
     }

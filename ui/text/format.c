@@ -86,6 +86,7 @@ const char *format_ttft(char out[FORMAT_SIZE], const struct view_ttft *ttft)
 {
     char ms[FORMAT_SIZE];
     const char *mark = format_ttft_mark(ttft->mark);
-    snprintf(out, FORMAT_SIZE, "%s %.16s%s%s", format_ttft_kind(ttft->kind), format_ms(ms, ttft->ms), mark[0] ? ", " : "", mark);
+    snprintf(out, FORMAT_SIZE, "%s %.16s%s%s", format_ttft_kind(ttft->kind), format_ms(ms, ttft->ms),
+             mark[0] ? ", " : "", mark);
     return out;
 }

@@ -88,14 +88,16 @@ static const struct highlight_language languages[] = {
     {" html xml svg vue ", " ", NULL, NULL, "<!--", "-->", TAGS | NO_SINGLE},
     {" css scss less ", " important inherit none auto ", NULL, NULL, "/*", "*/", KEYS},
     {" lua ",
-     " and break do else elseif end false for function goto if in local nil not or repeat return then true until while ",
+     " and break do else elseif end false for function goto if in local nil not or repeat return then true until "
+     "while ",
      "--", NULL, "--[[", "]]", 0},
     {" haskell hs ",
      " case class data deriving do else if import in infix infixl infixr instance let module newtype of then type "
      "where ",
      "--", NULL, "{-", "-}", SINGLE_CHAR},
     {" zig ",
-     " and break catch comptime const continue defer else enum errdefer error false fn for if inline null or orelse pub "
+     " and break catch comptime const continue defer else enum errdefer error false fn for if inline null or orelse "
+     "pub "
      "return struct switch test true try undefined union unreachable usize u8 u32 u64 i32 i64 var void while ",
      "//", NULL, NULL, NULL, SINGLE_CHAR},
     {" r julia jl ",
@@ -212,7 +214,8 @@ void highlight_line(const struct highlight_language *l, struct highlight_state *
             if ((l->flags & KEYS) && after < len && line[after] == ':') style = STYLE_KEYWORD;
         } else if (isdigit((unsigned char)c) && (at == 0 || !is_word(line[at - 1]))) {
             style = STYLE_NUMBER;
-            for (to = at + 1; to < len && (isalnum((unsigned char)line[to]) || line[to] == '.' || line[to] == '_');) to++;
+            for (to = at + 1; to < len && (isalnum((unsigned char)line[to]) || line[to] == '.' || line[to] == '_');)
+                to++;
         } else if (is_word(c)) {
             for (to = at + 1; to < len && (is_word(line[to]) || ((l->flags & KEYS) && line[to] == '-'));) to++;
             bool key = (l->flags & KEYS) && to < len && line[to] == ':';

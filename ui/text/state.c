@@ -45,8 +45,8 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
         if (!s->total_bytes) out[strlen("LOADING")] = 0; /* nothing is known yet */
         break;
     case VIEW_READING:
-        snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens), format_count(b, s->total_tokens),
-                 time_left(left, s));
+        snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens),
+                 format_count(b, s->total_tokens), time_left(left, s));
         break;
     case VIEW_CONTEXT: snprintf(out, STATE_SIZE, "CONTEXT %.0f%%", context_percent(s)); break;
     default: snprintf(out, STATE_SIZE, "%s", (size_t)s->state < VIEW_STATES ? plain[s->state] : "");
@@ -60,7 +60,8 @@ static void progress(char out[BAR * 3 + 4], const struct view *view)
     size_t at = 0;
     for (int i = 0; i < BAR; i++)
         at += (size_t)sprintf(out + at, "%s",
-                              view->options.ascii ? (i < full ? "#" : ".") : (i < full ? "\xe2\xa3\xbf" : "\xe2\xa3\x80"));
+                              view->options.ascii ? (i < full ? "#" : ".")
+                                                  : (i < full ? "\xe2\xa3\xbf" : "\xe2\xa3\x80"));
 }
 
 static void idle_sentence(char out[STATE_SIZE], const struct view *view)
@@ -81,7 +82,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     else if (view->draft.mark == VIEW_MARK_READY && view->draft.len)
         snprintf(out, STATE_SIZE, "All read: Enter answers at once");
     else if (view->draft.mark == VIEW_MARK_TO_READ)
-        snprintf(out, STATE_SIZE, "%s tokens are still to be read; Enter need not wait for them", /* more than a dispatch */
+        /* More than a dispatch. */
+        snprintf(out, STATE_SIZE, "%s tokens are still to be read; Enter need not wait for them",
                  format_count(a, view->draft.to_read));
     else if (view->draft.mark == VIEW_MARK_OFF)
         snprintf(out, STATE_SIZE, "Reading ahead is off: %s is read after Enter",
@@ -165,7 +167,9 @@ const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
     if (!(s->warnings & (1u << n))) return NULL;
     switch (1 << n) {
     case VIEW_WARN_ONE_CORE: snprintf(out, STATE_SIZE, "both units share one core"); break;
-    case VIEW_WARN_UNIT_FAILED: snprintf(out, STATE_SIZE, "a unit failed: %s", s->consequence ? s->consequence : ""); break;
+    case VIEW_WARN_UNIT_FAILED:
+        snprintf(out, STATE_SIZE, "a unit failed: %s", s->consequence ? s->consequence : "");
+        break;
     case VIEW_WARN_NO_CHECKPOINTS:
         snprintf(out, STATE_SIZE, "no memory for checkpoints: an edit reads the conversation again");
         break;

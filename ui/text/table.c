@@ -96,12 +96,16 @@ static void row(struct table *table, struct lines *out, size_t first, const int 
     for (size_t c = 0; c < table->cols; c++) lines_free(&wrapped[c]);
 }
 
-static void rule(const struct table *table, struct lines *out, const int *widths, struct lines_prefix prefix, bool ascii)
+static void rule(const struct table *table, struct lines *out, const int *widths, struct lines_prefix prefix,
+                 bool ascii)
 {
     size_t from = out->len;
     for (size_t c = 0; c < table->cols; c++) {
-        if (c) lines_add_made(out, ascii ? "-+-" : "\xe2\x94\x80\xe2\x94\xbc\xe2\x94\x80", ascii ? 3 : 9, here(out), STYLE_RULE);
-        for (int i = 0; i < widths[c]; i++) lines_add_made(out, ascii ? "-" : "\xe2\x94\x80", ascii ? 1 : 3, here(out), STYLE_RULE);
+        if (c)
+            lines_add_made(out, ascii ? "-+-" : "\xe2\x94\x80\xe2\x94\xbc\xe2\x94\x80", ascii ? 3 : 9, here(out),
+                           STYLE_RULE);
+        for (int i = 0; i < widths[c]; i++)
+            lines_add_made(out, ascii ? "-" : "\xe2\x94\x80", ascii ? 1 : 3, here(out), STYLE_RULE);
     }
     lines_wrap(out, from, ONE_LINE, prefix, LINES_HARD);
 }

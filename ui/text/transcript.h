@@ -40,8 +40,8 @@ void transcript_mark(struct transcript *transcript, uint64_t id);
  * round. false: there is none. */
 bool transcript_find(struct transcript *transcript, const struct view *view, const char *words, int direction);
 
-/* Unfolds or folds the thinking or long files before a message, shows the source or the rendering, of turn id; 0: of the last
- * reply. */
+/* Unfolds or folds the thinking or long files before a message, shows the source or the rendering, of turn id; 0: of
+ * the last reply. */
 void transcript_toggle_fold(struct transcript *transcript, const struct view *view, uint64_t id);
 void transcript_toggle_raw(struct transcript *transcript, const struct view *view, uint64_t id);
 

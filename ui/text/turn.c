@@ -130,9 +130,9 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
     if (turn->branches > 1) snprintf(group[n++], sizeof *group, "%d/%d", turn->branch, turn->branches);
     if (s->valid && l->options.stats != VIEW_STATS_OFF) {
         if (s->answer_ms > 0)
-            snprintf(group[n++], sizeof *group, "%s %s to thinking, %s to the answer%s%s", format_ttft_kind(s->ttft.kind),
-                     format_ms(a, s->ttft.ms), format_ms(b, s->answer_ms), s->ttft.mark ? ", " : "",
-                     format_ttft_mark(s->ttft.mark));
+            snprintf(group[n++], sizeof *group, "%s %s to thinking, %s to the answer%s%s",
+                     format_ttft_kind(s->ttft.kind), format_ms(a, s->ttft.ms), format_ms(b, s->answer_ms),
+                     s->ttft.mark ? ", " : "", format_ttft_mark(s->ttft.mark));
         else
             snprintf(group[n++], sizeof *group, "%s", format_ttft(a, &s->ttft));
         snprintf(group[n++], sizeof *group, "%s in, %s read before Enter", format_count(a, s->in),

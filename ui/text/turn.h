@@ -1,9 +1,9 @@
 /* One turn of the conversation as lines, for one width.
  *
  * Three parts: the head (thinking), the body (the text) and the tail (the quiet line of figures). The body of a
- * streaming reply only renders what is new. Of long files before a message of the user's only the first lines are shown;
- * the user's own words, typed or pasted, are always shown whole. The rendering is kept until something that it shows has
- * changed.
+ * streaming reply only renders what is new. Of long files before a message of the user's only the first lines are
+ * shown; the user's own words, typed or pasted, are always shown whole. The rendering is kept until something that it
+ * shows has changed.
  */
 #ifndef TANDEM_UI_TURN_H
 #define TANDEM_UI_TURN_H
