@@ -24,35 +24,23 @@
 #include "src/cli/interrupt.h"
 #include "src/cli/output.h"
 #include "src/plain/plain.h"
+#include "src/chat/commands.h"
+#include "src/tui/tui_commands.h"
+#include "src/tui/tui_demo.h"
+#include "src/tui/tui_dispatch.h"
+#include "src/tui/tui_keys.h"
+#include "src/tui/tui_model.h"
+#include "src/tui/tui_outside.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_view.h"
 #include "ui/terminal/probe.h"
-#include "ui/text/paste.h"
 
-enum { IDLE_S = 30, TICK_MS = 100, RESTLESS_S = 3 };
-
-void tui_set(char **at, const char *text)
-{
-    char *copy = text ? strdup(text) : NULL;
-    free(*at);
-    *at = copy;
-}
-
-void tui_quit(tui *t)
-{
-    t->quit = true;
-}
-
-void tui_notice_add(tui *t, enum view_notice_level level, const char *format, ...)
-{
-    char *text;
-    va_list args;
-    va_start(args, format);
-    int n = vasprintf(&text, format, args);
-    va_end(args);
-    if (n < 0) return;
-    tui_notices_add(&t->notices, level, text, clock_ns());
-    t->dirty = true;
-}
+enum {
+    FRAME_MS = 33,  /* between frames while text streams; a key and the first glyph are drawn at once */
+    TICK_MS = 100,  /* while the figures move */
+    RESTLESS_S = 3, /* so long after a change they may */
+    IDLE_S = 30,    /* until what was read is saved */
+};
 
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
 
@@ -84,45 +72,7 @@ static void catch_signals(void)
     interrupt_catch();
 }
 
-/* ---- Drawing --------------------------------------------------------------------------------------------------- */
-
-void tui_draw(tui *t)
-{
-    if (t->away) return;
-    int rows, cols;
-    term_size(t->term, &rows, &cols);
-    if (rows > LAYOUT_MAX_ROWS) rows = LAYOUT_MAX_ROWS;
-    if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
-    if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
-    int64_t now = clock_ns();
-    input_set_columns(t->input, layout_input_cols(rows, cols, t->monitor.form) - 2);
-    tui_view_fill(t, now);
-    screen_draw(t->screen, &t->view, t->canvas);
-    term_present(t->term, t->canvas, t->look.theme);
-    t->frame_ns = now;
-    t->dirty = t->urgent = false;
-}
-
 /* ---- Input ----------------------------------------------------------------------------------------------------- */
-
-static bool keys_are_elsewhere(const tui *t)
-{
-    return t->popup.kind || t->browse.on || tui_keys_in_monitor(t);
-}
-
-void tui_input(tui *t)
-{
-    struct input_action a;
-    struct decoder_event e;
-    /* While an editor or the copy view has the screen, what was typed before it waits. */
-    while (!t->quit && !t->away && input_next_action(t->input, &a)) {
-        tui_act(t, tui_draft_act(t, &a));
-        t->dirty = t->urgent = true;
-        /* The keys may belong to somebody else now: then what is queued still is theirs, until they give them back. */
-        while (!t->quit && !t->away && keys_are_elsewhere(t) && input_unread(t->input, &e)) tui_keys_event(t, &e);
-    }
-    tui_draft_tell(t);
-}
 
 static void read_terminal(tui *t)
 {
@@ -147,51 +97,7 @@ static void take_keys(tui *t)
         tui_keys_event(t, &e);
         t->dirty = t->urgent = true;
     }
-    tui_input(t);
-}
-
-/* ---- The draft of a program that had to leave ------------------------------------------------------------------------ */
-
-/* Both with an empty line between, where there are both; malloc'ed. */
-static char *joined(const char *a, const char *b)
-{
-    char *text;
-    bool both = a && *a && b && *b;
-    return asprintf(&text, "%s%s%s", a ? a : "", both ? "\n\n" : "", b ? b : "") < 0 ? NULL : text;
-}
-
-static char *typed(tui *t)
-{
-    struct input_view in;
-    input_close_top(t->input); /* a search shows something else */
-    input_view(t->input, clock_ns(), &in);
-    return strndup(in.text, in.length);
-}
-
-void tui_take_draft(tui *t)
-{
-    char *kept = app_take_draft(&t->app), *clean = kept ? paste_clean(kept, strlen(kept), NULL) : NULL;
-    char *now = typed(t), *both = clean ? joined(clean, now) : NULL;
-    if (both) {
-        input_set_text(t->input, both);
-        tui_draft_tell(t);
-    }
-    free(both);
-    free(now);
-    free(clean);
-    free(kept);
-}
-
-/* All that was typed and is in no conversation yet. */
-static void keep_draft(tui *t)
-{
-    if (!t->input) return;
-    char *now = typed(t), *before = joined(t->queued ? t->queued : t->waiting, t->editing ? t->before_edit : NULL);
-    char *all = joined(before, now);
-    if (all) app_keep_draft(&t->app, all);
-    free(all);
-    free(before);
-    free(now);
+    tui_keys_input(t);
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
@@ -217,11 +123,11 @@ static int64_t deadline(tui *t, int64_t now)
     at = earlier(at, app_keep_deadline(&t->app));
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
-    int64_t frame = t->frame_ns + TUI_FRAME_MS * TUI_MS;
+    int64_t frame = t->frame_ns + FRAME_MS * TUI_MS;
     if (t->dirty) at = earlier(at, frame);
     if (is_restless(t, now)) at = earlier(at, t->frame_ns + TICK_MS * TUI_MS);
     at = earlier(at, tui_notices_deadline(&t->notices));
-    if (t->answered_until_ns > now) at = earlier(at, t->answered_until_ns);
+    if (t->turns.answered_until_ns > now) at = earlier(at, t->turns.answered_until_ns);
     if (t->context_until_ns > now) at = earlier(at, t->context_until_ns);
     int ms = t->dirty ? -1 : screen_timeout_ms(t->screen, &t->view); /* of the frame that was drawn; another is due */
     if (ms >= 0) {
@@ -242,6 +148,7 @@ static void wait_for_something(tui *t)
         [EDITOR] = {t->editor ? editor_fd(t->editor) : -1, POLLIN, 0},
         [WATCHER] = {t->socket.listening, POLLIN, 0},
     };
+    t->dirty |= t->notices.added; /* whoever has added one */
     int64_t now = clock_ns(), at = deadline(t, now);
     int64_t ms = at == INT64_MAX ? -1 : at <= now ? 0 : (at - now + TUI_MS - 1) / TUI_MS;
     int n = poll(fds, ALL, ms > 60000 ? 60000 : (int)ms);
@@ -258,7 +165,10 @@ static void wait_for_something(tui *t)
     if (!t->editor && clock_ns() >= decoder_deadline(t->decoder)) decoder_feed(t->decoder, NULL, 0, clock_ns());
     take_keys(t);
     if (fds[CHAT].revents & POLLIN) tui_turns_events(t);
-    if (t->editor && fds[EDITOR].revents) tui_outside_edited(t);
+    if (t->editor && fds[EDITOR].revents) {
+        tui_outside_edited(t);
+        tui_keys_input(t);
+    }
     now = clock_ns();
     if (fds[WATCHER].revents & POLLIN) tui_socket_accept(&t->socket, now);
     if (tui_socket_deadline(&t->socket) <= now) {
@@ -269,8 +179,8 @@ static void wait_for_something(tui *t)
     if (n == 0 && t->app.chat && now >= t->idle_since_ns + IDLE_S * TUI_S) app_idle(&t->app);
 }
 
-/* Where all was read before Enter, the reply's first token is there within a fraction of a millisecond: it is drawn with
- * the message, in one frame instead of two. */
+/* Where all was read before Enter, the reply's first token is there within a fraction of a millisecond: it is drawn
+ * with the message, in one frame instead of two. */
 static void await_glyph(tui *t)
 {
     struct pollfd chat = {.fd = t->app.chat ? tdm_chat_fd(t->app.chat) : -1, .events = POLLIN};
@@ -293,10 +203,14 @@ static void run(tui *t)
             term_redraw(t->term);
             t->urgent = true;
         }
-        tui_load_end(t);
-        if (tui_demo_deadline(t) <= now) tui_demo_step(t, now);
+        tui_model_take(t);
+        if (tui_demo_deadline(t) <= now) {
+            tui_dispatch(t, tui_demo_step(t, now));
+            tui_keys_input(t);
+            t->dirty = true;
+        }
         await_glyph(t);
-        if (t->urgent || (t->dirty && now - t->frame_ns >= TUI_FRAME_MS * TUI_MS)) tui_draw(t);
+        if (t->urgent || (t->dirty && now - t->frame_ns >= FRAME_MS * TUI_MS)) tui_view_draw(t);
         app_keep(&t->app, clock_ns()); /* the first character is on the screen by now */
         wait_for_something(t);
     }
@@ -336,7 +250,7 @@ static void open_history(tui *t)
     tdm_error err = {0};
     char *path = t->app.private ? NULL : files_path(FILES_STATE, "history");
     t->history = history_file_open(path, 0, &err);
-    if (err.code) tui_notice_add(t, VIEW_NOTICE_WARN, "history: %s", err.text);
+    if (err.code) tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "history: %s", err.text);
     free(path);
 }
 
@@ -377,11 +291,11 @@ static bool open_all(tui *t, options *o)
     open_history(t);
     t->input = input_open(&(struct input_options){t->history, &commands_completer, getenv("HOME")}, &err);
     if (!t->input) return false;
-    tui_look(t);
+    tui_commands_look(t);
     input_set_suggestions(t->input, tui_tips, TUI_TIPS);
-    tui_sessions_read(t, NULL);
+    tui_sessions_read(&t->sessions, NULL);
     tui_socket_open(&t->socket);
-    tui_load_begin(t, options_text(o, OPTION_MODEL), false);
+    tui_load_begin(&t->load, o, options_text(o, OPTION_MODEL), false, t->wake[1], &err);
     return true;
 }
 
@@ -412,7 +326,7 @@ static void say_goodbye(tui *t)
 static void close_all(tui *t)
 {
     tui_socket_close(&t->socket);
-    tui_load_cancel(t);
+    tui_load_cancel(&t->load);
     tui_demo_end(t);
     if (t->editor) {
         char *text = NULL;
@@ -425,7 +339,7 @@ static void close_all(tui *t)
         term_close(t->term);
     }
     tdm_error unheard;
-    keep_draft(t);
+    if (t->input) tui_draft_keep(t);
     if (t->app.chat) {
         if (tdm_chat_nodes(t->app.chat)) app_save(&t->app, &unheard);
         remember_form(t);
@@ -443,11 +357,11 @@ static void close_all(tui *t)
     tui_turns_free(&t->turns);
     screen_free(t->screen);
     canvas_free(t->canvas);
-    store_list_free(t->sessions, t->n_sessions);
+    tui_sessions_free(&t->sessions);
+    tui_draft_free(&t->draft);
+    tui_load_free(&t->load);
     tui_notices_free(&t->notices);
     free(t->attached);
-    char *texts[] = {t->queued, t->waiting, t->told, t->before_edit, t->load.path};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
     wake_end = -1;
     close(t->wake[0]);
     close(t->wake[1]);

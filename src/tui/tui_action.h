@@ -1,5 +1,5 @@
 /* What a panel asks for that is not its own to do. A panel takes an event, changes what it owns and returns an action;
- * tui_act (tui_private.h) does it. No panel calls another one. */
+ * tui_dispatch does it. No panel calls another one. */
 #ifndef TANDEM_SRC_TUI_ACTION_H
 #define TANDEM_SRC_TUI_ACTION_H
 
@@ -14,6 +14,10 @@ typedef enum {
     TUI_ACTION_COMMAND, /* the slash command `command`, with `text` and `number` as its argument */
     TUI_ACTION_DELETE,  /* moves the session with the id `text` to the trash; the user has been asked */
     TUI_ACTION_FIND,    /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
+    TUI_ACTION_TYPE,    /* the bytes of `text` as if they were typed */
+    TUI_ACTION_PASTE,   /* `text` as if it were pasted */
+    TUI_ACTION_CLEAR,   /* empties the input, as if nothing had ever stood there */
+    TUI_ACTION_END_DEMO, /* ends the demo, if one runs */
     TUI_ACTION_STRAY,   /* nothing: the full-screen monitor has no such key, and the user is told the way back */
 } tui_action_kind;
 
@@ -24,7 +28,7 @@ typedef struct {
     slash_id command;
     long number;     /* 0: none */
     int64_t time_ns; /* when Enter was pressed; 0: now */
-    char *text;      /* malloc'ed, tui_act frees it; NULL: none */
+    char *text;      /* malloc'ed, tui_dispatch frees it; NULL: none */
 } tui_action;
 
 tui_action tui_action_key(enum key_action key, int count);
@@ -32,6 +36,7 @@ tui_action tui_action_key(enum key_action key, int count);
 tui_action tui_action_command(slash_id command, const char *argument);
 tui_action tui_action_number(slash_id command, long number);
 tui_action tui_action_delete(const char *id);
+tui_action tui_action_type(const char *bytes);
 tui_action tui_action_find(const char *words, int direction);
 
 #endif

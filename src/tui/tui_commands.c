@@ -1,5 +1,5 @@
-/* The screen's side of the slash commands: what they print, the commands and settings that only a screen has. What they
- * do to the conversation is in commands.c. */
+#include "src/tui/tui_commands.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,15 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/chat/commands.h"
+#include "src/tui/tui_demo.h"
+#include "src/tui/tui_outside.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_view.h"
 
 /* ---- Settings of the screen ------------------------------------------------------------------------------------ */
 
-void tui_look(tui *t)
+void tui_commands_look(tui *t)
 {
     t->look.ascii = options_flag(t->o, OPTION_ASCII) || MB_CUR_MAX == 1;
     t->look.theme = (enum view_theme)options_int(t->o, OPTION_THEME, VIEW_THEME_DARK);
@@ -30,7 +34,7 @@ static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
                                         [VIEW_THEME_MONO] = "mono"};
     if (!argument) argument = names[(t->look.theme + 1) % (VIEW_THEME_MONO + 1)];
     if (!option_set(t->o, OPTION_THEME, argument, FROM_COMMAND_LINE, err)) return TDM_E_ARG;
-    tui_look(t);
+    tui_commands_look(t);
     return TDM_OK;
 }
 
@@ -62,8 +66,9 @@ static tdm_status monitor(running *r, const char *argument)
         if (!strcmp(argument, forms[i].name)) t->monitor.form = forms[i].form;
     if (!argument) r->next = tui_action_key(ACTION_MONITOR, 1);
     else if (!layout_form_fits(t->canvas->rows, t->canvas->cols, t->monitor.form))
-        tui_notice_add(t, VIEW_NOTICE_WARN, "%s doesn't fit into %dx%d; it comes when the terminal is larger", argument,
-                       t->canvas->cols, t->canvas->rows);
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN,
+                        "%s doesn't fit into %dx%d; it comes when the terminal is larger", argument, t->canvas->cols,
+                        t->canvas->rows);
     return TDM_OK;
 }
 
@@ -79,7 +84,8 @@ static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
     case SLASH_MOUSE:
         t->mouse = argument ? !strcmp(argument, "on") : !t->mouse;
         term_set_mouse(t->term, t->mouse, t->browse.on);
-        tui_notice_add(t, VIEW_NOTICE_INFO, t->mouse ? "wheel and clicks are on" : "the mouse belongs to the terminal");
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO,
+                        t->mouse ? "wheel and clicks are on" : "the mouse belongs to the terminal");
         return TDM_OK;
     case SLASH_VIEW:
         t->monitor.turn_view = argument ? !strcmp(argument, "turn") : !t->monitor.turn_view;
@@ -113,7 +119,8 @@ static void show_said(tui *t, const slash_call *call, char *text, size_t n)
     if (!text) return;
     if (memchr(text, '\n', n) == text + n - 1 && width_text(text, n - 1) <= screen_layout(t->screen)->rule.cols) {
         text[n - 1] = 0;
-        if (call->id != SLASH_EDIT) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", text); /* the rule says that one */
+        if (call->id != SLASH_EDIT)
+            tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", text); /* the rule says that one */
     } else {
         char title[40];
         snprintf(title, sizeof title, "/%s", slash_table[call->id].name);
@@ -134,7 +141,7 @@ static tdm_status give_loaded(void *ctx, const char *path, load_pair *out, tdm_e
 
 static void on_look(void *ctx)
 {
-    tui_look(((running *)ctx)->t);
+    tui_commands_look(((running *)ctx)->t);
 }
 
 static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
@@ -157,18 +164,6 @@ static int turn_number(const tui *t, long wanted)
     return wanted ? (int)wanted : t->turns.n ? t->turns.turns[t->turns.n - 1].v.number : 0;
 }
 
-static void begin_editing(tui *t, int turn, char *draft)
-{
-    struct input_view in;
-    if (!t->editing) {
-        input_view(t->input, clock_ns(), &in);
-        free(t->before_edit);
-        t->before_edit = strndup(in.text, in.length);
-    }
-    t->editing = turn;
-    input_set_text(t->input, draft);
-}
-
 static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
 {
     running r = {.t = t};
@@ -177,7 +172,8 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     commands_result result;
     tdm_error err = {0};
     int turn = turn_number(t, call->number);
-    if (commands_run(&t->app, &front, call, &result, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    if (commands_run(&t->app, &front, call, &result, &err))
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     show_said(t, call, r.said.bytes, r.said.n);
     free(r.said.bytes);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE;
@@ -187,27 +183,24 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     }
     tui_turns_events(t);
     if (result.anew) {
-        tui_set(&t->told, NULL); /* the chat has no draft now */
-        char *queued = app_unqueue(&t->app); /* nobody answers it here */
-        if (queued) input_set_text(t->input, queued);
-        free(queued);
+        tui_draft_forget(t);
+        tui_draft_take_back(t);
         tui_turns_fresh(t);
-        input_set_queued(t->input, t->waiting != NULL);
-        tui_take_draft(t);
+        tui_draft_take_kept(t);
     } else {
         tui_turns_sync(t);
     }
     bool attaches = call->id == SLASH_ATTACH || call->id == SLASH_DETACH;
-    if (attaches) tui_set(&t->told, NULL); /* the draft has another beginning */
+    if (attaches) tui_draft_forget(t);
     if (result.draft) {
-        begin_editing(t, turn, result.draft);
+        tui_draft_begin_editing(t, turn, result.draft);
         free(result.draft);
     }
     if (call->id == SLASH_FIND && !err.code) {
         tui_popup_close(&t->popup);
         r.next = tui_action_find(call->argument, 1);
     }
-    if (result.quit) tui_quit(t);
+    if (result.quit) t->quit = true;
     tui_view_name_model(t);
     return r.next;
 }
@@ -222,19 +215,27 @@ static bool ends_in(const char *text, const char *end)
 static void export_screen(tui *t, const char *path)
 {
     tdm_error err = {0};
-    tui_draw(t);
+    tui_view_draw(t);
     char *picture = canvas_svg(t->canvas, t->look.theme, t->look.colours);
-    if (!picture) tui_notice_add(t, VIEW_NOTICE_ERROR, "out of memory");
-    else if (atomic_file_put(path, picture, strlen(picture), &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-    else tui_notice_add(t, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(picture));
+    if (!picture) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "out of memory");
+    else if (atomic_file_put(path, picture, strlen(picture), &err))
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+    else tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(picture));
     free(picture);
 }
 
-tui_action tui_command(tui *t, const slash_call *call, int64_t enter_ns)
+static void switch_model(tui *t, const char *path)
+{
+    tdm_error err = {0};
+    if (tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+}
+
+tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
     if (call->id == SLASH_MODEL && call->argument) {
-        tui_load_begin(t, call->argument, t->app.chat != NULL);
+        switch_model(t, call->argument);
         return (tui_action){0};
     }
     if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
@@ -246,21 +247,31 @@ tui_action tui_command(tui *t, const slash_call *call, int64_t enter_ns)
         return (tui_action){0};
     }
     if (!t->app.chat && !screen) {
-        tui_notice_add(t, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
         return (tui_action){0};
     }
     if (call->id == SLASH_UNITS && call->argument) { /* the cores are not to be disturbed: keys wait as well */
-        tui_notice_add(t, VIEW_NOTICE_INFO, "measuring for two seconds");
-        tui_draw(t);
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "measuring for two seconds");
+        tui_view_draw(t);
         tui_notices_limit_last(&t->notices, 0);
     }
     return run_call(t, call, enter_ns);
 }
 
-void tui_command_model(tui *t, const char *path)
+void tui_commands_model(tui *t, const char *path)
 {
     char *argument = strdup(path);
     if (argument) run_call(t, &(slash_call){.id = SLASH_MODEL, .argument = argument}, clock_ns());
     free(argument);
     load_pair_close(&t->load.models);
+}
+
+void tui_commands_delete(tui *t, char *id)
+{
+    const slash_call call = {.id = SLASH_DELETE, .argument = id};
+    t->app.deleting[0] = 0;
+    tui_commands_run(t, &call, clock_ns()); /* the first call asks; the user has been asked */
+    tui_notices_end(&t->notices);
+    tui_commands_run(t, &call, clock_ns());
+    tui_sessions_show(t);
 }

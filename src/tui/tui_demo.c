@@ -1,8 +1,5 @@
-/* A conversation that types itself: the format of src/chat/script.h, played through the same keys as a person's.
- *
- * It runs in a private conversation of its own on the script's prepared history. The user's conversation is put aside
- * meanwhile, with its settings, its draft and what the screen shows of it, and comes back however the demo ends: by any
- * key or by itself, with a page that compares the turns with and without reading ahead. */
+#include "src/tui/tui_demo.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +7,12 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "src/chat/load.h"
 #include "src/chat/player.h"
 #include "src/tui/tui.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_view.h"
 
 enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, REST_MS = 600, LAST_PAUSE_MS = 2500 };
 
@@ -21,20 +20,28 @@ struct tui_demo {
     script s;
     player player;
     bool playing;  /* the model was there, and the user's conversation is put aside */
-    bool stepping; /* a key of the script is being pressed */
-    bool over;     /* ended by what that key does */
-    int64_t next_ns;
+    tui_action *actions; /* what the player's last step asks for, that was not handed out yet, in order */
+    int n_actions, room;
+    int64_t next_ns; /* of the player's next step */
     app_parked parked; /* the user's conversation, while playing */
     char *draft;
     tui_turns turns;
-    struct view_monitor_turn monitor_turns[TUI_MONITOR_TURNS];
-    size_t n_monitor_turns;
-    int seen_turns;
+    tui_turn_log log;
     struct played {
         tdm_turn_kind kind;
         double ms; /* Enter to the first glyph; 0: it is not compared */
     } *played;     /* [s.n] */
 };
+
+static void on_event(tui *t, const tdm_event *e)
+{
+    struct tui_demo *d = t->demo;
+    if (!d->playing) return;
+    player_event(&d->player, e);
+    if (e->kind == TDM_EV_END && e->stats.mark == TDM_UNMARKED && d->player.ended)
+        d->played[player_ended(&d->player)->turn] = (struct played){e->stats.kind, t->turns.ttft.ms};
+    if (d->next_ns == INT64_MAX) d->next_ns = clock_ns();
+}
 
 /* ---- Beginning and ending -------------------------------------------------------------------------------------- */
 
@@ -50,23 +57,23 @@ char *tui_demo_script(void)
     return strdup(path);
 }
 
-bool tui_demo_begin(tui *t, const char *path)
+void tui_demo_begin(tui *t, const char *path)
 {
     tdm_error err = {0};
-    if (t->demo) return false;
+    if (t->demo) return;
     char *found = path ? strdup(path) : tui_demo_script();
     struct tui_demo *d = calloc(1, sizeof *d);
-    if (!found || !d || script_read(&d->s, found, &err) ||
-        !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
-        free(found);
-        free(d);
-        return false;
-    }
+    bool read = found && d && !script_read(&d->s, found, &err);
     free(found);
+    if (!read || !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
+        if (read) script_free(&d->s);
+        free(d);
+        return;
+    }
     t->demo = d;
+    t->heard = on_event;
     d->next_ns = clock_ns();
-    return true;
 }
 
 /* A reply ends where the script says, stop and send_now alike: by a limit that is there before it begins. */
@@ -92,14 +99,22 @@ static bool configure(tui *t, const script_turn *turn, tdm_error *err)
     return !tdm_chat_configure(t->app.chat, &c, err);
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------------------------ */
+/* ---- Keys: what the player asks for becomes actions -------------------------------------------------------------- */
 
-static void press(tui *t, enum decoder_kind kind, const char *bytes, size_t n)
+static tdm_status add(tui *t, tui_action a, tdm_error *err)
 {
-    const struct decoder_event e = {.kind = kind, .time_ns = clock_ns(), .data = bytes, .length = n};
-    input_feed_event(t->input, &e);
-    tui_input(t);
-    t->dirty = t->urgent = true;
+    struct tui_demo *d = t->demo;
+    tui_action *larger = d->actions;
+    int room = d->n_actions < d->room ? d->room : 2 * d->room + 4;
+    if (room > d->room) larger = realloc(d->actions, (size_t)room * sizeof *larger);
+    if (!larger || a.kind == TUI_ACTION_NONE) {
+        free(a.text);
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    d->actions = larger;
+    d->room = room;
+    d->actions[d->n_actions++] = a;
+    return TDM_OK;
 }
 
 static int64_t now(void *host)
@@ -110,59 +125,52 @@ static int64_t now(void *host)
 
 static tdm_status begin(void *host, const script_turn *turn, tdm_error *err)
 {
+    tui *t = host;
     /* A change of level in the middle of a reply would show in that reply. */
-    if (!configure(host, turn, err)) tui_notice_add(host, VIEW_NOTICE_ERROR, "%s", err->text);
+    if (!configure(t, turn, err)) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err->text);
     return TDM_OK;
 }
 
+/* The message is typed from nothing: no head start. */
 static tdm_status branch(void *host, int turn, tdm_error *err)
 {
-    tui *t = host;
-    (void)err;
-    tui_act(t, tui_action_number(SLASH_EDIT, turn));
-    input_set_text(t->input, "");
-    tui_draft_tell(t); /* typed from nothing: no head start */
-    return TDM_OK;
+    tdm_status status = add(host, tui_action_number(SLASH_EDIT, turn), err);
+    return status ? status : add(host, (tui_action){.kind = TUI_ACTION_CLEAR}, err);
 }
 
 static tdm_status type(void *host, const char *text, size_t n, bool pasted, tdm_error *err)
 {
-    (void)err;
-    press(host, pasted ? DECODER_PASTE : DECODER_BYTES, text, n);
-    return TDM_OK;
+    char *copy = strndup(text, n);
+    tui_action a = {.kind = pasted ? TUI_ACTION_PASTE : TUI_ACTION_TYPE, .text = copy};
+    if (!copy) a.kind = TUI_ACTION_NONE;
+    return add(host, a, err);
 }
 
 static tdm_status erase(void *host, int characters, tdm_error *err)
 {
-    (void)err;
-    while (characters--) press(host, DECODER_BYTES, "\x7f", 1);
-    return TDM_OK;
+    tui_action a = {.kind = TUI_ACTION_TYPE, .text = calloc((size_t)characters + 1, 1)};
+    if (a.text) memset(a.text, 0x7f, (size_t)characters);
+    else a.kind = TUI_ACTION_NONE;
+    return add(host, a, err);
 }
 
 static tdm_status submit(void *host, int reply_limit, tdm_error *err)
 {
-    (void)err;
     limit_reply(host, reply_limit);
-    press(host, DECODER_BYTES, "\r", 1);
-    return TDM_OK;
+    return add(host, tui_action_type("\r"), err);
 }
 
 static tdm_status send_now(void *host, tdm_error *err)
 {
-    tui *t = host;
-    (void)err;
-    tdm_chat_send_now(t->app.chat, clock_ns());
-    return TDM_OK;
+    return add(host, tui_action_key(ACTION_SEND_NOW, 1), err);
 }
 
 static tdm_status act(void *host, script_action action, int reply_limit, tdm_error *err)
 {
     static const slash_id by[SCRIPT_ACTIONS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
                                                 [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
-    (void)err;
     if (action == SCRIPT_CONTINUE || action == SCRIPT_REGENERATE) limit_reply(host, reply_limit);
-    tui_act(host, tui_action_command(by[action], NULL));
-    return TDM_OK;
+    return add(host, tui_action_command(by[action], NULL), err);
 }
 
 static const player_functions keys = {.now = now, .begin = begin, .branch = branch, .type = type, .erase = erase,
@@ -174,20 +182,15 @@ static bool put_aside(tui *t, tdm_error *err)
 {
     struct tui_demo *d = t->demo;
     struct input_view in;
-    if (t->editing) { /* the path ends before the message that is edited */
-        tui_draft_leave_editing(t);
-        tdm_chat_edit(t->app.chat, 0, NULL);
-    }
+    tui_draft_end_editing(t);
     if (app_park(&t->app, &d->parked, err)) return false;
     input_view(t->input, clock_ns(), &in);
     d->draft = strndup(in.text, in.length);
     d->turns = t->turns;
     t->turns = (tui_turns){.conversation = d->turns.conversation};
     tui_turns_events(t);
-    memcpy(d->monitor_turns, t->figures.turns, sizeof d->monitor_turns);
-    d->n_monitor_turns = t->figures.n_turns;
-    d->seen_turns = t->figures.seen_turns;
-    t->figures.n_turns = 0;
+    d->log = t->figures.log;
+    t->figures.log.n = 0;
     return true;
 }
 
@@ -211,12 +214,10 @@ static void put_back(tui *t, struct tui_demo *d)
     tdm_error err = {0};
     app_end_parking(&t->app);
     tui_turns_events(t); /* of the demo's nodes */
-    if (app_unpark(&t->app, &d->parked, &err)) tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    if (app_unpark(&t->app, &d->parked, &err)) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     tui_turns_events(t);
-    memcpy(t->figures.turns, d->monitor_turns, sizeof d->monitor_turns);
-    t->figures.n_turns = d->n_monitor_turns;
-    t->figures.seen_turns = d->seen_turns;
-    tui_set(&t->told, NULL);
+    t->figures.log = d->log;
+    tui_draft_forget(t);
     tui_turns_fresh(t);
     show_again(t, &d->turns);
     input_set_text(t->input, d->draft ? d->draft : "");
@@ -238,7 +239,7 @@ static void start(tui *t)
         return;
     }
     if (!put_aside(t, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         tui_demo_end(t);
         return;
     }
@@ -247,16 +248,16 @@ static void start(tui *t)
     d->playing = true;
     const char *system = d->s.system ? d->s.system : "";
     if (script_load_history(&d->s, t->app.chat, system, &err) || !configure(t, NULL, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         tui_demo_end(t);
         return;
     }
     tui_turns_events(t);
-    tui_set(&t->told, NULL);
+    tui_draft_forget(t);
     tui_turns_fresh(t);
     input_set_text(t->input, "");
     d->next_ns = clock_ns() + FIRST_PAUSE_MS * TUI_MS;
-    tui_notice_add(t, VIEW_NOTICE_INFO, "the demo types by itself; any key ends it%s",
+    tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "the demo types by itself; any key ends it%s",
                    d->parked.s.n ? " and brings your conversation back" : "");
 }
 
@@ -264,15 +265,16 @@ void tui_demo_end(tui *t)
 {
     struct tui_demo *d = t->demo;
     if (!d) return;
-    d->over = d->stepping;
-    if (d->over) return; /* when the step is done */
     t->demo = NULL;
+    t->heard = NULL;
     if (d->playing) {
         tui_notices_end(&t->notices); /* of the demo's turns */
         put_back(t, d);
-        tui_notice_add(t, VIEW_NOTICE_INFO, "the demo has ended%s",
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "the demo has ended%s",
                        tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");
     }
+    for (int i = 0; i < d->n_actions; i++) free(d->actions[i].text);
+    free(d->actions);
     player_close(&d->player);
     script_free(&d->s);
     free(d->played);
@@ -322,39 +324,35 @@ static void compare(tui *t)
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
-void tui_demo_step(tui *t, int64_t now_ns)
+static void play(tui *t, int64_t now_ns)
 {
     struct tui_demo *d = t->demo;
     tdm_error err;
-    if (!d->playing) {
-        start(t);
-        return;
-    }
-    if (player_done(&d->player)) {
-        compare(t);
-        return;
-    }
-    d->stepping = true;
     if (player_step(&d->player, &d->next_ns, &err)) { /* without memory: all else that fails is told by the screen */
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
-        d->over = true;
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_demo_end(t);
+    } else if (player_done(&d->player)) {
+        d->next_ns = now_ns + LAST_PAUSE_MS * TUI_MS;
     }
-    d->stepping = false;
-    if (d->over) tui_demo_end(t);
-    else if (player_done(&d->player)) d->next_ns = now_ns + LAST_PAUSE_MS * TUI_MS;
+}
+
+tui_action tui_demo_step(tui *t, int64_t now_ns)
+{
+    struct tui_demo *d = t->demo;
+    if (!d->n_actions) {
+        if (!d->playing) start(t);
+        else if (player_done(&d->player)) compare(t);
+        else play(t, now_ns);
+        d = t->demo;
+    }
+    if (!d || !d->n_actions) return (tui_action){0};
+    tui_action first = d->actions[0];
+    memmove(d->actions, d->actions + 1, (size_t)--d->n_actions * sizeof first);
+    return first;
 }
 
 int64_t tui_demo_deadline(const tui *t)
 {
-    return t->demo ? t->demo->next_ns : INT64_MAX;
-}
-
-void tui_demo_event(tui *t, const tdm_event *e)
-{
-    struct tui_demo *d = t->demo;
-    if (!d || !d->playing) return;
-    player_event(&d->player, e);
-    if (e->kind == TDM_EV_END && e->stats.mark == TDM_UNMARKED && d->player.ended)
-        d->played[player_ended(&d->player)->turn] = (struct played){e->stats.kind, t->turns.ttft.ms};
-    if (d->next_ns == INT64_MAX) d->next_ns = clock_ns();
+    if (!t->demo) return INT64_MAX;
+    return t->demo->n_actions ? 0 : t->demo->next_ns;
 }

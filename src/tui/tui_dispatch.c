@@ -1,8 +1,15 @@
-/* The one place where actions are done (tui_action.h). */
+#include "src/tui/tui_dispatch.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/clock.h"
+#include "src/tui/tui_commands.h"
+#include "src/tui/tui_demo.h"
+#include "src/tui/tui_outside.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_transcript.h"
+#include "src/tui/tui_view.h"
 
 static tui_action toggle_speculation(const tui *t)
 {
@@ -17,7 +24,13 @@ static void tell_way_back(tui *t, bool is_back)
 {
     static const char way[] = "q returns to the chat";
     tui_notices_end_text(&t->notices, way);
-    if (!is_back) tui_notice_add(t, VIEW_NOTICE_INFO, "%s", way);
+    if (!is_back) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", way);
+}
+
+static void feed(tui *t, enum decoder_kind kind, const char *text)
+{
+    const struct decoder_event e = {.kind = kind, .time_ns = clock_ns(), .data = text, .length = strlen(text)};
+    input_feed_event(t->input, &e);
 }
 
 /* What a key does once there, wherever the keys are; what follows from it comes back. */
@@ -25,12 +38,12 @@ static tui_action do_key(tui *t, enum key_action key, int count)
 {
     switch (key) {
     case ACTION_REDRAW: term_redraw(t->term); break;
-    case ACTION_LEAVE: tui_quit(t); break;
+    case ACTION_LEAVE: t->quit = true; break;
     case ACTION_SUSPEND: tui_outside_suspend(t); break;
     case ACTION_EDITOR: tui_outside_edit(t); break;
     case ACTION_SEND_NOW: tui_draft_send_now(t, clock_ns()); break;
     case ACTION_MONITOR:
-        t->monitor.form = layout_next_form(t->canvas->rows, t->canvas->cols, tui_keys_drawn_form(t));
+        t->monitor.form = layout_next_form(t->canvas->rows, t->canvas->cols, tui_view_form(t));
         break;
     case ACTION_COPY: return tui_action_command(SLASH_COPY, NULL);
     case ACTION_COPY_VIEW: return tui_action_command(SLASH_COPY, "view");
@@ -58,16 +71,23 @@ static tui_action do_one(tui *t, const tui_action *a)
     case TUI_ACTION_KEY: return do_key(t, a->key, a->count < 1 ? 1 : a->count);
     case TUI_ACTION_COMMAND: {
         const slash_call call = {.id = a->command, .argument = a->text, .number = a->number};
-        return tui_command(t, &call, a->time_ns ? a->time_ns : clock_ns());
+        return tui_commands_run(t, &call, a->time_ns ? a->time_ns : clock_ns());
     }
-    case TUI_ACTION_DELETE: tui_sessions_delete(t, a->text); break;
+    case TUI_ACTION_DELETE: tui_commands_delete(t, a->text); break;
     case TUI_ACTION_FIND: tui_transcript_find(t, a->text, a->count); break;
+    case TUI_ACTION_TYPE: feed(t, DECODER_BYTES, a->text); break;
+    case TUI_ACTION_PASTE: feed(t, DECODER_PASTE, a->text); break;
+    case TUI_ACTION_CLEAR:
+        input_set_text(t->input, "");
+        tui_draft_tell(t);
+        break;
+    case TUI_ACTION_END_DEMO: tui_demo_end(t); break;
     case TUI_ACTION_STRAY: tell_way_back(t, false); break;
     }
     return (tui_action){0};
 }
 
-void tui_act(tui *t, tui_action a)
+void tui_dispatch(tui *t, tui_action a)
 {
     if (a.kind == TUI_ACTION_NONE) return;
     while (a.kind != TUI_ACTION_NONE) {

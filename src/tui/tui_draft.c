@@ -1,4 +1,5 @@
-/* What becomes of the draft: read ahead while it is typed, sent, queued, taken back; and what Ctrl-C does to it all. */
+#include "src/tui/tui_draft.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,14 @@
 #include "engine/base/clock.h"
 #include "src/tui/tui_private.h"
 #include "ui/edit/slash.h"
+#include "ui/text/paste.h"
+
+static void assign(char **at, const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+    free(*at);
+    *at = copy;
+}
 
 /* ---- The draft ------------------------------------------------------------------------------------------------- */
 
@@ -15,25 +24,30 @@ void tui_draft_tell(tui *t)
     input_view(t->input, clock_ns(), &in);
     if (!in.is_draft) return;
     bool held = slash_may_be_command(in.text, in.length, in.pasted);
-    bool was_empty = !t->told || !t->told[0];
-    bool same = t->told && strlen(t->told) == in.length && !memcmp(t->told, in.text, in.length);
-    if (same && t->told_held == held) return;
+    bool was_empty = !t->draft.told || !t->draft.told[0];
+    bool same = t->draft.told && strlen(t->draft.told) == in.length && !memcmp(t->draft.told, in.text, in.length);
+    if (same && t->draft.told_held == held) return;
     if (was_empty && in.length) t->figures.first_key_ns = clock_ns();
     if (!in.length) t->figures.first_key_ns = 0;
     if (!t->app.chat) return;
     /* A draft that can't be followed is refused when it is sent. */
     app_set_draft(&t->app, in.text, in.length, held, NULL);
-    tui_set(&t->told, in.text);
-    t->told_held = held;
+    assign(&t->draft.told, in.text);
+    t->draft.told_held = held;
     t->status_changed_ns = clock_ns();
-    if (in.length && t->ended == VIEW_FULL) t->ended = VIEW_IDLE;
+    if (in.length && t->turns.ended == VIEW_FULL) t->turns.ended = VIEW_IDLE;
+}
+
+void tui_draft_forget(tui *t)
+{
+    assign(&t->draft.told, NULL);
 }
 
 /* The draft has left the input; the chat has emptied its own. */
-static void forget_draft(tui *t)
+static void note_sent(tui *t)
 {
-    tui_set(&t->told, "");
-    t->told_held = false;
+    assign(&t->draft.told, "");
+    t->draft.told_held = false;
 }
 
 static bool is_blank(const char *text, size_t n)
@@ -48,11 +62,11 @@ static struct input_situation situation(const tui *t)
     struct input_view in;
     input_view(t->input, clock_ns(), &in);
     return (struct input_situation){
-        .top_open = t->popup.kind || t->editing || t->demo,
+        .top_open = t->popup.kind || t->draft.editing || t->demo,
         .replying = t->status.phase != TDM_IDLE,
-        .queued = t->queued || t->waiting,
+        .queued = app_queued(&t->app) || t->draft.waiting,
         .draft_empty = in.length == 0,
-        .queued_ns = t->queued_ns,
+        .queued_ns = t->draft.queued_ns,
     };
 }
 
@@ -63,33 +77,54 @@ static void refresh_status(tui *t)
 
 /* ---- Sending --------------------------------------------------------------------------------------------------- */
 
-void tui_draft_leave_editing(tui *t)
+/* The draft of before comes back. */
+static void leave_editing(tui *t)
 {
-    if (!t->editing) return;
-    t->editing = 0;
-    char *before = t->before_edit;
-    t->before_edit = NULL;
+    if (!t->draft.editing) return;
+    t->draft.editing = 0;
+    char *before = t->draft.before_edit;
+    t->draft.before_edit = NULL;
     input_set_text(t->input, before ? before : "");
     free(before);
 }
 
-bool tui_draft_send(tui *t, const char *text, size_t n, int64_t enter_ns)
+void tui_draft_begin_editing(tui *t, int turn, const char *text)
+{
+    struct input_view in;
+    if (!t->draft.editing) {
+        input_view(t->input, clock_ns(), &in);
+        free(t->draft.before_edit);
+        t->draft.before_edit = strndup(in.text, in.length);
+    }
+    t->draft.editing = turn;
+    input_set_text(t->input, text);
+}
+
+void tui_draft_end_editing(tui *t)
+{
+    if (!t->draft.editing) return;
+    leave_editing(t);
+    tdm_chat_edit(t->app.chat, 0, NULL); /* the path ended before the message that was edited */
+}
+
+static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
 {
     tdm_error err = {0};
     refresh_status(t);
     bool replying = t->status.phase != TDM_IDLE;
     if (app_send(&t->app, text, n, enter_ns, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         bool can_shrink = !replying && t->turns.n; /* there are turns to leave out */
-        if (err.code == TDM_E_CONTEXT && can_shrink) t->ended = VIEW_FULL;
+        if (err.code == TDM_E_CONTEXT && can_shrink) t->turns.ended = VIEW_FULL;
         return false;
     }
-    forget_draft(t);
+    note_sent(t);
+    input_set_queued(t->input, app_queued(&t->app) != NULL);
     if (!replying) {
         tui_turns_sent(t, enter_ns);
         transcript_sent(screen_transcript(t->screen));
     } else {
-        t->queued_ns = clock_ns();
+        t->draft.queued_ns = clock_ns();
     }
     return true;
 }
@@ -98,14 +133,15 @@ bool tui_draft_send(tui *t, const char *text, size_t n, int64_t enter_ns)
 static bool keep_waiting(tui *t, const char *text, int64_t enter_ns)
 {
     if (t->load.state != TUI_LOAD_RUNNING) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "there is no model: /model NAME loads one; the draft is kept");
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "there is no model: /model NAME loads one; the draft is kept");
         return false;
     }
     char *joined;
-    if (asprintf(&joined, "%s%s%s", t->waiting ? t->waiting : "", t->waiting ? "\n" : "", text) < 0) return false;
-    if (!t->waiting) t->waiting_ns = enter_ns;
-    free(t->waiting);
-    t->waiting = joined;
+    if (asprintf(&joined, "%s%s%s", t->draft.waiting ? t->draft.waiting : "", t->draft.waiting ? "\n" : "", text) < 0)
+        return false;
+    if (!t->draft.waiting) t->draft.waiting_ns = enter_ns;
+    free(t->draft.waiting);
+    t->draft.waiting = joined;
     input_set_queued(t->input, true);
     return true;
 }
@@ -134,19 +170,22 @@ static tui_action submit(tui *t, const struct input_action *a)
     tdm_status parsed = slashes_parse(&call, &command, a->text, a->pasted, &err);
     if (parsed || command) end_told(t);
     if (parsed) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         return (tui_action){0};
     }
     if (command) {
         int64_t enter_ns = a->time_ns;
         free(input_take(t->input, NULL, true, !t->app.private));
-        return (tui_action){.kind = TUI_ACTION_COMMAND, .command = call.id, .text = call.argument, .number = call.number,
+        return (tui_action){.kind = TUI_ACTION_COMMAND,
+                            .command = call.id,
+                            .text = call.argument,
+                            .number = call.number,
                             .time_ns = enter_ns};
     }
-    bool sent = t->app.chat ? tui_draft_send(t, a->text, a->length, a->time_ns) : keep_waiting(t, a->text, a->time_ns);
+    bool sent = t->app.chat ? send_message(t, a->text, a->length, a->time_ns) : keep_waiting(t, a->text, a->time_ns);
     if (!sent) return (tui_action){0};
     free(input_take(t->input, NULL, true, !t->app.private));
-    tui_draft_leave_editing(t);
+    leave_editing(t);
     return (tui_action){0};
 }
 
@@ -161,7 +200,7 @@ void tui_draft_send_now(tui *t, int64_t now)
     if (what == INPUT_ENTER_NOTHING || !t->app.chat) return;
     if (!s.draft_empty) {
         char *text = strndup(in.text, in.length);
-        bool sent = text && tui_draft_send(t, text, strlen(text), now);
+        bool sent = text && send_message(t, text, strlen(text), now);
         free(text);
         if (!sent) return;
         free(input_take(t->input, NULL, true, !t->app.private));
@@ -171,65 +210,138 @@ void tui_draft_send_now(tui *t, int64_t now)
     tdm_chat_send_now(t->app.chat, now);
 }
 
-static void take_back(tui *t)
+void tui_draft_send_waiting(tui *t)
 {
-    char *text = t->waiting;
-    t->waiting = NULL;
-    if (!text) text = app_unqueue(&t->app);
-    if (text) input_set_text(t->input, text);
-    if (text) tui_set(&t->told, NULL); /* what goes before it may have come back too */
+    char *text = t->draft.waiting;
+    if (!text) return;
+    t->draft.waiting = NULL;
+    input_set_queued(t->input, false);
+    if (!send_message(t, text, strlen(text), t->draft.waiting_ns)) input_set_text(t->input, text);
     free(text);
+}
+
+void tui_draft_take_back(tui *t)
+{
+    char *text = t->draft.waiting;
+    t->draft.waiting = NULL;
+    if (!text) text = app_unqueue(&t->app);
+    if (text) {
+        input_set_text(t->input, text);
+        tui_draft_forget(t); /* files that go before it may have come back too */
+    }
+    free(text);
+    input_set_queued(t->input, false);
     tui_turns_events(t);
-    input_set_queued(t->input, t->queued || t->waiting);
+}
+
+/* ---- Kept with the session ------------------------------------------------------------------------------------- */
+
+/* Both with an empty line between, where there are both; malloc'ed. */
+static char *joined(const char *a, const char *b)
+{
+    char *text;
+    bool both = a && *a && b && *b;
+    return asprintf(&text, "%s%s%s", a ? a : "", both ? "\n\n" : "", b ? b : "") < 0 ? NULL : text;
+}
+
+static char *typed(tui *t)
+{
+    struct input_view in;
+    input_close_top(t->input); /* a search shows something else */
+    input_view(t->input, clock_ns(), &in);
+    return strndup(in.text, in.length);
+}
+
+void tui_draft_take_kept(tui *t)
+{
+    char *kept = app_take_draft(&t->app), *clean = kept ? paste_clean(kept, strlen(kept), NULL) : NULL;
+    char *now = typed(t), *both = clean ? joined(clean, now) : NULL;
+    if (both) {
+        input_set_text(t->input, both);
+        tui_draft_tell(t);
+    }
+    free(both);
+    free(now);
+    free(clean);
+    free(kept);
+}
+
+void tui_draft_keep(tui *t)
+{
+    const tui_draft *d = &t->draft;
+    const char *queued = app_queued(&t->app);
+    char *now = typed(t), *before = joined(queued ? queued : d->waiting, d->editing ? d->before_edit : NULL);
+    char *all = joined(before, now);
+    if (all) app_keep_draft(&t->app, all);
+    free(all);
+    free(before);
+    free(now);
+}
+
+void tui_draft_free(tui_draft *d)
+{
+    free(d->waiting);
+    free(d->told);
+    free(d->before_edit);
+    *d = (tui_draft){0};
 }
 
 /* ---- Ctrl-C ---------------------------------------------------------------------------------------------------- */
 
-static void close_top(tui *t)
+static tui_action close_top(tui *t)
 {
     if (t->popup.kind) {
         tui_popup_close(&t->popup);
     } else if (t->demo) {
-        tui_demo_end(t);
-    } else if (t->editing) {
-        tui_draft_leave_editing(t);
-        tdm_chat_edit(t->app.chat, 0, NULL);
+        return (tui_action){.kind = TUI_ACTION_END_DEMO};
+    } else if (t->draft.editing) {
+        tui_draft_end_editing(t);
         tui_turns_sync(t);
     }
+    return (tui_action){0};
 }
 
-static void interrupt(tui *t, int64_t now)
+static void stop_loading(tui *t)
+{
+    bool switching = t->load.switching;
+    tui_load_cancel(&t->load);
+    if (switching) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "loading was stopped");
+        t->load.state = TUI_LOAD_DONE;
+    } else {
+        tui_load_fail(&t->load, "loading was stopped"); /* the sentence says it */
+    }
+    t->load.err = (tdm_error){.code = TDM_E_CANCELLED};
+    if (t->draft.waiting) tui_draft_take_back(t);
+}
+
+static tui_action interrupt(tui *t, int64_t now)
 {
     refresh_status(t);
     if (t->load.state == TUI_LOAD_RUNNING && !t->popup.kind) {
-        bool switching = t->load.switching;
-        tui_load_cancel(t);
-        if (switching) tui_notice_add(t, VIEW_NOTICE_INFO, "loading was stopped"); /* else the sentence says it */
-        t->load.state = switching ? TUI_LOAD_DONE : TUI_LOAD_FAILED;
-        snprintf(t->failure, sizeof t->failure, "loading was stopped");
-        t->load.err = (tdm_error){.code = TDM_E_CANCELLED};
-        if (t->waiting) take_back(t);
-        return;
+        stop_loading(t);
+        return (tui_action){0};
     }
     struct input_situation s = situation(t);
-    switch (input_rule_interrupt(&s, &t->presses, now)) {
-    case INPUT_INTERRUPT_CLOSE: close_top(t); break;
+    switch (input_rule_interrupt(&s, &t->draft.presses, now)) {
+    case INPUT_INTERRUPT_CLOSE: return close_top(t);
     case INPUT_INTERRUPT_STOP:
         tdm_chat_stop(t->app.chat);
         tui_turns_events(t);
         break;
-    case INPUT_INTERRUPT_TAKE_BACK: take_back(t); break;
+    case INPUT_INTERRUPT_TAKE_BACK: tui_draft_take_back(t); break;
     case INPUT_INTERRUPT_CLEAR:
         end_told(t);
         free(input_take(t->input, NULL, true, !t->app.private));
         break;
     case INPUT_INTERRUPT_ASK:
-        tui_notice_add(t, VIEW_NOTICE_INFO, "Ctrl-C again quits");
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "Ctrl-C again quits");
         tui_notices_limit_last(&t->notices, now + INPUT_QUIT_NS); /* as long as it is true */
         break;
-    case INPUT_INTERRUPT_QUIT: tui_quit(t); break;
+    case INPUT_INTERRUPT_QUIT: return tui_action_key(ACTION_LEAVE, 1);
     default: break;
     }
+    return (tui_action){0};
 }
 
 /* ---- What the input asks for ------------------------------------------------------------------------------------- */
@@ -239,8 +351,8 @@ tui_action tui_draft_act(tui *t, const struct input_action *a)
     switch (a->action) {
     case ACTION_SUBMIT: return submit(t, a);
     case ACTION_SEND_NOW: tui_draft_send_now(t, a->time_ns); break;
-    case ACTION_INTERRUPT: interrupt(t, a->time_ns); break;
-    case ACTION_TAKE_BACK: take_back(t); break;
+    case ACTION_INTERRUPT: return interrupt(t, a->time_ns);
+    case ACTION_TAKE_BACK: tui_draft_take_back(t); break;
     case ACTION_STOP:
         if (t->app.chat) tdm_chat_stop(t->app.chat);
         break;

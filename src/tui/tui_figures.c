@@ -1,4 +1,5 @@
-/* What the monitor shows: sampled from the units' rings and the sensors before a frame, so that drawing never does. */
+#include "src/tui/tui_figures.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,19 @@ void tui_figures_glyph(tui *t, double ttft_ms)
 void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns)
 {
     tui_figures *f = &t->figures;
-    if (f->n_turns == TUI_MONITOR_TURNS) memmove(f->turns, f->turns + 1, sizeof *f->turns * --f->n_turns);
-    f->turns[f->n_turns++] = (struct view_monitor_turn){++f->seen_turns, *ttft};
+    tui_turn_log *log = &f->log;
+    if (log->n == TUI_MONITOR_TURNS) memmove(log->all, log->all + 1, sizeof *log->all * --log->n);
+    log->all[log->n++] = (struct view_monitor_turn){++log->seen, *ttft};
     f->turn_end_ns = end_ns;
     /* A turn this short is a speck in the live window. */
     if (!t->monitor.view_chosen) t->monitor.turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
+}
+
+/* The chat knows the rate of its last reply too, but not whose it was: a demo's, or of a conversation before. */
+double tui_figures_tok_s(const tui *t)
+{
+    bool runs = t->turns.replying || t->status.phase != TDM_IDLE; /* its end may not have been told yet */
+    return runs ? t->status.decode_tps : t->turns.tok_s;
 }
 
 /* The kinds of the screen are those of the engine. */
@@ -122,8 +131,8 @@ static double overlap(const struct view_span *s, int64_t from, int64_t to)
     return to > from ? (double)(to - from) : 0;
 }
 
-/* The part of a span in which the other unit's cores were lent. *at: the first of the other's spans that may matter, for
- * spans that are asked about in their order. */
+/* The part of a span in which the other unit's cores were lent. *at: the first of the other's spans that may matter,
+ * for spans that are asked about in their order. */
 static double lent_during(const struct view_span *other, size_t n, size_t *at, const struct view_span *s, int64_t from)
 {
     double ns = 0;
@@ -176,7 +185,7 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     out->kind = f->unit[unit].kind;
     out->resting = is_resting(t, unit, now);
     double prefill_tok_s = w.work > 0 ? 1e9 * w.tokens / w.work : 0;
-    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? prefill_tok_s : tui_turns_tok_s(t));
+    out->tok_s = figure(unit == TDM_PREFILL_UNIT ? prefill_tok_s : tui_figures_tok_s(t));
     out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
     out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
     out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time));
@@ -248,7 +257,7 @@ void tui_figures_fill(tui *t, int64_t now)
     m->hold = t->monitor.hold;
     m->hidden = t->monitor.hidden;
     m->pid = (int)getpid();
-    m->legend = f->seen_turns < 3;
+    m->legend = f->log.seen < 3;
     if (!t->app.chat) return;
     if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
         for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);
@@ -269,8 +278,8 @@ void tui_figures_fill(tui *t, int64_t now)
     fill_follower(t, &m->follower);
     m->enters = f->enters;
     m->n_enters = f->n_enters;
-    m->turns = f->turns;
-    m->n_turns = f->n_turns;
+    m->turns = f->log.all;
+    m->n_turns = f->log.n;
     m->warm = (struct view_median){figures_median(&t->app.figures.warm_ms), t->app.figures.warm_ms.n};
     m->cold = (struct view_median){figures_median(&t->app.figures.cold_ms), t->app.figures.cold_ms.n};
     m->weights_gib = (double)t->status.weight_bytes / (1 << 30);
@@ -279,7 +288,7 @@ void tui_figures_fill(tui *t, int64_t now)
     m->power_w = f->sensing.power;
     m->temperature_c = f->sensing.temperature;
     m->energy_j = (struct view_figure){.why = "no power"};
-    double tok_s = tui_turns_tok_s(t);
+    double tok_s = tui_figures_tok_s(t);
     if (f->sensing.power.valid && tok_s > 0) m->energy_j = figure(f->sensing.power.value / tok_s);
     m->power_remedy = f->sensing.remedy[0] ? f->sensing.remedy : NULL;
 }

@@ -1,17 +1,15 @@
-/* Who gets an event of the terminal: what is open over the transcript, browse mode, the full-screen monitor or the
- * input. */
+#include "src/tui/tui_keys.h"
+
 #include <string.h>
 
+#include "src/tui/tui_dispatch.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_view.h"
 
-enum view_form tui_keys_drawn_form(const tui *t)
+/* The full-screen monitor has the keys: it is drawn, and has not been left since. */
+static bool in_monitor(const tui *t)
 {
-    return screen_layout(t->screen)->form;
-}
-
-bool tui_keys_in_monitor(const tui *t)
-{
-    return t->monitor.form == VIEW_FORM_FULL && tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+    return t->monitor.form == VIEW_FORM_FULL && tui_view_form(t) == VIEW_FORM_FULL;
 }
 
 static void answer(tui *t, const struct decoder_event *e)
@@ -48,15 +46,16 @@ static void each_byte(tui *t, const struct decoder_event *e, void (*take)(tui *t
 
 static void owned_event(tui *t, const struct decoder_event *e)
 {
-    if (t->popup.kind) tui_act(t, tui_popup_event(&t->popup, screen_popup_page(t->screen), e));
-    else if (t->browse.on) tui_act(t, tui_browse_event(&t->browse, e));
-    else if (tui_keys_in_monitor(t)) tui_act(t, tui_monitor_event(e));
+    if (t->popup.kind) tui_dispatch(t, tui_popup_event(&t->popup, screen_popup_page(t->screen), e));
+    else if (t->browse.on) tui_dispatch(t, tui_browse_event(&t->browse, e));
+    else if (in_monitor(t)) tui_dispatch(t, tui_monitor_event(e));
     else input_feed_event(t->input, e);
 }
 
 void tui_keys_event(tui *t, const struct decoder_event *e)
 {
-    bool typed = e->kind == DECODER_BYTES || e->kind == DECODER_KEY || e->kind == DECODER_ESC || e->kind == DECODER_PASTE;
+    bool typed =
+        e->kind == DECODER_BYTES || e->kind == DECODER_KEY || e->kind == DECODER_ESC || e->kind == DECODER_PASTE;
     if (e->kind == DECODER_ANSWER) {
         answer(t, e);
         return;
@@ -65,9 +64,30 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
         mouse(t, e);
         return;
     }
-    if (typed && t->demo && !(e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 3)) tui_demo_end(t);
+    if (typed && t->demo && !(e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 3))
+        tui_dispatch(t, (tui_action){.kind = TUI_ACTION_END_DEMO});
     if (e->kind == DECODER_PASTE && e->dropped)
-        tui_notice_add(t, VIEW_NOTICE_WARN, "the paste was too long: its last %zu bytes are left out", e->dropped);
-    if (t->popup.kind || t->browse.on || tui_keys_in_monitor(t)) each_byte(t, e, owned_event);
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "the paste was too long: its last %zu bytes are left out",
+                        e->dropped);
+    if (t->popup.kind || t->browse.on || in_monitor(t)) each_byte(t, e, owned_event);
     else input_feed_event(t->input, e);
+}
+
+static bool keys_are_elsewhere(const tui *t)
+{
+    return t->popup.kind || t->browse.on || in_monitor(t);
+}
+
+void tui_keys_input(tui *t)
+{
+    struct input_action a;
+    struct decoder_event e;
+    /* While an editor or the copy view has the screen, what was typed before it waits. */
+    while (!t->quit && !t->away && input_next_action(t->input, &a)) {
+        tui_dispatch(t, tui_draft_act(t, &a));
+        t->dirty = t->urgent = true;
+        /* The keys may belong to somebody else now: then what is queued still is theirs, until they give them back. */
+        while (!t->quit && !t->away && keys_are_elsewhere(t) && input_unread(t->input, &e)) tui_keys_event(t, &e);
+    }
+    tui_draft_tell(t);
 }

@@ -1,18 +1,29 @@
 #include "src/tui/tui_notices.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void tui_notices_add(tui_notices *s, enum view_notice_level level, char *text, int64_t now)
+#include "engine/base/clock.h"
+
+void tui_notices_add(tui_notices *s, enum view_notice_level level, const char *format, ...)
 {
     int64_t seconds = level == VIEW_NOTICE_INFO ? 6 : 12;
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0) return;
     if (s->n == TUI_NOTICES) {
         free(s->all[0].text);
         memmove(s->all, s->all + 1, sizeof *s->all * --s->n);
     }
     s->all[s->n].level = level;
     s->all[s->n].text = text;
-    s->all[s->n++].until_ns = now + seconds * INT64_C(1000000000);
+    s->all[s->n++].until_ns = clock_ns() + seconds * INT64_C(1000000000);
+    s->added = true;
 }
 
 void tui_notices_end(tui_notices *s)
@@ -54,6 +65,7 @@ int64_t tui_notices_deadline(const tui_notices *s)
 size_t tui_notices_fill(tui_notices *s, int64_t now, const char *message, const struct view_notice **out)
 {
     size_t n = 0;
+    s->added = false;
     for (size_t i = 0; i < s->n; i++) {
         if (s->all[i].until_ns > now) s->all[n++] = s->all[i];
         else free(s->all[i].text);

@@ -2,6 +2,7 @@
 #ifndef TANDEM_SRC_TUI_NOTICES_H
 #define TANDEM_SRC_TUI_NOTICES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ui/draw/view.h"
@@ -17,10 +18,12 @@ typedef struct {
     } all[TUI_NOTICES]; /* the oldest first */
     size_t n;
     struct view_notice shown[TUI_NOTICES];
+    bool added; /* one that tui_notices_fill has not seen */
 } tui_notices;
 
-/* Takes a malloc'ed text over. Where there is no room the oldest makes way. */
-void tui_notices_add(tui_notices *s, enum view_notice_level level, char *text, int64_t now_ns);
+/* Where there is no room the oldest makes way. */
+void tui_notices_add(tui_notices *s, enum view_notice_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Ends all, those of a level, those of other levels, those with that text. */
 void tui_notices_end(tui_notices *s);
 void tui_notices_end_level(tui_notices *s, enum view_notice_level level);

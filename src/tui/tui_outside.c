@@ -1,4 +1,5 @@
-/* What leaves the screen: the editor, the clipboard, links, plain text for the terminal's own selection, Ctrl-Z. */
+#include "src/tui/tui_outside.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -45,7 +46,7 @@ void tui_outside_edit(tui *t)
                                      .release = release, .retake = retake, .context = t};
     if (editor_start(&t->editor, &how, in.text, &err)) {
         t->editor = NULL;
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     }
 }
 
@@ -56,12 +57,11 @@ void tui_outside_edited(tui *t)
     tdm_status status = editor_finish(t->editor, &text, &err);
     t->editor = NULL;
     if (status) {
-        tui_notice_add(t, VIEW_NOTICE_WARN, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
         return;
     }
     input_replace(t->input, text);
     free(text);
-    tui_input(t);
 }
 
 /* ---- Ctrl-Z ---------------------------------------------------------------------------------------------------- */
@@ -84,15 +84,14 @@ void tui_outside_copy(tui *t, const char *what, const char *text, size_t n)
     struct clipboard_result result;
     tdm_error err = {0};
     if (clip_copy(text, n, true, &result, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
     }
     if (result.escape) term_write(t->term, result.escape, strlen(result.escape));
     free(result.escape);
-    tui_notice_add(t, VIEW_NOTICE_INFO, "%s%s", what, result.text);
+    tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s%s", what, result.text);
 }
 
-/* In browse mode the marked turn, else all of it, as plain text on the normal screen; the loop goes on behind it. */
 void tui_outside_copy_view(tui *t)
 {
     struct termios modes;
@@ -122,7 +121,6 @@ void tui_outside_copy_view_end(tui *t)
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
-/* The address comes from a model: only web addresses are opened, everything else is copied, and it is shown which. */
 void tui_outside_open(tui *t, const char *address)
 {
     bool web = !strncmp(address, "https://", 8) || !strncmp(address, "http://", 7);
@@ -143,5 +141,5 @@ void tui_outside_open(tui *t, const char *address)
         _exit(0);
     }
     if (child > 0) waitpid(child, NULL, 0);
-    tui_notice_add(t, VIEW_NOTICE_INFO, "opened %s", address);
+    tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "opened %s", address);
 }

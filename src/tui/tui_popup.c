@@ -68,8 +68,8 @@ static size_t line_end(const char *text, size_t n, int cols)
     return n;
 }
 
-/* Below a table's right column, if the line looks like one: behind the first gap of two blanks, or where it begins; else
- * two columns. */
+/* Below a table's right column, if the line looks like one: behind the first gap of two blanks, or where it begins;
+ * else two columns. */
 static int hanging(const char *text, size_t n, int cols)
 {
     size_t lead = strspn(text, " "), at = lead;
@@ -88,7 +88,8 @@ static void add_wrapped(tui_popup *p, const char *key, const char *text, size_t 
     for (text += end, n -= end; n; text += end, n -= end) {
         end = line_end(text, n, cols - indent);
         int length = snprintf(row, sizeof row, "%*s%.*s", indent, "", (int)end, text);
-        if (length > 0) add(p, key ? "" : NULL, row, (size_t)length < sizeof row ? (size_t)length : sizeof row - 1, NULL);
+        if (length > 0)
+            add(p, key ? "" : NULL, row, (size_t)length < sizeof row ? (size_t)length : sizeof row - 1, NULL);
     }
 }
 

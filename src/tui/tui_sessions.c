@@ -1,37 +1,51 @@
-/* The saved sessions as the screen shows them: on the card, and in a list to resume and delete from. */
-#include "engine/base/clock.h"
+#include "src/tui/tui_sessions.h"
+
+#include <time.h>
+
 #include "src/tui/tui_private.h"
 
-tdm_status tui_sessions_read(tui *t, tdm_error *err)
+tdm_status tui_sessions_read(tui_sessions *s, tdm_error *err)
 {
-    store_list_free(t->sessions, t->n_sessions);
-    t->sessions = NULL;
-    t->n_sessions = 0;
-    return store_list(&t->sessions, &t->n_sessions, err);
+    tui_sessions_free(s);
+    return store_list(&s->all, &s->n, err);
+}
+
+void tui_sessions_free(tui_sessions *s)
+{
+    store_list_free(s->all, s->n);
+    *s = (tui_sessions){0};
+}
+
+void tui_sessions_fill(tui_sessions *s, struct view_card *card)
+{
+    size_t n = 0;
+    for (int i = 0; i < s->n && n < TUI_CARD_SESSIONS; i++) {
+        const store_entry *e = &s->all[i];
+        struct tm parts;
+        time_t when = (time_t)e->changed_s;
+        if (e->damage[0]) continue;
+        localtime_r(&when, &parts);
+        strftime(s->dates[n], sizeof s->dates[n], "%Y-%m-%d %H:%M", &parts);
+        s->card[n] = (struct view_session){e->name, s->dates[n], e->model, e->turns};
+        n++;
+    }
+    card->sessions = s->card;
+    card->n_sessions = n;
 }
 
 void tui_sessions_show(tui *t)
 {
     tdm_error err = {0};
+    tui_sessions *s = &t->sessions;
     t->app.deleting[0] = 0; /* another command, as others are */
-    if (tui_sessions_read(t, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+    if (tui_sessions_read(s, &err)) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         return;
     }
-    if (!t->n_sessions) {
-        tui_notice_add(t, VIEW_NOTICE_INFO, "there is no saved session yet");
+    if (!s->n) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "there is no saved session yet");
         return;
     }
-    store_show(&t->app.shown, t->sessions, t->n_sessions);
-    tui_popup_sessions(&t->popup, t->sessions, t->n_sessions, t->app.place.lock >= 0 ? t->app.place.id : NULL);
-}
-
-void tui_sessions_delete(tui *t, char *id)
-{
-    const slash_call call = {.id = SLASH_DELETE, .argument = id};
-    t->app.deleting[0] = 0;
-    tui_command(t, &call, clock_ns()); /* the first call asks; the user has been asked */
-    tui_notices_end(&t->notices);
-    tui_command(t, &call, clock_ns());
-    tui_sessions_show(t);
+    store_show(&t->app.shown, s->all, s->n);
+    tui_popup_sessions(&t->popup, s->all, s->n, t->app.place.lock >= 0 ? t->app.place.id : NULL);
 }

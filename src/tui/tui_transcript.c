@@ -1,15 +1,18 @@
-/* What keys do to the transcript and to one turn of it: the marked one, else the last. */
+#include "src/tui/tui_transcript.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/tui/tui_outside.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_view.h"
 #include "ui/text/markdown.h"
 
 static void browse(tui *t)
 {
     struct transcript *transcript = screen_transcript(t->screen);
     if (!t->turns.n) {
-        tui_notice_add(t, VIEW_NOTICE_INFO, "there is nothing to browse yet");
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "there is nothing to browse yet");
         return;
     }
     t->browse.on = true;
@@ -30,7 +33,7 @@ void tui_transcript_find(tui *t, const char *words, int direction)
     if (words) snprintf(t->search, sizeof t->search, "%s", words);
     if (!t->search[0]) return;
     if (!transcript_find(screen_transcript(t->screen), tui_view_turns(t), t->search, direction))
-        tui_notice_add(t, VIEW_NOTICE_WARN, "'%s' is not in this conversation", t->search);
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "'%s' is not in this conversation", t->search);
 }
 
 static const tui_turn *marked(tui *t)
@@ -47,7 +50,7 @@ static void copy_code(tui *t, const tui_turn *turn, int n)
     snprintf(what, sizeof what, "code block %d: ", n);
     char *code = markdown_code_block(turn->text.bytes, turn->text.n, n, &length);
     if (code) tui_outside_copy(t, what, code, length);
-    else tui_notice_add(t, VIEW_NOTICE_WARN, "there is no code block %d in this turn", n);
+    else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "there is no code block %d in this turn", n);
     free(code);
 }
 
@@ -55,7 +58,7 @@ static void open_link(tui *t, const tui_turn *turn, int n)
 {
     char *address = markdown_link(turn->text.bytes, turn->text.n, n);
     if (address) tui_outside_open(t, address);
-    else tui_notice_add(t, VIEW_NOTICE_WARN, "there is no link %d in this turn", n);
+    else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "there is no link %d in this turn", n);
     free(address);
 }
 
@@ -74,9 +77,9 @@ static void go_branch(tui *t, const tui_turn *turn, int direction)
     }
     tdm_node_free(&node);
     if (!found) {
-        tui_notice_add(t, VIEW_NOTICE_INFO, "no other branch there");
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "no other branch there");
     } else if (tdm_chat_select(t->app.chat, found, &err)) {
-        tui_notice_add(t, VIEW_NOTICE_ERROR, "%s", err.text);
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     } else {
         tui_turns_events(t);
         tui_turns_sync(t);

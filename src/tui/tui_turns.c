@@ -1,6 +1,6 @@
-/* The conversation as it is shown: a copy of the current path that grows with the events.
- *
- * Text of a turn only grows; whatever else happens to it raises its revision. The reply that streams gets its text from
+#include "src/tui/tui_turns.h"
+
+/* Text of a turn only grows; whatever else happens to it raises its revision. The reply that streams gets its text from
  * events alone (the chat is ahead of them), every other message from the chat. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_view.h"
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
@@ -121,13 +122,6 @@ tui_turn *tui_turns_find(tui *t, uint64_t id)
     return NULL;
 }
 
-/* The chat knows the rate of its last reply too, but not whose it was: a demo's, or of a conversation before. */
-double tui_turns_tok_s(const tui *t)
-{
-    bool runs = t->turns.replying || t->status.phase != TDM_IDLE; /* its end may not have been told yet */
-    return runs ? t->status.decode_tps : t->turns.tok_s;
-}
-
 static bool make_room(tui_turns *s, size_t n)
 {
     struct view_turn *shown = realloc(s->shown, sizeof *shown * (n + 1));
@@ -190,12 +184,11 @@ void tui_turns_fresh(tui *t)
     t->turns.replying = 0;
     t->turns.ttft = (struct view_ttft){0};
     t->turns.tok_s = 0;
-    tui_set(&t->queued, NULL); /* it went with the conversation before */
-    t->ended = VIEW_IDLE;
+    t->turns.ended = VIEW_IDLE;
     t->context_told = false;
     t->search[0] = 0;
     tui_turns_sync(t);
-    if (!t->turns.n) tui_sessions_read(t, NULL); /* the card shows the last ones */
+    if (!t->turns.n) tui_sessions_read(&t->sessions, NULL); /* the card shows the last ones */
     transcript_sent(screen_transcript(t->screen));
 }
 
@@ -205,8 +198,8 @@ void tui_turns_sent(tui *t, int64_t enter_ns)
 {
     t->turns.enter_ns = enter_ns;
     t->turns.waits_for_glyph = true;
-    t->ended = VIEW_IDLE;
-    t->answered_until_ns = 0;
+    t->turns.ended = VIEW_IDLE;
+    t->turns.answered_until_ns = 0;
     tui_notices_end_level(&t->notices, VIEW_NOTICE_INFO); /* what was told before it is done with */
     tui_figures_enter(t, enter_ns);
     tui_turns_sync(t);
@@ -234,11 +227,11 @@ static void on_reply(tui *t, const tdm_event *e)
 static void first_glyph(tui *t, tui_turn *turn)
 {
     t->turns.waits_for_glyph = false;
-    tui_draw(t);
+    tui_view_draw(t);
     turn->glyph_ns = clock_ns();
     t->turns.ttft.ms = 1e-6 * (double)(turn->glyph_ns - turn->enter_ns);
     tui_figures_glyph(t, t->turns.ttft.ms);
-    t->answered_until_ns = turn->glyph_ns + 4 * TUI_S;
+    t->turns.answered_until_ns = turn->glyph_ns + 4 * TUI_S;
 }
 
 static bool visible(const char *text, size_t n)
@@ -279,14 +272,14 @@ static void on_end(tui *t, const tdm_event *e)
         t->turns.tok_s = e->stats.decode_tps;
         if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, e->stats.end_ns);
     }
-    t->ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
+    t->turns.ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
                : e->finish == TDM_LENGTH ? VIEW_LENGTH
                : e->finish == TDM_CONTEXT ? VIEW_FULL : VIEW_IDLE;
     t->turns.enter_ns = e->stats.end_ns; /* of a queued message, whose turn may follow */
     t->idle_since_ns = clock_ns();
 }
 
-void tui_turns_event(tui *t, const tdm_event *e)
+static void take_event(tui *t, const tdm_event *e)
 {
     int64_t glyph_ns = 0;
     if (e->kind == TDM_EV_END) {
@@ -305,18 +298,9 @@ void tui_turns_event(tui *t, const tdm_event *e)
     case TDM_EV_REPLY: on_reply(t, e); break;
     case TDM_EV_TEXT: on_text(t, e); break;
     case TDM_EV_END: on_end(t, e); break;
-    case TDM_EV_QUEUED:
-        free(t->queued);
-        t->queued = strndup(e->text, e->length);
-        t->queued_ns = clock_ns();
-        break;
-    case TDM_EV_UNQUEUED:
-        free(t->queued);
-        t->queued = NULL;
-        break;
     case TDM_EV_PATH: tui_turns_sync(t); break;
-    case TDM_EV_NOTICE: tui_notice_add(t, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;
-    case TDM_EV_ERROR: tui_notice_add(t, VIEW_NOTICE_ERROR, "%.*s", (int)e->length, e->text); break;
+    case TDM_EV_NOTICE: tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;
+    case TDM_EV_ERROR: tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%.*s", (int)e->length, e->text); break;
     case TDM_EV_COLD:
         cold = e->cold;
         cold.warm_ms = figures_ttft_ms(&t->app.last, t->app.last_glyph_ns); /* the engine knows its share only */
@@ -325,8 +309,8 @@ void tui_turns_event(tui *t, const tdm_event *e)
         break;
     default: break;
     }
-    input_set_queued(t->input, t->queued || t->waiting);
-    tui_demo_event(t, e);
+    input_set_queued(t->input, app_queued(&t->app) != NULL);
+    if (t->heard) t->heard(t, e);
     t->dirty = true;
 }
 
@@ -334,5 +318,5 @@ void tui_turns_events(tui *t)
 {
     tdm_event e;
     if (!t->app.chat) return;
-    while (t->app.chat && tdm_chat_next_event(t->app.chat, &e)) tui_turns_event(t, &e);
+    while (t->app.chat && tdm_chat_next_event(t->app.chat, &e)) take_event(t, &e);
 }

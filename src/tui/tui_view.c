@@ -1,9 +1,10 @@
-/* From the program's state to what the screen shows (ui/draw/view.h): pointers into what the program holds, no copies. */
+/* Pointers into what the program holds, no copies. */
+#include "src/tui/tui_view.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/base/clock.h"
 #include "src/tui/tui_private.h"
@@ -54,12 +55,12 @@ static enum view_state loading_state(const tui *t)
 static enum view_state chat_state(tui *t, int64_t now)
 {
     const tdm_chat_status *s = &t->status;
-    if (s->phase != TDM_IDLE && t->queued) return VIEW_QUEUED;
+    if (s->phase != TDM_IDLE && app_queued(&t->app)) return VIEW_QUEUED;
     if (s->phase == TDM_READING)
         return now - t->turns.enter_ns > READING_SHOWN_MS * TUI_MS ? VIEW_READING : VIEW_ANSWERING;
     if (s->phase == TDM_THINKING) return VIEW_THINKING;
     if (s->phase == TDM_ANSWERING) return VIEW_ANSWERING;
-    if (t->ended != VIEW_IDLE) return t->ended;
+    if (t->turns.ended != VIEW_IDLE) return t->turns.ended;
     if (s->context_size && s->context_used >= s->context_size) return VIEW_FULL; /* a session of a larger context */
     if (s->context_size && 5 * s->context_used >= 4 * s->context_size) {
         if (!t->context_told) t->context_until_ns = now + 8 * TUI_S;
@@ -89,8 +90,8 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->room_tokens = (int)(s->context_size > s->context_used ? s->context_size - s->context_used : 0);
     if (!t->turns.waits_for_glyph) v->ttft = t->turns.ttft;
     v->read_after_enter = t->turns.after_enter;
-    v->answered = now < t->answered_until_ns;
-    v->tok_s = tui_turns_tok_s(t);
+    v->answered = now < t->turns.answered_until_ns;
+    v->tok_s = tui_figures_tok_s(t);
     v->pace = c.pace_tps;
     v->ctx_used = (int)s->context_used;
     v->ctx_size = (int)s->context_size;
@@ -116,7 +117,7 @@ static void fill_status(tui *t, int64_t now)
         v->state = loading_state(t);
         v->done_bytes = atomic_load(&t->load.done_bytes);
         v->total_bytes = atomic_load(&t->load.total_bytes);
-        if (!t->app.chat) v->detail = t->failure;
+        if (!t->app.chat) v->detail = t->load.failure;
     }
 }
 
@@ -151,8 +152,8 @@ static void fill_draft(tui *t, int64_t now)
         .len = in->length,
         .cursor = in->cursor,
         .prompt = in->prompt,
-        .editing = t->editing,
-        .queued = t->queued && app_queued(&t->app) ? app_queued(&t->app) : t->queued ? t->queued : t->waiting,
+        .editing = t->draft.editing,
+        .queued = app_queued(&t->app) ? app_queued(&t->app) : t->draft.waiting,
         .mode = in->vi_mode == 'i' ? "vi insert" : in->vi_mode == 'c' ? "vi command" : in->vi_mode == 'r' ? "vi replace"
                 : in->recording ? "recording" : in->overwrite ? "overwrite" : NULL,
     };
@@ -161,12 +162,14 @@ static void fill_draft(tui *t, int64_t now)
     d->streaming = t->status.phase != TDM_IDLE;
     d->mark = marks[t->status.mark];
     d->to_read = (int)t->status.behind;
-    if (!in->is_draft || !t->told || strlen(t->told) != in->length || memcmp(t->told, in->text, in->length)) return;
-    d->command = t->told_held && in->length;
+    if (!in->is_draft || !t->draft.told || strlen(t->draft.told) != in->length ||
+        memcmp(t->draft.told, in->text, in->length))
+        return;
+    d->command = t->draft.told_held && in->length;
     if (d->command && !d->streaming) d->mark = VIEW_MARK_OFF;
     /* The attachments come before what is typed. */
     size_t before = attach_length(&t->app.attached), read = t->status.draft_read_bytes;
-    d->read_bytes = t->told_held || read < before ? 0 : read - before;
+    d->read_bytes = t->draft.told_held || read < before ? 0 : read - before;
 }
 
 /* ---- The rest -------------------------------------------------------------------------------------------------- */
@@ -202,34 +205,27 @@ static void fill_card(tui *t)
     bool none = !t->app.chat && t->load.state != TUI_LOAD_RUNNING;
     const char *loading = t->app.chat ? NULL : t->load.path, *asked = options_text(t->o, OPTION_MODEL);
     bool builtin = !none && !(t->app.chat ? t->app.model_path : loading ? loading : asked);
-    c->first_run = t->n_sessions == 0 || none;
+    c->first_run = t->sessions.n == 0 || none;
     c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : none ? NULL : loading;
-    c->missing = t->failure[0] ? t->failure : NULL;
+    c->missing = t->load.failure[0] ? t->load.failure : NULL;
     c->good_for = builtin ? "for trying, not for facts" : NULL;
     c->tips = tui_tips;
     c->n_tips = TUI_TIPS;
     c->tip = 0;
     for (size_t i = 0; i < TUI_TIPS; i++)
         if (t->in.is_draft && !strcmp(t->in.text, tui_tips[i])) c->tip = i + 1;
-    c->n_sessions = 0;
-    for (int i = 0; i < t->n_sessions && c->n_sessions < 3; i++) {
-        const store_entry *e = &t->sessions[i];
-        struct tm parts;
-        time_t when = (time_t)e->changed_s;
-        size_t k = c->n_sessions;
-        if (e->damage[0]) continue;
-        localtime_r(&when, &parts);
-        strftime(t->card_dates[k], sizeof t->card_dates[k], "%Y-%m-%d %H:%M", &parts);
-        t->card[k] = (struct view_session){e->name, t->card_dates[k], e->model, e->turns};
-        c->n_sessions++;
-    }
-    c->sessions = t->card;
+    tui_sessions_fill(&t->sessions, c);
+}
+
+enum view_form tui_view_form(const tui *t)
+{
+    return screen_layout(t->screen)->form;
 }
 
 static void fill_popup(tui *t)
 {
     const struct canvas *c = t->canvas;
-    bool full = tui_keys_drawn_form(t) == VIEW_FORM_FULL;
+    bool full = tui_view_form(t) == VIEW_FORM_FULL;
     tui_popup_fit(&t->popup, (full ? c->cols : layout_input_cols(c->rows, c->cols, t->monitor.form)) - 4, full);
     tui_popup_fill(&t->popup, &t->in, &t->view.popup);
 }
@@ -255,4 +251,21 @@ void tui_view_fill(tui *t, int64_t now)
     t->view.browse = t->browse.on;
     t->view.search = t->search[0] ? t->search : NULL;
     fill_popup(t);
+}
+
+void tui_view_draw(tui *t)
+{
+    if (t->away) return;
+    int rows, cols;
+    term_size(t->term, &rows, &cols);
+    if (rows > LAYOUT_MAX_ROWS) rows = LAYOUT_MAX_ROWS;
+    if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
+    if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
+    int64_t now = clock_ns();
+    input_set_columns(t->input, layout_input_cols(rows, cols, t->monitor.form) - 2);
+    tui_view_fill(t, now);
+    screen_draw(t->screen, &t->view, t->canvas);
+    term_present(t->term, t->canvas, t->look.theme);
+    t->frame_ns = now;
+    t->dirty = t->urgent = false;
 }

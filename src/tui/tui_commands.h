@@ -1,0 +1,20 @@
+/* The screen's side of the slash commands: what they print, the commands and settings that only a screen has. What they
+ * do to the conversation is in src/chat/commands.h. */
+#ifndef TANDEM_SRC_TUI_COMMANDS_H
+#define TANDEM_SRC_TUI_COMMANDS_H
+
+#include "src/cli/slashes.h"
+#include "src/tui/tui_action.h"
+
+typedef struct tui tui;
+
+/* Runs a command. enter_ns: when Enter was pressed. What follows from it comes back. */
+tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns);
+/* /model, once its model has been loaded. */
+void tui_commands_model(tui *t, const char *path);
+/* Moves the session with that id to the trash; the user has been asked. */
+void tui_commands_delete(tui *t, char *id);
+/* Takes the options of the screen over. */
+void tui_commands_look(tui *t);
+
+#endif

@@ -1,0 +1,40 @@
+/* The model, and what the prefill unit needs of its own, loaded on a thread of its own, so that the first frame comes
+ * at once and keys are taken meanwhile.
+ *
+ * The thread writes `models` and `err` before it sets `done`; the front end reads them after tui_load_take has joined
+ * it. Progress and the wish to stop are atomics. */
+#ifndef TANDEM_SRC_TUI_LOAD_H
+#define TANDEM_SRC_TUI_LOAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "src/chat/load.h"
+
+typedef enum { TUI_LOAD_NONE, TUI_LOAD_RUNNING, TUI_LOAD_DONE, TUI_LOAD_FAILED } tui_load_state;
+
+typedef struct {
+    tui_load_state state; /* the front end's view of it */
+    pthread_t thread;
+    int wake;             /* descriptor that the thread writes to when it is done */
+    const options *o;
+    char *path;           /* NULL: the built-in model */
+    bool switching;       /* /model: a chat is there already */
+    atomic_bool cancel, packing, done;
+    atomic_uint_fast64_t done_bytes, total_bytes;
+    load_pair models;     /* the thread's result */
+    tdm_error err;
+    char failure[400];    /* why there is no model; "": there is one, or it is not known yet */
+} tui_load;
+
+/* TDM_E_BUSY while a model is being loaded. */
+tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool switching, int wake, tdm_error *err);
+/* Has the thread just ended? Then it is joined: models or err hold its result, and the state is DONE. */
+bool tui_load_take(tui_load *l);
+/* Stops the thread and waits for it. */
+void tui_load_cancel(tui_load *l);
+/* There is no model, for that reason. */
+void tui_load_fail(tui_load *l, const char *why);
+void tui_load_free(tui_load *l);
+
+#endif

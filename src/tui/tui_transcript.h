@@ -1,0 +1,14 @@
+/* What keys do to the transcript and to one turn of it: the marked one, else the last. */
+#ifndef TANDEM_SRC_TUI_TRANSCRIPT_H
+#define TANDEM_SRC_TUI_TRANSCRIPT_H
+
+#include "src/tui/tui_action.h"
+
+typedef struct tui tui;
+
+/* Scrolls, copies, opens ...: what a key does, n times. What follows from it comes back. */
+tui_action tui_transcript_act(tui *t, enum key_action action, int n);
+/* words NULL: those of the last search. A negative direction searches up. */
+void tui_transcript_find(tui *t, const char *words, int direction);
+
+#endif

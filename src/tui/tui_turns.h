@@ -1,0 +1,46 @@
+/* The conversation as it is shown: a copy of the current path that grows with the events. */
+#ifndef TANDEM_SRC_TUI_TURNS_H
+#define TANDEM_SRC_TUI_TURNS_H
+
+#include "engine/base/buffer.h"
+#include "engine/tandem.h"
+#include "ui/draw/view.h"
+
+typedef struct tui tui;
+
+typedef struct {
+    int node; /* of the chat */
+    struct buffer text, thinking;
+    int64_t enter_ns;    /* the reply's clock */
+    int64_t glyph_ns;    /* its first character was on the terminal; 0: not yet, or from a file */
+    int64_t thought_ns, answer_ns;
+    struct view_turn v;  /* text pointers are set for each frame */
+} tui_turn;
+
+typedef struct {
+    tui_turn *turns;
+    size_t n;
+    struct view_turn *shown; /* room for all of them */
+    uint32_t conversation;   /* raised by /new, /resume ...: nodes are numbered anew then */
+    int replying;            /* the node that streams; 0: none */
+    struct view_ttft ttft;   /* of the running turn, once its reply has begun, else of the last one */
+    double tok_s;            /* decode rate of the last reply, of the same turn as ttft; 0: none */
+    int after_enter;         /* tokens that it read after Enter */
+    int64_t enter_ns;        /* the running turn's clock */
+    int64_t cut_ns;          /* the send-now key of the turn that follows; 0: it follows by itself */
+    int64_t answered_until_ns; /* so long the screen says how soon the answer came */
+    enum view_state ended;   /* how the last reply did: STOPPED, LENGTH, FULL until the next turn; IDLE: as it should */
+    bool waits_for_glyph;
+    bool just_sent;          /* with nothing left to read, and not drawn since */
+} tui_turns;
+
+void tui_turns_sync(tui *t);   /* after anything that changes the path */
+void tui_turns_fresh(tui *t);  /* the nodes are numbered anew */
+void tui_turns_events(tui *t); /* takes all events of the chat that are there */
+void tui_turns_free(tui_turns *turns);
+/* The turn with that id (0: the last reply), or NULL. */
+tui_turn *tui_turns_find(tui *t, uint64_t id);
+/* A message of ours is on its way. */
+void tui_turns_sent(tui *t, int64_t enter_ns);
+
+#endif
