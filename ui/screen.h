@@ -2,8 +2,9 @@
  *
  * The loop of a program that uses it:
  *
- * fill the view (pointers into its own data, no copies) -> screen_draw(screen, &view, canvas) -> term_present(canvas)
- * wait for input, the engine's wake-up or screen_timeout_ms() -> and again, at most 60 times a second
+ *     fill the view (pointers into its own data, no copies)
+ *     screen_draw(screen, &view, canvas), then term_present(canvas)
+ *     wait for input, the engine's wake-up or screen_timeout_ms(), and again, at most 60 times a second
  *
  * screen_timeout_ms() is -1 when nothing on the screen moves by itself, so an idle program sleeps. The scrolling calls
  * of ui/text/transcript.h work on screen_transcript(). A canvas of another size than the last one is laid out anew; the

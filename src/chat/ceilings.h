@@ -1,6 +1,6 @@
 /* What the cores can do at most (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json, a
  * file for each processor, kernel set and split of the cores. Measured when asked for (/units measure, info --cpu
- * --measure); until then shares of the ceilings are not known. A file that is not exactly as it was written is none. */
+ * --measure); until then shares of the ceilings are not known. A file that was changed or damaged is ignored. */
 #ifndef TANDEM_SRC_CEILINGS_H
 #define TANDEM_SRC_CEILINGS_H
 
@@ -14,15 +14,16 @@ typedef struct {
 
 /* What is kept for this processor; not known otherwise. kernels: the name of the set, NULL: the best. */
 void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
-/* Measures and keeps it. That it can't be kept (no folder, a full disk) is no failure: kept_err tells
- * then (its code isn't 0). */
+/* Measures, and writes the result to its file. Where that can't be written (no folder, a full disk) the measurement
+ * still holds, TDM_OK is returned, and kept_err says why (its code is 0 otherwise). */
 tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err,
                             tdm_error *err);
 
 /* A table of lines, for a person; malloc'ed. */
 char *ceilings_text(const ceilings *c, const tdm_machine *m);
 
-/* Time that a unit worked with its own cores alone, and with those of both, in seconds: what it could have done. */
+/* Seconds that a unit worked on its own cores alone, and on those of both units. ceilings_operations and ceilings_bytes
+ * say how much it could have done in that time at most. */
 typedef struct {
     double own_s, all_s;
 } ceilings_time;

@@ -11,7 +11,8 @@ double figures_ttft_ms(const tdm_turn_stats *t, int64_t glyph_ns);
 /* "1,870", "9", "0.4": three digits or so, thousands separated. */
 void figures_number(double value, char out[32]);
 
-/* Is it one of those that a median is made of? A marked turn tells of something else. */
+/* Whether a turn enters the medians of that kind of turns. A marked one (queued, cut, head start) never does: its clock
+ * measures something else. */
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind);
 
 /* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not

@@ -6,7 +6,7 @@
 #include "engine/unit/sensors.h"
 #include "ui/draw/view.h"
 
-enum { SENSING_SETTLES_S = 10 }; /* after the last work power and temperature still fall */
+enum { SENSING_SETTLES_S = 10 }; /* so long after the last work power and temperature still fall */
 
 typedef struct {
     struct sensors *sensors; /* NULL: not opened yet */

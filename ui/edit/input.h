@@ -10,10 +10,12 @@
  *
  * The loop of the program:
  *
- * poll(terminal, ..., until min(decoder_deadline(), input_deadline(), ...)); decoder_feed(); while (decoder_next(d,
- * &e)) { mouse, answers: the program; keys in browse mode: keys_find_*(); otherwise input_feed_event(in, &e); while
- * (input_next_action(in, &a)) do what a says; } input_view(in, now, &view) and draw when view.version has changed or
- * input_deadline() has passed.
+ *     poll() the terminal, until the earliest of decoder_deadline(), input_deadline() and the program's own deadlines
+ *     decoder_feed() what was read
+ *     while decoder_next(d, &e): mouse and answers are the program's, keys in browse mode go to keys_find_*(), all else
+ *       to input_feed_event(in, &e)
+ *     while input_next_action(in, &a): do what a says
+ *     input_view(in, now, &view); draw where view.version has changed or input_deadline() has passed
  *
  * Events are worked on by input_next_action() up to the next action, not by feeding: what was typed behind an Enter is
  * edited into the draft that the program leaves after handling it. If an action takes the keys away from the input

@@ -21,21 +21,21 @@ struct input_item {
 
 enum input_searching {
     SEARCHING_NOT,
-    SEARCHING_ON,    /* incrementally */
-    SEARCHING_WORDS, /* that are asked for, or were */
+    SEARCHING_ON,    /* incrementally: every key goes on with the search */
+    SEARCHING_WORDS, /* for words that readline asks for, or has asked for */
 };
 
-/* Of past.c: what belongs to lines that are not shown. */
+/* Of past.c: the draft, while an entry of the history is shown in its place, and the searches in the history. */
 struct input_past {
     struct edited *edited;
-    char *draft;     /* while another line is shown, and during a search */
-    UNDO_LIST *undo; /* its */
-    int point;       /* of the line that was last put aside */
+    char *draft;     /* while another line is shown and during a search; else NULL */
+    UNDO_LIST *undo; /* the draft's */
+    int point;       /* the cursor's place in the line that was last put aside */
     int groups;      /* undo groups that it had open */
     enum input_searching searching;
     int from;        /* where the search began */
-    char *words;     /* what is searched for by what stood before the cursor */
-    int at;          /* what was found with them */
+    char *words;     /* what stood before the cursor, which the entries searched for begin with or contain */
+    int at;          /* the entry where that search began or has come to */
     int next;        /* the entry to show once the line has been taken, as history_base counts; 0: none */
 };
 

@@ -23,7 +23,7 @@ enum input_enter {
     INPUT_ENTER_NOTHING,
     INPUT_ENTER_SEND,
     INPUT_ENTER_QUEUE,
-    INPUT_ENTER_JOIN, /* to the queued message, behind an empty line */
+    INPUT_ENTER_JOIN, /* to the queued message, on a line of its own */
     INPUT_ENTER_CUT,  /* stop the reply and send the queued message */
 };
 enum input_enter input_rule_enter(const struct input_situation *s, int64_t now_ns);

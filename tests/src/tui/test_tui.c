@@ -588,7 +588,7 @@ TEST(figures_of_the_own_turn_outlive_a_demo)
     CHECK(rig_wait("the demo types by itself") && rig_wait_gone("The sky is blue"));
     CHECK(rig_wait("read before Enter")); /* a turn of its own */
     rig_type("\x07");
-    CHECK(rig_wait("The sky is blue") && rig_wait("IDLE | first"));
+    CHECK(rig_wait("The sky is blue") && rig_wait("LENGTH | first")); /* the state too */
     CHECK_STR(figures, shown_figures());
     rig_type("/new\r"); /* no turn, no figures */
     CHECK(rig_wait_gone("The sky is blue"));
