@@ -92,7 +92,8 @@ static const char *kernels_of(const options *o, option_id kind)
     return name && !strcmp(name, "blas") ? name : options_text(o, OPTION_KERNELS);
 }
 
-/* Commands that answer keep packed weights. In a private session none are written: their files tell which models are used. */
+/* Commands that answer keep packed weights. In a private session none are written: their files tell which models are
+ * used. */
 static void set_packing(tdm_model_options *m, const options *o, char **folder)
 {
     bool never = options_given(o, OPTION_PACK_CACHE) && !options_whole(o, OPTION_PACK_CACHE, 0);

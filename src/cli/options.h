@@ -139,8 +139,8 @@ enum {
       "most memory for a mixture's experts (K, M, G); the others are read from the file when they are needed")        \
     X(PACK_CACHE, "pack-cache", 0, SIZE, "SIZE", 0, 0, "a tenth of the free space", MODEL, KEEP,                       \
       FOR_WORK | FOR(INFO),                                                                                           \
-      "most disk space for weights that are kept as they lie in memory, for quicker starts (~/.cache/tandem/packed); 0: " \
-      "none are")                                                                                                     \
+      "most disk space for weights that are kept as they lie in memory, for quicker starts "                           \
+      "(~/.cache/tandem/packed); 0: none are")                                                                         \
     X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                      \
     X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends; run: 4096", REPLY, KEEP | LIVE,      \
       FOR_TALK, "most tokens of an answer (thinking is not counted)")                                                 \

@@ -52,23 +52,27 @@ static bool start(app *a, options *o, const char *line)
     return true;
 }
 
-/* Says something and waits for the reply. */
-static void say(app *a, const char *text)
+/* Takes events until one of that kind. */
+static bool await(app *a, tdm_event_kind kind)
 {
-    int64_t until = clock_ns() + (int64_t)60 * 1000000000;
-    bool ended = false;
-    if (app_send(a, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
-    while (!ended && clock_ns() < until) {
+    for (int64_t until = clock_ns() + (int64_t)60 * 1000000000; clock_ns() < until;) {
         struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
         tdm_event e;
         poll(&fd, 1, 1000);
         while (tdm_chat_next_event(a->chat, &e)) {
             app_event(a, &e, 0);
-            ended |= e.kind == TDM_EV_END;
             if (e.kind == TDM_EV_ERROR) CHECK_FAIL("%.*s", (int)e.length, e.text);
+            if (e.kind == kind) return true;
         }
     }
-    CHECK(ended);
+    return false;
+}
+
+/* Says something and waits for the reply. */
+static void say(app *a, const char *text)
+{
+    if (app_send(a, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
+    CHECK(await(a, TDM_EV_END));
     CHECK_INT(5, a->last.reply_tokens);
     CHECK(tdm_chat_wait_idle(a->chat, 60000));
 }
@@ -360,21 +364,6 @@ static void attach(app *a, const char *name, const char *text)
     FILE *f = fopen(path, "w");
     if (!f || fputs(text, f) < 0 || fclose(f)) CHECK_FAIL("%s", path);
     if (attach_file(&a->attached, path, a->models.model, 300, &place, &err)) CHECK_FAIL("%s", err.text);
-}
-
-/* Takes events until one of that kind. */
-static bool await(app *a, tdm_event_kind kind)
-{
-    for (int64_t until = clock_ns() + (int64_t)60 * 1000000000; clock_ns() < until;) {
-        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
-        tdm_event e;
-        poll(&fd, 1, 1000);
-        while (tdm_chat_next_event(a->chat, &e)) {
-            app_event(a, &e, 0);
-            if (e.kind == kind) return true;
-        }
-    }
-    return false;
 }
 
 /* What a user message begins with that was attached; "?": it is no message of the user's. */

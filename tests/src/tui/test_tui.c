@@ -450,14 +450,15 @@ TEST(the_question_after_a_file_stays_visible)
     LEAVE();
 }
 
-/* Of a question of more lines than are shown of a file nothing is folded, also once it is read from the session's file. */
+/* Nothing of a question is folded, however long it is, also once it is read from the session's file. */
 TEST(a_long_question_after_a_file_is_shown_whole)
 {
     static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
     char home[300], line[40], question[1000] = "\033[200~";
     snprintf(home, sizeof home, "%s/whole", check_tmp());
     mkdir(home, 0700);
-    for (int i = 1; i <= 12; i++) sprintf(question + strlen(question), "part %d of it%s", i, i < 12 ? "\n" : "\033[201~");
+    for (int i = 1; i <= 12; i++)
+        sprintf(question + strlen(question), "part %d of it%s", i, i < 12 ? "\n" : "\033[201~");
     REQUIRE(rig_start(home, 40, 80, "xterm-256color", greedy) && rig_wait("IDLE"));
     rig_type("/attach tests/goldens/tiny-a/config.json\r");
     CHECK(rig_wait("attached: 1 config.json "));
@@ -575,7 +576,7 @@ static const char *shown_figures(void)
     return to ? from : "";
 }
 
-/* Before and after a demo, TTFT and decode rate are those of the user's last turn; the demo's are slower by its pace. */
+/* After a demo, TTFT and decode rate are those of the user's last turn again; the demo's are slower by its pace. */
 TEST(figures_of_the_own_turn_outlive_a_demo)
 {
     char figures[100];
