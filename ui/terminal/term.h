@@ -18,8 +18,8 @@
 struct term;
 
 /* Takes over the terminal: alternate screen, raw, bracketed paste. colours: use at most so many (256, 8 or 0), and
- * fewer where the terminal has fewer; negative: all that it has, none with NO_COLOR set. NULL: TERM is unknown or out is
- * no terminal; nothing has been changed then. */
+ * fewer where the terminal has fewer; negative: all that it has, none with NO_COLOR set. NULL: TERM is unknown or out
+ * is no terminal; nothing has been changed then. */
 struct term *term_open(FILE *out, FILE *in, int colours);
 
 /* Gives it back as it was. */
