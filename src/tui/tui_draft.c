@@ -210,32 +210,6 @@ void tui_draft_send_now(tui *t, int64_t now)
     tdm_chat_send_now(t->app.chat, now);
 }
 
-void tui_draft_send_waiting(tui *t)
-{
-    char *text = t->draft.waiting;
-    if (!text) return;
-    t->draft.waiting = NULL;
-    input_set_queued(t->input, false);
-    if (!send_message(t, text, strlen(text), t->draft.waiting_ns)) input_set_text(t->input, text);
-    free(text);
-}
-
-void tui_draft_take_back(tui *t)
-{
-    char *text = t->draft.waiting;
-    t->draft.waiting = NULL;
-    if (!text) text = app_unqueue(&t->app);
-    if (text) {
-        input_set_text(t->input, text);
-        tui_draft_forget(t); /* files that go before it may have come back too */
-    }
-    free(text);
-    input_set_queued(t->input, false);
-    tui_turns_events(t);
-}
-
-/* ---- Kept with the session ------------------------------------------------------------------------------------- */
-
 /* Both with an empty line between, where there are both; malloc'ed. */
 static char *joined(const char *a, const char *b)
 {
@@ -252,16 +226,48 @@ static char *typed(tui *t)
     return strndup(in.text, in.length);
 }
 
+/* In front of what was typed meanwhile. */
+static void bring_back(tui *t, const char *text)
+{
+    char *now = typed(t), *both = joined(text, now);
+    if (both) input_set_text(t->input, both);
+    free(both);
+    free(now);
+}
+
+void tui_draft_send_waiting(tui *t)
+{
+    char *text = t->draft.waiting;
+    if (!text) return;
+    t->draft.waiting = NULL;
+    input_set_queued(t->input, false);
+    if (!send_message(t, text, strlen(text), t->draft.waiting_ns)) bring_back(t, text);
+    free(text);
+}
+
+void tui_draft_take_back(tui *t)
+{
+    char *text = t->draft.waiting;
+    t->draft.waiting = NULL;
+    if (!text) text = app_unqueue(&t->app);
+    if (text) {
+        bring_back(t, text);
+        tui_draft_forget(t); /* files that go before it may have come back too */
+    }
+    free(text);
+    input_set_queued(t->input, false);
+    tui_turns_events(t);
+}
+
+/* ---- Kept with the session ------------------------------------------------------------------------------------- */
+
 void tui_draft_take_kept(tui *t)
 {
     char *kept = app_take_draft(&t->app), *clean = kept ? paste_clean(kept, strlen(kept), NULL) : NULL;
-    char *now = typed(t), *both = clean ? joined(clean, now) : NULL;
-    if (both) {
-        input_set_text(t->input, both);
+    if (clean) {
+        bring_back(t, clean);
         tui_draft_tell(t);
     }
-    free(both);
-    free(now);
     free(clean);
     free(kept);
 }

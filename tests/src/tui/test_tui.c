@@ -81,6 +81,22 @@ TEST(typed_while_loading_and_sent)
     LEAVE();
 }
 
+TEST(what_is_taken_back_goes_before_what_was_typed)
+{
+    static const char *const slow[] = {"chat", "-m", "synthetic:4b", "-c", "256", NULL}; /* loads for many seconds */
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("Enter sends"));
+    rig_type("the queued words\r");
+    CHECK(rig_wait("queued: the queued words"));
+    rig_type("words of the draft");
+    CHECK(rig_wait("> words of the draft"));
+    rig_type("\x03"); /* stops loading, so nobody would send what is queued */
+    CHECK(rig_wait_gone("queued:"));
+    CHECK(rig_wait("> the queued words") && rig_wait("  words of the draft"));
+    rig_type("\x03");
+    CHECK(rig_wait_gone("words of the draft"));
+    LEAVE();
+}
+
 TEST(queue_take_back_and_cut)
 {
     static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
@@ -781,7 +797,8 @@ TEST(random_keys)
     printf("# %d keys in %d programs\n", pressed, starts);
 }
 
-TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent), T(queue_take_back_and_cut),
+TEST_MAIN(T(chat), T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent),
+          T(what_is_taken_back_goes_before_what_was_typed), T(queue_take_back_and_cut),
           T(resized_while_streaming), T(paste_of_200_kb), T(commands_and_pages), T(search_and_browse),
           T(edit_makes_a_branch), T(a_session_goes_on), T(a_crash_restores_the_terminal),
           T(a_killed_program_keeps_the_conversation), T(copy_view), T(suspended_and_back), T(not_suspended_for_ever),
