@@ -138,7 +138,7 @@ TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C),$(call find,tests,*.c))
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
-.PHONY: all help run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke figures tables measured measured-join goldens-update install uninstall clean
+.PHONY: all help run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -268,6 +268,10 @@ figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tan
 	$(B)/tandem run -m synthetic:0.8b:q8_0 --script assets/timeline.json --trace $(B)/timeline.trace >/dev/null
 	$(MEASURED) timeline synthetic:0.8b:q8_0 <$(B)/timeline.trace >$(B)/timeline.svg
 	mv $(B)/timeline.svg assets
+
+transcript: all ## a pull that is stopped and cut, for assets/pull.md
+	TANDEM=$(B)/tandem tests/src/pull/transcript.sh >$(B)/pull.md
+	mv $(B)/pull.md assets/pull.md
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)

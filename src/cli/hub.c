@@ -33,8 +33,8 @@ const char *const *hub_caches(void)
         {"HOME", ".cache/huggingface/hub"},
     };
     enum { PLACES = sizeof places / sizeof *places };
-    static char rooms[PLACES][PATH_MAX];
-    static const char *folders[PLACES + 1];
+    static _Thread_local char rooms[PLACES][PATH_MAX];
+    static _Thread_local const char *folders[PLACES + 1];
     int n = 0;
     for (int i = 0; i < PLACES; i++) {
         const char *folder = variable(places[i].variable);

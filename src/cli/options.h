@@ -46,16 +46,23 @@
     X(MODELS, "models", "", "the models on this computer",                                                             \
       "Lists what the Hugging Face cache, the folders of --model-folders and recent -m hold: name, type, size on "     \
       "disk, about the memory that it needs with 8192 tokens of context, the speed to expect of replies (how fast "    \
-      "memory is read, over the bytes that a token reads), and whether it fits what is free. How fast memory is "      \
-      "read is measured once, in two seconds, and kept; `tandem info --cpu --measure` measures again. Chats with "     \
-      "--private leave no trace in the list.")                                                                         \
+      "memory is read, over the bytes that a token reads), and whether it fits what is free; 'from disk' says that "   \
+      "some experts of a mixture will be read from its file. How fast memory is read is measured once, in two "        \
+      "seconds, and kept with its date; on another processor, and by `tandem info --cpu --measure`, it is measured "   \
+      "again. Chats with --private leave no trace in the list. With --json every line is an object: name (as -m "      \
+      "takes it), path, type, disk_bytes, needs_bytes, token_bytes (read for a token), fits (\"yes\", \"no\" or "        \
+      "\"from disk\"), expected_tps, default (the configuration names it) and error (why Tandem can't use it); what "  \
+      "is not known is null.")                                                                                         \
     X(PULL, "pull", "OWNER/NAME[:TAG]", "fetch a model from the Hugging Face hub",                                     \
       "Fetches a model into the local Hugging Face cache, which other programs share, and says first what it "         \
       "takes, why, and how much that is. Of GGUF models TAG picks the quant (unsloth/Qwen3.5-4B-GGUF:Q4_K_M); "        \
       "without TAG it is Q4_K_M, else UD-Q4_K_XL, else the largest that fits the memory less 3 GB. Of a "              \
       "safetensors model it takes configuration, tokenizer and weights. What was cut off goes on where it ended; "     \
       "every file is checked against the hub's digest. Then -m takes the same name. The work is done by the "          \
-      "program tandem-pull, the only one that opens a connection; it is there when Tandem was built with libcurl.")    \
+      "program tandem-pull, the only one that opens a connection; it is there when Tandem was built with libcurl. "    \
+      "With --json every line is an object with \"event\": plan (repository, tag, host, reason, files, bytes, "        \
+      "missing_bytes, free_bytes, fits_memory, folder), progress (done_bytes, total_bytes, bytes_per_s), note and "    \
+      "error (text), stopped, and at last done (text: the name for -m).")                                              \
     X(CONVERT, "convert", "IN OUT.gguf", "write a model as GGUF in another type",                                     \
       "Reads a model in any form that -m takes and writes a GGUF file with its matrices in the type asked for.")      \
     X(BENCH, "bench", "[SUITE...]", "measure this machine and compare the pipelines",                                 \
@@ -119,9 +126,9 @@ enum {
 
 /* X(ID, name, letter, kind, argument, low, high, default, section, flags, commands, help) */
 #define OPTION_LIST(X)                                                                                                \
-    X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in model", MODEL, KEEP, FOR_MODEL,                         \
-      "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), or "           \
-      "synthetic:0.8b[/layers][:type]")                                                                               \
+    X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in one; chat: the last", MODEL, KEEP, FOR_MODEL,           \
+      "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), builtin, or "  \
+      "synthetic:0.8b[/layers][:type]; without it a chat takes the last one")                                         \
     X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                 \
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                     \
@@ -221,7 +228,7 @@ enum {
       "print the conversation on leaving")                                                                            \
     X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \
     X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0,                                                             \
-      FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL),                                                 \
+      FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL) | FOR(MODELS) | FOR(PULL),                       \
       "write JSON")                                                                                                   \
     X(VERBOSE, "verbose", 'v', FLAG, NULL, 0, 0, "off", OUTPUT, KEEP, FOR_WORK, "one line of figures at the end")     \
     X(TRACE, "trace", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR_TALK,                                             \
@@ -264,8 +271,8 @@ enum {
     X(BENCH_JSON, "json", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(BENCH),                                        \
       "write one object a row; -: standard output")                                                                    \
     X(MARKDOWN, "md", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH), "print Markdown, with machine and command")  \
-    X(MODEL_FOLDERS, "model-folders", 0, TEXT, "DIR:DIR...", 0, 0, "none", MODEL, KEEP, FOR(MODELS),                  \
-      "folders with models, for the list of 'tandem models'")                                                         \
+    X(MODEL_FOLDERS, "model-folders", 0, TEXT, "DIR:DIR...", 0, 0, "none", MODEL, KEEP, FOR(MODELS) | FOR(CHAT),      \
+      "folders with models, for the lists of 'tandem models' and /model")                                             \
     X(DRY_RUN, "dry-run", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(PULL),                                            \
       "say what would be taken, and take nothing")                                                                     \
     X(TYPE, "type", 0, CHOICE, "q8_0|q6_k|q4_k|q4_0|bf16|f16", 0, 0, "q8_0", OUTPUT, 0, FOR(CONVERT),                  \

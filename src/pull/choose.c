@@ -12,7 +12,7 @@
 
 static bool fits(uint64_t bytes, uint64_t memory)
 {
-    return !memory || (memory > CHOOSE_SPARE && bytes <= memory - CHOOSE_SPARE);
+    return !memory || (memory > HUB_SPARE && bytes <= memory - HUB_SPARE);
 }
 
 static tdm_status take_file(choice *c, const repository_file *f, bool weights, tdm_error *err)

@@ -1,7 +1,9 @@
 /* The program `tandem-pull`, which `tandem pull` runs: the one part of Tandem that opens connections. It says what it
  * takes and why, fetches it into the hub cache, and reads nothing that was written in a conversation.
  *
- *     tandem-pull OWNER/NAME[:TAG] [--dry-run]        exit status: 0 all is there, 1 something failed, 2 wrong use */
+ *     tandem-pull OWNER/NAME[:TAG] [--dry-run] [--json]
+ *
+ * Exit status: 0 all is there, 1 something failed, 2 wrong use. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
+#include "src/cli/jsonio.h"
 #include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 #include "src/cli/program.h"
@@ -36,6 +39,7 @@ typedef struct {
     choice choice;
     cache cache;
     uint64_t memory;
+    bool dry, json;
 } pull;
 
 /* ---- Before anything is asked ---------------------------------------------------------------------------------- */
@@ -240,6 +244,29 @@ static tdm_status check_space(const pull *p, uint64_t missing, uint64_t free_byt
                      p->hub, bytes_words(need, missing), bytes_words(there, free_bytes));
 }
 
+/* The same for a program. */
+static void tell_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
+{
+    const choice *c = &p->choice;
+    json_object *o = json_object_new_object();
+    const char *host;
+    int host_length = host_of(p->endpoint, &host);
+    jsonio_add_string(o, "event", "plan");
+    jsonio_add_string(o, "repository", p->name.repository);
+    jsonio_add_string(o, "tag", c->tag);
+    jsonio_add_text(o, "host", host, (size_t)host_length);
+    jsonio_add_string(o, "reason", c->reason);
+    jsonio_add_int(o, "files", (int64_t)c->n);
+    jsonio_add_int(o, "bytes", (int64_t)c->bytes);
+    jsonio_add_int(o, "missing_bytes", (int64_t)missing);
+    if (free_bytes != UINT64_MAX) jsonio_add_int(o, "free_bytes", (int64_t)free_bytes);
+    json_object_object_add(o, "fits_memory", json_object_new_boolean(c->fits));
+    jsonio_add_string(o, "folder", p->hub);
+    output_print("%s\n", jsonio_line(o));
+    output_flush();
+    json_object_put(o);
+}
+
 /* Every file, then its link; refs/main comes last, so that it never names what isn't there. */
 static tdm_status fetch(pull *p, progress *bar, const uint64_t *present, tdm_error *err)
 {
@@ -261,38 +288,42 @@ static tdm_status fetch(pull *p, progress *bar, const uint64_t *present, tdm_err
     return status;
 }
 
-static tdm_status take_all(pull *p, bool dry, tdm_error *err)
+static tdm_status take_all(pull *p, tdm_error *err)
 {
     uint64_t done = 0, *present = calloc(p->choice.n + 1, sizeof *present);
     if (!present) return error_set(err, TDM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < p->choice.n; i++) done += present[i] = cache_present(&p->cache, p->choice.files[i]);
     uint64_t missing = p->choice.bytes - done, free_bytes = cache_free_space(&p->cache);
-    say_plan(p, missing, free_bytes);
+    (p->json ? tell_plan : say_plan)(p, missing, free_bytes);
     tdm_status status = check_space(p, missing, free_bytes, err);
-    if (!status && !dry) {
+    if (!status && !p->dry) {
         progress bar;
-        progress_begin(&bar, p->choice.bytes, done);
+        progress_begin(&bar, p->choice.bytes, done, p->json);
         status = fetch(p, &bar, present, err);
         progress_end(&bar);
     }
     free(present);
-    if (!status && !dry)
-        output_print("done: tandem -m %s%s%s\n", p->name.repository, p->choice.tag[0] ? ":" : "", p->choice.tag);
+    if (status || p->dry) return status;
+    char name[HUB_REPOSITORY_ROOM + HUB_TAG_ROOM];
+    snprintf(name, sizeof name, "%s%s%s", p->name.repository, p->choice.tag[0] ? ":" : "", p->choice.tag);
+    if (p->json) progress_event("done", name);
+    else output_print("done: tandem -m %s\n", name);
     return status;
 }
 
-static int run(const char *name, bool dry)
+static int run(const char *name, bool dry, bool json)
 {
-    pull p = {0};
+    pull p = {.dry = dry, .json = json};
     tdm_error err = {0};
     interrupt_catch();
     tdm_status status = prepare(&p, name, &err);
     if (!status) status = look_up(&p, &err);
     if (!status) status = check_architecture(&p, &err);
     if (!status) status = choose(&p.choice, &p.repository, p.name.tag, p.memory, &err);
-    if (!status) status = take_all(&p, dry, &err);
+    if (!status) status = take_all(&p, &err);
     finish(&p);
     output_flush();
+    if (status && json) progress_event(status == TDM_E_CANCELLED ? "stopped" : "error", err.text);
     if (status == TDM_E_CANCELLED)
         fputs("tandem pull: interrupted; the same command goes on from here\n", stderr);
     else if (status)
@@ -304,7 +335,7 @@ static int pull_main(options *o)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is a failed write, told in one line */
     if (o->n_arguments != 1) return subcommands_usage(o, "expected OWNER/NAME[:TAG]; 'tandem pull --help' explains");
-    return run(o->arguments[0], options_flag(o, OPTION_DRY_RUN));
+    return run(o->arguments[0], options_flag(o, OPTION_DRY_RUN), options_flag(o, OPTION_JSON));
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* How far a pull is, on standard error: one line that is drawn over on a terminal, else a plain line for every tenth.
- * One thread. */
+/* How far a pull is: on standard error, one line that is drawn over on a terminal, else a plain line for every tenth;
+ * or for programs, as objects on standard output (`tandem pull --help` says which). One thread. */
 #ifndef TANDEM_SRC_PULL_PROGRESS_H
 #define TANDEM_SRC_PULL_PROGRESS_H
 
@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/cli/progress_line.h"
+
 typedef struct {
-    uint64_t total, done; /* bytes of the whole pull, and those of them that are there */
-    const char *name;     /* of the file under way */
-    double rate;          /* bytes a second of late; 0: not known yet */
+    progress_figures figures; /* of the whole pull, all its files */
     uint64_t measured;    /* bytes since the rate was last taken, at `began` */
     double began, drawn;
     int tenth; /* of the last plain line */
-    bool terminal, shown;
+    bool terminal, shown, json;
 } progress;
 
-void progress_begin(progress *p, uint64_t total, uint64_t done);
+void progress_begin(progress *p, uint64_t total, uint64_t done, bool json);
 void progress_file(progress *p, const char *name);
 /* n bytes came; 0: some time has passed. */
 void progress_add(progress *p, size_t n);
@@ -27,8 +27,7 @@ void progress_take_back(progress *p, int64_t n);
 void progress_say(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(progress *p);
 
-/* The line of `columns` at most, without control characters: "NAME  43 % [####----]  1.2 of 2.7 GB  24 MB/s  1 min
- * left". What doesn't fit is left out, the bar first, then the name. Returns its length. */
-size_t progress_line(const progress *p, int columns, char *out, size_t room);
+/* {"event":EVENT,"text":TEXT} on standard output, a line; text NULL: without one. */
+void progress_event(const char *event, const char *text);
 
 #endif

@@ -116,6 +116,13 @@ check 'three pages' test "$(grep -c tree/ "$requests")" = 3
 pull '' a/ud-GGUF:Q8_0 --dry-run
 check 'a dry run says it' test "$status" = 0 -a -z "${out##*takes Q8_0*}"
 check 'a dry run takes nothing' test "$(files a/ud-GGUF)" = ud-UD-Q4_K_XL.gguf
+pull '' a/small-GGUF --dry-run --json
+check 'a plan for programs' test "$(python3 -c 'import json,sys
+o = json.loads(sys.argv[1])
+print(o["event"], o["repository"], o["tag"], o["host"] == sys.argv[2], o["files"], o["bytes"], o["missing_bytes"], o["fits_memory"])' \
+    "$out" "${base#http://}")" = 'plan a/small-GGUF Q4_K_M True 1 3000001 0 True'
+pull '' a/none --json
+holds 'a failure for programs' "$out" '{"event":"error","text":"a/none: not found at '
 fails 'no such quant' '' 1 'no model Q5_K_M; there are: Q4_K_M 3.0 MB, Q8_0 5.0 kB, UD-Q4_K_XL 4.0 kB' a/small-GGUF:Q5_K_M
 fails 'a tag of a safetensors model' '' 1 'there are no GGUF models' a/whole:Q4_K_M
 fails 'no model' '' 1 'expected GGUF models, or safetensors' a/empty
@@ -162,6 +169,14 @@ check 'in two more parts' test "$(grep resolve "$requests" | cut -d' ' -f3 | pas
     '- bytes=1500000- bytes=2250000-'
 holds 'and it says so' "$err" 'again in 1 s, from 1.5 MB'
 check 'what came is right' is_sound a/small-GGUF
+forget
+pull cuts a/small-GGUF --json
+holds 'programs are told of cuts' "$out" '{"event":"note","text":"127.0.0.1: the connection was cut; again in 1 s'
+holds 'and of the end' "$out" '{"event":"error","text":"'
+forget
+pull '' a/small-GGUF --json
+holds 'how far it is' "$out" '{"event":"progress","done_bytes":3000001,"total_bytes":3000001,'
+holds 'and that all is there' "${out##*$'\n'}" '{"event":"done","text":"a/small-GGUF:Q4_K_M"}'
 forget
 takes 'a token is not sent to another host' redirect 'takes' a/ud-GGUF
 HF_TOKEN=hf_secret pull redirect a/ud-GGUF:Q8_0
