@@ -9,6 +9,7 @@
 #include "src/chat/load.h"
 #include "src/chat/settings.h"
 #include "src/cli/output.h"
+#include "src/cli/recent.h"
 
 /* ---- Opening and closing --------------------------------------------------------------------------------------- */
 
@@ -46,6 +47,19 @@ static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm
     return status;
 }
 
+/* The next start takes it, unless it is told another. */
+static void remember_model(const app *a, const char *name)
+{
+    if (a->o->command == COMMAND_CHAT && !a->private) recent_add(name);
+}
+
+/* Copies the name of a model as given; *out stays NULL for the built-in one. */
+static tdm_status copy_name(char **out, const char *name, tdm_error *err)
+{
+    *out = load_is_builtin(name) ? NULL : strdup(name);
+    return *out || load_is_builtin(name) ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
+}
+
 tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err)
 {
     store_purge_trash();
@@ -53,11 +67,12 @@ tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *e
     notice[0] = 0;
     a->models = *models;
     tdm_model_describe(a->models.model, &a->info);
-    if (path && !(a->model_path = strdup(path))) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = set_system_text(a, system, system ? strlen(system) : 0, err);
+    tdm_status status = copy_name(&a->model_path, path, err);
+    if (!status) status = set_system_text(a, system, system ? strlen(system) : 0, err);
     if (!status) status = load_machine(&a->machine, a->o, err);
     if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     if (!status) status = open_chat(a, &a->models, &a->chat, err);
+    if (!status && a->model_path) remember_model(a, a->model_path);
     if (!status && options_given(a->o, OPTION_RESUME))
         status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
     return status;
@@ -423,9 +438,10 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     load_pair next = *models;
     session s;
     tdm_chat *chat = NULL;
-    char *copy = path ? strdup(path) : NULL;
+    char *copy;
     sent_settle(&a->sent, a->chat);
-    tdm_status status = path && !copy ? error_set(err, TDM_E_NOMEM, "out of memory") : app_snapshot(a, &s, err);
+    tdm_status status = copy_name(&copy, path, err);
+    if (!status) status = app_snapshot(a, &s, err);
     if (!status) {
         status = open_chat(a, &next, &chat, err);
         if (!status) status = tdm_chat_load(chat, a->system, a->system_length, s.nodes, s.n, s.leaf, err);
@@ -445,6 +461,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     a->chat = chat;
     a->models = next;
     a->model_path = copy;
+    remember_model(a, copy ? copy : LOAD_BUILTIN);
     tdm_model_describe(next.model, &a->info);
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->state_old = true;

@@ -25,17 +25,18 @@ static tdm_ceiling *place(tdm_ceilings *c, int i)
 
 /* ---- The file -------------------------------------------------------------------------------------------------- */
 
-char *ceilings_write(const tdm_ceilings *value, const char *processor, size_t *n)
+char *ceilings_write(const ceilings *c, const char *processor, size_t *n)
 {
-    tdm_ceilings copy = *value;
+    tdm_ceilings copy = c->value;
     json_object *o = json_object_new_object();
     jsonio_add_int(o, "format", FORMAT);
     jsonio_add_string(o, "processor", processor);
+    jsonio_add_int(o, "measured", c->when);
     for (int i = 0; i <= TDM_UNITS; i++) {
-        const tdm_ceiling *c = place(&copy, i);
+        const tdm_ceiling *one = place(&copy, i);
         json_object *each = json_object_new_object();
-        for (int a = 0; a < TDM_ARITHMETICS; a++) jsonio_add_real(each, arithmetics[a], c->operations[a]);
-        jsonio_add_real(each, "bytes", c->bytes);
+        for (int a = 0; a < TDM_ARITHMETICS; a++) jsonio_add_real(each, arithmetics[a], one->operations[a]);
+        jsonio_add_real(each, "bytes", one->bytes);
         json_object_object_add(o, places[i], each);
     }
     char *text = NULL;
@@ -52,7 +53,7 @@ static bool read_speed(json_object *o, const char *key, double *out)
     return *out > 0 && *out < 1e21;
 }
 
-bool ceilings_read(tdm_ceilings *value, const char *processor, const char *text, size_t n)
+bool ceilings_read(ceilings *out, const char *processor, const char *text, size_t n)
 {
     json_object *o;
     tdm_ceilings found = {0};
@@ -65,8 +66,9 @@ bool ceilings_read(tdm_ceilings *value, const char *processor, const char *text,
         for (int a = 0; a < TDM_ARITHMETICS; a++) good = good && read_speed(each, arithmetics[a], &c->operations[a]);
         good = good && read_speed(each, "bytes", &c->bytes);
     }
+    int64_t when = good ? jsonio_int(o, "measured", 0) : 0;
     json_object_put(o);
-    if (good) *value = found;
+    if (good) *out = (ceilings){true, found, when};
     return good;
 }
 
@@ -102,8 +104,8 @@ void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels)
     *c = (ceilings){0};
     struct stat st;
     if (path && !stat(path, &st) && !files_read(path, LONGEST_FILE, &text, &n, NULL)) {
-        c->known = ceilings_read(&c->value, processor, text, n);
-        c->when = c->known ? (int64_t)st.st_mtime : 0;
+        ceilings_read(c, processor, text, n);
+        if (c->known && !c->when) c->when = (int64_t)st.st_mtime; /* earlier programs wrote no date */
     }
     free(text);
     free(path);
@@ -114,7 +116,7 @@ static tdm_status keep(const ceilings *c, const tdm_machine *m, const char *kern
 {
     char *processor = processor_of(m, kernels), *path = processor ? path_of(processor) : NULL;
     size_t n;
-    char *text = path ? ceilings_write(&c->value, processor, &n) : NULL;
+    char *text = path ? ceilings_write(c, processor, &n) : NULL;
     tdm_status status = text ? TDM_OK : error_set(err, TDM_E_IO, "neither XDG_CACHE_HOME nor HOME is set");
     if (!status) {
         char *name = strrchr(path, '/');
@@ -132,11 +134,11 @@ static tdm_status keep(const ceilings *c, const tdm_machine *m, const char *kern
 tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err, tdm_error *err)
 {
     tdm_ceilings value;
-    kept_err->code = TDM_OK;
+    if (kept_err) kept_err->code = TDM_OK;
     tdm_status status = tdm_machine_measure(m, kernels, &value, err);
     if (status) return status;
     *c = (ceilings){true, value, (int64_t)time(NULL)};
-    keep(c, m, kernels, kept_err);
+    if (kept_err) keep(c, m, kernels, kept_err);
     return TDM_OK;
 }
 

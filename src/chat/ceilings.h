@@ -1,6 +1,7 @@
 /* What the cores can do at most (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json, a
- * file for each processor, kernel set and split of the cores. Measured when asked for (/units measure, info --cpu
- * --measure); until then shares of the ceilings are not known. A file that was changed or damaged is ignored. */
+ * file for each processor, kernel set and split of the cores, so that another machine measures anew. Measured when asked
+ * for (/units measure, info --cpu --measure) and by the list of models; until then shares of the ceilings are not known. A
+ * file that was changed or damaged is ignored. */
 #ifndef TANDEM_SRC_CEILINGS_H
 #define TANDEM_SRC_CEILINGS_H
 
@@ -14,8 +15,8 @@ typedef struct {
 
 /* What is kept for this processor; not known otherwise. kernels: the name of the set, NULL: the best. */
 void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
-/* Measures, and writes the result to its file. Where that can't be written (no folder, a full disk) the measurement
- * still holds, TDM_OK is returned, and kept_err says why (its code is 0 otherwise). */
+/* Measures and keeps it; kept_err NULL: measures alone. That it can't be kept (no folder, a full disk) is no failure:
+ * kept_err tells then (its code isn't 0). */
 tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err,
                             tdm_error *err);
 
@@ -33,7 +34,7 @@ double ceilings_bytes(const ceilings *c, int unit, ceilings_time t);
 /* ---- For tests ---- */
 
 /* The text of the file, malloc'ed, and back; false: it is of another processor, or damaged. */
-char *ceilings_write(const tdm_ceilings *value, const char *processor, size_t *n);
-bool ceilings_read(tdm_ceilings *value, const char *processor, const char *text, size_t n);
+char *ceilings_write(const ceilings *c, const char *processor, size_t *n);
+bool ceilings_read(ceilings *out, const char *processor, const char *text, size_t n);
 
 #endif

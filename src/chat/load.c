@@ -10,7 +10,6 @@
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
-#include "src/cli/recent.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
 
@@ -24,9 +23,14 @@ static bool try_folder(char *out, const char *folder)
     return n > 0 && (size_t)n < sizeof path && realpath(path, out) && access(out, R_OK) == 0;
 }
 
+bool load_is_builtin(const char *path)
+{
+    return !path || !strcmp(path, LOAD_BUILTIN);
+}
+
 const char *load_builtin(void)
 {
-    static char path[PATH_MAX];
+    static _Thread_local char path[PATH_MAX];
     const char *folder = getenv("TANDEM_DATADIR");
     if (folder && folder[0]) return try_folder(path, folder) ? path : NULL;
     char program[PATH_MAX], beside[PATH_MAX + 32];
@@ -106,6 +110,7 @@ static void set_packing(tdm_model_options *m, const options *o, char **folder)
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err)
 {
     const char *builtin = load_builtin();
+    if (load_is_builtin(path)) path = NULL;
     if (!path && !builtin)
         return error_set(err, TDM_E_NOT_FOUND,
                          "the built-in model (" BUILTIN_NAME
@@ -150,10 +155,7 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
     *out = (load_pair){0};
     tdm_status status = load_model(&out->model, o, path, how, err);
     if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
-    if (status)
-        load_pair_close(out);
-    else if (path && o->command == COMMAND_CHAT && !options_flag(o, OPTION_PRIVATE))
-        recent_add(path);
+    if (status) load_pair_close(out);
     return status;
 }
 

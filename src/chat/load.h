@@ -5,8 +5,14 @@
 
 #include "src/cli/options.h"
 
-/* The built-in model's file, or NULL. The string lives as long as the program. Looked for in $TANDEM_DATADIR, beside
- * the program (../assets, ../share/tandem), where it was installed, and in assets/. */
+/* What names the built-in model where a name is wanted (-m, /model, the configuration file). */
+#define LOAD_BUILTIN "builtin"
+
+/* Whether it is the built-in model: its name, or none. */
+bool load_is_builtin(const char *path);
+
+/* The built-in model's file, or NULL. The string lives until the next call by the same thread. Looked for in
+ * $TANDEM_DATADIR, beside the program (../assets, ../share/tandem), where it was installed, and in assets/. */
 const char *load_builtin(void);
 
 typedef struct {
@@ -18,7 +24,7 @@ typedef struct {
     void *progress_ctx;
 } load_how;
 
-/* path NULL: the built-in model; TDM_E_NOT_FOUND with a line on how to get one when there is none. */
+/* path NULL or LOAD_BUILTIN: the built-in model; TDM_E_NOT_FOUND with a line on how to get one when there is none. */
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err);
 /* The models of both units. The prefill unit has one of its own, that of --prefill-model, or `path` once more where
  * --prefill-kind and --decode-kind differ. --prefill-model is another form of the model that the program was started

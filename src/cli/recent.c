@@ -1,9 +1,11 @@
 #include "src/cli/recent.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/atomic_file.h"
 #include "engine/base/file.h"
@@ -45,17 +47,39 @@ static char *text_with(const char *first, char *const *others, size_t *n)
     return fclose(out) ? NULL : text;
 }
 
-void recent_add(const char *path)
+static void put(const char *name, const char *text, size_t n)
 {
-    char whole[PATH_MAX], *folder = files_path(FILES_STATE, ""), *file = files_path(FILES_STATE, "models");
-    if (folder && file && realpath(path, whole) && !strchr(whole, '\n')) {
-        char **others = recent_list();
-        size_t n;
-        char *text = text_with(whole, others, &n);
-        if (text && !file_make_folders(folder, 0700, NULL)) atomic_file_put(file, text, n, NULL);
-        free(text);
-        recent_free(others);
-    }
+    char *folder = files_path(FILES_STATE, ""), *file = files_path(FILES_STATE, name);
+    if (folder && file && !file_make_folders(folder, 0700, NULL)) atomic_file_put(file, text, n, NULL);
     free(folder);
     free(file);
+}
+
+void recent_add(const char *name)
+{
+    char whole[PATH_MAX], line[PATH_MAX + 1];
+    bool is_path = realpath(name, whole);
+    if (!strncmp(name, "synthetic:", 10)) return;
+    int length = snprintf(line, sizeof line, "%s\n", is_path ? whole : name);
+    if (length < 2 || (size_t)length >= sizeof line || strchr(line, '\n') != line + length - 1) return;
+    put("model", line, (size_t)length);
+    if (!is_path) return;
+    char **others = recent_list();
+    size_t n;
+    char *text = text_with(whole, others, &n);
+    if (text) put("models", text, n);
+    free(text);
+    recent_free(others);
+}
+
+char *recent_last(void)
+{
+    char *path = files_path(FILES_STATE, "model"), *text = NULL;
+    size_t n;
+    bool there = path && !access(path, F_OK) && !files_read(path, PATH_MAX, &text, &n, NULL);
+    free(path);
+    if (there) text[strcspn(text, "\n")] = 0;
+    if (there && text[0]) return text;
+    free(text);
+    return NULL;
 }

@@ -13,7 +13,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/memory.h"
 #include "src/chat/commands.h"
+#include "src/chat/first_model.h"
 #include "src/chat/load.h"
 #include "src/cli/clip.h"
 #include "src/cli/files.h"
@@ -490,7 +492,10 @@ static void greet(const plain *p)
     if (n)
         note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
     else
-        note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves; a larger model: tandem pull");
+        note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves");
+    char suggestion[200];
+    first_model_suggest(memory_total(), suggestion, sizeof suggestion);
+    if (!n && !p->app.model_path) note("%s", suggestion);
     store_list_free(entries, n);
 }
 
@@ -522,6 +527,8 @@ int plain_main(options *o)
     load_pair models;
     char notice[400];
     app_init(&p.app, o);
+    first_model(o, notice, sizeof notice);
+    if (notice[0]) note("%s", notice);
     tdm_status status = load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
     if (!status) {
         load_notes(models.model);

@@ -1,0 +1,99 @@
+/* The rows of models.h as text and as JSON. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/chat/models.h"
+#include "src/cli/bytes.h"
+#include "src/cli/jsonio.h"
+
+enum { NAME_COLUMNS = 44 };
+
+const char *models_verdict(const models_row *r, char *out, size_t room)
+{
+    static const char *const whats[] = {[MODELS_FITS] = "fits",
+                                        [MODELS_FROM_DISK] = "from disk",
+                                        [MODELS_TOO_LARGE] = "too large",
+                                        [MODELS_REFUSED] = "not for Tandem"};
+    const char *what = whats[r->fit];
+    bool plain = r->in_use && r->fit == MODELS_FITS; /* that it fits goes without saying */
+    snprintf(out, room, "%s%s%s%s%s", plain ? "" : what, r->in_use && !plain ? ", " : "", r->in_use ? "in use" : "",
+             r->is_default ? ", default" : "", r->builtin && !r->in_use && !r->is_default ? ", for trying" : "");
+    return out;
+}
+
+static void put_heading(FILE *out, const models_list *l)
+{
+    char total[BYTES_ROOM], left[BYTES_ROOM], speed[BYTES_ROOM], date[40];
+    fprintf(out, "%s of memory, %s free; ", bytes_words(total, l->memory_total), bytes_words(left, l->memory_free));
+    if (l->bytes_per_s > 0) {
+        time_t when = (time_t)l->measured_s;
+        struct tm at;
+        strftime(date, sizeof date, "%d %b %H:%M", localtime_r(&when, &at));
+        fprintf(out, "it is read at %s/s (measured %s)\n\n", bytes_words(speed, (uint64_t)l->bytes_per_s), date);
+    } else {
+        fprintf(out, "how fast it is read is not measured yet\n\n");
+    }
+    fprintf(out, "%-*s%-8s %8s %8s %10s\n", NAME_COLUMNS, "name", "type", "disk", "needs", "expected");
+}
+
+static void put_row(FILE *out, const models_row *r)
+{
+    char disk[BYTES_ROOM], needs[BYTES_ROOM], speed[32] = "-", verdict[120];
+    size_t n = strlen(r->name);
+    fprintf(out, "%s%*s", r->name, n < NAME_COLUMNS ? (int)(NAME_COLUMNS - n) : 1, "");
+    if (r->reason) {
+        fprintf(out, "not for Tandem: %s\n", r->reason);
+        return;
+    }
+    if (r->tps > 0) snprintf(speed, sizeof speed, "%.*f tok/s", r->tps < 9.95 ? 1 : 0, r->tps);
+    fprintf(out, "%-8s %8s %8s %10s  %s\n", r->type, bytes_words(disk, r->disk_bytes),
+            bytes_words(needs, r->needs_bytes), speed, models_verdict(r, verdict, sizeof verdict));
+}
+
+char *models_text(const models_list *l)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return NULL;
+    put_heading(out, l);
+    for (size_t i = 0; i < l->n; i++) put_row(out, &l->rows[i]);
+    return fclose(out) ? NULL : text;
+}
+
+static void add_bytes(json_object *o, const char *key, uint64_t bytes, bool known)
+{
+    json_object_object_add(o, key, known ? json_object_new_int64((int64_t)bytes) : NULL);
+}
+
+char *models_json(const models_list *l)
+{
+    static const char *const fits[] = {
+        [MODELS_FITS] = "yes", [MODELS_FROM_DISK] = "from disk", [MODELS_TOO_LARGE] = "no"};
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return NULL;
+    for (size_t i = 0; i < l->n; i++) {
+        const models_row *r = &l->rows[i];
+        bool known = !r->reason;
+        json_object *o = json_object_new_object();
+        jsonio_add_string(o, "name", r->name);
+        jsonio_add_string(o, "path", r->path);
+        jsonio_add_string(o, "type", known ? r->type : NULL);
+        add_bytes(o, "disk_bytes", r->disk_bytes, known);
+        add_bytes(o, "needs_bytes", r->needs_bytes, known);
+        add_bytes(o, "token_bytes", r->token_bytes, known);
+        jsonio_add_string(o, "fits", known ? fits[r->fit] : NULL);
+        if (r->tps > 0)
+            jsonio_add_real(o, "expected_tps", r->tps);
+        else
+            json_object_object_add(o, "expected_tps", NULL);
+        json_object_object_add(o, "default", json_object_new_boolean(r->is_default));
+        jsonio_add_string(o, "error", r->reason);
+        fprintf(out, "%s\n", jsonio_line(o));
+        json_object_put(o);
+    }
+    return fclose(out) ? NULL : text;
+}

@@ -1,0 +1,12 @@
+/* Changing one line of the configuration file, which is the user's own: every other line stays as it is. */
+#ifndef TANDEM_SRC_CONFIG_FILE_H
+#define TANDEM_SRC_CONFIG_FILE_H
+
+#include "engine/tandem.h"
+
+/* Makes `name = value` hold in the file at `path`: in place of the last line that sets the name (the one that counts),
+ * else at the end. The file is replaced as a whole; where the path is a link, the file that it leads to. A file that is
+ * not there is made, with its folder. TDM_E_ARG for a value that a line can't hold. */
+tdm_status config_file_set(const char *path, const char *name, const char *value, tdm_error *err);
+
+#endif
