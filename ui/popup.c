@@ -84,6 +84,20 @@ static void draw_item(struct canvas *canvas, const struct view_item *item, struc
     if (selected) canvas_attribute(canvas, row, start, end, STYLE_REVERSE);
 }
 
+/* The line of input, of which the cursor stays in view, in `room` columns and one for the cursor at its end. */
+static void draw_input(const struct view_popup *p, struct canvas *canvas, int row, int col, int room)
+{
+    const char *text = p->input ? p->input : "";
+    size_t from = 0, cursor = p->input_cursor < p->input_len ? p->input_cursor : p->input_len;
+    while (from < cursor && width_text(text + from, cursor - from) > room) {
+        struct width_glyph glyph;
+        from += width_next(text + from, cursor - from, &glyph);
+    }
+    canvas_put(canvas, row, col, col + room + 1, text + from, p->input_len - from, STYLE_TEXT);
+    canvas->cursor_row = row;
+    canvas->cursor_col = col + width_text(text + from, cursor - from);
+}
+
 static void draw_prompt(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_popup *p = &view->popup;
@@ -101,15 +115,95 @@ static void draw_prompt(const struct view *view, struct canvas *canvas, struct r
         col = canvas_puts(canvas, box.row, col, col + box.cols / 2, p->title, STYLE_STATE) + 1;
         room -= col - box.col;
     }
-    const char *text = p->input ? p->input : "";
-    size_t from = 0, cursor = p->input_cursor < p->input_len ? p->input_cursor : p->input_len;
-    while (from < cursor && width_text(text + from, cursor - from) > room) { /* the cursor stays in view */
-        struct width_glyph glyph;
-        from += width_next(text + from, cursor - from, &glyph);
+    draw_input(p, canvas, box.row + edge, col, room);
+}
+
+/* ---- Tables ---- */
+
+int popup_table_cols(int cols)
+{
+    return larger(cols - BORDER - 2 * PAD, 0);
+}
+
+static struct lines notes_of(const struct view_popup *p, int cols)
+{
+    struct lines notes = {0};
+    for (size_t i = 0; i < p->n_notes; i++) {
+        size_t from = notes.len;
+        lines_add(&notes, p->notes[i], strlen(p->notes[i]), 0, STYLE_POPUP);
+        lines_wrap(&notes, from, cols, (struct lines_prefix){"", "  ", STYLE_POPUP}, LINES_WORDS);
     }
-    canvas_put(canvas, box.row + edge, col, col + room + 1, text + from, p->input_len - from, STYLE_TEXT);
-    canvas->cursor_row = box.row + edge;
-    canvas->cursor_col = col + width_text(text + from, cursor - from);
+    return notes;
+}
+
+/* How the rows of an area are shared: what is asked for comes first, then a few of the table, then notes and header. */
+struct shares {
+    bool edge, header;
+    int rows, notes, ask;
+};
+
+static struct shares share(const struct view_popup *p, int rows, int notes)
+{
+    enum { LEAST = 3 };
+    struct shares s = {.edge = rows > BORDER + 1, .ask = p->ask != NULL};
+    int n = (int)(p->n_items < 10000 ? p->n_items : 10000), room = rows - (s.edge ? BORDER : 0) - s.ask;
+    int least = smaller(smaller(n, LEAST), larger(room, 0));
+    s.notes = larger(smaller(notes, room - least - 1), 0);
+    room -= s.notes ? s.notes + 1 : 0;
+    s.header = p->header && room > least;
+    s.rows = larger(smaller(n, room - s.header), 0);
+    return s;
+}
+
+static void draw_separator(const struct view *view, struct canvas *canvas, struct rect box, int row)
+{
+    bool ascii = view->options.ascii;
+    canvas_fill(canvas, (struct rect){row, box.col, 1, box.cols}, ascii ? '-' : 0x2500, STYLE_RULE);
+    canvas_fill(canvas, (struct rect){row, box.col, 1, 1}, ascii ? '|' : 0x251C, STYLE_RULE);
+    canvas_fill(canvas, (struct rect){row, box.col + box.cols - 1, 1, 1}, ascii ? '|' : 0x2524, STYLE_RULE);
+}
+
+static void draw_frame(const struct view *view, struct canvas *canvas, struct rect box)
+{
+    const struct view_popup *p = &view->popup;
+    int aside = width_of(p->aside), title = width_of(p->title), end = box.col + box.cols;
+    border(view, canvas, box);
+    on_border(canvas, box, box.row, p->title, 0, STYLE_STATE);
+    if (aside && aside + title + 10 <= box.cols) {
+        int col = canvas_puts(canvas, box.row, end - aside - 4, end, " ", STYLE_RULE);
+        col = canvas_puts(canvas, box.row, col, end, p->aside, STYLE_QUIET);
+        canvas_puts(canvas, box.row, col, end, " ", STYLE_RULE);
+    }
+    on_border(canvas, box, box.row + box.rows - 1, p->footer, 0, STYLE_QUIET);
+}
+
+static void draw_table(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    const struct view_popup *p = &view->popup;
+    struct lines notes = notes_of(p, popup_table_cols(area.cols));
+    struct shares s = share(p, area.rows, (int)notes.n);
+    int below = (s.notes ? s.notes + 1 : 0) + s.ask, height = s.rows + s.header + below + (s.edge ? BORDER : 0);
+    struct rect box = {area.row + area.rows - height, area.col, height, area.cols};
+    int row = box.row + s.edge, col = box.col + s.edge * (1 + PAD), end = box.col + box.cols - s.edge * (1 + PAD);
+    if (height < 1 || end <= col) {
+        lines_free(&notes);
+        return;
+    }
+    if (s.edge) draw_frame(view, canvas, box);
+    else canvas_fill(canvas, box, ' ', STYLE_POPUP);
+    if (s.header) canvas_puts(canvas, row++, col, end, p->header, STYLE_QUIET);
+    int selected = p->selected < p->n_items ? (int)p->selected : -1, top = larger(selected - s.rows + 1, 0);
+    for (int i = 0; i < s.rows; i++, row++) {
+        canvas_puts(canvas, row, col, end, p->items[top + i].text, STYLE_POPUP);
+        if (top + i == selected) canvas_attribute(canvas, row, col, end, STYLE_REVERSE);
+    }
+    if (s.notes) draw_separator(view, canvas, box, row++);
+    for (int i = 0; i < s.notes; i++) lines_draw(&notes, (size_t)i, canvas, row++, col, end, NULL, 0);
+    if (s.ask) {
+        col = canvas_puts(canvas, row, col, col + (end - col) / 2, p->ask, STYLE_STATE) + 1;
+        draw_input(p, canvas, row, col, end - col - 1);
+    }
+    lines_free(&notes);
 }
 
 /* A box, or in a few rows the bare items: what owns the keys has to be seen. */
@@ -119,6 +213,10 @@ void popup_draw(const struct view *view, struct canvas *canvas, struct rect area
     if (p->kind == VIEW_POPUP_NONE || rect_empty(area)) return;
     if (p->kind == VIEW_POPUP_PROMPT) {
         draw_prompt(view, canvas, area);
+        return;
+    }
+    if (p->kind == VIEW_POPUP_TABLE) {
+        draw_table(view, canvas, area);
         return;
     }
     struct columns c = measure(p);
@@ -197,7 +295,7 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     add(out, card->model ? card->model : card->missing ? card->missing : "none yet", STYLE_TEXT);
     add(out, card->model && card->good_for ? ", " : NULL, STYLE_TEXT);
     add(out, card->model ? card->good_for : NULL, STYLE_TEXT);
-    add(out, card->model ? "; /model FILE loads another." : "; /model FILE loads one.", STYLE_TEXT);
+    add(out, card->model ? "; /model loads another." : "; /model FILE loads one.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "While you type, ", STYLE_TEXT);
     add(out, "words change tint once they are read", STYLE_READ);
@@ -212,6 +310,9 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     add(out, "/demo shows in a minute what two units are good for.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "Enter sends, Ctrl-C stops, Ctrl-X shows more keys, F1 all of them.", STYLE_QUIET);
+    wrap(out, &from, cols);
+    if (!card->suggestion) return;
+    add(out, card->suggestion, STYLE_TEXT);
     wrap(out, &from, cols);
 }
 

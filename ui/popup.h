@@ -8,6 +8,9 @@
 /* Draws view->popup at the lower left of the area; a prompt takes the cursor. Nothing where there is none. */
 void popup_draw(const struct view *view, struct canvas *canvas, struct rect area);
 
+/* Columns that the rows of a table get in an area that is so wide. */
+int popup_table_cols(int cols);
+
 /* The lines of an empty conversation: a first run, or the last sessions. */
 void popup_draw_card(const struct view *view, struct canvas *canvas, struct rect area);
 

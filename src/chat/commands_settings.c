@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "src/chat/models.h"
 #include "src/chat/settings.h"
 #include "src/cli/nearest.h"
 
@@ -145,11 +146,33 @@ tdm_status command_pace(command *r, tdm_error *err)
     return change_or_show(r, OPTION_PACE, err);
 }
 
+/* The rows of `tandem models`, with the one in use. */
+static tdm_status list_models(command *r, tdm_error *err)
+{
+    app *a = r->a;
+    models_list list;
+    tdm_status status = models_find(&list, a->o, err);
+    for (size_t i = 0; !status && i < list.n; i++) models_describe(&list.rows[i], a->o, NULL, NULL);
+    if (!status) {
+        const models_current current = {a->info.path, a->info.packed_bytes, a->info.from_disk_tps};
+        models_judge(&list, &a->ceilings, &current);
+        char *text = models_text(&list);
+        if (text) command_say(r, "%s", text);
+        free(text);
+    }
+    models_free(&list);
+    return status;
+}
+
 tdm_status command_model(command *r, tdm_error *err)
 {
+    tdm_error unkept;
     if (!r->call->argument) {
-        command_say(r, "%s (%s, %s)\n", r->a->info.name, r->a->info.weight_types, r->a->info.path);
-        return TDM_OK;
+        tdm_status measured = TDM_OK;
+        tdm_error *kept = r->a->private ? NULL : &unkept;
+        if (!r->a->ceilings.known)
+            measured = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, kept, err);
+        return measured ? measured : list_models(r, err);
     }
     load_pair models;
     tdm_status status = r->front->load(r->front->ctx, r->call->argument, &models, err);

@@ -61,7 +61,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(ATTACH, "attach", "", IF_FILE, "[FILE]", 0, 0, CONVERSATION,                                                    \
       "puts a text file before the next message; without one: lists them")                                            \
     X(DETACH, "detach", "", TEXT, "[N|all]", 0, 0, CONVERSATION, "takes attachment N back, or all")                   \
-    X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, "shows the model, or goes on with another")           \
+    X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, \
+      "lists the models on this computer, to choose, fetch and delete one; MODEL: goes on with it")                   \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,      \
       CONVERSATION, "how prefill and decode are shared between the units")                                            \
     X(SPECULATION, "speculation", "", CHOICE, "off|history|draft|full", 0, 0, CONVERSATION,                           \

@@ -25,6 +25,7 @@
 #include "src/cli/output.h"
 #include "src/plain/plain.h"
 #include "src/chat/commands.h"
+#include "src/tui/tui_choose.h"
 #include "src/tui/tui_commands.h"
 #include "src/tui/tui_demo.h"
 #include "src/tui/tui_dispatch.h"
@@ -139,7 +140,7 @@ static int64_t deadline(tui *t, int64_t now)
 
 static void wait_for_something(tui *t)
 {
-    enum { TERMINAL, CHAT, WAKE, INTERRUPT, EDITOR, WATCHER, ALL };
+    enum { TERMINAL, CHAT, WAKE, INTERRUPT, EDITOR, WATCHER, PULL, ALL };
     struct pollfd fds[ALL] = {
         [TERMINAL] = {t->editor ? -1 : STDIN_FILENO, POLLIN, 0},
         [CHAT] = {t->app.chat ? tdm_chat_fd(t->app.chat) : -1, POLLIN, 0},
@@ -147,6 +148,7 @@ static void wait_for_something(tui *t)
         [INTERRUPT] = {interrupt_fd(), POLLIN, 0},
         [EDITOR] = {t->editor ? editor_fd(t->editor) : -1, POLLIN, 0},
         [WATCHER] = {t->socket.listening, POLLIN, 0},
+        [PULL] = {tui_models_fd(&t->models), POLLIN, 0},
     };
     t->dirty |= t->notices.added; /* whoever has added one */
     int64_t now = clock_ns(), at = deadline(t, now);
@@ -169,6 +171,7 @@ static void wait_for_something(tui *t)
         tui_outside_edited(t);
         tui_keys_input(t);
     }
+    if (fds[PULL].revents) tui_choose_read(t);
     now = clock_ns();
     if (fds[WATCHER].revents & POLLIN) tui_socket_accept(&t->socket, now);
     if (tui_socket_deadline(&t->socket) <= now) {
@@ -204,6 +207,7 @@ static void run(tui *t)
             t->urgent = true;
         }
         tui_model_take(t);
+        tui_choose_step(t);
         if (tui_demo_deadline(t) <= now) {
             tui_dispatch(t, tui_demo_step(t, now));
             tui_keys_input(t);
@@ -295,7 +299,7 @@ static bool open_all(tui *t, options *o)
     input_set_suggestions(t->input, tui_tips, TUI_TIPS);
     tui_sessions_read(&t->sessions, NULL);
     tui_socket_open(&t->socket);
-    tui_load_begin(&t->load, o, options_text(o, OPTION_MODEL), false, t->wake[1], &err);
+    tui_choose_first(t);
     return true;
 }
 
@@ -327,6 +331,7 @@ static void close_all(tui *t)
 {
     tui_socket_close(&t->socket);
     tui_load_cancel(&t->load);
+    tui_models_close(&t->models);
     tui_demo_end(t);
     if (t->editor) {
         char *text = NULL;

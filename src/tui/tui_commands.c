@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/chat/commands.h"
+#include "src/tui/tui_choose.h"
 #include "src/tui/tui_demo.h"
 #include "src/tui/tui_outside.h"
 #include "src/tui/tui_private.h"
@@ -234,8 +235,9 @@ static void switch_model(tui *t, const char *path)
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
-    if (call->id == SLASH_MODEL && call->argument) {
-        switch_model(t, call->argument);
+    if (call->id == SLASH_MODEL) {
+        if (call->argument) switch_model(t, call->argument);
+        else tui_choose_open(t);
         return (tui_action){0};
     }
     if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
@@ -254,6 +256,7 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "measuring for two seconds");
         tui_view_draw(t);
         tui_notices_limit_last(&t->notices, 0);
+        tui_models_rest(&t->models); /* which may be measuring */
     }
     return run_call(t, call, enter_ns);
 }

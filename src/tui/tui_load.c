@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 
 static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
@@ -34,6 +35,7 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
     l->o = o;
     l->wake = wake;
     l->switching = switching;
+    l->began_ns = clock_ns();
     l->models = (load_pair){0};
     l->err = (tdm_error){0};
     atomic_store(&l->cancel, false);
@@ -49,11 +51,21 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
     return TDM_OK;
 }
 
+/* Less than a hundredth of a second says little. */
+static void measure_rate(tui_load *l)
+{
+    tdm_model_info info;
+    double seconds = 1e-9 * (double)(clock_ns() - l->began_ns);
+    tdm_model_describe(l->models.model, &info);
+    if (seconds >= 0.01) l->rate = (double)info.file_bytes / seconds;
+}
+
 bool tui_load_take(tui_load *l)
 {
     if (l->state != TUI_LOAD_RUNNING || !atomic_load(&l->done)) return false;
     pthread_join(l->thread, NULL);
     l->state = TUI_LOAD_DONE;
+    if (l->models.model) measure_rate(l);
     return true;
 }
 

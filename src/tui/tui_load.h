@@ -23,6 +23,8 @@ typedef struct {
     atomic_bool cancel, packing, done;
     atomic_uint_fast64_t done_bytes, total_bytes;
     load_pair models;     /* the thread's result */
+    int64_t began_ns;
+    double rate;          /* bytes of a file that were loaded in a second, the last time; 0: not known */
     tdm_error err;
     char failure[400];    /* why there is no model; "": there is one, or it is not known yet */
 } tui_load;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/base/utf8.h"
+#include "src/tui/tui_line.h"
 #include "ui/draw/width.h"
 
 static void drop_items(tui_popup *p)
@@ -230,6 +230,22 @@ static tui_action delete_it(tui_popup *p)
     return action;
 }
 
+/* ---- Models ---------------------------------------------------------------------------------------------------- */
+
+void tui_popup_models(tui_popup *p, tui_models *models)
+{
+    open_popup(p, TUI_POPUP_MODELS, "models");
+    p->models = models;
+}
+
+static tui_action models_event(tui_popup *p, int rows, const struct decoder_event *e)
+{
+    bool closes;
+    tui_action action = tui_models_event(p->models, rows, e, &closes);
+    if (closes) tui_popup_close(p);
+    return action;
+}
+
 /* ---- Search ---------------------------------------------------------------------------------------------------- */
 
 void tui_popup_find(tui_popup *p, int direction)
@@ -240,24 +256,12 @@ void tui_popup_find(tui_popup *p, int direction)
 
 static tui_action find_key(tui_popup *p, const struct decoder_event *e)
 {
-    for (size_t i = 0; i < e->length && (e->kind == DECODER_BYTES || e->kind == DECODER_PASTE); i++) {
-        unsigned char c = (unsigned char)e->data[i];
-        if (c == '\r' && e->kind == DECODER_BYTES) {
-            tui_action action = tui_action_find(p->input_n ? p->input : NULL, p->direction);
-            tui_popup_close(p);
-            return action;
-        }
-        if (c == 0x7f || c == 8) {
-            while (p->input_n && utf8_continues(p->input[--p->input_n])) {
-            }
-        } else if (c == 0x15) {
-            p->input_n = 0;
-        } else if (c >= 0x20 && p->input_n + 1 < sizeof p->input) {
-            p->input[p->input_n++] = (char)c;
-        }
-        p->input[p->input_n] = 0;
-    }
-    return (tui_action){0};
+    bool entered = tui_line_edit(p->input, sizeof p->input, e);
+    p->input_n = strlen(p->input);
+    if (!entered) return (tui_action){0};
+    tui_action action = tui_action_find(p->input_n ? p->input : NULL, p->direction);
+    tui_popup_close(p);
+    return action;
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
@@ -316,6 +320,7 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
     bool byte = e->kind == DECODER_BYTES && e->length == 1;
     bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
     if (rows < 1) rows = 1;
+    if (p->kind == TUI_POPUP_MODELS) return models_event(p, rows, e);
     if (e->kind == DECODER_ESC || ctrl_c) {
         tui_popup_close(p);
         return (tui_action){0};
@@ -362,7 +367,9 @@ void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view
                                                  [TUI_POPUP_DELETE] = VIEW_POPUP_QUESTION,
                                                  [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT};
     *v = (struct view_popup){.selected = SIZE_MAX};
-    if (p->kind) {
+    if (p->kind == TUI_POPUP_MODELS) {
+        tui_models_fill(p->models, p->table_cols, v);
+    } else if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
                                  .selected = p->selected, .input = p->input, .input_len = p->input_n,
                                  .input_cursor = p->input_n, .footer = footers[p->kind]};

@@ -1,16 +1,19 @@
-/* What opens over the transcript: pages, the list of sessions, a question, the search prompt. An open one owns the
- * keys; what it can't do itself it returns as an action. The menu behind Ctrl-X and completion lists belong to the
- * input and are only shown from here. */
+/* What opens over the transcript: pages, the lists of sessions and models, a question, the search prompt. An open
+ * one owns the keys; what it can't do itself it returns as an action. The menu behind Ctrl-X and completion lists belong
+ * to the input and are only shown from here. */
 #ifndef TANDEM_SRC_TUI_POPUP_H
 #define TANDEM_SRC_TUI_POPUP_H
 
 #include "src/session/store.h"
 #include "src/tui/tui_action.h"
+#include "src/tui/tui_models.h"
 #include "ui/draw/view.h"
 #include "ui/edit/input.h"
 #include "ui/terminal/decoder.h"
 
-typedef enum { TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_SESSIONS, TUI_POPUP_DELETE, TUI_POPUP_FIND } tui_popup_kind;
+typedef enum {
+    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_SESSIONS, TUI_POPUP_DELETE, TUI_POPUP_FIND, TUI_POPUP_MODELS
+} tui_popup_kind;
 
 /* Zeroed: closed. */
 typedef struct {
@@ -25,6 +28,8 @@ typedef struct {
     int direction;           /* of a search */
     char (*ids)[40];         /* of the listed sessions */
     char id[40];             /* of the session that a question is about */
+    tui_models *models;      /* the list, which outlives the popup */
+    int table_cols;          /* of its rows */
     int cols;                /* of a page's text } these two outlive what is open */
     bool monitor;            /* is full-screen   } */
 } tui_popup;
@@ -36,6 +41,8 @@ void tui_popup_page(tui_popup *p, const char *title, const char *text);
 void tui_popup_keys(tui_popup *p);
 /* Opens a list to choose from. open_id: of the session that is open, or NULL. */
 void tui_popup_sessions(tui_popup *p, const store_entry *sessions, int n, const char *open_id);
+/* Shows the list of models, which has the keys then. */
+void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */
 void tui_popup_find(tui_popup *p, int direction);
 /* rows: how many of a page are seen at once. */

@@ -5,6 +5,7 @@
  *   tui_action.h    what is to be done             tui_notices.h    lines that come and go
  *   tui_popup.h     pages, lists, questions        tui_browse.h, tui_monitor.h    keys of these modes
  *   tui_load.h      a model, on its thread         tui_sessions.h   the saved sessions
+ *   tui_models.h    the list of models             tui_choose.h     and what it has to know
  *   tui_figures.h   what the monitor shows         tui_view.h       from all of it to struct view, and a frame
  *   tui_turns.h     the conversation, as shown     tui_outside.h    editor, clipboard, links, suspending
  *   tui_transcript.h  moving in it                 tui_draft.h      the draft: read ahead, sent, taken back
@@ -20,6 +21,7 @@
 #include "src/tui/tui_draft.h"
 #include "src/tui/tui_figures.h"
 #include "src/tui/tui_load.h"
+#include "src/tui/tui_models.h"
 #include "src/tui/tui_monitor.h"
 #include "src/tui/tui_notices.h"
 #include "src/tui/tui_popup.h"
@@ -72,6 +74,8 @@ struct tui {
     tui_draft draft;
     tui_sessions sessions;
     tui_load load;
+    tui_models models;
+    char suggestion[200];         /* which model would suit this machine */
     struct tui_demo *demo;        /* NULL: none runs */
     /* Gets every event of the chat once it has been worked in: the demo waits for replies; NULL: nobody. */
     void (*heard)(tui *t, const tdm_event *e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "src/tui/tui_choose.h"
 #include "src/tui/tui_private.h"
 
 enum { READING_SHOWN_MS = 300 }; /* a shorter reading isn't worth a word */
@@ -204,11 +205,12 @@ static void fill_card(tui *t)
     c->show = !t->app.chat || tdm_chat_nodes(t->app.chat) == 0;
     bool none = !t->app.chat && t->load.state != TUI_LOAD_RUNNING;
     const char *loading = t->app.chat ? NULL : t->load.path, *asked = options_text(t->o, OPTION_MODEL);
-    bool builtin = !none && !(t->app.chat ? t->app.model_path : loading ? loading : asked);
+    bool builtin = !none && load_is_builtin(t->app.chat ? t->app.model_path : loading ? loading : asked);
     c->first_run = t->sessions.n == 0 || none;
     c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : none ? NULL : loading;
     c->missing = t->load.failure[0] ? t->load.failure : NULL;
     c->good_for = builtin ? "for trying, not for facts" : NULL;
+    c->suggestion = builtin && t->suggestion[0] ? t->suggestion : NULL;
     c->tips = tui_tips;
     c->n_tips = TUI_TIPS;
     c->tip = 0;
@@ -226,6 +228,7 @@ static void fill_popup(tui *t)
 {
     const struct canvas *c = t->canvas;
     bool full = tui_view_form(t) == VIEW_FORM_FULL;
+    tui_choose_fit(t, full ? c->cols : layout_input_cols(c->rows, c->cols, t->monitor.form));
     tui_popup_fit(&t->popup, (full ? c->cols : layout_input_cols(c->rows, c->cols, t->monitor.form)) - 4, full);
     tui_popup_fill(&t->popup, &t->in, &t->view.popup);
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/cli/program.h"
 #include "ui/terminal/decoder.h"
 #include "ui/terminal/term.h"
 
@@ -29,6 +30,14 @@ void host_print(const char *format, ...)
         done += (int)wrote;
     }
     if (n >= 0) free(text);
+}
+
+/* ---- src/cli/program.h ----------------------------------------------------------------------------------------- */
+
+/* What a script has put there stands for the programs beside this one. */
+bool program_beside(const char *name, char out[PATH_MAX])
+{
+    return snprintf(out, PATH_MAX, "%s/bin/%s", getenv("HOME"), name) < PATH_MAX;
 }
 
 /* ---- The C library's --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
  *   terminal ROWS COLS [256|8|0]  size and colours, also of a running front end
  *   option NAME VALUE             as on the command line        } before `start`
  *   env NAME VALUE                in the environment            }
+ *   file PATH [TEXT]              below the home folder; one that begins with #! is a program } before `start`
  *   start                         runs the front end
  *   type TEXT                     keys: <Enter> <Esc> <Up> <^X> <Alt-Enter> ... stand for what a terminal sends; in
  *                                 this and all texts \n \r \t \e \\ \xHH stand for bytes
@@ -22,6 +23,7 @@
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
  *   sensor W|C VALUE|- [REASON|REMEDY]
  *   notice TEXT | error TEXT      from the engine
+ *   until TEXT                    the screen shows it, in real time: what threads and programs do comes when it comes
  *   await                         a thread or a program wakes the front end, in real time
  *   screen NAME                   the text of the screen, the cursor as _
  *   bottom ROWS NAME              only the last rows of it
@@ -36,9 +38,11 @@
 #include <ctype.h>
 #include <locale.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "src/cli/options.h"
 #include "src/cli/output.h"
 #include "src/tui/tui.h"
@@ -50,6 +54,7 @@ static struct {
     char name[64];
     void (*show)(void); /* once the time has passed */
     char shown[64];
+    char until[64];
     int rows;    /* of the screen's end; 0: all */
     char *bytes; /* behind host.typed */
     bool started;
@@ -290,6 +295,7 @@ static bool command(const char *name, char *rest)
     else if (!strcmp(name, "screen")) show_later(show_text, 0, rest);
     else if (!strcmp(name, "bottom")) play.rows = (int)number(&rest), show_later(show_text, play.rows, rest);
     else if (!strcmp(name, "looks")) show_later(show_looks, 0, rest);
+    else if (!strcmp(name, "until")) snprintf(play.until, sizeof play.until, "%s", rest), host.wait_ns = 40000000;
     else if (!strcmp(name, "frames")) host_print("-- %d frames\n", host.frames), host.frames = 0;
     else return false;
     return true;
@@ -332,9 +338,26 @@ static bool next_line(char **name, char **rest)
     }
 }
 
+/* Whether what the script waits for is there; a frame is drawn after everything that comes. */
+static bool is_until(void)
+{
+    char *text = golden_text(host.canvas);
+    bool there = strstr(text, play.until);
+    free(text);
+    if (there) return true;
+    usleep(1000);
+    if (host.was_woken) host.wait_ns = 40000000;
+    host.was_woken = false;
+    return false;
+}
+
 static bool next_command(void)
 {
     char *name, *rest;
+    if (play.until[0]) {
+        if (!is_until()) return true;
+        play.until[0] = 0;
+    }
     if (play.show) {
         play.show();
         play.show = NULL;
@@ -342,6 +365,19 @@ static bool next_command(void)
     if (!next_line(&name, &rest)) return false;
     if (!command(name, rest) && !chat_command(name, rest)) wrong("there is no such command");
     return true;
+}
+
+static void make_file(char *rest)
+{
+    char path[600], *name = word(&rest);
+    snprintf(path, sizeof path, "%s/%s", getenv("HOME"), name);
+    char *end = strrchr(path, '/');
+    *end = 0;
+    bool good = !file_make_folders(path, 0700, NULL);
+    *end = '/';
+    FILE *f = good ? fopen(path, "w") : NULL;
+    if (!f || fwrite(rest, 1, unescape(rest), f) == SIZE_MAX || fclose(f)) wrong("the file can't be made");
+    if (!strncmp(rest, "#!", 2)) chmod(path, 0755);
 }
 
 /* What comes before `start`. */
@@ -354,7 +390,9 @@ static void prepare(void)
             play.started = true;
             return;
         }
-        if (!strcmp(name, "env")) {
+        if (!strcmp(name, "file")) {
+            make_file(rest);
+        } else if (!strcmp(name, "env")) {
             const char *variable = word(&rest);
             setenv(variable, rest, 1);
         } else if (!strcmp(name, "option")) {
@@ -371,7 +409,8 @@ static void prepare(void)
 static void play_script(const char *home)
 {
     static const char *const folders[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "HOME"};
-    static const char *const gone[] = {"NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR"};
+    static const char *const gone[] = {"NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR",
+                                       "HF_HOME", "HF_HUB_CACHE"};
     char *argv[] = {(char *)"tandem", (char *)"chat", NULL};
     tdm_error err = {0};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) setenv(folders[i], home, 1);
@@ -445,7 +484,7 @@ static void run_script(const char *name)
 #define SCRIPTS(X)                                                                                                 \
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
-    X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor)
+    X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor) X(models) X(models_sizes) X(models_pull)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

@@ -367,6 +367,8 @@ TEST(random_screens)
 {
     static const struct view_item items[] = {{"a", "first", "1"}, {NULL, "a second, longer one", NULL}, {"c", "\xe6\xbc\xa2", "3"}};
     uint64_t state = 7;
+    static const char *const notes[] = {"a note that is long enough to be broken in most of the widths that are tried",
+                                        "\xe6\xbc\xa2"};
     struct screen *screen = screen_new();
     struct canvas *canvas = canvas_new(24, 80);
     struct sample s;
@@ -386,9 +388,11 @@ TEST(random_screens)
         case 3: v->status.state = (enum view_state)(arg % VIEW_STATES); break;
         case 4: v->status.warnings = arg; break;
         case 5:
-            v->popup = (struct view_popup){.kind = (enum view_popup_kind)(arg % 7), .title = "title", .items = items,
+            v->popup = (struct view_popup){.kind = (enum view_popup_kind)(arg % 8), .title = "title", .items = items,
                                            .n_items = arg % 4, .selected = arg % 5, .input = "words to find",
-                                           .input_len = 13, .input_cursor = arg % 14, .footer = "keys"};
+                                           .input_len = 13, .input_cursor = arg % 14, .footer = "keys", .aside = "aside",
+                                           .header = arg % 2 ? "header" : NULL, .notes = notes, .n_notes = arg % 3,
+                                           .ask = arg % 5 ? NULL : "ask:"};
             break;
         case 6:
             v->draft.len = arg % 32;

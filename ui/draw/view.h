@@ -277,6 +277,7 @@ enum view_popup_kind {
     VIEW_POPUP_PAGER,      /* help: text of each line, key as a heading column; `selected` is the first line shown */
     VIEW_POPUP_QUESTION,   /* title asks; items are the answers, key chooses */
     VIEW_POPUP_PROMPT,     /* one line of input under a title: search */
+    VIEW_POPUP_TABLE,      /* the whole width: rows, laid out in columns, under a header; lines about the selected one */
 };
 
 struct view_item {
@@ -292,6 +293,11 @@ struct view_popup {
     const char *input;
     size_t input_len, input_cursor;
     const char *footer; /* keys, one line */
+    const char *aside;  /* of a table: at the right of its title */
+    const char *header; /* of a table; NULL: none */
+    const char *const *notes; /* of a table: below its rows, broken where they are long */
+    size_t n_notes;
+    const char *ask; /* of a table: what the line of input below the notes is for; NULL: there is none */
 };
 
 /* ---- The rest ------------------------------------------------------------------------------------------------- */
@@ -308,13 +314,14 @@ struct view_session {
     int turns;
 };
 
-/* What an empty conversation shows: the six lines of a first run, or the last sessions. */
+/* What an empty conversation shows: the lines of a first run, or the last sessions. */
 struct view_card {
     bool show;
     bool first_run;
     const char *model;    /* "built-in 51M demo"; NULL: there is none */
     const char *missing;  /* without a model: how to get one */
     const char *good_for; /* "for trying, not for facts"; NULL: not said */
+    const char *suggestion; /* a line with the command that gets a larger model; NULL: none */
     const char *const *tips; /* things to try, which Tab on the empty draft goes through */
     size_t n_tips;
     size_t tip;           /* the one that stands in the draft, from 1; 0: none */

@@ -24,7 +24,7 @@ models --model-folders "$tmp/folder:$tmp/none"
 check 'status 0' test "$status" = 0
 holds 'memory and its speed are said' "$(head -1 <<<"$out")" ' of memory, '
 holds 'the speed was measured' "$(<"$tmp/err")" 'measuring how fast memory is read'
-check 'the built-in model' test -n "$(row built-in)"
+check 'the built-in model, by a name for -m' test -n "$(row builtin)"
 holds 'a quant of a repository' "$(row a/b-GGUF:Q6_K)" 'q6_k      42.3 MB'
 check 'with what to expect' grep -qE 'tok/s  (fits|too large)' <<<"$(row a/b-GGUF:Q6_K)"
 holds 'a safetensors repository' "$(row a/whole)" 'bf16'
@@ -48,5 +48,47 @@ check 'another is remembered' test -n "$(row "$tmp/folder/mine.gguf")"
 rm "$tmp/folder/mine.gguf"
 models
 check 'until it is gone' test -z "$(grep mine <<<"$out")"
+models --json
+check 'a line of JSON for each' test "$(grep -c '^{"name":"' <<<"$out")" = "$(grep -c . <<<"$out")"
+holds 'with its figures' "$(grep '"name":"a/b-GGUF:Q6_K"' <<<"$out")" '"type":"q6_k","disk_bytes":42321664,"needs_bytes":'
+holds 'and why one is not for Tandem' "$(grep '"name":"a/b-GGUF:Q8_0"' <<<"$out")" '"fits":null,"expected_tps":null,"default":false,"error":"'
+echo 'model = a/b-GGUF:Q6_K' >"$XDG_CONFIG_HOME/tandem/config"
+models
+holds 'the default is marked' "$(row a/b-GGUF:Q6_K)" ', default'
+rm "$XDG_CONFIG_HOME/tandem/config"
+check '-m builtin' test -n "$("$program" run -m builtin -n 2 --temp 0 Hello 2>/dev/null)"
+
+# ---- In a conversation: the same rows, and the last model is the next one's ----------------------------------------
+
+talk() { out=$(printf '%s\n' "$1" | "$program" chat --plain "${@:2}" 2>"$tmp/err"); }
+talk /model
+holds '/model lists them' "$out" 'a/b-GGUF:Q6_K'
+holds 'the model that talks is marked' "$(row builtin)" 'in use'
+talk Hello -m a/b-GGUF:Q6_K -n 1
+talk /model
+check 'the last model is the next' grep -q 'in use' <<<"$(row a/b-GGUF:Q6_K)"
+talk $'/private on\n/model builtin'
+talk /model
+check 'what was private is not remembered' grep -q 'in use' <<<"$(row a/b-GGUF:Q6_K)"
+talk /model --private -m builtin
+talk '/model builtin'
+talk /model
+check 'one that was chosen is' grep -q 'in use' <<<"$(row builtin)"
+talk Hello -m a/b-GGUF:Q6_K -n 1
+rm -rf "$XDG_CACHE_HOME/tandem"
+talk /model --private
+check 'a private list is measured' grep -qE ' tok/s' <<<"$(row builtin)"
+check 'and writes nothing' test ! -e "$XDG_CACHE_HOME/tandem"
+talk /model
+check 'another keeps the measurement' test -e "$XDG_CACHE_HOME"/tandem/ceilings-*.json
+echo "model = $demo" >"$XDG_CONFIG_HOME/tandem/config"
+talk /model
+check 'the configuration wins' grep -q 'in use, default' <<<"$(row builtin)"
+rm "$XDG_CONFIG_HOME/tandem/config"
+talk Hello -m a/b-GGUF:Q6_K -n 1
+mv "$repository" "$tmp/away"
+talk Hello -n 1
+holds 'one that is gone is told' "$(<"$tmp/err")" 'the last model, a/b-GGUF:Q6_K, is gone: the built-in one talks'
+mv "$tmp/away" "$repository"
 "$program" models x 2>/dev/null
 check 'no argument is taken' test $? = 2

@@ -49,14 +49,16 @@ static void keep(void *ctx, const char *bytes, size_t n)
 
 bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments)
 {
-    static const char *const homes[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"};
+    /* All of them: no key of a test reaches the models of whoever runs it. */
+    static const char *const homes[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME"};
+    enum { HOMES = sizeof homes / sizeof *homes };
     const char *program = getenv("TANDEM");
     const char *argv[32] = {program ? program : "build/tandem"};
-    char home_is[3][340], locale[64], address[380], undefined[380];
-    const char *environment[16];
+    char home_is[HOMES][340], locale[64], address[380], undefined[380];
+    const char *environment[20];
     int n = 0;
     for (int i = 0; i < 30 && arguments[i]; i++) argv[i + 1] = arguments[i];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < HOMES; i++) {
         snprintf(home_is[i], sizeof home_is[i], "%s=%s", homes[i], home);
         environment[n++] = home_is[i];
     }
@@ -68,6 +70,8 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
     environment[n++] = "DISPLAY";
     environment[n++] = "WAYLAND_DISPLAY";
     environment[n++] = "TMUX";
+    environment[n++] = "HF_HOME";
+    environment[n++] = "HF_HUB_CACHE";
     /* A terminal is no place for what a sanitizer says. */
     snprintf(address, sizeof address, "ASAN_OPTIONS=log_path=%s/sanitizer", home);
     snprintf(undefined, sizeof undefined, "UBSAN_OPTIONS=log_path=%s/sanitizer", home);

@@ -96,6 +96,10 @@ TEST(a_conversation_opens_local_sockets_only)
     CHECK(rig_wait("LENGTH | first"));
     rig_type("/model no/such-model\r");
     CHECK(rig_wait("not on this machine"));
+    rig_type("/model\r");
+    CHECK(rig_wait("in use") && rig_wait("memory "));
+    rig_type("q");
+    CHECK(rig_wait_gone("in use"));
     rig_type("\x04");
     check_ends_well();
 }

@@ -1,0 +1,445 @@
+#include "src/tui/tui_models.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/chat/models_delete.h"
+#include "src/cli/bytes.h"
+#include "src/tui/tui_line.h"
+
+/* ---- The thread ------------------------------------------------------------------------------------------------ */
+
+static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+    tui_models *m = ctx;
+    (void)what, (void)done, (void)total;
+    return atomic_load(&m->cancel);
+}
+
+static void *work(void *arg)
+{
+    tui_models *m = arg;
+    tdm_error unkept;
+    if (m->work == TUI_MODELS_MEASURES) {
+        const char *kernels = m->job.kernels[0] ? m->job.kernels : NULL;
+        ceilings_measure(&m->speed, m->job.machine, kernels, m->job.keeps ? &unkept : NULL, &m->err);
+    } else if (!models_find(&m->found, m->job.o, &m->err)) {
+        for (size_t i = 0; i < m->found.n && !atomic_load(&m->cancel); i++)
+            models_describe(&m->found.rows[i], m->job.o, on_progress, m);
+    }
+    atomic_store(&m->done, true);
+    ssize_t told = write(m->job.wake, "m", 1);
+    (void)told;
+    return NULL;
+}
+
+static void begin(tui_models *m, tui_models_work what)
+{
+    if (m->work) return;
+    const tui_models_facts *f = &m->facts;
+    m->work = what;
+    m->err = (tdm_error){0};
+    m->job.o = f->o;
+    m->job.wake = f->wake;
+    m->job.machine = f->machine;
+    m->job.keeps = f->keeps;
+    snprintf(m->job.kernels, sizeof m->job.kernels, "%s", f->kernels ? f->kernels : "");
+    m->speed = (ceilings){0};
+    atomic_store(&m->done, false);
+    atomic_store(&m->cancel, false);
+    if (pthread_create(&m->thread, NULL, work, m)) m->work = TUI_MODELS_RESTS;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
+
+const models_row *tui_models_selected(const tui_models *m)
+{
+    return m->selected < m->n_shown ? &m->list.rows[m->shown[m->selected]] : NULL;
+}
+
+/* Which rows are shown; the one that was selected stays so, or the one that is in use. */
+static void filter(tui_models *m, const char *wanted)
+{
+    size_t *larger = realloc(m->shown, (m->list.n + 1) * sizeof *larger);
+    if (!larger) return;
+    m->shown = larger;
+    m->n_shown = m->selected = 0;
+    for (size_t i = 0; i < m->list.n; i++) {
+        const models_row *r = &m->list.rows[i];
+        if (m->filter[0] && !strcasestr(r->name, m->filter)) continue;
+        if (wanted ? !strcmp(r->name, wanted) : r->in_use) m->selected = m->n_shown;
+        m->shown[m->n_shown++] = i;
+    }
+}
+
+static void filter_again(tui_models *m)
+{
+    const models_row *r = tui_models_selected(m);
+    char *name = r ? strdup(r->name) : NULL;
+    filter(m, name);
+    free(name);
+}
+
+void tui_models_open(tui_models *m)
+{
+    m->mode = TUI_MODELS_LIST;
+    m->said[0] = m->filter[0] = 0;
+    m->dirty = true;
+    if (m->have) {
+        models_judge(&m->list, m->facts.ceilings, &m->facts.current);
+        filter(m, NULL);
+    }
+    tui_models_step(m);
+}
+
+static void take_found(tui_models *m)
+{
+    const models_row *r = tui_models_selected(m);
+    char *name = m->wanted[0] ? strdup(m->wanted) : r ? strdup(r->name) : NULL;
+    models_free(&m->list);
+    m->list = m->found;
+    m->found = (models_list){0};
+    m->have = true;
+    m->wanted[0] = 0;
+    models_judge(&m->list, m->facts.ceilings, &m->facts.current);
+    filter(m, name);
+    free(name);
+}
+
+/* Joins the thread, which is done or about to be. */
+static void end_work(tui_models *m)
+{
+    tui_models_work what = m->work;
+    if (!what) return;
+    pthread_join(m->thread, NULL);
+    m->work = TUI_MODELS_RESTS;
+    if (m->err.code && !atomic_load(&m->cancel)) snprintf(m->said, sizeof m->said, "%s", m->err.text);
+    if (what == TUI_MODELS_MEASURES && m->speed.known) {
+        *m->facts.ceilings = m->speed;
+        models_judge(&m->list, m->facts.ceilings, &m->facts.current);
+    }
+    if (what == TUI_MODELS_LOOKS && !m->err.code && !atomic_load(&m->cancel)) take_found(m);
+    models_free(&m->found);
+}
+
+bool tui_models_step(tui_models *m)
+{
+    bool ended = m->work && atomic_load(&m->done);
+    if (ended) end_work(m);
+    if (m->dirty && !m->work) {
+        m->dirty = false;
+        begin(m, TUI_MODELS_LOOKS);
+    } else if (ended && m->have && !m->err.code && m->facts.machine && !m->facts.ceilings->known) {
+        begin(m, TUI_MODELS_MEASURES);
+    }
+    return ended;
+}
+
+void tui_models_rest(tui_models *m)
+{
+    end_work(m);
+}
+
+void tui_models_close(tui_models *m)
+{
+    atomic_store(&m->cancel, true);
+    end_work(m);
+    tui_pull_close(&m->pull);
+    models_free(&m->list);
+    free(m->shown);
+    tui_models_free_page(m->page);
+    m->shown = NULL;
+    m->page = NULL;
+    m->n_shown = 0;
+}
+
+/* ---- Getting one ----------------------------------------------------------------------------------------------- */
+
+int tui_models_fd(const tui_models *m)
+{
+    return m->pull.runs ? m->pull.fd : -1;
+}
+
+bool tui_models_read(tui_models *m)
+{
+    tui_pull *p = &m->pull;
+    if (tui_pull_read(p)) return false;
+    if (p->failure[0]) snprintf(m->said, sizeof m->said, "%s", p->failure);
+    if (p->dry) {
+        if (!p->planned) m->mode = m->mode == TUI_MODELS_PLAN ? TUI_MODELS_LIST : m->mode;
+        return false;
+    }
+    if (p->stopped) snprintf(m->said, sizeof m->said, "%s: stopped; what has come stays, p goes on with it", p->name);
+    if (p->done) {
+        snprintf(m->said, sizeof m->said, "%s is here", p->name);
+        snprintf(m->wanted, sizeof m->wanted, "%s", p->name);
+    }
+    m->dirty = true;
+    return true;
+}
+
+static void begin_pull(tui_models *m, const char *name, bool dry)
+{
+    tdm_error err = {0};
+    m->said[0] = 0;
+    m->mode = dry ? TUI_MODELS_PLAN : TUI_MODELS_LIST;
+    if (!tui_pull_begin(&m->pull, name, dry, &err)) return;
+    snprintf(m->said, sizeof m->said, "%s", err.text);
+    m->mode = TUI_MODELS_LIST;
+}
+
+/* ---- What is done to a row ------------------------------------------------------------------------------------- */
+
+static tui_action use(tui_models *m, bool *closes)
+{
+    const models_row *r = tui_models_selected(m);
+    if (!r || r->in_use) {
+        if (r) snprintf(m->said, sizeof m->said, "%s is in use", r->name);
+        return (tui_action){0};
+    }
+    if (r->reason) {
+        snprintf(m->said, sizeof m->said, "%s: not for Tandem: %s", r->name, r->reason);
+        return (tui_action){0};
+    }
+    *closes = true;
+    return tui_action_command(SLASH_MODEL, r->name);
+}
+
+static void make_default(tui_models *m)
+{
+    const models_row *r = tui_models_selected(m);
+    tdm_error err = {0};
+    if (!r || r->reason) return;
+    if (models_set_default(r->name, &err)) {
+        snprintf(m->said, sizeof m->said, "%s", err.text);
+        return;
+    }
+    for (size_t i = 0; i < m->list.n; i++) m->list.rows[i].is_default = &m->list.rows[i] == r;
+    snprintf(m->said, sizeof m->said, "every start takes %s from now on (model = ... in the configuration file)",
+             r->name);
+}
+
+static void ask_delete(tui_models *m)
+{
+    const models_row *r = tui_models_selected(m);
+    const char *why = NULL;
+    if (!r) return;
+    if (r->in_use || (m->facts.loading && !strcmp(m->facts.loading, r->name)))
+        why = "it is in use";
+    else if (r->builtin)
+        why = "the built-in model belongs to the program";
+    else if (!r->in_hub)
+        why = "only what lies in the hub's cache is deleted here";
+    m->said[0] = 0;
+    if (why)
+        snprintf(m->said, sizeof m->said, "%s: %s", r->name, why);
+    else
+        m->mode = TUI_MODELS_DELETE;
+}
+
+static void delete_it(tui_models *m)
+{
+    const models_row *r = tui_models_selected(m);
+    char size[BYTES_ROOM];
+    uint64_t freed;
+    tdm_error err = {0};
+    m->mode = TUI_MODELS_LIST;
+    if (!r || r->in_use) return;
+    if (models_delete(r->path, &freed, &err))
+        snprintf(m->said, sizeof m->said, "%s", err.text);
+    else if (freed)
+        snprintf(m->said, sizeof m->said, "%s is deleted: %s", r->name, bytes_words(size, freed));
+    else
+        snprintf(m->said, sizeof m->said, "%s is deleted; another revision has the same files, which stay", r->name);
+    m->dirty = true;
+    tui_models_step(m);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------ */
+
+static void move(tui_models *m, long by)
+{
+    long last = m->n_shown ? (long)m->n_shown - 1 : 0, to = (long)m->selected + by;
+    m->selected = to < 0 ? 0 : (size_t)(to > last ? last : to);
+    m->said[0] = 0;
+}
+
+static void stop(tui_models *m)
+{
+    if (m->pull.runs)
+        tui_pull_stop(&m->pull);
+    else
+        snprintf(m->said, sizeof m->said, "nothing is being fetched");
+}
+
+static void begin_name(tui_models *m)
+{
+    m->said[0] = 0;
+    if (m->pull.runs && !m->pull.dry) {
+        snprintf(m->said, sizeof m->said, "one is being fetched; x stops it");
+        return;
+    }
+    m->mode = TUI_MODELS_NAME;
+    snprintf(m->input, sizeof m->input, "%.*s", (int)sizeof m->input - 1, m->pull.stopped ? m->pull.name : "");
+}
+
+static tui_action list_byte(tui_models *m, long rows, unsigned char c, bool *closes)
+{
+    switch (c) {
+    case 'j':
+    case 14:
+        move(m, 1);
+        break;
+    case 'k':
+    case 16:
+        move(m, -1);
+        break;
+    case ' ':
+        move(m, rows);
+        break;
+    case 'b':
+        move(m, -rows);
+        break;
+    case 'g':
+        move(m, LONG_MIN / 2);
+        break;
+    case 'G':
+        move(m, LONG_MAX / 2);
+        break;
+    case '/':
+        m->said[0] = m->filter[0] = 0;
+        m->mode = TUI_MODELS_FILTER;
+        filter_again(m);
+        break;
+    case 'a':
+        make_default(m);
+        break;
+    case 'd':
+        ask_delete(m);
+        break;
+    case 'p':
+        begin_name(m);
+        break;
+    case 'x':
+        stop(m);
+        break;
+    case 'q':
+        *closes = true;
+        break;
+    case '\r':
+        return use(m, closes);
+    default:
+        break;
+    }
+    return (tui_action){0};
+}
+
+static void list_code(tui_models *m, long rows, enum key_code code, bool *closes)
+{
+    switch (code) {
+    case KEYCODE_DOWN:
+        move(m, 1);
+        break;
+    case KEYCODE_UP:
+        move(m, -1);
+        break;
+    case KEYCODE_PAGE_DOWN:
+        move(m, rows);
+        break;
+    case KEYCODE_PAGE_UP:
+        move(m, -rows);
+        break;
+    case KEYCODE_HOME:
+        move(m, LONG_MIN / 2);
+        break;
+    case KEYCODE_END:
+        move(m, LONG_MAX / 2);
+        break;
+    case KEYCODE_F1:
+        *closes = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* What Esc, Ctrl-C and Ctrl-G end: the line or the question, then the filter, a pull (not Esc), the list. */
+static void go_back(tui_models *m, bool escape, bool *closes)
+{
+    if (m->mode == TUI_MODELS_FILTER || (m->mode == TUI_MODELS_LIST && m->filter[0] && escape)) {
+        m->filter[0] = 0;
+        filter_again(m);
+    } else if (m->mode == TUI_MODELS_PLAN) {
+        tui_pull_close(&m->pull);
+    } else if (m->mode == TUI_MODELS_LIST) {
+        if (m->pull.runs && !escape)
+            tui_pull_stop(&m->pull);
+        else
+            *closes = true;
+    }
+    m->mode = TUI_MODELS_LIST;
+}
+
+static void type_name(tui_models *m, const struct decoder_event *e)
+{
+    if (!tui_line_edit(m->input, sizeof m->input, e)) return;
+    if (m->input[0])
+        begin_pull(m, m->input, true);
+    else
+        m->mode = TUI_MODELS_LIST;
+}
+
+static void type_filter(tui_models *m, const struct decoder_event *e)
+{
+    if (tui_line_edit(m->filter, sizeof m->filter, e)) m->mode = TUI_MODELS_LIST;
+    filter_again(m);
+}
+
+static void answer_plan(tui_models *m, unsigned char c)
+{
+    char name[TUI_PULL_NAME];
+    if (c == '\r' && m->pull.planned) {
+        snprintf(name, sizeof name, "%s", m->pull.name);
+        begin_pull(m, name, false);
+    } else if (c == 'q' || c == 'n') {
+        tui_pull_close(&m->pull);
+        m->mode = TUI_MODELS_LIST;
+    }
+}
+
+tui_action tui_models_event(tui_models *m, int rows, const struct decoder_event *e, bool *closes)
+{
+    bool byte = e->kind == DECODER_BYTES && e->length == 1;
+    bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
+    unsigned char c = byte ? (unsigned char)e->data[0] : 0;
+    *closes = false;
+    if (e->kind == DECODER_ESC || ctrl_c) {
+        go_back(m, e->kind == DECODER_ESC, closes);
+        return (tui_action){0};
+    }
+    switch (m->mode) {
+    case TUI_MODELS_NAME:
+        type_name(m, e);
+        break;
+    case TUI_MODELS_FILTER:
+        type_filter(m, e);
+        break;
+    case TUI_MODELS_PLAN:
+        answer_plan(m, c);
+        break;
+    case TUI_MODELS_DELETE:
+        if (c == 'y')
+            delete_it(m);
+        else if (byte)
+            m->mode = TUI_MODELS_LIST;
+        break;
+    default:
+        if (byte) return list_byte(m, rows, c, closes);
+        if (e->kind == DECODER_KEY) list_code(m, rows, e->code, closes);
+        break;
+    }
+    return (tui_action){0};
+}

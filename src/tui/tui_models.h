@@ -1,0 +1,100 @@
+/* The list of models (/model): rows of src/chat/models.h to use, make the default, delete, and to get more. It opens
+ * over the transcript as a popup and has the keys then; what it can't do itself it returns as an action.
+ *
+ * Looking at the files and measuring how fast memory is read are done on a thread, one at a time: it writes `found` or
+ * `speed` before it sets `done`, and the list takes them in tui_models_step. tandem-pull runs as a child (tui_pull.h),
+ * also while the list is closed. */
+#ifndef TANDEM_SRC_TUI_MODELS_H
+#define TANDEM_SRC_TUI_MODELS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "src/chat/models.h"
+#include "src/tui/tui_action.h"
+#include "src/tui/tui_pull.h"
+#include "ui/draw/view.h"
+#include "ui/terminal/decoder.h"
+
+/* What the list has to know of the conversation; filled before each use. */
+typedef struct {
+    const options *o;
+    int wake; /* descriptor that the thread writes to */
+    models_current current;
+    const char *name;     /* of the model that talks ("4b q4_k"); NULL: none does */
+    const char *loading;  /* -m of the model that is being loaded; NULL: none, or the built-in one */
+    ceilings *ceilings;   /* what is known, and gets what is measured */
+    tdm_machine *machine; /* to measure on; NULL: not now */
+    const char *kernels;
+    bool keeps;           /* measurements may be written to disk */
+    uint32_t context;     /* tokens of the conversation */
+    double prefill_tps;   /* of late; 0: not known */
+    uint64_t token_flops; /* of the model that talks */
+    double load_rate;     /* bytes of a file that were loaded in a second; 0: not known */
+} tui_models_facts;
+
+typedef enum {
+    TUI_MODELS_LIST,
+    TUI_MODELS_FILTER,
+    TUI_MODELS_NAME,
+    TUI_MODELS_PLAN,
+    TUI_MODELS_DELETE
+} tui_models_mode;
+typedef enum { TUI_MODELS_RESTS, TUI_MODELS_LOOKS, TUI_MODELS_MEASURES } tui_models_work;
+
+enum { TUI_MODELS_INPUT = 200 };
+
+/* Zeroed: never opened. */
+typedef struct {
+    tui_models_facts facts;
+    models_list list;
+    bool have;              /* a list; else it is being made */
+    size_t *shown, n_shown; /* rows that the filter leaves */
+    size_t selected;        /* of those */
+    tui_models_mode mode;
+    char filter[TUI_MODELS_INPUT], input[TUI_MODELS_INPUT];
+    char wanted[TUI_PULL_NAME]; /* to be selected once it is in the list */
+    char said[500];             /* what the last key did */
+    tui_pull pull;
+    bool dirty; /* the list is to be made anew */
+
+    pthread_t thread;
+    tui_models_work work;
+    struct {
+        const options *o;
+        int wake;
+        tdm_machine *machine;
+        char kernels[32];
+        bool keeps;
+    } job; /* what the thread takes of the facts */
+    atomic_bool cancel, done;
+    models_list found;
+    ceilings speed;
+    tdm_error err;
+
+    struct tui_models_page *page; /* what is shown (tui_models_view.c) */
+} tui_models;
+
+/* Begins to look at what is there. */
+void tui_models_open(tui_models *m);
+/* Takes what the thread has done, and gives it more to do. True: something is to be drawn. */
+bool tui_models_step(tui_models *m);
+/* Waits until the thread rests, so that the machine is nobody's. */
+void tui_models_rest(tui_models *m);
+/* The child's pipe, to be waited for; -1: there is none. Readable: tui_models_read. */
+int tui_models_fd(const tui_models *m);
+/* True: a pull that was begun from here has ended; pull.done, .stopped and .failure say how. */
+bool tui_models_read(tui_models *m);
+/* Stops the child and the thread. */
+void tui_models_close(tui_models *m);
+
+/* rows: how many are seen at once. *closes: the list is to be closed. */
+tui_action tui_models_event(tui_models *m, int rows, const struct decoder_event *e, bool *closes);
+/* cols: of the popup's rows. What v points to lives until the next call. */
+void tui_models_fill(tui_models *m, int cols, struct view_popup *v);
+void tui_models_free_page(struct tui_models_page *page); /* NULL is allowed */
+
+/* The row that is selected, or NULL. */
+const models_row *tui_models_selected(const tui_models *m);
+
+#endif
