@@ -55,11 +55,6 @@ static void begin(tui_models *m, tui_models_work what)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-const models_row *tui_models_selected(const tui_models *m)
-{
-    return m->selected < m->n_shown ? &m->list.rows[m->shown[m->selected]] : NULL;
-}
-
 /* Which rows are shown; the one that was selected stays so, or the one that is in use. */
 static void filter(tui_models *m, const char *wanted)
 {

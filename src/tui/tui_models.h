@@ -95,6 +95,9 @@ void tui_models_fill(tui_models *m, int cols, struct view_popup *v);
 void tui_models_free_page(struct tui_models_page *page); /* NULL is allowed */
 
 /* The row that is selected, or NULL. */
-const models_row *tui_models_selected(const tui_models *m);
+static inline const models_row *tui_models_selected(const tui_models *m)
+{
+    return m->selected < m->n_shown ? &m->list.rows[m->shown[m->selected]] : NULL;
+}
 
 #endif

@@ -268,7 +268,7 @@ TEST(copied_tokens_are_those_that_were_filled)
                         worst = fmax(worst, fabs((double)w[r] - g[r]));
                         largest = fmax(largest, fabs((double)w[r]));
                     }
-                    /* OpenBLAS adds in another order for another number of tokens: some roundings of the largest sum. */
+                    /* OpenBLAS adds in another order for another number of tokens. */
                     bool same = s < set_count ? !memcmp(w, g, ROWS * sizeof *w) : worst <= 5e-6 * largest;
                     if (!same) CHECK_FAIL("%s %s: token %u of %u differs", k->name, type_info(type)->name, t, n);
                 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 /* Starts $TANDEM with the arguments (NULL-terminated, without the program's name) in a terminal of that size and kind,
  * its files below `home`. */
@@ -47,5 +48,18 @@ int rig_end(void);
 bool rig_alternate(void);
 /* Whether the terminal's line discipline is as it was before the program (canonical, with echo). */
 bool rig_cooked(void);
+
+/* The built-in model, 24 answer tokens, always the same; begins and ends as a user does. */
+static const char *const rig_greedy[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", NULL};
+
+#define START() REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"))
+#define LEAVE()                                                                                                        \
+    do {                                                                                                               \
+        rig_type("\x04");                                                                                              \
+        int ended = rig_end();                                                                                         \
+        CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);                                                            \
+        CHECK(!rig_alternate());                                                                                       \
+        CHECK(rig_cooked());                                                                                           \
+    } while (0)
 
 #endif

@@ -1,0 +1,265 @@
+/* What is typed, pasted, queued, attached and taken back, end to end (see test_tui.c): no word of it is lost. */
+#include "tests/check.h"
+#include "tests/src/tui/rig.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How a text comes into the draft makes no difference to the draft, nor to the tokens that are read for it. */
+TEST(typed_slowly_quickly_and_pasted)
+{
+    static const char *const lines[] = {"Zwei Stra\303\237en: for (i = 0; i < 10; i++) x\303\244\346\274\242;",
+                                        "  and  then?", "\360\237\221\215 end"};
+    char text[200], paste[240], target[3][32] = {"", "", ""};
+    snprintf(text, sizeof text, "%s\n%s\n%s", lines[0], lines[1], lines[2]);
+    snprintf(paste, sizeof paste, "\033[200~%s\033[201~", text);
+    REQUIRE(rig_start(check_tmp(), 40, 120, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    for (int how = 0; how < 3; how++) {
+        size_t whole = 0;
+        for (const char *at = text; how == 0 && *at; at += whole) {
+            char draft[200];
+            for (whole = 1; (at[whole] & 0xc0) == 0x80; whole++) {}
+            rig_type_n(at, whole);
+            const char *line = at;
+            while (line > text && line[-1] != '\n') line--;
+            snprintf(draft, sizeof draft, "%.*s", (int)(at + whole - line), line);
+            if (*at != '\n') CHECK(rig_wait(draft));
+        }
+        if (how) rig_type(how == 1 ? text : paste);
+        for (size_t i = 0; i < 3; i++) CHECK(rig_wait(lines[i]));
+        CHECK(rig_wait("[ready]"));
+        CHECK(rig_wait("   0 behind"));
+        char row[RIG_ROW];
+        rig_text(rig_row("target "), row);
+        REQUIRE(sscanf(strstr(row, "target "), "target %31s", target[how]) == 1);
+        CHECK_STR(target[0], target[how]);
+        rig_type("\003");
+        CHECK(rig_wait_gone("Zwei"));
+    }
+    LEAVE();
+}
+
+TEST(typed_while_loading_and_sent)
+{
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", rig_greedy));
+    CHECK(rig_wait("Enter sends")); /* from here on Enter is told from a newline */
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("read before Enter"));
+    LEAVE();
+}
+
+TEST(what_is_taken_back_goes_before_what_was_typed)
+{
+    static const char *const slow[] = {"chat", "-m", "synthetic:4b", "-c", "256", NULL}; /* loads for many seconds */
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("Enter sends"));
+    rig_type("the queued words\r");
+    CHECK(rig_wait("queued: the queued words"));
+    rig_type("words of the draft");
+    CHECK(rig_wait("> words of the draft"));
+    rig_type("\x03"); /* stops loading, so nobody would send what is queued */
+    CHECK(rig_wait_gone("queued:"));
+    CHECK(rig_wait("> the queued words") && rig_wait("  words of the draft"));
+    rig_type("\x03");
+    CHECK(rig_wait_gone("words of the draft"));
+    LEAVE();
+}
+
+TEST(queue_take_back_and_cut)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Tell me a story.\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("first line\r");
+    CHECK(rig_wait("queued: first line"));
+    rig_type("second line\r");
+    CHECK(rig_wait("queued: first line"));
+    rig_type("\033[A"); /* Up on the empty draft takes it back */
+    CHECK(rig_wait("second line"));
+    CHECK(rig_wait_gone("queued:"));
+    rig_type("\x15");
+    CHECK(rig_wait_gone("second line"));
+    rig_type("\x15now this\r");
+    CHECK(rig_wait("queued:"));
+    rig_type("\x18\r"); /* Ctrl-X Enter */
+    CHECK(rig_wait_gone("queued:"));
+    CHECK(rig_wait("> "));
+    CHECK(rig_wait(", cut"));
+    rig_type("\x03");
+    CHECK(rig_wait("STOPPED"));
+    CHECK(rig_wait("/continue goes on"));
+    LEAVE();
+}
+
+TEST(paste_of_200_kb)
+{
+    enum { SIZE = 200 << 10 };
+    char *text = malloc(SIZE + 32);
+    REQUIRE(text);
+    START();
+    strcpy(text, "\033[200~");
+    size_t n = strlen(text);
+    while (n < SIZE) n += (size_t)sprintf(text + n, "line %zu of it\n", n);
+    strcpy(text + n, "\033[201~");
+    rig_type_n(text, strlen(text));
+    free(text);
+    CHECK(rig_wait("[too long]"));
+    rig_type("\r");
+    CHECK(rig_wait("2,048") || rig_wait("2048"));
+    CHECK(rig_wait("[too long]")); /* refused: the draft is kept */
+    rig_type("\x03");
+    CHECK(rig_wait_gone("[too long]"));
+    LEAVE();
+}
+
+TEST(files_in_and_out)
+{
+    char path[300], command[400], text[4096] = "";
+    snprintf(path, sizeof path, "%s/colours.txt", check_tmp());
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    fputs("red, \033[31mgreen and blue\n", file);
+    fclose(file);
+    START();
+    snprintf(command, sizeof command, "/attach %s\r", path);
+    rig_type(command);
+    CHECK(rig_wait("goes before your next message"));
+    CHECK(rig_shows("attached: 1 colours.txt "));
+    rig_type("/attach tests/goldens/tiny-a/generation_config.json\r");
+    CHECK(rig_wait("  2 generation_config.json ") && rig_wait("2 attachments, "));
+    rig_type("/detach 1\r");
+    CHECK(rig_wait("attached: 1 generation_config.json ") && rig_wait("colours.txt is taken back; 1 attachment, "));
+    rig_type(command);
+    CHECK(rig_wait("attached: 1 generation_config.json ") && rig_wait("  2 colours.txt "));
+    rig_type("/detach 1\r");
+    CHECK(rig_wait("attached: 1 colours.txt "));
+    rig_type("Name these colours.\r");
+    CHECK(rig_wait("> colours.txt:"));
+    CHECK(!rig_shows("attached:"));
+    CHECK(rig_wait("green and blue")); /* shown harmlessly */
+    CHECK(rig_wait("read before Enter"));
+    snprintf(path, sizeof path, "%s/talk.md", check_tmp());
+    snprintf(command, sizeof command, "/export %s\r", path);
+    rig_type(command);
+    CHECK(rig_wait("1 turn,"));
+    LEAVE();
+    file = fopen(path, "r");
+    REQUIRE(file);
+    CHECK(fread(text, 1, sizeof text - 1, file) > 50);
+    fclose(file);
+    CHECK(strstr(text, "Name these colours."));
+}
+
+TEST(the_question_after_a_file_stays_visible)
+{
+    char row[RIG_ROW], now[RIG_ROW];
+    START();
+    rig_type("/attach tests/goldens/tiny-a/config.json\r");
+    CHECK(rig_wait("attached: 1 config.json ") && rig_wait("[ready]")); /* read before anything is typed */
+    rig_text(rig_row("attached:"), row);
+    rig_type("What is the");
+    CHECK(rig_wait("> What is the") && rig_wait("[ready]"));
+    rig_text(rig_row("attached:"), now);
+    CHECK_STR(row, now); /* what is left doesn't count it twice */
+    rig_type("\x15What is the size of its vocabulary?\r");
+    CHECK(rig_wait("> config.json:") && rig_wait(" more lines: ^X b, then t unfolds"));
+    CHECK(rig_wait("  What is the size of its vocabulary?"));
+    LEAVE();
+}
+
+/* Nothing of a question is folded, however long it is, also once it is read from the session's file. */
+TEST(a_long_question_after_a_file_is_shown_whole)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    char home[300], line[40], question[1000] = "\033[200~";
+    snprintf(home, sizeof home, "%s/whole", check_tmp());
+    mkdir(home, 0700);
+    for (int i = 1; i <= 12; i++)
+        sprintf(question + strlen(question), "part %d of it%s", i, i < 12 ? "\n" : "\033[201~");
+    REQUIRE(rig_start(home, 40, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    rig_type("/attach tests/goldens/tiny-a/config.json\r");
+    CHECK(rig_wait("attached: 1 config.json "));
+    rig_type(question);
+    CHECK(rig_wait("> part 1 of it"));
+    rig_type("\r");
+    for (int run = 0; run < 2; run++) {
+        if (!run) CHECK(rig_wait("read before Enter"));
+        CHECK(rig_wait("> config.json:") && rig_wait(" more lines: ^X b, then t unfolds"));
+        for (int i = 1; i <= 12; i++) {
+            snprintf(line, sizeof line, "  part %d of it", i);
+            CHECK(rig_wait(line));
+        }
+        LEAVE();
+        if (!run) REQUIRE(rig_start(home, 40, 80, "xterm-256color", again));
+        if (!run) CHECK(rig_wait("resumed 'part 1 of it"));
+    }
+}
+
+TEST(a_message_that_is_taken_back_brings_its_files)
+{
+    static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "--pace", "20", NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("Tell me a story.\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("/attach tests/goldens/tiny-a/generation_config.json\r");
+    CHECK(rig_wait("attached: 1 generation_config.json "));
+    rig_type("What does it say?\r");
+    CHECK(rig_wait("queued: What does it say?") && rig_wait_gone("attached:"));
+    rig_type("\033[A");
+    CHECK(rig_wait("> What does it say?") && rig_wait_gone("queued:"));
+    CHECK(rig_wait("attached: 1 generation_config.json "));
+    rig_type("\r");
+    CHECK(rig_wait("queued: What does it say?") && rig_wait_gone("attached:"));
+    rig_type("/new\r"); /* nobody answers it there: it comes back as well */
+    CHECK(rig_wait("> What does it say?"));
+    CHECK(rig_wait("attached: 1 generation_config.json "));
+    rig_type("\x15/detach\r");
+    CHECK(rig_wait_gone("attached:"));
+    LEAVE();
+}
+
+/* A terminal that is closed: what stood in the input is there when the session is resumed; not under --private. */
+TEST(a_closed_terminal_keeps_the_draft)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--resume", NULL};
+    static const char *const hidden[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--private", "--resume", NULL};
+    static const int signals[] = {SIGHUP, SIGTERM};
+    char home[300];
+    snprintf(home, sizeof home, "%s/draft", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("half a thought");
+    for (int i = 0; i < 2; i++) {
+        CHECK(rig_wait("> half a thought"));
+        rig_kill(signals[i]);
+        rig_end();
+        REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+        CHECK(rig_wait("The sky is blue"));
+    }
+    CHECK(rig_wait("> half a thought"));
+    rig_type("\x03"); /* the user clears it: it does not come again */
+    CHECK(rig_wait_gone("half a thought"));
+    LEAVE();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", hidden));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(!rig_shows("half a thought"));
+    rig_type("nobody's business");
+    CHECK(rig_wait("> nobody's business"));
+    rig_kill(SIGHUP);
+    rig_end();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("IDLE"));
+    CHECK(!rig_shows("nobody's business"));
+    LEAVE();
+}
+
+TEST_MAIN(T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent),
+          T(what_is_taken_back_goes_before_what_was_typed), T(queue_take_back_and_cut), T(paste_of_200_kb),
+          T(files_in_and_out), T(the_question_after_a_file_stays_visible),
+          T(a_long_question_after_a_file_is_shown_whole), T(a_message_that_is_taken_back_brings_its_files),
+          T(a_closed_terminal_keeps_the_draft))
