@@ -64,10 +64,8 @@ static void name_cells(const models_row *r, bool whole, char name[CELL], char ty
 
 static void speed_cell(const models_row *r, char out[CELL])
 {
-    if (r->tps > 0)
-        snprintf(out, CELL, "%.*f tok/s", r->tps < 9.95 ? 1 : 0, r->tps);
-    else
-        snprintf(out, CELL, "-");
+    char rate[FORMAT_SIZE];
+    snprintf(out, CELL, "%s", r->tps > 0 ? format_rate(rate, r->tps) : "-");
 }
 
 static void cells_of(const models_row *r, bool wide, char cells[COLUMNS][CELL])
