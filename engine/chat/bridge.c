@@ -60,3 +60,10 @@ tdm_status chat_transfer(struct tdm_chat *c, struct state **state, struct state 
     if (status == TDM_OK) *state = spare;
     return status;
 }
+
+void chat_record_transfer(tdm_turn_stats *to, const tdm_turn_stats *from)
+{
+    to->save_ms = from->save_ms;
+    to->read_ms = from->read_ms;
+    to->restore_ms = from->restore_ms;
+}

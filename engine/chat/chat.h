@@ -6,7 +6,7 @@
  * longest things done under it are sampling one token at a hand-over and the one checkpoint of a state that was loaded.
  * Order: chat->saving, chat->lock, the event queue's.
  *
- * The two units have the chat as their source (turn.c: chat_next) while the machine serves it, one chat at a time.
+ * The two units have the chat as their source (turn.c: chat_next_...) while the machine serves it, one chat at a time.
  *
  * Phases: IDLE; PROMPT, a message was sent and its prompt is being evaluated; DECODE, a reply is being decoded.
  * `turn_serial` changes whenever a reply begins or ends, so that a job can tell that its turn is over.
@@ -152,20 +152,21 @@ void chat_lock(const struct tdm_chat *c);
  * same CPU that still had to wait for the lock would not run again before the next scheduler tick. */
 void chat_unlock(const struct tdm_chat *c);
 
-/* ---- turn.c: what the units do (called with the lock held unless it says otherwise) --------------------------- */
+/* The functions below are called with the lock held unless it says otherwise; the jobs of the units (job_...) take it
+ * themselves.
+ *
+ * ---- turn.c: the sources of the units, a turn's beginning and end ---------------------------------------------- */
+
+struct unit *chat_unit(const struct tdm_chat *c, int unit);
+/* The pipeline of the turn under way, or of the next one. */
+const struct pipeline *chat_pipeline(const struct tdm_chat *c);
+/* Makes both units ask for work. */
+void chat_wake(const struct tdm_chat *c);
 
 /* The sources of the units; without the lock. */
 int64_t chat_next_prefill(void *chat, int64_t now_ns, struct work *work);
 int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
 
-/* Replaces the follower's state by `loaded`, which is set; no job uses the follower's state. */
-void chat_adopt_loaded(struct tdm_chat *c);
-/* Computes the newest target, cancels a running dispatch that is not part of it, and wakes the prefill unit. */
-void chat_retarget(struct tdm_chat *c, int64_t now_ns);
-/* Will the draft be treated as the complete message if the user types nothing more? */
-bool chat_waits_for_pause(const struct tdm_chat *c);
-/* Tokens of the prompt if the draft were sent now; 0 if there is none. Invalidates the target. */
-uint32_t chat_prompt_length(struct tdm_chat *c);
 /* Waits until a stopped prompt is let go, at its next layer. TDM_E_BUSY: a cold one is being measured. */
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
@@ -175,18 +176,73 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
 void chat_end(struct tdm_chat *c, tdm_finish finish);
 /* Sends the queued message, if there is one. */
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
+/* Replaces the contents of a list of ids. */
+tdm_status chat_copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err);
 
+/* ---- retarget.c: the target of the moment ------------------------------------------------------------------------ */
+
+/* Computes the newest target. */
+void chat_compute_target(struct tdm_chat *c, int64_t now_ns);
+/* The same, then cancels a running dispatch that is not part of it, and wakes the prefill unit. */
+void chat_retarget(struct tdm_chat *c, int64_t now_ns);
+/* How long the user must rest before the draft is treated as the complete message. */
+int64_t chat_pause_ns(const struct tdm_chat *c);
+/* Has the user rested that long? */
+bool chat_draft_rests(const struct tdm_chat *c, int64_t now_ns);
+/* Will the draft be treated as the complete message if the user types nothing more? */
+bool chat_waits_for_pause(const struct tdm_chat *c);
+/* Tokens of the prompt if the draft were sent now; 0 if there is none. Invalidates the target. */
+uint32_t chat_prompt_length(struct tdm_chat *c);
+
+/* ---- follow.c: the work of the prefill unit ------------------------------------------------------------------------ */
+
+/* The next work towards the target: as chat_next_prefill, with the lock. */
+int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work);
+/* The follower has read the whole prompt, and the decoder is free. */
+bool chat_can_hand_over(const struct tdm_chat *c);
+/* Exchanges the states of follower and decoder, which takes no time, and begins the reply. Within one pool only. */
+void chat_hand_over(struct tdm_chat *c);
+/* Replaces the follower's state by `loaded`, which is set; no job uses the follower's state. */
+void chat_adopt_loaded(struct tdm_chat *c);
+
+/* ---- prompt.c: prompts from an empty state --------------------------------------------------------------------------- */
+
+int64_t chat_next_prompt(struct tdm_chat *c, struct work *work);
 /* Evaluates the prompt of this reply from an empty state, to its first token. The phase is IDLE and no prompt
  * active. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
+
+/* ---- decode.c: replies --------------------------------------------------------------------------------------------------- */
+
+int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work);
+/* The decoder has the state of the whole prompt: makes the reply and draws its first token. A reply that goes on from
+ * the decoder's own state may lack its last token there, which is then the first that is decoded.
+ * moving_ns: when the state began to move here, bytes: what that copied; 0: it did not move. */
+void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes);
+/* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?
+ * Then a reply is continued right there. */
+bool chat_continues_in_place(const struct tdm_chat *c);
+/* Goes on with a stopped reply, once no job runs on the decoder's state. The last one may have failed. */
+void chat_go_on(struct tdm_chat *c);
+/* Appends text to the reply and tells it. id: the token that it came with, -1: none. */
+void chat_give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_id id);
+/* Fills in what of this turn's prompt was there at Enter, and so its kind. */
+void chat_account_before(struct tdm_chat *c);
+
+/* ---- chat.c -------------------------------------------------------------------------------------------------------------- */
 
 /* Allocates the workspaces and states of a pipeline that are not there yet. Not during a turn. cold: for
  * chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
 tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err);
 
+/* ---- bridge.c ------------------------------------------------------------------------------------------------------------ */
+
 /* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state becomes
- * the result on the destination's pool; spare, a state of that pool, is consumed. Fills the times in stats. */
+ * the result on the destination's pool; spare, a state of that pool, is consumed. Fills the times in stats. Without the
+ * lock. */
 tdm_status chat_transfer(struct tdm_chat *c, struct state **state, struct state *spare, tdm_turn_stats *stats,
                          tdm_error *err);
+/* Copies these times. */
+void chat_record_transfer(tdm_turn_stats *to, const tdm_turn_stats *from);
 
 #endif

@@ -1,0 +1,287 @@
+/* A reply from the state of its prompt to its last token. */
+#include "engine/chat/chat.h"
+
+#include "engine/base/buffer.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/fnv.h"
+#include "engine/chat/pace.h"
+#include "engine/forward/logits.h"
+
+/* So many tokens of a reply are decoded before the follower asks for its cores back: it has nothing urgent to do. */
+enum { FIRST_TOKENS = 4 };
+
+static uint64_t hash_id(uint64_t hash, tdm_id id)
+{
+    return fnv_step(hash, (uint32_t)id);
+}
+
+static bool is_stop(const struct tdm_chat *c, tdm_id id)
+{
+    const struct config *config = &c->side[TDM_DECODE_UNIT].weights->config;
+    for (uint32_t i = 0; i < config->stop_count; i++)
+        if (config->stops[i] == id) return true;
+    return false;
+}
+
+void chat_give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_id id)
+{
+    if (text.length == 0) return;
+    if (conversation_append(&c->conversation, c->reply_node, thinking, text.bytes, text.length, NULL))
+        events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
+    if (!thinking && c->stats.first_answer_ns == 0) c->stats.first_answer_ns = clock_ns();
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = c->reply_node, .text = text.bytes,
+                                        .length = text.length, .thinking = thinking, .id = id,
+                                        .tokens = c->stats.reply_tokens});
+}
+
+/* A token of the reply was drawn: shows it and decides whether it is the last. True while the reply goes on; when it
+ * doesn't, the next turn may have begun already. */
+static bool take_token(struct tdm_chat *c, tdm_id id)
+{
+    struct decoder *d = &c->decoder;
+    struct node *node = &c->conversation.nodes[c->reply_node];
+    int64_t now = clock_ns();
+    if (c->stats.first_id_ns == 0) c->stats.first_id_ns = now;
+    if (id < 0) {
+        events_post_line(c->events, TDM_EV_ERROR, "the model gave no finite logit: the reply ends here");
+        chat_end(c, TDM_FAILED);
+        return false;
+    }
+    if (is_stop(c, id) && !c->options.ignore_eos) {
+        chat_end(c, TDM_END);
+        return false;
+    }
+    struct reply_piece piece;
+    tdm_error err;
+    bool thought = d->reply.thinking; /* </think> too */
+    tdm_status status = ids_list_append(&node->reply, &id, 1, &err);
+    if (status == TDM_OK) status = reply_push(&d->reply, id, &piece, &err);
+    if (status) {
+        events_post_line(c->events, TDM_EV_ERROR, "no memory for the reply: it ends here");
+        chat_end(c, TDM_FAILED);
+        return false;
+    }
+    sampler_accept(d->sampler, id);
+    c->stats.ids_hash = hash_id(c->stats.ids_hash, id);
+    c->stats.reply_tokens++;
+    if (thought) c->stats.thinking_tokens++;
+    c->stats.last_id_ns = now;
+    if (now > c->stats.first_id_ns)
+        c->stats.decode_tps = (c->stats.reply_tokens - 1) * 1e9 / (double)(now - c->stats.first_id_ns);
+    d->next = id;
+    d->index++;
+    if (c->options.pace_tps > 0) {
+        c->stats.paced = true;
+        d->not_before_ns = pace_next(d->not_before_ns, now, c->options.pace_tps);
+    }
+    chat_give_text(c, piece.thinking, true, id);
+    chat_give_text(c, piece.answer, false, id);
+    tdm_finish finish = TDM_UNFINISHED;
+    if (piece.stopped)
+        finish = TDM_STOP_STRING;
+    else if (d->max_tokens > 0 && c->stats.reply_tokens >= d->max_tokens)
+        finish = TDM_LENGTH;
+    else if (d->max_answer > 0 && c->stats.reply_tokens - c->stats.thinking_tokens >= d->max_answer)
+        finish = TDM_LENGTH;
+    else if (d->prompt + d->index >= pool_context(d->state->pool))
+        finish = TDM_CONTEXT;
+    if (finish != TDM_UNFINISHED) {
+        chat_end(c, finish);
+        return false;
+    }
+
+    uint32_t here = c->follower.length;
+    uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + ++c->unfollowed;
+    if (chat_pipeline(c)->follows && c->options.speculation >= TDM_SPEC_HISTORY) {
+        if (here && behind > c->stats.lag_max) c->stats.lag_max = behind;
+        /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
+        if (behind >= c->follower.polite && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active)
+            unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
+    }
+    return true;
+}
+
+/* Draws the next token of the reply from the decoder's state. Whoever claimed the decoder calls it. */
+static tdm_id draw(struct decoder *d)
+{
+    if (d->hashes)
+        d->logits_hash = logits_hash(d->logits_hash, d->state->logits, pool_shape(d->state->pool)->vocab);
+    return sampler_draw(d->sampler, &d->sampling, d->state->logits, d->turn, d->attempt, d->index);
+}
+
+static uint32_t above(uint32_t a, uint32_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+void chat_account_before(struct tdm_chat *c)
+{
+    tdm_turn_stats *s = &c->stats;
+    s->earlier = c->turn_base < c->read_at_enter ? c->turn_base : c->read_at_enter;
+    s->before_enter = c->read_at_enter - s->earlier;
+    s->turn_before_enter = above(c->read_at_enter, s->prompt_tokens - s->turn_tokens);
+    if (c->turns_since_load == 0)
+        s->kind = c->was_loaded ? TDM_RESUMED : TDM_FIRST;
+    else
+        s->kind = s->turn_before_enter ? TDM_WARM : TDM_COLD;
+}
+
+/* What this turn's prompt cost, in tokens. */
+static void account(struct tdm_chat *c)
+{
+    const struct follower_figures *f = &c->follower.figures;
+    uint64_t evaluated = f->evaluated - c->evaluated_mark, fresh = c->stats.prompt_tokens - c->turn_base;
+    if (c->continues_in_place) c->read_at_enter = c->decoder.held;
+    chat_account_before(c);
+    c->stats.after_enter = c->stats.prompt_tokens - c->read_at_enter;
+    if (chat_pipeline(c)->follows) {
+        c->stats.wasted = evaluated > fresh ? (uint32_t)(evaluated - fresh) : 0;
+        c->stats.suffix_evaluations = f->suffixes - c->suffix_mark;
+    }
+    c->evaluated_mark = f->evaluated;
+    c->suffix_mark = f->suffixes;
+}
+
+/* A reply is continued: brings sampler and text to where it stopped. What was shown at the stop because nothing
+ * followed (half a character, the beginning of a stop string) is open again. */
+static void repeat_reply(struct tdm_chat *c, struct node *node)
+{
+    struct decoder *d = &c->decoder;
+    struct reply_piece piece;
+    size_t before = node->text.n + node->thinking.n;
+    buffer_clear(&node->text);
+    buffer_clear(&node->thinking);
+    for (size_t i = 0; i < node->reply.n; i++) {
+        sampler_accept(d->sampler, node->reply.ids[i]);
+        if (reply_push(&d->reply, node->reply.ids[i], &piece, NULL)) break;
+        buffer_append(&node->thinking, piece.thinking.bytes, piece.thinking.length, NULL);
+        buffer_append(&node->text, piece.answer.bytes, piece.answer.length, NULL); /* there is room: it was there */
+    }
+    if (node->text.n + node->thinking.n != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+}
+
+void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
+{
+    struct decoder *d = &c->decoder;
+    tdm_error err;
+    if (!c->resumed) {
+        c->reply_node = conversation_add(&c->conversation, c->user_node, TDM_ASSISTANT, "", 0, &err);
+        if (!c->reply_node) {
+            events_post_line(c->events, TDM_EV_ERROR, "%s", err.text);
+            chat_end(c, TDM_FAILED);
+            return;
+        }
+        c->conversation.nodes[c->reply_node].think = c->options.think;
+    }
+    struct node *node = &c->conversation.nodes[c->reply_node];
+    node->finish = TDM_UNFINISHED;
+    d->held = d->state->length;
+    d->prompt = (c->continues_in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
+    d->index = (uint32_t)node->reply.n;
+    d->turn = (uint32_t)conversation_turns(&c->conversation, c->reply_node);
+    d->attempt = node->attempt;
+    d->sampling = c->options.sampling;
+    d->max_tokens = c->options.max_tokens > 0 ? (uint32_t)c->options.max_tokens : 0;
+    d->max_answer = c->options.max_answer_tokens > 0 ? (uint32_t)c->options.max_answer_tokens : 0;
+    d->hashes = c->options.hash_logits;
+    d->logits_hash = LOGITS_HASH_START;
+    d->unit = chat_pipeline(c)->decode_unit;
+    d->not_before_ns = 0;
+    d->serial = ++c->turn_serial;
+    reply_free(&d->reply);
+    /* A reply that was loaded from a file has left its think block where it has any text. */
+    bool thinks = node->think && c->model->form.can_think && !(node->reply.n == 0 && node->text.n);
+    reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
+    sampler_start(d->sampler, d->state->tokens, d->prompt);
+    if (node->reply.n) repeat_reply(c, node);
+    c->phase = CHAT_DECODE;
+    for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
+    bool lacks_last_token = d->held < d->prompt + d->index;
+    tdm_id first = lacks_last_token ? node->reply.ids[node->reply.n - 1] : draw(d);
+    c->stats.logits_hash = d->logits_hash;
+    account(c);
+    if (moving_ns) {
+        struct activity_span span = {moving_ns, clock_ns(), SPAN_HANDOVER, 0, bytes};
+        c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
+        activity_add(unit_activity(chat_unit(c, TDM_DECODE_UNIT)), &span);
+    }
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node, .stats = c->stats});
+    if (lacks_last_token)
+        d->next = first;
+    else if (!take_token(c, first))
+        return; /* it was the only one */
+    unit_wake(chat_unit(c, d->unit));
+    chat_compute_target(c, clock_ns());
+    c->follower_failed = false;
+    follower_cancel_if_stale(&c->follower, &c->target);
+    if (!c->follower.plan.active) follower_adopt_checkpoint(&c->follower, &c->target); /* take_token wakes it */
+}
+
+bool chat_continues_in_place(const struct tdm_chat *c)
+{
+    const struct decoder *d = &c->decoder;
+    const struct target *t = &c->target;
+    uint32_t n = d->held;
+    if (n == 0 || n > t->n || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
+    if (target_common_prefix(t, d->state->tokens, n) < n) return false;
+    if (d->running && (n == t->n || t->ids[n++] != d->next)) return false;
+    return n + 1 >= t->n;
+}
+
+void chat_go_on(struct tdm_chat *c)
+{
+    c->continues_in_place = chat_continues_in_place(c);
+    if (c->continues_in_place) {
+        chat_begin_reply(c, 0, 0);
+    } else {
+        c->read_at_enter = c->stats.prompt_tokens; /* the plans to come say it */
+        unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
+    }
+}
+
+static void job_decode(void *ctx, struct team *team, struct activity_span *span)
+{
+    struct tdm_chat *c = ctx;
+    struct decoder *d = &c->decoder;
+    const struct side *side = &c->side[d->unit];
+    struct forward_run run = {.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
+    tdm_error err = {0};
+    tdm_id id = -1;
+    int64_t start = clock_ns();
+    tdm_status status = forward(team, side->weights, side->workspace, &run, 1, NULL, &span->bytes, &err);
+    if (status == TDM_OK) id = draw(d);
+    double took = (double)(clock_ns() - start) / 1e9;
+    chat_lock(c);
+    d->running = false;
+    d->held = status ? 0 : d->state->length;
+    if (c->turn_serial == d->serial && c->phase == CHAT_DECODE) {
+        c->stats.logits_hash = d->logits_hash;
+        bool shared = c->follower.plan.active && d->shares;
+        if (status == TDM_OK && (shared || !(c->follower.plan.active || d->shares))) kept_add(&d->kept, shared, took);
+        if (status) {
+            events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", err.text);
+            chat_end(c, TDM_FAILED);
+        } else {
+            take_token(c, id);
+        }
+    } else {
+        span->tokens = status ? 0 : 1;
+        chat_wake(c); /* a hand-over or a prompt may have waited for this job's end */
+    }
+    pthread_cond_broadcast(&c->settled);
+    chat_unlock(c);
+}
+
+/* ---- Sources -------------------------------------------------------------------------------------------------- */
+
+int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
+{
+    struct decoder *d = &c->decoder;
+    if (d->running) return UNIT_IDLE;
+    if (now_ns < d->not_before_ns) return d->not_before_ns;
+    d->running = true;
+    d->shares = c->follower.plan.active;
+    *work = (struct work){.fn = job_decode, .ctx = c, .kind = SPAN_DECODE, .tokens = 1};
+    return UNIT_WORK;
+}

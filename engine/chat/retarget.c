@@ -1,0 +1,73 @@
+/* The target of the moment: what the next prompt will begin with, given the draft and how long the user has rested. */
+#include "engine/chat/chat.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+int64_t chat_pause_ns(const struct tdm_chat *c)
+{
+    if (c->options.pause_ms >= 0) return (int64_t)c->options.pause_ms * 1000000;
+    return pause_auto(&c->typing, c->draft.bytes, c->draft.n, c->follower.figures.suffix_ns);
+}
+
+static bool draft_counts(const struct tdm_chat *c)
+{
+    return c->phase == CHAT_IDLE && c->draft.n > 0 && !c->draft_held && !c->draft_too_long &&
+           c->options.speculation >= TDM_SPEC_DRAFT;
+}
+
+static struct target_input target_input(const struct tdm_chat *c)
+{
+    return (struct target_input){
+        .conversation = &c->conversation,
+        .path_start = c->path_start,
+        .level = c->options.speculation,
+        .think = c->options.think,
+        .keep = template_keeps(c->model->form, c->options.keep_thinking),
+        .reply = c->phase == CHAT_DECODE ? c->reply_node : 0,
+        .sent = c->phase == CHAT_PROMPT && !c->resumed ? c->user_node : 0,
+        .resumed = c->phase == CHAT_PROMPT && c->resumed ? c->reply_node : 0,
+        .draft = c->draft.bytes,
+        .draft_length = c->draft_too_long ? 0 : c->draft.n,
+        .draft_held = c->draft_held,
+        .closed = c->draft_closed,
+    };
+}
+
+bool chat_draft_rests(const struct tdm_chat *c, int64_t now_ns)
+{
+    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->typing.last_ns >= chat_pause_ns(c);
+}
+
+bool chat_waits_for_pause(const struct tdm_chat *c)
+{
+    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && !c->draft_closed;
+}
+
+void chat_compute_target(struct tdm_chat *c, int64_t now_ns)
+{
+    c->draft_closed = chat_draft_rests(c, now_ns);
+    struct target_input in = target_input(c);
+    tdm_error err;
+    if (target_make(c->targets, &in, &c->target, &err)) {
+        c->target = (struct target){0};
+        events_post_line(c->events, TDM_EV_ERROR, "the next prompt can't be prepared: %s", err.text);
+    }
+    c->unfollowed = 0;
+}
+
+uint32_t chat_prompt_length(struct tdm_chat *c)
+{
+    struct target_input in = target_input(c);
+    struct target whole;
+    in.closed = true;
+    return target_make(c->targets, &in, &whole, NULL) ? 0 : whole.n;
+}
+
+void chat_retarget(struct tdm_chat *c, int64_t now_ns)
+{
+    chat_compute_target(c, now_ns);
+    c->follower_failed = false;
+    follower_cancel_if_stale(&c->follower, &c->target);
+    unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
+}
