@@ -67,8 +67,8 @@ typedef struct {
     const char *quant;       /* q8_0 or q4_0: quantise matrices while loading; NULL: as stored */
     const char *lm_head;     /* q8_0, q6_k; NULL or as-is: as stored */
     int threads;             /* cores used for packing; 0: every allowed one */
-    uint64_t expert_memory;  /* for the packed experts of a mixture, the rest is read from the file when it is needed; 0: as
-                                many as the free memory holds */
+    uint64_t expert_memory;  /* for the packed experts of a mixture, the rest is read from the file when it is needed;
+                                0: as many as the free memory holds */
     const char *pack_folder; /* where packed weights are kept for the next start, in the background; NULL: nowhere */
     uint64_t pack_limit;     /* bytes of all files there; 0: a tenth of what is free or taken by them. Those used least
                                 recently go first */
@@ -99,14 +99,14 @@ typedef struct {
     uint64_t parameters, file_bytes, packed_bytes, bytes_per_token, flops_per_token;
     tdm_arithmetic arithmetic;   /* of most of the weights with this kernel set */
     int layers, full_layers, hidden, intermediate, heads, kv_heads, head_dim;
-    int whole_layers;            /* of the model that this is a part of (synthetic:NAME/LAYERS); else as many as layers */
+    int whole_layers;            /* of the model that this is a part of (synthetic:NAME/LAYERS); else equal to layers */
     int lin_key_heads, lin_value_heads, lin_key_dim, lin_value_dim, conv_kernel;
-    int experts, experts_used, expert_intermediate; /* of a mixture; then `intermediate` is the shared expert's. 0: none */
+    int experts, experts_used, expert_intermediate; /* of a mixture, whose shared expert has `intermediate`; 0: none */
     uint64_t active_parameters;  /* that a token is multiplied with; without a mixture all but the embeddings */
     uint64_t expert_bytes, expert_memory; /* of all experts, packed; of memory for them */
     double load_seconds;         /* reading and packing the weights took; 0: no weights */
     bool was_packed;             /* they came from pack_folder */
-    double from_disk_tps;        /* experts don't all fit into memory: so many tokens a second are to be expected; else 0 */
+    double from_disk_tps;        /* experts don't all fit into memory: expected tokens per second; else 0 */
     int vocabulary;              /* rows of the LM head */
     int tokens;                  /* ids that the tokenizer knows */
     int trained_context;
@@ -159,7 +159,9 @@ typedef struct {
 /* Whether the model thinks before it answers, and how much. ON means MEDIUM where the template has levels of effort
  * (Qwen3.8; its own default, xhigh, thinks for thousands of tokens). Templates without levels refuse LOW, MEDIUM and
  * XHIGH (TDM_E_REFUSED). */
-typedef enum { TDM_THINK_OFF, TDM_THINK_ON, TDM_THINK_LOW, TDM_THINK_MEDIUM, TDM_THINK_XHIGH, TDM_THINKINGS } tdm_thinking;
+typedef enum {
+    TDM_THINK_OFF, TDM_THINK_ON, TDM_THINK_LOW, TDM_THINK_MEDIUM, TDM_THINK_XHIGH, TDM_THINKINGS
+} tdm_thinking;
 /* Whether past turns keep their thinking in the prompt. AUTO: the template's default (Qwen3.8: yes, 3.6: no). ON is
  * refused where the template has no such option. */
 typedef enum { TDM_KEEP_AUTO, TDM_KEEP_ON, TDM_KEEP_OFF, TDM_KEEPS } tdm_keep_thinking;
@@ -308,8 +310,8 @@ TDM_API const char *tdm_pipeline_name(tdm_pipeline p);
 typedef struct {
     tdm_pipeline pipeline;
     tdm_speculation speculation;
-    int dispatch;                /* most tokens per forward pass; default 32, with experts 512 (at most 128 of them while
-                                    a reply decodes) */
+    int dispatch;                /* most tokens per forward pass; default 32, with experts 512 (at most 128 of them
+                                    while a reply decodes) */
     int pause_ms;                /* rest before the draft is taken for the whole message; -1, automatic: none after a
                                     sentence, else twice the suffix's time or a key's, at most 150 ms */
     int context;                 /* 0: as much as the model and half the free memory allow, at most 32768 */

@@ -42,7 +42,8 @@ TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_
     tdm_status status = kernels_find(&k, kernels, err);
     if (status) return status;
     void *memory = ceiling_memory(READ_BYTES);
-    if (!memory) return error_set(err, TDM_E_NOMEM, "no memory (%d MiB) to measure how fast it is read", READ_BYTES >> 20);
+    if (!memory)
+        return error_set(err, TDM_E_NOMEM, "no memory (%d MiB) to measure how fast it is read", READ_BYTES >> 20);
     bool lending = machine_lending(m->machine);
     *out = (tdm_ceilings){0};
     for (int u = 0; u < TDM_UNITS; u++) unit_quiesce(m->units[u]);

@@ -28,8 +28,8 @@ static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
     return tokenizer_load_parts(&m->tokenizer, &parts, err);
 }
 
-/* How much memory the packed experts get, when the rest of what a conversation needs is left free; 0: all that they need.
- * A model that does not fit is refused, before it costs this or another process its life. */
+/* How much memory the packed experts get, when the rest of what a conversation needs is left free; 0: all that they
+ * need. A model that does not fit is refused, before it costs this or another process its life. */
 static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *kernels, uint64_t wanted,
                               struct weights_options *options, tdm_error *err)
 {
@@ -43,7 +43,8 @@ static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *k
         options->expert_bytes = taken < free_bytes ? free_bytes - taken : 1; /* too little is said by experts_new */
         if (options->expert_bytes >= experts) options->expert_bytes = 0;
     }
-    uint64_t needed = others + (options->expert_bytes && options->expert_bytes < experts ? options->expert_bytes : experts);
+    uint64_t needed =
+        others + (options->expert_bytes && options->expert_bytes < experts ? options->expert_bytes : experts);
     if (needed <= free_bytes) return TDM_OK;
     return error_set(err, TDM_E_NOMEM, "%s: its weights take %.1f GB, and %.1f GB of memory are free", m->path,
                      1e-9 * (double)needed, 1e-9 * (double)free_bytes);
@@ -140,8 +141,8 @@ static void list_skipped(struct tdm_model *m)
                                    rows[i].n, rows[i].what, (double)rows[i].bytes / 1e6);
 }
 
-/* Weights of all matrices but the embeddings and the LM head, of a mixture's experts those that are used: two operations
- * each for a prefilled token. */
+/* Weights of all matrices but the embeddings and the LM head, of a mixture's experts those that are used: two
+ * operations each for a prefilled token. */
 static void count_work(struct tdm_model *m)
 {
     const struct tensor *const *list;
@@ -155,7 +156,8 @@ static void count_work(struct tdm_model *m)
             continue;
         }
         bool experts = role_is_experts(t->role);
-        uint64_t part = experts ? t->rows / c->experts * c->experts_used : t->rows; /* rows that a token is multiplied with */
+        /* Rows that a token is multiplied with. */
+        uint64_t part = experts ? t->rows / c->experts * c->experts_used : t->rows;
         if (role_is_matrix(t->role)) m->info.flops_per_token += 2 * part * t->cols;
         m->info.active_parameters += part * t->cols;
         m->info.bytes_per_token += part * t->row_bytes;

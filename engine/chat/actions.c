@@ -321,7 +321,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
     return status;
 }
 
-/* ---- Saved states -------------------------------------------------------------------------------------------------- */
+/* ---- Saved states ------------------------------------------------------------------------------------------------ */
 
 /* Everything that a state depends on: the weights, how they are computed with, and how keys and values are kept. */
 static uint64_t state_fingerprint(const struct tdm_chat *c)
@@ -387,7 +387,7 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
     return TDM_OK;
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+/* ---- Comparing --------------------------------------------------------------------------------------------------- */
 
 TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
 {

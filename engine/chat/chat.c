@@ -35,7 +35,7 @@ void chat_unlock(const struct tdm_chat *c)
     events_signal(c->events);
 }
 
-/* ---- Opening and closing ---------------------------------------------------------------------------------------- */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 TDM_API void tdm_chat_defaults(tdm_chat_options *o, const tdm_model *m)
 {
@@ -263,7 +263,8 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     const tdm_chat_options *now = &c->options; /* nobody else changes them: read without the lock */
     if (options->kv != now->kv || options->prefill_kv != now->prefill_kv ||
         (options->context && options->context != now->context) || options->prefill_model != now->prefill_model)
-        return error_set(err, TDM_E_ARG, "the context, the key/value types and the prefill model can't change in a chat");
+        return error_set(err, TDM_E_ARG,
+                         "the context, the key/value types and the prefill model can't change in a chat");
     /* What the follower works with is exchanged between two of its dispatches. */
     bool budget = options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes;
     bool between = budget || options->dispatch != now->dispatch;

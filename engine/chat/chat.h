@@ -145,7 +145,7 @@ struct tdm_chat {
     atomic_int fail_dispatches; /* fault injection: how many of the follower's next dispatches fail */
 };
 
-/* ---- chat.c ---------------------------------------------------------------------------------------------------- */
+/* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 
 void chat_lock(const struct tdm_chat *c);
 /* Releases the lock, then signals the events that were posted meanwhile. In this order, because a reader woken on the
@@ -155,7 +155,7 @@ void chat_unlock(const struct tdm_chat *c);
 /* The functions below are called with the lock held unless it says otherwise; the jobs of the units (job_...) take it
  * themselves.
  *
- * ---- turn.c: the sources of the units, a turn's beginning and end ---------------------------------------------- */
+ * ---- turn.c: the sources of the units, a turn's beginning and end ------------------------------------------------ */
 
 struct unit *chat_unit(const struct tdm_chat *c, int unit);
 /* The pipeline of the turn under way, or of the next one. */
@@ -194,7 +194,7 @@ bool chat_waits_for_pause(const struct tdm_chat *c);
 /* Tokens of the prompt if the draft were sent now; 0 if there is none. Invalidates the target. */
 uint32_t chat_prompt_length(struct tdm_chat *c);
 
-/* ---- follow.c: the work of the prefill unit ------------------------------------------------------------------------ */
+/* ---- follow.c: the work of the prefill unit ---------------------------------------------------------------------- */
 
 /* The next work towards the target: as chat_next_prefill, with the lock. */
 int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work);
@@ -205,14 +205,14 @@ void chat_hand_over(struct tdm_chat *c);
 /* Replaces the follower's state by `loaded`, which is set; no job uses the follower's state. */
 void chat_adopt_loaded(struct tdm_chat *c);
 
-/* ---- prompt.c: prompts from an empty state --------------------------------------------------------------------------- */
+/* ---- prompt.c: prompts from an empty state ----------------------------------------------------------------------- */
 
 int64_t chat_next_prompt(struct tdm_chat *c, struct work *work);
 /* Evaluates the prompt of this reply from an empty state, to its first token. The phase is IDLE and no prompt
  * active. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
 
-/* ---- decode.c: replies --------------------------------------------------------------------------------------------------- */
+/* ---- decode.c: replies ------------------------------------------------------------------------------------------- */
 
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work);
 /* The decoder has the state of the whole prompt: makes the reply and draws its first token. A reply that goes on from
@@ -229,13 +229,13 @@ void chat_give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_id 
 /* Fills in what of this turn's prompt was there at Enter, and so its kind. */
 void chat_account_before(struct tdm_chat *c);
 
-/* ---- chat.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 
 /* Allocates the workspaces and states of a pipeline that are not there yet. Not during a turn. cold: for
  * chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
 tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err);
 
-/* ---- bridge.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- bridge.c ---------------------------------------------------------------------------------------------------- */
 
 /* Moves a state from one side to another: in memory where the pool is the same, else through the bridge. *state becomes
  * the result on the destination's pool; spare, a state of that pool, is consumed. Fills the times in stats. Without the

@@ -273,7 +273,7 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     chat_unlock(c);
 }
 
-/* ---- Sources -------------------------------------------------------------------------------------------------- */
+/* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {

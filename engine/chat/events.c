@@ -104,7 +104,8 @@ void events_post(struct events *q, const tdm_event *event)
 /* The reader may have been faster, or another thread tells it: then it wakes and finds nothing, or not at all. */
 void events_signal(struct events *q)
 {
-    if (!atomic_load_explicit(&q->unsignalled, memory_order_relaxed) || !atomic_exchange(&q->unsignalled, false)) return;
+    if (!atomic_load_explicit(&q->unsignalled, memory_order_relaxed) || !atomic_exchange(&q->unsignalled, false))
+        return;
     if (write(q->pipe[1], "!", 1) < 0) { /* full: it is readable already */ }
 }
 
@@ -115,7 +116,8 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
     va_start(args, format);
     int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    events_post(q, &(tdm_event){.kind = kind, .text = line, .length = n < (int)sizeof line ? (size_t)n : sizeof line - 1});
+    events_post(q,
+                &(tdm_event){.kind = kind, .text = line, .length = n < (int)sizeof line ? (size_t)n : sizeof line - 1});
 }
 
 int events_fd(const struct events *q)

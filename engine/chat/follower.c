@@ -12,8 +12,8 @@ enum { KEEP_EVERY = 256 };
 enum { WORTH_SPLITTING = 16 };
 /* Multiplying so many tokens with weights takes about as long as reading these. */
 enum { SHORT = 8 };
-/* A token more in a dispatch that reads no more weights for it costs about one part in so many of a token's time, and so does
- * letting a dispatch go: a layer and a copy. */
+/* A token more in a dispatch that reads no more weights for it costs about one part in so many of a token's time, and
+ * so does letting a dispatch go: a layer and a copy. */
 enum { MARGIN = 16 };
 /* Tokens of a dispatch while a reply decodes, with experts: fewer would touch nearly as many of them. */
 enum { POLITE = 128 };
@@ -211,14 +211,15 @@ static void keep(struct follower *f, enum checkpoint_kind kind, struct activity 
     activity_add(activity, &span);
 }
 
-tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,
-                            tdm_error *err)
+tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity,
+                            struct activity_span *span, tdm_error *err)
 {
     const struct follower_plan *plan = &f->plan;
     assert_always(plan->active);
     if (plan->clear) state_clear(f->state);
     if (plan->restore) {
-        struct activity_span restore = {.start_ns = clock_ns(), .kind = SPAN_RESTORE, .bytes = state_own_bytes(plan->restore)};
+        struct activity_span restore = {
+            .start_ns = clock_ns(), .kind = SPAN_RESTORE, .bytes = state_own_bytes(plan->restore)};
         tdm_status status = state_copy(f->state, plan->restore, err);
         if (status) return status;
         restore.end_ns = clock_ns();

@@ -79,15 +79,15 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
 
 /* Requests cancellation of the running dispatch if its tokens are no longer part of the target. */
 void follower_cancel_if_stale(struct follower *f, const struct target *t);
-/* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is handed
- * over without a checkpoint of it. A short dispatch, whose time is that in which weights are read, is given up too, where
- * its tokens fit into the one that follows and cost less there than what is left of it. */
+/* Somebody waits for the end of the target from now on. If the running dispatch reaches it, the state at its end is
+ * handed over without a checkpoint of it. A short dispatch, whose time is that in which weights are read, is given up
+ * too, where its tokens fit into the one that follows and cost less there than what is left of it. */
 void follower_expedite(struct follower *f, const struct target *t, int64_t now_ns);
 
 /* Executes the plan. *span becomes that of the forward pass; restoring and making checkpoints get spans of their
  * own. */
-tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity, struct activity_span *span,
-                            tdm_error *err);
+tdm_status follower_perform(struct follower *f, struct team *team, struct activity *activity,
+                            struct activity_span *span, tdm_error *err);
 /* Ends the plan: status and duration of follower_perform. */
 void follower_done(struct follower *f, tdm_status status, int64_t took_ns);
 

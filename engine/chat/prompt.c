@@ -1,4 +1,4 @@
-/* Prompts that are evaluated from an empty state: those of pipelines that do not follow, and cold ones to compare with. */
+/* Prompts evaluated from an empty state: those of pipelines that do not follow, and cold ones for comparison. */
 #include "engine/chat/chat.h"
 
 #include "engine/base/clock.h"

@@ -22,7 +22,7 @@ void chat_wake(const struct tdm_chat *c)
     for (int u = 0; u < TDM_UNITS; u++) unit_wake(chat_unit(c, u));
 }
 
-/* ---- Sources -------------------------------------------------------------------------------------------------- */
+/* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
 static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *work)
 {
@@ -51,7 +51,7 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work)
     return next(chat, TDM_DECODE_UNIT, now_ns, work);
 }
 
-/* ---- A turn's beginning and end --------------------------------------------------------------------------------- */
+/* ---- A turn's beginning and end ---------------------------------------------------------------------------------- */
 
 tdm_status chat_copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err)
 {
@@ -149,8 +149,8 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         chat_hand_over(c);
         return TDM_OK;
     }
-    /* The other unit is left asleep: one that asks its source at this moment would keep its cores from the dispatch that
-     * is waited for. */
+    /* The other unit is left asleep: one that asks its source at this moment would keep its cores from the dispatch
+     * that is waited for. */
     unit_wake(chat_unit(c, c->continues_in_place ? pipeline->decode_unit : pipeline->prompt_unit));
     return TDM_OK;
 }

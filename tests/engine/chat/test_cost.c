@@ -135,7 +135,8 @@ TEST(memory_lies_ready_between_two_keys)
         CHECK(tdm_chat_wait_idle(talk.chat, 20000));
         while (n < 2000 && pool_stats(pool).free_buffers > 0) CHECK(state_new(&taken[n++], pool, &err) == TDM_OK);
         char text[40];
-        snprintf(text, sizeof text, "%d more words", i); /* its first dispatch takes no buffer, so that none comes that way */
+        /* Its first dispatch takes no buffer, so that none comes that way. */
+        snprintf(text, sizeof text, "%d more words", i);
         draft(text);
         bool ready = false;
         for (int still = 0; still < 3000 && !ready; still++) {
@@ -240,12 +241,13 @@ TEST(what_is_no_longer_wanted_is_cancelled)
     REQUIRE(open_talk(1, NULL));
     say(kept);
     talk_until(&talk, 2);
-    CHECK(first.stats.ids_hash == talk.turns[1].stats.ids_hash && first.stats.logits_hash == talk.turns[1].stats.logits_hash);
+    CHECK(first.stats.ids_hash == talk.turns[1].stats.ids_hash &&
+          first.stats.logits_hash == talk.turns[1].stats.logits_hash);
     talk_close(&talk);
 }
 
-/* Keys and values of another type on either side: the state goes over the bridge, timed; of the same: hand over in memory,
- * and the same bits in every pipeline. */
+/* Keys and values of another type on either side: the state goes over the bridge, timed; of the same: hand over in
+ * memory, and the same bits in every pipeline. */
 TEST(every_pair_of_key_value_types)
 {
     const tdm_model *m = talk_model(NULL);
@@ -457,7 +459,7 @@ static void *send_another(void *chat)
     return NULL;
 }
 
-/* Tandem: the next message is sent while the token of the stopped reply, or a dispatch of it, is still being computed. */
+/* Tandem: the next message is sent while the token of the stopped reply, or a dispatch of it, is still running. */
 TEST(a_message_after_a_stopped_one_waits_for_no_job)
 {
     REQUIRE(open_talk(1, NULL));
@@ -540,8 +542,9 @@ TEST(a_cold_prompt_after_a_stopped_one_waits_for_it)
 }
 
 TEST_MAIN(T(any_past_message_is_gone_back_to_for_nothing), T(a_change_within_the_draft_costs_what_follows_it),
-          T(memory_lies_ready_between_two_keys), T(a_thinking_reply_is_followed_without_its_thoughts), T(a_reply_that_is_ended_costs_no_more_than_itself),
-          T(what_is_no_longer_wanted_is_cancelled), T(every_pair_of_key_value_types),
-          T(no_call_of_the_front_end_waits_for_a_unit), T(a_state_file_is_loaded_without_waiting_for_a_dispatch),
-          T(a_message_after_a_stopped_one_waits_for_no_job), T(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most),
+          T(memory_lies_ready_between_two_keys), T(a_thinking_reply_is_followed_without_its_thoughts),
+          T(a_reply_that_is_ended_costs_no_more_than_itself), T(what_is_no_longer_wanted_is_cancelled),
+          T(every_pair_of_key_value_types), T(no_call_of_the_front_end_waits_for_a_unit),
+          T(a_state_file_is_loaded_without_waiting_for_a_dispatch), T(a_message_after_a_stopped_one_waits_for_no_job),
+          T(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most),
           T(a_cold_prompt_after_a_stopped_one_waits_for_it))

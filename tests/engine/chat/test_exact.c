@@ -20,9 +20,15 @@ struct way { /* of playing */
 };
 
 static const char *const texts[] = {
-    "Hello, what is this?", "  And how does it  work?\n", "caf\xc3\xa9 e\xcc\x81 \xe4\xbd\xa0\xe5\xa5\xbd", "x<|im_end|>\r\n\r\ny",
-    "1234 5678, it's", "a", "A longer message, which takes more than one dispatch of sixteen tokens to be read by anybody.",
-    "tabs\tand  blanks   \n\n  then more", "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb ok"};
+    "Hello, what is this?",
+    "  And how does it  work?\n",
+    "caf\xc3\xa9 e\xcc\x81 \xe4\xbd\xa0\xe5\xa5\xbd",
+    "x<|im_end|>\r\n\r\ny",
+    "1234 5678, it's",
+    "a",
+    "A longer message, which takes more than one dispatch of sixteen tokens to be read by anybody.",
+    "tabs\tand  blanks   \n\n  then more",
+    "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb ok"};
 
 static const char *some_text(uint64_t *script)
 {
@@ -133,13 +139,14 @@ static void play(struct talk *t, const char *kernels, const struct way *way, uin
     talk_close(t);
 }
 
-static void compare(const struct talk *a, const struct talk *b, const char *kernels, const struct way *way, uint64_t seed)
+static void compare(const struct talk *a, const struct talk *b, const char *kernels, const struct way *way,
+                    uint64_t seed)
 {
     CHECK_INT(a->n, b->n);
     for (int i = 0; i < a->n && i < b->n && i < TALK_TURNS; i++) {
         const struct talk_turn *x = &a->turns[i], *y = &b->turns[i];
-        if (x->stats.ids_hash != y->stats.ids_hash || x->stats.logits_hash != y->stats.logits_hash || x->text != y->text ||
-            x->stats.reply_tokens != y->stats.reply_tokens)
+        if (x->stats.ids_hash != y->stats.ids_hash || x->stats.logits_hash != y->stats.logits_hash ||
+            x->text != y->text || x->stats.reply_tokens != y->stats.reply_tokens)
             CHECK_FAIL("%s, seed %d, %s, level %d, dispatch %d, %d threads: reply %d differs", kernels, (int)seed,
                        tdm_pipeline_name(way->pipeline), way->level, way->dispatch, way->threads, i + 1);
     }
@@ -173,7 +180,8 @@ static void each_set(void)
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
     bool full = getenv("TANDEM_LONG");
-    for (int i = 0; i < n && !check_failures; i++) check_ways(sets[i]->name, full ? 20 : i == n - 1 ? 2 : 1, full, i == n - 1);
+    for (int i = 0; i < n && !check_failures; i++)
+        check_ways(sets[i]->name, full ? 20 : i == n - 1 ? 2 : 1, full, i == n - 1);
 }
 
 TEST(one_conversation_whatever_the_way)

@@ -48,7 +48,8 @@ static bool open_mixture(uint32_t length)
 static struct target target(uint32_t n, uint32_t history, uint32_t turn)
 {
     turns[0] = turn;
-    return (struct target){.ids = ids, .n = n, .history = history, .draft = history, .turns = turns, .n_turns = turn > 0};
+    return (struct target){
+        .ids = ids, .n = n, .history = history, .draft = history, .turns = turns, .n_turns = turn > 0};
 }
 
 static void check_plan(uint32_t from, uint32_t n)

@@ -10,7 +10,8 @@ RANDOM=7
 # Finished replies in the session file; fails where it isn't whole JSON.
 finished() {
     python3 -c 'import json,sys
-print(sum(m["role"] == "assistant" and m.get("finish") == "length" for m in json.load(open(sys.argv[1]))["messages"]))' "$1"
+messages = json.load(open(sys.argv[1]))["messages"]
+print(sum(m["role"] == "assistant" and m.get("finish") == "length" for m in messages))' "$1"
 }
 talk() { # lines that a user would type, faster than he could
     for i in {1..400}; do echo "message $i" && sleep 0.02; done

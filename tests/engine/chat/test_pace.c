@@ -91,4 +91,5 @@ TEST(any_pace_is_taken)
 }
 
 TEST_MAIN(T(a_token_each_interval), T(late_wakes_and_the_decoding_itself_cost_nothing),
-          T(a_stall_is_made_up_for_only_so_far), T(a_machine_that_is_too_slow_owes_no_more_and_more), T(any_pace_is_taken))
+          T(a_stall_is_made_up_for_only_so_far), T(a_machine_that_is_too_slow_owes_no_more_and_more),
+          T(any_pace_is_taken))

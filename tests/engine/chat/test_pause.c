@@ -30,9 +30,19 @@ TEST(the_suffix_and_the_limit_count)
 
 TEST(a_sentences_end_needs_no_pause)
 {
-    static const char *const ends[] = {"Hello.", "Why?", "Oh!", "Why? ", "He said \"no.\"", "(Yes.)", "So \xe2\x80\xa6\n",
-                                       "\xe4\xbd\xa0\xe5\xa5\xbd\xef\xbc\x9f", "\xe2\x80\x9cNo.\xe2\x80\x9d", "**Stop!**", "."};
-    static const char *const goes_on[] = {"Hello", "Hello,", "x:", "3.1", "v1.0-", "\"", ")", " ", "don't", "\xe2\x80\x9d", "\x80\xa6"};
+    static const char *const ends[] = {"Hello.",
+                                       "Why?",
+                                       "Oh!",
+                                       "Why? ",
+                                       "He said \"no.\"",
+                                       "(Yes.)",
+                                       "So \xe2\x80\xa6\n",
+                                       "\xe4\xbd\xa0\xe5\xa5\xbd\xef\xbc\x9f",
+                                       "\xe2\x80\x9cNo.\xe2\x80\x9d",
+                                       "**Stop!**",
+                                       "."};
+    static const char *const goes_on[] = {"Hello", "Hello,", "x:",    "3.1",          "v1.0-",   "\"",
+                                          ")",     " ",      "don't", "\xe2\x80\x9d", "\x80\xa6"};
     struct typing t = typist(300, 20);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (pause_of(&t, ends[i], 70) != 0) CHECK_FAIL("'%s' ends a sentence", ends[i]);

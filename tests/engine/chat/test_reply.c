@@ -76,7 +76,8 @@ static void encode(struct ids *ids, const char *text, bool bytewise)
             i += 7;
             continue;
         }
-        if (tokenizer_encode(model->tokenizer, text + i, step, TOKENIZE_ADDED, 0, ids, &err)) CHECK_FAIL("%s", err.text);
+        if (tokenizer_encode(model->tokenizer, text + i, step, TOKENIZE_ADDED, 0, ids, &err))
+            CHECK_FAIL("%s", err.text);
     }
 }
 
@@ -127,7 +128,8 @@ TEST(a_stop_string_ends_the_answer_wherever_tokens_end)
 
 TEST(of_stop_strings_that_begin_alike_the_shorter_wins_at_once)
 {
-    static const char *const one[] = {"abcd", "ab", NULL}, *const two[] = {"ab", "abcd", NULL}, *const empty[] = {"", "x", NULL};
+    static const char *const one[] = {"abcd", "ab", NULL}, *const two[] = {"ab", "abcd", NULL},
+                             *const empty[] = {"", "x", NULL};
     REQUIRE(open_model());
     struct shown s = show_text("--abcd", true, false, one);
     CHECK(s.stopped);

@@ -52,7 +52,8 @@ static void look(struct talk *t)
     int n = tdm_chat_nodes(t->chat);
     tdm_chat_status_of(t->chat, &status);
     CHECK(status.read <= status.target && status.context_size == 1024);
-    if (n && tdm_chat_node(t->chat, 1 + (int)talk_draw(&seed, (uint32_t)n), &node, &err) == TDM_OK) tdm_node_free(&node);
+    if (n && tdm_chat_node(t->chat, 1 + (int)talk_draw(&seed, (uint32_t)n), &node, &err) == TDM_OK)
+        tdm_node_free(&node);
 }
 
 static void one_action(struct talk *t)
