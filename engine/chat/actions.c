@@ -14,7 +14,7 @@
 
 static tdm_status busy(const struct tdm_chat *c, const char *what, tdm_error *err)
 {
-    if (c->phase == CHAT_IDLE) return TDM_OK;
+    if (chat_phase(c) == PHASE_IDLE) return TDM_OK;
     return error_set(err, TDM_E_BUSY, "%s: a reply is being written; stop it first", what);
 }
 
@@ -40,7 +40,7 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
     c->draft_too_long = length / 128 > (size_t)c->options.context;
     c->draft_tokens = 0;
     /* While a turn is under way the draft is no part of the target, and the decoder keeps the cores that it is lent. */
-    bool counts = c->phase == CHAT_IDLE && c->options.speculation >= TDM_SPEC_DRAFT;
+    bool counts = chat_phase(c) == PHASE_IDLE && c->options.speculation >= TDM_SPEC_DRAFT;
     if (counts && pipeline_of(c->options.pipeline)->follows) {
         chat_retarget(c, c->typing.last_ns);
         /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */
@@ -78,7 +78,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
 {
     chat_lock(c);
     tdm_status status;
-    if (c->phase != CHAT_IDLE) {
+    if (chat_phase(c) != PHASE_IDLE) {
         status = queue(c, text, length, err);
     } else {
         int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, text, length, err);
@@ -94,7 +94,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     if (status == TDM_OK) {
         buffer_clear(&c->draft);
         c->draft_held = c->draft_too_long = c->head_start = false;
-        if (c->phase == CHAT_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
+        if (chat_phase(c) == PHASE_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
     }
     chat_unlock(c);
     return status;
@@ -103,7 +103,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
 TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
 {
     chat_lock(c);
-    if (c->has_queued && c->phase != CHAT_IDLE) {
+    if (c->has_queued && chat_phase(c) != PHASE_IDLE) {
         struct buffer queued = c->queued;
         c->queued = (struct buffer){0};
         c->has_queued = false; /* so that chat_end does not send it as a queued one */
@@ -132,7 +132,7 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
 TDM_API void tdm_chat_stop(tdm_chat *c)
 {
     chat_lock(c);
-    if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
+    if (chat_phase(c) != PHASE_IDLE) chat_end(c, TDM_STOPPED);
     chat_unlock(c);
 }
 
@@ -267,7 +267,7 @@ static void forget(struct tdm_chat *c)
     c->was_loaded = false;
     c->context_warned = false;
     c->last_prompt.n = 0;
-    if (!c->decoder.running) c->decoder.prompt = c->decoder.index = 0;
+    if (!stage_uses_decoder(c->stage)) c->decoder.prompt = c->decoder.index = 0;
     c->evaluated_mark = c->follower.figures.evaluated;
 }
 
@@ -276,7 +276,7 @@ TDM_API void tdm_chat_clear(tdm_chat *c)
     chat_lock(c);
     buffer_clear(&c->queued);
     c->has_queued = false;
-    if (c->phase != CHAT_IDLE) chat_end(c, TDM_STOPPED);
+    if (chat_phase(c) != PHASE_IDLE) chat_end(c, TDM_STOPPED);
     forget(c);
     path_changed(c);
     chat_unlock(c);
@@ -379,7 +379,7 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
     chat_lock(c);
     state_free(c->loaded);
     c->loaded = read;
-    bool moves = c->two_pools && c->decoder.running; /* perhaps the follower's state */
+    bool moves = c->two_pools && stage_uses_decoder(c->stage); /* perhaps the follower's state */
     if (!c->follower.plan.active && !moves) chat_adopt_loaded(c);
     chat_retarget(c, clock_ns());
     chat_unlock(c);

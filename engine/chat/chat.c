@@ -127,7 +127,7 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, td
     if (prompts) ready = ready && prompt->workspace && workspace_tokens(prompt->workspace) >= rows &&
                              c->prompter.state && c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
-    while (c->decoder.running || c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
+    while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
     tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, err);
     if (!c->decoder.state || c->decoder.state->pool != decode->pool) c->decoder.held = 0;
     if (status == TDM_OK) status = state_on(&c->decoder.state, decode->pool, err);
@@ -283,10 +283,10 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         c->options = *options;
         c->options.context = context;
         c->options.stops = (const char *const *)c->stops;
-        if (c->phase == CHAT_IDLE) c->pipeline = options->pipeline;
+        if (chat_phase(c) == PHASE_IDLE) c->pipeline = options->pipeline;
         chat_retarget(c, clock_ns());
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
-        if (c->phase == CHAT_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
+        if (chat_phase(c) == PHASE_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
     }
     chat_unlock(c);
     if (budget) pthread_mutex_unlock(&c->saving);
@@ -373,7 +373,7 @@ static size_t draft_read(const struct tdm_chat *c)
 {
     const struct target *t = &c->target;
     uint32_t read = follower_in_state(&c->follower, t);
-    if (c->phase != CHAT_IDLE || read <= t->history) return 0;
+    if (chat_phase(c) != PHASE_IDLE || read <= t->history) return 0;
     if (read >= t->n && t->complete) return c->draft.n;
     uint32_t i = read < t->draft ? read : t->draft;
     return i > t->history ? t->draft_ends[i - t->history - 1] : 0;
@@ -384,7 +384,7 @@ static tdm_mark mark_of(const struct tdm_chat *c, uint32_t behind, int64_t now_n
     if (c->has_queued) return TDM_MARK_QUEUED;
     if (c->draft_too_long) return TDM_MARK_TOO_LONG;
     if (c->options.speculation < TDM_SPEC_DRAFT || !pipeline_of(c->options.pipeline)->follows) return TDM_MARK_OFF;
-    if (c->phase != CHAT_IDLE) return TDM_MARK_AFTER_REPLY;
+    if (chat_phase(c) != PHASE_IDLE) return TDM_MARK_AFTER_REPLY;
     if (follower_is_ready(&c->follower, &c->target) && now_ns - c->typing.last_ns >= (int64_t)READY_REST_MS * 1000000)
         return TDM_MARK_READY;
     return behind > c->follower.dispatch ? TDM_MARK_TO_READ : TDM_MARK_FOLLOWING;
@@ -399,8 +399,8 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     bool follows = pipeline_of(c->pipeline)->follows;
     uint32_t read = follower_covered(f, t);
     *out = (tdm_chat_status){
-        .phase = c->phase == CHAT_PROMPT ? TDM_READING
-                 : c->phase == CHAT_IDLE ? TDM_IDLE
+        .phase = chat_phase(c) == PHASE_PROMPT ? TDM_READING
+                 : chat_phase(c) == PHASE_IDLE ? TDM_IDLE
                  : c->decoder.reply.thinking ? TDM_THINKING : TDM_ANSWERING,
         .queued = c->has_queued,
         .draft_read_bytes = draft_read(c),
@@ -411,12 +411,12 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .wasted = c->stats.wasted,
         .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
         .context_size = (uint32_t)c->options.context,
-        .decode_tps = c->phase == CHAT_DECODE ? c->stats.decode_tps : c->decode_rate,
+        .decode_tps = chat_phase(c) == PHASE_DECODE ? c->stats.decode_tps : c->decode_rate,
         .prefill_tps = c->prefill_rate,
         .handover_ms = c->handover_ms,
     };
     out->mark = mark_of(c, out->behind, now);
-    if (c->phase == CHAT_PROMPT) {
+    if (chat_phase(c) == PHASE_PROMPT) {
         out->reading_total = c->stats.prompt_tokens - c->read_at_enter;
         /* A state that runs past the prompt is given up for a checkpoint: what it shares is not progress. */
         bool grows = f->usable && read == f->length && read > c->read_at_enter;
@@ -428,7 +428,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     out->no_checkpoints = f->kept.count == 0 && f->figures.unkept > 0;
     out->prefill_failed = c->follower_failed;
     /* Without a target (nothing is read ahead) the last turn's tokens stand. */
-    out->context_used = c->phase == CHAT_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
+    out->context_used = chat_phase(c) == PHASE_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
     out->speed_kept = kept_share(&c->decoder.kept);
     out->weight_bytes = c->side[TDM_DECODE_UNIT].weights->bytes;
     out->state_bytes = pool_stats(c->side[TDM_DECODE_UNIT].pool).bytes;
@@ -441,9 +441,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
 /* Nothing decodes, nothing waits, and the follower has nothing to do now or after the pause. */
 static bool is_settled(struct tdm_chat *c)
 {
-    if (c->phase != CHAT_IDLE || c->has_queued || c->decoder.running || c->prompter.active || c->prompter.running ||
-        c->follower.plan.active || c->loaded)
-        return false;
+    if (c->stage != STAGE_IDLE || c->has_queued || c->follower.plan.active || c->loaded) return false;
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
     if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
     uint32_t read = follower_in_state(&c->follower, &c->target);

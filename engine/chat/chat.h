@@ -1,15 +1,15 @@
 /* What a tdm_chat is inside: a conversation, a follower, a decoder, and the lock that they share.
  *
  * One lock (chat->lock) guards everything here except what belongs to a running job: the follower's state while its
- * plan is active, the decoder's state, sampler and reply while `decoder.running` is set, the prompter's state while
- * `prompter.running` is set. It is held for moments only: nobody evaluates a state or reads a file under it, the
+ * plan is active, the decoder's state, sampler and reply while the stage says that a job uses it, likewise the
+ * prompter's state. It is held for moments only: nobody evaluates a state or reads a file under it, the
  * longest things done under it are sampling one token at a hand-over and the one checkpoint of a state that was loaded.
  * Order: chat->saving, chat->lock, the event queue's.
  *
  * The two units have the chat as their source (turn.c: chat_next_...) while the machine serves it, one chat at a time.
  *
- * Phases: IDLE; PROMPT, a message was sent and its prompt is being evaluated; DECODE, a reply is being decoded.
- * `turn_serial` changes whenever a reply begins or ends, so that a job can tell that its turn is over.
+ * What a turn waits for, and what may happen then, is its stage (stage.h). Only chat_on changes it. A job that ends tells
+ * by the stage it finds whether its turn is still the one that it worked for.
  */
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H
@@ -22,6 +22,7 @@
 #include "engine/chat/pause.h"
 #include "engine/chat/pipeline.h"
 #include "engine/chat/reply.h"
+#include "engine/chat/stage.h"
 #include "engine/chat/target.h"
 #include "engine/forward/sampler.h"
 #include "engine/object/machine.h"
@@ -45,10 +46,7 @@ struct prompter {
     uint32_t done;           /* of ids, evaluated */
     tdm_pipeline pipeline;
     uint32_t dispatch;       /* as it was when the running job was claimed */
-    uint64_t serial;         /* chat.turn_serial of this prompt; not of a cold one */
-    bool active;             /* a prompt is being evaluated */
     bool cold;               /* only to its first token, for comparison */
-    bool running;            /* a job of it runs */
     atomic_bool cancel;
     tdm_cold answer;
     tdm_id first_id;         /* the first token of the turn that is compared */
@@ -70,10 +68,14 @@ struct decoder {
     uint32_t max_tokens;     /* likewise; 0: no limit */
     uint32_t max_answer;     /* likewise; thinking is not counted */
     struct reply reply;
-    uint64_t serial;         /* chat.turn_serial of this reply */
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
-    bool running;            /* a job of it runs: decodes a token or receives a state */
+    uint32_t coming;         /* tokens that the running job adds to the state: 1 of a reply's, 0 of another job */
+    struct arrival {         /* how the state of the prompt came here */
+        int64_t since_ns;    /* when it began to move; 0: it was here */
+        uint64_t bytes;      /* copied for that */
+        bool in_place;       /* a reply goes on from the state that it left */
+    } arrival;
     int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
     struct kept kept;        /* its speed while the other unit prefills, relative to its speed alone */
     bool shares;             /* the running token began while a dispatch ran */
@@ -81,8 +83,6 @@ struct decoder {
 
 /* Pages and buffers kept ready, already touched, for the next dispatches, forks and hand-overs. */
 enum { READY_PAGES = 16, READY_BUFFERS = 3 };
-
-enum chat_phase { CHAT_IDLE, CHAT_PROMPT, CHAT_DECODE };
 
 struct tdm_chat {
     pthread_mutex_t lock;
@@ -116,11 +116,9 @@ struct tdm_chat {
     bool dry;                /* the pool could not be warmed: no memory */
     bool follower_failed;    /* its last dispatch failed: it rests until the target changes */
 
-    enum chat_phase phase;
-    uint64_t turn_serial;
-    int user_node, reply_node;
-    bool resumed;            /* the reply continues an earlier one */
-    bool continues_in_place; /* it continues from the decoder's own state, without prefill */
+    enum stage stage;        /* of the turn */
+    int user_node;
+    int reply_node;          /* while its prompt is evaluated: the reply that is to be continued, or 0 */
     tdm_turn_stats stats;    /* of the turn under way */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
     uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */
@@ -160,8 +158,10 @@ void chat_unlock(const struct tdm_chat *c);
 struct unit *chat_unit(const struct tdm_chat *c, int unit);
 /* The pipeline of the turn under way, or of the next one. */
 const struct pipeline *chat_pipeline(const struct tdm_chat *c);
-/* Makes both units ask for work. */
-void chat_wake(const struct tdm_chat *c);
+/* Something happened: goes to the next stage and carries out what the table says. It must be possible now. A claimed
+ * job (ON_CLAIM) is the caller's to fill in. */
+void chat_on(struct tdm_chat *c, enum stage_event event);
+enum stage_phase chat_phase(const struct tdm_chat *c);
 
 /* The sources of the units; without the lock. */
 int64_t chat_next_prefill(void *chat, int64_t now_ns, struct work *work);
@@ -176,8 +176,6 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
 void chat_end(struct tdm_chat *c, tdm_finish finish);
 /* Sends the queued message, if there is one. */
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
-/* Replaces the contents of a list of ids. */
-tdm_status chat_copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err);
 
 /* ---- retarget.c: the target of the moment ------------------------------------------------------------------------ */
 
@@ -208,17 +206,20 @@ void chat_adopt_loaded(struct tdm_chat *c);
 /* ---- prompt.c: prompts from an empty state ----------------------------------------------------------------------- */
 
 int64_t chat_next_prompt(struct tdm_chat *c, struct work *work);
-/* Evaluates the prompt of this reply from an empty state, to its first token. The phase is IDLE and no prompt
- * active. */
+/* Evaluates the ids of the target in the current pipeline. */
+tdm_status chat_begin_prompt(struct tdm_chat *c, tdm_error *err);
+/* Evaluates the prompt of this reply from an empty state, to its first token. After chat_let_go. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
 
 /* ---- decode.c: replies ------------------------------------------------------------------------------------------- */
 
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work);
-/* The decoder has the state of the whole prompt: makes the reply and draws its first token. A reply that goes on from
- * the decoder's own state may lack its last token there, which is then the first that is decoded.
+/* The decoder has the state of the whole prompt: makes the reply's node, and ON_READY happens.
  * moving_ns: when the state began to move here, bytes: what that copied; 0: it did not move. */
 void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes);
+/* Begins the reply and draws its first token. One that goes on from the decoder's own state may lack its last token
+ * there, which is then the first that is decoded. */
+void chat_reply(struct tdm_chat *c);
 /* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?
  * Then a reply is continued right there. */
 bool chat_continues_in_place(const struct tdm_chat *c);

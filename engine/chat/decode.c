@@ -132,7 +132,7 @@ static void account(struct tdm_chat *c)
 {
     const struct follower_figures *f = &c->follower.figures;
     uint64_t evaluated = f->evaluated - c->evaluated_mark, fresh = c->stats.prompt_tokens - c->turn_base;
-    if (c->continues_in_place) c->read_at_enter = c->decoder.held;
+    if (c->decoder.arrival.in_place) c->read_at_enter = c->decoder.held;
     chat_account_before(c);
     c->stats.after_enter = c->stats.prompt_tokens - c->read_at_enter;
     if (chat_pipeline(c)->follows) {
@@ -163,9 +163,9 @@ static void repeat_reply(struct tdm_chat *c, struct node *node)
 
 void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 {
-    struct decoder *d = &c->decoder;
     tdm_error err;
-    if (!c->resumed) {
+    c->decoder.arrival = (struct arrival){moving_ns, bytes, c->stage == STAGE_RESUME};
+    if (!c->reply_node) {
         c->reply_node = conversation_add(&c->conversation, c->user_node, TDM_ASSISTANT, "", 0, &err);
         if (!c->reply_node) {
             events_post_line(c->events, TDM_EV_ERROR, "%s", err.text);
@@ -174,10 +174,17 @@ void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
         }
         c->conversation.nodes[c->reply_node].think = c->options.think;
     }
+    chat_on(c, ON_READY);
+}
+
+void chat_reply(struct tdm_chat *c)
+{
+    struct decoder *d = &c->decoder;
+    const struct arrival *arrival = &d->arrival;
     struct node *node = &c->conversation.nodes[c->reply_node];
     node->finish = TDM_UNFINISHED;
     d->held = d->state->length;
-    d->prompt = (c->continues_in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
+    d->prompt = (arrival->in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
     d->index = (uint32_t)node->reply.n;
     d->turn = (uint32_t)conversation_turns(&c->conversation, c->reply_node);
     d->attempt = node->attempt;
@@ -188,21 +195,19 @@ void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     d->logits_hash = LOGITS_HASH_START;
     d->unit = chat_pipeline(c)->decode_unit;
     d->not_before_ns = 0;
-    d->serial = ++c->turn_serial;
     reply_free(&d->reply);
     /* A reply that was loaded from a file has left its think block where it has any text. */
     bool thinks = node->think && c->model->form.can_think && !(node->reply.n == 0 && node->text.n);
     reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
     sampler_start(d->sampler, d->state->tokens, d->prompt);
     if (node->reply.n) repeat_reply(c, node);
-    c->phase = CHAT_DECODE;
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
     bool lacks_last_token = d->held < d->prompt + d->index;
     tdm_id first = lacks_last_token ? node->reply.ids[node->reply.n - 1] : draw(d);
     c->stats.logits_hash = d->logits_hash;
     account(c);
-    if (moving_ns) {
-        struct activity_span span = {moving_ns, clock_ns(), SPAN_HANDOVER, 0, bytes};
+    if (arrival->since_ns) {
+        struct activity_span span = {arrival->since_ns, clock_ns(), SPAN_HANDOVER, 0, arrival->bytes};
         c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
         activity_add(unit_activity(chat_unit(c, TDM_DECODE_UNIT)), &span);
     }
@@ -225,19 +230,16 @@ bool chat_continues_in_place(const struct tdm_chat *c)
     uint32_t n = d->held;
     if (n == 0 || n > t->n || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
     if (target_common_prefix(t, d->state->tokens, n) < n) return false;
-    if (d->running && (n == t->n || t->ids[n++] != d->next)) return false;
+    if (d->coming && (n == t->n || t->ids[n++] != d->next)) return false;
     return n + 1 >= t->n;
 }
 
 void chat_go_on(struct tdm_chat *c)
 {
-    c->continues_in_place = chat_continues_in_place(c);
-    if (c->continues_in_place) {
+    if (chat_continues_in_place(c))
         chat_begin_reply(c, 0, 0);
-    } else {
-        c->read_at_enter = c->stats.prompt_tokens; /* the plans to come say it */
-        unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
-    }
+    else
+        chat_on(c, ON_NOT_IN_PLACE);
 }
 
 static void job_decode(void *ctx, struct team *team, struct activity_span *span)
@@ -253,9 +255,11 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     if (status == TDM_OK) id = draw(d);
     double took = (double)(clock_ns() - start) / 1e9;
     chat_lock(c);
-    d->running = false;
+    bool wanted = c->stage == STAGE_DECODE_RUN;
+    d->coming = 0;
     d->held = status ? 0 : d->state->length;
-    if (c->turn_serial == d->serial && c->phase == CHAT_DECODE) {
+    chat_on(c, ON_RETURN);
+    if (wanted) {
         c->stats.logits_hash = d->logits_hash;
         bool shared = c->follower.plan.active && d->shares;
         if (status == TDM_OK && (shared || !(c->follower.plan.active || d->shares))) kept_add(&d->kept, shared, took);
@@ -267,7 +271,6 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
         }
     } else {
         span->tokens = status ? 0 : 1;
-        chat_wake(c); /* a hand-over or a prompt may have waited for this job's end */
     }
     pthread_cond_broadcast(&c->settled);
     chat_unlock(c);
@@ -278,9 +281,10 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
     struct decoder *d = &c->decoder;
-    if (d->running) return UNIT_IDLE;
+    if (c->stage != STAGE_DECODE) return UNIT_IDLE;
     if (now_ns < d->not_before_ns) return d->not_before_ns;
-    d->running = true;
+    chat_on(c, ON_CLAIM);
+    d->coming = 1;
     d->shares = c->follower.plan.active;
     *work = (struct work){.fn = job_decode, .ctx = c, .kind = SPAN_DECODE, .tokens = 1};
     return UNIT_WORK;

@@ -12,7 +12,7 @@ void chat_adopt_loaded(struct tdm_chat *c)
 
 bool chat_can_hand_over(const struct tdm_chat *c)
 {
-    return c->phase == CHAT_PROMPT && follower_is_ready(&c->follower, &c->target) && !c->decoder.running;
+    return c->stage == STAGE_READ && follower_is_ready(&c->follower, &c->target);
 }
 
 void chat_hand_over(struct tdm_chat *c)
@@ -37,9 +37,10 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
     struct state *moved = c->follower.state;
     tdm_status status = chat_transfer(c, &moved, d->state, &times, &err);
     chat_lock(c);
-    d->running = false;
+    bool wanted = c->stage == STAGE_MOVE;
+    chat_on(c, ON_RETURN);
     if (status == TDM_OK) d->state = moved;
-    if (c->turn_serial == d->serial && chat_can_hand_over(c)) {
+    if (wanted && chat_can_hand_over(c)) {
         if (status) {
             events_post_line(c->events, TDM_EV_ERROR, "the hand-over failed: %s", err.text);
             chat_end(c, TDM_FAILED);
@@ -47,8 +48,6 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
             chat_record_transfer(&c->stats, &times);
             chat_begin_reply(c, start, c->bridge.size);
         }
-    } else {
-        chat_wake(c); /* a prompt may have waited for this job's end */
     }
     pthread_cond_broadcast(&c->settled);
     chat_unlock(c);
@@ -75,8 +74,8 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
         c->prefill_rate = c->prefill_rate > 0 ? 0.7 * c->prefill_rate + 0.3 * rate : rate;
     } else if (status && status != TDM_E_CANCELLED) {
         events_post_line(c->events, TDM_EV_ERROR, "the prefill unit failed: %s; %s", err.text,
-                         c->phase == CHAT_PROMPT ? "trying once more" : "the conversation goes on without it");
-        if (c->phase == CHAT_PROMPT && c->follower_failed)
+                         chat_phase(c) == PHASE_PROMPT ? "trying once more" : "the conversation goes on without it");
+        if (chat_phase(c) == PHASE_PROMPT && c->follower_failed)
             chat_end(c, TDM_FAILED);
         else
             c->follower_failed = true;
@@ -115,20 +114,20 @@ int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work)
             return UNIT_IDLE;
         }
         c->decoder.held = 0;
-        c->decoder.serial = c->turn_serial;
-        c->decoder.running = true;
+        chat_on(c, ON_CLAIM);
         *work = (struct work){.fn = job_hand_over, .ctx = c, .kind = SPAN_NONE};
         return UNIT_WORK;
     }
-    if (c->follower_failed && c->phase != CHAT_PROMPT) return UNIT_IDLE;
-    if (follower_plan(&c->follower, &c->target, c->phase == CHAT_DECODE, c->phase == CHAT_PROMPT)) {
+    enum stage_phase phase = chat_phase(c);
+    if (c->follower_failed && phase != PHASE_PROMPT) return UNIT_IDLE;
+    if (follower_plan(&c->follower, &c->target, phase == PHASE_DECODE, phase == PHASE_PROMPT)) {
         if (c->follower.plan.from < c->read_at_enter) c->read_at_enter = c->follower.plan.from;
         *work = (struct work){.fn = job_follow, .ctx = c, .kind = c->follower.plan.kind,
                               .tokens = c->follower.plan.n};
         return UNIT_WORK;
     }
     /* Between two keys as well: the next dispatch of a draft begins with a checkpoint. */
-    if (c->phase == CHAT_IDLE && !c->dry && runs_dry(c)) {
+    if (phase == PHASE_IDLE && !c->dry && runs_dry(c)) {
         *work = (struct work){.fn = job_warm, .ctx = c, .kind = SPAN_NONE};
         return UNIT_WORK;
     }

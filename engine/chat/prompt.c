@@ -13,7 +13,7 @@ static void cold_done(struct tdm_chat *c)
     p->answer.cold_ms = (double)(clock_ns() - p->start_ns) / 1e6;
     p->answer.cold_tokens = (uint32_t)p->ids.n;
     p->answer.same_first_token = id == p->first_id;
-    p->active = p->cold = false;
+    chat_on(c, ON_END);
     events_post(c->events, &(tdm_event){.kind = TDM_EV_COLD, .node = p->reply, .cold = p->answer});
 }
 
@@ -40,19 +40,18 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
         status = chat_transfer(c, &state, c->decoder.state, &times, &err);
     }
     chat_lock(c);
-    p->running = false;
     p->done += status ? 0 : n;
-    bool stopped = !p->cold && c->turn_serial != p->serial; /* perhaps too late for the pass to notice */
-    if (status || stopped) {
-        if (status && status != TDM_E_CANCELLED)
-            events_post_line(c->events, TDM_EV_ERROR, "the prompt could not be evaluated: %s", err.text);
-        bool failed = !p->cold && !stopped;
-        p->active = p->cold = false;
-        if (failed) chat_end(c, TDM_FAILED);
-    } else if (last && p->cold) {
+    bool stopped = c->stage == STAGE_IDLE_DROP; /* perhaps too late for the pass to notice */
+    chat_on(c, ON_RETURN);
+    if (status && status != TDM_E_CANCELLED)
+        events_post_line(c->events, TDM_EV_ERROR, "the prompt could not be evaluated: %s", err.text);
+    if (status && !stopped && p->cold) {
+        chat_on(c, ON_END);
+    } else if (status && !stopped) {
+        chat_end(c, TDM_FAILED);
+    } else if (last && !stopped && p->cold) {
         cold_done(c);
-    } else if (last) {
-        p->active = false;
+    } else if (last && !stopped) {
         if (moves) {
             chat_record_transfer(&c->stats, &times);
             c->decoder.state = state;
@@ -68,13 +67,29 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
 int64_t chat_next_prompt(struct tdm_chat *c, struct work *work)
 {
     struct prompter *p = &c->prompter;
-    if (p->running || c->decoder.running) return UNIT_IDLE;
+    if (c->stage != STAGE_PROMPT && c->stage != STAGE_COLD) return UNIT_IDLE;
     if (p->done == 0) state_clear(p->state);
     p->dispatch = (uint32_t)c->options.dispatch;
-    p->running = true;
+    chat_on(c, ON_CLAIM);
     if (!p->cold) c->decoder.held = 0; /* its state is where the prompt's goes */
     *work = (struct work){.fn = job_prompt, .ctx = c, .kind = SPAN_PROMPT};
     return UNIT_WORK;
+}
+
+static tdm_status start(struct prompter *p, tdm_pipeline pipeline, const struct target *prompt, bool cold,
+                        tdm_error *err)
+{
+    p->done = 0;
+    p->pipeline = pipeline;
+    p->cold = cold;
+    atomic_store(&p->cancel, false);
+    p->ids.n = 0;
+    return ids_list_append(&p->ids, prompt->ids, prompt->n, err);
+}
+
+tdm_status chat_begin_prompt(struct tdm_chat *c, tdm_error *err)
+{
+    return start(&c->prompter, c->pipeline, &c->target, false, err);
 }
 
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err)
@@ -87,7 +102,7 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
                               .keep = template_keeps(c->model->form, c->options.keep_thinking), .sent = node->parent};
     struct target prompt;
     status = target_make(c->targets, &in, &prompt, err);
-    if (status == TDM_OK) status = chat_copy_ids(&p->ids, prompt.ids, prompt.n, err);
+    if (status == TDM_OK) status = start(p, pipeline, &prompt, true, err);
     chat_retarget(c, clock_ns());
     if (status) return status;
     const tdm_turn_stats *warm = &node->stats;
@@ -97,11 +112,8 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
     p->turn = (uint32_t)conversation_turns(&c->conversation, reply);
     p->attempt = node->attempt;
     p->reply = reply;
-    p->done = 0;
-    p->pipeline = pipeline;
-    p->cold = p->active = true;
-    atomic_store(&p->cancel, false);
     p->start_ns = clock_ns();
+    chat_on(c, ON_COLD);
     unit_wake(chat_unit(c, pipeline_of(pipeline)->prompt_unit));
     return TDM_OK;
 }

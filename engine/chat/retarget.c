@@ -12,21 +12,22 @@ int64_t chat_pause_ns(const struct tdm_chat *c)
 
 static bool draft_counts(const struct tdm_chat *c)
 {
-    return c->phase == CHAT_IDLE && c->draft.n > 0 && !c->draft_held && !c->draft_too_long &&
+    return chat_phase(c) == PHASE_IDLE && c->draft.n > 0 && !c->draft_held && !c->draft_too_long &&
            c->options.speculation >= TDM_SPEC_DRAFT;
 }
 
 static struct target_input target_input(const struct tdm_chat *c)
 {
+    enum stage_phase phase = chat_phase(c);
     return (struct target_input){
         .conversation = &c->conversation,
         .path_start = c->path_start,
         .level = c->options.speculation,
         .think = c->options.think,
         .keep = template_keeps(c->model->form, c->options.keep_thinking),
-        .reply = c->phase == CHAT_DECODE ? c->reply_node : 0,
-        .sent = c->phase == CHAT_PROMPT && !c->resumed ? c->user_node : 0,
-        .resumed = c->phase == CHAT_PROMPT && c->resumed ? c->reply_node : 0,
+        .reply = phase == PHASE_DECODE ? c->reply_node : 0,
+        .sent = phase == PHASE_PROMPT && !c->reply_node ? c->user_node : 0,
+        .resumed = phase == PHASE_PROMPT ? c->reply_node : 0,
         .draft = c->draft.bytes,
         .draft_length = c->draft_too_long ? 0 : c->draft.n,
         .draft_held = c->draft_held,

@@ -17,9 +17,28 @@ const struct pipeline *chat_pipeline(const struct tdm_chat *c)
     return pipeline_of(c->pipeline);
 }
 
-void chat_wake(const struct tdm_chat *c)
+enum stage_phase chat_phase(const struct tdm_chat *c)
 {
-    for (int u = 0; u < TDM_UNITS; u++) unit_wake(chat_unit(c, u));
+    return stage_phase(c->stage);
+}
+
+void chat_on(struct tdm_chat *c, enum stage_event event)
+{
+    struct stage_transition t = stage_transition(c->stage, event);
+    assert_always(t.possible);
+    c->stage = t.next;
+    switch (t.action) {
+    case DO_WAKE:
+        for (int u = 0; u < TDM_UNITS; u++) unit_wake(chat_unit(c, u));
+        break;
+    case DO_READ:
+        c->read_at_enter = c->stats.prompt_tokens; /* the plans to come say it */
+        unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
+        break;
+    case DO_CANCEL: atomic_store(&c->prompter.cancel, true); break;
+    case DO_REPLY: chat_reply(c); break;
+    default: break; /* nothing, or a job, which is its claimant's */
+    }
 }
 
 /* ---- Sources ----------------------------------------------------------------------------------------------------- */
@@ -29,13 +48,12 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
     chat_lock(c);
     int64_t when = UNIT_IDLE;
     if (unit == TDM_PREFILL_UNIT && c->loaded) chat_adopt_loaded(c);
-    bool waits_for_decoder = c->phase == CHAT_PROMPT && c->continues_in_place;
-    if (waits_for_decoder && !c->decoder.running) chat_go_on(c);
-    if (c->phase == CHAT_DECODE && c->decoder.unit == unit)
+    if (c->stage == STAGE_RESUME) chat_go_on(c);
+    if (chat_phase(c) == PHASE_DECODE && c->decoder.unit == unit)
         when = chat_next_token(c, now_ns, work);
-    else if (c->prompter.active && pipeline_of(c->prompter.pipeline)->prompt_unit == unit)
+    else if (stage_prompts(c->stage) && pipeline_of(c->prompter.pipeline)->prompt_unit == unit)
         when = chat_next_prompt(c, work);
-    else if (unit == TDM_PREFILL_UNIT && chat_pipeline(c)->follows && !waits_for_decoder)
+    else if (unit == TDM_PREFILL_UNIT && chat_pipeline(c)->follows && c->stage != STAGE_RESUME_BUSY)
         when = chat_next_follow(c, now_ns, work);
     chat_unlock(c);
     return when;
@@ -52,12 +70,6 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work)
 }
 
 /* ---- A turn's beginning and end ---------------------------------------------------------------------------------- */
-
-tdm_status chat_copy_ids(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *err)
-{
-    to->n = 0;
-    return ids_list_append(to, ids, n, err);
-}
 
 /* The prompt must leave room for a reply; with drop-oldest turns are left out until it takes three quarters. */
 static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
@@ -83,42 +95,40 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
 
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
 {
-    if (c->prompter.active && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
+    if (stage_prompts(c->stage) && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
     /* A prompt that was stopped is let go at its next layer. */
-    while (c->prompter.running) pthread_cond_wait(&c->settled, &c->lock);
+    while (c->stage == STAGE_IDLE_DROP) pthread_cond_wait(&c->settled, &c->lock);
     return TDM_OK;
 }
 
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
                       tdm_error *err)
 {
-    assert_always(c->phase == CHAT_IDLE);
     tdm_status status = chat_let_go(c, err);
     if (!status) status = chat_prepare(c, c->options.pipeline, false, err);
     if (status) return status;
-    /* What has been read by now, before the target becomes the whole prompt. */
-    c->phase = CHAT_PROMPT;
     c->pipeline = c->options.pipeline;
     c->user_node = user;
-    c->resumed = resumed;
     c->reply_node = resumed ? c->conversation.leaf : 0;
-    status = fit(c, clock_ns(), err);
     const struct pipeline *pipeline = chat_pipeline(c);
-    if (status == TDM_OK && !pipeline->follows)
-        status = chat_copy_ids(&c->prompter.ids, c->target.ids, c->target.n, err);
+    chat_on(c, pipeline->follows ? ON_FOLLOW : ON_PROMPT); /* from now on the target is the whole prompt */
+    status = fit(c, clock_ns(), err);
+    if (status == TDM_OK && !pipeline->follows) status = chat_begin_prompt(c, err);
     if (status) {
-        c->phase = CHAT_IDLE;
+        chat_on(c, ON_END);
         return status;
     }
     struct follower *f = &c->follower;
-    c->continues_in_place = resumed && pipeline->follows && chat_continues_in_place(c);
-    if (!c->continues_in_place && pipeline->follows)
+    bool in_place = resumed && pipeline->follows && chat_continues_in_place(c);
+    if (in_place)
+        chat_on(c, ON_IN_PLACE);
+    else if (pipeline->follows)
         follower_expedite(f, &c->target, clock_ns());
-    else if (!c->continues_in_place)
+    else
         follower_cancel_if_stale(f, &c->target);
     c->read_at_enter = 0;
-    if (c->continues_in_place)
-        c->read_at_enter = c->decoder.held + c->decoder.running;
+    if (in_place)
+        c->read_at_enter = c->decoder.held + c->decoder.coming;
     else if (pipeline->follows)
         c->read_at_enter = f->plan.active ? follower_in_state(f, &c->target) : follower_reachable(f, &c->target);
     c->stats = (tdm_turn_stats){
@@ -131,27 +141,20 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     };
     c->turn_base = target_common_prefix(&c->target, c->last_prompt.ids, (uint32_t)c->last_prompt.n);
     chat_account_before(c);
-    c->turn_serial++;
     c->follower_failed = false;
-    chat_copy_ids(&c->last_prompt, c->target.ids, c->target.opening, NULL);
-    if (!pipeline->follows) {
-        struct prompter *p = &c->prompter;
-        p->done = 0;
-        p->pipeline = c->pipeline;
-        p->serial = c->turn_serial;
-        p->cold = false;
-        p->active = true;
-        atomic_store(&p->cancel, false);
-    } else if (c->continues_in_place && !c->decoder.running) {
+    c->last_prompt.n = 0;
+    ids_list_append(&c->last_prompt, c->target.ids, c->target.opening, NULL);
+    if (c->stage == STAGE_RESUME) {
         chat_begin_reply(c, 0, 0);
         return TDM_OK;
-    } else if (!c->continues_in_place && !c->two_pools && chat_can_hand_over(c)) {
+    }
+    if (!c->two_pools && chat_can_hand_over(c)) {
         chat_hand_over(c);
         return TDM_OK;
     }
     /* The other unit is left asleep: one that asks its source at this moment would keep its cores from the dispatch
      * that is waited for. */
-    unit_wake(chat_unit(c, c->continues_in_place ? pipeline->decode_unit : pipeline->prompt_unit));
+    unit_wake(chat_unit(c, in_place ? pipeline->decode_unit : pipeline->prompt_unit));
     return TDM_OK;
 }
 
@@ -167,7 +170,9 @@ static void warn_of_context(struct tdm_chat *c, uint32_t used)
 void chat_end(struct tdm_chat *c, tdm_finish finish)
 {
     int64_t now = clock_ns();
-    if (c->phase == CHAT_DECODE) {
+    enum stage_phase phase = chat_phase(c);
+    if (phase == PHASE_IDLE) return;
+    if (phase == PHASE_DECODE) {
         struct reply_piece rest;
         if (finish != TDM_STOP_STRING && reply_finish(&c->decoder.reply, &rest, NULL) == TDM_OK) {
             chat_give_text(c, rest.thinking, true, -1);
@@ -175,23 +180,16 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
         }
         warn_of_context(c, c->decoder.prompt + c->decoder.index);
         c->turns_since_load++;
-    } else if (c->phase == CHAT_PROMPT) {
-        atomic_store(&c->prompter.cancel, true);
-        if (!c->prompter.running) c->prompter.active = false;
-    } else {
-        return;
     }
     tdm_turn_stats *s = &c->stats;
     s->end_ns = now;
-    if (c->phase == CHAT_DECODE) c->decode_rate = s->decode_tps;
+    if (phase == PHASE_DECODE) c->decode_rate = s->decode_tps;
     if (c->reply_node) {
         struct node *node = &c->conversation.nodes[c->reply_node];
         node->finish = finish;
         node->stats = *s;
     }
-    c->phase = CHAT_IDLE;
-    c->continues_in_place = false;
-    c->turn_serial++;
+    chat_on(c, ON_END);
     events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = c->reply_node, .finish = finish, .stats = *s});
     chat_retarget(c, now);
     pthread_cond_broadcast(&c->settled);
@@ -200,7 +198,7 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
 
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
 {
-    if (!c->has_queued || c->phase != CHAT_IDLE) return;
+    if (!c->has_queued || chat_phase(c) != PHASE_IDLE) return;
     tdm_error err;
     c->has_queued = false;
     int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, c->queued.bytes, c->queued.n, &err);
