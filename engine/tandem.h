@@ -410,6 +410,8 @@ typedef struct {
     uint32_t prompt_tokens;         /* the whole prompt: earlier + before_enter + after_enter */
     uint32_t earlier;               /* of these, tokens shared with the last turn's prompt */
     uint32_t before_enter, after_enter; /* evaluated for this turn, before Enter and after it */
+    uint32_t adopted;               /* of before_enter, those of the last reply that prefill did not evaluate again: the
+                                       decoder's own state was taken over */
     uint32_t turn_tokens;           /* the user's turn with the suffix */
     uint32_t turn_before_enter;     /* of turn_tokens, those evaluated before Enter */
     uint32_t wasted;                /* evaluated but not part of the prompt that was sent */
@@ -515,6 +517,7 @@ typedef struct {
     uint32_t target, read;      /* tokens of the follower's target; of these, tokens in its state */
     uint32_t behind;            /* target - read */
     uint32_t ahead;             /* evaluated since the last turn's Enter */
+    uint32_t adopted;           /* of read: those that the decoder evaluated, whose state was taken over */
     uint32_t wasted;
     uint32_t checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;

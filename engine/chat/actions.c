@@ -339,6 +339,7 @@ static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t
 {
     chat_lock(c);
     const struct follower *f = &c->follower;
+    while (f->plan.active) pthread_cond_wait(&c->settled, &c->lock); /* an adoption, on the decode unit */
     const struct state *best = checkpoints_find(f->checkpoints, c->target.ids, c->target.history);
     tdm_status status = TDM_OK;
     *fingerprint = state_fingerprint(c);

@@ -271,6 +271,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     if (between) unit_quiesce(c->machine->units[TDM_PREFILL_UNIT]);
     if (budget) pthread_mutex_lock(&c->saving); /* a smaller one drops checkpoints */
     chat_lock(c);
+    while (between && c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock); /* on the decode unit */
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
         status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, err);
@@ -410,6 +411,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .behind = t->n - read + c->unfollowed,
         .wasted = c->stats.wasted,
         .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
+        .adopted = read > c->adopted.from ? (read < c->adopted.to ? read : c->adopted.to) - c->adopted.from : 0,
         .context_size = (uint32_t)c->options.context,
         .decode_tps = chat_phase(c) == PHASE_DECODE ? c->stats.decode_tps : c->decode_rate,
         .prefill_tps = c->prefill_rate,

@@ -124,6 +124,9 @@ struct tdm_chat {
     uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */
     uint32_t turn_base;      /* tokens that the prompt shares with the last one: not evaluated for this turn */
     uint32_t read_at_enter;  /* tokens of the prompt evaluated at Enter and not discarded since */
+    struct {                 /* the follower's tokens [from, to) came from the decoder's state */
+        uint32_t from, to;
+    } adopted;
     tdm_ids last_prompt;     /* without its user turn */
     uint32_t unfollowed;     /* reply tokens since the follower was woken */
     int turns_since_load;    /* turns since the conversation was begun or loaded */
@@ -140,6 +143,7 @@ struct tdm_chat {
     double handover_ms;
     double decode_rate;      /* of the last reply */
     double prefill_rate;
+    bool never_adopts;       /* for measuring: the follower evaluates everything itself */
     atomic_int fail_dispatches; /* fault injection: how many of the follower's next dispatches fail */
 };
 
@@ -202,6 +206,16 @@ bool chat_can_hand_over(const struct tdm_chat *c);
 void chat_hand_over(struct tdm_chat *c);
 /* Replaces the follower's state by `loaded`, which is set; no job uses the follower's state. */
 void chat_adopt_loaded(struct tdm_chat *c);
+
+/* ---- adopt.c: the decoder's state as the follower's -------------------------------------------------------------- */
+
+/* Is the newest target, as computed last, wholly made of tokens that the decoder has or is about to evaluate, so that
+ * the follower need not? Only where its state can be adopted at all. */
+bool chat_decoder_leads(const struct tdm_chat *c);
+/* How many tokens of the target an adoption would bring now; 0: there is nothing to adopt. */
+uint32_t chat_adoptable(const struct tdm_chat *c);
+/* The next work, if the follower is to adopt the decoder's state now; the unit's driver is of `unit`. */
+bool chat_next_adoption(struct tdm_chat *c, int unit, int64_t now_ns, struct work *work);
 
 /* ---- prompt.c: prompts from an empty state ----------------------------------------------------------------------- */
 

@@ -96,7 +96,8 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     if (chat_pipeline(c)->follows && c->options.speculation >= TDM_SPEC_HISTORY) {
         if (here && behind > c->stats.lag_max) c->stats.lag_max = behind;
         /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
-        if (behind >= c->follower.polite && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active)
+        if (behind >= c->follower.polite && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active &&
+            !chat_decoder_leads(c))
             unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
     }
     return true;
@@ -120,6 +121,8 @@ void chat_account_before(struct tdm_chat *c)
     tdm_turn_stats *s = &c->stats;
     s->earlier = c->turn_base < c->read_at_enter ? c->turn_base : c->read_at_enter;
     s->before_enter = c->read_at_enter - s->earlier;
+    uint32_t from = c->adopted.from > s->earlier ? c->adopted.from : s->earlier;
+    s->adopted = above(c->adopted.to < c->read_at_enter ? c->adopted.to : c->read_at_enter, from);
     s->turn_before_enter = above(c->read_at_enter, s->prompt_tokens - s->turn_tokens);
     if (c->turns_since_load == 0)
         s->kind = c->was_loaded ? TDM_RESUMED : TDM_FIRST;
@@ -131,14 +134,16 @@ void chat_account_before(struct tdm_chat *c)
 static void account(struct tdm_chat *c)
 {
     const struct follower_figures *f = &c->follower.figures;
-    uint64_t evaluated = f->evaluated - c->evaluated_mark, fresh = c->stats.prompt_tokens - c->turn_base;
     if (c->decoder.arrival.in_place) c->read_at_enter = c->decoder.held;
     chat_account_before(c);
     c->stats.after_enter = c->stats.prompt_tokens - c->read_at_enter;
+    uint64_t evaluated = f->evaluated - c->evaluated_mark;
+    uint64_t fresh = c->stats.prompt_tokens - c->turn_base - c->stats.adopted;
     if (chat_pipeline(c)->follows) {
         c->stats.wasted = evaluated > fresh ? (uint32_t)(evaluated - fresh) : 0;
         c->stats.suffix_evaluations = f->suffixes - c->suffix_mark;
     }
+    c->adopted.from = c->adopted.to = 0;
     c->evaluated_mark = f->evaluated;
     c->suffix_mark = f->suffixes;
 }
@@ -282,6 +287,7 @@ int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
     struct decoder *d = &c->decoder;
     if (c->stage != STAGE_DECODE) return UNIT_IDLE;
+    if (chat_next_adoption(c, d->unit, now_ns, work)) return UNIT_WORK;
     if (now_ns < d->not_before_ns) return d->not_before_ns;
     chat_on(c, ON_CLAIM);
     d->coming = 1;

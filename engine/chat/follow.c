@@ -4,6 +4,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
+/* The decode unit is copying a state for the follower. */
+enum { LOOK_AGAIN_NS = 1000000 };
+
 void chat_adopt_loaded(struct tdm_chat *c)
 {
     follower_adopt(&c->follower, c->loaded);
@@ -108,6 +111,7 @@ int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
     /* Whatever else changes it computes it at once. */
     if (c->unfollowed || chat_draft_rests(c, now_ns) != c->draft_closed) chat_compute_target(c, now_ns);
+    if (c->follower.plan.active) return now_ns + LOOK_AGAIN_NS;
     if (chat_can_hand_over(c)) {
         if (!c->two_pools) {
             chat_hand_over(c);
@@ -119,9 +123,13 @@ int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work)
         return UNIT_WORK;
     }
     enum stage_phase phase = chat_phase(c);
+    if (chat_next_adoption(c, TDM_PREFILL_UNIT, now_ns, work)) return UNIT_WORK;
+    if (phase == PHASE_DECODE && chat_decoder_leads(c)) return UNIT_IDLE;
     if (c->follower_failed && phase != PHASE_PROMPT) return UNIT_IDLE;
     if (follower_plan(&c->follower, &c->target, phase == PHASE_DECODE, phase == PHASE_PROMPT)) {
-        if (c->follower.plan.from < c->read_at_enter) c->read_at_enter = c->follower.plan.from;
+        uint32_t from = c->follower.plan.from;
+        if (from < c->read_at_enter) c->read_at_enter = from;
+        if (from < c->adopted.to) c->adopted.to = from;
         *work = (struct work){.fn = job_follow, .ctx = c, .kind = c->follower.plan.kind,
                               .tokens = c->follower.plan.n};
         return UNIT_WORK;

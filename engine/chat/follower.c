@@ -112,6 +112,18 @@ static enum span_kind kind_of(const struct target *t, uint32_t from, uint32_t en
     return from >= t->history ? SPAN_DRAFT : SPAN_HISTORY;
 }
 
+/* Makes the plan the active one. */
+static void begin(struct follower *f, const struct target *t, const struct follower_plan *plan)
+{
+    memcpy(f->path, t->ids, (plan->from + plan->n) * sizeof *f->path);
+    f->length = plan->from;
+    f->usable = true;
+    f->plan = *plan;
+    f->plan.start_ns = clock_ns();
+    atomic_store(&f->cancel, false);
+    atomic_store(&f->expedited, false);
+}
+
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent)
 {
     assert_always(!f->plan.active);
@@ -163,13 +175,16 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
         plan.keep_after = true;
         plan.kind_after = CHECKPOINT_DISPATCH;
     }
-    memcpy(f->path, t->ids, end * sizeof *f->path);
-    f->length = plan.from;
-    f->usable = true;
-    plan.start_ns = clock_ns();
-    f->plan = plan;
-    atomic_store(&f->cancel, false);
-    atomic_store(&f->expedited, false);
+    begin(f, t, &plan);
+    return true;
+}
+
+bool follower_plan_adoption(struct follower *f, const struct target *t, const struct state *other, uint32_t least)
+{
+    assert_always(!f->plan.active && least > 0 && other->pool == f->state->pool);
+    if (other->broken || !state_is_prefix(other, t->ids, t->n)) return false;
+    if (other->length < follower_reachable(f, t) + least) return false;
+    begin(f, t, &(struct follower_plan){.active = true, .restore = other, .from = other->length});
     return true;
 }
 

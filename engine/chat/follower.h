@@ -19,7 +19,7 @@
 
 struct follower_plan {
     bool active;
-    const struct state *restore; /* a checkpoint to restore first; NULL: none */
+    const struct state *restore; /* a checkpoint, or a state to be adopted, to restore first; NULL: none */
     bool clear;                  /* start from nothing */
     bool keep_before, keep_after, unkept; /* make a checkpoint; unkept: there was no room for one of them */
     enum checkpoint_kind kind_before, kind_after;
@@ -76,6 +76,12 @@ uint32_t follower_reachable(struct follower *f, const struct target *t);
  * polite: a reply is being decoded, so a dispatch that is not full is postponed (unless the target is complete).
  * urgent: a turn waits for the end of the target, so no dispatch is split to make a checkpoint. */
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent);
+
+/* Sets f->plan to becoming a copy of `other`, a state of the same pool that was evaluated elsewhere with the same weights
+ * by the same kind of unit: its bits are those that the follower's own would have. Only if it is a prefix of the target
+ * and holds at least so many tokens (1 or more) more of it than follower_reachable; else false. Nobody may change
+ * `other` while the plan is active. */
+bool follower_plan_adoption(struct follower *f, const struct target *t, const struct state *other, uint32_t least);
 
 /* Requests cancellation of the running dispatch if its tokens are no longer part of the target. */
 void follower_cancel_if_stale(struct follower *f, const struct target *t);

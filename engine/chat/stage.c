@@ -11,12 +11,13 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
         [ON_FOLLOW] = TO(READ, NOTHING),
         [ON_PROMPT] = TO(PROMPT, NOTHING),
         [ON_COLD] = TO(COLD, NOTHING),
+        [ON_ADOPT] = TO(IDLE_BUSY, ADOPT),
     },
     [STAGE_IDLE_BUSY] = {
         [ON_FOLLOW] = TO(READ_BUSY, NOTHING),
         [ON_PROMPT] = TO(PROMPT_BUSY, NOTHING),
         [ON_COLD] = TO(COLD_BUSY, NOTHING),
-        [ON_RETURN] = TO(IDLE, WAKE),
+        [ON_RETURN] = TO(IDLE, NOTHING),
     },
     [STAGE_IDLE_DROP] = { /* what begins waits for its end: chat_let_go */
         [ON_RETURN] = TO(IDLE, NOTHING),
@@ -24,6 +25,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
     [STAGE_READ] = {
         [ON_IN_PLACE] = TO(RESUME, NOTHING),
         [ON_CLAIM] = TO(MOVE, HAND_OVER),
+        [ON_ADOPT] = TO(READ_BUSY, ADOPT),
         [ON_READY] = TO(DECODE, REPLY),
         [ON_END] = TO(IDLE, NOTHING),
     },
@@ -60,6 +62,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
     },
     [STAGE_COLD] = {
         [ON_CLAIM] = TO(COLD_RUN, EVALUATE),
+        [ON_ADOPT] = TO(COLD_BUSY, ADOPT),
         [ON_END] = TO(IDLE, NOTHING),
     },
     [STAGE_COLD_BUSY] = { /* its first token is drawn by the decoder's sampler */
@@ -70,6 +73,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
     },
     [STAGE_DECODE] = {
         [ON_CLAIM] = TO(DECODE_RUN, DECODE),
+        [ON_ADOPT] = TO(DECODE_RUN, ADOPT),
         [ON_END] = TO(IDLE, NOTHING),
     },
     [STAGE_DECODE_RUN] = {
@@ -135,13 +139,13 @@ const char *stage_name(enum stage stage)
 const char *stage_event_name(enum stage_event event)
 {
     static const char *const names[STAGE_EVENTS] = {"follow", "prompt", "cold", "in-place", "not-in-place", "claim",
-                                                    "return", "ready", "end"};
+                                                    "adopt", "return", "ready", "end"};
     return names[event];
 }
 
 const char *stage_action_name(enum stage_action action)
 {
     static const char *const names[STAGE_ACTIONS] = {"nothing", "wake", "read", "cancel", "reply", "hand-over",
-                                                     "evaluate", "decode"};
+                                                     "evaluate", "decode", "adopt"};
     return names[action];
 }

@@ -7,9 +7,9 @@
  *
  * What a stage's name ends in says what a job uses meanwhile:
  *
- *   _BUSY    the decoder's state, for something else than this stage: it is waited for
+ *   _BUSY    the decoder's state, for another turn or for the follower: it is waited for
  *   MOVE     READ, with the follower's state on its way into the decoder's
- *   _RUN     the prompter's state, or in DECODE the decoder's, for this stage
+ *   _RUN     the prompter's state; in DECODE the decoder's, for a token or for the follower
  *   _DROP    the prompter's state, for a prompt that nobody wants any more
  *
  * A stage belongs to one decoder. Several decoders have a stage each; they share neither state nor events.
@@ -38,6 +38,7 @@ enum stage_event {
     ON_IN_PLACE,     /* the decoder's own state holds the prompt, or will when its job ends */
     ON_NOT_IN_PLACE, /* after all it doesn't */
     ON_CLAIM,        /* a unit takes the stage's next job */
+    ON_ADOPT,        /* a unit takes the job of copying the decoder's state for the follower */
     ON_RETURN,       /* the running job has ended */
     ON_READY,        /* the decoder's state holds the prompt */
     ON_END,          /* the turn is over, or the cold prompt */
@@ -47,11 +48,11 @@ enum stage_event {
 /* What the event's transition carries out. */
 enum stage_action {
     DO_NOTHING,
-    DO_WAKE,     /* both units ask for work: it may have waited for the job's end */
+    DO_WAKE,     /* the unit that waited for the job's end asks for work */
     DO_READ,     /* the follower reads what the decoder's state lacks */
     DO_CANCEL,   /* the running dispatch of the prompt ends at its next layer */
     DO_REPLY,    /* the reply begins */
-    DO_HAND_OVER, DO_EVALUATE, DO_DECODE, /* the job that is claimed */
+    DO_HAND_OVER, DO_EVALUATE, DO_DECODE, DO_ADOPT, /* the job that is claimed */
     STAGE_ACTIONS
 };
 

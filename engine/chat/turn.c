@@ -22,15 +22,20 @@ enum stage_phase chat_phase(const struct tdm_chat *c)
     return stage_phase(c->stage);
 }
 
+/* The unit whose next job this stage has. The other one is left asleep, so that its cores can be lent. */
+static int waited_for_by(const struct tdm_chat *c)
+{
+    if (c->stage == STAGE_RESUME) return chat_pipeline(c)->decode_unit;
+    return stage_prompts(c->stage) ? pipeline_of(c->prompter.pipeline)->prompt_unit : TDM_PREFILL_UNIT;
+}
+
 void chat_on(struct tdm_chat *c, enum stage_event event)
 {
     struct stage_transition t = stage_transition(c->stage, event);
     assert_always(t.possible);
     c->stage = t.next;
     switch (t.action) {
-    case DO_WAKE:
-        for (int u = 0; u < TDM_UNITS; u++) unit_wake(chat_unit(c, u));
-        break;
+    case DO_WAKE: unit_wake(chat_unit(c, waited_for_by(c))); break;
     case DO_READ:
         c->read_at_enter = c->stats.prompt_tokens; /* the plans to come say it */
         unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
@@ -47,7 +52,7 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
 {
     chat_lock(c);
     int64_t when = UNIT_IDLE;
-    if (unit == TDM_PREFILL_UNIT && c->loaded) chat_adopt_loaded(c);
+    if (unit == TDM_PREFILL_UNIT && c->loaded && !c->follower.plan.active) chat_adopt_loaded(c);
     if (c->stage == STAGE_RESUME) chat_go_on(c);
     if (chat_phase(c) == PHASE_DECODE && c->decoder.unit == unit)
         when = chat_next_token(c, now_ns, work);
@@ -131,6 +136,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         c->read_at_enter = c->decoder.held + c->decoder.coming;
     else if (pipeline->follows)
         c->read_at_enter = f->plan.active ? follower_in_state(f, &c->target) : follower_reachable(f, &c->target);
+    if (pipeline->follows && chat_adoptable(c) > c->read_at_enter) c->read_at_enter = chat_adoptable(c);
     c->stats = (tdm_turn_stats){
         .mark = mark,
         .enter_ns = enter_ns,

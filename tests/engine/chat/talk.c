@@ -3,11 +3,14 @@
 #include <poll.h>
 
 #include "engine/base/fnv.h"
+#include "engine/object/model.h"
 #include "tests/check.h"
 
 enum { KEPT = 16 };
 
 const char *talk_path = "tests/goldens/tiny-a";
+const char *const talk_builtin = "assets/tandem-demo-51m-q6_k.gguf";
+const struct template_form talk_keeps = {TEMPLATE_QWEN38, true, false};
 
 static tdm_error err;
 
@@ -24,6 +27,14 @@ const tdm_model *talk_model(const char *kernels)
     snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
     kept[i].path = talk_path;
     return kept[i].model;
+}
+
+struct template_form talk_set_form(const tdm_model *m, struct template_form form)
+{
+    struct tdm_model *model = (struct tdm_model *)m; /* talk_model's own */
+    struct template_form was = model->form;
+    model->form = form;
+    return was;
 }
 
 tdm_machine *talk_machine(int threads)

@@ -3,6 +3,7 @@
 #define TANDEM_TESTS_TURN_TALK_H
 
 #include "engine/tandem.h"
+#include "engine/text/template.h"
 
 enum { TALK_TURNS = 64 };
 
@@ -21,6 +22,12 @@ struct talk {
 extern const char *talk_path;
 /* That model with a kernel set (NULL: the best); kept until the program ends. NULL: failed. */
 const tdm_model *talk_model(const char *kernels);
+/* Gives it another template, until the next call; returns the one that it had. */
+struct template_form talk_set_form(const tdm_model *m, struct template_form form);
+/* Past turns render as they were decoded, thinking off. */
+extern const struct template_form talk_keeps;
+/* The built-in model, for talk_path: its replies are text. */
+extern const char *const talk_builtin;
 /* A machine of at most so many cores (0: all); kept likewise. */
 tdm_machine *talk_machine(int threads);
 /* Short replies, a small context, hashes of logits; sampling that looks at everything. */

@@ -9,9 +9,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/kernel/kernel.h"
+#include "engine/object/model.h"
 #include "tests/engine/chat/talk.h"
 
 static tdm_error err;
+static bool keeps; /* the template renders past turns as they were decoded */
 
 struct way { /* of playing */
     tdm_pipeline pipeline;
@@ -127,6 +129,7 @@ static void play(struct talk *t, const char *kernels, const struct way *way, uin
 {
     const tdm_model *m = talk_model(kernels);
     if (!m) return;
+    struct template_form was = keeps ? talk_set_form(m, talk_keeps) : m->form;
     tdm_chat_options o = talk_options(m);
     o.pipeline = way->pipeline;
     o.speculation = way->level < 0 ? TDM_SPEC_FULL : (tdm_speculation)way->level;
@@ -137,6 +140,7 @@ static void play(struct talk *t, const char *kernels, const struct way *way, uin
     for (int i = 0; i < 8 && !check_failures; i++) step(t, way, &script, &hand);
     CHECK_STR("", t->errors);
     talk_close(t);
+    talk_set_form(m, was);
 }
 
 static void compare(const struct talk *a, const struct talk *b, const char *kernels, const struct way *way,
@@ -197,4 +201,12 @@ TEST(one_conversation_with_experts_whatever_the_way)
     talk_path = before;
 }
 
-TEST_MAIN(T(one_conversation_whatever_the_way), T(one_conversation_with_experts_whatever_the_way))
+TEST(one_conversation_that_keeps_its_form_whatever_the_way)
+{
+    keeps = true;
+    each_set();
+    keeps = false;
+}
+
+TEST_MAIN(T(one_conversation_whatever_the_way), T(one_conversation_with_experts_whatever_the_way),
+          T(one_conversation_that_keeps_its_form_whatever_the_way))

@@ -1,5 +1,5 @@
-/* The state machine of a turn as a table: what may happen in which stage, written down here a second time, and what must
- * hold for all of it. */
+/* The state machine of a turn as a table: what may happen in which stage, written down here a second time, and what
+ * must hold for all of it. */
 #include "tests/check.h"
 
 #include "engine/chat/stage.h"
@@ -8,40 +8,25 @@
 static const struct {
     const char *stage, *to[STAGE_EVENTS];
 } expected[] = {
-    /* stage        follow       prompt         cold         in-place       not-in-place claim
-                    return       ready          end */
-    {"idle",        {"read:nothing", "prompt:nothing", "cold:nothing", "-", "-", "-",
-                     "-", "-", "-"}},
-    {"idle-busy",   {"read-busy:nothing", "prompt-busy:nothing", "cold-busy:nothing", "-", "-", "-",
-                     "idle:wake", "-", "-"}},
-    {"idle-drop",   {"-", "-", "-", "-", "-", "-",
-                     "idle:nothing", "-", "-"}},
-    {"read",        {"-", "-", "-", "resume:nothing", "-", "move:hand-over",
-                     "-", "decode:reply", "idle:nothing"}},
-    {"read-busy",   {"-", "-", "-", "resume-busy:nothing", "-", "-",
-                     "read:wake", "-", "idle-busy:nothing"}},
-    {"move",        {"-", "-", "-", "-", "-", "-",
-                     "read:wake", "-", "idle-busy:nothing"}},
-    {"resume",      {"-", "-", "-", "-", "read:read", "-",
-                     "-", "decode:reply", "idle:nothing"}},
-    {"resume-busy", {"-", "-", "-", "-", "-", "-",
-                     "resume:wake", "-", "idle-busy:nothing"}},
-    {"prompt",      {"-", "-", "-", "-", "-", "prompt-run:evaluate",
-                     "-", "decode:reply", "idle:nothing"}},
-    {"prompt-busy", {"-", "-", "-", "-", "-", "-",
-                     "prompt:wake", "-", "idle-busy:nothing"}},
-    {"prompt-run",  {"-", "-", "-", "-", "-", "-",
-                     "prompt:nothing", "-", "idle-drop:cancel"}},
-    {"cold",        {"-", "-", "-", "-", "-", "cold-run:evaluate",
-                     "-", "-", "idle:nothing"}},
-    {"cold-busy",   {"-", "-", "-", "-", "-", "-",
-                     "cold:wake", "-", "-"}},
-    {"cold-run",    {"-", "-", "-", "-", "-", "-",
-                     "cold:nothing", "-", "-"}},
-    {"decode",      {"-", "-", "-", "-", "-", "decode-run:decode",
-                     "-", "-", "idle:nothing"}},
-    {"decode-run",  {"-", "-", "-", "-", "-", "-",
-                     "decode:nothing", "-", "idle-busy:nothing"}},
+    /* stage: follow, prompt, cold, in-place, not-in-place, claim, adopt, return, ready, end */
+    {"idle", {"read:nothing", "prompt:nothing", "cold:nothing", "-", "-", "-", "idle-busy:adopt", "-", "-", "-"}},
+    {"idle-busy", {"read-busy:nothing", "prompt-busy:nothing", "cold-busy:nothing", "-", "-", "-", "-",
+                   "idle:nothing", "-", "-"}},
+    {"idle-drop", {"-", "-", "-", "-", "-", "-", "-", "idle:nothing", "-", "-"}},
+    {"read", {"-", "-", "-", "resume:nothing", "-", "move:hand-over", "read-busy:adopt", "-", "decode:reply",
+              "idle:nothing"}},
+    {"read-busy", {"-", "-", "-", "resume-busy:nothing", "-", "-", "-", "read:wake", "-", "idle-busy:nothing"}},
+    {"move", {"-", "-", "-", "-", "-", "-", "-", "read:wake", "-", "idle-busy:nothing"}},
+    {"resume", {"-", "-", "-", "-", "read:read", "-", "-", "-", "decode:reply", "idle:nothing"}},
+    {"resume-busy", {"-", "-", "-", "-", "-", "-", "-", "resume:wake", "-", "idle-busy:nothing"}},
+    {"prompt", {"-", "-", "-", "-", "-", "prompt-run:evaluate", "-", "-", "decode:reply", "idle:nothing"}},
+    {"prompt-busy", {"-", "-", "-", "-", "-", "-", "-", "prompt:wake", "-", "idle-busy:nothing"}},
+    {"prompt-run", {"-", "-", "-", "-", "-", "-", "-", "prompt:nothing", "-", "idle-drop:cancel"}},
+    {"cold", {"-", "-", "-", "-", "-", "cold-run:evaluate", "cold-busy:adopt", "-", "-", "idle:nothing"}},
+    {"cold-busy", {"-", "-", "-", "-", "-", "-", "-", "cold:wake", "-", "-"}},
+    {"cold-run", {"-", "-", "-", "-", "-", "-", "-", "cold:nothing", "-", "-"}},
+    {"decode", {"-", "-", "-", "-", "-", "decode-run:decode", "decode-run:adopt", "-", "-", "idle:nothing"}},
+    {"decode-run", {"-", "-", "-", "-", "-", "-", "-", "decode:nothing", "-", "idle-busy:nothing"}},
 };
 
 TEST(every_pair_of_stage_and_event_is_as_written)
@@ -81,6 +66,9 @@ TEST(a_running_job_is_lost_by_its_return_only)
             if (!t.possible) continue;
             if (e == ON_RETURN) {
                 CHECK(!is_run(t.next));
+            } else if (e == ON_ADOPT) {
+                CHECK(!is_run(stage) && stage_uses_decoder(t.next) && t.action == DO_ADOPT);
+                CHECK_INT(stage_phase(stage), stage_phase(t.next));
             } else if (e == ON_CLAIM) {
                 CHECK(!is_run(stage) && is_run(t.next));
                 CHECK(t.action == DO_HAND_OVER || t.action == DO_EVALUATE || t.action == DO_DECODE);

@@ -145,10 +145,10 @@ static void check_errors(struct talk *t)
     t->errors[0] = 0;
 }
 
-TEST(a_restless_user)
+static void stress(int rounds)
 {
     struct talk t;
-    int turns = 0, rounds = getenv("TANDEM_LONG") ? 100 : 6;
+    int turns = 0;
     for (int round = 0; round < rounds && !check_failures; round++) {
         seed = 1000 + (uint64_t)round;
         REQUIRE(talk_open(&t, NULL, 0, NULL));
@@ -164,4 +164,22 @@ TEST(a_restless_user)
     CHECK(turns > 2 * rounds); /* otherwise nothing was tested */
 }
 
-TEST_MAIN(T(a_restless_user))
+TEST(a_restless_user)
+{
+    stress(getenv("TANDEM_LONG") ? 100 : 6);
+}
+
+/* The follower adopts the decoder's state wherever a reply renders as it was decoded. */
+TEST(a_restless_user_whose_replies_are_adopted)
+{
+    const char *before = talk_path;
+    talk_path = talk_builtin;
+    const tdm_model *m = talk_model(NULL);
+    REQUIRE(m);
+    struct template_form was = talk_set_form(m, talk_keeps);
+    stress(getenv("TANDEM_LONG") ? 20 : 2);
+    talk_set_form(m, was);
+    talk_path = before;
+}
+
+TEST_MAIN(T(a_restless_user), T(a_restless_user_whose_replies_are_adopted))
