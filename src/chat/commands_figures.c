@@ -62,13 +62,15 @@ static void say_turn_figures(const command *r)
         command_say(r, "no turn since the start\n");
         return;
     }
+    char adopted[40] = ""; /* of the reply: the decoder's state was taken over */
+    if (a->last.adopted) snprintf(adopted, sizeof adopted, "%u adopted, ", a->last.adopted);
     figures_turn_line(&a->last, a->last_glyph_ns, line, sizeof line);
     command_say(r, "last turn: %s\n", line);
     command_say(r,
-                "  prompt %u tokens: %u of earlier turns, %u read before Enter, %u after; %u wasted; at most %u "
+                "  prompt %u tokens: %u of earlier turns, %s%u read before Enter, %u after; %u wasted; at most %u "
                 "behind; hand-over %.2f ms\n",
-                a->last.prompt_tokens, a->last.earlier, a->last.before_enter, a->last.after_enter, a->last.wasted,
-                a->last.lag_max, a->last.handover_ms);
+                a->last.prompt_tokens, a->last.earlier, adopted, a->last.before_enter - a->last.adopted,
+                a->last.after_enter, a->last.wasted, a->last.lag_max, a->last.handover_ms);
 }
 
 tdm_status command_stats(command *r, tdm_error *err)

@@ -67,6 +67,16 @@ static tdm_status take_over(const command *r, option_id id, tdm_error *err)
     return TDM_OK;
 }
 
+/* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has begun
+ * on it already. */
+static void say_read_again(const command *r)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(r->a->chat, &now);
+    if (now.phase == TDM_IDLE && now.behind > 0)
+        command_say(r, "%u of %u tokens are read again\n", now.behind, now.target);
+}
+
 /* Sets an option and shows it; on failure the earlier value stays. */
 static tdm_status change(command *r, option_id id, const char *value, tdm_error *err)
 {
@@ -84,6 +94,7 @@ static tdm_status change(command *r, option_id id, const char *value, tdm_error 
     }
     free(before.text);
     say_setting(r, id, false);
+    if (id == OPTION_THINK || id == OPTION_KEEP_THINKING) say_read_again(r);
     return TDM_OK;
 }
 

@@ -10,6 +10,7 @@ void turn_json_add(json_object *o, const tdm_turn_stats *s)
     jsonio_add_int(o, "prompt_tokens", s->prompt_tokens);
     jsonio_add_int(o, "earlier_tokens", s->earlier);
     jsonio_add_int(o, "evaluated_before_enter", s->before_enter);
+    jsonio_add_int(o, "adopted_tokens", s->adopted);
     jsonio_add_int(o, "evaluated_after_enter", s->after_enter);
     jsonio_add_int(o, "turn_tokens", s->turn_tokens);
     jsonio_add_int(o, "turn_before_enter", s->turn_before_enter);

@@ -231,6 +231,7 @@ static void fill_follower(const tui *t, struct view_follower *out)
         .target = (int)s->target,
         .read = (int)s->read,
         .behind = (int)s->behind,
+        .adopted = (int)s->adopted,
         .ahead = (int)s->ahead,
         .wasted = (int)s->wasted,
         .handover_ms = figure(s->handover_ms),

@@ -50,6 +50,7 @@ static const struct field follower_fields[] = {
     FIELD(WHOLE, view_follower, "read", read),
     FIELD(WHOLE, view_follower, "behind", behind),
     FIELD(WHOLE, view_follower, "ahead", ahead),
+    FIELD(WHOLE, view_follower, "adopted", adopted),
     FIELD(WHOLE, view_follower, "wasted", wasted),
     FIELD(WHOLE, view_follower, "phase_read", phase_read),
     FIELD(WHOLE, view_follower, "phase_total", phase_total),

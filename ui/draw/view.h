@@ -219,6 +219,7 @@ struct view_unit {
 
 struct view_follower {
     int target, read, behind; /* tokens */
+    int adopted;              /* of read: the decoder evaluated them, and its state was taken over */
     int ahead;                /* read beyond what has been sent */
     int wasted;
     int phase_read, phase_total; /* of the reply or draft that is followed now: 'read 128 of its 155' */

@@ -127,10 +127,11 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
 static void follower(struct pen *p)
 {
     const struct view_follower *f = &p->m->follower;
-    char line[160], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], handover[FORMAT_SIZE] = "n/a";
+    char line[160], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE], handover[FORMAT_SIZE] = "n/a";
     header(p, "FOLLOWER");
-    snprintf(line, sizeof line, "target %s   read %s   %s behind", format_count(a, f->target), format_count(b, f->read),
-             format_count(c, f->behind));
+    int n = snprintf(line, sizeof line, "target %s   read %s   %s behind", format_count(a, f->target),
+                     format_count(b, f->read - f->adopted), format_count(c, f->behind));
+    if (f->adopted) snprintf(line + n, sizeof line - (size_t)n, "   adopted %s", format_count(d, f->adopted));
     text(p, STYLE_STATUS, line);
     if (f->handover_ms.valid) snprintf(handover, sizeof handover, "%.2f ms", f->handover_ms.value);
     snprintf(line, sizeof line, "read ahead %s   wasted %s   hand-over %s", format_count(a, f->ahead),

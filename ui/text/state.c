@@ -133,6 +133,8 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
                      format_count(b, s->read_after_enter), s->read_after_enter == 1 ? "token was" : "tokens were");
         else if (s->answered)
             snprintf(out, STATE_SIZE, "%s after %s: all was read before Enter", began, format_ms(a, s->ttft.ms));
+        else if (f->adopted > 0)
+            snprintf(out, STATE_SIZE, "%s; its state is adopted, prefill need not read it", what);
         else if (f->phase_total > 0)
             snprintf(out, STATE_SIZE, "%s; prefill has read %s of its %s tokens", what, format_count(a, f->phase_read),
                      format_count(b, f->phase_total));

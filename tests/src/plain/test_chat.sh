@@ -59,7 +59,7 @@ S
         check "script: status ($level)" test $? = 0
     done
     check 'script: fields' json 'len(lines) == 5 and lines[-1]["summary"] and all(k in l for l in lines[:-1] for k in ("turn",
-        "ttft_engine_ms", "prompt_tokens", "evaluated_before_enter", "evaluated_after_enter", "wasted_tokens",
+        "ttft_engine_ms", "prompt_tokens", "evaluated_before_enter", "adopted_tokens", "evaluated_after_enter", "wasted_tokens",
         "reply_tokens", "decode_tps", "lag_max", "handover_ms", "reply", "ids_hash", "logits_hash"))' <"$tmp/full"
     check 'script: lengths' json '[l["reply_tokens"] for l in lines[:-1]] == [12, 12, 5, 5]' <"$tmp/full"
     same() { python3 -c 'import json,sys; print([(l["ids_hash"], l["logits_hash"], l["reply"]) for l in map(json.loads, sys.stdin)
