@@ -1,11 +1,13 @@
-/* `tandem bench turns`: conversations of three turns, typed in real time. Three tables: every pipeline and level of
- * speculation; the time between last key and Enter; and slow typists, after the reply and into it. */
+/* `tandem bench turns`: conversations of three turns, typed in real time. Four tables: every pipeline and level of
+ * speculation; the time between last key and Enter; slow typists, after the reply and into it; and replies whose state
+ * is adopted, against the same ones read again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/chat/chat.h"
 #include "engine/chat/pipeline.h"
 #include "src/bench/bench.h"
 #include "src/bench/bench_loop.h"
@@ -29,19 +31,21 @@ enum {
 struct variant {
     tdm_pipeline pipeline;
     tdm_speculation level;
+    bool keeps, adopts; /* past turns render as they were decoded; the follower may take over the decoder's state */
 };
 
 /* The most telling first: a budget cuts from the end. */
 static const struct variant variants[] = {
-    {TDM_PIPE_TANDEM, TDM_SPEC_FULL},         {TDM_PIPE_SINGLE, TDM_SPEC_OFF},     {TDM_PIPE_TANDEM, TDM_SPEC_HISTORY},
-    {TDM_PIPE_TANDEM, TDM_SPEC_DRAFT},        {TDM_PIPE_TANDEM, TDM_SPEC_OFF},     {TDM_PIPE_BATCH, TDM_SPEC_OFF},
-    {TDM_PIPE_SLOTS, TDM_SPEC_OFF},           {TDM_PIPE_BATCH_SOLO, TDM_SPEC_OFF}, {TDM_PIPE_SEQUENTIAL, TDM_SPEC_OFF},
-    {TDM_PIPE_SEQUENTIAL_SOLO, TDM_SPEC_OFF},
+    {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_FULL},     {.pipeline = TDM_PIPE_SINGLE},
+    {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_HISTORY},  {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_DRAFT},
+    {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_OFF},      {.pipeline = TDM_PIPE_BATCH},
+    {.pipeline = TDM_PIPE_SLOTS}, {.pipeline = TDM_PIPE_BATCH_SOLO}, {.pipeline = TDM_PIPE_SEQUENTIAL},
+    {.pipeline = TDM_PIPE_SEQUENTIAL_SOLO},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 /* How a conversation is typed. */
-struct typing {
+struct keying {
     int turns;
     double cps, gap_s[MOST_TURNS];
     int last_words; /* typed live; the rest stands there before. 0: all */
@@ -53,6 +57,8 @@ struct played {
     tdm_turn_stats stats[MOST_TURNS];
     size_t typed[MOST_TURNS];       /* characters */
     int64_t last_key_ns[MOST_TURNS]; /* 0: nothing was typed live */
+    double history_ms[MOST_TURNS];  /* of prefill_ms, on tokens before the user's message */
+    double history_tokens[MOST_TURNS]; /* these */
     double prefill_ms[MOST_TURNS];  /* spent on the turn's prompt by both units, before and after Enter */
     double pause_ms[MOST_TURNS]; /* from the last key to the evaluation of the suffix before Enter; 0: there was none */
 };
@@ -108,7 +114,7 @@ struct scripted {
 /* Nobody looks at the draft below level draft: its typing would be mere waiting. There a second lets a follower that is
  * behind catch up. */
 static tdm_status script_one_turn(const bench *b, struct scripted *s, int turn, const struct variant *v,
-                                  const struct typing *typing, bench_talk *talk, struct played *out, tdm_error *err)
+                                  const struct keying *typing, bench_talk *talk, struct played *out, tdm_error *err)
 {
     const char *text = s->text[turn];
     bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
@@ -127,7 +133,7 @@ static tdm_status script_one_turn(const bench *b, struct scripted *s, int turn, 
     return TDM_OK;
 }
 
-/* Fills in prefill_ms and pause_ms from the spans of both units since the conversation began. */
+/* Fills in prefill_ms, pause_ms and the history's part, from the spans of both units since the conversation began. */
 static tdm_status add_spans(tdm_machine *machine, int64_t since_ns, int turns, struct played *p, tdm_error *err)
 {
     tdm_span *spans = malloc(sizeof *spans * MOST_SPANS);
@@ -140,6 +146,10 @@ static tdm_status add_spans(tdm_machine *machine, int64_t since_ns, int turns, s
             if (s->kind > TDM_SPAN_PROMPT || !s->end_ns) continue;
             while (turn < turns && p->stats[turn].first_id_ns <= s->start_ns) turn++;
             if (turn == turns) continue; /* the follower after the last turn */
+            if (s->kind == TDM_SPAN_HISTORY) {
+                p->history_ms[turn] += ms(s->end_ns - s->start_ns);
+                p->history_tokens[turn] += s->tokens;
+            }
             p->prefill_ms[turn] += ms(s->end_ns - s->start_ns);
             int64_t key = p->last_key_ns[turn];
             if (s->kind == TDM_SPAN_SUFFIX && key && s->start_ns > key && s->start_ns < p->stats[turn].enter_ns &&
@@ -166,25 +176,31 @@ static tdm_status add_stats(const tdm_chat *chat, int turns, struct played *out,
     return TDM_OK;
 }
 
-static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, const struct typing *typing, int seed,
+/* One conversation. With v->keeps it has the template of Qwen3.8, thinking off, and ends its replies itself: an ignored
+ * end token is no part of the text. */
+static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, const struct keying *typing, int seed,
                        struct played *out, tdm_error *err)
 {
+    struct tdm_model *model = b->models.model;
+    struct template_form form = model->form;
     *out = (struct played){0};
     tdm_chat_options o;
     bench_chat_options(b, &o);
     o.pipeline = v->pipeline;
     o.speculation = v->level;
     o.max_tokens = reply_tokens(b);
+    o.ignore_eos = !v->keeps;
+    if (v->keeps) model->form = (struct template_form){TEMPLATE_QWEN38, true, false};
     struct scripted s = {0};
     const script turns = {.turns = s.turns, .n = typing->turns, .max_tokens = o.max_tokens, .typing_cps = typing->cps,
                           .seed = (uint64_t)seed};
     bench_talk talk = {0};
     tdm_status status = TDM_OK;
     for (int i = 0; i < typing->turns && !status; i++)
-        status = bench_prompt_message(&b->prompt, b->models.model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS,
-                                      &s.text[i], err);
+        status = bench_prompt_message(&b->prompt, model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS, &s.text[i], err);
     int64_t began_ns = clock_ns();
-    if (!status) status = bench_talk_open(&talk, b->models.model, machine, &o, err);
+    if (!status) status = bench_talk_open(&talk, model, machine, &o, err);
+    if (!status) talk.chat.chat->never_adopts = !v->adopts;
     for (int i = 0; i < typing->turns && !status; i++) status = script_one_turn(b, &s, i, v, typing, &talk, out, err);
     if (!status) status = bench_talk_play(&talk, &turns, err);
     for (int i = 0; i < typing->turns; i++)
@@ -192,6 +208,7 @@ static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, 
     if (!status) status = add_stats(talk.chat.chat, typing->turns, out, err);
     if (!status) status = add_spans(machine, began_ns, typing->turns, out, err);
     bench_talk_close(&talk);
+    model->form = form;
     for (int i = 0; i < typing->turns; i++) {
         free(s.text[i]);
         free(s.there[i]);
@@ -253,13 +270,13 @@ void bench_turns_conclude(bench_table *t)
 static tdm_status warm_up(bench *b, tdm_machine *machine, tdm_error *err)
 {
     struct played played;
-    const struct typing typing = {.turns = 1};
+    const struct keying typing = {.turns = 1};
     bench_step(b, "warming up");
     return play(b, machine, &variants[0], &typing, 0, &played, err);
 }
 
 /* What a conversation takes, in seconds. */
-static double conversation_s(const bench *b, const struct variant *v, const struct typing *typing)
+static double conversation_s(const bench *b, const struct variant *v, const struct keying *typing)
 {
     enum { FRAME = 15, SUFFIX = 12, CHARACTERS_A_WORD = 6 };
     static const int pieces[] = {
@@ -285,21 +302,21 @@ static double conversation_s(const bench *b, const struct variant *v, const stru
 
 struct turns {
     tdm_machine *machine;
-    bench_table *pipelines, *gaps, *typed;
+    bench_table *pipelines, *gaps, *typed, *adopted;
     struct played first; /* of the round that runs */
     int first_round;     /* whose round that is; -1: none yet */
 };
 
-static struct typing pipelines_typing(const bench *b)
+static struct keying pipelines_typing(const bench *b)
 {
-    return (struct typing){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
+    return (struct keying){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
 }
 
 static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_error *err)
 {
     struct turns *x = ctx;
     const char *pipeline = tdm_pipeline_name(variants[v].pipeline), *level = level_name(&variants[v]);
-    const struct typing typing = pipelines_typing(b);
+    const struct keying typing = pipelines_typing(b);
     struct played played;
     bench_step(b, "%s %s", pipeline, level);
     tdm_status status = play(b, x->machine, &variants[v], &typing, round, &played, err);
@@ -335,7 +352,7 @@ static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
                   "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
                   err);
     if (!t) return NULL;
-    const struct typing typing = pipelines_typing(b);
+    const struct keying typing = pipelines_typing(b);
     for (int v = 0; v < VARIANTS; v++) {
         bench_plan_add(b, plan, v, 0, conversation_s(b, &variants[v], &typing), "%s|%s",
                        tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v]));
@@ -350,9 +367,9 @@ static const int gap_ms[] = {0, 100, 300, 1000};
 enum { GAPS = MOST_TURNS - 1 };
 
 /* A conversation with every gap once, in another order each time: later turns have longer histories. */
-static struct typing gaps_typing(const bench *b, int round)
+static struct keying gaps_typing(const bench *b, int round)
 {
-    struct typing typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = live_words(b)};
+    struct keying typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = live_words(b)};
     for (int i = 0; i < GAPS; i++) typing.gap_s[1 + i] = 1e-3 * gap_ms[(i + round) % GAPS];
     return typing;
 }
@@ -361,7 +378,7 @@ static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_e
 {
     struct turns *x = ctx;
     struct played played;
-    const struct typing typing = gaps_typing(b, round);
+    const struct keying typing = gaps_typing(b, round);
     (void)unused;
     bench_step(b, "a conversation with gaps of 0 to 1000 ms");
     tdm_status status = play(b, x->machine, &variants[0], &typing, 100 + round, &played, err);
@@ -389,7 +406,7 @@ static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
         "messages typed at 30 characters a second after the reply of %d tokens",
         "ms_gap", "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|decode:tok/s|pause:ms", err);
     if (!t) return NULL;
-    const struct typing typing = gaps_typing(b, 0);
+    const struct keying typing = gaps_typing(b, 0);
     bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
     if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS));
     return t;
@@ -436,9 +453,9 @@ static void add_typed(bench_table *t, const char *who, const struct played *p)
     bench_table_add(t, later, T_TOTAL, total);
 }
 
-static struct typing typist_typing(int kind)
+static struct keying typist_typing(int kind)
 {
-    return (struct typing){.turns = TURNS,
+    return (struct keying){.turns = TURNS,
                            .cps = words_a_minute[kind / TYPIST_VARIANTS / 2] * 5 / 60.0,
                            .last_words = TYPIST_WORDS,
                            .unread = true,
@@ -448,7 +465,7 @@ static struct typing typist_typing(int kind)
 static tdm_status measure_typist(bench *b, void *ctx, int kind, int round, tdm_error *err)
 {
     struct turns *x = ctx;
-    const struct typing typing = typist_typing(kind);
+    const struct keying typing = typist_typing(kind);
     struct played played;
     char who[100];
     typist(kind, who, sizeof who);
@@ -475,7 +492,7 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
            "auto (none after a sentence, else twice what the suffix or a key takes, at most 150 ms). A "
            "pause between two words can be one too: suffix evaluations counts them all");
     for (int kind = 0; kind < TYPISTS; kind++) {
-        const struct typing typing = typist_typing(kind);
+        const struct keying typing = typist_typing(kind);
         char who[100];
         /* First tandem against single at both speeds, then the levels between. */
         bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0,
@@ -486,21 +503,85 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
     return t;
 }
 
-/* ---- All three ------------------------------------------------------------------------------------------------- */
+/* ---- Adoption -------------------------------------------------------------------------------------------------- */
 
-enum { PARTS = 3 };
+enum { A_TTFT, A_AFTER, A_READ, A_READ_MS, A_ADOPTED, A_REPLY, A_DECODE, A_OTHER };
+static const struct variant adoption[] = {{TDM_PIPE_TANDEM, TDM_SPEC_FULL, .keeps = true, .adopts = true},
+                                          {TDM_PIPE_TANDEM, TDM_SPEC_FULL, .keeps = true}};
+enum { ADOPTION = sizeof adoption / sizeof *adoption };
+
+static const char *adoption_name(int v)
+{
+    return adoption[v].adopts ? "adopted" : "read again";
+}
+
+static tdm_status measure_adoption(bench *b, void *ctx, int v, int round, tdm_error *err)
+{
+    struct turns *x = ctx;
+    const struct keying typing = pipelines_typing(b);
+    struct played played;
+    bench_step(b, "replies %s", adoption_name(v));
+    tdm_status status = play(b, x->machine, &adoption[v], &typing, 900 + round, &played, err);
+    if (status) return status;
+    if (x->first_round != round) {
+        x->first = played;
+        x->first_round = round;
+    }
+    int row = bench_table_row(x->adopted, "%s", adoption_name(v));
+    for (int i = 1; i < TURNS; i++) {
+        const tdm_turn_stats *s = &played.stats[i];
+        bench_table_add(x->adopted, row, A_TTFT, ttft(s));
+        bench_table_add(x->adopted, row, A_AFTER, s->after_enter);
+        bench_table_add(x->adopted, row, A_READ, played.history_tokens[i]);
+        bench_table_add(x->adopted, row, A_READ_MS, played.history_ms[i]);
+        bench_table_add(x->adopted, row, A_ADOPTED, s->adopted);
+        bench_table_add(x->adopted, row, A_REPLY, played.stats[i - 1].reply_tokens);
+        bench_table_add(x->adopted, row, A_DECODE, s->decode_tps);
+        bench_table_add(x->adopted, row, A_OTHER, s->ids_hash != x->first.stats[i].ids_hash);
+    }
+    return TDM_OK;
+}
+
+static bench_table *plan_adoption(bench *b, bench_plan *plan, tdm_error *err)
+{
+    bench_table *t =
+        open_part(b, plan, "adoption",
+                  "warm turns of tandem, full speculation, under the template of Qwen3.8, thinking off; %d-token "
+                  "messages, replies of at most %d tokens, Enter 300 ms after the last key",
+                  "last_reply",
+                  "TTFT:ms|after_Enter:tokens|history_read:tokens|history:ms|adopted:tokens|reply:tokens|decode:tok/s|"
+                  "other_tokens:turns",
+                  err);
+    if (!t) return NULL;
+    bench_table_note(t, "history read: tokens before the message that prefill evaluated since the last turn's first "
+                        "token; reply: of that turn");
+    bench_table_note(t, "a reply is adopted where its text has the ids that were decoded, which a model with made-up "
+                        "weights seldom gives");
+    const struct keying typing = pipelines_typing(b);
+    for (int v = 0; v < ADOPTION; v++) {
+        bench_plan_add(b, plan, v, 0, conversation_s(b, &adoption[v], &typing), "%s", adoption_name(v));
+        if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
+    }
+    return t;
+}
+
+/* ---- All four -------------------------------------------------------------------------------------------------- */
+
+enum { PARTS = 4 };
+
 
 tdm_status bench_turns(bench *b, tdm_error *err)
 {
-    static bench_measure *const measure[PARTS] = {measure_pipeline, measure_gaps, measure_typist};
-    static const double weights[2][PARTS] = {{0.6, 0.2, 0.2}, {0.9, 0.05, 0.05}}; /* the latter with --quick */
+    static bench_measure *const measure[PARTS] = {measure_pipeline, measure_gaps, measure_typist, measure_adoption};
+    static const double weights[2][PARTS] = {{0.55, 0.2, 0.15, 0.1},
+                                             {0.85, 0.05, 0.05, 0.05}}; /* the latter with --quick */
     const double *weight = weights[b->quick];
     struct turns x = {.first_round = -1};
     bench_plan plan[PARTS] = {0};
     double left = 0, seconds = 0;
     tdm_status status = TDM_OK;
     if (!(x.pipelines = plan_pipelines(b, &plan[0], err)) || !(x.gaps = plan_gaps(b, &plan[1], err)) ||
-        !(x.typed = plan_typists(b, &plan[2], err)))
+        !(x.typed = plan_typists(b, &plan[2], err)) || !(x.adopted = plan_adoption(b, &plan[3], err)))
         status = err->code;
     for (int p = 0; p < PARTS; p++) {
         seconds += bench_plan_seconds(&plan[p], true);
@@ -516,6 +597,7 @@ tdm_status bench_turns(bench *b, tdm_error *err)
         if (plan[p].table->unwanted) continue;
         bench_part(b, weight[p] / left);
         left -= weight[p];
+        x.first_round = -1;
         status = bench_plan_run(b, &plan[p], measure[p], &x, err);
     }
     for (int p = 0; p < PARTS; p++) bench_plan_close(&plan[p]);
