@@ -52,7 +52,8 @@ static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *k
 
 static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
 {
-    struct weights_options options = {.lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx, .pack_folder = o->pack_folder};
+    struct weights_options options = {
+        .lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx, .pack_folder = o->pack_folder};
     if (o->lm_head && strcmp(o->lm_head, "as-is")) {
         options.lm_head = type_from_name(o->lm_head);
         if (options.lm_head != TYPE_Q8_0 && options.lm_head != TYPE_Q6_K)

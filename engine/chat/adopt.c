@@ -1,13 +1,14 @@
-/* Adoption: where a past turn renders exactly as it was decoded, the decoder's own state is a prefix of the next prompt,
- * and the follower takes a copy of it instead of evaluating the reply again. Nothing but the ids decides: those that the
- * decoder evaluated against those of the target.
+/* Adoption: where a past turn renders exactly as it was decoded, the decoder's own state is a prefix of the next
+ * prompt, and the follower takes a copy of it instead of evaluating the reply again. Nothing but the ids decides: those
+ * that the decoder evaluated against those of the target.
  *
  * The bits are the same either way (engine/README.md, 'Exactness'), hence only between native units with the same
  * weights and one pool, which is to say the same kernels and types of keys and values.
  *
  * While a reply is decoded, the unit that decodes makes the copy, between two tokens and as often as the follower would
- * have evaluated a dispatch of at least 32 tokens; the follower's unit sleeps and lends its cores. If the reply turns out not to render as it
- * was decoded, no more than a dispatch's worth of tokens is left to be read. At other times the prefill unit copies.
+ * have evaluated a dispatch of at least 32 tokens; the follower's unit sleeps and lends its cores. If the reply turns
+ * out not to render as it was decoded, no more than a dispatch's worth of tokens is left to be read. At other times the
+ * prefill unit copies.
  */
 #include "engine/chat/chat.h"
 

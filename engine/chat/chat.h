@@ -8,8 +8,8 @@
  *
  * The two units have the chat as their source (turn.c: chat_next_...) while the machine serves it, one chat at a time.
  *
- * What a turn waits for, and what may happen then, is its stage (stage.h). Only chat_on changes it. A job that ends tells
- * by the stage it finds whether its turn is still the one that it worked for.
+ * What a turn waits for, and what may happen then, is its stage (stage.h). Only chat_on changes it. A job that ends
+ * tells by the stage it finds whether its turn is still the one that it worked for.
  */
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H

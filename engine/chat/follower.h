@@ -77,10 +77,10 @@ uint32_t follower_reachable(struct follower *f, const struct target *t);
  * urgent: a turn waits for the end of the target, so no dispatch is split to make a checkpoint. */
 bool follower_plan(struct follower *f, const struct target *t, bool polite, bool urgent);
 
-/* Sets f->plan to becoming a copy of `other`, a state of the same pool that was evaluated elsewhere with the same weights
- * by the same kind of unit: its bits are those that the follower's own would have. Only if it is a prefix of the target
- * and holds at least so many tokens (1 or more) more of it than follower_reachable; else false. Nobody may change
- * `other` while the plan is active. */
+/* Sets f->plan to becoming a copy of `other`, a state of the same pool that was evaluated elsewhere with the same
+ * weights by the same kind of unit: its bits are those that the follower's own would have. Only if it is a prefix of
+ * the target and holds at least so many tokens (1 or more) more of it than follower_reachable; else false. Nobody may
+ * change `other` while the plan is active. */
 bool follower_plan_adoption(struct follower *f, const struct target *t, const struct state *other, uint32_t least);
 
 /* Requests cancellation of the running dispatch if its tokens are no longer part of the target. */

@@ -100,7 +100,8 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
 
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
 {
-    if (stage_prompts(c->stage) && c->prompter.cold) return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
+    if (stage_prompts(c->stage) && c->prompter.cold)
+        return error_set(err, TDM_E_BUSY, "a cold prompt is being measured");
     /* A prompt that was stopped is let go at its next layer. */
     while (c->stage == STAGE_IDLE_DROP) pthread_cond_wait(&c->settled, &c->lock);
     return TDM_OK;

@@ -69,11 +69,11 @@ static tdm_status take_over(const command *r, option_id id, tdm_error *err)
 
 /* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has begun
  * on it already. */
-static void say_read_again(const command *r)
+static void say_read_again(const command *r, uint32_t behind_before)
 {
     tdm_chat_status now;
     tdm_chat_status_of(r->a->chat, &now);
-    if (now.phase == TDM_IDLE && now.behind > 0)
+    if (now.phase == TDM_IDLE && now.behind > behind_before)
         command_say(r, "%u of %u tokens are read again\n", now.behind, now.target);
 }
 
@@ -81,6 +81,8 @@ static void say_read_again(const command *r)
 static tdm_status change(command *r, option_id id, const char *value, tdm_error *err)
 {
     option_value *v = &r->a->o->values[id], before = *v;
+    tdm_chat_status earlier = {0};
+    if (r->a->chat) tdm_chat_status_of(r->a->chat, &earlier);
     v->text = NULL; /* option_set must not free what may be put back */
     if (!option_set(r->a->o, id, value, FROM_CONVERSATION, err)) {
         *v = before;
@@ -94,7 +96,7 @@ static tdm_status change(command *r, option_id id, const char *value, tdm_error 
     }
     free(before.text);
     say_setting(r, id, false);
-    if (id == OPTION_THINK || id == OPTION_KEEP_THINKING) say_read_again(r);
+    if (r->a->chat && (id == OPTION_THINK || id == OPTION_KEEP_THINKING)) say_read_again(r, earlier.behind);
     return TDM_OK;
 }
 

@@ -183,7 +183,7 @@ static void set_status(char *rest)
     } fields[] = {{"reading-done", &s->reading_done}, {"reading-total", &s->reading_total}, {"target", &s->target},
                   {"read", &s->read},                 {"behind", &s->behind},               {"ahead", &s->ahead},
                   {"wasted", &s->wasted},             {"checkpoints", &s->checkpoints},     {"context", &s->context_used},
-                  {"draft-tokens", &s->draft_tokens}};
+                  {"draft-tokens", &s->draft_tokens}, {"adopted", &s->adopted}};
     const char *name = word(&rest);
     if (!strcmp(name, "mark")) {
         set_mark(word(&rest));
@@ -484,7 +484,8 @@ static void run_script(const char *name)
 #define SCRIPTS(X)                                                                                                 \
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
-    X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor) X(models) X(models_sizes) X(models_pull)
+    X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor) X(models) X(models_sizes) X(models_pull)       \
+    X(adopted)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

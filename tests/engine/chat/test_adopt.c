@@ -1,5 +1,5 @@
-/* A reply that renders in the next prompt as it was decoded is not evaluated again: the follower takes over the decoder's
- * state. With the built-in model, whose replies are text, under the template of Qwen3.8, thinking off. */
+/* A reply that renders in the next prompt as it was decoded is not evaluated again: the follower takes over the
+ * decoder's state. With the built-in model, whose replies are text, under the template of Qwen3.8, thinking off. */
 #include "tests/check.h"
 
 #include <unistd.h>
@@ -87,8 +87,8 @@ TEST(a_reply_that_renders_as_decoded_is_not_evaluated_again)
     tdm_chat_close(c);
 }
 
-/* What the other one would have evaluated, and what follows from it, has the same bits: the state at the end of the next
- * prompt, its logits, and the next reply. */
+/* What the other one would have evaluated, and what follows from it, has the same bits: the state at the end of the
+ * next prompt, its logits, and the next reply. */
 static void check_bits(const struct way *way)
 {
     static struct played p, q;
@@ -114,7 +114,8 @@ static void check_bits(const struct way *way)
     CHECK(fresh->follower.state->logits_valid && c->follower.state->logits_valid);
     CHECK_INT(c->target.n, c->follower.state->length);
     if (!state_equal(c->follower.state, fresh->follower.state))
-        CHECK_FAIL("%s, %d threads, kv %d: the adopted state differs from a fresh one", way->kernels, way->threads, (int)way->kv);
+        CHECK_FAIL("%s, %d threads, kv %d: the adopted state differs from a fresh one", way->kernels, way->threads,
+                   (int)way->kv);
     played_say(fresh, &q, next);
     tdm_chat_close(fresh);
     played_say(c, &p, next);

@@ -73,6 +73,13 @@ else
     echo 'skip json: python3 is not installed'
 fi
 
+# An effort stands in the system turn, so the conversation is another prompt: that it is read again is told.
+cp -r tests/goldens/tiny-a "$tmp/efforts"
+echo '<|im_start|> enable_thinking preserve_thinking reasoning_effort' >"$tmp/efforts/chat_template.jinja"
+said=$(printf '%s\n' Hello '/think low' '/think low' '/set temp 0.5' | "$program" chat --plain --private -m "$tmp/efforts" \
+    -n 5 --ignore-eos 2>&1)
+check 'think: what is read again' test "$(grep -cE '^[0-9]+ of [0-9]+ tokens are read again$' <<<"$said")" = 1
+
 # chat --plain, from a pipe
 said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." 'What is the capital of Peru?' "What's my dog's name?" |
     "$program" chat --plain --temp 0 2>"$tmp/err")
