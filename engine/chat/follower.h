@@ -5,7 +5,8 @@
  * dispatch. Whatever the user does reaches the follower only as a changed target.
  *
  * Threads and the lock. All functions but follower_perform are called with the chat's lock held. follower_perform runs
- * without it, on the driver of the unit, between follower_plan and follower_done. While a plan is active, the state and
+ * without it, on the driver of the unit, between follower_plan and follower_done; an adoption, which evaluates nothing,
+ * may also be performed by the driver of the unit that decodes. While a plan is active, the state and
  * the checkpoints belong to follower_perform alone. `path` lists the tokens of the state, including those that the
  * active plan adds, so that other threads need not read the state.
  */

@@ -312,6 +312,14 @@ static struct keying pipelines_typing(const bench *b)
     return (struct keying){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
 }
 
+/* The first row of a round is what the others' tokens are held against. */
+static void compare_with_first(struct turns *x, int round, const struct played *played)
+{
+    if (x->first_round == round) return;
+    x->first = *played;
+    x->first_round = round;
+}
+
 static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_error *err)
 {
     struct turns *x = ctx;
@@ -321,10 +329,7 @@ static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_er
     bench_step(b, "%s %s", pipeline, level);
     tdm_status status = play(b, x->machine, &variants[v], &typing, round, &played, err);
     if (status) return status;
-    if (x->first_round != round) {
-        x->first = played;
-        x->first_round = round;
-    }
+    compare_with_first(x, round, &played);
     add_played(x->pipelines, bench_table_row(x->pipelines, "%s|%s", pipeline, level), &played, &x->first);
     return TDM_OK;
 }
@@ -523,10 +528,7 @@ static tdm_status measure_adoption(bench *b, void *ctx, int v, int round, tdm_er
     bench_step(b, "replies %s", adoption_name(v));
     tdm_status status = play(b, x->machine, &adoption[v], &typing, 900 + round, &played, err);
     if (status) return status;
-    if (x->first_round != round) {
-        x->first = played;
-        x->first_round = round;
-    }
+    compare_with_first(x, round, &played);
     int row = bench_table_row(x->adopted, "%s", adoption_name(v));
     for (int i = 1; i < TURNS; i++) {
         const tdm_turn_stats *s = &played.stats[i];

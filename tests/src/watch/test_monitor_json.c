@@ -23,8 +23,8 @@ static const struct {
     {"draft", "mark:s bytes:i tokens:i to_read:i"},
     {"prefill", units_members},
     {"decode", units_members},
-    {"follower", "target:i read:i behind:i ahead:i wasted:i phase_read:i phase_total:i handover_ms:r checkpoints:i "
-                 "checkpoint_bytes:i checkpoint_budget:i"},
+    {"follower", "target:i read:i behind:i ahead:i adopted:i wasted:i phase_read:i phase_total:i handover_ms:r "
+                 "checkpoints:i checkpoint_bytes:i checkpoint_budget:i"},
     {"warm_median", "ms:r n:i"},
 };
 
