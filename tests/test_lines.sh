@@ -3,8 +3,8 @@
 # allowed where the patterns below say so: take a pattern out once its files are wrapped, and put none in.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-lines='^(ui|src/(cli|chat|tui|watch|session|commands)|tests/(ui|screens|src/(cli|chat|tui|watch))|(tests/)?engine/(api|chat))/|^engine/tandem\.h'
-files='^(engine/chat/turn|tests/engine/chat/test_chat)\.c'
+lines='^tests/src/watch/test_monitor_json\.c'
+files='^$'
 export LC_ALL=C.UTF-8
 failed=0
 check() { # name, findings, one a line

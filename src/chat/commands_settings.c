@@ -67,8 +67,8 @@ static tdm_status take_over(const command *r, option_id id, tdm_error *err)
     return TDM_OK;
 }
 
-/* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has begun
- * on it already. */
+/* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has
+ * begun on it already. */
 static void say_read_again(const command *r, uint32_t behind_before)
 {
     tdm_chat_status now;

@@ -50,7 +50,7 @@
       "some experts of a mixture will be read from its file. How fast memory is read is measured once, in two "        \
       "seconds, and kept with its date; on another processor, and by `tandem info --cpu --measure`, it is measured "   \
       "again. Chats with --private leave no trace in the list. With --json every line is an object: name (as -m "      \
-      "takes it), path, type, disk_bytes, needs_bytes, token_bytes (read for a token), fits (\"yes\", \"no\" or "        \
+      "takes it), path, type, disk_bytes, needs_bytes, token_bytes (read for a token), fits (\"yes\", \"no\" or "      \
       "\"from disk\"), expected_tps, default (the configuration names it) and error (why Tandem can't use it); what "  \
       "is not known is null.")                                                                                         \
     X(PULL, "pull", "OWNER/NAME[:TAG]", "fetch a model from the Hugging Face hub",                                     \

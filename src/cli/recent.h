@@ -7,7 +7,8 @@
 enum { RECENT_MOST = 20 };
 
 /* A conversation is held with this model (as -m takes it): it becomes the last one, and where it is a path, that
- * becomes the first. What can't be kept is passed over, and so are made-up weights, which nobody wants to find again. */
+ * becomes the first. What can't be kept is passed over, and so are made-up weights, which nobody wants to find again.
+ */
 void recent_add(const char *name);
 /* The name of the last one, malloc'ed; NULL: none. */
 char *recent_last(void);

@@ -1,5 +1,5 @@
-/* The list of models (tui_models.h) in the front end: what it has to know of the conversation, and what is told when it is
- * closed. */
+/* The list of models (tui_models.h) in the front end: what it has to know of the conversation, and what is told when it
+ * is closed. */
 #ifndef TANDEM_SRC_TUI_CHOOSE_H
 #define TANDEM_SRC_TUI_CHOOSE_H
 

@@ -7,8 +7,8 @@
 
 #include "ui/terminal/decoder.h"
 
-/* What an event does to the line, which has `room` bytes and ends with a zero: characters come to its end, Backspace takes
- * the last one, Ctrl-U all; other control characters of a paste are left out. True: Enter was pressed. */
+/* What an event does to the line, which has `room` bytes and ends with a zero: characters come to its end, Backspace
+ * takes the last one, Ctrl-U all; other control characters of a paste are left out. True: Enter was pressed. */
 bool tui_line_edit(char *text, size_t room, const struct decoder_event *e);
 
 #endif

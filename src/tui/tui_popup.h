@@ -1,6 +1,6 @@
 /* What opens over the transcript: pages, the lists of sessions and models, a question, the search prompt. An open
- * one owns the keys; what it can't do itself it returns as an action. The menu behind Ctrl-X and completion lists belong
- * to the input and are only shown from here. */
+ * one owns the keys; what it can't do itself it returns as an action. The menu behind Ctrl-X and completion lists
+ * belong to the input and are only shown from here. */
 #ifndef TANDEM_SRC_TUI_POPUP_H
 #define TANDEM_SRC_TUI_POPUP_H
 

@@ -72,8 +72,11 @@ void fake_reset(void)
     fake = (struct fake){.cores = 2, .context = 32768, .can_think = true, .tokens = 1};
     fake.sensors.memory_free = (struct sensor){.valid = true, .value = 18.1 * (1 << 30)};
     fake.stats = (tdm_turn_stats){.turn_tokens = 18, .turn_before_enter = 18, .reply_tokens = 220, .decode_tps = 31};
-    fake.status = (tdm_chat_status){.mark = TDM_MARK_FOLLOWING, .weight_bytes = 812ull << 20, .state_bytes = 96ull << 20,
-                                    .checkpoints = 6, .checkpoint_bytes = 116ull << 20,
+    fake.status = (tdm_chat_status){.mark = TDM_MARK_FOLLOWING,
+                                    .weight_bytes = 812ull << 20,
+                                    .state_bytes = 96ull << 20,
+                                    .checkpoints = 6,
+                                    .checkpoint_bytes = 116ull << 20,
                                     .checkpoint_budget = 2ull << 30};
 }
 
@@ -629,10 +632,12 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
     conversation_clear(&c->conversation);
     tdm_status status = conversation_set_system(&c->conversation, system, system_length, err);
     for (int i = 0; i < n && !status; i++) {
-        int node = conversation_add(&c->conversation, nodes[i].parent, nodes[i].role, nodes[i].text, nodes[i].length, err);
+        int node =
+            conversation_add(&c->conversation, nodes[i].parent, nodes[i].role, nodes[i].text, nodes[i].length, err);
         c->conversation.nodes[node].finish = nodes[i].finish;
         if (nodes[i].thinking)
-            status = conversation_append(&c->conversation, node, true, nodes[i].thinking, nodes[i].thinking_length, err);
+            status =
+                conversation_append(&c->conversation, node, true, nodes[i].thinking, nodes[i].thinking_length, err);
     }
     c->conversation.leaf = leaf;
     return moved(c, true, "", err);

@@ -150,7 +150,7 @@ int host_poll(struct pollfd *fds, nfds_t n, int timeout)
     }
 }
 
-/* ---- ui/terminal/term.h --------------------------------------------------------------------------------------------------- */
+/* ---- ui/terminal/term.h ---------------------------------------------------------------------------------------- */
 
 struct term {
     int unused;
@@ -224,7 +224,8 @@ void term_write(struct term *term, const char *bytes, size_t n)
     bool modes = !strncmp(bytes, DECODER_MODES_ON, n) || !strncmp(bytes, DECODER_MODES_OFF, n);
     if (modes || !strncmp(bytes, "\033[?2026$p", n)) return;
     host_print("-- writes ");
-    for (size_t i = 0; i < n; i++) host_print((unsigned char)bytes[i] < 0x20 ? "^%c" : "%c", bytes[i] < 0x20 ? bytes[i] + 64 : bytes[i]);
+    for (size_t i = 0; i < n; i++)
+        host_print((unsigned char)bytes[i] < 0x20 ? "^%c" : "%c", bytes[i] < 0x20 ? bytes[i] + 64 : bytes[i]);
     host_print("\n");
 }
 

@@ -1,6 +1,7 @@
-/* Golden screens by key script: the whole front end, from the terminal's bytes to the cells that it shows, with an engine
- * and a clock that do what the script says (fake_engine.h, fake_host.h). tests/screens/NAME.keys is played, what came of
- * it is compared with NAME.txt; GOLDEN_UPDATE=1 (make goldens-update) writes the .txt anew, to be read before it is kept.
+/* Golden screens by key script: the whole front end, from the terminal's bytes to the cells that it shows, with an
+ * engine and a clock that do what the script says (fake_engine.h, fake_host.h). tests/screens/NAME.keys is played, what
+ * came of it is compared with NAME.txt; GOLDEN_UPDATE=1 (make goldens-update) writes the .txt anew, to be read before
+ * it is kept.
  *
  * A script has a command a line; # begins a comment.
  *   terminal ROWS COLS [256|8|0]  size and colours, also of a running front end
@@ -115,10 +116,12 @@ static const char *key_bytes(const char *name, size_t n)
 {
     static const struct {
         const char *name, *bytes;
-    } known[] = {{"Enter", "\r"},     {"Esc", "\033"},      {"Tab", "\t"},        {"BS", "\x7f"},       {"Up", "\033[A"},
-                 {"Down", "\033[B"},  {"Right", "\033[C"},  {"Left", "\033[D"},   {"PgUp", "\033[5~"},  {"PgDn", "\033[6~"},
-                 {"Home", "\033[H"},  {"End", "\033[F"},    {"^Home", "\033[1;5H"}, {"^End", "\033[1;5F"},
-                 {"F1", "\033OP"},    {"F2", "\033OQ"},     {"Alt-Enter", "\033\r"}, {"lt", "<"}};
+    } known[] = {{"Enter", "\r"},        {"Esc", "\033"},         {"Tab", "\t"},
+                 {"BS", "\x7f"},         {"Up", "\033[A"},        {"Down", "\033[B"},
+                 {"Right", "\033[C"},    {"Left", "\033[D"},      {"PgUp", "\033[5~"},
+                 {"PgDn", "\033[6~"},    {"Home", "\033[H"},      {"End", "\033[F"},
+                 {"^Home", "\033[1;5H"}, {"^End", "\033[1;5F"},   {"F1", "\033OP"},
+                 {"F2", "\033OQ"},       {"Alt-Enter", "\033\r"}, {"lt", "<"}};
     static char control[2];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == n && !memcmp(known[i].name, name, n)) return known[i].bytes;
@@ -180,10 +183,17 @@ static void set_status(char *rest)
     const struct {
         const char *name;
         uint32_t *value;
-    } fields[] = {{"reading-done", &s->reading_done}, {"reading-total", &s->reading_total}, {"target", &s->target},
-                  {"read", &s->read},                 {"behind", &s->behind},               {"ahead", &s->ahead},
-                  {"wasted", &s->wasted},             {"checkpoints", &s->checkpoints},     {"context", &s->context_used},
-                  {"draft-tokens", &s->draft_tokens}, {"adopted", &s->adopted}};
+    } fields[] = {{"reading-done", &s->reading_done},
+                  {"reading-total", &s->reading_total},
+                  {"target", &s->target},
+                  {"read", &s->read},
+                  {"behind", &s->behind},
+                  {"ahead", &s->ahead},
+                  {"wasted", &s->wasted},
+                  {"checkpoints", &s->checkpoints},
+                  {"context", &s->context_used},
+                  {"draft-tokens", &s->draft_tokens},
+                  {"adopted", &s->adopted}};
     const char *name = word(&rest);
     if (!strcmp(name, "mark")) {
         set_mark(word(&rest));
@@ -245,15 +255,16 @@ static void show_text(void)
 {
     char *text = golden_text(host.canvas), *at = text;
     for (int skip = play.rows ? host.canvas->rows - play.rows : 0; skip > 0; skip--) at = strchr(at, '\n') + 1;
-    host_print("== %s, %dx%d%s\n%s", play.shown, host.canvas->rows, host.canvas->cols, play.rows ? ", its end" : "", at);
+    host_print("== %s, %dx%d%s\n%s", play.shown, host.canvas->rows, host.canvas->cols, play.rows ? ", its end" : "",
+               at);
     free(text);
 }
 
 static void show_looks(void)
 {
     char *text = canvas_dump_looks(host.canvas, host.theme, host.colours);
-    host_print("== %s, %dx%d, %d colours, cursor %d,%d\n%s", play.shown, host.canvas->rows, host.canvas->cols, host.colours,
-               host.canvas->cursor_row, host.canvas->cursor_col, text);
+    host_print("== %s, %dx%d, %d colours, cursor %d,%d\n%s", play.shown, host.canvas->rows, host.canvas->cols,
+               host.colours, host.canvas->cursor_row, host.canvas->cursor_col, text);
     free(text);
 }
 
@@ -314,7 +325,8 @@ static bool chat_command(const char *name, char *rest)
         char *prefill = word(&rest);
         fake_lanes(prefill, word(&rest), host.now_ns);
     } else if (!strcmp(name, "notice") || !strcmp(name, "error")) {
-        fake_post(&(tdm_event){.kind = *name == 'n' ? TDM_EV_NOTICE : TDM_EV_ERROR, .text = rest, .length = strlen(rest)});
+        fake_post(
+            &(tdm_event){.kind = *name == 'n' ? TDM_EV_NOTICE : TDM_EV_ERROR, .text = rest, .length = strlen(rest)});
     } else {
         return false;
     }
@@ -408,7 +420,8 @@ static void prepare(void)
 /* In a child: readline, the terminal and the signals are the process's. */
 static void play_script(const char *home)
 {
-    static const char *const folders[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "HOME"};
+    static const char *const folders[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
+                                          "HOME"};
     static const char *const gone[] = {"NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR",
                                        "HF_HOME", "HF_HUB_CACHE"};
     char *argv[] = {(char *)"tandem", (char *)"chat", NULL};
@@ -423,7 +436,8 @@ static void play_script(const char *home)
     setenv("TZ", "UTC", 1);
     setlocale(LC_ALL, "C.UTF-8");
     fake_reset();
-    host = (struct host){.rows = 24, .cols = 80, .colours = 256, .now_ns = INT64_C(1000000000000), .next = next_command};
+    host =
+        (struct host){.rows = 24, .cols = 80, .colours = 256, .now_ns = INT64_C(1000000000000), .next = next_command};
     if (!options_parse(&play.o, 2, argv, &err)) wrong(err.text);
     prepare();
     host.running = true;

@@ -124,8 +124,9 @@ TEST(sizes)
 
 TEST(states)
 {
-    static const char *const names[VIEW_STATES] = {"no-model", "loading",   "packing", "failed", "idle",    "reading", "thinking",
-                                                   "answering", "stopped", "length",  "queued", "context", "full"};
+    static const char *const names[VIEW_STATES] = {"no-model", "loading",  "packing",   "failed",  "idle",
+                                                   "reading",  "thinking", "answering", "stopped", "length",
+                                                   "queued",   "context",  "full"};
     for (int state = 0; state < VIEW_STATES; state++) {
         struct sample s;
         char name[40];
@@ -311,7 +312,8 @@ TEST(ascii_is_ascii)
     for (int form = VIEW_FORM_OFF; form <= VIEW_FORM_FULL; form++) {
         sample_init(&s);
         s.view.monitor.form = (enum view_form)form;
-        s.turns[3].text = "\xe6\xbc\xa2 \xe2\x80\x94 caf\xc3\xa9 \x1b[31m\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n---\n";
+        s.turns[3].text =
+            "\xe6\xbc\xa2 \xe2\x80\x94 caf\xc3\xa9 \x1b[31m\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n\n---\n";
         s.turns[3].text_len = strlen(s.turns[3].text);
         char *text = draw(&s.view, 40, 120);
         for (char *c = text; *c; c++) CHECK((*c >= ' ' && *c < 0x7F) || *c == '\n');
@@ -331,7 +333,8 @@ TEST(the_tint_grows_by_words_and_shrinks_by_edits)
         /* 'and how much m|emory' is read; then less is claimed without an edit; then the text is cut at 'and how'. */
         s.view.now_ns += 200000000;
         s.view.draft.read_bytes = step == 0 ? 14 : step == 1 ? 3 : 20;
-        if (step == 3) s.view.draft.text = "and hxx", s.view.draft.len = s.view.draft.cursor = 7, s.view.draft.read_bytes = 3;
+        if (step == 3)
+            s.view.draft.text = "and hxx", s.view.draft.len = s.view.draft.cursor = 7, s.view.draft.read_bytes = 3;
         screen_draw(screen, &s.view, canvas);
         row = canvas->cells + 22 * 80;
         tinted[step] = 0;
@@ -365,7 +368,8 @@ TEST(an_idle_screen_asks_for_no_frames)
  * moment gives the same. */
 TEST(random_screens)
 {
-    static const struct view_item items[] = {{"a", "first", "1"}, {NULL, "a second, longer one", NULL}, {"c", "\xe6\xbc\xa2", "3"}};
+    static const struct view_item items[] = {
+        {"a", "first", "1"}, {NULL, "a second, longer one", NULL}, {"c", "\xe6\xbc\xa2", "3"}};
     uint64_t state = 7;
     static const char *const notes[] = {"a note that is long enough to be broken in most of the widths that are tried",
                                         "\xe6\xbc\xa2"};
@@ -388,10 +392,19 @@ TEST(random_screens)
         case 3: v->status.state = (enum view_state)(arg % VIEW_STATES); break;
         case 4: v->status.warnings = arg; break;
         case 5:
-            v->popup = (struct view_popup){.kind = (enum view_popup_kind)(arg % 8), .title = "title", .items = items,
-                                           .n_items = arg % 4, .selected = arg % 5, .input = "words to find",
-                                           .input_len = 13, .input_cursor = arg % 14, .footer = "keys", .aside = "aside",
-                                           .header = arg % 2 ? "header" : NULL, .notes = notes, .n_notes = arg % 3,
+            v->popup = (struct view_popup){.kind = (enum view_popup_kind)(arg % 8),
+                                           .title = "title",
+                                           .items = items,
+                                           .n_items = arg % 4,
+                                           .selected = arg % 5,
+                                           .input = "words to find",
+                                           .input_len = 13,
+                                           .input_cursor = arg % 14,
+                                           .footer = "keys",
+                                           .aside = "aside",
+                                           .header = arg % 2 ? "header" : NULL,
+                                           .notes = notes,
+                                           .n_notes = arg % 3,
                                            .ask = arg % 5 ? NULL : "ask:"};
             break;
         case 6:

@@ -278,7 +278,7 @@ enum view_popup_kind {
     VIEW_POPUP_PAGER,      /* help: text of each line, key as a heading column; `selected` is the first line shown */
     VIEW_POPUP_QUESTION,   /* title asks; items are the answers, key chooses */
     VIEW_POPUP_PROMPT,     /* one line of input under a title: search */
-    VIEW_POPUP_TABLE,      /* the whole width: rows, laid out in columns, under a header; lines about the selected one */
+    VIEW_POPUP_TABLE, /* the whole width: rows, laid out in columns, under a header; lines about the selected one */
 };
 
 struct view_item {

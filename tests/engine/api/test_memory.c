@@ -1,6 +1,6 @@
-/* Peak memory of loading and running a model: 1.15 x the file and 64 MiB, beside states, for every kernel set; where experts are read from
- * the file, 1.2 x what is packed, since the head is mapped while it is packed. Each
- * measurement is a process of its own (VmHWM). TANDEM_LONG: the 0.8B's shape as well. */
+/* Peak memory of loading and running a model: 1.15 x the file and 64 MiB, beside states, for every kernel set; where
+ * experts are read from the file, 1.2 x what is packed, since the head is mapped while it is packed. Each measurement
+ * is a process of its own (VmHWM). TANDEM_LONG: the 0.8B's shape as well. */
 #include "tests/check.h"
 
 #include <sys/wait.h>
@@ -106,7 +106,8 @@ static void check_converted(const char *from, const char *type, uint64_t experts
     char path[400];
     tdm_error err = {0};
     snprintf(path, sizeof path, "%s/%s.gguf", check_tmp(), type);
-    if (tdm_convert(&(tdm_model_options){.path = from, .builtin = BUILTIN}, path, type, &err)) CHECK_FAIL("%s", err.text);
+    if (tdm_convert(&(tdm_model_options){.path = from, .builtin = BUILTIN}, path, type, &err))
+        CHECK_FAIL("%s", err.text);
     check_peaks(path, experts);
     remove(path);
 }

@@ -131,8 +131,9 @@ TEST(another_form_for_the_prefill_unit_counts_for_its_model_alone)
     use_empty_folders("forms");
     options o;
     app a;
-    REQUIRE(start(&a, &o,
-                  "tandem chat --private -m tests/goldens/tiny-a --prefill-model tests/goldens/tiny-a --ignore-eos -n 5"));
+    REQUIRE(
+        start(&a, &o,
+              "tandem chat --private -m tests/goldens/tiny-a --prefill-model tests/goldens/tiny-a --ignore-eos -n 5"));
     CHECK(a.models.prefill && a.models.prefill != a.models.model);
     say(&a, "One");
     load_pair next;
@@ -652,6 +653,6 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
           T(deleting_waits_for_what_is_being_written), T(a_deletion_that_fails_leaves_the_session_open),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
-          T(what_was_attached_stays_known),
-          T(a_conversation_that_cannot_be_saved_is_not_left), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
-          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))
+          T(what_was_attached_stays_known), T(a_conversation_that_cannot_be_saved_is_not_left),
+          T(a_draft_stays_with_its_session), T(a_draft_needs_no_model), T(private_turns_are_counted),
+          T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))

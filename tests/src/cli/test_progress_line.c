@@ -14,7 +14,8 @@ static void check_line(const char *expected, const progress_figures *p, int colu
 
 TEST(a_line_has_what_fits)
 {
-    progress_figures p = {.total = 2740000000, .done = 1180000000, .name = "Q4_K_M/Qwen3.5-4B-Q4_K_M.gguf", .rate = 24000000};
+    progress_figures p = {
+        .total = 2740000000, .done = 1180000000, .name = "Q4_K_M/Qwen3.5-4B-Q4_K_M.gguf", .rate = 24000000};
     check_line("Qwen3.5-4B-Q4_K_M.gguf   43 %  [#######-----------]  1.2 of 2.7 GB  24.0 MB/s  65 s left", &p, 88);
     check_line("Qwen3.5-4B-Q4_K_M.gguf   43 %  [###------]  1.2 of 2.7 GB  24.0 MB/s  65 s left", &p, 79);
     check_line("Qwen3.5-4B-Q4_K_M.gguf   43 %  1.2 of 2.7 GB  24.0 MB/s  65 s left", &p, 77);

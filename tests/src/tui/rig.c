@@ -50,7 +50,8 @@ static void keep(void *ctx, const char *bytes, size_t n)
 bool rig_start(const char *home, int rows, int cols, const char *term, const char *const *arguments)
 {
     /* All of them: no key of a test reaches the models of whoever runs it. */
-    static const char *const homes[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME"};
+    static const char *const homes[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME",
+                                        "HOME"};
     enum { HOMES = sizeof homes / sizeof *homes };
     const char *program = getenv("TANDEM");
     const char *argv[32] = {program ? program : "build/tandem"};

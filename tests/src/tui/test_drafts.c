@@ -225,7 +225,8 @@ TEST(a_message_that_is_taken_back_brings_its_files)
 TEST(a_closed_terminal_keeps_the_draft)
 {
     static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--resume", NULL};
-    static const char *const hidden[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--private", "--resume", NULL};
+    static const char *const hidden[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24",
+                                         "--private", "--resume", NULL};
     static const int signals[] = {SIGHUP, SIGTERM};
     char home[300];
     snprintf(home, sizeof home, "%s/draft", check_tmp());

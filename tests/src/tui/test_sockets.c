@@ -1,5 +1,6 @@
 /* The promise that a conversation opens no connection: the program runs below a system call filter that kills whoever
- * opens another socket than a local one (AF_UNIX). The filter is inherited, so that it holds for all that a test starts. */
+ * opens another socket than a local one (AF_UNIX). The filter is inherited, so that it holds for all that a test
+ * starts. */
 #include "tests/check.h"
 
 #include <errno.h>

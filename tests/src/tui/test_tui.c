@@ -324,10 +324,11 @@ TEST(simple_terminals)
 
 TEST(demo)
 {
-    static const char script[] = "{\"max_tokens\": 12, \"temperature\": 0, \"seed\": 1, \"typing_cps\": 200, \"turns\": ["
+    static const char script[] = "{\"max_tokens\": 12, \"temperature\": 0, \"seed\": 1, \"typing_cps\": 200, "
+                                 "\"turns\": ["
                                  "{\"text\": \"Why is the sky blue?\", \"pause\": 0.1},"
-                                 "{\"text\": \"What is the Moonx?\", \"pause\": 0.1, \"speculation\": \"off\", \"events\": "
-                                 "[{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]},"
+                                 "{\"text\": \"What is the Moonx?\", \"pause\": 0.1, \"speculation\": \"off\", "
+                                 "\"events\": [{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]},"
                                  "{\"text\": \"And the Sun?\", \"pause\": 0.1, \"speculation\": \"off\"},"
                                  "{\"text\": \"And the Sun?\", \"pause\": 0.5, \"speculation\": \"full\", \"events\": "
                                  "[{\"at_chars\": 0, \"do\": \"branch\", \"turn\": 3}]}]}";
@@ -483,8 +484,9 @@ static void press_something(unsigned *seed)
         "/copy view\r", "/copy\r", "/delete\r", "/resume\r", "/rename x\r", "/cold\r", "/ab on\r", "/pace 50\r",
         "/pipeline batch\r", "/pipeline tandem\r", "/speculation full\r", "/demo\r", "/model\r", "/units\r", "/hold\r",
         "/zoom in\r", "/fold\r", "/raw\r", "/redo\r", "/branch 1\r", "/search the\r", "/send\r", "/keys\r",
-        "\x18" "c", "\x18o", "\x18\r", "\x18/", "\x1a", "\033[200~\033[31m\r\n\xff\t\033[201~", "y", "c", "o", "e", "{", "}",
-        "\x18\x05", "\x18y", "hello there", "\xe4\xb8\xad\xe6\x96\x87", "\xff\xfe", "j", "k", "n", "G", "[", "]", "d",
+        "\x18" "c", "\x18o", "\x18\r", "\x18/", "\x1a", "\033[200~\033[31m\r\n\xff\t\033[201~", "y", "c", "o", "e", "{",
+        "}", "\x18\x05", "\x18y", "hello there", "\xe4\xb8\xad\xe6\x96\x87", "\xff\xfe", "j", "k", "n", "G", "[", "]",
+        "d",
     };
     enum { KEYS = sizeof keys / sizeof *keys };
     char one[2] = {(char)(' ' + rand_r(seed) % 95), 0};

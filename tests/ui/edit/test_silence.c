@@ -69,10 +69,12 @@ static int in_terminal(const char *folder)
     if (!in || !d) return 3;
     if (input_open(NULL, &err) || err.code != TDM_E_BUSY) return 4; /* one per process */
     static const char *const scripts[] = {
-        "hello (world)\r", "\022zzz\007", "\022hel\033", "/a\t\t", "n", "/a\t\ty", "\025", "\014", "\030\022", "\007\007",
-        "\0334\0335", "\007", "\024", "\033[200~paste\033[201~", "\037\037\037\037\037", "\004\004", "\003\032",
+        "hello (world)\r", "\022zzz\007", "\022hel\033", "/a\t\t", "n", "/a\t\ty", "\025", "\014", "\030\022",
+        "\007\007", "\0334\0335", "\007", "\024", "\033[200~paste\033[201~", "\037\037\037\037\037", "\004\004",
+        "\003\032",
         "\020\020\020\020", "\016\016\016\016\016", "\033?", "\030*", "\033~", "\026\001", "\r", "\033\012", "abc\033",
-        "x~\033", "/abc\r", "\033:", "\033[5~\033[25~\033OP", "\033\005", "\030(abc\030)\030e\030e", "ab\017", "\t\t\t"};
+        "x~\033", "/abc\r", "\033:", "\033[5~\033[25~\033OP", "\033\005", "\030(abc\030)\030e\030e", "ab\017",
+        "\t\t\t"};
     int64_t now = 1;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) play(in, d, scripts[i], &now);
     raise(SIGWINCH);
@@ -168,7 +170,8 @@ TEST(large_pastes)
         char *taken = input_take(in, &length, true, true);
         CHECK_INT(n, length);
         free(taken);
-        printf("# paste of %zu KiB: in the draft after %.1f ms; ten keys at its end %.2f ms, at its start %.1f ms; undo %.1f ms\n",
+        printf("# paste of %zu KiB: in the draft after %.1f ms; ten keys at its end %.2f ms, at its start %.1f ms; "
+               "undo %.1f ms\n",
                n >> 10, pasted, typed, at_start, undone);
         free(text);
         decoder_close(d);

@@ -321,8 +321,13 @@ TEST(stats_line_is_one_line)
 {
     struct fixture f;
     start(&f, 2);
-    f.turns[1].stats = (struct view_turn_stats){
-        .valid = true, .ttft = {.kind = VIEW_TTFT_COLD, .ms = 1870}, .in = 1310, .read_before = 18, .out = 220, .tok_s = 3.2, .seconds = 71};
+    f.turns[1].stats = (struct view_turn_stats){.valid = true,
+                                                .ttft = {.kind = VIEW_TTFT_COLD, .ms = 1870},
+                                                .in = 1310,
+                                                .read_before = 18,
+                                                .out = 220,
+                                                .tok_s = 3.2,
+                                                .seconds = 71};
     f.turns[1].branch = 2;
     f.turns[1].branches = 3;
     for (int cols = 20; cols < 100; cols += 9) {
