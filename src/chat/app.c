@@ -122,6 +122,13 @@ static tdm_status leave_session(app *a, tdm_error *err)
     return TDM_OK;
 }
 
+static void drop_left(app *a)
+{
+    if (a->left) session_free(a->left);
+    free(a->left);
+    a->left = NULL;
+}
+
 void app_close(app *a)
 {
     tdm_error unheard;
@@ -133,6 +140,7 @@ void app_close(app *a)
     tdm_machine_close(a->machine);
     load_pair_close(&a->models);
     store_close(&a->place);
+    drop_left(a);
     figures_free(&a->figures);
     store_show_free(&a->shown);
     store_show_free(&a->trashed);
@@ -230,8 +238,20 @@ static void end_keeping(app *a)
     a->keeper.next_ns = 0; /* the next reply is saved at its first character */
 }
 
+/* Without a model only the draft may be another one. */
+static tdm_status save_left(app *a, tdm_error *err)
+{
+    if (a->private || !a->draft || a->place.lock < 0) return TDM_OK;
+    char *draft = strdup(a->draft);
+    if (!draft) return error_set(err, TDM_E_NOMEM, "out of memory");
+    free(a->left->draft);
+    a->left->draft = draft;
+    return store_save(&a->place, a->left, err);
+}
+
 tdm_status app_save(app *a, tdm_error *err)
 {
+    if (a->left) return save_left(a, err);
     end_keeping(a);
     bool empty = !a->draft && (!a->chat || !tdm_chat_nodes(a->chat));
     if (a->private || empty) return TDM_OK;
@@ -433,19 +453,44 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
 
 /* ---- Sessions and models --------------------------------------------------------------------------------------- */
 
+tdm_status app_leave_model(app *a, tdm_error *err)
+{
+    tdm_chat_status now;
+    tdm_error why;
+    tdm_chat_status_of(a->chat, &now);
+    if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "a reply is being written; Ctrl-C stops it");
+    sent_settle(&a->sent, a->chat);
+    if (app_save(a, &why)) return error_set(err, TDM_E_IO, "not saved: %.200s", a->unsaved);
+    session *s = calloc(1, sizeof *s);
+    if (!s) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = app_snapshot(a, s, err);
+    if (status) {
+        free(s);
+        return status;
+    }
+    saver_wait(&a->saver);
+    sent_strand(&a->sent);
+    tdm_chat_close(a->chat);
+    load_pair_close(&a->models);
+    a->chat = NULL;
+    a->left = s;
+    return TDM_OK;
+}
+
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err)
 {
     load_pair next = *models;
-    session s;
+    session taken;
+    const session *s = a->left ? a->left : &taken;
     tdm_chat *chat = NULL;
     char *copy;
-    sent_settle(&a->sent, a->chat);
+    if (a->chat) sent_settle(&a->sent, a->chat);
     tdm_status status = copy_name(&copy, path, err);
-    if (!status) status = app_snapshot(a, &s, err);
+    if (!status && !a->left) status = app_snapshot(a, &taken, err);
     if (!status) {
         status = open_chat(a, &next, &chat, err);
-        if (!status) status = tdm_chat_load(chat, a->system, a->system_length, s.nodes, s.n, s.leaf, err);
-        session_free(&s);
+        if (!status) status = tdm_chat_load(chat, a->system, a->system_length, s->nodes, s->n, s->leaf, err);
+        if (!a->left) session_free(&taken);
     }
     if (status) {
         tdm_chat_close(chat);
@@ -458,6 +503,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     tdm_chat_close(a->chat);
     load_pair_close(&a->models);
     free(a->model_path);
+    drop_left(a);
     a->chat = chat;
     a->models = next;
     a->model_path = copy;

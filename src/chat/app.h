@@ -26,7 +26,8 @@ typedef struct {
     char *model_path; /* as given; NULL: the built-in model */
     tdm_machine *machine;
     ceilings ceilings; /* of this machine with the model's kernels, as kept or measured */
-    tdm_chat *chat; /* NULL before app_start */
+    tdm_chat *chat; /* NULL before app_start, and after app_leave_model */
+    session *left;  /* the conversation between app_leave_model and app_switch_model; NULL: there is none */
     char *system;   /* system prompt; NULL: none */
     size_t system_length;
     char *name; /* of the session; NULL: made of the first words once there are some */
@@ -91,7 +92,12 @@ int app_room(const tdm_chat_status *now);
 /* Live options as they are in a->o, into the chat. */
 tdm_status app_configure(app *a, tdm_error *err);
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
-/* Goes on with another model, which is taken over also on failure; the old one stays then. path: as given, copied. */
+/* Closes chat and model, so that one that takes their memory can be loaded; app_switch_model goes on with the
+ * conversation. On failure all is as before: TDM_E_BUSY while a reply is being written, TDM_E_IO where the conversation
+ * can't be saved first (a private one is only in memory meanwhile). */
+tdm_status app_leave_model(app *a, tdm_error *err);
+/* Goes on with another model, which is taken over also on failure; the old one stays then, or as before there is none
+ * (app_leave_model). path: as given, copied. */
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
 /* Sessions. The one that is open is saved and closed first; where it can't be saved, it stays open (TDM_E_IO: the

@@ -177,6 +177,32 @@ static tdm_status list_models(command *r, tdm_error *err)
     return status;
 }
 
+static tdm_status load_and_switch(command *r, const char *path, tdm_error *err)
+{
+    load_pair models;
+    tdm_status status = r->front->load(r->front->ctx, path, &models, err);
+    return status ? status : app_switch_model(r->a, &models, path, err);
+}
+
+/* There is no room for both models: the one in use is closed first, and loaded again where that does not help. */
+static tdm_status switch_in_its_place(command *r, tdm_error *err)
+{
+    tdm_error unheard;
+    char *old = strdup(r->a->model_path ? r->a->model_path : LOAD_BUILTIN);
+    if (!old || app_leave_model(r->a, &unheard)) {
+        free(old);
+        return TDM_E_NOMEM; /* the first reason stands */
+    }
+    command_say(r, "no room for both models: %s is closed first\n", r->a->info.name);
+    tdm_status status = load_and_switch(r, r->call->argument, err);
+    if (status && load_and_switch(r, old, &unheard)) {
+        error_set(err, status, "there is no model any more (%s); the conversation is kept", unheard.text);
+        r->result->quit = true;
+    }
+    free(old);
+    return status;
+}
+
 tdm_status command_model(command *r, tdm_error *err)
 {
     tdm_error unkept;
@@ -190,6 +216,7 @@ tdm_status command_model(command *r, tdm_error *err)
     load_pair models;
     tdm_status status = r->front->load(r->front->ctx, r->call->argument, &models, err);
     if (!status) status = app_switch_model(r->a, &models, r->call->argument, err);
+    else if (status == TDM_E_NOMEM && r->a->chat) status = switch_in_its_place(r, err);
     r->result->anew = !status;
     if (!status) command_say(r, "going on with %s\n", r->a->info.name);
     return status;

@@ -507,7 +507,7 @@ static void say_goodbye(plain *p)
     int gone = app_memory_turns(&p->app);
     if (p->terminal && gone) note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
     if (p->app.unsaved[0]) note("the session could not be saved: %s", p->app.unsaved);
-    if (p->terminal && saved && p->app.name && tdm_chat_nodes(p->app.chat))
+    if (p->terminal && saved && p->app.name && (p->app.left || tdm_chat_nodes(p->app.chat)))
         note("saved as '%.200s': tandem --plain --resume continues it", p->app.name);
 }
 
@@ -549,6 +549,7 @@ int plain_main(options *o)
             talk_from_pipe(&p);
         keep_draft(&p);
         say_goodbye(&p);
+        if (!p.app.chat) status = error_set(&err, TDM_E_NOMEM, "it ended without a model");
     }
     history_file_close(p.history);
     free(p.pending);

@@ -37,13 +37,50 @@ static void start(tui *t)
     tui_draft_send_waiting(t);
 }
 
+/* There is no room for both models: the one in use is closed, and the other one loaded into its place. */
+static bool make_way(tui *t)
+{
+    tdm_error err;
+    if (t->load.err.code != TDM_E_NOMEM || app_leave_model(&t->app, &err)) return false;
+    tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "no room for both models: %s is closed first", t->app.info.name);
+    return !tui_load_begin(&t->load, t->o, t->load.path, false, t->wake[1], &err);
+}
+
+/* The model that was closed for another one is loaded again; false: it is the one that has just failed. */
+static bool go_back(tui *t)
+{
+    tdm_error err;
+    const char *old = t->app.model_path, *failed = t->load.path;
+    bool same = load_is_builtin(old) ? load_is_builtin(failed) : failed && !strcmp(old, failed);
+    if (!t->app.left || same) return false;
+    tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", t->load.err.text);
+    return !tui_load_begin(&t->load, t->o, old, false, t->wake[1], &err);
+}
+
+/* The conversation that was left without a model goes on. */
+static void go_on(tui *t)
+{
+    tui_load *l = &t->load;
+    tui_commands_model(t, l->path ? l->path : LOAD_BUILTIN);
+    if (!t->app.chat) {
+        tui_load_fail(l, "the model could not be used");
+        return;
+    }
+    l->failure[0] = 0;
+    tui_draft_tell(t);
+    tui_draft_send_waiting(t);
+}
+
 void tui_model_take(tui *t)
 {
     tui_load *l = &t->load;
     if (!tui_load_take(l)) return;
     t->dirty = t->urgent = true;
-    if (l->models.model && l->switching) tui_commands_model(t, l->path);
+    bool switching = l->switching;
+    if (l->models.model && t->app.left) go_on(t);
+    else if (l->models.model && switching) tui_commands_model(t, l->path);
     else if (l->models.model) start(t);
-    else if (l->switching) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", l->err.text);
+    else if (switching ? make_way(t) : go_back(t)) return;
+    else if (switching) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", l->err.text);
     else tui_load_fail(l, l->err.code == TDM_E_CANCELLED ? "loading was stopped" : l->err.text);
 }

@@ -215,7 +215,7 @@ static void tell_too_large(const tui_models *m, const models_row *r, char out[RO
     bool alone = m->facts.current.resident && r->needs_bytes <= m->list.memory_free + m->facts.current.resident;
     snprintf(out, ROW, "%s: needs %s of memory, and %s are free%s", r->name, bytes_words(needs, r->needs_bytes),
              bytes_words(left, m->list.memory_free),
-             alone ? " beside the model in use; a makes it the one of the next start, when it fits" : "");
+             alone ? " beside the model in use; Enter closes that one first" : "");
 }
 
 static void tell_row(const tui_models *m, const models_row *r, char out[ROW])

@@ -202,7 +202,7 @@ const char *const tui_tips[TUI_TIPS] = {"Why is the sky blue?", "Tell me a story
 static void fill_card(tui *t)
 {
     struct view_card *c = &t->view.card;
-    c->show = !t->app.chat || tdm_chat_nodes(t->app.chat) == 0;
+    c->show = t->app.left ? t->app.left->n == 0 : !t->app.chat || tdm_chat_nodes(t->app.chat) == 0;
     bool none = !t->app.chat && t->load.state != TUI_LOAD_RUNNING;
     const char *loading = t->app.chat ? NULL : t->load.path, *asked = options_text(t->o, OPTION_MODEL);
     bool builtin = !none && load_is_builtin(t->app.chat ? t->app.model_path : loading ? loading : asked);

@@ -108,6 +108,52 @@ TEST(units_of_another_kind_survive_a_change_of_model)
     options_free(&o);
 }
 
+TEST(a_conversation_outlives_its_model)
+{
+    use_empty_folders("left");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    REQUIRE(!app_send(&a, "Two", 3, clock_ns(), &err));
+    CHECK_INT(TDM_E_BUSY, app_leave_model(&a, &err));
+    CHECK(a.chat && await(&a, TDM_EV_END));
+    CHECK_INT(TDM_OK, app_leave_model(&a, &err));
+    CHECK(!a.chat && !a.models.model && a.left);
+    app_keep_draft(&a, "typed without a model");
+    load_pair next;
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
+    CHECK(!a.left);
+    CHECK_INT(4, tdm_chat_path(a.chat, NULL, 0));
+    say(&a, "Three");
+    CHECK_INT(TDM_OK, app_leave_model(&a, &err));
+    app_close(&a); /* as after a model that could not be loaded */
+    options_free(&o);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
+    CHECK_INT(6, tdm_chat_path(a.chat, NULL, 0));
+    CHECK_STR("typed without a model", a.draft);
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(a_private_conversation_outlives_its_model_in_memory)
+{
+    use_empty_folders("left-private");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    CHECK_INT(TDM_OK, app_leave_model(&a, &err));
+    load_pair next;
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
+    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
+    CHECK_INT(-1, a.place.lock);
+    app_close(&a);
+    options_free(&o);
+}
+
 TEST(a_change_of_model_that_cannot_be_saved_is_one_all_the_same)
 {
     options o;
@@ -647,6 +693,7 @@ TEST(a_running_reply_is_not_put_aside)
 }
 
 TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
+          T(a_conversation_outlives_its_model), T(a_private_conversation_outlives_its_model_in_memory),
           T(a_change_of_model_that_cannot_be_saved_is_one_all_the_same),
           T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
           T(a_pair_loaded_with_progress_leaves_signals_alone),

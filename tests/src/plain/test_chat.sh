@@ -128,3 +128,10 @@ check 'chat: what cannot be saved is not left' grep -q '^not saved; make room, o
 check 'chat: unless it is given up' grep -q '^a new private session; 1 private turn is gone$' "$tmp/out"
 XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 <<<Hello >/dev/null 2>"$tmp/err"
 holds 'chat: leaving says that it was not saved' "$(tail -1 "$tmp/err")" 'the session could not be saved: '
+
+# A mixture whose experts have no room stands for every model that does not fit beside the one in use.
+said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." '/model tests/goldens/gguf/tiny-d-q8_0.gguf' \
+    "What's my dog's name?" | "$program" chat --plain --temp 0 --expert-memory 1K 2>"$tmp/err")
+holds 'chat: a model without room' "$said" 'no room for both models: Tandem Demo 51M is closed first'
+check 'chat: says what it lacks' grep -q 'memory for experts: expected at least 1 MB' "$tmp/err"
+holds 'chat: and the old one goes on' "$(tail -1 <<<"$said")" 'Bruno'

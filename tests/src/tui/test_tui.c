@@ -272,6 +272,28 @@ TEST(another_model)
     LEAVE();
 }
 
+/* A mixture whose experts have no room stands for every model that doesn't fit beside the one in use. */
+TEST(a_model_without_room_gives_the_old_one_back)
+{
+    static const char *const little[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24",
+                                         "--expert-memory", "1K", NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", little) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    CHECK(rig_wait("LENGTH"));
+    rig_type("/model tests/goldens/gguf/tiny-d-q8_0.gguf\r");
+    CHECK(rig_wait("no room for both models"));
+    CHECK(rig_wait("memory for experts: expected at least 1 MB"));
+    CHECK(rig_wait("going on with Tandem Demo 51M"));
+    CHECK(rig_wait("The sky is blue"));
+    rig_type("What is the Moon?");
+    CHECK(rig_wait("[ready]"));
+    rig_type("\r");
+    CHECK(rig_wait("> What is the Moon?"));
+    CHECK(rig_wait("LENGTH | "));
+    LEAVE();
+    CHECK(rig_wait("2 turns"));
+}
+
 TEST(sessions_are_deleted_after_asking)
 {
     START();
@@ -539,5 +561,6 @@ TEST(random_keys)
 TEST_MAIN(T(chat), T(resized_while_streaming), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch),
           T(a_session_goes_on), T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation),
           T(copy_view), T(suspended_and_back), T(not_suspended_for_ever), T(another_model),
+          T(a_model_without_room_gives_the_old_one_back),
           T(sessions_are_deleted_after_asking), T(units_as_a_table), T(simple_terminals), T(demo),
           T(figures_of_the_own_turn_outlive_a_demo), T(monitor_json), T(picture), T(no_colour), T(random_keys))
