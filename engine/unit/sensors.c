@@ -24,8 +24,14 @@ struct zone {
     double watts;      /* of the last window; negative: none yet */
 };
 
+/* Of a CPU, in clock ticks since the machine started. */
+struct ticks {
+    double all, idle, stolen;
+};
+
 struct sensors {
     char root[256];
+    struct ticks machine, core[SENSORS_CORES]; /* at the reading before; all 0: there was none */
     int zones;
     struct zone zone[SENSORS_ZONES];
 };
@@ -180,8 +186,9 @@ static void read_battery(struct sensors *s, struct sensors_now *out)
 {
     char names[16][64], text[32];
     int n = sysfs_list(s->root, "/sys/class/power_supply", "", names, 16), batteries = 0;
-    bool discharging = false, known = false;
+    bool known = false;
     double watts = 0;
+    int64_t fullest = -1, charge;
     for (int i = 0; i < n; i++) {
         const char *b = names[i];
         int64_t power, current, voltage;
@@ -191,10 +198,12 @@ static void read_battery(struct sensors *s, struct sensors_now *out)
         if (sysfs_text(s->root, text, sizeof text, "/sys/class/power_supply/%s/scope", b) && !strcmp(text, "Device"))
             continue;
         batteries++;
+        bool told = sysfs_number(s->root, &charge, "/sys/class/power_supply/%s/capacity", b);
+        if (told && charge > fullest && charge <= 100) fullest = charge;
         if (!sysfs_text(s->root, text, sizeof text, "/sys/class/power_supply/%s/status", b) ||
             strcmp(text, "Discharging"))
             continue;
-        discharging = true;
+        out->discharging = true;
         if (sysfs_number(s->root, &power, "/sys/class/power_supply/%s/power_now", b)) {
             watts += (double)llabs(power) / 1e6;
             known = true;
@@ -206,10 +215,14 @@ static void read_battery(struct sensors *s, struct sensors_now *out)
     }
     if (known)
         set(&out->battery_watts, watts);
-    else if (discharging)
+    else if (out->discharging)
         set_absent(&out->battery_watts, "the battery does not tell its power", "");
     else
         set_absent(&out->battery_watts, batteries ? "on mains" : "no battery", "");
+    if (fullest >= 0)
+        set(&out->battery, (double)fullest);
+    else
+        set_absent(&out->battery, batteries ? "the battery does not tell its charge" : "no battery", "");
 }
 
 /* ---- Temperature --------------------------------------------------------------------------------------------- */
@@ -261,6 +274,61 @@ static void read_temperature(struct sensors *s, struct sensors_now *out)
         set(&out->celsius, (double)hottest / 1000);
     else
         set_absent(&out->celsius, "no temperature sensor of the processor (a virtual machine, or no driver)", "");
+}
+
+/* ---- Cores ------------------------------------------------------------------------------------------------------ */
+
+/* The fields of a line of /proc/stat behind its name: user nice system idle iowait irq softirq steal. */
+static bool read_ticks(const char *line, struct ticks *out)
+{
+    double t[8];
+    if (sscanf(line, "%lf %lf %lf %lf %lf %lf %lf %lf", t, t + 1, t + 2, t + 3, t + 4, t + 5, t + 6, t + 7) != 8)
+        return false;
+    *out = (struct ticks){.idle = t[3] + t[4], .stolen = t[7]};
+    for (int i = 0; i < 8; i++) out->all += t[i];
+    return true;
+}
+
+static double percent_since(double before, double now, const struct ticks *then, const struct ticks *t)
+{
+    double all = t->all - then->all, part = now - before;
+    return then->all > 0 && all > 0 && part > 0 ? part < all ? 100 * part / all : 100 : 0;
+}
+
+static void read_core(struct sensors *s, int cpu, const char *fields, struct sensors_now *out)
+{
+    struct ticks now, *then = &s->core[out->cores];
+    int64_t khz;
+    if (!read_ticks(fields, &now)) return;
+    struct sensor_core *c = &out->core[out->cores++];
+    *c = (struct sensor_core){.cpu = cpu};
+    c->busy = percent_since(then->all - then->idle, now.all - now.idle, then, &now);
+    if (sysfs_number(s->root, &khz, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu))
+        c->mhz = (double)khz / 1000;
+    *then = now;
+}
+
+static void read_cores(struct sensors *s, struct sensors_now *out)
+{
+    enum { EACH = 128 }; /* bytes of a line, at most; what the file has behind the CPUs isn't needed */
+    static const size_t size = (SENSORS_CORES + 1) * EACH;
+    struct ticks now;
+    char *text = malloc(size);
+    bool known = text && sysfs_text(s->root, text, size, "/proc/stat") && !strncmp(text, "cpu ", 4) &&
+                 read_ticks(text + 4, &now);
+    if (known && s->machine.all > 0)
+        set(&out->steal, percent_since(s->machine.stolen, now.stolen, &s->machine, &now));
+    else
+        set_absent(&out->steal, known ? "needs a second reading" : "/proc/stat does not tell", "");
+    if (known) s->machine = now;
+    char *line = known ? strchr(text, '\n') : NULL, *end;
+    for (; line && out->cores < SENSORS_CORES; line = strchr(line, '\n')) {
+        if (strncmp(++line, "cpu", 3)) break;
+        long cpu = strtol(line + 3, &end, 10);
+        if (end == line + 3 || cpu < 0 || cpu > INT32_MAX) break;
+        read_core(s, (int)cpu, end, out);
+    }
+    free(text);
 }
 
 /* ---- Frequency, load, memory --------------------------------------------------------------------------------- */
@@ -324,5 +392,6 @@ void sensors_read(struct sensors *s, int64_t now_ns, struct sensors_now *out)
     read_battery(s, out);
     read_temperature(s, out);
     read_frequency(s, out);
+    read_cores(s, out);
     read_system(s, out);
 }
