@@ -238,8 +238,10 @@ typedef struct {
 } tdm_ceilings;
 
 /* Measures the limits with a kernel set (NULL: the best for this CPU); takes about 2 s and 256 MiB. It first waits for
- * the running dispatch and token, and holds back all other work of the units until it returns. One thread at a time. */
-TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_ceilings *out, tdm_error *err);
+ * the running dispatch and token, and holds back all other work of the units until it returns. One thread at a time.
+ * progress (may be NULL) is called after each step of some hundredths of a second, on another thread. */
+TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
+                                       tdm_ceilings *out, tdm_error *err);
 
 typedef enum { TDM_KV_F32, TDM_KV_F16, TDM_KV_Q8_0 } tdm_kv;
 

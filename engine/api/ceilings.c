@@ -10,12 +10,16 @@ _Static_assert((int)TDM_F32 == PANEL_F32 && (int)TDM_BF16 == PANEL_BF16 && (int)
                    (int)TDM_ARITHMETICS == PANEL_KINDS,
                "the public names of the arithmetics stand in the order of the panels");
 
-enum { READ_BYTES = 256 << 20, READS = 4, PEAKS = 2 };
+enum { READ_BYTES = 256 << 20, READS = 4, PEAKS = 2, STEPS = (TDM_UNITS + 1) * (READS + PEAKS * PANEL_KINDS) };
 
 struct measurement {
     const struct kernels *kernels;
     const void *memory;
     tdm_ceiling *out;
+    tdm_progress progress;
+    void *progress_ctx;
+    uint64_t steps; /* that are done */
+    bool cancelled;
 };
 
 static double larger(double a, double b)
@@ -23,20 +27,28 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+static bool goes_on(struct measurement *w)
+{
+    if (w->progress && w->progress(w->progress_ctx, "measuring", w->steps, STEPS)) w->cancelled = true;
+    w->steps++;
+    return !w->cancelled;
+}
+
 static void job_measure(void *ctx, struct team *team, struct activity_span *span)
 {
     struct measurement *w = ctx;
     (void)span;
     /* A ceiling is the best of some: what disturbs only slows. */
-    for (int i = 0; i < PEAKS * PANEL_KINDS; i++) {
+    for (int i = 0; i < PEAKS * PANEL_KINDS && goes_on(w); i++) {
         double *best = &w->out->operations[i % PANEL_KINDS];
         *best = larger(*best, ceiling_peak(team, w->kernels, (enum panel_kind)(i % PANEL_KINDS)));
     }
-    for (int i = 0; i < READS; i++)
+    for (int i = 0; i < READS && goes_on(w); i++)
         w->out->bytes = larger(w->out->bytes, ceiling_read(team, w->kernels, w->memory, READ_BYTES));
 }
 
-TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_ceilings *out, tdm_error *err)
+TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
+                                       tdm_ceilings *out, tdm_error *err)
 {
     const struct kernels *k;
     tdm_status status = kernels_find(&k, kernels, err);
@@ -47,14 +59,15 @@ TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_
     bool lending = machine_lending(m->machine);
     *out = (tdm_ceilings){0};
     for (int u = 0; u < TDM_UNITS; u++) unit_quiesce(m->units[u]);
-    for (int u = 0; u <= TDM_UNITS; u++) {
+    struct measurement w = {.kernels = k, .memory = memory, .progress = progress, .progress_ctx = progress_ctx};
+    for (int u = 0; u <= TDM_UNITS && !w.cancelled; u++) {
         bool all = u == TDM_UNITS;
-        struct measurement w = {k, memory, all ? &out->all : &out->unit[u]};
+        w.out = all ? &out->all : &out->unit[u];
         machine_set_lending(m->machine, all);
         unit_call(m->units[all ? TDM_DECODE_UNIT : u], &(struct work){.fn = job_measure, .ctx = &w, .kind = SPAN_NONE});
     }
     machine_set_lending(m->machine, lending);
     for (int u = 0; u < TDM_UNITS; u++) unit_resume(m->units[u]);
     free(memory);
-    return TDM_OK;
+    return w.cancelled ? error_set(err, TDM_E_CANCELLED, "cancelled") : TDM_OK;
 }

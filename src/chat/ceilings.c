@@ -131,11 +131,12 @@ static tdm_status keep(const ceilings *c, const tdm_machine *m, const char *kern
     return status;
 }
 
-tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err, tdm_error *err)
+tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
+                            tdm_error *kept_err, tdm_error *err)
 {
     tdm_ceilings value;
     if (kept_err) kept_err->code = TDM_OK;
-    tdm_status status = tdm_machine_measure(m, kernels, &value, err);
+    tdm_status status = tdm_machine_measure(m, kernels, progress, progress_ctx, &value, err);
     if (status) return status;
     *c = (ceilings){true, value, (int64_t)time(NULL)};
     if (kept_err) keep(c, m, kernels, kept_err);

@@ -17,8 +17,8 @@ typedef struct {
 void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
 /* Measures and keeps it; kept_err NULL: measures alone. That it can't be kept (no folder, a full disk) is no failure:
  * kept_err tells then (its code isn't 0). */
-tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_error *kept_err,
-                            tdm_error *err);
+tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
+                            tdm_error *kept_err, tdm_error *err);
 
 /* A table of lines, for a person; malloc'ed. */
 char *ceilings_text(const ceilings *c, const tdm_machine *m);

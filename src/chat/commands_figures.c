@@ -15,7 +15,7 @@ static tdm_status measure_units(command *r, tdm_error *err)
     tdm_chat_status_of(r->a->chat, &now);
     if (now.phase != TDM_IDLE)
         return error_set(err, TDM_E_BUSY, "the units are at work: measure when the reply has ended");
-    tdm_status status = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, &unkept, err);
+    tdm_status status = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, NULL, NULL, &unkept, err);
     if (status) return status;
     char *text = ceilings_text(&r->a->ceilings, r->a->machine);
     command_say(r, "%s", text ? text : "");
@@ -41,7 +41,7 @@ tdm_status command_units(command *r, tdm_error *err)
                             info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
     }
     char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
-    command_say(r, "%s", text ? text : "ceilings: not measured yet (/units measure)\n");
+    command_say(r, "%s", text ? text : "ceilings: not measured yet: at the first rest, or now with /units measure\n");
     free(text);
     return TDM_OK;
 }

@@ -210,7 +210,8 @@ tdm_status command_model(command *r, tdm_error *err)
         tdm_status measured = TDM_OK;
         tdm_error *kept = r->a->private ? NULL : &unkept;
         if (!r->a->ceilings.known)
-            measured = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, kept, err);
+            measured =
+                ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, NULL, NULL, kept, err);
         return measured ? measured : list_models(r, err);
     }
     load_pair models;

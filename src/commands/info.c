@@ -150,7 +150,7 @@ static int measure(const options *o)
     ceilings c;
     if (load_machine(&m, o, &err)) return load_failed(&err);
     load_machine_notes(o, m);
-    tdm_status status = ceilings_measure(&c, m, options_text(o, OPTION_KERNELS), &unkept, &err);
+    tdm_status status = ceilings_measure(&c, m, options_text(o, OPTION_KERNELS), NULL, NULL, &unkept, &err);
     char *text = status ? NULL : ceilings_text(&c, m);
     tdm_machine_close(m);
     if (status) return load_failed(&err);

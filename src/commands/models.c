@@ -19,7 +19,7 @@ static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
     ceilings_recall(c, m, NULL);
     if (!c->known) {
         fputs("tandem: measuring how fast memory is read\n", stderr);
-        status = ceilings_measure(c, m, NULL, &unkept, err);
+        status = ceilings_measure(c, m, NULL, NULL, NULL, &unkept, err);
     }
     tdm_machine_close(m);
     return status;

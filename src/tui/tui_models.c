@@ -25,7 +25,7 @@ static void *work(void *arg)
     tdm_error unkept;
     if (m->work == TUI_MODELS_MEASURES) {
         const char *kernels = m->job.kernels[0] ? m->job.kernels : NULL;
-        ceilings_measure(&m->speed, m->job.machine, kernels, m->job.keeps ? &unkept : NULL, &m->err);
+        ceilings_measure(&m->speed, m->job.machine, kernels, on_progress, m, m->job.keeps ? &unkept : NULL, &m->err);
     } else if (!models_find(&m->found, m->job.o, &m->err)) {
         for (size_t i = 0; i < m->found.n && !atomic_load(&m->cancel); i++)
             models_describe(&m->found.rows[i], m->job.o, on_progress, m);

@@ -1,7 +1,9 @@
 /* The file of the ceilings: what was written is read, nothing else is; and what a share is held against. */
 #include "tests/check.h"
 
-#include "src/chat/ceilings.h"
+#include <unistd.h>
+
+#include "src/chat/ceilings_job.h"
 
 static const char *const processor = "processor      Some \"CPU\"\ncores 2\nkernels avx2, prefill cpu:1, decode cpu:0";
 
@@ -79,7 +81,7 @@ TEST(a_machine_is_measured_and_remembered)
     REQUIRE(tdm_machine_open(&m, &(tdm_machine_options){.threads = 2}, &err) == TDM_OK);
     ceilings_recall(&c, m, "scalar");
     CHECK(!c.known);
-    REQUIRE(ceilings_measure(&c, m, "scalar", &unkept, &err) == TDM_OK);
+    REQUIRE(ceilings_measure(&c, m, "scalar", NULL, NULL, &unkept, &err) == TDM_OK);
     CHECK_INT(TDM_OK, unkept.code);
     const tdm_ceiling *each[] = {&c.value.unit[0], &c.value.unit[1], &c.value.all};
     for (int i = 0; i < 3; i++) {
@@ -98,9 +100,39 @@ TEST(a_machine_is_measured_and_remembered)
         if (strcspn(line, "\n") != 36) CHECK_FAIL("%.*s", (int)strcspn(line, "\n"), line);
     free(text);
     setenv("XDG_CACHE_HOME", "/proc", 1); /* where nothing can be kept */
-    CHECK(ceilings_measure(&c, m, "scalar", &unkept, &err) == TDM_OK && c.known && unkept.code != TDM_OK);
+    CHECK(ceilings_measure(&c, m, "scalar", NULL, NULL, &unkept, &err) == TDM_OK && c.known && unkept.code != TDM_OK);
+    tdm_machine_close(m);
+}
+
+TEST(a_measurement_is_given_up_at_once_or_ends)
+{
+    tdm_machine *m;
+    tdm_error err = {0};
+    ceilings c = {0};
+    ceilings_job j = {0};
+    int wake[2];
+    char path[300], byte;
+    snprintf(path, sizeof path, "%s/given-up", check_tmp());
+    setenv("XDG_CACHE_HOME", path, 1);
+    REQUIRE(pipe(wake) == 0 && tdm_machine_open(&m, &(tdm_machine_options){.threads = 2}, &err) == TDM_OK);
+    CHECK(!ceilings_job_take(&j, &c));
+    ceilings_job_begin(&j, m, "scalar", wake[1]);
+    REQUIRE(j.running);
+    ceilings_job_cancel(&j);
+    CHECK(read(wake[0], &byte, 1) == 1);
+    CHECK(ceilings_job_take(&j, &c) && !c.known && !j.failed && !j.running);
+    CHECK(access(path, F_OK) != 0); /* nothing of it is kept */
+    ceilings_job_begin(&j, m, "scalar", wake[1]);
+    CHECK(read(wake[0], &byte, 1) == 1);
+    CHECK(ceilings_job_take(&j, &c) && c.known && c.value.all.bytes > 0 && c.when > 0);
+    ceilings_job_begin(&j, m, "no such set", wake[1]);
+    CHECK(read(wake[0], &byte, 1) == 1);
+    CHECK(ceilings_job_take(&j, &c) && j.failed);
+    ceilings_job_begin(&j, m, "scalar", wake[1]);
+    ceilings_job_end(&j);
+    CHECK(!j.running);
     tdm_machine_close(m);
 }
 
 TEST_MAIN(T(what_was_written_is_read), T(nonsense_is_not_read), T(time_with_lent_cores_counts_against_all_cores),
-          T(a_machine_is_measured_and_remembered))
+          T(a_machine_is_measured_and_remembered), T(a_measurement_is_given_up_at_once_or_ends))
