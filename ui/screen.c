@@ -123,15 +123,6 @@ static int notice_rows(const struct view *view, int cols)
 
 static const style_t notice_styles[] = {STYLE_NOTICE, STYLE_WARN, STYLE_ERROR};
 
-/* In the full form the newest one stands in place of the keys. */
-static void draw_last_notice(const struct view *view, struct canvas *canvas, int row)
-{
-    if (!view->n_notices) return;
-    const struct view_notice *last = &view->notices[view->n_notices - 1];
-    canvas_fill(canvas, (struct rect){row, 0, 1, canvas->cols}, ' ', STYLE_TEXT);
-    canvas_puts(canvas, row, 0, canvas->cols, last->text, notice_styles[last->level % 3]);
-}
-
 /* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones
  * first when rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
@@ -139,7 +130,8 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
     struct rect area = s->layout.notices;
     int row = area.row + area.rows - 1, end = area.col + area.cols;
     char text[STATE_SIZE];
-    bool sentence = s->layout.form == VIEW_FORM_PANEL || (state_matters(view) && s->layout.form != VIEW_FORM_STRIP);
+    bool has_sentence = s->layout.form == VIEW_FORM_STRIP || s->layout.form == VIEW_FORM_FULL;
+    bool sentence = s->layout.form == VIEW_FORM_PANEL || (state_matters(view) && !has_sentence);
     if (sentence && row >= area.row)
         canvas_puts(canvas, row--, area.col, end, state_sentence(text, view),
                     view->status.state == VIEW_FAILED || view->status.state == VIEW_FULL ? STYLE_ERROR : STYLE_NOTICE);
@@ -165,13 +157,13 @@ static void draw_too_small(struct canvas *canvas)
 /* Where popups open: everything above the rule of the input. */
 static struct rect popup_area(const struct screen *s, const struct canvas *canvas)
 {
-    if (s->layout.form == VIEW_FORM_FULL) return (struct rect){0, 0, canvas->rows - 1, canvas->cols};
+    if (rect_empty(s->layout.rule)) return (struct rect){0, 0, canvas->rows - 1, canvas->cols}; /* there is no input */
     return (struct rect){0, 0, s->layout.rule.row, s->layout.rule.cols};
 }
 
 int screen_popup_page(const struct screen *s)
 {
-    int rows = s->layout.form == VIEW_FORM_FULL ? s->layout.monitor.rows - 1 : s->layout.rule.row;
+    int rows = rect_empty(s->layout.rule) ? s->layout.monitor.rows - 1 : s->layout.rule.row;
     return rows > 2 ? rows - 2 : rows > 1 ? rows : 1; /* without a border in two rows */
 }
 
@@ -199,17 +191,16 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
     }
     const struct layout *l = &s->layout;
     canvas_fill(canvas, l->separator, view->options.ascii ? '|' : 0x2502, STYLE_RULE);
-    if (l->form != VIEW_FORM_FULL) {
-        if (view->n_turns == 0)
-            popup_draw_card(view, canvas, l->transcript);
-        transcript_draw(s->transcript, view, canvas, l->transcript);
+    if (!view->monitor.alone) {
+        if (view->n_turns == 0) popup_draw_card(view, canvas, l->transcript);
+        if (l->form != VIEW_FORM_FULL) /* it keeps its place */
+            transcript_draw(s->transcript, view, canvas, l->transcript);
         draw_notices(s, view, canvas);
         draft_draw_rule(view, canvas, l->rule);
         draft_draw(&s->draft, view, canvas, l->input);
         state_draw_status(view, canvas, l->status);
     }
     monitor_draw(&s->monitor, view, l->form, canvas, l->monitor);
-    if (l->form == VIEW_FORM_FULL) draw_last_notice(view, canvas, l->monitor.row + l->monitor.rows - 1);
     popup_draw(view, canvas, popup_area(s, canvas));
 }
 

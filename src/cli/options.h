@@ -22,7 +22,9 @@
       "takes over, Ctrl-C ends it; saved sessions stay untouched. --script plays another one.")                       \
     X(MONITOR, "monitor", "[PID]", "what a running Tandem does",                                                      \
       "Shows the units of a conversation that runs in another terminal, live. With --json one object a second on "    \
-      "standard output. Where several run, PID picks one.")                                                           \
+      "standard output. Where several run, PID picks one. What it is told are counts, times and speeds: no words of "  \
+      "the conversation, nor its name, which is made of them; \"schema\" is the version of the lines. --record keeps " \
+      "the lines in a file, --replay shows such a file again.")                                                       \
     X(RUN, "run", "[PROMPT] [-]", "one answer on standard output",                                                    \
       "Writes the answer to PROMPT as it is decoded. Standard input is read when there is no PROMPT, or when - is "   \
       "given: its text then follows PROMPT. With --json every line is an object: {\"event\":\"token\"} with id and "  \
@@ -202,6 +204,9 @@ enum {
       "type of the prefill unit's keys and values")                                                                   \
     X(CHECKPOINT_MEMORY, "checkpoint-memory", 0, SIZE, "SIZE", 0, 0, "an eighth of the free memory", UNITS, KEEP,     \
       FOR_TALK, "most memory for checkpoints (K, M, G)")                                                              \
+    X(MEASURE_IDLE, "measure-idle", 0, CHOICE, "off|on", 0, 0, "on", UNITS, KEEP, FOR_PLACE,                          \
+      "measure at the first rest what the cores can do at most, in two seconds, for the monitor's shares; given up "  \
+      "at the first key, not with --private, and not on a battery below 20 %")                                        \
     X(PACE, "pace", 0, REAL, "X", 0, 100000, "0", UNITS, KEEP | LIVE, FOR_TALK,                                       \
       "hold the decoder to X tokens a second; 0: off")                                                                \
     X(PLAIN, "plain", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                                              \
@@ -230,6 +235,9 @@ enum {
     X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0,                                                             \
       FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL) | FOR(MODELS) | FOR(PULL),                       \
       "write JSON")                                                                                                   \
+    X(RECORD, "record", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(MONITOR),                                       \
+      "write what is shown to a file: counts, times and speeds, no words")                                            \
+    X(REPLAY, "replay", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR(MONITOR), "show what --record wrote")           \
     X(VERBOSE, "verbose", 'v', FLAG, NULL, 0, 0, "off", OUTPUT, KEEP, FOR_WORK, "one line of figures at the end")     \
     X(TRACE, "trace", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR_TALK,                                             \
       "write what the units did as a Chrome trace (opens in Perfetto)")                                               \

@@ -114,6 +114,36 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* When the machine is to be measured: after some seconds in which nobody typed and the units had nothing to do;
+ * INT64_MAX: not to be measured. */
+static int64_t measuring_begins(const tui *t)
+{
+    enum { QUIET_S = 5 };
+    if (!t->app.chat || t->app.ceilings.known || t->app.private || t->measuring.running || t->measuring.failed)
+        return INT64_MAX;
+    if (t->popup.kind || t->models.work || t->away) return INT64_MAX; /* the list of models measures, too */
+    if (t->status.phase != TDM_IDLE || t->demo || t->load.state == TUI_LOAD_RUNNING ||
+        !options_int(t->o, OPTION_MEASURE_IDLE, 1))
+        return INT64_MAX;
+    int64_t last = t->idle_since_ns;
+    if (t->typed_ns > last) last = t->typed_ns;
+    if (t->status_changed_ns > last) last = t->status_changed_ns;
+    return last + QUIET_S * TUI_S;
+}
+
+static void measure(tui *t, int64_t now)
+{
+    enum { LEAST_BATTERY = 20 };
+    if (ceilings_job_take(&t->measuring, &t->app.ceilings)) {
+        t->typed_ns = now; /* a rest for the next attempt */
+        t->dirty = true;
+    }
+    if (t->app.chat && !t->typed_ns) t->typed_ns = now; /* its first rest begins */
+    if (now < measuring_begins(t)) return;
+    if (sensing_battery_is_low(&t->figures.sensing, LEAST_BATTERY, now)) t->typed_ns = now + 60 * TUI_S; /* later */
+    else ceilings_job_begin(&t->measuring, t->app.machine, t->app.info.kernels, t->wake[1]);
+}
+
 /* When something has to be done although nothing comes. */
 static int64_t deadline(tui *t, int64_t now)
 {
@@ -122,6 +152,7 @@ static int64_t deadline(tui *t, int64_t now)
         at = earlier(at, t->idle_since_ns + IDLE_S * TUI_S);
     at = earlier(at, tui_socket_deadline(&t->socket));
     at = earlier(at, app_keep_deadline(&t->app));
+    at = earlier(at, measuring_begins(t));
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
     int64_t frame = t->frame_ns + FRAME_MS * TUI_MS;
@@ -213,6 +244,7 @@ static void run(tui *t)
             tui_keys_input(t);
             t->dirty = true;
         }
+        measure(t, now);
         await_glyph(t);
         if (t->urgent || (t->dirty && now - t->frame_ns >= FRAME_MS * TUI_MS)) tui_view_draw(t);
         app_keep(&t->app, clock_ns()); /* the first character is on the screen by now */
@@ -330,6 +362,7 @@ static void say_goodbye(tui *t)
 static void close_all(tui *t)
 {
     tui_socket_close(&t->socket);
+    ceilings_job_end(&t->measuring);
     tui_load_cancel(&t->load);
     tui_models_close(&t->models);
     tui_demo_end(t);

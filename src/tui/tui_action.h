@@ -18,7 +18,6 @@ typedef enum {
     TUI_ACTION_PASTE,   /* `text` as if it were pasted */
     TUI_ACTION_CLEAR,   /* empties the input, as if nothing had ever stood there */
     TUI_ACTION_END_DEMO, /* ends the demo, if one runs */
-    TUI_ACTION_STRAY,   /* nothing: the full-screen monitor has no such key, and the user is told the way back */
 } tui_action_kind;
 
 typedef struct {

@@ -235,6 +235,7 @@ static void switch_model(tui *t, const char *path)
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
+    ceilings_job_end(&t->measuring); /* it has been given up; two at a time can't measure */
     if (call->id == SLASH_MODEL) {
         if (call->argument) switch_model(t, call->argument);
         else tui_choose_open(t);

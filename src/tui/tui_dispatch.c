@@ -19,12 +19,11 @@ static tui_action toggle_speculation(const tui *t)
     return tui_action_command(SLASH_SPECULATION, c.speculation == TDM_SPEC_OFF ? "full" : "off");
 }
 
-/* What is typed or pasted there goes nowhere: it is said how to get back, until that has happened. */
-static void tell_way_back(tui *t, bool is_back)
+/* What moves in the conversation makes it seen. */
+static void show_conversation(tui *t)
 {
-    static const char way[] = "q returns to the chat";
-    tui_notices_end_text(&t->notices, way);
-    if (!is_back) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", way);
+    if (t->monitor.inspect) tui_monitor_act(&t->monitor, ACTION_INSPECT, 1, tui_view_form(t), t->canvas->cols);
+    if (t->monitor.form == VIEW_FORM_FULL) t->monitor.form = VIEW_FORM_AUTO;
 }
 
 static void feed(tui *t, enum decoder_kind kind, const char *text)
@@ -43,6 +42,7 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_EDITOR: tui_outside_edit(t); break;
     case ACTION_SEND_NOW: tui_draft_send_now(t, clock_ns()); break;
     case ACTION_MONITOR:
+        if (t->monitor.inspect) tui_monitor_act(&t->monitor, ACTION_INSPECT, 1, tui_view_form(t), t->canvas->cols);
         t->monitor.form = layout_next_form(t->canvas->rows, t->canvas->cols, tui_view_form(t));
         break;
     case ACTION_COPY: return tui_action_command(SLASH_COPY, NULL);
@@ -51,14 +51,20 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_SESSIONS: tui_sessions_show(t); break;
     case ACTION_SENSORS: return tui_action_command(SLASH_SENSORS, NULL);
     case ACTION_KEYS: tui_popup_keys(&t->popup); break;
+    case ACTION_BROWSE:
+    case ACTION_PAGE_UP:
+    case ACTION_TOP:
+        show_conversation(t);
+        return tui_transcript_act(t, key, count);
     case ACTION_FIND: tui_popup_find(&t->popup, 1); break;
     case ACTION_FIND_BACK: tui_popup_find(&t->popup, -1); break;
     case ACTION_FIND_NEXT: return tui_action_find(NULL, 1);
     case ACTION_FIND_PREVIOUS: return tui_action_find(NULL, -1);
     default:
-        if (!tui_monitor_act(&t->monitor, key, count)) return tui_transcript_act(t, key, count);
-        if (key != ACTION_HOLD) t->figures.sampled_ns = 0; /* another window */
-        if (key == ACTION_QUIT) tell_way_back(t, true);
+        if (!tui_monitor_act(&t->monitor, key, count, tui_view_form(t), t->canvas->cols))
+            return tui_transcript_act(t, key, count);
+        if (key == ACTION_VIEW || key == ACTION_ZOOM_IN || key == ACTION_ZOOM_OUT)
+            t->figures.sampled_ns = 0; /* another window */
         break;
     }
     return (tui_action){0};
@@ -74,7 +80,10 @@ static tui_action do_one(tui *t, const tui_action *a)
         return tui_commands_run(t, &call, a->time_ns ? a->time_ns : clock_ns());
     }
     case TUI_ACTION_DELETE: tui_commands_delete(t, a->text); break;
-    case TUI_ACTION_FIND: tui_transcript_find(t, a->text, a->count); break;
+    case TUI_ACTION_FIND:
+        show_conversation(t);
+        tui_transcript_find(t, a->text, a->count);
+        break;
     case TUI_ACTION_TYPE: feed(t, DECODER_BYTES, a->text); break;
     case TUI_ACTION_PASTE: feed(t, DECODER_PASTE, a->text); break;
     case TUI_ACTION_CLEAR:
@@ -82,7 +91,6 @@ static tui_action do_one(tui *t, const tui_action *a)
         tui_draft_tell(t);
         break;
     case TUI_ACTION_END_DEMO: tui_demo_end(t); break;
-    case TUI_ACTION_STRAY: tell_way_back(t, false); break;
     }
     return (tui_action){0};
 }

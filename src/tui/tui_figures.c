@@ -27,13 +27,20 @@ void tui_figures_glyph(tui *t, double ttft_ms)
     if (f->n_enters && f->enters[f->n_enters - 1].ttft_ms < 0) f->enters[f->n_enters - 1].ttft_ms = ttft_ms;
 }
 
-void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns)
+void tui_figures_turn(tui *t, const struct view_ttft *ttft, const tdm_turn_stats *stats)
 {
     tui_figures *f = &t->figures;
     tui_turn_log *log = &f->log;
     if (log->n == TUI_MONITOR_TURNS) memmove(log->all, log->all + 1, sizeof *log->all * --log->n);
-    log->all[log->n++] = (struct view_monitor_turn){++log->seen, *ttft};
-    f->turn_end_ns = end_ns;
+    log->all[log->n++] = (struct view_monitor_turn){
+        .number = ++log->seen,
+        .ttft = *ttft,
+        .in = (int)stats->turn_tokens,
+        .after_enter = (int)stats->after_enter,
+        .out = (int)stats->reply_tokens,
+        .tok_s = stats->decode_tps,
+    };
+    f->turn_end_ns = stats->end_ns;
     /* A turn this short is a speck in the live window. */
     if (!t->monitor.view_chosen) t->monitor.turn_view = f->turn_end_ns - f->turn_start_ns < 2 * TUI_S;
 }
@@ -108,6 +115,62 @@ static void sample_history(tui_figures *f, int64_t now)
     f->second_ns = f->second_ns ? f->second_ns + seconds * TUI_S : now;
 }
 
+static uint64_t sum(const tdm_unit_info *now, const tdm_unit_info *then, bool tokens)
+{
+    uint64_t all = 0;
+    for (int kind = 0; kind <= TDM_SPAN_DECODE; kind++)
+        all += tokens ? now->total[kind].tokens - then->total[kind].tokens : now->total[kind].ns - then->total[kind].ns;
+    return all;
+}
+
+static tdm_arithmetic arithmetic_of(const tui *t, int unit)
+{
+    const char *kind = t->figures.unit[unit].kind;
+    return kind && !strcmp(kind, "blas") ? TDM_F32 : t->app.info.arithmetic;
+}
+
+/* How much of the most that a unit could have done it did since the last points, in percent. */
+static float share_since(const tui *t, int unit)
+{
+    const tui_figures *f = &t->figures;
+    const tdm_unit_info *info = &f->unit[unit], *then = &f->charted[unit];
+    double seconds = 1e-9 * (double)sum(info, then, false), bytes = 0;
+    uint64_t lent = f->unit[!unit].total[TDM_SPAN_LENT].ns - f->charted[!unit].total[TDM_SPAN_LENT].ns;
+    double with_all = 1e-9 * (double)lent; /* what the other unit lent, this one had */
+    for (int kind = 0; kind <= TDM_SPAN_DECODE; kind++)
+        bytes += (double)(info->total[kind].bytes - then->total[kind].bytes);
+    if (with_all > seconds) with_all = seconds;
+    const ceilings *c = &t->app.ceilings;
+    ceilings_time time = {.own_s = seconds - with_all, .all_s = with_all};
+    bool decodes = unit == TDM_DECODE_UNIT;
+    double most = decodes ? ceilings_bytes(c, unit, time) : ceilings_operations(c, unit, arithmetic_of(t, unit), time);
+    double done = decodes ? bytes : (double)sum(info, then, true) * (double)t->app.info.flops_per_token;
+    return most > 0 ? (float)(100 * done / most) : 0;
+}
+
+/* The points that belong to the time since the last ones: its work in the oldest of them, since a program that slept
+ * had none. */
+static void sample_charts(tui *t, int64_t now)
+{
+    tui_figures *f = &t->figures;
+    int64_t steps = f->charted_ns ? (now - f->charted_ns) / (VIEW_CHART_S * TUI_S) : 0;
+    if (f->charted_ns && steps < 1) return;
+    for (int unit = 0; unit < TDM_UNITS && f->charted_ns; unit++) {
+        const tdm_unit_info *info = &f->unit[unit], *then = &f->charted[unit];
+        double seconds = 1e-9 * (double)sum(info, then, false), tokens = (double)sum(info, then, true);
+        size_t new = steps < VIEW_CHART_POINTS ? (size_t)steps : VIEW_CHART_POINTS, first = VIEW_CHART_POINTS - new;
+        float *series[2] = {f->speeds[unit], f->shares[unit]};
+        for (int i = 0; i < 2; i++) {
+            memmove(series[i], series[i] + new, first * sizeof **series);
+            memset(series[i] + first, 0, new * sizeof **series);
+        }
+        f->speeds[unit][first] = seconds > 0 ? (float)(tokens / seconds) : 0;
+        f->shares[unit][first] = share_since(t, unit);
+    }
+    memcpy(f->charted, f->unit, sizeof f->charted);
+    f->charted_ns = f->charted_ns ? f->charted_ns + steps * VIEW_CHART_S * TUI_S : now;
+}
+
 static struct view_figure figure(double value)
 {
     return (struct view_figure){.value = value, .valid = value > 0, .why = "not yet"};
@@ -115,7 +178,8 @@ static struct view_figure figure(double value)
 
 static struct view_figure share(double value, double most)
 {
-    return (struct view_figure){.value = most > 0 ? 100 * value / most : 0, .valid = most > 0, .why = "/units measure"};
+    bool known = most > 0;
+    return (struct view_figure){.value = known ? 100 * value / most : 0, .valid = known, .why = "not measured yet"};
 }
 
 /* What a unit did in a stretch of time, in nanoseconds, tokens and bytes. */
@@ -179,7 +243,6 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     lanes_window(&t->view.monitor, now, LANES_MAX, &from, &to);
     tally w = count_unit(f, unit, from, to);
     double operations = w.tokens * (double)t->app.info.flops_per_token;
-    bool blas = f->unit[unit].kind && !strcmp(f->unit[unit].kind, "blas");
     ceilings_time time = {.own_s = 1e-9 * (w.work - w.with_all), .all_s = 1e-9 * w.with_all};
     out->name = f->unit[unit].name;
     out->kind = f->unit[unit].kind;
@@ -189,11 +252,13 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
     out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
     out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time));
-    out->gflop_share = share(operations, ceilings_operations(&t->app.ceilings, unit,
-                                                             blas ? TDM_F32 : t->app.info.arithmetic, time));
+    out->gflop_share = share(operations, ceilings_operations(&t->app.ceilings, unit, arithmetic_of(t, unit), time));
     out->kept = figure(100 * t->status.speed_kept);
     out->history = f->history[unit];
     out->n_history = TUI_HISTORY_S;
+    out->speeds = f->speeds[unit];
+    out->shares = f->shares[unit];
+    out->n_points = VIEW_CHART_POINTS;
 }
 
 /* When a unit last did something of its own. */
@@ -249,6 +314,16 @@ static void fill_follower(const tui *t, struct view_follower *out)
     if (out->phase_read < 0) out->phase_read = 0;
 }
 
+/* A checkpoint lies before the draft, and before the words that open a reply. */
+static void fill_context(const tui *t, struct view_monitor *m)
+{
+    const tdm_chat_status *s = &t->status;
+    uint32_t kept = s->phase == TDM_IDLE ? s->context_used - (s->draft_tokens < s->context_used ? s->draft_tokens : 0)
+                                         : t->figures.base;
+    if (kept > s->context_used) kept = s->context_used;
+    m->checkpointed = (int)kept;
+}
+
 void tui_figures_fill(tui *t, int64_t now)
 {
     tui_figures *f = &t->figures;
@@ -256,16 +331,19 @@ void tui_figures_fill(tui *t, int64_t now)
     m->form = t->monitor.form;
     m->live_s = t->monitor.live_s;
     m->hold = t->monitor.hold;
-    m->hidden = t->monitor.hidden;
+    m->inspect = t->monitor.inspect;
+    m->inspect_back = t->monitor.inspect_back;
     m->pid = (int)getpid();
     m->legend = f->log.seen < 3;
     if (!t->app.chat) return;
     if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
         for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);
         sample_history(f, now);
+        sample_charts(t, now);
         f->sampled_ns = now;
     }
-    sensing_read(&f->sensing, shows_sensors(t), last_work(f), now);
+    sensing_read(&f->sensing, shows_sensors(t), last_work(f), now, f->unit[TDM_PREFILL_UNIT].name,
+                 f->unit[TDM_DECODE_UNIT].name);
     m->turn_view = t->monitor.turn_view && f->turn_start_ns && (f->turn_end_ns || t->monitor.view_chosen);
     m->turn_start_ns = f->turn_start_ns;
     m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
@@ -286,6 +364,14 @@ void tui_figures_fill(tui *t, int64_t now)
     m->weights_gib = (double)t->status.weight_bytes / (1 << 30);
     m->states_gib = (double)(t->status.state_bytes + t->status.checkpoint_bytes) / (1 << 30);
     m->free_gib = f->sensing.free_gib;
+    m->total_gib = f->sensing.total_gib;
+    m->cores = f->sensing.cores;
+    m->n_cores = f->sensing.n_cores;
+    m->steal = f->sensing.steal;
+    m->battery = f->sensing.battery;
+    m->memory_gb_s = t->app.ceilings.known ? 1e-9 * t->app.ceilings.value.all.bytes : 0;
+    m->measured_s = t->app.ceilings.when;
+    fill_context(t, m);
     m->power_w = f->sensing.power;
     m->temperature_c = f->sensing.temperature;
     m->energy_j = (struct view_figure){.why = "no power"};

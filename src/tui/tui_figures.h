@@ -29,6 +29,9 @@ typedef struct {
     uint8_t history[TDM_UNITS][TUI_HISTORY_S];
     uint64_t busy_ns[TDM_UNITS]; /* totals at the last second */
     int64_t second_ns;           /* when the last value of the histories was taken */
+    float speeds[TDM_UNITS][VIEW_CHART_POINTS], shares[TDM_UNITS][VIEW_CHART_POINTS];
+    tdm_unit_info charted[TDM_UNITS]; /* as of the last points of the charts */
+    int64_t charted_ns;
     int64_t sampled_ns;
     struct view_enter enters[TUI_ENTERS];
     size_t n_enters;
@@ -41,7 +44,7 @@ typedef struct {
 /* A message was sent; its first character was on the terminal; its turn has ended. */
 void tui_figures_enter(tui *t, int64_t enter_ns);
 void tui_figures_glyph(tui *t, double ttft_ms);
-void tui_figures_turn(tui *t, const struct view_ttft *ttft, int64_t end_ns);
+void tui_figures_turn(tui *t, const struct view_ttft *ttft, const tdm_turn_stats *stats);
 /* Tokens a second of the reply that is being written, else of the last one of this conversation; 0: none. */
 double tui_figures_tok_s(const tui *t);
 void tui_figures_fill(tui *t, int64_t now_ns);

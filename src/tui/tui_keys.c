@@ -6,12 +6,6 @@
 #include "src/tui/tui_private.h"
 #include "src/tui/tui_view.h"
 
-/* The full-screen monitor has the keys: it is drawn, and has not been left since. */
-static bool in_monitor(const tui *t)
-{
-    return t->monitor.form == VIEW_FORM_FULL && tui_view_form(t) == VIEW_FORM_FULL;
-}
-
 static void answer(tui *t, const struct decoder_event *e)
 {
     if (e->answer == DECODER_MODE && e->params[0] == 2026)
@@ -29,7 +23,7 @@ static void mouse(tui *t, const struct decoder_event *e)
     }
 }
 
-/* BYTES events may hold several keys: browse mode, popups and the monitor take them one by one. */
+/* BYTES events may hold several keys: browse mode and popups take them one by one. */
 static void each_byte(tui *t, const struct decoder_event *e, void (*take)(tui *t, const struct decoder_event *e))
 {
     struct decoder_event one = *e;
@@ -48,7 +42,6 @@ static void owned_event(tui *t, const struct decoder_event *e)
 {
     if (t->popup.kind) tui_dispatch(t, tui_popup_event(&t->popup, screen_popup_page(t->screen), e));
     else if (t->browse.on) tui_dispatch(t, tui_browse_event(&t->browse, e));
-    else if (in_monitor(t)) tui_dispatch(t, tui_monitor_event(e));
     else input_feed_event(t->input, e);
 }
 
@@ -60,6 +53,8 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
         answer(t, e);
         return;
     }
+    t->typed_ns = e->time_ns;
+    ceilings_job_cancel(&t->measuring);
     if (e->kind == DECODER_MOUSE) {
         mouse(t, e);
         return;
@@ -69,13 +64,15 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
     if (e->kind == DECODER_PASTE && e->dropped)
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "the paste was too long: its last %zu bytes are left out",
                         e->dropped);
-    if (t->popup.kind || t->browse.on || in_monitor(t)) each_byte(t, e, owned_event);
+    tui_action of_cursor = tui_monitor_event(&t->monitor, e);
+    if (t->popup.kind || t->browse.on) each_byte(t, e, owned_event);
+    else if (of_cursor.kind) tui_dispatch(t, of_cursor);
     else input_feed_event(t->input, e);
 }
 
 static bool keys_are_elsewhere(const tui *t)
 {
-    return t->popup.kind || t->browse.on || in_monitor(t);
+    return t->popup.kind || t->browse.on;
 }
 
 void tui_keys_input(tui *t)

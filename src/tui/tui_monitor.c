@@ -1,13 +1,31 @@
 #include "src/tui/tui_monitor.h"
 
+#include "ui/monitor/blocks.h"
+
 static void zoom(tui_monitor *m, double factor)
 {
     double s = (m->live_s > 0 ? m->live_s : 20) * factor;
     m->live_s = s < 1 ? 1 : s > 60 ? 60 : s;
 }
 
-bool tui_monitor_act(tui_monitor *m, enum key_action action, int count)
+static void inspect(tui_monitor *m, enum view_form drawn)
 {
+    m->inspect = !m->inspect;
+    if (m->inspect) {
+        m->form_before = drawn == VIEW_FORM_FULL ? VIEW_FORM_FULL : m->form;
+        m->held_before = m->hold;
+        m->form = VIEW_FORM_FULL;
+        m->hold = true;
+        m->inspect_back = 0;
+    } else {
+        m->form = m->form_before;
+        m->hold = m->held_before;
+    }
+}
+
+bool tui_monitor_act(tui_monitor *m, enum key_action action, int count, enum view_form drawn, int cols)
+{
+    int left = blocks_lane_cols(cols) - 1 - m->inspect_back;
     switch (action) {
     case ACTION_VIEW:
         m->turn_view = !m->turn_view;
@@ -16,20 +34,28 @@ bool tui_monitor_act(tui_monitor *m, enum key_action action, int count)
     case ACTION_HOLD: m->hold = !m->hold; return true;
     case ACTION_ZOOM_IN: zoom(m, 0.5); return true;
     case ACTION_ZOOM_OUT: zoom(m, 2); return true;
-    case ACTION_PANEL: m->hidden ^= 1u << (count - 1); return true;
-    case ACTION_QUIT: m->form = VIEW_FORM_AUTO; return true;
+    case ACTION_INSPECT: inspect(m, drawn); return true;
+    case ACTION_INSPECT_LEFT:
+        m->inspect_back += left < count ? left : count;
+        return true;
+    case ACTION_INSPECT_RIGHT:
+        m->inspect_back -= m->inspect_back < count ? m->inspect_back : count;
+        return true;
     default: return false;
     }
 }
 
-tui_action tui_monitor_event(const struct decoder_event *e)
+void tui_monitor_drafted(tui_monitor *m, size_t length)
 {
-    enum { CTRL_X = 0x18 }; /* before one of the letters, as the input has it */
+    if (m->inspect && length != m->draft_length) inspect(m, VIEW_FORM_FULL);
+    m->draft_length = length;
+}
+
+tui_action tui_monitor_event(const tui_monitor *m, const struct decoder_event *e)
+{
     const struct key_row *row = NULL;
-    unsigned char byte = e->kind == DECODER_ESC ? 0x1b : e->kind == DECODER_BYTES ? (unsigned char)e->data[0] : 0;
-    if (e->kind == DECODER_KEY) row = keys_find_code(KEYS_MONITOR, e->code, e->mods);
-    else if (byte) row = keys_find_byte(KEYS_MONITOR, byte);
-    if (e->kind == DECODER_KEY && e->code == KEYCODE_F1 + 3) return tui_action_key(ACTION_QUIT, 1);
-    if (row) return tui_action_key(row->action, row->action == ACTION_PANEL ? byte - '0' : 1);
-    return (tui_action){.kind = byte == CTRL_X ? TUI_ACTION_NONE : TUI_ACTION_STRAY};
+    if (!m->inspect) return (tui_action){0};
+    if (e->kind == DECODER_KEY) row = keys_find_code(KEYS_INSPECT, e->code, e->mods);
+    else if (e->kind == DECODER_ESC) row = keys_find_byte(KEYS_INSPECT, 0x1b);
+    return row ? tui_action_key(row->action, 1) : (tui_action){0};
 }

@@ -1,8 +1,10 @@
-/* How the monitor is shown, and the keys that it has when it fills the screen. */
+/* How the monitor is shown, and the keys that its cursor has while it is over the lanes. Typing always drafts: the
+ * monitor's other keys sit behind Ctrl-X. */
 #ifndef TANDEM_SRC_TUI_MONITOR_H
 #define TANDEM_SRC_TUI_MONITOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "src/tui/tui_action.h"
 #include "ui/draw/view.h"
@@ -11,17 +13,23 @@
 /* Zeroed: as it is at first. */
 typedef struct {
     enum view_form form; /* that is wanted; what fits is drawn */
-    unsigned hidden;     /* panels, a bit each */
     bool hold;
     double live_s;       /* seconds that the lanes show; 0: as many as fit */
     bool turn_view;      /* the lanes show the last turn */
     bool view_chosen;    /* by the user */
+    bool inspect;        /* the cursor is shown, in the full form, and the picture stands */
+    int inspect_back;    /* its column, counted from the right */
+    enum view_form form_before; /* what comes back when it goes */
+    bool held_before;
+    size_t draft_length; /* of the draft when it came: one that types means the draft, not the cursor */
 } tui_monitor;
 
-/* Of the full-screen form. */
-tui_action tui_monitor_event(const struct decoder_event *e);
-/* Does what ACTION_VIEW, _HOLD, _ZOOM_IN, _ZOOM_OUT, _PANEL (count: its number) and _QUIT do to it. false: an action of
- * another panel. */
-bool tui_monitor_act(tui_monitor *m, enum key_action action, int count);
+/* The event's action where it is the cursor's; TUI_ACTION_NONE: it belongs to the input. */
+tui_action tui_monitor_event(const tui_monitor *m, const struct decoder_event *e);
+/* Does what ACTION_VIEW, _HOLD, _ZOOM_IN, _ZOOM_OUT, _INSPECT, _INSPECT_LEFT and _INSPECT_RIGHT do to it. drawn: the
+ * form on the screen, which is `cols` wide. false: an action of another panel. */
+bool tui_monitor_act(tui_monitor *m, enum key_action action, int count, enum view_form drawn, int cols);
+/* The draft has this length now: where it was typed in, the cursor goes. */
+void tui_monitor_drafted(tui_monitor *m, size_t length);
 
 #endif

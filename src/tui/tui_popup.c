@@ -25,7 +25,7 @@ void tui_popup_close(tui_popup *p)
     free(p->title);
     free(p->page);
     free(p->ids);
-    *p = (tui_popup){.cols = p->cols, .monitor = p->monitor};
+    *p = (tui_popup){.cols = p->cols};
 }
 
 static void open_popup(tui_popup *p, tui_popup_kind kind, const char *title)
@@ -97,22 +97,20 @@ static void add_wrapped(tui_popup *p, const char *key, const char *text, size_t 
 static void add_keys(tui_popup *p, int cols)
 {
     static const char *const names[] = {[KEYS_CHAT] = "in the input", [KEYS_BROWSE] = "in browse mode (^X b)",
-                                        [KEYS_MONITOR] = "in the full-screen monitor"};
-    static const enum key_context usual[] = {KEYS_CHAT, KEYS_BROWSE, KEYS_MONITOR},
-                                  monitor[] = {KEYS_MONITOR, KEYS_CHAT, KEYS_BROWSE};
+                                        [KEYS_INSPECT] = "while inspecting the lanes (^X i)",
+                                        [KEYS_MONITOR] = "in `tandem monitor`"};
     enum { KEY_COLS = 19, HELP_COLS = 16 };
-    const enum key_context *order = p->monitor ? monitor : usual; /* whose keys these are */
     size_t n;
     const struct key_row *rows = keys_table(&n);
     bool below = cols < KEY_COLS + HELP_COLS;
     const char *blank = below ? NULL : "";
-    for (int c = 0; c < 3; c++) {
+    for (int c = KEYS_CHAT; c <= KEYS_MONITOR; c++) {
         if (c) add(p, blank, "", 0, NULL);
-        add_wrapped(p, blank, names[order[c]], strlen(names[order[c]]), below ? cols : cols - KEY_COLS, 0);
+        add_wrapped(p, blank, names[c], strlen(names[c]), below ? cols : cols - KEY_COLS, 0);
         for (size_t i = 0; i < n; i++) {
             const struct key_row *k = &rows[i];
             char line[300];
-            if (k->context != order[c]) continue;
+            if ((int)k->context != c) continue;
             if (below) {
                 add_wrapped(p, NULL, k->shown, strlen(k->shown), cols, 0);
                 snprintf(line, sizeof line, "  %s", k->help);
@@ -143,10 +141,9 @@ static void lay_out(tui_popup *p)
     p->selected = before ? top * p->n / before : 0;
 }
 
-void tui_popup_fit(tui_popup *p, int cols, bool monitor)
+void tui_popup_fit(tui_popup *p, int cols)
 {
     p->cols = cols;
-    p->monitor = monitor;
     lay_out(p);
 }
 

@@ -30,8 +30,7 @@ typedef struct {
     char id[40];             /* of the session that a question is about */
     tui_models *models;      /* the list, which outlives the popup */
     int table_cols;          /* of its rows */
-    int cols;                /* of a page's text } these two outlive what is open */
-    bool monitor;            /* is full-screen   } */
+    int cols;                /* of a page's text; it outlives what is open */
 } tui_popup;
 
 void tui_popup_close(tui_popup *p);
@@ -47,8 +46,8 @@ void tui_popup_models(tui_popup *p, tui_models *models);
 void tui_popup_find(tui_popup *p, int direction);
 /* rows: how many of a page are seen at once. */
 tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e);
-/* Fits an open page to a width, with the full-screen monitor's keys first where that is what they act on. */
-void tui_popup_fit(tui_popup *p, int cols, bool monitor);
+/* Fits an open page to a width. */
+void tui_popup_fit(tui_popup *p, int cols);
 void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view_popup *v);
 
 #endif

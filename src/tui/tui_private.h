@@ -17,6 +17,7 @@
 #define TANDEM_SRC_TUI_PRIVATE_H
 
 #include "src/chat/app.h"
+#include "src/chat/ceilings_job.h"
 #include "src/tui/tui_browse.h"
 #include "src/tui/tui_draft.h"
 #include "src/tui/tui_figures.h"
@@ -61,6 +62,8 @@ struct tui {
     struct input_view in;
     int64_t frame_ns;
     char model_name[64];
+    ceilings_job measuring;
+    int64_t typed_ns;             /* when the last key came */
     struct view_attachment *attached; /* those of the app, for the view */
     int64_t context_until_ns;     /* so long the state says that the context fills */
     bool context_told;

@@ -270,7 +270,7 @@ static void on_end(tui *t, const tdm_event *e)
         set_stats(turn, &e->stats);
         t->turns.ttft = ttft_of(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
         t->turns.tok_s = e->stats.decode_tps;
-        if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, e->stats.end_ns);
+        if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, &e->stats);
     }
     t->turns.ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
                : e->finish == TDM_LENGTH ? VIEW_LENGTH

@@ -227,9 +227,9 @@ enum view_form tui_view_form(const tui *t)
 static void fill_popup(tui *t)
 {
     const struct canvas *c = t->canvas;
-    bool full = tui_view_form(t) == VIEW_FORM_FULL;
-    tui_choose_fit(t, full ? c->cols : layout_input_cols(c->rows, c->cols, t->monitor.form));
-    tui_popup_fit(&t->popup, (full ? c->cols : layout_input_cols(c->rows, c->cols, t->monitor.form)) - 4, full);
+    int cols = layout_input_cols(c->rows, c->cols, t->monitor.form);
+    tui_choose_fit(t, cols);
+    tui_popup_fit(&t->popup, cols - 4);
     tui_popup_fill(&t->popup, &t->in, &t->view.popup);
 }
 
@@ -247,6 +247,7 @@ void tui_view_fill(tui *t, int64_t now)
     }
     fill_turns(t, now);
     fill_draft(t, now);
+    if (t->in.is_draft) tui_monitor_drafted(&t->monitor, t->in.length);
     fill_status(t, now);
     tui_figures_fill(t, now);
     t->view.n_notices = tui_notices_fill(&t->notices, now, t->in.message, &t->view.notices);

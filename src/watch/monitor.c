@@ -1,4 +1,5 @@
-/* `tandem monitor`: what a running Tandem does, on this terminal or as JSON lines, through that program's socket. */
+/* `tandem monitor`: what a running Tandem does, on this terminal or as JSON lines, through that program's socket; or
+ * what one did, from a file (src/watch/recording.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +19,9 @@
 #include "src/cli/output.h"
 #include "src/watch/monitor_json.h"
 #include "src/watch/monitor_stream.h"
+#include "src/watch/recording.h"
 #include "src/watch/tui_socket.h"
+#include "ui/monitor/blocks.h"
 #include "ui/screen.h"
 #include "ui/terminal/decoder.h"
 #include "ui/terminal/probe.h"
@@ -31,6 +34,8 @@ static const int64_t second = 1000000000;
 typedef struct {
     int fd;
     monitor_stream lines;
+    FILE *recording; /* what comes is written there, too; NULL: nowhere */
+    const char *recording_path;
 } peer;
 
 /* ---- Finding and reading --------------------------------------------------------------------------------------- */
@@ -94,17 +99,16 @@ static json_object *wait_for_object(peer *p, int ms)
     return o;
 }
 
-/* A line about each, as far as it tells: "  4711  idle  51m q6_k  Why is the sky blue?". */
+/* A line about each, as far as it tells: "  4711  idle  51m q6_k". */
 static void say_running(const char *folder, const int *pids, int n)
 {
     for (int i = 0; i < n; i++) {
         peer p = {.fd = connect_to(folder, pids[i])};
         json_object *o = p.fd >= 0 ? wait_for_object(&p, LIST_PATIENCE_MS) : NULL;
-        const char *fields[] = {jsonio_text(o, "state", NULL), jsonio_text(o, "model", NULL),
-                                jsonio_text(o, "session", NULL)};
+        const char *fields[] = {jsonio_text(o, "state", NULL), jsonio_text(o, "model", NULL)};
         char line[400], safe[3 * sizeof line + 3];
-        int length = snprintf(line, sizeof line, "  %-8d %-10s %-14s %.200s", pids[i], fields[0] ? fields[0] : "silent",
-                              fields[1] ? fields[1] : "", fields[2] ? fields[2] : "");
+        int length = snprintf(line, sizeof line, "  %-8d %-10s %.200s", pids[i], fields[0] ? fields[0] : "silent",
+                              fields[1] ? fields[1] : "");
         output_held held = {0};
         size_t kept = length > 0 && (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
         while (kept && line[kept - 1] == ' ') kept--;
@@ -113,6 +117,17 @@ static void say_running(const char *folder, const int *pids, int n)
         monitor_stream_free(&p.lines);
         if (p.fd >= 0) close(p.fd);
     }
+}
+
+/* The next line that has come, written to the recording where there is one. NULL with TDM_OK: none. */
+static tdm_status next_line(peer *p, json_object **out, tdm_error *err)
+{
+    tdm_status status = monitor_stream_next(&p->lines, out, err);
+    if (!status && *out && p->recording) status = recording_add(p->recording, p->recording_path, *out, err);
+    if (!status) return TDM_OK;
+    json_object_put(*out);
+    *out = NULL;
+    return status;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
@@ -128,7 +143,7 @@ static int stream_json(peer *p)
         json_object *o;
         poll(fds, 2, -1);
         if (fds[0].revents) more = take_bytes(p, &err);
-        while (!monitor_stream_next(&p->lines, &o, &err) && o) {
+        while (!next_line(p, &o, &err) && o) {
             output_print("%s\n", jsonio_line(o));
             output_flush();
             json_object_put(o);
@@ -142,7 +157,8 @@ static int stream_json(peer *p)
 /* ---- The screen ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    peer *from;
+    peer *from;     /* NULL: a file is played */
+    replay *replay; /* NULL: it is live */
     struct term *term;
     struct screen *screen;
     struct canvas *canvas;
@@ -166,6 +182,15 @@ static void act(watch *w, const struct key_row *row, unsigned char byte)
     case ACTION_HOLD: m->hold = !m->hold; break;
     case ACTION_ZOOM_IN: m->live_s = live > 2 ? live / 2 : live; break;
     case ACTION_ZOOM_OUT: m->live_s = live < 40 ? live * 2 : live; break;
+    case ACTION_INSPECT:
+        m->inspect = !m->inspect;
+        m->hold = m->inspect;
+        m->inspect_back = 0;
+        break;
+    case ACTION_INSPECT_LEFT:
+        m->inspect_back += m->inspect && m->inspect_back < blocks_lane_cols(w->canvas->cols) - 1;
+        break;
+    case ACTION_INSPECT_RIGHT: m->inspect_back -= m->inspect && m->inspect_back > 0; break;
     case ACTION_PANEL: m->hidden ^= 1u << (byte - '1'); break;
     case ACTION_REDRAW: term_redraw(w->term); break;
     default: break;
@@ -198,15 +223,27 @@ static void take_keys(watch *w)
     }
 }
 
+static void take_line(watch *w, json_object *o)
+{
+    monitor_json_read(&w->view, w->room, o);
+    json_object_put(w->now);
+    w->now = o;
+    w->heard_ns = clock_ns();
+}
+
 static void take_lines(watch *w)
 {
     json_object *o;
-    bool more = take_bytes(w->from, &w->err);
-    while (!monitor_stream_next(&w->from->lines, &o, &w->err) && o) {
-        monitor_json_read(&w->view, w->room, o);
-        json_object_put(w->now);
-        w->now = o;
-        w->heard_ns = clock_ns();
+    bool more = true;
+    if (w->replay) {
+        while (!replay_take(w->replay, clock_ns(), &o, &w->err) && o) take_line(w, o);
+        if (w->err.code) json_object_put(o);
+    } else {
+        more = take_bytes(w->from, &w->err);
+        while (!next_line(w->from, &o, &w->err) && o) {
+            if (!w->now) monitor_json_check(o, &w->err); /* one that speaks otherwise does so from the start */
+            take_line(w, o);
+        }
     }
     if (!more || w->err.code) w->quit = w->gone = true;
 }
@@ -231,8 +268,8 @@ static void draw(watch *w)
     if (rows > LAYOUT_MAX_ROWS) rows = LAYOUT_MAX_ROWS;
     if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
     if ((rows != w->canvas->rows || cols != w->canvas->cols) && !canvas_resize(w->canvas, rows, cols)) return;
-    w->view.now_ns = clock_ns();
-    int64_t silent = w->view.now_ns - w->heard_ns;
+    int64_t now = clock_ns(), silent = w->replay ? 0 : now - w->heard_ns;
+    w->view.now_ns = w->replay ? replay_clock(w->replay, now) : now;
     w->view.monitor.silent_s = silent > SILENT_S * second ? 1e-9 * (double)silent : 0;
     fill_keys(w);
     screen_draw(w->screen, &w->view, w->canvas);
@@ -243,19 +280,27 @@ static void run(watch *w)
 {
     interrupt_catch();
     while (!w->quit && !interrupt_seen()) {
-        struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0}, {w->from->fd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
+        struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0}, {w->from ? w->from->fd : -1, POLLIN, 0},
+                                {interrupt_fd(), POLLIN, 0}};
         draw(w);
-        int64_t esc = (decoder_deadline(w->decoder) - clock_ns()) / (second / 1000) + 1;
-        poll(fds, 3, esc < 0 ? 0 : esc < 1000 ? (int)esc : 1000);
+        int64_t at = decoder_deadline(w->decoder), line = w->replay ? replay_deadline(w->replay) : INT64_MAX;
+        int64_t ms = ((line < at ? line : at) - clock_ns()) / (second / 1000) + 1;
+        poll(fds, 3, ms < 0 ? 0 : ms < 1000 ? (int)ms : 1000);
         if (fds[0].revents) take_keys(w);
         else if (clock_ns() >= decoder_deadline(w->decoder)) decoder_feed(w->decoder, NULL, 0, clock_ns());
         take_lines(w);
     }
 }
 
-static int show(peer *p, const options *o)
+static bool ask_for_lanes(const peer *p)
 {
-    watch w = {.from = p, .heard_ns = clock_ns()};
+    return send(p->fd, "l", 1, MSG_NOSIGNAL) == 1;
+}
+
+/* One of both: a running program, or a file. */
+static int show(peer *p, replay *file, const options *o)
+{
+    watch w = {.from = p, .replay = file, .heard_ns = clock_ns()};
     char typed[PROBE_TYPED];
     size_t n_typed;
     crash_catch();
@@ -265,7 +310,7 @@ static int show(peer *p, const options *o)
     w.canvas = canvas_new(24, 80);
     const struct decoder_options decoding = {.esc_ns = options_int(o, OPTION_ESC_DELAY, 0) * (second / 1000)};
     w.decoder = decoder_open(&decoding);
-    bool ready = w.room && w.screen && w.canvas && w.decoder && send(p->fd, "l", 1, MSG_NOSIGNAL) == 1 &&
+    bool ready = w.room && w.screen && w.canvas && w.decoder && (!p || ask_for_lanes(p)) &&
                  (w.term = term_open(stdout, stdin, -1));
     if (ready) {
         w.view.options = (struct view_options){.colours = term_colours(w.term),
@@ -291,6 +336,47 @@ static int show(peer *p, const options *o)
 
 /* ---- All ------------------------------------------------------------------------------------------------------- */
 
+static int play_file(const options *o, const char *path)
+{
+    replay r;
+    tdm_error err;
+    json_object *line = NULL;
+    int status = 0;
+    if (replay_open(&r, path, &err)) {
+        fprintf(stderr, "tandem: %s\n", err.text);
+        return 1;
+    }
+    if (!options_flag(o, OPTION_JSON)) {
+        status = show(NULL, &r, o);
+    } else {
+        interrupt_catch();
+        err.code = TDM_OK;
+        while (!err.code && !interrupt_seen() && output_good() && replay_deadline(&r) < INT64_MAX) {
+            replay_take(&r, replay_deadline(&r), &line, &err); /* as fast as they are read */
+            if (line) output_print("%s\n", jsonio_line(line));
+            json_object_put(line);
+        }
+        if (err.code) fprintf(stderr, "tandem: %s\n", err.text);
+        status = err.code ? 1 : 0;
+    }
+    replay_close(&r);
+    return status;
+}
+
+static int watch_peer(peer *p, const options *o)
+{
+    tdm_error err;
+    p->recording_path = options_text(o, OPTION_RECORD);
+    if (p->recording_path && recording_open(&p->recording, p->recording_path, &err)) {
+        fprintf(stderr, "tandem: %s\n", err.text);
+        return 1;
+    }
+    if (p->recording && options_flag(o, OPTION_JSON)) ask_for_lanes(p); /* the file has them */
+    int status = options_flag(o, OPTION_JSON) ? stream_json(p) : show(p, NULL, o);
+    if (p->recording && fclose(p->recording)) status = 1;
+    return status;
+}
+
 int monitor_main(options *o)
 {
     char folder[200];
@@ -299,6 +385,10 @@ int monitor_main(options *o)
     if (o->n_arguments > 1) return subcommands_usage(o, "one process id at most");
     if (o->n_arguments && !number_int(o->arguments[0], 1, INT32_MAX, &wanted))
         return subcommands_usage(o, "'%s' is no process id", o->arguments[0]);
+    const char *played = options_text(o, OPTION_REPLAY);
+    if (played && (o->n_arguments || options_given(o, OPTION_RECORD)))
+        return subcommands_usage(o, "--replay shows a file: neither a process id nor --record goes with it");
+    if (played) return play_file(o, played);
     if (!tui_socket_folder(folder, sizeof folder)) {
         fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n",
               stderr);
@@ -319,7 +409,7 @@ int monitor_main(options *o)
         fprintf(stderr, "tandem: process %d is no conversation on the full screen\n", wanted ? (int)wanted : pids[0]);
         return 1;
     }
-    int status = options_flag(o, OPTION_JSON) ? stream_json(&p) : show(&p, o);
+    int status = watch_peer(&p, o);
     close(p.fd);
     monitor_stream_free(&p.lines);
     return status;

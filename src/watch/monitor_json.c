@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "engine/base/error.h"
 #include "src/cli/jsonio.h"
 #include "ui/monitor/lanes.h"
 #include "ui/text/format.h"
@@ -40,8 +41,8 @@ static const struct field unit_fields[] = {
     ABSENT(view_unit, "tok_s", tok_s, "not yet"),
     ABSENT(view_unit, "gb_s", gb_s, "not yet"),
     ABSENT(view_unit, "gflop_s", gflop_s, "not yet"),
-    ABSENT(view_unit, "gb_limit_percent", gb_share, "/units measure"),
-    ABSENT(view_unit, "gflop_peak_percent", gflop_share, "/units measure"),
+    ABSENT(view_unit, "gb_limit_percent", gb_share, "not measured yet"),
+    ABSENT(view_unit, "gflop_peak_percent", gflop_share, "not measured yet"),
     ABSENT(view_unit, "speed_kept_percent", kept, "not yet"),
 };
 
@@ -81,6 +82,11 @@ static const struct field monitor_fields[] = {
     FIELD(REAL, view_monitor, "weights_gib", weights_gib),
     FIELD(REAL, view_monitor, "states_gib", states_gib),
     FIELD(REAL, view_monitor, "free_gib", free_gib),
+    FIELD(REAL, view_monitor, "total_gib", total_gib),
+    FIELD(WHOLE, view_monitor, "checkpointed", checkpointed),
+    ABSENT(view_monitor, "host_took_percent", steal, NULL),
+    ABSENT(view_monitor, "battery_percent", battery, NULL),
+    FIELD(REAL, view_monitor, "memory_gb_s", memory_gb_s),
     ABSENT(view_monitor, "power_w", power_w, NULL),
     ABSENT(view_monitor, "temperature_c", temperature_c, NULL),
     ABSENT(view_monitor, "energy_j_per_token", energy_j, NULL),
@@ -116,17 +122,28 @@ static json_object *numbers(const int64_t *values, int n)
     return row;
 }
 
+/* In tenths, which is finer than a chart shows: whole numbers keep the line short. */
+static json_object *points(const float *values, size_t n)
+{
+    json_object *row = json_object_new_array();
+    for (size_t i = 0; i < n; i++) json_object_array_add(row, json_object_new_int64(llround(10 * (double)values[i])));
+    return row;
+}
+
 static void add_lanes(json_object *o, const struct view_unit *u)
 {
     json_object *spans = json_object_new_array(), *history = json_object_new_array();
     size_t first = u->n_spans > MONITOR_SPANS ? u->n_spans - MONITOR_SPANS : 0;
     for (size_t i = first; i < u->n_spans; i++) {
         const struct view_span *s = &u->spans[i];
-        json_object_array_add(spans, numbers((int64_t[]){s->kind, s->start_ns, s->end_ns}, 3));
+        const int64_t row[] = {s->kind, s->start_ns, s->end_ns, s->tokens, (int64_t)s->bytes};
+        json_object_array_add(spans, numbers(row, 5));
     }
     for (size_t i = 0; i < u->n_history; i++) json_object_array_add(history, json_object_new_int(u->history[i]));
     json_object_object_add(o, "spans", spans);
     json_object_object_add(o, "busy_60s", history);
+    json_object_object_add(o, "tok_s_10min", points(u->speeds, u->n_points));
+    json_object_object_add(o, "share_10min", points(u->shares, u->n_points));
 }
 
 static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
@@ -167,6 +184,10 @@ static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
         jsonio_add_int(turn, "number", m->turns[i].number);
         add_ttft(turn, "kind", "mark", &m->turns[i].ttft);
         jsonio_add_real(turn, "ttft_ms", m->turns[i].ttft.ms);
+        jsonio_add_int(turn, "in", m->turns[i].in);
+        jsonio_add_int(turn, "after_enter", m->turns[i].after_enter);
+        jsonio_add_int(turn, "out", m->turns[i].out);
+        jsonio_add_real(turn, "tok_s", m->turns[i].tok_s);
         json_object_array_add(turns, turn);
     }
     json_object_object_add(o, "turns", turns);
@@ -177,6 +198,17 @@ static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
     }
     if (lanes) json_object_object_add(o, "enters", enters);
     else json_object_put(enters);
+}
+
+/* [number, unit: 0 none 1 prefill 2 decode, busy percent, MHz] of each. */
+static json_object *cores(const struct view_monitor *m)
+{
+    json_object *rows = json_object_new_array();
+    for (size_t i = 0; i < m->n_cores; i++) {
+        const struct view_core *c = &m->cores[i];
+        json_object_array_add(rows, numbers((int64_t[]){c->cpu, c->unit, llround(c->busy), llround(1000 * c->ghz)}, 4));
+    }
+    return rows;
 }
 
 /* What the draft is, not what it says. */
@@ -203,9 +235,9 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     const struct view_status *s = &view->status;
     const struct view_monitor *m = &view->monitor;
     json_object *o = json_object_new_object();
+    jsonio_add_int(o, "schema", MONITOR_SCHEMA);
     jsonio_add_int(o, "pid", m->pid);
     jsonio_add_string(o, "state", state_names[s->state]);
-    jsonio_add_string(o, "session", s->private_session ? NULL : s->session);
     add_ttft(o, "ttft_kind", "ttft_mark", &s->ttft);
     add_fields(o, status_fields, COUNT(status_fields), s);
     json_object_object_add(o, "just_answered", json_object_new_boolean(s->answered));
@@ -221,7 +253,9 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     json_object_object_add(o, "cold_median", median(&m->cold));
     add_fields(o, monitor_fields, COUNT(monitor_fields), m);
     jsonio_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
+    jsonio_add_int(o, "measured_s", m->measured_s);
     if (lanes) {
+        json_object_object_add(o, "cores", cores(m));
         jsonio_add_int(o, "now_ns", view->now_ns);
         jsonio_add_int(o, "turn_start_ns", m->turn_start_ns);
         jsonio_add_int(o, "turn_end_ns", m->turn_end_ns);
@@ -303,12 +337,37 @@ static void read_spans(struct view_unit *u, struct view_span *spans, json_object
     size_t n, first = newest(rows, MONITOR_SPANS, &n);
     for (size_t i = 0; i < n; i++) {
         json_object *row = json_object_array_get_idx(rows, first + i);
-        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 3) continue;
+        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 5) continue;
         int64_t kind = number_at(row, 0), start = time_of(number_at(row, 1)), end = time_of(number_at(row, 2));
+        int64_t tokens = number_at(row, 3), moved = number_at(row, 4);
         if (kind < 0 || kind >= VIEW_KINDS || start < 0 || end < start) continue;
-        spans[u->n_spans++] = (struct view_span){.start_ns = start, .end_ns = end, .kind = (enum view_kind)kind};
+        spans[u->n_spans++] = (struct view_span){.start_ns = start,
+                                                 .end_ns = end,
+                                                 .kind = (enum view_kind)kind,
+                                                 .tokens = tokens > 0 && tokens < INT32_MAX ? (int)tokens : 0,
+                                                 .bytes = moved > 0 ? (uint64_t)moved : 0};
     }
     u->spans = spans;
+}
+
+static size_t read_points(float *out, json_object *rows)
+{
+    size_t n, first = newest(rows, VIEW_CHART_POINTS, &n);
+    for (size_t i = 0; i < n; i++) {
+        int64_t tenths = number_at(rows, first + i);
+        out[i] = tenths > 0 && tenths < INT32_MAX ? (float)tenths / 10 : 0;
+    }
+    return n;
+}
+
+/* Both series have as many points as the shorter one. */
+static void read_charts(struct view_unit *u, float *speeds, float *shares, json_object *o)
+{
+    size_t n = read_points(speeds, jsonio_member(o, "tok_s_10min", json_type_array));
+    size_t other = read_points(shares, jsonio_member(o, "share_10min", json_type_array));
+    u->n_points = n < other ? n : other;
+    u->speeds = speeds + (n - u->n_points);
+    u->shares = shares + (other - u->n_points);
 }
 
 static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
@@ -349,6 +408,10 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
         room->turns[i] = (struct view_monitor_turn){
             .number = whole(turn, "number"),
             .ttft = read_ttft(turn, "kind", "mark"),
+            .in = whole(turn, "in"),
+            .after_enter = whole(turn, "after_enter"),
+            .out = whole(turn, "out"),
+            .tok_s = real(turn, "tok_s"),
         };
     }
     m->turns = room->turns;
@@ -366,6 +429,23 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
     m->enters = room->enters;
 }
 
+static void read_cores(struct view_monitor *m, monitor_json_room *room, json_object *rows)
+{
+    size_t n, first = newest(rows, MONITOR_CORES, &n);
+    m->n_cores = 0;
+    for (size_t i = 0; i < n; i++) {
+        json_object *row = json_object_array_get_idx(rows, first + i);
+        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 4) continue;
+        int64_t cpu = number_at(row, 0), unit = number_at(row, 1), busy = number_at(row, 2), mhz = number_at(row, 3);
+        if (cpu < 0 || cpu > INT32_MAX || unit < 0 || unit > VIEW_CORE_DECODE || mhz < 0 || mhz > 1000000) continue;
+        room->cores[m->n_cores++] = (struct view_core){.cpu = (int)cpu,
+                                                       .unit = (enum view_core_unit)unit,
+                                                       .busy = busy < 0 ? 0 : busy > 100 ? 100 : (double)busy,
+                                                       .ghz = (double)mhz / 1000};
+    }
+    m->cores = room->cores;
+}
+
 static struct view_median read_median(json_object *o, const char *key)
 {
     json_object *m = jsonio_member(o, key, json_type_object);
@@ -380,7 +460,6 @@ static void read_status(struct view *view, json_object *o)
         .ttft = read_ttft(o, "ttft_kind", "ttft_mark"),
         .answered = json_object_get_boolean(jsonio_member(o, "just_answered", json_type_boolean)),
         .draft_tokens = whole(draft, "tokens"),
-        .session = jsonio_text(o, "session", NULL),
     };
     read_fields(o, status_fields, COUNT(status_fields), &view->status);
     /* What it says isn't told; that there is something is all the sentence needs. */
@@ -398,6 +477,9 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
     read_status(view, o);
     read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", json_type_object));
     read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", json_type_object));
+    read_charts(&m->prefill, room->speeds[0], room->shares[0], jsonio_member(o, "prefill", json_type_object));
+    read_charts(&m->decode, room->speeds[1], room->shares[1], jsonio_member(o, "decode", json_type_object));
+    read_cores(m, room, jsonio_member(o, "cores", json_type_array));
     m->follower = (struct view_follower){0};
     read_fields(jsonio_member(o, "follower", json_type_object), follower_fields, COUNT(follower_fields), &m->follower);
     read_turns(m, room, o);
@@ -406,7 +488,22 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
     read_fields(o, monitor_fields, COUNT(monitor_fields), m);
     m->power_w.why = jsonio_text(o, "power_reason", NULL);
     m->pid = whole(o, "pid");
+    m->measured_s = time_of(jsonio_int(o, "measured_s", 0)) > 0 ? jsonio_int(o, "measured_s", 0) : 0;
     int64_t start = time_of(jsonio_int(o, "turn_start_ns", 0)), end = time_of(jsonio_int(o, "turn_end_ns", 0));
     m->turn_start_ns = start > 0 && end >= start ? start : 0;
     m->turn_end_ns = m->turn_start_ns ? end : 0;
+}
+
+int64_t monitor_json_time(json_object *o)
+{
+    return time_of(jsonio_int(o, "now_ns", -1));
+}
+
+tdm_status monitor_json_check(json_object *o, tdm_error *err)
+{
+    int64_t schema = jsonio_int(o, "schema", 0);
+    if (schema == MONITOR_SCHEMA) return TDM_OK;
+    if (!schema) return error_set(err, TDM_E_FORMAT, "no \"schema\": that is no monitor's line");
+    return error_set(err, TDM_E_FORMAT, "schema %lld, expected %d: of another version of Tandem", (long long)schema,
+                     MONITOR_SCHEMA);
 }

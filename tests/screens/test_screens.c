@@ -424,7 +424,7 @@ static void play_script(const char *home)
                                           "HOME"};
     static const char *const gone[] = {"NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR",
                                        "HF_HOME", "HF_HUB_CACHE"};
-    char *argv[] = {(char *)"tandem", (char *)"chat", NULL};
+    char *argv[] = {(char *)"tandem", (char *)"chat", (char *)"--measure-idle=off", NULL};
     tdm_error err = {0};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) setenv(folders[i], home, 1);
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) unsetenv(gone[i]);
@@ -438,7 +438,7 @@ static void play_script(const char *home)
     fake_reset();
     host =
         (struct host){.rows = 24, .cols = 80, .colours = 256, .now_ns = INT64_C(1000000000000), .next = next_command};
-    if (!options_parse(&play.o, 2, argv, &err)) wrong(err.text);
+    if (!options_parse(&play.o, 3, argv, &err)) wrong(err.text);
     prepare();
     host.running = true;
     int status = tui_main(&play.o);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/check.h"
 
@@ -110,6 +111,36 @@ static void history(uint8_t out[60], const char *levels)
             out[i] = levels[c] == '_' ? 5 : levels[c] == '-' ? 50 : 95;
 }
 
+/* Ten minutes in which the units worked and rested, and a machine of 12 cores. */
+static void sample_charts(struct sample *s)
+{
+    struct view_monitor *m = &s->view.monitor;
+    for (int i = 0; i < VIEW_CHART_POINTS; i++) {
+        bool writes = i % 50 < 24, reads = i % 50 >= 24 && i % 5 < 3;
+        s->speeds[0][i] = reads ? (float)(240 + 40 * (i % 4)) : writes && i % 3 == 0 ? 180 : 0;
+        s->speeds[1][i] = writes ? (float)(28 + i % 4) : 0;
+        s->shares[0][i] = s->speeds[0][i] / 6;
+        s->shares[1][i] = writes ? (float)(76 + 3 * (i % 4)) : 0;
+    }
+    m->prefill.speeds = s->speeds[0];
+    m->decode.speeds = s->speeds[1];
+    m->prefill.shares = s->shares[0];
+    m->decode.shares = s->shares[1];
+    m->prefill.n_points = m->decode.n_points = VIEW_CHART_POINTS;
+    for (int i = 0; i < 12; i++)
+        s->cores[i] = (struct view_core){.cpu = i,
+                                         .unit = i < 6 ? VIEW_CORE_DECODE : VIEW_CORE_PREFILL,
+                                         .busy = i < 6 ? 92 - i : 18 + i,
+                                         .ghz = i < 6 ? 3.9 : 2.8};
+    m->cores = s->cores;
+    m->n_cores = 12;
+    m->steal = (struct view_figure){0, true, NULL};
+    m->memory_gb_s = 58;
+    m->measured_s = 1795338720; /* 22 Nov 2026, 09:12 in UTC */
+    m->checkpointed = 1375;
+    m->total_gib = 31.2;
+}
+
 /* What the monitor shows beside that conversation, but for the lanes. */
 static void sample_monitor(struct sample *s)
 {
@@ -143,8 +174,10 @@ static void sample_monitor(struct sample *s)
                                          .checkpoint_bytes = 116u << 20,
                                          .checkpoint_budget = 2ull << 30};
     static const struct view_monitor_turn turns[] = {
-        {1, {VIEW_TTFT_FIRST, VIEW_TTFT_UNMARKED, 412}}, {2, {VIEW_TTFT_COLD, VIEW_TTFT_QUEUED, 261}},
-        {3, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 9}}, {4, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 8}}};
+        {1, {VIEW_TTFT_FIRST, VIEW_TTFT_UNMARKED, 412}, 52, 40, 310, 30.4},
+        {2, {VIEW_TTFT_COLD, VIEW_TTFT_QUEUED, 261}, 31, 31, 120, 29.1},
+        {3, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 9}, 18, 0, 220, 31.2},
+        {4, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 8}, 42, 0, 0, 0}};
     memcpy(s->monitor_turns, turns, sizeof turns);
     m->turns = s->monitor_turns;
     m->n_turns = 4;
@@ -155,11 +188,14 @@ static void sample_monitor(struct sample *s)
     m->power_w.why = "RAPL is readable by root only";
     m->power_remedy = "^X w shows the command that allows it";
     m->pid = 4711;
+    sample_charts(s);
 }
 
 void sample_init(struct sample *s)
 {
     memset(s, 0, sizeof *s);
+    setenv("TZ", "UTC", 1); /* of the times that are shown */
+    tzset();
     struct view *v = &s->view;
     v->options = (struct view_options){.ascii = true, .colours = 256};
     v->turns = s->turns;

@@ -24,6 +24,8 @@ struct sample {
     struct view_enter enters[8];
     struct view_monitor_turn monitor_turns[16];
     uint8_t history[2][60];
+    float speeds[2][VIEW_CHART_POINTS], shares[2][VIEW_CHART_POINTS];
+    struct view_core cores[12];
     struct view_notice notices[4];
     struct view_session sessions[3];
 };

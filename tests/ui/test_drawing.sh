@@ -8,7 +8,7 @@ if ! command -v nm >/dev/null || [[ ! -f $library ]]; then
     exit 0
 fi
 forbidden='^(tdm_|sensors_|activity_|sysfs_|unit_|fopen|open$|open64$|openat|read$|pread|opendir|popen|socket|recv|clock_|time$|gettimeofday)'
-for object in canvas draft format graph lanes layout monitor panel popup screen state transcript turn; do
+for object in blocks canvas chart draft format full graph inspect lanes layout monitor panel popup screen state transcript turn; do
     found=$(nm -u "$library" 2>/dev/null | awk -v o="$object.o:" '$1 == o {on = 1; next} /:$/ {on = 0} on && NF {print $NF}' |
         grep -E "$forbidden" | sort -u | tr '\n' ' ')
     if nm "$library" 2>/dev/null | grep -q "^$object.o:" && [[ -z $found ]]; then

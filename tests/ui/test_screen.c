@@ -106,12 +106,26 @@ TEST(sizes)
     }
     sample_init(&s);
     s.view.monitor.form = VIEW_FORM_FULL;
-    check_screen("full-120x40", &s.view, 40, 120);
-    s.view.monitor.hidden = 2 | 16;
+    static const int full[][2] = {{12, 40}, {24, 80}, {40, 120}, {60, 200}, {5, 20}};
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "full-%dx%d", full[i][1], full[i][0]);
+        check_screen(name, &s.view, full[i][0], full[i][1]);
+    }
+    s.view.monitor.inspect = true;
+    s.view.monitor.inspect_back = 11;
+    check_screen("full-inspect-120x40", &s.view, 40, 120);
     s.view.options.ascii = false;
-    check_screen("full-80x24", &s.view, 24, 80);
+    s.view.monitor.alone = true; /* without a chat it has all rows */
+    check_screen("alone-inspect-80x24", &s.view, 24, 80);
+    s.view.monitor.inspect = false;
+    check_screen("alone-80x24", &s.view, 24, 80);
+    check_screen("alone-120x40", &s.view, 40, 120);
+    check_screen("alone-200x60", &s.view, 60, 200);
+    check_screen("alone-300x100", &s.view, 100, 300);
+    s.view.monitor.hidden = 2 | 16;
+    check_screen("alone-hidden-80x24", &s.view, 24, 80);
     s.view.monitor.hidden = 0;
-    s.view.monitor.alone = true; /* without a chat it is drawn at any size */
     check_screen("alone-100x9", &s.view, 9, 100);
     check_screen("alone-46x30", &s.view, 30, 46);
     check_screen("alone-40x12", &s.view, 12, 40);

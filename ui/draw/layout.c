@@ -13,7 +13,6 @@ static bool fits(enum view_form form, int rows, int cols, int input)
     case VIEW_FORM_LINE: return cols >= 40 && left - LINE_ROWS >= LAYOUT_TRANSCRIPT_ROWS;
     case VIEW_FORM_STRIP: return cols >= 40 && left - STRIP_ROWS >= LAYOUT_TRANSCRIPT_ROWS;
     case VIEW_FORM_PANEL: return cols >= LAYOUT_PANEL_COLS + 1 + 40 && left >= LAYOUT_TRANSCRIPT_ROWS;
-    case VIEW_FORM_FULL: return cols >= LAYOUT_PANEL_COLS && rows >= 10;
     default: return true;
     }
 }
@@ -58,7 +57,7 @@ struct layout layout_compute(const struct layout_request *request)
     }
     int input = at_most(at_least(request->input_rows, 1), at_least(rows / 3, 1));
     l.form = request->alone ? VIEW_FORM_FULL : choose(request->form, rows, cols, input);
-    if (l.form == VIEW_FORM_FULL) {
+    if (request->alone) {
         l.monitor = (struct rect){0, 0, rows, cols};
         return l;
     }
@@ -79,12 +78,14 @@ struct layout layout_compute(const struct layout_request *request)
         bottom -= strip;
         l.monitor = (struct rect){bottom, 0, strip, cols};
     }
-    /* The strip's rule carries the sentence; the other forms give it a row, the small screens only when it matters. */
-    bool sentence = l.form == VIEW_FORM_PANEL || (request->sentence && l.form != VIEW_FORM_STRIP);
+    /* The strip's rule and the full form carry the sentence; the panel gives it a row, others only when it matters. */
+    bool has_sentence = l.form == VIEW_FORM_STRIP || l.form == VIEW_FORM_FULL;
+    bool sentence = l.form == VIEW_FORM_PANEL || (request->sentence && !has_sentence);
     int notices = at_least(request->notice_rows, 0) + sentence;
     notices = at_most(notices, at_least(bottom - 1, 0) / 2);
     bottom -= notices;
     l.notices = (struct rect){bottom, 0, notices, left_cols};
-    l.transcript = (struct rect){0, 0, bottom, left_cols};
+    if (l.form == VIEW_FORM_FULL) l.monitor = (struct rect){0, 0, bottom, cols};
+    else l.transcript = (struct rect){0, 0, bottom, left_cols};
     return l;
 }

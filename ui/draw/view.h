@@ -203,6 +203,8 @@ struct view_span {
     uint64_t bytes;
 };
 
+enum { VIEW_CHART_S = 2, VIEW_CHART_POINTS = 300 }; /* of the charts: ten minutes */
+
 struct view_unit {
     const char *name;              /* "cpu:1" */
     const char *kind;              /* "native", "blas" */
@@ -211,10 +213,13 @@ struct view_unit {
     size_t n_spans;
     bool resting;            /* not at work: tok_s is the last it had */
     struct view_figure tok_s, gb_s, gflop_s; /* tok_s of the decoder: of the running or last reply, as in the status */
-    struct view_figure gb_share, gflop_share; /* percent of the measured ceilings; absent until /units measure */
+    struct view_figure gb_share, gflop_share; /* percent of the measured ceilings */
     struct view_figure kept;                  /* decode speed kept while prefill works, percent, of the newest tokens */
     const uint8_t *history;                   /* busy percent, one a second, newest last */
     size_t n_history;
+    const float *speeds, *shares; /* a value each VIEW_CHART_S seconds, newest last: tok/s while at work, 0: at rest;
+                                     percent of what was measured: of the peak for PREFILL, of memory for DECODE */
+    size_t n_points;
 };
 
 struct view_follower {
@@ -236,6 +241,17 @@ struct view_enter {
 struct view_monitor_turn {
     int number;
     struct view_ttft ttft;
+    int in, after_enter; /* tokens of the message with the end of the prompt; of these, read after Enter */
+    int out;
+    double tok_s;
+};
+
+/* A core of the machine. */
+struct view_core {
+    int cpu;
+    enum view_core_unit { VIEW_CORE_FREE, VIEW_CORE_PREFILL, VIEW_CORE_DECODE } unit;
+    double busy; /* percent of the last second, of all programs */
+    double ghz;  /* 0: not told */
 };
 
 struct view_median {
@@ -255,15 +271,25 @@ struct view_monitor {
     const struct view_monitor_turn *turns; /* oldest first */
     size_t n_turns;
     struct view_median warm, cold;
-    double weights_gib, states_gib, free_gib;
+    double weights_gib, states_gib, free_gib; /* states: with checkpoints */
+    double total_gib;             /* of the machine; 0: not told */
+    int checkpointed;             /* tokens of the context that lie before the last checkpoint */
+    const struct view_core *cores;
+    size_t n_cores;
+    struct view_figure steal;     /* percent of the last second that the host took; absent on a machine of its own */
+    struct view_figure battery;   /* percent */
+    double memory_gb_s;           /* measured reading speed of both units together; 0: not measured */
+    int64_t measured_s;           /* when that was, in seconds since 1970 */
     struct view_figure power_w, temperature_c, energy_j; /* of both units together; energy: per token */
     const char *power_remedy; /* a line that says what to do where power is absent */
     bool turn_view;           /* the last turn, turn_start_ns to turn_end_ns, instead of the live window */
     int64_t turn_start_ns, turn_end_ns;
     double live_s;   /* length of the live window; 0 for 20 s */
     bool hold;       /* the picture stands still */
+    bool inspect;    /* a cursor over the lanes tells what a span was */
+    int inspect_back; /* its column, counted from the right; what leaves the lanes stands at their edge */
     bool legend;     /* explain the letters (the first three turns) */
-    unsigned hidden; /* full form: bit n hides panel n + 1 */
+    unsigned hidden; /* alone: bit n hides panel n + 1 (ui/monitor/blocks.h) */
     int pid;
     double silent_s; /* `tandem monitor`: so long nothing has come from the program that it shows; 0: it tells */
 };

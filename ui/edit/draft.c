@@ -174,13 +174,22 @@ void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect
     if (view->browse) {
         static const char *const browse[] = {"BROWSE", "j k move", "[ ] turn", "/ search", "y copy", "Enter back"};
         for (size_t i = 0; i < sizeof browse / sizeof *browse; i++) hints[n++] = browse[i];
+    } else if (view->monitor.inspect) {
+        static const char *const inspect[] = {"INSPECT", "Left Right move", "Esc ends", "typing drafts"};
+        for (size_t i = 0; i < sizeof inspect / sizeof *inspect; i++) hints[n++] = inspect[i];
     } else if (d->editing) {
         snprintf(first, sizeof first, "editing turn %d: Enter branches, Ctrl-C leaves", d->editing);
         hints[n++] = first;
     } else {
         hints[n++] = d->streaming ? "Enter queues" : "Enter sends";
-        hints[n++] = "^J newline";
+        bool full = view->monitor.form == VIEW_FORM_FULL;
+        if (!full) hints[n++] = "^J newline";
         if (d->streaming) hints[n++] = "^C stop";
+        if (full) { /* it has the screen, and no letters of its own */
+            hints[n++] = "^X v live/turn";
+            hints[n++] = "^X i inspect";
+            hints[n++] = "^X m form";
+        }
         hints[n++] = "^X more";
         hints[n++] = "F1 keys";
     }

@@ -16,20 +16,26 @@ static const struct {
     [BLOCK_PREFILL] = {1, 2, 1, ALONE, 1},
     [BLOCK_DECODE] = {1, 2, 1, ALONE, 1},
     [BLOCK_INSPECT] = {2, 2, 2, ALONE, 0},
-    [BLOCK_LEGEND] = {1, 0, 12, ALONE, 1},
-    [BLOCK_CORES] = {2, 0, 16, ALONE, 2},
-    [BLOCK_PREFILL_SPEED] = {6, 13, 15, CHARTS, 3},
-    [BLOCK_DECODE_SPEED] = {6, 13, 13, CHARTS, 3},
+    [BLOCK_LEGEND] = {1, 0, 13, ALONE, 1},
+    [BLOCK_CORES] = {1, 0, 11, ALONE, 2},
+    [BLOCK_PREFILL_SPEED] = {6, 13, 16, CHARTS, 3},
+    [BLOCK_DECODE_SPEED] = {6, 13, 15, CHARTS, 3},
     [BLOCK_TTFT] = {6, 13, 17, CHARTS, 3},
     [BLOCK_SHARE] = {6, 13, 18, CHARTS, 3},
     [BLOCK_CONTEXT] = {1, 2, 6, ALONE, 6},
     [BLOCK_MEMORY] = {1, 2, 10, ALONE, 6},
-    [BLOCK_POWER] = {1, 2, 14, FIGURES, 6},
+    [BLOCK_POWER] = {1, 0, 14, FIGURES, 6},
     [BLOCK_READ] = {1, 2, 9, FIGURES, 4},
     [BLOCK_TURNS] = {1, 0, 5, ALONE, 5},
     [BLOCK_KEYS] = {1, 1, 3, ALONE, 0},
 };
-enum { RANKS = 18, FIGURES_COLS = 56, SHORT_ROWS = 40, MOST_TURNS = 6 };
+enum {
+    RANKS = 18,
+    RANK_OF_FIGURES = 5, /* behind it come the figures of the lanes where they tell the speed */
+    FIGURES_COLS = 56,
+    SHORT_ROWS = 40,
+    MOST_TURNS = 6,
+};
 
 static const char *const panel_names[] = {"lanes", "cores", "charts", "read ahead", "turns", "context, memory, power"};
 
@@ -40,6 +46,18 @@ int blocks_side_by_side(int cols, int least)
 {
     int n = (cols + BLOCKS_GAP) / (least + BLOCKS_GAP);
     return n > 1 ? n : 1;
+}
+
+int blocks_lane_left(int cols)
+{
+    enum { WIDE_NAME = 17, NAME = 8, NARROW_NAME = 4 };
+    return cols >= BLOCKS_WIDE ? WIDE_NAME : cols >= BLOCKS_NARROW ? NAME : NARROW_NAME;
+}
+
+int blocks_lane_cols(int cols)
+{
+    int lanes = cols - blocks_lane_left(cols) - (cols >= BLOCKS_WIDE ? BLOCKS_RATE_COLS : 0);
+    return lanes < 1 ? 1 : lanes;
 }
 
 static int rows_for(int things, int side_by_side)
@@ -59,6 +77,7 @@ static int wanted_rows(const struct blocks_request *r, enum block b)
     switch (b) {
     case BLOCK_LEGEND: return least_rows(r, b);
     case BLOCK_CORES: return 1 + rows_for(r->cores, blocks_side_by_side(r->cols, BLOCKS_CORE_COLS));
+    case BLOCK_POWER: return 1 + r->remedy;
     case BLOCK_TURNS:
         turns = rows_for(r->turns, blocks_side_by_side(r->cols, BLOCKS_TURN_COLS));
         return turns < 1 ? 1 : turns < MOST_TURNS ? turns : MOST_TURNS;
@@ -132,25 +151,58 @@ static int grow(struct band *bands, int n, int left, bool (*grows)(const struct 
 }
 
 static bool below_wish(const struct band *b) { return b->rows < b->wanted; }
+static bool is_lane(const struct band *b) { return b->first == BLOCK_PREFILL || b->first == BLOCK_DECODE; }
 static bool small_grows(const struct band *b)
 {
-    return !b->chart && b->first != BLOCK_CORES && b->first != BLOCK_TURNS && below_wish(b);
+    return !b->chart && !is_lane(b) && b->first != BLOCK_CORES && b->first != BLOCK_TURNS && below_wish(b);
 }
 static bool chart_grows(const struct band *b) { return b->chart && below_wish(b); }
-static bool cores_grow(const struct band *b) { return b->first == BLOCK_CORES && below_wish(b); }
+
+/* Both lanes get their figures, or none. */
+static int grow_lanes(struct band *bands, int n, int left)
+{
+    int need = 0;
+    for (int i = 0; i < n; i++)
+        if (is_lane(&bands[i]) && bands[i].rows) need += bands[i].wanted - bands[i].rows;
+    if (need > left) return left;
+    for (int i = 0; i < n; i++)
+        if (is_lane(&bands[i]) && bands[i].rows) bands[i].rows = bands[i].wanted;
+    return left - need;
+}
+
+/* One of a dozen cores tells nothing: all, or enough of them. */
+static int grow_cores(struct band *bands, int n, int left)
+{
+    for (int i = 0; i < n; i++) {
+        int more = bands[i].wanted - bands[i].rows;
+        if (bands[i].first != BLOCK_CORES || !bands[i].rows) continue;
+        if (more > left) more = left >= BLOCKS_CORE_ROWS ? left : 0;
+        bands[i].rows += more;
+        left -= more;
+    }
+    return left;
+}
+
+static bool not_cores(const struct band *b) { return b->first != BLOCK_CORES && below_wish(b); }
 static bool any_chart(const struct band *b) { return b->chart; }
 
 static void share_rows(const struct blocks_request *r, struct band *bands, int n)
 {
-    static bool (*const order[])(const struct band *) = {small_grows, chart_grows, cores_grow, below_wish, any_chart};
     int left = r->rows;
-    for (int rank = 1; rank <= RANKS; rank++)
+    for (int rank = 1; rank <= RANKS; rank++) {
         for (int i = 0; i < n; i++) {
             if (bands[i].rank != rank || bands[i].least > left) continue;
             bands[i].rows = bands[i].least;
             left -= bands[i].least;
         }
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) left = grow(bands, n, left, order[i]);
+        if (rank == RANK_OF_FIGURES && r->cols < BLOCKS_WIDE) left = grow_lanes(bands, n, left);
+    }
+    left = grow_lanes(bands, n, left);
+    left = grow(bands, n, left, small_grows);
+    left = grow(bands, n, left, chart_grows);
+    left = grow_cores(bands, n, left);
+    left = grow(bands, n, left, not_cores);
+    grow(bands, n, left, any_chart);
 }
 
 void blocks_place(const struct blocks_request *r, struct rect place[BLOCKS])

@@ -1,9 +1,9 @@
 /* Which blocks the monitor's full form shows, and where: a pure function of its size.
  *
  * A table gives each block a least and a wanted height and a rank. Blocks get their least height by rank while rows
- * last; what is left lets them grow in a fixed order: small blocks, charts, cores, turns, and charts again with all that
- * remains. Blocks of one group (charts; power and read ahead) stand side by side where there are columns for it. No
- * block overlaps another or leaves the area, and none is lower than its least height.
+ * last. What is left lets them grow in a fixed order: the lanes' figures, small blocks, charts, cores, turns, and
+ * charts again with all that remains. Blocks of one group (charts; power and read ahead) stand side by side where there
+ * are columns for it. No block overlaps another or leaves the area, and none is lower than its least height.
  */
 #ifndef TANDEM_UI_BLOCKS_H
 #define TANDEM_UI_BLOCKS_H
@@ -39,15 +39,19 @@ enum {
     BLOCKS_GAP = 3,        /* columns between blocks that stand side by side */
     BLOCKS_CORE_COLS = 40, /* of one core */
     BLOCKS_TURN_COLS = 62, /* of one turn */
-    BLOCKS_CHART_COLS = 40,
+    BLOCKS_CHART_COLS = 38,
     BLOCKS_LEGEND_COLS = 94, /* the legend in one row */
     BLOCKS_NARROW = 40,    /* below this, blocks say the shortest */
+    BLOCKS_WIDE = 90,      /* from here on the units' speeds stand beside their lanes */
+    BLOCKS_RATE_COLS = 14,
+    BLOCKS_CORE_ROWS = 4,  /* fewer rows of cores are shown only where that are all */
 };
 
 struct blocks_request {
     int rows, cols;
     int cores, turns; /* how many there are to show */
     bool alone, inspect;
+    bool remedy;       /* there is a line that says how to allow the sensor of power */
     unsigned hidden; /* bit n hides panel n + 1, see block_panel() */
 };
 
@@ -56,6 +60,10 @@ void blocks_place(const struct blocks_request *request, struct rect place[BLOCKS
 
 /* How often a list of things this wide fits side by side; at least 1. */
 int blocks_side_by_side(int cols, int least);
+
+/* Columns before the lanes, for their names, and of the lanes themselves in a form that is this wide. */
+int blocks_lane_left(int cols);
+int blocks_lane_cols(int cols);
 
 /* The panel that a block belongs to, 1 to 6, as the digits of `tandem monitor` switch them; 0: it is always there. */
 int blocks_panel(enum block block);

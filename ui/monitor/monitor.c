@@ -155,6 +155,13 @@ const char *monitor_rate(char out[32], const struct view_unit *unit, double pace
     return out;
 }
 
+const char *monitor_median(char out[FORMAT_SIZE], double milliseconds)
+{
+    if (milliseconds >= 10) return format_ms(out, milliseconds);
+    snprintf(out, FORMAT_SIZE, "%.1f ms", milliseconds);
+    return out;
+}
+
 void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
                    const char *word)
 {
@@ -264,8 +271,6 @@ void monitor_draw(struct monitor_state *state, const struct view *view, enum vie
     case VIEW_FORM_LINE: draw_line(state, view, &m, canvas, area); break;
     case VIEW_FORM_STRIP: draw_strip(state, view, &m, canvas, area); break;
     case VIEW_FORM_PANEL: panel_draw(state, view, &m, canvas, area); break;
-    default:
-        if (compact_is_needed(area)) compact_draw(state, view, &m, canvas, area);
-        else panel_draw_full(state, view, &m, canvas, area);
+    default: full_draw(state, view, &m, canvas, area);
     }
 }

@@ -8,6 +8,7 @@
 
 #include "ui/draw/canvas.h"
 #include "ui/monitor/lanes.h"
+#include "ui/text/format.h"
 
 enum { MONITOR_FIGURES = 48 };
 
@@ -32,7 +33,7 @@ void monitor_draw(struct monitor_state *state, const struct view *view, enum vie
 /* When the monitor wants to be drawn next (a time of the view's clock), INT64_MAX for never: both units are idle. */
 int64_t monitor_next_ns(const struct monitor_state *state, const struct view *view, enum view_form form);
 
-/* ---- Used by the forms (ui/monitor/panel.c) ---- */
+/* ---- Used by the forms ---- */
 
 /* The lanes for this many columns, renewed when it is time, and how the units spent that time. */
 const struct lanes *monitor_lanes(struct monitor_state *state, const struct view *view, int cols);
@@ -57,15 +58,13 @@ const char *monitor_rate(char out[32], const struct view_unit *unit, double pace
 void monitor_rule(const struct view *view, struct canvas *canvas, struct rect row, const char *left, style_t left_style,
                   const char *right);
 
-/* The full form in an area that is too small for the panel's blocks. */
-bool compact_is_needed(struct rect area);
-void compact_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
-                  struct canvas *canvas, struct rect area);
+/* "8.5 ms", "412 ms" */
+const char *monitor_median(char out[FORMAT_SIZE], double milliseconds);
 
-/* The blocks of the panel and of the full screen. */
+/* Panel and full form (ui/monitor/panel.c, full.c). */
 void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                 struct canvas *canvas, struct rect area);
-void panel_draw_full(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
-                     struct canvas *canvas, struct rect area);
+void full_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
+               struct canvas *canvas, struct rect area);
 
 #endif

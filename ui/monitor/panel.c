@@ -1,5 +1,4 @@
-/* The blocks of the monitor: the panel puts them below each other, the full screen side by side. A block is drawn whole
- * or not at all. */
+/* The panel: its blocks below each other. A block is drawn whole or not at all. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "ui/text/format.h"
 #include "ui/text/state.h"
 
-enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, POWER = 9, SPAN = 60, BLOCKS = 8, GAP = 3, COLUMNS = 8 };
+enum { LANE_NAME = 8, BAR = 10, HISTORY = 11, POWER = 9, SPAN = 60, PARTS = 8, GAP = 3 };
 
 /* Where a block writes: rows are added as it goes. */
 struct pen {
@@ -20,9 +19,6 @@ struct pen {
     struct canvas *canvas;
     int row, col, end; /* columns [col, end) */
     int rows;          /* that are left */
-    int turns;         /* most turns shown; 0: as the rows allow */
-    int graph;         /* rows of a history */
-    bool full;         /* the full screen, whose keys need no ^X */
 };
 
 static void text(struct pen *p, style_t style, const char *line)
@@ -43,9 +39,8 @@ static void units(struct pen *p)
     const struct lanes *lanes = monitor_lanes(p->state, p->view, p->end - p->col - LANE_NAME - GAP);
     char name[32];
     int left = p->col + LANE_NAME, right = left + lanes->cols;
-    const char *prefix = p->full ? "" : "^X ";
     char hints[40];
-    int width = snprintf(hints, sizeof hints, "%sv %s  %sf %s", prefix, p->m->turn_view ? "live" : "turn", prefix,
+    int width = snprintf(hints, sizeof hints, "^X v %s  ^X f %s", p->m->turn_view ? "live" : "turn",
                          p->m->hold ? "go on" : "hold");
     monitor_span_name(name, lanes, p->m);
     int col = canvas_puts(p->canvas, p->row, p->col, p->end, "UNITS", STYLE_HEADING);
@@ -119,9 +114,9 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
         text(p, STYLE_STATUS, line);
     }
     canvas_puts(p->canvas, p->row, p->col, p->end, "busy 60s", STYLE_STATUS);
-    graph_history(p->canvas, (struct rect){p->row, p->col + HISTORY, p->graph, p->end - p->col - HISTORY}, u->history,
+    graph_history(p->canvas, (struct rect){p->row, p->col + HISTORY, 1, p->end - p->col - HISTORY}, u->history,
                   u->n_history, SPAN, ascii, style);
-    p->row += p->graph;
+    p->row++;
 }
 
 static void follower(struct pen *p)
@@ -146,18 +141,9 @@ static void follower(struct pen *p)
 static int turns_shown(const struct pen *p)
 {
     enum { OTHER = 2, AFTER = 4, FEW = 4 };
-    int n = p->turns ? p->turns : p->rows - OTHER - AFTER;
+    int n = p->rows - OTHER - AFTER;
     if (n < 1) n = p->rows - OTHER < FEW ? p->rows - OTHER : FEW;
     return n < (int)p->m->n_turns ? n : (int)p->m->n_turns;
-}
-
-static const char *median(char out[FORMAT_SIZE], double ms)
-{
-    if (ms < 10)
-        snprintf(out, FORMAT_SIZE, "%.1f ms", ms);
-    else
-        format_ms(out, ms);
-    return out;
 }
 
 static void turns(struct pen *p)
@@ -182,10 +168,11 @@ static void turns(struct pen *p)
     }
     size_t at = (size_t)snprintf(line, sizeof line, "median:");
     if (p->m->warm.n)
-        at += (size_t)snprintf(line + at, sizeof line - at, " warm %s (%d)", median(a, p->m->warm.ms), p->m->warm.n);
+        at += (size_t)snprintf(line + at, sizeof line - at, " warm %s (%d)", monitor_median(a, p->m->warm.ms),
+                               p->m->warm.n);
     if (p->m->cold.n)
         at += (size_t)snprintf(line + at, sizeof line - at, "%s cold %s (%d)", p->m->warm.n ? "  " : "",
-                               median(a, p->m->cold.ms), p->m->cold.n);
+                               monitor_median(a, p->m->cold.ms), p->m->cold.n);
     if (!p->m->warm.n && !p->m->cold.n) snprintf(line + at, sizeof line - at, " no warm turn yet");
     text(p, STYLE_STATUS, line);
 }
@@ -266,10 +253,10 @@ static void power(struct pen *p)
 /* Rows of block b, 0 where there is no room even in parts. */
 static int block_rows(const struct pen *p, int b)
 {
-    static const int rows[BLOCKS] = {6, 4, 5, 4, 0, 1, 1, 2};
+    static const int rows[PARTS] = {6, 4, 5, 4, 0, 1, 1, 2};
     if (b == 4) return p->rows >= 3 || p->m->n_turns == 0 ? 2 + turns_shown(p) : p->rows + 1;
     if (b == 7 && p->m->power_w.valid) return 1;
-    return rows[b] + (b == 1 || b == 2 ? p->graph - 1 : 0);
+    return rows[b];
 }
 
 static void draw_block(struct pen *p, int b)
@@ -289,107 +276,11 @@ static void draw_block(struct pen *p, int b)
 void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                 struct canvas *canvas, struct rect area)
 {
-    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows, .graph = 1};
-    for (int b = 0; b < BLOCKS; b++) {
+    struct pen p = {state, view, monitor, canvas, area.row, area.col, area.col + area.cols, area.rows};
+    for (int b = 0; b < PARTS; b++) {
         int rows = block_rows(&p, b);
         if (rows > p.rows) break;
         draw_block(&p, b);
         p.rows -= rows;
     }
-}
-
-/* ---- The full screen ---- */
-
-/* Keys 1-6 hide units, prefill, decode, follower, turns, and the last three blocks together. */
-static bool is_hidden(const struct view_monitor *m, int block)
-{
-    static const int key[BLOCKS] = {0, 1, 2, 3, 4, 5, 5, 5};
-    return m->hidden & (1u << key[block]);
-}
-
-/* Puts the blocks behind the lanes into columns of so many rows at most, in their order; column[b] -1: hidden. Whether
- * they fit. */
-static bool place_blocks(const struct pen *p, int rows, int columns, int column[BLOCKS])
-{
-    struct pen try = *p;
-    int at = 0;
-    try.rows = rows;
-    for (int b = 1; b < BLOCKS; b++) {
-        column[b] = -1;
-        if (is_hidden(p->m, b)) continue;
-        int need = block_rows(&try, b);
-        if (need > try.rows) {
-            try.rows = rows;
-            need = block_rows(&try, b);
-            if (++at >= columns || need > rows) return false;
-        }
-        column[b] = at;
-        try.rows -= need;
-    }
-    return true;
-}
-
-/* The blocks behind the lanes, side by side, as evenly as their order allows; what doesn't fit is left out, and the
- * histories grow where rows are left. */
-static void draw_columns(struct pen *p, int columns, int width)
-{
-    enum { MOST_TURNS = 12, MOST_GRAPH = 8 };
-    int column[BLOCKS], rows = 1, top = p->row, all = p->rows, last = 0, left = p->col;
-    for (p->turns = MOST_TURNS; p->turns > 1 && !place_blocks(p, all, columns, column);) p->turns--;
-    for (p->graph = MOST_GRAPH; p->graph > 1 && !place_blocks(p, all, columns, column);) p->graph--;
-    while (rows < all && !place_blocks(p, rows, columns, column)) rows++;
-    bool whole = place_blocks(p, rows, columns, column);
-    p->rows = whole ? rows : all;
-    for (int b = 1; b < BLOCKS && last < columns; b++) {
-        if (is_hidden(p->m, b)) continue;
-        if (whole ? column[b] != last : block_rows(p, b) > p->rows) {
-            last++;
-            p->row = top;
-            p->rows = whole ? rows : all;
-        }
-        if (last >= columns || block_rows(p, b) > p->rows) break;
-        p->col = left + last * (width + GAP);
-        p->end = p->col + width;
-        int row = p->row;
-        draw_block(p, b);
-        p->rows -= p->row - row;
-    }
-}
-
-/* "tandem 4711  IDLE  0.8b q8_0  pipeline tandem  the session" and, below, the sentence. */
-static void title(struct pen *p)
-{
-    const struct view_status *s = &p->view->status;
-    char text[STATE_SIZE], name[64] = "";
-    if (s->model) snprintf(name, sizeof name, "  %s", s->model);
-    int col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "tandem %d%s  pipeline %s", p->m->pid, name,
-                            s->pipeline ? s->pipeline : "tandem");
-    if (p->m->silent_s > 0)
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_WARN, "  no news for %.0f s", p->m->silent_s);
-    else if (s->session)
-        canvas_printf(p->canvas, p->row, col, p->end, STYLE_QUIET, "  %s", s->session);
-    p->row++;
-    p->rows--;
-    col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATE, "%s  ", state_word(text, p->view));
-    canvas_puts(p->canvas, p->row++, col, p->end, state_sentence(text, p->view), STYLE_TEXT);
-    p->rows--;
-}
-
-void panel_draw_full(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
-                     struct canvas *canvas, struct rect area)
-{
-    int columns = (area.cols + GAP) / (LAYOUT_PANEL_COLS + GAP);
-    if (columns < 1) columns = 1;
-    if (columns > COLUMNS) columns = COLUMNS;
-    int width = (area.cols + GAP) / columns - GAP, end = area.col + area.cols;
-    struct pen p = {state, view, monitor, canvas, area.row, area.col, end, area.rows - 1, .graph = 1, .full = true};
-    title(&p);
-    if (!is_hidden(monitor, 0) && block_rows(&p, 0) <= p.rows) {
-        int row = p.row;
-        draw_block(&p, 0); /* the lanes take the whole width */
-        p.rows -= p.row - row;
-    }
-    draw_columns(&p, columns, width);
-    canvas_puts(canvas, area.row + area.rows - 1, area.col, end,
-                "q leave  v live/turn  f hold  + - zoom  1-6 panels  ? keys", STYLE_QUIET);
 }

@@ -33,7 +33,7 @@ enum key_code {
 
 enum { KEYMOD_SHIFT = 1, KEYMOD_ALT = 2, KEYMOD_CTRL = 4, KEYMOD_META = 8 }; /* xterm's bits: parameter - 1 */
 
-enum key_context { KEYS_CHAT, KEYS_BROWSE, KEYS_MONITOR };
+enum key_context { KEYS_CHAT, KEYS_BROWSE, KEYS_INSPECT, KEYS_MONITOR };
 
 /* What a key asks the program to do. */
 enum key_action {
@@ -65,6 +65,7 @@ enum key_action {
     ACTION_HOLD,
     ACTION_ZOOM_IN,
     ACTION_ZOOM_OUT,
+    ACTION_INSPECT,
     ACTION_FOLD,
     ACTION_RAW,
     ACTION_COPY,
@@ -89,7 +90,10 @@ enum key_action {
     ACTION_BRANCH_PREVIOUS,
     ACTION_BRANCH_NEXT,
     ACTION_BACK,
-    /* full-screen monitor */
+    /* the cursor over the lanes, while it is shown */
+    ACTION_INSPECT_LEFT,
+    ACTION_INSPECT_RIGHT,
+    /* `tandem monitor` */
     ACTION_PANEL, /* the digit is in the key */
     ACTION_QUIT,
     ACTION_COUNT
@@ -111,7 +115,7 @@ struct key_row {
 /* All rows in the order in which help shows them, grouped by context. */
 const struct key_row *keys_table(size_t *n);
 
-/* The row that owns a byte (BROWSE, MONITOR) or a key code (any context), or NULL. Esc is the byte 0x1b. */
+/* The row that owns a byte (BROWSE, INSPECT, MONITOR) or a key code (any context), or NULL. Esc is the byte 0x1b. */
 const struct key_row *keys_find_byte(enum key_context context, unsigned char byte);
 const struct key_row *keys_find_code(enum key_context context, enum key_code code, unsigned mods);
 /* The first row of an action in a context, or NULL: what a hint in a rule reads. */

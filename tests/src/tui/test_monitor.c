@@ -60,7 +60,7 @@ static void end(pid_t child)
 /* Both outputs of `tandem monitor ARGUMENTS`; *status its exit status. */
 static const char *run(const char *arguments, int *status)
 {
-    static char out[8192];
+    static char out[65536];
     char command[1000];
     const char *program = getenv("TANDEM");
     snprintf(command, sizeof command, "XDG_RUNTIME_DIR='%s' '%s' monitor %s 2>&1", home,
@@ -188,12 +188,18 @@ TEST(the_screen)
     CHECK(rig_wait("hold the picture"));
     rig_type("q"); /* closes the page alone */
     CHECK(rig_wait_gone("keys of the monitor"));
+    rig_type("i");
+    CHECK(rig_wait("INSPECT PREFILL") && rig_wait("Left Right move"));
+    rig_type("\033[D\033[D");
+    CHECK(rig_wait("-0.22 s: . idle"));
+    rig_type("i");
+    CHECK(rig_wait_gone("INSPECT"));
     rig_type("5");
     CHECK(rig_wait_gone("TURNS"));
     CHECK(rig_wait("no news for"));
     rig_resize(12, 40); /* the lanes stay in the smallest terminal; there is no prompt of a chat */
-    CHECK(rig_wait("prefill 302 tok/s, busy") && rig_wait("q leave  v live/turn"));
-    CHECK(rig_row("prefill ") > 0 && !rig_shows("Enter sends"));
+    CHECK(rig_wait("302 tok/s  busy") && rig_wait("q leave  ? keys"));
+    CHECK(rig_row("PREFILL ") > 0 && !rig_shows("Enter sends"));
     rig_resize(5, 20);
     CHECK(rig_wait("pre ") && rig_wait("dec ") && rig_wait("q leave  ? keys") && rig_row("q leave") == 4);
     CHECK(!rig_shows(">\n") && !rig_shows("Enter"));
@@ -203,6 +209,94 @@ TEST(the_screen)
     end(child);
 }
 
-TEST_MAIN(T(several_are_listed_and_a_stale_socket_goes), T(a_place_for_sockets_without_a_runtime_folder),
+/* What was shown is kept, without a word, and shown again. */
+TEST(a_recording)
+{
+    static struct sample s;
+    char arguments[600], path[300], *bytes, text[20000];
+    int status, fd = listen_as((int)getpid());
+    REQUIRE(fd >= 0);
+    sample_init(&s);
+    s.view.status.session = "a name";
+    json_object *o = monitor_json_write(&s.view, true), *later;
+    s.view.now_ns += 300000000;
+    s.view.status.state = VIEW_IDLE;
+    s.view.monitor.pid = 4712;
+    later = monitor_json_write(&s.view, true);
+    REQUIRE(asprintf(&bytes, "%s\n%s\n", jsonio_line(o), jsonio_line(later)) > 0);
+    json_object_put(o);
+    json_object_put(later);
+    pid_t child = serve(fd, bytes, true);
+    snprintf(path, sizeof path, "%s/kept.jsonl", home);
+    snprintf(arguments, sizeof arguments, "--json --record '%s' %d", path, (int)getpid());
+    CHECK_STR("", strstr(run(arguments, &status), "a name") ? "the name was told" : "");
+    CHECK_INT(0, status);
+    end(child);
+    struct stat st;
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    FILE *in = fopen(path, "r");
+    REQUIRE(in);
+    size_t n = fread(text, 1, sizeof text - 1, in);
+    text[n] = 0;
+    fclose(in);
+    CHECK(strlen(bytes) < sizeof text && !strcmp(bytes, text));
+    free(bytes);
+    const char *const play[] = {"monitor", "--replay", path, NULL};
+    REQUIRE(rig_start(home, 30, 100, "xterm-256color", play) && rig_wait("ANSWERING  tandem 4711"));
+    CHECK(rig_wait("IDLE  tandem 4712")); /* 0.3 s later; the last picture stays */
+    CHECK(!rig_shows("no news"));
+    rig_type("q");
+    CHECK_INT(0, rig_end());
+    snprintf(arguments, sizeof arguments, "--json --replay '%s'", path);
+    CHECK(strstr(run(arguments, &status), "\"pid\":4712") && status == 0);
+    snprintf(arguments, sizeof arguments, "--replay '%s' 7", path);
+    CHECK(strstr(run(arguments, &status), "neither a process id") && status == 2);
+}
+
+TEST(files_that_are_no_recordings)
+{
+    static const struct {
+        const char *bytes, *said;
+    } files[] = {{"", "empty: expected lines of --record"},
+                 {"{\"schema\":9,\"now_ns\":5}\n", "line 1: schema 9, expected 1"},
+                 {"{\"a\":1}\n", "line 1: no \"schema\""},
+                 {"{\"schema\":1}\n", "line 1: no time in \"now_ns\""},
+                 {"{\"schema\":1,\"now_ns\":5}\n[]\n", "line 2: the monitor's line: expected an object"},
+                 {"\033]0;x\a\n", "line 1: the monitor's line: byte 0: not valid JSON"}};
+    char path[300], arguments[600], said[400];
+    int status, fd = listen_as((int)getpid());
+    close(fd);
+    snprintf(path, sizeof path, "%s/kept.jsonl", home);
+    snprintf(arguments, sizeof arguments, "--json --replay '%s'", path);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        FILE *out = fopen(path, "w");
+        REQUIRE(out);
+        fputs(files[i].bytes, out);
+        fclose(out);
+        const char *found = run(arguments, &status);
+        snprintf(said, sizeof said, "tandem: %s: %s", path, files[i].said);
+        if (!strstr(found, said) || strchr(found, '\033') || status != 1) CHECK_FAIL("%zu: %d, %s", i, status, found);
+    }
+    snprintf(arguments, sizeof arguments, "--replay '%s'", home);
+    CHECK(strstr(run(arguments, &status), "not a regular file") && status == 1);
+    CHECK(strstr(run("--replay /nowhere/x", &status), "/nowhere/x: No such file") && status == 1);
+}
+
+/* Nobody asks for the shares; a key gives the measurement up, and the next rest begins it again. */
+TEST(the_cores_are_measured_at_the_first_rest)
+{
+    static const char *const chat[] = {"chat", "--temp", "0", "-c", "1024", "--measure-idle=on", NULL};
+    snprintf(home, sizeof home, "%s/rest", check_tmp());
+    mkdir(home, 0700);
+    REQUIRE(rig_start(home, 40, 120, "xterm-256color", chat) && rig_wait("IDLE"));
+    rig_type("/monitor full\r");
+    CHECK(rig_wait("SHARE: not measured yet"));
+    CHECK(rig_wait("SHARE of what was measured") && rig_wait("memory "));
+    rig_type("\x04");
+    CHECK_INT(0, rig_end());
+}
+
+TEST_MAIN(T(the_cores_are_measured_at_the_first_rest), T(a_recording), T(files_that_are_no_recordings), T(several_are_listed_and_a_stale_socket_goes),
+          T(a_place_for_sockets_without_a_runtime_folder),
           T(a_peer_that_is_no_tandem),
           T(a_folder_that_others_may_write_to), T(the_screen))

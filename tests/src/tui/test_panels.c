@@ -85,12 +85,12 @@ TEST(search_returns_its_words)
 TEST(pages_keep_their_place_at_another_width)
 {
     tui_popup p = {0};
-    tui_popup_fit(&p, 40, false);
+    tui_popup_fit(&p, 40);
     tui_popup_page(&p, "page", "one two three four five six seven\nb\nc\nd\ne\nf");
     CHECK_INT(6, (int)p.n);
     press(&p, "G");
     CHECK_INT(2, (int)p.selected); /* the last four rows are seen */
-    tui_popup_fit(&p, 12, false);
+    tui_popup_fit(&p, 12);
     CHECK(p.n > 6 && p.selected >= 2);
     press(&p, "q");
     CHECK_INT(TUI_POPUP_NONE, p.kind);
@@ -111,20 +111,30 @@ TEST(browse_mode_counts)
     CHECK_INT(0, b.count);
 }
 
-TEST(monitor_takes_its_own_keys_only)
+TEST(typing_is_never_the_monitors)
 {
-    tui_monitor m = {.form = VIEW_FORM_FULL};
-    struct decoder_event two = key("2"), stray = key("x"), control_x = key("\x18"), leave = key("q");
-    tui_action a = tui_monitor_event(&two);
-    CHECK(tui_monitor_act(&m, a.key, a.count));
-    CHECK_INT(2, (int)m.hidden);
-    CHECK_INT(TUI_ACTION_STRAY, tui_monitor_event(&stray).kind);
-    CHECK_INT(TUI_ACTION_NONE, tui_monitor_event(&control_x).kind);
-    a = tui_monitor_event(&leave);
-    CHECK(tui_monitor_act(&m, a.key, a.count));
-    CHECK_INT(VIEW_FORM_AUTO, m.form);
-    CHECK(!tui_monitor_act(&m, ACTION_COPY, 1));
+    tui_monitor m = {.form = VIEW_FORM_STRIP};
+    struct decoder_event letter = key("2"), esc = {.kind = DECODER_ESC},
+                         left = {.kind = DECODER_KEY, .code = KEYCODE_LEFT},
+                         right = {.kind = DECODER_KEY, .code = KEYCODE_RIGHT};
+    CHECK_INT(TUI_ACTION_NONE, tui_monitor_event(&m, &left).kind); /* there is no cursor */
+    tui_monitor_drafted(&m, 3);
+    CHECK(tui_monitor_act(&m, ACTION_INSPECT, 1, VIEW_FORM_STRIP, 80));
+    CHECK(m.inspect && m.hold && m.form == VIEW_FORM_FULL);
+    CHECK_INT(TUI_ACTION_NONE, tui_monitor_event(&m, &letter).kind);
+    CHECK_INT(ACTION_INSPECT_LEFT, tui_monitor_event(&m, &left).key);
+    CHECK_INT(ACTION_INSPECT_RIGHT, tui_monitor_event(&m, &right).key);
+    CHECK_INT(ACTION_INSPECT, tui_monitor_event(&m, &esc).key);
+    CHECK(tui_monitor_act(&m, ACTION_INSPECT_LEFT, 5, VIEW_FORM_FULL, 80) && m.inspect_back == 5);
+    CHECK(tui_monitor_act(&m, ACTION_INSPECT_RIGHT, 9, VIEW_FORM_FULL, 80) && m.inspect_back == 0);
+    CHECK(tui_monitor_act(&m, ACTION_INSPECT_LEFT, 500, VIEW_FORM_FULL, 80));
+    CHECK_INT(71, m.inspect_back); /* the first column */
+    tui_monitor_drafted(&m, 3);
+    CHECK(m.inspect);
+    tui_monitor_drafted(&m, 4); /* who types means the draft */
+    CHECK(!m.inspect && !m.hold && m.form == VIEW_FORM_STRIP);
+    CHECK(!tui_monitor_act(&m, ACTION_COPY, 1, VIEW_FORM_FULL, 80));
 }
 
 TEST_MAIN(T(sessions_are_resumed_by_their_ids), T(sessions_are_deleted_after_a_question), T(search_returns_its_words),
-          T(pages_keep_their_place_at_another_width), T(browse_mode_counts), T(monitor_takes_its_own_keys_only))
+          T(pages_keep_their_place_at_another_width), T(browse_mode_counts), T(typing_is_never_the_monitors))

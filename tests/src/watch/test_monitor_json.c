@@ -16,10 +16,11 @@ static const char units_members[] = "name:s kind:s failed:n busy_percent:r lent_
 static const struct {
     const char *object, *members; /* name:type, as documented for scripts: s text, i whole, r number, b, o, a, n null, ? any */
 } schema[] = {
-    {"", "pid:i state:s model:s session:n pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_mark:n ttft_ms:r window_s:r read_after_enter:i "
+    {"", "schema:i pid:i state:s model:s pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_mark:n ttft_ms:r window_s:r read_after_enter:i "
          "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
          "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
-         "free_gib:r power_w:n temperature_c:n energy_j_per_token:n power_reason:s"},
+         "free_gib:r total_gib:r checkpointed:i host_took_percent:r battery_percent:n memory_gb_s:r measured_s:i power_w:n "
+         "temperature_c:n energy_j_per_token:n power_reason:s"},
     {"draft", "mark:s bytes:i tokens:i to_read:i"},
     {"prefill", units_members},
     {"decode", units_members},
@@ -63,10 +64,11 @@ TEST(the_schema)
     CHECK(!strchr(jsonio_line(o), '\n'));
     CHECK(!strstr(jsonio_line(o), "and how much memory")); /* the draft itself stays here */
     json_object_put(o);
-    s.view.status.session = "a name";
-    s.view.status.private_session = true;
+    s.view.status.session = "a name"; /* made from the first question: words */
     o = monitor_json_write(&s.view, true);
-    CHECK(!strstr(jsonio_line(o), "a name"));
+    CHECK(!strstr(jsonio_line(o), "a name") && !strstr(jsonio_line(o), "session"));
+    CHECK_INT(MONITOR_SCHEMA, jsonio_int(o, "schema", 0));
+    CHECK(monitor_json_time(o) == s.view.now_ns && monitor_json_check(o, NULL) == TDM_OK);
     json_object_put(o);
 }
 
@@ -82,9 +84,11 @@ TEST(what_is_read_draws_the_same_picture)
     json_object *o = monitor_json_write(&s.view, true);
     monitor_json_read(&other, &room, o);
     other.monitor.form = s.view.monitor.form = VIEW_FORM_FULL;
+    other.monitor.alone = s.view.monitor.alone = true;
+    other.monitor.inspect = s.view.monitor.inspect = true; /* tokens and bytes of the spans, too */
     for (int turn = 0; turn < 2; turn++) {
         struct screen *a = screen_new(), *b = screen_new();
-        struct canvas *mine = canvas_new(40, 120), *its = canvas_new(40, 120);
+        struct canvas *mine = canvas_new(60, 200), *its = canvas_new(60, 200);
         other.monitor.turn_view = s.view.monitor.turn_view = turn;
         screen_draw(a, &s.view, mine);
         screen_draw(b, &other, its);
@@ -115,7 +119,7 @@ TEST(turns_are_named_alike_everywhere)
             const tdm_turn_stats stats = {.kind = (tdm_turn_kind)k, .mark = (tdm_turn_mark)m, .prompt_tokens = 9,
                                           .earlier = 2, .before_enter = 3, .after_enter = 4};
             const struct view_ttft ttft = {(enum view_ttft_kind)(k + 1), (enum view_ttft_mark)m, 9};
-            struct view_monitor_turn turn = {1, ttft};
+            struct view_monitor_turn turn = {.number = 1, .ttft = ttft};
             struct view v = {.status.ttft = ttft, .monitor = {.turns = &turn, .n_turns = 1}}, other = {0};
             json_object *of_turn = json_object_new_object(), *of_view = monitor_json_write(&v, true);
             turn_json_add(of_turn, &stats);
@@ -149,8 +153,9 @@ TEST(nonsense_is_left_out)
     static const char *const lines[] = {
         "{}",
         "{\"prefill\":[],\"decode\":7,\"follower\":\"x\",\"turns\":{},\"enters\":[1,[2],[3,\"x\"]],\"draft\":[]}",
-        "{\"prefill\":{\"spans\":[[0,5,1],[99,1,2],[-1,1,2],[0,-5,9],[0,1,9223372036854775807],1,[]],\"busy_60s\":[-1,300,\"x\"],"
+        "{\"prefill\":{\"spans\":[[0,5,1,0,0],[99,1,2,0,0],[-1,1,2,0,0],[0,-5,9,0,0],[0,1,9223372036854775807,0,0],[0,1,2],1,[]],\"busy_60s\":[-1,300,\"x\"],"
         "\"busy_percent\":1e300},\"context_used\":-4,\"context_size\":99999999999,\"ttft_ms\":1e999,\"turn_start_ns\":-9,"
+        "\"cores\":[[1],[0,9,5,5],[-1,0,0,0],[0,0,0,-5],7],\"schema\":2,\"now_ns\":-4,\"total_gib\":-1e11,\"measured_s\":-1,"
         "\"turns\":[1,{\"number\":-1,\"kind\":\"lukewarm\"}],\"state\":\"dancing\"}",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -159,6 +164,8 @@ TEST(nonsense_is_left_out)
         REQUIRE(jsonio_parse(&o, "line", lines[i], strlen(lines[i]), NULL) == TDM_OK);
         monitor_json_read(&v, &room, o);
         CHECK_INT(0, v.monitor.prefill.n_spans);
+        CHECK_INT(0, v.monitor.n_cores);
+        CHECK(monitor_json_check(o, NULL) == TDM_E_FORMAT && monitor_json_time(o) == -1);
         CHECK_INT(VIEW_IDLE, v.status.state);
         CHECK(v.status.ctx_used == 0 && v.monitor.turn_start_ns == 0);
         json_object_put(o);

@@ -28,22 +28,22 @@ TEST(at_most_once_a_second_and_only_when_shown)
 {
     sensing s = {.root = machine()};
     int64_t t = 100 * second;
-    sensing_read(&s, false, t, t);
+    sensing_read(&s, false, t, t, "cpu:1", "cpu:0");
     CHECK(s.read_ns == 0 && !s.sensors); /* nobody looks: not even opened */
     CHECK(sensing_deadline(&s, false, t, t) == INT64_MAX);
-    sensing_read(&s, true, t, t);
+    sensing_read(&s, true, t, t, "cpu:1", "cpu:0");
     CHECK_NEAR(51, s.temperature.value, 1e-9);
     CHECK_NEAR(2, s.free_gib, 1e-9);
     CHECK(!s.power.valid);
     CHECK_STR("needs a second reading", s.power.why);
     set_energy(s.root, "13000000"); /* 12 J */
     tree_write(s.root, "60000", "/sys/class/hwmon/hwmon0/temp1_input");
-    sensing_read(&s, true, t, t + second - 1);
+    sensing_read(&s, true, t, t + second - 1, "cpu:1", "cpu:0");
     CHECK_NEAR(51, s.temperature.value, 1e-9); /* too early: not read */
     CHECK(sensing_deadline(&s, true, t, t) == t + second);
-    sensing_read(&s, false, t, t + 2 * second);
+    sensing_read(&s, false, t, t + 2 * second, "cpu:1", "cpu:0");
     CHECK_NEAR(51, s.temperature.value, 1e-9);
-    sensing_read(&s, true, t, t + 2 * second);
+    sensing_read(&s, true, t, t + 2 * second, "cpu:1", "cpu:0");
     CHECK_NEAR(60, s.temperature.value, 1e-9);
     CHECK(s.power.valid);
     CHECK_NEAR(6, s.power.value, 1e-9);
@@ -54,13 +54,13 @@ TEST(it_rests_with_the_units)
 {
     sensing s = {.root = machine()};
     int64_t work = 100 * second, t = work;
-    for (; t <= work + (SENSING_SETTLES_S + 1) * second; t += second) sensing_read(&s, true, work, t);
+    for (; t <= work + (SENSING_SETTLES_S + 1) * second; t += second) sensing_read(&s, true, work, t, "cpu:1", "cpu:0");
     tree_write(s.root, "40000", "/sys/class/hwmon/hwmon0/temp1_input");
-    sensing_read(&s, true, work, t + second);
+    sensing_read(&s, true, work, t + second, "cpu:1", "cpu:0");
     CHECK_NEAR(51, s.temperature.value, 1e-9);
     CHECK(sensing_deadline(&s, true, work, t + second) == INT64_MAX);
     work = t + 2 * second; /* it goes on with the next work */
-    sensing_read(&s, true, work, work);
+    sensing_read(&s, true, work, work, "cpu:1", "cpu:0");
     CHECK_NEAR(40, s.temperature.value, 1e-9);
     CHECK(sensing_deadline(&s, true, work, work) == work + second);
     sensing_close(&s);
@@ -69,7 +69,7 @@ TEST(it_rests_with_the_units)
 TEST(what_the_machine_does_not_tell)
 {
     sensing s = {.root = tree_new()};
-    sensing_read(&s, true, second, second);
+    sensing_read(&s, true, second, second, "cpu:1", "cpu:0");
     CHECK(!s.power.valid && !s.temperature.valid);
     CHECK_STR("this processor has no energy counters that Linux shows", s.power.why);
     CHECK_STR("", s.remedy);
@@ -77,17 +77,54 @@ TEST(what_the_machine_does_not_tell)
     sensing_close(&s);
     s = (sensing){.root = tree_new()};
     tree_write(s.root, "vendor_id\t: GenuineIntel", "/proc/cpuinfo");
-    sensing_read(&s, true, second, second);
+    sensing_read(&s, true, second, second, "cpu:1", "cpu:0");
     CHECK_STR("the kernel's RAPL driver is not loaded", s.power.why);
     CHECK_STR("^X w shows the command that allows it", s.remedy);
     tree_write(s.root, "Battery", "/sys/class/power_supply/BAT0/type");
     tree_write(s.root, "Discharging", "/sys/class/power_supply/BAT0/status");
     tree_write(s.root, "7500000", "/sys/class/power_supply/BAT0/power_now");
-    sensing_read(&s, true, 2 * second, 2 * second);
+    sensing_read(&s, true, 2 * second, 2 * second, "cpu:1", "cpu:0");
     CHECK(s.power.valid);
     CHECK_NEAR(7.5, s.power.value, 1e-9);
     CHECK_STR("", s.remedy);
     sensing_close(&s);
 }
 
-TEST_MAIN(T(at_most_once_a_second_and_only_when_shown), T(it_rests_with_the_units), T(what_the_machine_does_not_tell))
+TEST(cores_of_the_units)
+{
+    sensing s = {.root = machine()};
+    int64_t t = 100 * second;
+    tree_write(s.root, "cpu  10 0 0 90 0 0 0 0\ncpu0 10 0 0 10 0 0 0 0\ncpu1 0 0 0 20 0 0 0 0\ncpu5 0 0 0 20 0 0 0 0\nintr 7",
+               "/proc/stat");
+    tree_write(s.root, "3900000", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
+    tree_write(s.root, "Battery", "/sys/class/power_supply/BAT0/type");
+    tree_write(s.root, "71", "/sys/class/power_supply/BAT0/capacity");
+    sensing_read(&s, true, t, t, "cpu:1-3", "cpu:0");
+    CHECK(s.n_cores == 3 && !s.steal.valid && s.cores[0].busy == 0);
+    CHECK_NEAR(71, s.battery.value, 1e-9);
+    tree_write(s.root, "cpu  19 0 0 100 0 0 0 1\ncpu0 19 0 0 10 0 0 0 1\ncpu1 0 0 0 30 0 0 0 0\ncpu5 5 0 0 25 0 0 0 0\nintr 7",
+               "/proc/stat");
+    sensing_read(&s, true, t, t + second, "cpu:1-3", "cpu:0");
+    REQUIRE(s.n_cores == 3);
+    CHECK(s.steal.valid);
+    CHECK_NEAR(5, s.steal.value, 1e-9);
+    CHECK_NEAR(100, s.cores[0].busy, 1e-9);
+    CHECK_NEAR(3.9, s.cores[0].ghz, 1e-9);
+    CHECK_NEAR(0, s.cores[1].busy, 1e-9);
+    CHECK_NEAR(50, s.cores[2].busy, 1e-9);
+    CHECK(s.cores[0].unit == VIEW_CORE_DECODE && s.cores[1].unit == VIEW_CORE_PREFILL && s.cores[2].unit == VIEW_CORE_FREE);
+    CHECK_INT(5, s.cores[2].cpu);
+    tree_write(s.root, "cpu x", "/proc/stat");
+    sensing_read(&s, true, t, t + 2 * second, "cpu:1-3", "cpu:0");
+    CHECK(s.n_cores == 0 && !s.steal.valid);
+    sensing_close(&s);
+}
+
+TEST(cores_in_the_names_of_units)
+{
+    CHECK(sensing_unit_has("cpu:0-5,12", 3) && sensing_unit_has("cpu:0-5,12", 12) && sensing_unit_has("cpu:7", 7));
+    CHECK(!sensing_unit_has("cpu:0-5,12", 6) && !sensing_unit_has("cpu:", 0) && !sensing_unit_has("cpu", 0));
+    CHECK(!sensing_unit_has(NULL, 0) && !sensing_unit_has("cpu:1-", 4) && !sensing_unit_has("cpu:-3", 2));
+}
+
+TEST_MAIN(T(cores_of_the_units), T(cores_in_the_names_of_units), T(at_most_once_a_second_and_only_when_shown), T(it_rests_with_the_units), T(what_the_machine_does_not_tell))

@@ -1,0 +1,76 @@
+#include "ui/monitor/inspect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/text/format.h"
+
+static const char *const names[VIEW_KINDS] = {
+    [VIEW_K_HISTORY] = "h reply and history", [VIEW_K_DRAFT] = "d draft",
+    [VIEW_K_SUFFIX] = "s end of prompt",      [VIEW_K_PROMPT] = "p prompt",
+    [VIEW_K_DECODE] = "= writes",             [VIEW_K_HANDOVER] = "> to DECODE",
+    [VIEW_K_CHECKPOINT] = "checkpoint kept",  [VIEW_K_RESTORE] = "checkpoint taken up",
+    [VIEW_K_LENT] = "~ helps",
+};
+
+int inspect_column(const struct view_monitor *m, const struct lanes *lanes)
+{
+    int back = m->inspect_back < 0 ? 0 : m->inspect_back < lanes->cols ? m->inspect_back : lanes->cols - 1;
+    return lanes->cols - 1 - back;
+}
+
+/* Own work wins against helping; of equals the one with most of the stretch. */
+static const struct view_span *most_of(const struct view_unit *unit, int64_t from, int64_t to, int *others)
+{
+    const struct view_span *best = NULL;
+    int64_t most = 0;
+    *others = -1;
+    for (size_t i = 0; i < unit->n_spans; i++) {
+        const struct view_span *s = &unit->spans[i];
+        int64_t start = s->start_ns > from ? s->start_ns : from, end = s->end_ns < to ? s->end_ns : to;
+        if (end < start || s->start_ns >= to || s->kind >= VIEW_KINDS) continue;
+        bool own = s->kind != VIEW_K_LENT, better = !best || (own && best->kind == VIEW_K_LENT) ||
+                                                    (own == (best->kind != VIEW_K_LENT) && end - start > most);
+        ++*others;
+        if (!better) continue;
+        best = s;
+        most = end - start;
+    }
+    return best;
+}
+
+static void add(char out[INSPECT_SIZE], int cols, const char *text)
+{
+    size_t n = strlen(out);
+    if (n + strlen(text) + 2 < (size_t)cols && n + strlen(text) + 3 < INSPECT_SIZE)
+        snprintf(out + n, INSPECT_SIZE - n, "%s%s", n ? ", " : "", text);
+}
+
+void inspect_text(char out[INSPECT_SIZE], const struct view_unit *unit, const struct lanes *lanes, int column,
+                  int cols)
+{
+    int64_t each = (lanes->to_ns - lanes->from_ns) / lanes->cols, from = lanes->from_ns + each * column;
+    int others;
+    const struct view_span *s = most_of(unit, from, from + each, &others);
+    char text[80], a[FORMAT_SIZE];
+    out[0] = 0;
+    snprintf(out, INSPECT_SIZE, "%.2f s: %s", (double)(from - lanes->to_ns) / 1e9, s ? names[s->kind] : ". idle");
+    if (!s) return;
+    double seconds = (double)(s->end_ns - s->start_ns) / 1e9;
+    if (s->tokens > 0) {
+        snprintf(text, sizeof text, "%s token%s", format_count(a, s->tokens), s->tokens == 1 ? "" : "s");
+        add(out, cols, text);
+    }
+    if (s->tokens > 0 && seconds > 0) add(out, cols, format_rate(a, s->tokens / seconds));
+    snprintf(text, sizeof text, seconds < 0.01 ? "%.2f ms" : "%.0f ms", 1000 * seconds);
+    add(out, cols, text);
+    if (s->bytes) add(out, cols, format_bytes(a, s->bytes));
+    if (s->bytes && seconds > 0) {
+        snprintf(text, sizeof text, "%.1f GB/s", 1e-9 * (double)s->bytes / seconds);
+        add(out, cols, text);
+    }
+    if (others > 0) {
+        snprintf(text, sizeof text, "%d more here", others);
+        add(out, cols, text);
+    }
+}

@@ -1,0 +1,18 @@
+/* The cursor over the lanes: what the spans under it were. Pure. */
+#ifndef TANDEM_UI_INSPECT_H
+#define TANDEM_UI_INSPECT_H
+
+#include "ui/draw/view.h"
+#include "ui/monitor/lanes.h"
+
+enum { INSPECT_SIZE = 256 };
+
+/* The cursor's column, 0 to lanes->cols - 1. */
+int inspect_column(const struct view_monitor *monitor, const struct lanes *lanes);
+
+/* "12.3 s ago: h reply and history, 32 tokens, 12 MiB, 302 tok/s, 105 ms; 2 more": the span that had most of the
+ * column, with as much as `cols` columns hold; "idle" where there was none. */
+void inspect_text(char out[INSPECT_SIZE], const struct view_unit *unit, const struct lanes *lanes, int column,
+                  int cols);
+
+#endif
