@@ -43,7 +43,7 @@ enum {
     BLOCKS_LEGEND_COLS = 94, /* the legend in one row */
     BLOCKS_NARROW = 40,    /* below this, blocks say the shortest */
     BLOCKS_WIDE = 90,      /* from here on the units' speeds stand beside their lanes */
-    BLOCKS_RATE_COLS = 14,
+    BLOCKS_RATE_COLS = 18,
     BLOCKS_CORE_ROWS = 4,  /* fewer rows of cores are shown only where that are all */
 };
 

@@ -143,7 +143,7 @@ static void draw_axis(const struct painter *p, struct rect at)
     monitor_marks(lanes, turn, p->canvas, row, left, turn ? end : end - 4, is_wide(p) ? "Enter" : "");
     for (double s = step; s < seconds; s += step) {
         int col = left + (int)lround((turn ? s : seconds - s) / seconds * lanes->cols);
-        int n = snprintf(text, sizeof text, step < 1 ? "%+.1f" : "%+.0f", turn ? s : -s);
+        int n = snprintf(text, sizeof text, "%+.*f", step < 0.1 ? 2 : step < 1, turn ? s : -s);
         if (col - n / 2 > left && col + n < end && is_blank(p->canvas, row, col - n / 2 - 1, col - n / 2 + n + 1))
             canvas_puts(p->canvas, row, col - n / 2, end, text, STYLE_QUIET);
     }
@@ -406,13 +406,17 @@ static void draw_power(const struct painter *p, struct rect at)
     if (m->power_w.valid) {
         add(&l, STYLE_STATUS, "%.1f W", m->power_w.value);
         if (m->energy_j.valid) add(&l, STYLE_STATUS, "%.2f J a token", m->energy_j.value);
-    } else {
-        const char *why = m->power_w.why && !narrow ? m->power_w.why : "";
-        add(&l, STYLE_STATUS, "%s%s%s", narrow ? "power n/a" : "n/a", why[0] ? ": " : "", why);
+        return;
     }
-    if (at.rows < 2 || !m->power_remedy) return;
+    char text[160];
+    const char *why = m->power_w.why && !narrow ? m->power_w.why : "";
+    snprintf(text, sizeof text, "%s%s%s", narrow ? "power n/a" : "n/a", why[0] ? ": " : "", why);
+    size_t cut = monitor_broken(text, l.end - l.col);
+    add(&l, STYLE_STATUS, "%.*s", (int)cut, text);
+    if (at.rows < 2) return;
     below.from = below.col = at.col + HEAD;
-    add(&below, STYLE_QUIET, "%s", m->power_remedy);
+    if (m->power_remedy) add(&below, STYLE_QUIET, "%s", m->power_remedy);
+    else add(&below, STYLE_STATUS, "%s", text + cut + (text[cut] == ' '));
 }
 
 static void draw_read(const struct painter *p, struct rect at)

@@ -162,6 +162,14 @@ const char *monitor_median(char out[FORMAT_SIZE], double milliseconds)
     return out;
 }
 
+size_t monitor_broken(const char *line, int cols)
+{
+    size_t n = strlen(line), at = (size_t)(cols > 0 ? cols : 0);
+    if (n <= at) return n;
+    while (at && line[at] != ' ') at--;
+    return at ? at : (size_t)cols;
+}
+
 void monitor_marks(const struct lanes *lanes, bool stands, struct canvas *canvas, int row, int col, int end,
                    const char *word)
 {

@@ -54,6 +54,9 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
  * none */
 const char *monitor_rate(char out[32], const struct view_unit *unit, double pace);
 
+/* Where a text of more than `cols` bytes is broken: behind the last blank that fits. */
+size_t monitor_broken(const char *line, int cols);
+
 /* A rule over the whole width: left text, a line, right text. */
 void monitor_rule(const struct view *view, struct canvas *canvas, struct rect row, const char *left, style_t left_style,
                   const char *right);

@@ -205,15 +205,6 @@ static void memory(struct pen *p)
     canvas_puts(p->canvas, p->row++, p->col + POWER, p->end, line, STYLE_STATUS);
 }
 
-/* Where a text of more than `cols` bytes is broken: behind the last blank that fits. */
-static size_t broken(const char *line, int cols)
-{
-    size_t n = strlen(line), at = (size_t)(cols > 0 ? cols : 0);
-    if (n <= at) return n;
-    while (at && line[at] != ' ') at--;
-    return at ? at : (size_t)cols;
-}
-
 /* Why there is no power, and what can be done: two rows, the first of which may run over into the second. */
 static void no_power(struct pen *p)
 {
@@ -221,7 +212,7 @@ static void no_power(struct pen *p)
     char line[256];
     int col = p->col + POWER;
     snprintf(line, sizeof line, "n/a%s%s", m->power_w.why ? ": " : "", m->power_w.why ? m->power_w.why : "");
-    size_t cut = broken(line, p->end - col);
+    size_t cut = monitor_broken(line, p->end - col);
     col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.*s", (int)cut, line);
     if (m->temperature_c.valid && !line[cut])
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  %.0f C", m->temperature_c.value);
