@@ -1,7 +1,7 @@
 /* What the cores can do at most (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json, a
- * file for each processor, kernel set and split of the cores, so that another machine measures anew. Measured when
- * asked for (/units measure, info --cpu --measure) and by the list of models; until then shares of the ceilings are not
- * known. A file that was changed or damaged is ignored. */
+ * file for each processor, kernel set and split of the cores, so that another machine measures anew. Measured at the
+ * first rest of a conversation (ceilings_job.h), when asked for (/units measure, info --cpu --measure) and by the list
+ * of models; until then shares of the ceilings are not known. A file that was changed or damaged is ignored. */
 #ifndef TANDEM_SRC_CEILINGS_H
 #define TANDEM_SRC_CEILINGS_H
 

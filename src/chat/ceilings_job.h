@@ -1,6 +1,6 @@
-/* Measures the ceilings (src/chat/ceilings.h) on a thread of its own while nobody needs the units: about two seconds,
- * in steps of some hundredths, after each of which it can be given up. One thread, the front end's, calls these functions;
- * the machine must not be closed before ceilings_job_end. */
+/* Measures the ceilings (src/chat/ceilings.h) on a thread of its own while nobody needs the units: about two
+ * seconds, in steps of some hundredths, after each of which it can be given up. One thread, the front end's, calls
+ * these functions; the machine must not be closed before ceilings_job_end. */
 #ifndef TANDEM_SRC_CEILINGS_JOB_H
 #define TANDEM_SRC_CEILINGS_JOB_H
 

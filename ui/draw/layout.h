@@ -1,7 +1,8 @@
 /* Where everything goes: a pure function from the size of the terminal to rectangles.
  *
- * Ten rows of transcript come before any row of the monitor, but for its full form, which takes the transcript's place;
- * a choice of the user that does not fit falls back to the automatic form. The rectangles never overlap and lie inside the screen; absent parts are empty.
+ * Ten rows of transcript come before any row of the monitor, but for its full form, which takes the transcript's
+ * place; a choice of the user that does not fit falls back to the automatic form. The rectangles never overlap and lie
+ * inside the screen; absent parts are empty.
  */
 #ifndef TANDEM_UI_LAYOUT_H
 #define TANDEM_UI_LAYOUT_H

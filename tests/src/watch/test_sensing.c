@@ -94,7 +94,9 @@ TEST(cores_of_the_units)
 {
     sensing s = {.root = machine()};
     int64_t t = 100 * second;
-    tree_write(s.root, "cpu  10 0 0 90 0 0 0 0\ncpu0 10 0 0 10 0 0 0 0\ncpu1 0 0 0 20 0 0 0 0\ncpu5 0 0 0 20 0 0 0 0\nintr 7",
+    tree_write(s.root,
+               "cpu  10 0 0 90 0 0 0 0\ncpu0 10 0 0 10 0 0 0 0\n"
+               "cpu1 0 0 0 20 0 0 0 0\ncpu5 0 0 0 20 0 0 0 0\nintr 7",
                "/proc/stat");
     tree_write(s.root, "3900000", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
     tree_write(s.root, "Battery", "/sys/class/power_supply/BAT0/type");
@@ -102,7 +104,9 @@ TEST(cores_of_the_units)
     sensing_read(&s, true, t, t, "cpu:1-3", "cpu:0");
     CHECK(s.n_cores == 3 && !s.steal.valid && s.cores[0].busy == 0);
     CHECK_NEAR(71, s.battery.value, 1e-9);
-    tree_write(s.root, "cpu  19 0 0 100 0 0 0 1\ncpu0 19 0 0 10 0 0 0 1\ncpu1 0 0 0 30 0 0 0 0\ncpu5 5 0 0 25 0 0 0 0\nintr 7",
+    tree_write(s.root,
+               "cpu  19 0 0 100 0 0 0 1\ncpu0 19 0 0 10 0 0 0 1\n"
+               "cpu1 0 0 0 30 0 0 0 0\ncpu5 5 0 0 25 0 0 0 0\nintr 7",
                "/proc/stat");
     sensing_read(&s, true, t, t + second, "cpu:1-3", "cpu:0");
     REQUIRE(s.n_cores == 3);
@@ -112,7 +116,8 @@ TEST(cores_of_the_units)
     CHECK_NEAR(3.9, s.cores[0].ghz, 1e-9);
     CHECK_NEAR(0, s.cores[1].busy, 1e-9);
     CHECK_NEAR(50, s.cores[2].busy, 1e-9);
-    CHECK(s.cores[0].unit == VIEW_CORE_DECODE && s.cores[1].unit == VIEW_CORE_PREFILL && s.cores[2].unit == VIEW_CORE_FREE);
+    CHECK(s.cores[0].unit == VIEW_CORE_DECODE && s.cores[1].unit == VIEW_CORE_PREFILL);
+    CHECK(s.cores[2].unit == VIEW_CORE_FREE);
     CHECK_INT(5, s.cores[2].cpu);
     tree_write(s.root, "cpu x", "/proc/stat");
     sensing_read(&s, true, t, t + 2 * second, "cpu:1-3", "cpu:0");
@@ -127,4 +132,5 @@ TEST(cores_in_the_names_of_units)
     CHECK(!sensing_unit_has(NULL, 0) && !sensing_unit_has("cpu:1-", 4) && !sensing_unit_has("cpu:-3", 2));
 }
 
-TEST_MAIN(T(cores_of_the_units), T(cores_in_the_names_of_units), T(at_most_once_a_second_and_only_when_shown), T(it_rests_with_the_units), T(what_the_machine_does_not_tell))
+TEST_MAIN(T(cores_of_the_units), T(cores_in_the_names_of_units), T(at_most_once_a_second_and_only_when_shown),
+          T(it_rests_with_the_units), T(what_the_machine_does_not_tell))
