@@ -6,5 +6,7 @@
 
 /* clipboard_copy() with what the environment says. terminal: an escape sequence can be written to one. */
 tdm_status clip_copy(const char *text, size_t n, bool terminal, struct clipboard_result *out, tdm_error *err);
+/* clipboard_paste(), likewise. */
+tdm_status clip_paste(size_t most, char **out, size_t *n, tdm_error *err);
 
 #endif

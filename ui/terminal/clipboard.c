@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
@@ -73,16 +74,16 @@ static bool reap(pid_t pid, int64_t until)
     return false;
 }
 
-/* Runs argv with data on its standard input. The input is a socket, since a write to one can be told to raise no
- * SIGPIPE. */
-static bool run_with_input(char *const argv[], const char *data, size_t n)
+/* Starts argv with its standard input or output at one end of a socket (a write to one can be told to raise no SIGPIPE) and
+ * the other streams at /dev/null. The other end, or -1. */
+static int start(char *const argv[], int stream, pid_t *pid)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return false;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -1;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], stream);
+    posix_spawn_file_actions_addopen(&actions, !stream, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -93,28 +94,74 @@ static bool run_with_input(char *const argv[], const char *data, size_t n)
     sigaddset(&set, SIGINT);
     posix_spawnattr_setsigdefault(&attributes, &set);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    pid_t pid;
-    bool started = posix_spawn(&pid, argv[0], &actions, &attributes, argv, environ) == 0;
+    bool started = posix_spawn(pid, argv[0], &actions, &attributes, argv, environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     close(ends[1]);
-    int64_t until = clock_ns() + (int64_t)CLIPBOARD_WAIT_MS * 1000000;
-    bool sent = started;
+    if (started) return ends[0];
+    close(ends[0]);
+    return -1;
+}
+
+static int64_t helper_deadline(void)
+{
+    return clock_ns() + (int64_t)CLIPBOARD_WAIT_MS * 1000000;
+}
+
+/* Waits until the socket is ready; false at the deadline. */
+static bool wait_ready(int fd, short events, int64_t until)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    int64_t left = (until - clock_ns()) / 1000000;
+    return left > 0 && poll(&p, 1, (int)left) != 0;
+}
+
+/* Runs argv with data on its standard input. */
+static bool run_with_input(char *const argv[], const char *data, size_t n)
+{
+    pid_t pid;
+    int end = start(argv, STDIN_FILENO, &pid);
+    if (end < 0) return false;
+    int64_t until = helper_deadline();
+    bool sent = true;
     while (sent && n) {
-        ssize_t w = send(ends[0], data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t w = send(end, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (w > 0) {
             data += w;
             n -= (size_t)w;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            struct pollfd p = {.fd = ends[0], .events = POLLOUT};
-            int64_t left = (until - clock_ns()) / 1000000;
-            if (left <= 0 || poll(&p, 1, (int)left) == 0) sent = false;
+            sent = wait_ready(end, POLLOUT, until);
         } else if (errno != EINTR) {
             sent = false;
         }
     }
-    close(ends[0]);
-    return started && reap(pid, sent ? until : 0) && sent;
+    close(end);
+    return reap(pid, sent ? until : 0) && sent;
+}
+
+/* Runs argv and takes what it writes, up to most + 1 bytes. */
+static bool run_with_output(char *const argv[], size_t most, struct buffer *out)
+{
+    pid_t pid;
+    int end = start(argv, STDOUT_FILENO, &pid);
+    if (end < 0) return false;
+    int64_t until = helper_deadline();
+    bool taking = true;
+    while (taking && out->n <= most) {
+        char piece[4096];
+        size_t room = most + 1 - out->n;
+        ssize_t got = recv(end, piece, room < sizeof piece ? room : sizeof piece, MSG_DONTWAIT);
+        if (got == 0) break;
+        if (got > 0)
+            taking = !buffer_append(out, piece, (size_t)got, NULL);
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)
+            taking = wait_ready(end, POLLIN, until);
+        else
+            taking = errno == EINTR;
+    }
+    close(end);
+    bool whole = taking && out->n <= most;
+    return reap(pid, whole ? until : 0) || (taking && !whole); /* longer than wanted: it is told to end, and that is told */
 }
 
 /* 1234567 as "1,234,567". */
@@ -199,5 +246,41 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
         if (!result->escape) return error_set(err, TDM_E_NOMEM, "no memory to copy %s bytes", grouped(n, figure));
     }
     snprintf(result->text, sizeof result->text, "%s byte%s %s", grouped(n, figure), n == 1 ? "" : "s", result->way);
+    return TDM_OK;
+}
+
+tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char **out, size_t *n, tdm_error *err)
+{
+    const struct {
+        const char *name;
+        bool wanted;
+        const char *arguments[3];
+    } helpers[] = {
+        {"wl-paste", o->wayland_display && *o->wayland_display, {"--no-newline", NULL, NULL}},
+        {"xclip", o->display && *o->display, {"-selection", "clipboard", "-o"}},
+        {"pbpaste", true, {NULL, NULL, NULL}},
+        {"tmux", o->tmux, {"save-buffer", "-", NULL}},
+    };
+    struct buffer text = {0};
+    bool taken = false;
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers && !taken; i++) {
+        char *file = helpers[i].wanted ? find_program(o->path, helpers[i].name) : NULL;
+        if (!file) continue;
+        char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
+                        (char *)helpers[i].arguments[2], NULL};
+        buffer_clear(&text);
+        taken = run_with_output(argv, most, &text) && text.n;
+        free(file);
+    }
+    tdm_status status = TDM_OK;
+    if (!taken) status = error_set(err, TDM_E_NOT_FOUND, "nothing from the clipboard: it is empty, or none of wl-paste, "
+                                   "xclip, pbpaste and tmux reaches it");
+    else if (text.n > most) status = error_set(err, TDM_E_FORMAT, "the clipboard holds more than %zu bytes", most);
+    if (status) {
+        buffer_free(&text);
+        return status;
+    }
+    *out = text.bytes;
+    *n = text.n;
     return TDM_OK;
 }

@@ -139,6 +139,32 @@ TEST(clipboard_helpers)
     free(r.escape);
 }
 
+TEST(clipboard_is_read)
+{
+    struct clipboard_options o = {.path = check_tmp(), .wayland_display = "wayland-0", .display = ":0"};
+    char *text;
+    size_t n;
+    tdm_error err;
+    script("xclip", "echo \"$@\"");
+    CHECK_INT(TDM_OK, clipboard_paste(&o, 100, &text, &n, &err)); /* there is no wl-paste */
+    CHECK_STR("-selection clipboard -o\n", text);
+    CHECK_INT((int)strlen(text), (int)n);
+    free(text);
+    script("wl-paste", "printf 12345");
+    CHECK_INT(TDM_OK, clipboard_paste(&o, 5, &text, &n, &err));
+    CHECK_STR("12345", text);
+    free(text);
+    CHECK_INT(TDM_E_FORMAT, clipboard_paste(&o, 4, &text, &n, &err));
+    CHECK_STR("the clipboard holds more than 4 bytes", err.text);
+    script("wl-paste", "while :; do echo yes; done"); /* without an end: it is ended */
+    CHECK_INT(TDM_E_FORMAT, clipboard_paste(&o, 300000, &text, &n, &err));
+    script("wl-paste", "exit 1");
+    script("xclip", "exit 0"); /* empty */
+    CHECK_INT(TDM_E_NOT_FOUND, clipboard_paste(&o, 100, &text, &n, &err));
+    script("xclip", "echo half; sleep 30"); /* hangs: what came is not all of it */
+    CHECK_INT(TDM_E_NOT_FOUND, clipboard_paste(&o, 100, &text, &n, &err));
+}
+
 TEST(clipboard_osc52)
 {
     struct clipboard_options o = {0};
@@ -193,4 +219,4 @@ TEST(clipboard_within_tmux)
     CHECK_STR("1 byte copied with wl-copy", r.text);
 }
 
-TEST_MAIN(T(editor), T(base64), T(clipboard_helpers), T(clipboard_osc52), T(clipboard_within_tmux))
+TEST_MAIN(T(editor), T(base64), T(clipboard_helpers), T(clipboard_is_read), T(clipboard_osc52), T(clipboard_within_tmux))
