@@ -273,9 +273,10 @@ transcript: all ## a pull that is stopped and cut, for assets/pull.md
 	TANDEM=$(B)/tandem tests/src/pull/transcript.sh >$(B)/pull.md
 	mv $(B)/pull.md assets/pull.md
 
-install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, man page, completions (PREFIX, DESTDIR)
+install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, prompts, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/tandem-demo-*.md assets/*.txt
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem/prompts assets/prompts/*.md
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	install -Dm644 $(B)/_tandem $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem

@@ -378,23 +378,11 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
 
 /* ---- The input ------------------------------------------------------------------------------------------------- */
 
-/* The attachments and the text as one valid UTF-8 text (a saved session holds no other), malloc'ed. */
-static char *compose(const app *a, const char *text, size_t n, size_t *length)
-{
-    char *joined = malloc(attach_length(&a->attached) + 3 * n + 1);
-    if (!joined) return NULL;
-    size_t at = attach_join(&a->attached, joined);
-    at += output_valid(text, n, joined + at);
-    joined[at] = 0;
-    *length = at;
-    return joined;
-}
-
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err)
 {
     size_t length;
     bool alone = held && a->attached.n;
-    char *joined = compose(a, text, alone ? 0 : n, &length);
+    char *joined = attach_compose(&a->attached, text, alone ? 0 : n, &length);
     held = held && !alone;
     if (!joined) return error_set(err, TDM_E_NOMEM, "out of memory");
     tdm_status status = tdm_chat_set_draft(a->chat, joined, length, held, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "src/cli/clip.h"
 #include "src/cli/files.h"
 #include "src/cli/output.h"
 
@@ -17,19 +18,12 @@ static void release(attachment *one)
     *one = (attachment){0};
 }
 
-/* The file's text as it goes before a message. */
-static tdm_status read_text(attachment *one, tdm_error *err)
+/* Bytes as they go before a message. */
+static tdm_status take_text(attachment *one, const char *bytes, size_t n, tdm_error *err)
 {
-    char *bytes, *composed = NULL;
-    size_t n;
-    tdm_status status = files_read(one->path, LARGEST_FILE, &bytes, &n, err);
-    if (status) return status;
-    if (memchr(bytes, 0, n)) {
-        free(bytes);
-        return error_set(err, TDM_E_FORMAT, "%s: not a text (it holds zero bytes)", one->path);
-    }
+    char *composed = NULL;
+    if (memchr(bytes, 0, n)) return error_set(err, TDM_E_FORMAT, "%s: not a text (it holds zero bytes)", one->path);
     int length = asprintf(&composed, "%s:\n\n%.*s\n\n", one->name, (int)n, bytes);
-    free(bytes);
     if (length >= 0 && (one->text = malloc(3 * (size_t)length + 1))) {
         one->length = output_valid(composed, (size_t)length, one->text);
         one->text[one->length] = 0;
@@ -53,7 +47,8 @@ static tdm_status count_tokens(attachment *one, const tdm_model *model, int room
     return TDM_OK;
 }
 
-tdm_status attach_file(attachments *a, const char *path, const tdm_model *model, int room, int *place, tdm_error *err)
+static tdm_status attach_bytes(attachments *a, const char *path, const char *bytes, size_t n, const tdm_model *model,
+                               int room, int *place, tdm_error *err)
 {
     attachment one = {.path = strdup(path)};
     int at = 0;
@@ -69,7 +64,7 @@ tdm_status attach_file(attachments *a, const char *path, const tdm_model *model,
     const char *slash = strrchr(one.path, '/');
     one.name = slash ? slash + 1 : one.path;
     int others = attach_tokens(a) - (at < a->n ? a->all[at].tokens : 0);
-    tdm_status status = read_text(&one, err);
+    tdm_status status = take_text(&one, bytes, n, err);
     if (!status) status = count_tokens(&one, model, room, others, err);
     if (status) {
         release(&one);
@@ -80,6 +75,29 @@ tdm_status attach_file(attachments *a, const char *path, const tdm_model *model,
     a->all[at] = one;
     *place = at;
     return TDM_OK;
+}
+
+tdm_status attach_file(attachments *a, const char *path, const tdm_model *model, int room, int *place, tdm_error *err)
+{
+    char *bytes;
+    size_t n;
+    tdm_status status = files_read(path, LARGEST_FILE, &bytes, &n, err);
+    if (status) return status;
+    status = attach_bytes(a, path, bytes, n, model, room, place, err);
+    free(bytes);
+    return status;
+}
+
+tdm_status attach_clipboard(attachments *a, const tdm_model *model, int room, tdm_error *err)
+{
+    char *bytes;
+    size_t n;
+    int place;
+    tdm_status status = clip_paste(LARGEST_FILE, &bytes, &n, err);
+    if (status) return status;
+    status = attach_bytes(a, "clipboard", bytes, n, model, room, &place, err);
+    free(bytes);
+    return status;
 }
 
 void attach_remove(attachments *a, int place)
@@ -133,4 +151,15 @@ size_t attach_join(const attachments *a, char *out)
         at += a->all[i].length;
     }
     return at;
+}
+
+char *attach_compose(const attachments *a, const char *text, size_t n, size_t *length)
+{
+    char *joined = malloc(attach_length(a) + 3 * n + 1);
+    if (!joined) return NULL;
+    size_t at = attach_join(a, joined);
+    at += output_valid(text, n, joined + at);
+    joined[at] = 0;
+    *length = at;
+    return joined;
 }

@@ -27,6 +27,8 @@ typedef struct {
  * place. room: tokens that are free for all attachments together. *place: where it stands, from 0. On failure nothing
  * changes. */
 tdm_status attach_file(attachments *a, const char *path, const tdm_model *model, int room, int *place, tdm_error *err);
+/* The same with what the clipboard holds now, under that name. */
+tdm_status attach_clipboard(attachments *a, const tdm_model *model, int room, tdm_error *err);
 void attach_remove(attachments *a, int place);
 /* Room for so many more; fails without memory only. */
 tdm_status attach_reserve(attachments *a, int more, tdm_error *err);
@@ -38,5 +40,8 @@ int attach_tokens(const attachments *a);
 /* Bytes of all texts, and those texts one after the other (no zero at the end); out has room for them. */
 size_t attach_length(const attachments *a);
 size_t attach_join(const attachments *a, char *out);
+/* These texts and a message behind them as one valid UTF-8 text (a saved session holds no other), malloc'ed; NULL without
+ * memory. */
+char *attach_compose(const attachments *a, const char *text, size_t n, size_t *length);
 
 #endif

@@ -79,7 +79,7 @@ static tdm_status (*const handlers[SLASH_COUNT])(command *r, tdm_error *err) = {
     [SLASH_SENSORS] = command_sensors,   [SLASH_PACE] = command_pace,         [SLASH_COLD] = command_cold,
     [SLASH_AB] = command_ab,             [SLASH_COPY] = command_copy,         [SLASH_QUIT] = command_quit,
     [SLASH_UNDELETE] = command_undelete,
-    [SLASH_DETACH] = command_detach,
+    [SLASH_DETACH] = command_detach,     [SLASH_P] = command_p,
 };
 /* clang-format on */
 

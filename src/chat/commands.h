@@ -28,12 +28,17 @@ typedef struct {
     bool quit;   /* /quit */
     bool waits;  /* an answer comes by events: a reply, or TDM_EV_COLD */
     bool anew;   /* another conversation or chat is there: its nodes are numbered anew */
-    char *draft; /* text to be put into the input (/edit), malloc'ed; NULL: none */
+    char *draft; /* text to be put into the input (/edit, /p), malloc'ed; NULL: none */
+    bool message; /* the draft is a new message: a front end without an input sends it */
 } commands_result;
 
 /* A failure is one line in err, for the front end to show. */
 tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
                         tdm_error *err);
+
+/* The model, malloc'ed, that /p with this argument goes on with and for which it asks front->load; NULL: the one that is
+ * there. A front end that loads beside the conversation does so before it runs the command. */
+char *commands_prompt_model(const app *a, const char *argument);
 
 /* The value that holds for an option of /set, in the form that it takes. */
 void commands_setting(const app *a, option_id id, char *out, size_t room);

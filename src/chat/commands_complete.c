@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/chat/prompts.h"
 #include "src/chat/settings.h"
 
 static const char *completed_command(void *ctx, size_t i, const char **help)
@@ -37,6 +38,15 @@ static void offer_sessions(struct completion *out, tdm_status (*list)(store_entr
         completion_add(out, number ? entries[i].id : name, number ? name : NULL);
     }
     store_list_free(entries, n);
+}
+
+static void offer_prompts(struct completion *out)
+{
+    prompts_entry *all;
+    int n;
+    if (prompts_list(&all, &n, NULL)) return;
+    for (int i = 0; i < n; i++) completion_add(out, all[i].name, all[i].words);
+    prompts_list_free(all, n);
 }
 
 /* The ends of a number's range. */
@@ -101,6 +111,9 @@ static enum complete_kind completed_argument(void *ctx, const char *name, size_t
     case ARG_TRASHED:
         offer_sessions(out, store_list_trash);
         return COMPLETE_LINE;
+    case ARG_PROMPT:
+        if (index == 0) offer_prompts(out);
+        return COMPLETE_WORD;
     case ARG_FILE:
     case ARG_IF_FILE:
     case ARG_MODEL:

@@ -19,6 +19,13 @@ void command_say(const command *r, const char *format, ...) __attribute__((forma
 /* Whether the argument says 'on'; without one: `now`. */
 bool command_means_on(const command *r, bool now);
 
+/* Sets live options, or one of the screen: all of them or, on failure, none. */
+tdm_status command_change(const command *r, const option_id *ids, const char *const *texts, int n, tdm_error *err);
+/* Goes on with another model, and says so. */
+tdm_status command_switch_model(const command *r, const char *path, tdm_error *err);
+/* Tokens that are free for all attachments together. */
+int command_room(const app *a);
+
 /* commands_sessions.c */
 tdm_status command_new(command *r, tdm_error *err);
 tdm_status command_sessions(command *r, tdm_error *err);
@@ -51,6 +58,9 @@ tdm_status command_copy(command *r, tdm_error *err);
 tdm_status command_branch(command *r, tdm_error *err);
 tdm_status command_attach(command *r, tdm_error *err);
 tdm_status command_detach(command *r, tdm_error *err);
+
+/* commands_prompts.c */
+tdm_status command_p(command *r, tdm_error *err);
 
 /* commands_figures.c */
 tdm_status command_units(command *r, tdm_error *err);

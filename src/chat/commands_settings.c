@@ -77,24 +77,38 @@ static void say_read_again(const command *r, uint32_t behind_before)
         command_say(r, "%u of %u tokens are read again\n", now.behind, now.target);
 }
 
-/* Sets an option and shows it; on failure the earlier value stays. */
-static tdm_status change(command *r, option_id id, const char *value, tdm_error *err)
+tdm_status command_change(const command *r, const option_id *ids, const char *const *texts, int n, tdm_error *err)
 {
-    option_value *v = &r->a->o->values[id], before = *v;
+    option_value *values = r->a->o->values, before[OPTION_COUNT];
+    int set = 0;
+    tdm_status status = TDM_OK;
+    while (set < n && !status) {
+        option_value *v = &values[ids[set]];
+        before[set] = *v;
+        v->text = NULL; /* option_set must not free what may be put back */
+        if (option_set(r->a->o, ids[set], texts[set], FROM_CONVERSATION, err)) {
+            set++;
+        } else {
+            *v = before[set];
+            status = TDM_E_ARG;
+        }
+    }
+    if (!status) status = take_over(r, ids[0], err);
+    for (int i = 0; i < set; i++) {
+        option_value *v = &values[ids[i]];
+        free(status ? v->text : before[i].text);
+        if (status) *v = before[i];
+    }
+    return status;
+}
+
+/* Sets an option and shows it; on failure the earlier value stays. */
+static tdm_status change(const command *r, option_id id, const char *value, tdm_error *err)
+{
     tdm_chat_status earlier = {0};
     if (r->a->chat) tdm_chat_status_of(r->a->chat, &earlier);
-    v->text = NULL; /* option_set must not free what may be put back */
-    if (!option_set(r->a->o, id, value, FROM_CONVERSATION, err)) {
-        *v = before;
-        return TDM_E_ARG;
-    }
-    tdm_status status = take_over(r, id, err);
-    if (status) {
-        free(v->text);
-        *v = before;
-        return status;
-    }
-    free(before.text);
+    tdm_status status = command_change(r, &id, &value, 1, err);
+    if (status) return status;
     say_setting(r, id, false);
     if (r->a->chat && (id == OPTION_THINK || id == OPTION_KEEP_THINKING)) say_read_again(r, earlier.behind);
     return TDM_OK;
@@ -177,7 +191,7 @@ static tdm_status list_models(command *r, tdm_error *err)
     return status;
 }
 
-static tdm_status load_and_switch(command *r, const char *path, tdm_error *err)
+static tdm_status load_and_switch(const command *r, const char *path, tdm_error *err)
 {
     load_pair models;
     tdm_status status = r->front->load(r->front->ctx, path, &models, err);
@@ -185,7 +199,7 @@ static tdm_status load_and_switch(command *r, const char *path, tdm_error *err)
 }
 
 /* There is no room for both models: the one in use is closed first, and loaded again where that does not help. */
-static tdm_status switch_in_its_place(command *r, tdm_error *err)
+static tdm_status switch_in_its_place(const command *r, const char *path, tdm_error *err)
 {
     tdm_error unheard;
     char *old = strdup(r->a->model_path ? r->a->model_path : LOAD_BUILTIN);
@@ -194,7 +208,7 @@ static tdm_status switch_in_its_place(command *r, tdm_error *err)
         return TDM_E_NOMEM; /* the first reason stands */
     }
     command_say(r, "no room for both models: %s is closed first\n", r->a->info.name);
-    tdm_status status = load_and_switch(r, r->call->argument, err);
+    tdm_status status = load_and_switch(r, path, err);
     if (status && load_and_switch(r, old, &unheard)) {
         error_set(err, status, "there is no model any more (%s); the conversation is kept", unheard.text);
         r->result->quit = true;
@@ -203,22 +217,23 @@ static tdm_status switch_in_its_place(command *r, tdm_error *err)
     return status;
 }
 
-tdm_status command_model(command *r, tdm_error *err)
+tdm_status command_switch_model(const command *r, const char *path, tdm_error *err)
 {
-    tdm_error unkept;
-    if (!r->call->argument) {
-        tdm_status measured = TDM_OK;
-        tdm_error *kept = r->a->private ? NULL : &unkept;
-        if (!r->a->ceilings.known)
-            measured =
-                ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, NULL, NULL, kept, err);
-        return measured ? measured : list_models(r, err);
-    }
     load_pair models;
-    tdm_status status = r->front->load(r->front->ctx, r->call->argument, &models, err);
-    if (!status) status = app_switch_model(r->a, &models, r->call->argument, err);
-    else if (status == TDM_E_NOMEM && r->a->chat) status = switch_in_its_place(r, err);
+    tdm_status status = r->front->load(r->front->ctx, path, &models, err);
+    if (!status) status = app_switch_model(r->a, &models, path, err);
+    else if (status == TDM_E_NOMEM && r->a->chat) status = switch_in_its_place(r, path, err);
     r->result->anew = !status;
     if (!status) command_say(r, "going on with %s\n", r->a->info.name);
     return status;
+}
+
+tdm_status command_model(command *r, tdm_error *err)
+{
+    tdm_error unkept, *kept = r->a->private ? NULL : &unkept;
+    if (r->call->argument) return command_switch_model(r, r->call->argument, err);
+    tdm_status measured = TDM_OK;
+    if (!r->a->ceilings.known)
+        measured = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, NULL, NULL, kept, err);
+    return measured ? measured : list_models(r, err);
 }

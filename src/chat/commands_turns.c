@@ -184,8 +184,7 @@ tdm_status command_branch(command *r, tdm_error *err)
 
 /* ---- Attachments ----------------------------------------------------------------------------------------------- */
 
-/* Tokens that are free for all attachments together. */
-static int room_for_attachments(const app *a)
+int command_room(const app *a)
 {
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
@@ -197,7 +196,7 @@ static void say_attached(const command *r, const char *begin)
 {
     const attachments *a = &r->a->attached;
     char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
-    int all = attach_tokens(a), room = room_for_attachments(r->a);
+    int all = attach_tokens(a), room = command_room(r->a);
     command_say(r, "%s%d attachment%s, %s tokens, %s left\n", begin, a->n, a->n == 1 ? "" : "s",
                 format_count(tokens, all), format_count(left, room > all ? room - all : 0));
 }
@@ -224,7 +223,7 @@ tdm_status command_attach(command *r, tdm_error *err)
     int place;
     if (!r->call->argument) return list_attached(r);
     tdm_status status =
-        attach_file(a, r->call->argument, r->a->models.model, room_for_attachments(r->a), &place, err);
+        attach_file(a, r->call->argument, r->a->models.model, command_room(r->a), &place, err);
     if (status) return status;
     const attachment *one = &a->all[place];
     format_count(tokens, one->tokens);

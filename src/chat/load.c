@@ -1,6 +1,5 @@
 #include "src/chat/load.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,11 +15,28 @@
 /* ---- Where things are ------------------------------------------------------------------------------------------ */
 
 /* out: PATH_MAX bytes; the path without dots and links. */
-static bool try_folder(char *out, const char *folder)
+static bool try_folder(char *out, const char *folder, const char *name)
 {
     char path[PATH_MAX + 64];
-    int n = snprintf(path, sizeof path, "%s/" BUILTIN_NAME, folder);
+    int n = snprintf(path, sizeof path, "%s/%s", folder, name);
     return n > 0 && (size_t)n < sizeof path && realpath(path, out) && access(out, R_OK) == 0;
+}
+
+bool load_data(const char *name, char out[PATH_MAX])
+{
+    const char *folder = getenv("TANDEM_DATADIR");
+    if (folder && folder[0]) return try_folder(out, folder, name);
+    char program[PATH_MAX], beside[PATH_MAX + 32];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n > 0) {
+        program[n] = 0;
+        *strrchr(program, '/') = 0;
+        snprintf(beside, sizeof beside, "%s/../assets", program);
+        if (try_folder(out, beside, name)) return true;
+        snprintf(beside, sizeof beside, "%s/../share/tandem", program);
+        if (try_folder(out, beside, name)) return true;
+    }
+    return try_folder(out, TANDEM_DATADIR, name) || try_folder(out, "assets", name);
 }
 
 bool load_is_builtin(const char *path)
@@ -31,20 +47,7 @@ bool load_is_builtin(const char *path)
 const char *load_builtin(void)
 {
     static _Thread_local char path[PATH_MAX];
-    const char *folder = getenv("TANDEM_DATADIR");
-    if (folder && folder[0]) return try_folder(path, folder) ? path : NULL;
-    char program[PATH_MAX], beside[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n > 0) {
-        program[n] = 0;
-        *strrchr(program, '/') = 0;
-        snprintf(beside, sizeof beside, "%s/../assets", program);
-        if (try_folder(path, beside)) return path;
-        snprintf(beside, sizeof beside, "%s/../share/tandem", program);
-        if (try_folder(path, beside)) return path;
-    }
-    if (try_folder(path, TANDEM_DATADIR) || try_folder(path, "assets")) return path;
-    return NULL;
+    return load_data(BUILTIN_NAME, path) ? path : NULL;
 }
 
 /* ---- Progress -------------------------------------------------------------------------------------------------- */

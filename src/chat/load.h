@@ -3,7 +3,13 @@
 #ifndef TANDEM_SRC_LOAD_H
 #define TANDEM_SRC_LOAD_H
 
+#include <limits.h>
+
 #include "src/cli/options.h"
+
+/* The path, without dots and links, of a file or folder that comes with the program: in $TANDEM_DATADIR alone where that
+ * is set, else beside the program (../assets, ../share/tandem), where it was installed, or in assets/. False: not there. */
+bool load_data(const char *name, char out[PATH_MAX]);
 
 /* What names the built-in model where a name is wanted (-m, /model, the configuration file). */
 #define LOAD_BUILTIN "builtin"
@@ -11,8 +17,7 @@
 /* Whether it is the built-in model: its name, or none. */
 bool load_is_builtin(const char *path);
 
-/* The built-in model's file, or NULL. The string lives until the next call by the same thread. Looked for in
- * $TANDEM_DATADIR, beside the program (../assets, ../share/tandem), where it was installed, and in assets/. */
+/* The built-in model's file, or NULL. The string lives until the next call by the same thread. */
 const char *load_builtin(void);
 
 typedef struct {

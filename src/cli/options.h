@@ -30,7 +30,8 @@
       "given: its text then follows PROMPT. With --json every line is an object: {\"event\":\"token\"} with id and "  \
       "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context or "          \
       "interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. Without -n an answer "         \
-      "ends after 4096 tokens, unless --ignore-eos is given. With --script a conversation is played instead, one "    \
+      "ends after 4096 tokens, unless --ignore-eos is given. With -r PROMPT (and standard input) is the input of a "  \
+      "prompt of the library. With --script a conversation is played instead, one "    \
       "object a turn.")                                                                                               \
     X(EVAL, "eval", "", "logits or perplexity of a text",                                                             \
       "Evaluates token ids (--ids, --ids-file) or a text (--text-file). --logits writes a safetensors file with one " \
@@ -232,6 +233,9 @@ enum {
     X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
       "print the conversation on leaving")                                                                            \
     X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \
+    X(PROMPT, "prompt", 'r', TEXT, "NAME", 0, 0, "none", OUTPUT, 0, FOR(RUN),                                         \
+      "a prompt of the library (man tandem, FILES), with PROMPT in its place; the command line goes before its "      \
+      "settings")                                                                                                     \
     X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0,                                                             \
       FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL) | FOR(MODELS) | FOR(PULL),                       \
       "write JSON")                                                                                                   \

@@ -20,6 +20,7 @@ typedef enum {
     ARG_TRASHED, /* the name of a session in the trash; may be left out */
     ARG_SETTING, /* NAME VALUE of a live option (src/cli/options.h) or of the screen; may be left out */
     ARG_MODEL,   /* as -m; may be left out */
+    ARG_PROMPT,  /* the name of a prompt of the library, then text; may be left out */
 } slash_argument;
 
 /* Who carries it out: the conversation (src/chat/commands.h, in every front end) or the full-screen front end alone. */
@@ -61,6 +62,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(ATTACH, "attach", "", IF_FILE, "[FILE]", 0, 0, CONVERSATION,                                                    \
       "puts a text file before the next message; without one: lists them")                                            \
     X(DETACH, "detach", "", TEXT, "[N|all]", 0, 0, CONVERSATION, "takes attachment N back, or all")                   \
+    X(P, "p", "prompt", PROMPT, "[NAME [TEXT]]", 0, 0, CONVERSATION,                                                  \
+      "puts a prompt of the library into the draft, TEXT in its place; without NAME: lists them")                     \
     X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, \
       "lists the models on this computer, to choose, fetch and delete one; MODEL: goes on with it")                   \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,      \

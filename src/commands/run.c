@@ -6,9 +6,11 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/chat/app.h"
 #include "src/chat/figures.h"
 #include "src/chat/load.h"
 #include "src/chat/play.h"
+#include "src/chat/prompts.h"
 #include "src/chat/settings.h"
 #include "src/chat/trace.h"
 #include "src/chat/turn_json.h"
@@ -23,7 +25,9 @@
 enum { LONGEST_ANSWER = 4096 };
 
 typedef struct {
-    const options *o;
+    options *o;
+    prompt_file prompt;        /* of --prompt; no parts: none was asked for */
+    attachments attached; /* what it wants before the message */
     load_pair models;
     tdm_machine *machine;
     tdm_chat *chat;
@@ -39,10 +43,12 @@ typedef struct {
 
 /* ---- The prompt ------------------------------------------------------------------------------------------------ */
 
-/* The arguments joined by blanks; "-" among them, or none at all: standard input follows. */
+/* The arguments joined by blanks; "-" among them, or none at all: standard input follows. A prompt of the library needs none
+ * of both: then nobody is asked to type. */
 static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error *err)
 {
-    bool standard = o->n_arguments == 0;
+    bool needless = options_given(o, OPTION_PROMPT) && isatty(STDIN_FILENO);
+    bool standard = o->n_arguments == 0 && !needless;
     options words = *o; /* borrowed but for the array */
     char **kept = calloc((size_t)o->n_arguments + 1, sizeof *kept);
     if (!kept) return error_set(err, TDM_E_NOMEM, "out of memory");
@@ -74,6 +80,37 @@ static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error
     free(prompt);
     free(input);
     return status;
+}
+
+/* Into o, what of the prompt the command line leaves open: the model and the system prompt before the model is loaded, and
+ * then the other settings, those that it takes. */
+static tdm_status take_settings(answer *a, const tdm_model_info *loaded, tdm_error *err)
+{
+    const options *settings = &a->prompt.settings;
+    for (option_id id = 0; id < OPTION_COUNT; id++) {
+        bool first = options_given(settings, id) && !(option_table[id].flags & LIVE);
+        bool sets = loaded ? prompts_sets(&a->prompt, id, loaded) : first;
+        if (!sets || a->o->values[id].origin >= FROM_COMMAND_LINE) continue;
+        if (!option_set(a->o, id, options_text(settings, id), FROM_FILE, err)) return err->code;
+    }
+    return TDM_OK;
+}
+
+/* The prompt of --prompt with the text as its input, in the text's place. */
+static tdm_status fill_prompt(answer *a, char **text, size_t *n, tdm_error *err)
+{
+    struct buffer whole = {0};
+    tdm_status status = prompts_read(&a->prompt, options_text(a->o, OPTION_PROMPT), err);
+    if (!status) status = prompt_compose(&a->prompt, *text, *n, SUBCOMMANDS_LONGEST_INPUT, &whole, err);
+    if (!status) status = take_settings(a, NULL, err);
+    if (status) {
+        buffer_free(&whole);
+        return status;
+    }
+    free(*text);
+    *text = whole.bytes;
+    *n = whole.n;
+    return TDM_OK;
 }
 
 /* ---- The answer ------------------------------------------------------------------------------------------------ */
@@ -125,7 +162,11 @@ static void take_events(answer *a)
 
 static tdm_status ask(answer *a, const char *prompt, size_t n, tdm_error *err)
 {
-    tdm_status status = tdm_chat_send(a->chat, prompt, n, clock_ns(), err);
+    size_t length;
+    char *whole = attach_compose(&a->attached, prompt, n, &length);
+    if (!whole) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = tdm_chat_send(a->chat, whole, length, clock_ns(), err);
+    free(whole);
     if (status) return status;
     interrupt_catch();
     while (!a->ended) {
@@ -206,9 +247,13 @@ static tdm_status open_all(answer *a, tdm_error *err)
     const options *o = a->o;
     const char *path = options_text(o, OPTION_MODEL), *system = options_text(o, OPTION_SYSTEM);
     tdm_chat_options c;
+    tdm_chat_status now;
+    tdm_model_info info;
     tdm_status status = load_pair_open(&a->models, o, path, &(load_how){0}, err);
     if (status) return status;
     load_notes(a->models.model);
+    tdm_model_describe(a->models.model, &info);
+    if ((status = take_settings(a, &info, err))) return status;
     settings_chat_options(&c, o, a->models.model);
     c.speculation = TDM_SPEC_OFF;
     if (!options_given(o, OPTION_MAX_TOKENS) && !c.ignore_eos) c.max_answer_tokens = LONGEST_ANSWER;
@@ -217,7 +262,9 @@ static tdm_status open_all(answer *a, tdm_error *err)
     if (!status) load_machine_notes(o, a->machine);
     if (!status) status = tdm_chat_open(&a->chat, a->models.model, a->machine, &c, err);
     if (!status && system) status = tdm_chat_set_system(a->chat, system, strlen(system), err);
-    return status;
+    if (status) return status;
+    tdm_chat_status_of(a->chat, &now);
+    return prompts_attach(&a->prompt, &a->attached, a->models.model, app_room(&now), err);
 }
 
 int run_main(options *o)
@@ -229,8 +276,10 @@ int run_main(options *o)
     char *prompt = NULL;
     size_t n = 0;
     tdm_status status = read_prompt(o, &prompt, &n, &err);
+    if (!status && options_given(o, OPTION_PROMPT)) status = fill_prompt(&a, &prompt, &n, &err);
     if (!status && !prompt[strspn(prompt, " \t\r\n")]) {
         free(prompt);
+        prompt_free(&a.prompt);
         return subcommands_usage(o, "the prompt is empty");
     }
     if (!status) status = open_all(&a, &err);
@@ -243,6 +292,8 @@ int run_main(options *o)
     tdm_machine_close(a.machine);
     load_pair_close(&a.models);
     buffer_free(&a.text);
+    attach_clear(&a.attached);
+    prompt_free(&a.prompt);
     free(prompt);
     if (status) return load_failed(&err);
     return a.interrupted || a.finish == TDM_FAILED ? 1 : 0;

@@ -232,6 +232,21 @@ static void take_draft(plain *p)
     p->draft = app_take_draft(&p->app);
 }
 
+/* Says why, and puts the text into the next line: nothing that was typed gets lost. */
+static void refuse(plain *p, const char *text, const tdm_error *err)
+{
+    note("%s", err->text);
+    free(p->draft);
+    p->draft = p->terminal ? strdup(text) : NULL;
+}
+
+static void send_message(plain *p, const char *text, int64_t enter_ns)
+{
+    tdm_error err = {0};
+    if (app_send(&p->app, text, strlen(text), enter_ns, &err)) refuse(p, text, &err);
+    else follow(p);
+}
+
 static void run_command(plain *p, const slash_call *call)
 {
     const commands_front front = {.ctx = p, .say = say, .load = load, .copy = copy, .copy_view = copy_view};
@@ -243,7 +258,10 @@ static void run_command(plain *p, const slash_call *call)
         follow(p);
     }
     if (result.quit) p->quit = true;
-    if (result.draft) {
+    if (result.draft && result.message && !p->terminal) {
+        send_message(p, result.draft, clock_ns());
+        free(result.draft);
+    } else if (result.draft) {
         free(p->draft);
         p->draft = result.draft;
     }
@@ -264,14 +282,8 @@ static void handle_message(plain *p, char *text, int64_t enter_ns)
         p->quit = p->quit || !output_good();
         return;
     }
-    if (!command) status = app_send(&p->app, text, strlen(text), enter_ns, &err);
-    if (status) {
-        note("%s", err.text);
-        free(p->draft);
-        p->draft = p->terminal ? strdup(text) : NULL; /* nothing that was typed gets lost */
-    } else {
-        follow(p);
-    }
+    if (status) refuse(p, text, &err);
+    else send_message(p, text, enter_ns);
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */

@@ -191,12 +191,11 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     } else {
         tui_turns_sync(t);
     }
-    bool attaches = call->id == SLASH_ATTACH || call->id == SLASH_DETACH;
+    bool attaches = call->id == SLASH_ATTACH || call->id == SLASH_DETACH || call->id == SLASH_P;
     if (attaches) tui_draft_forget(t);
-    if (result.draft) {
-        tui_draft_begin_editing(t, turn, result.draft);
-        free(result.draft);
-    }
+    if (result.draft && result.message) input_insert_paste(t->input, result.draft, strlen(result.draft));
+    else if (result.draft) tui_draft_begin_editing(t, turn, result.draft);
+    free(result.draft);
     if (call->id == SLASH_FIND && !err.code) {
         tui_popup_close(&t->popup);
         r.next = tui_action_find(call->argument, 1);
@@ -225,11 +224,13 @@ static void export_screen(tui *t, const char *path)
     free(picture);
 }
 
-static void switch_model(tui *t, const char *path)
+/* prompt: the argument of /p, which goes on with this model; NULL: /model does. */
+static void switch_model(tui *t, const char *path, const char *prompt)
 {
     tdm_error err = {0};
-    if (tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
-        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+    if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
+        t->load.prompt = prompt ? strdup(prompt) : NULL;
+    else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
 }
 
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
@@ -237,7 +238,7 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
     ceilings_job_end(&t->measuring); /* it has been given up; two at a time can't measure */
     if (call->id == SLASH_MODEL) {
-        if (call->argument) switch_model(t, call->argument);
+        if (call->argument) switch_model(t, call->argument, NULL);
         else tui_choose_open(t);
         return (tui_action){0};
     }
@@ -253,6 +254,12 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "/%s has to wait for the model", slash_table[call->id].name);
         return (tui_action){0};
     }
+    char *model = call->id == SLASH_P ? commands_prompt_model(&t->app, call->argument) : NULL;
+    if (model) {
+        switch_model(t, model, call->argument);
+        free(model);
+        return (tui_action){0};
+    }
     if (call->id == SLASH_UNITS && call->argument) { /* the cores are not to be disturbed: keys wait as well */
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "measuring for two seconds");
         tui_view_draw(t);
@@ -264,8 +271,9 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 
 void tui_commands_model(tui *t, const char *path)
 {
-    char *argument = strdup(path);
-    if (argument) run_call(t, &(slash_call){.id = SLASH_MODEL, .argument = argument}, clock_ns());
+    char *prompt = t->load.prompt, *argument = prompt ? prompt : strdup(path);
+    t->load.prompt = NULL;
+    if (argument) run_call(t, &(slash_call){.id = prompt ? SLASH_P : SLASH_MODEL, .argument = argument}, clock_ns());
     free(argument);
     load_pair_close(&t->load.models);
 }

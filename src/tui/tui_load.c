@@ -32,6 +32,8 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
     char *copy = path ? strdup(path) : NULL;
     free(l->path);
     l->path = copy;
+    free(l->prompt);
+    l->prompt = NULL;
     l->o = o;
     l->wake = wake;
     l->switching = switching;
@@ -87,5 +89,6 @@ void tui_load_fail(tui_load *l, const char *why)
 void tui_load_free(tui_load *l)
 {
     free(l->path);
-    l->path = NULL;
+    free(l->prompt);
+    l->path = l->prompt = NULL;
 }

@@ -19,6 +19,7 @@ typedef struct {
     int wake;             /* descriptor that the thread writes to when it is done */
     const options *o;
     char *path;           /* NULL: the built-in model */
+    char *prompt;         /* the argument of /p, which goes on with this model; NULL: /model does */
     bool switching;       /* /model: a chat is there already */
     atomic_bool cancel, packing, done;
     atomic_uint_fast64_t done_bytes, total_bytes;

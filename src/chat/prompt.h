@@ -1,0 +1,54 @@
+/* A prompt of the library: a text file that stands for words one would type again and again.
+ *
+ *   ---
+ *   description = finds mistakes in a text
+ *   temp = 0.2
+ *   ---
+ *   Which words of {{file:style.md}} does this text not keep to?
+ *
+ *   {{input}}
+ *
+ * The lines between the first two `---` may be left out, and so may each of them; `#` begins a comment there. They are
+ * `description = ...` and options by their names: model, system, think, keep-thinking, max-tokens and those of sampling.
+ * In the text {{input}} stands for what the user adds (without it that follows after a blank line), {{clipboard}} and
+ * {{file:PATH}} for the name of an attachment that goes before the message; \{{ is two braces.
+ *
+ * Files are untrusted: at most PROMPT_LARGEST bytes of UTF-8 without control characters but newline, tab and a carriage
+ * return before a newline. A failure is `NAME:LINE: expected ..., found ...`. Pure data; any thread. */
+#ifndef TANDEM_SRC_PROMPT_H
+#define TANDEM_SRC_PROMPT_H
+
+#include "engine/base/buffer.h"
+#include "src/cli/options.h"
+
+enum { PROMPT_LARGEST = 64 << 10 };
+
+typedef enum { PROMPT_TEXT, PROMPT_INPUT, PROMPT_CLIPBOARD, PROMPT_FILE } prompt_kind;
+
+typedef struct {
+    prompt_kind kind;
+    const char *text; /* PROMPT_TEXT: n bytes; PROMPT_FILE: the path, n bytes; within bytes */
+    size_t n;
+    int line; /* of the file, from 1 */
+} prompt_part;
+
+typedef struct {
+    char *bytes;       /* the file, in pieces; the texts below lie in it */
+    char *description; /* NULL: none */
+    options settings;  /* those given */
+    prompt_part *parts;
+    int n;
+} prompt_file;
+
+/* Takes a file's bytes apart; name: for failures. On failure *out needs no prompt_free. */
+tdm_status prompt_parse(prompt_file *out, const char *name, const char *bytes, size_t n, tdm_error *err);
+void prompt_free(prompt_file *p);
+
+/* The same option table that prompt_parse goes by. */
+bool prompt_takes(option_id id);
+
+/* Appends the message: the parts with the input in its places, attachments by their names, without blanks at its end.
+ * TDM_E_CONTEXT when it would be longer than `most` bytes. */
+tdm_status prompt_compose(const prompt_file *p, const char *input, size_t n, size_t most, struct buffer *out, tdm_error *err);
+
+#endif

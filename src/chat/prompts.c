@@ -1,0 +1,212 @@
+#include "src/chat/prompts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
+#include "src/chat/load.h"
+#include "src/chat/settings.h"
+#include "src/cli/files.h"
+#include "src/cli/nearest.h"
+
+enum { LONGEST_NAME = 64, LONGEST_WORDS = 100 };
+static const char ending[] = ".md";
+
+/* ---- Names and files ------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, size_t n)
+{
+    if (!n || n > LONGEST_NAME || *name == '.') return false;
+    for (size_t i = 0, length; i < n; i += length) {
+        int32_t code;
+        length = utf8_decode(name + i, n - i, &code);
+        if (code <= ' ' || code == '/' || (code >= 0x7f && code <= 0xa0)) return false;
+    }
+    return true;
+}
+
+/* The folder of the user's prompts, or of those that come with the program; malloc'ed, NULL: none. */
+static char *folder(bool own)
+{
+    char path[PATH_MAX];
+    if (own) return files_path(FILES_CONFIG, "prompts");
+    return load_data("prompts", path) ? strdup(path) : NULL;
+}
+
+/* "folder/name.md", malloc'ed; NULL without folder or memory. */
+static char *path_of(bool own, const char *name)
+{
+    char *in = folder(own), *path = NULL;
+    if (in && asprintf(&path, "%s/%s%s", in, name, ending) < 0) path = NULL;
+    free(in);
+    return path;
+}
+
+static tdm_status read_file(prompt_file *out, const char *path, tdm_error *err)
+{
+    char *bytes;
+    size_t n;
+    tdm_status status = files_read(path, PROMPT_LARGEST, &bytes, &n, err);
+    if (status) return status;
+    status = prompt_parse(out, path, bytes, n, err);
+    free(bytes);
+    return status;
+}
+
+/* ---- The list -------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    const prompts_entry *first = a, *second = b;
+    int order = strcmp(first->name, second->name);
+    return order ? order : second->own - first->own; /* the user's own before the other */
+}
+
+/* Adds the names of a folder's prompts; a folder that isn't there has none. */
+static tdm_status add_names(bool own, prompts_entry **all, int *n, tdm_error *err)
+{
+    char *in = folder(own);
+    DIR *d = in ? opendir(in) : NULL;
+    free(in);
+    tdm_status status = TDM_OK;
+    for (struct dirent *e; d && !status && (e = readdir(d));) {
+        size_t length = strlen(e->d_name), end = sizeof ending - 1;
+        if (length <= end || strcmp(e->d_name + length - end, ending) || !is_name(e->d_name, length - end)) continue;
+        prompts_entry *larger = realloc(*all, ((size_t)*n + 1) * sizeof *larger);
+        if (larger) *all = larger;
+        char *name = larger ? strndup(e->d_name, length - end) : NULL;
+        if (name) (*all)[(*n)++] = (prompts_entry){.name = name, .own = own};
+        else status = error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    if (d) closedir(d);
+    return status;
+}
+
+/* One line about a prompt, malloc'ed. */
+static char *words_of(const prompts_entry *e)
+{
+    prompt_file p;
+    tdm_error why = {.text = "out of memory"};
+    char *path = path_of(e->own, e->name), *words;
+    if (!path || read_file(&p, path, &why)) {
+        words = strdup(why.text);
+    } else {
+        const char *text = p.description;
+        for (int i = 0; i < p.n && !text; i++)
+            if (p.parts[i].kind == PROMPT_TEXT) text = p.parts[i].text + strspn(p.parts[i].text, " \t\n");
+        size_t length = text ? strcspn(text, "\n") : 0;
+        if (length > LONGEST_WORDS) {
+            length = LONGEST_WORDS;
+            while (utf8_continues(text[length])) length--;
+        }
+        words = strndup(text ? text : "", length);
+        prompt_free(&p);
+    }
+    free(path);
+    return words;
+}
+
+void prompts_list_free(prompts_entry *all, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free(all[i].name);
+        free(all[i].words);
+    }
+    free(all);
+}
+
+/* The names alone, each once. */
+static tdm_status list_names(prompts_entry **out, int *n, tdm_error *err)
+{
+    prompts_entry *all = NULL;
+    int found = 0, kept = 0;
+    tdm_status status = add_names(true, &all, &found, err);
+    if (!status) status = add_names(false, &all, &found, err);
+    if (status) {
+        prompts_list_free(all, found);
+        return status;
+    }
+    if (found) qsort(all, (size_t)found, sizeof *all, by_name);
+    for (int i = 0; i < found; i++) {
+        if (kept && !strcmp(all[kept - 1].name, all[i].name)) free(all[i].name);
+        else all[kept++] = all[i];
+    }
+    *out = all;
+    *n = kept;
+    return TDM_OK;
+}
+
+tdm_status prompts_list(prompts_entry **out, int *n, tdm_error *err)
+{
+    tdm_status status = list_names(out, n, err);
+    for (int i = 0; i < *n && !status; i++)
+        if (!((*out)[i].words = words_of(&(*out)[i]))) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    if (status && *out) prompts_list_free(*out, *n);
+    return status;
+}
+
+/* ---- One of them ----------------------------------------------------------------------------------------------- */
+
+static tdm_status unknown(const char *name, tdm_error *err)
+{
+    prompts_entry *all;
+    int n;
+    nearest best = {0};
+    tdm_status status = list_names(&all, &n, err);
+    if (status) return status;
+    for (int i = 0; i < n; i++) nearest_offer(&best, name, all[i].name);
+    if (best.name) error_set(err, TDM_E_NOT_FOUND, "there is no prompt '%s'; did you mean '%s'?", name, best.name);
+    else error_set(err, TDM_E_NOT_FOUND, "there is no prompt '%s'; /p lists them", name);
+    prompts_list_free(all, n);
+    return TDM_E_NOT_FOUND;
+}
+
+tdm_status prompts_read(prompt_file *out, const char *name, tdm_error *err)
+{
+    if (!is_name(name, strlen(name)))
+        return error_set(err, TDM_E_ARG, "expected a prompt's name, without slashes and blanks, found '%.70s'", name);
+    for (int own = 1; own >= 0; own--) {
+        char *path = path_of(own, name);
+        bool there = path && !access(path, F_OK);
+        tdm_status status = there ? read_file(out, path, err) : TDM_E_NOT_FOUND;
+        free(path);
+        if (there) return status;
+    }
+    return unknown(name, err);
+}
+
+bool prompts_sets(const prompt_file *p, option_id id, const tdm_model_info *model)
+{
+    bool live = option_table[id].flags & LIVE && options_given(&p->settings, id);
+    return live && settings_fit(model, id, options_text(&p->settings, id));
+}
+
+/* The path as the program opens it, malloc'ed. */
+static char *expanded(const char *path, size_t n)
+{
+    const char *home = getenv("HOME");
+    bool below = n >= 2 && !memcmp(path, "~/", 2) && home;
+    char *out;
+    return asprintf(&out, "%s%.*s", below ? home : "", (int)n - below, path + below) < 0 ? NULL : out;
+}
+
+tdm_status prompts_attach(const prompt_file *p, attachments *a, const tdm_model *model, int room, tdm_error *err)
+{
+    int before = a->n;
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < p->n && !status; i++) {
+        const prompt_part *part = &p->parts[i];
+        if (part->kind == PROMPT_CLIPBOARD) status = attach_clipboard(a, model, room, err);
+        if (part->kind != PROMPT_FILE) continue;
+        int place;
+        char *path = expanded(part->text, part->n);
+        status = path ? attach_file(a, path, model, room, &place, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        free(path);
+    }
+    while (status && a->n > before) attach_remove(a, a->n - 1);
+    return status;
+}

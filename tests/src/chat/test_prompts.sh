@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Prompts of the library through the program: /p line by line, `run -r`, what comes with the program.
+. tests/scratch.sh
+folder=$XDG_CONFIG_HOME/tandem/prompts
+mkdir -p "$folder"
+cat >"$folder/capital.md" <<'P'
+---
+description = the capital of a country
+temp = 0
+think = on
+system = You are friendly.
+---
+What is the capital of {{input}}?
+P
+printf 'Which colour does {{file:%s}} name?\n' "$tmp/a.txt" >"$folder/colour.md"
+printf '/delete this\n' >"$folder/slash.md"
+printf -- '---\ntemp = 200\n---\nx\n' >"$folder/wrong.md"
+printf 'red\n' >"$tmp/a.txt"
+
+# run
+holds 'run -r: the text is the input' "$("$program" run -r capital Peru)" 'Lima'
+holds 'run -r: so is standard input' "$(echo Peru | "$program" run --prompt capital)" 'Lima'
+check 'run -r: the command line goes before' test "$("$program" run -r capital --temp 2 --seed 1 -n 20 --ignore-eos Peru)" != \
+    "$("$program" run -r capital -n 20 --ignore-eos Peru)"
+check 'run -r: a file goes before it' test "$("$program" run --temp 0 -n 9 -r colour x)" = \
+    "$(printf 'a.txt:\n\nred\n\n\nWhich colour does a.txt name?\n\nx' | "$program" run --temp 0 -n 9)"
+"$program" run -r wrong x >"$tmp/out" 2>"$tmp/err"
+check 'run -r: a wrong file' test $? = 1 -a ! -s "$tmp/out" -a \
+    "$(<"$tmp/err")" = "tandem: $folder/wrong.md:2: temp: expected 0 to 100, found '200'"
+"$program" run -r ../capital x 2>"$tmp/err"
+check 'run -r: a name is no path' test $? = 2 -a "$(wc -l <"$tmp/err")" = 1
+
+# /p
+said=$(printf '%s\n' /p '/p capital Peru' '/set temp' /system '/p colour' '/p slash' '/p capitol' /p\ wrong |
+    "$program" chat --plain --temp 1 2>"$tmp/err")
+holds '/p: lists them' "$said" '  capital          the capital of a country'
+holds '/p: lists those of the program' "$said" '  summary          '
+holds '/p: says what is wrong with one' "$said" "  wrong            $folder/wrong.md:2: temp: expected 0 to 100"
+holds '/p: says what is set' "$said" 'capital: think not with this model, temp 0, the system prompt'
+holds '/p: is sent where there is no input' "$said" 'Lima'
+check '/p: settings hold from then on' grep -q '^temp: 0 ' <<<"$said"
+holds '/p: the system prompt too' "$said" 'system prompt: You are friendly.'
+holds '/p: attaches' "$said" 'colour: 1 attachment'
+holds '/p: no such prompt' "$(<"$tmp/err")" "there is no prompt 'capitol'; did you mean 'capital'?"
+session=$(cat "$XDG_STATE_HOME"/tandem/sessions/*.json)
+holds '/p: attachments go before the message' "$session" '"a.txt:\n\nred\n\n\nWhich colour does a.txt name?"'
+holds '/p: a text with a slash is no command' "$session" '" /delete this"'
+
+# What comes with the program, each of them a prompt.
+for file in assets/prompts/*.md; do
+    name=$(basename "$file" .md)
+    check "assets: $name" "$program" run -r "$name" -n 1 x >/dev/null
+    check "assets: $name has a description" grep -q '^description = ' "$file"
+done
