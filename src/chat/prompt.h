@@ -4,7 +4,7 @@
  *   description = finds mistakes in a text
  *   temp = 0.2
  *   ---
- *   Which words of {{file:style.md}} does this text not keep to?
+ *   Which words of {{file:words.txt}} does this text not keep to?
  *
  *   {{input}}
  *

@@ -52,3 +52,10 @@ for file in assets/prompts/*.md; do
     check "assets: $name" "$program" run -r "$name" -n 1 x >/dev/null
     check "assets: $name has a description" grep -q '^description = ' "$file"
 done
+
+# A prompt that names a model.
+printf -- '---\nmodel = %s\n---\nSay {{input}}\n' "$tiny" >"$folder/other.md"
+said=$(printf '%s\n' '/p other x' /model | "$program" chat --plain --private -n 3 2>/dev/null)
+holds '/p: goes on with its model' "$said" "going on with "
+holds '/p: and stays with it' "$(tail -1 <<<"$said")" "$tiny"
+holds 'run -r: takes its model' "$("$program" run -v -n 3 -r other x 2>&1)" 'output tokens'
