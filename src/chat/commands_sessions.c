@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "engine/base/error.h"
+#include "src/chat/html.h"
 
 /* Turns that existed only in memory have gone with the session that was left; "": there were none. */
 static void tell_gone(int turns, char out[60])
@@ -260,14 +261,18 @@ tdm_status command_save(command *r, tdm_error *err)
 tdm_status command_export(command *r, tdm_error *err)
 {
     const char *path = r->call->argument, *dot = strrchr(path, '.');
-    bool json = dot && !strcmp(dot, ".json");
-    if (!json && (!dot || strcmp(dot, ".md")))
-        return error_set(err, TDM_E_ARG, "%s: expected a name in .md or .json", path);
+    static const struct {
+        const char *ending;
+        char *(*text)(const session *s, size_t *n);
+    } forms[] = {{".md", session_markdown}, {".json", session_messages}, {".html", html_page}};
+    size_t form = 0, count = sizeof forms / sizeof *forms;
+    while (form < count && (!dot || strcmp(dot, forms[form].ending))) form++;
+    if (form == count) return error_set(err, TDM_E_ARG, "%s: expected a name in .md, .json or .html", path);
     session s;
     tdm_status status = app_snapshot(r->a, &s, err);
     if (status) return status;
     size_t n = 0;
-    char *text = json ? session_messages(&s, &n) : session_markdown(&s, &n);
+    char *text = forms[form].text(&s, &n);
     status = text ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     int turns = session_turns(&s);
     if (!status) command_say(r, "%s: %d turn%s, %zu bytes\n", path, turns, turns == 1 ? "" : "s", n);

@@ -42,8 +42,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(FIND, "find", "", WORDS, "WORDS", 0, 0, CONVERSATION, "looks for words in this conversation")                   \
     X(PRIVATE, "private", "", CHOICE, "on|off", 0, 0, CONVERSATION, "on: nothing of this session is written to disk") \
     X(SAVE, "save", "", TEXT, "[NAME]", 0, 0, CONVERSATION, "saves now, if wanted under a name")                      \
-    X(EXPORT, "export", "", FILE, "FILE.md|.json|.svg", 0, 0, CONVERSATION,                                           \
-      "writes the conversation as Markdown or JSON; FILE.svg: the full screen as a picture")                          \
+    X(EXPORT, "export", "", FILE, "FILE", 0, 0, CONVERSATION,                                                         \
+      "writes the conversation as FILE.md, .html or .json; FILE.svg: the full screen as a picture")                   \
     X(SYSTEM, "system", "", TEXT, "[TEXT|off]", 0, 0, CONVERSATION, "shows or changes the system prompt")             \
     X(SET, "set", "", SETTING, "[NAME VALUE]", 0, 0, CONVERSATION, "shows or changes an option")                      \
     X(THINK, "think", "", CHOICE, "on|off|low|medium|xhigh", 0, 0, CONVERSATION,                                      \

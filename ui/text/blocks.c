@@ -434,8 +434,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
     return 0;
 }
 
-/* The character of an entity, as UTF-8; the entity itself when it is not known. */
-static void entity(struct render *r, const char *text, size_t len)
+size_t blocks_entity(const char *text, size_t len, char out[4])
 {
     static const struct {
         const char *name, *as;
@@ -444,24 +443,28 @@ static void entity(struct render *r, const char *text, size_t len)
                  {"&mdash;", "\xe2\x80\x94"}, {"&ndash;", "\xe2\x80\x93"}, {"&hellip;", "\xe2\x80\xa6"},
                  {"&rarr;", "\xe2\x86\x92"},  {"&larr;", "\xe2\x86\x90"},  {"&le;", "\xe2\x89\xa4"},
                  {"&ge;", "\xe2\x89\xa5"},    {"&ne;", "\xe2\x89\xa0"}};
-    size_t source = source_of(r, text);
-    style_t style = current_style(r);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i].name) == len && memcmp(names[i].name, text, len) == 0) {
-            put_made(r, names[i].as, strlen(names[i].as), source, style);
-            return;
+            memcpy(out, names[i].as, strlen(names[i].as));
+            return strlen(names[i].as);
         }
     if (len > 3 && len < 12 && text[1] == '#') {
-        char digits[12] = "", bytes[4];
+        char digits[12] = "";
         bool hex = text[2] == 'x' || text[2] == 'X';
         memcpy(digits, text + 2 + hex, len - 3 - hex);
         unsigned long p = strtoul(digits, NULL, hex ? 16 : 10);
-        if (p > 0 && p < 0x110000 && !(p >= 0xD800 && p < 0xE000) && p != '\n' && p != '\t') {
-            put_made(r, bytes, (size_t)width_put((uint32_t)p, bytes), source, style);
-            return;
-        }
+        if (p > 0 && p < 0x110000 && !(p >= 0xD800 && p < 0xE000) && p != '\n' && p != '\t')
+            return (size_t)width_put((uint32_t)p, out);
     }
-    put(r, text, len, source, style);
+    return 0;
+}
+
+static void entity(struct render *r, const char *text, size_t len)
+{
+    char character[4];
+    size_t n = blocks_entity(text, len, character), source = source_of(r, text);
+    if (n) put_made(r, character, n, source, current_style(r));
+    else put(r, text, len, source, current_style(r));
 }
 
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *arg)

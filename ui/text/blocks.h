@@ -32,6 +32,9 @@ void blocks_render(struct blocks *blocks, const char *text, size_t len, size_t s
 enum { BLOCKS_PAD = 64 };
 char *blocks_copy(const char *text, size_t len);
 
+/* The character of an entity (&amp; or &#38;) as UTF-8; returns its length, 0 when it is not known. */
+size_t blocks_entity(const char *text, size_t len, char out[4]);
+
 /* The parts of a fenced code block at the top level, for a fence that still streams. */
 void blocks_code_head(struct blocks *blocks, const char *language, size_t len, size_t source);
 void blocks_code_line(struct blocks *blocks, const struct highlight_language *language, struct highlight_state *state,

@@ -90,14 +90,15 @@ said=$(printf '%s\n' "And what is mine?" | "$program" chat --plain --temp 0 --re
 holds 'chat: resumes' "$(cat "$tmp/err")" "resumed 'Hello, I'm Tomek. My dog is called Bruno.'"
 holds 'chat: still remembers' "$said" 'Bruno'
 said=$(printf '%s\n' /sessions /undo '/find bruno' '/set temp 3x' '/set temp 0.5' '/speculation off' '/units' \
-    "/export $tmp/out.md" '/rename dogs' /delete /delete /sessions /undelete '/undelete 1' /sessions '/delete 1 --now' \
-    '/delete 1 --now' /undelete | "$program" chat --plain --resume 2>"$tmp/err")
+    "/export $tmp/out.md" "/export $tmp/out.html" '/rename dogs' /delete /delete /sessions /undelete '/undelete 1' \
+    /sessions '/delete 1 --now' '/delete 1 --now' /undelete | "$program" chat --plain --resume 2>"$tmp/err")
 check 'chat: /sessions' grep -qE '^ +1  .* 4 turns  Tandem Demo 51M .*\(this one\)$' <<<"$said"
 holds 'chat: /undo' "$said" 'the last turn is taken back'
 holds 'chat: /find' "$said" 'turn 1, you: Hello'
 holds 'chat: /set refuses' "$(cat "$tmp/err")" "temp: '3x' is not allowed; expected 0 to 100"
 check 'chat: /set' grep -qx 'temp: 0.5' <<<"$said"
 check 'chat: /export' grep -q '^## You' "$tmp/out.md"
+check 'chat: /export as a page' grep -q "<h2>You</h2>" "$tmp/out.html"
 holds 'chat: /delete asks' "$said" "delete 'dogs' (3 turns)?"
 holds 'chat: /delete' "$said" "it is in the trash for 30 days (/undelete); this is a new session"
 holds 'chat: nothing is listed then' "$said" 'there is no saved session yet'
