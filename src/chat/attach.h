@@ -40,8 +40,8 @@ int attach_tokens(const attachments *a);
 /* Bytes of all texts, and those texts one after the other (no zero at the end); out has room for them. */
 size_t attach_length(const attachments *a);
 size_t attach_join(const attachments *a, char *out);
-/* These texts and a message behind them as one valid UTF-8 text (a saved session holds no other), malloc'ed; NULL without
- * memory. */
+/* These texts and a message behind them as one valid UTF-8 text (a saved session holds no other), malloc'ed; NULL
+ * without memory. */
 char *attach_compose(const attachments *a, const char *text, size_t n, size_t *length);
 
 #endif

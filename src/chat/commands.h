@@ -36,8 +36,8 @@ typedef struct {
 tdm_status commands_run(app *a, const commands_front *front, const slash_call *call, commands_result *out,
                         tdm_error *err);
 
-/* The model, malloc'ed, that /p with this argument goes on with and for which it asks front->load; NULL: the one that is
- * there. A front end that loads beside the conversation does so before it runs the command. */
+/* The model, malloc'ed, that /p with this argument goes on with and for which it asks front->load; NULL: the one that
+ * is there. A front end that loads beside the conversation does so before it runs the command. */
 char *commands_prompt_model(const app *a, const char *argument);
 
 /* The value that holds for an option of /set, in the form that it takes. */

@@ -16,8 +16,9 @@ static tdm_status list_prompts(const command *r, tdm_error *err)
     tdm_status status = prompts_list(&all, &n, err);
     if (status) return status;
     for (int i = 0; i < n; i++) command_say(r, "  %-16s %s\n", all[i].name, all[i].words);
-    command_say(r, n ? "  /p NAME TEXT puts one into the draft; your own: prompts/NAME.md beside the configuration file\n"
-                     : "there is no prompt; your own: prompts/NAME.md beside the configuration file\n");
+    command_say(r,
+                n ? "  /p NAME TEXT puts one into the draft; your own: prompts/NAME.md beside the configuration file\n"
+                  : "there is no prompt; your own: prompts/NAME.md beside the configuration file\n");
     prompts_list_free(all, n);
     return TDM_OK;
 }

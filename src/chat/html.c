@@ -15,12 +15,23 @@ static void put_escaped(FILE *f, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         switch (text[i]) {
-        case '&': fputs("&amp;", f); break;
-        case '<': fputs("&lt;", f); break;
-        case '>': fputs("&gt;", f); break;
-        case '"': fputs("&quot;", f); break;
-        case '\'': fputs("&#39;", f); break;
-        default: fputc(text[i], f);
+        case '&':
+            fputs("&amp;", f);
+            break;
+        case '<':
+            fputs("&lt;", f);
+            break;
+        case '>':
+            fputs("&gt;", f);
+            break;
+        case '"':
+            fputs("&quot;", f);
+            break;
+        case '\'':
+            fputs("&#39;", f);
+            break;
+        default:
+            fputc(text[i], f);
         }
     }
 }
@@ -48,7 +59,7 @@ static char *clean(const char *text, size_t n, size_t *length)
 
 typedef struct {
     FILE *f;
-    bool in_code; /* of a block, where the ends of lines stay */
+    bool in_code;  /* of a block, where the ends of lines stay */
     char *address; /* of the open link or image; NULL: none */
 } page;
 
@@ -62,9 +73,17 @@ static const char *block_name(MD_BLOCKTYPE type, const void *detail)
 {
     static const char *const headings[] = {"h3", "h4", "h5", "h6"}; /* below those of the page */
     static const char *const names[] = {
-        [MD_BLOCK_QUOTE] = "blockquote", [MD_BLOCK_UL] = "ul",       [MD_BLOCK_OL] = "ol", [MD_BLOCK_LI] = "li",
-        [MD_BLOCK_P] = "p",              [MD_BLOCK_TABLE] = "table", [MD_BLOCK_TR] = "tr", [MD_BLOCK_THEAD] = "thead",
-        [MD_BLOCK_TBODY] = "tbody",      [MD_BLOCK_TH] = "th",       [MD_BLOCK_TD] = "td",
+        [MD_BLOCK_QUOTE] = "blockquote",
+        [MD_BLOCK_UL] = "ul",
+        [MD_BLOCK_OL] = "ol",
+        [MD_BLOCK_LI] = "li",
+        [MD_BLOCK_P] = "p",
+        [MD_BLOCK_TABLE] = "table",
+        [MD_BLOCK_TR] = "tr",
+        [MD_BLOCK_THEAD] = "thead",
+        [MD_BLOCK_TBODY] = "tbody",
+        [MD_BLOCK_TH] = "th",
+        [MD_BLOCK_TD] = "td",
     };
     if (type == MD_BLOCK_H) {
         unsigned level = ((const MD_BLOCK_H_DETAIL *)detail)->level;
@@ -78,7 +97,9 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
     page *p = arg;
     const char *name = block_name(type, detail);
     switch (type) {
-    case MD_BLOCK_HR: fputs("<hr>\n", p->f); break;
+    case MD_BLOCK_HR:
+        fputs("<hr>\n", p->f);
+        break;
     case MD_BLOCK_CODE: {
         const MD_ATTRIBUTE *language = &((MD_BLOCK_CODE_DETAIL *)detail)->lang;
         if (language->size) {
@@ -90,7 +111,9 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
         p->in_code = true;
         break;
     }
-    case MD_BLOCK_OL: fprintf(p->f, "<ol start=\"%u\">", ((MD_BLOCK_OL_DETAIL *)detail)->start); break;
+    case MD_BLOCK_OL:
+        fprintf(p->f, "<ol start=\"%u\">", ((MD_BLOCK_OL_DETAIL *)detail)->start);
+        break;
     case MD_BLOCK_LI: {
         const MD_BLOCK_LI_DETAIL *item = detail;
         fputs("<li>", p->f);
@@ -100,7 +123,9 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
     case MD_BLOCK_TH:
     case MD_BLOCK_TD: {
         MD_ALIGN align = ((MD_BLOCK_TD_DETAIL *)detail)->align;
-        const char *side = align == MD_ALIGN_RIGHT ? " class=\"right\"" : align == MD_ALIGN_CENTER ? " class=\"center\"" : "";
+        const char *side = align == MD_ALIGN_RIGHT    ? " class=\"right\""
+                           : align == MD_ALIGN_CENTER ? " class=\"center\""
+                                                      : "";
         fprintf(p->f, "<%s%s>", name, side);
         break;
     }
@@ -114,8 +139,10 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
     page *p = arg;
     const char *name = block_name(type, detail);
-    if (type == MD_BLOCK_CODE) fputs("</code></pre>", p->f);
-    else if (name) put_tag(p, name, true);
+    if (type == MD_BLOCK_CODE)
+        fputs("</code></pre>", p->f);
+    else if (name)
+        put_tag(p, name, true);
     p->in_code = p->in_code && type != MD_BLOCK_CODE;
     if (type != MD_BLOCK_TH && type != MD_BLOCK_TD && type != MD_BLOCK_DOC) fputc('\n', p->f);
     return 0;
@@ -124,11 +151,16 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 static const char *span_name(MD_SPANTYPE type)
 {
     switch (type) {
-    case MD_SPAN_EM: return "em";
-    case MD_SPAN_STRONG: return "strong";
-    case MD_SPAN_CODE: return "code";
-    case MD_SPAN_DEL: return "del";
-    default: return NULL;
+    case MD_SPAN_EM:
+        return "em";
+    case MD_SPAN_STRONG:
+        return "strong";
+    case MD_SPAN_CODE:
+        return "code";
+    case MD_SPAN_DEL:
+        return "del";
+    default:
+        return NULL;
     }
 }
 
@@ -146,7 +178,8 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
     return 0;
 }
 
-/* The address stands behind the text, as on the screen: nothing is fetched, and nobody is led where the text doesn't say. */
+/* The address stands behind the text, as on the screen: nothing is fetched, and nobody is led where the text doesn't
+ * say. */
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 {
     page *p = arg;
@@ -207,7 +240,8 @@ static const char head[] =
 
 static const char style[] =
     "<style>\n"
-    ":root { color-scheme: light dark; --text: #1f2328; --page: #ffffff; --quiet: #57606a; --mine: #eef2f7; --line: #d0d7de; }\n"
+    ":root { color-scheme: light dark; --text: #1f2328; --page: #ffffff; --quiet: #57606a; --mine: #eef2f7; --line: "
+    "#d0d7de; }\n"
     "@media (prefers-color-scheme: dark) {\n"
     "  :root { --text: #e6e6e6; --page: #16181c; --quiet: #a0a8b2; --mine: #22262d; --line: #3a4049; }\n"
     "}\n"
@@ -218,7 +252,8 @@ static const char style[] =
     ".you .written { padding: .5rem .75rem; background: var(--mine); border-radius: .4rem; }\n"
     ".about, .address, .language, details { color: var(--quiet); }\n"
     ".language { font-size: .85rem; }\n"
-    "pre { padding: .75rem; overflow-x: auto; overflow-wrap: normal; border: 1px solid var(--line); border-radius: .4rem; }\n"
+    "pre { padding: .75rem; overflow-x: auto; overflow-wrap: normal; border: 1px solid var(--line); border-radius: "
+    ".4rem; }\n"
     "code { font-family: ui-monospace, monospace; font-size: .9em; }\n"
     "blockquote { margin-left: 0; padding-left: 1rem; border-left: 3px solid var(--line); }\n"
     "table { border-collapse: collapse; }\n"

@@ -7,8 +7,9 @@
 
 #include "src/cli/options.h"
 
-/* The path, without dots and links, of a file or folder that comes with the program: in $TANDEM_DATADIR alone where that
- * is set, else beside the program (../assets, ../share/tandem), where it was installed, or in assets/. False: not there. */
+/* The path, without dots and links, of a file or folder that comes with the program: in $TANDEM_DATADIR alone where
+ * that is set, else beside the program (../assets, ../share/tandem), where it was installed, or in assets/. False: not
+ * there. */
 bool load_data(const char *name, char out[PATH_MAX]);
 
 /* What names the built-in model where a name is wanted (-m, /model, the configuration file). */

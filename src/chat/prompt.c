@@ -57,8 +57,10 @@ bool prompt_takes(option_id id)
     case OPTION_SYSTEM:
     case OPTION_THINK:
     case OPTION_KEEP_THINKING:
-    case OPTION_MAX_TOKENS: return true;
-    default: return option_table[id].section == SECTION_SAMPLING;
+    case OPTION_MAX_TOKENS:
+        return true;
+    default:
+        return option_table[id].section == SECTION_SAMPLING;
     }
 }
 
@@ -81,7 +83,8 @@ static tdm_status unknown_name(place at, const char *name, tdm_error *err)
                          at.name, at.line, name, best.name);
     return error_set(err, TDM_E_FORMAT,
                      "%s:%d: expected description, model, system, think, keep-thinking, max-tokens or an option of "
-                     "sampling, found '%.60s'", at.name, at.line, name);
+                     "sampling, found '%.60s'",
+                     at.name, at.line, name);
 }
 
 /* `name = value`; the line is changed. */
@@ -99,7 +102,8 @@ static tdm_status read_setting(prompt_file *p, place at, char *line, tdm_error *
     while (id < OPTION_COUNT && (!prompt_takes(id) || strcmp(option_table[id].name, name))) id++;
     if (!description && id == OPTION_COUNT) return unknown_name(at, name, err);
     if (description ? p->description != NULL : options_given(&p->settings, id))
-        return error_set(err, TDM_E_FORMAT, "%s:%d: expected each setting once, found '%s' again", at.name, at.line, name);
+        return error_set(err, TDM_E_FORMAT, "%s:%d: expected each setting once, found '%s' again", at.name, at.line,
+                         name);
     if (!*value)
         return error_set(err, TDM_E_FORMAT, "%s:%d: expected a value for %s, found none", at.name, at.line, name);
     if (description) {
@@ -128,8 +132,10 @@ static tdm_status read_head(prompt_file *p, place *at, char **text, tdm_error *e
     for (;;) {
         line += strcspn(line, "\n");
         if (!*line)
-            return error_set(err, TDM_E_FORMAT, "%s:%d: expected a line '---' that ends the settings, found the end of "
-                             "the file", at->name, at->line);
+            return error_set(err, TDM_E_FORMAT,
+                             "%s:%d: expected a line '---' that ends the settings, found the end of "
+                             "the file",
+                             at->name, at->line);
         line++;
         at->line++;
         size_t n = strcspn(line, "\n");
@@ -184,8 +190,10 @@ static tdm_status read_field(place at, char *field, size_t n, prompt_part *out, 
         out->n -= skip;
         return TDM_OK;
     }
-    return error_set(err, TDM_E_FORMAT, "%s:%d: expected {{input}}, {{clipboard}} or {{file:PATH}}, found '{{%.*s}}'; "
-                     "\\{{ is two braces", at.name, at.line, n < 60 ? (int)n : 60, field);
+    return error_set(err, TDM_E_FORMAT,
+                     "%s:%d: expected {{input}}, {{clipboard}} or {{file:PATH}}, found '{{%.*s}}'; "
+                     "\\{{ is two braces",
+                     at.name, at.line, n < 60 ? (int)n : 60, field);
 }
 
 static tdm_status read_text(prompt_file *p, place at, char *text, tdm_error *err)
@@ -208,8 +216,8 @@ static tdm_status read_text(prompt_file *p, place at, char *text, tdm_error *err
         }
         size_t n = strcspn(c + 2, "}\n");
         if (!status && strncmp(c + 2 + n, "}}", 2))
-            status = error_set(err, TDM_E_FORMAT, "%s:%d: expected }} behind '{{%.*s', found none in this line", at.name,
-                               at.line, n < 60 ? (int)n : 60, c + 2);
+            status = error_set(err, TDM_E_FORMAT, "%s:%d: expected }} behind '{{%.*s', found none in this line",
+                               at.name, at.line, n < 60 ? (int)n : 60, c + 2);
         prompt_part part;
         if (!status) status = read_field(at, c + 2, n, &part, err);
         if (!status) status = add_part(p, part, err);
@@ -254,7 +262,8 @@ static tdm_status append(struct buffer *out, size_t from, size_t most, const cha
     return buffer_append(out, text, n, err);
 }
 
-tdm_status prompt_compose(const prompt_file *p, const char *input, size_t n, size_t most, struct buffer *out, tdm_error *err)
+tdm_status prompt_compose(const prompt_file *p, const char *input, size_t n, size_t most, struct buffer *out,
+                          tdm_error *err)
 {
     size_t from = out->n;
     bool placed = false;

@@ -9,8 +9,9 @@
  *   {{input}}
  *
  * The lines between the first two `---` may be left out, and so may each of them; `#` begins a comment there. They are
- * `description = ...` and options by their names: model, system, think, keep-thinking, max-tokens and those of sampling.
- * In the text {{input}} stands for what the user adds (without it that follows after a blank line), {{clipboard}} and
+ * `description = ...` and options by their names: model, system, think, keep-thinking, max-tokens and those of
+ * sampling. In the text {{input}} stands for what the user adds (without it that follows after a blank line),
+ * {{clipboard}} and
  * {{file:PATH}} for the name of an attachment that goes before the message; \{{ is two braces.
  *
  * Files are untrusted: at most PROMPT_LARGEST bytes of UTF-8 without control characters but newline, tab and a carriage
@@ -49,6 +50,7 @@ bool prompt_takes(option_id id);
 
 /* Appends the message: the parts with the input in its places, attachments by their names, without blanks at its end.
  * TDM_E_CONTEXT when it would be longer than `most` bytes. */
-tdm_status prompt_compose(const prompt_file *p, const char *input, size_t n, size_t most, struct buffer *out, tdm_error *err);
+tdm_status prompt_compose(const prompt_file *p, const char *input, size_t n, size_t most, struct buffer *out,
+                          tdm_error *err);
 
 #endif

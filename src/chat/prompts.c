@@ -79,8 +79,10 @@ static tdm_status add_names(bool own, prompts_entry **all, int *n, tdm_error *er
         prompts_entry *larger = realloc(*all, ((size_t)*n + 1) * sizeof *larger);
         if (larger) *all = larger;
         char *name = larger ? strndup(e->d_name, length - end) : NULL;
-        if (name) (*all)[(*n)++] = (prompts_entry){.name = name, .own = own};
-        else status = error_set(err, TDM_E_NOMEM, "out of memory");
+        if (name)
+            (*all)[(*n)++] = (prompts_entry){.name = name, .own = own};
+        else
+            status = error_set(err, TDM_E_NOMEM, "out of memory");
     }
     if (d) closedir(d);
     return status;
@@ -132,8 +134,10 @@ static tdm_status list_names(prompts_entry **out, int *n, tdm_error *err)
     }
     if (found) qsort(all, (size_t)found, sizeof *all, by_name);
     for (int i = 0; i < found; i++) {
-        if (kept && !strcmp(all[kept - 1].name, all[i].name)) free(all[i].name);
-        else all[kept++] = all[i];
+        if (kept && !strcmp(all[kept - 1].name, all[i].name))
+            free(all[i].name);
+        else
+            all[kept++] = all[i];
     }
     *out = all;
     *n = kept;
@@ -159,8 +163,10 @@ static tdm_status unknown(const char *name, tdm_error *err)
     tdm_status status = list_names(&all, &n, err);
     if (status) return status;
     for (int i = 0; i < n; i++) nearest_offer(&best, name, all[i].name);
-    if (best.name) error_set(err, TDM_E_NOT_FOUND, "there is no prompt '%s'; did you mean '%s'?", name, best.name);
-    else error_set(err, TDM_E_NOT_FOUND, "there is no prompt '%s'; /p lists them", name);
+    if (best.name)
+        error_set(err, TDM_E_NOT_FOUND, "there is no prompt '%s'; did you mean '%s'?", name, best.name);
+    else
+        error_set(err, TDM_E_NOT_FOUND, "there is no prompt '%s'; /p lists them", name);
     prompts_list_free(all, n);
     return TDM_E_NOT_FOUND;
 }

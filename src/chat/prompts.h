@@ -1,5 +1,5 @@
-/* The library of prompts: NAME.md in the folder prompts/ beside the configuration file, and in the one that comes with the
- * program (load_data). The user's own wins. What a file holds is told in src/chat/prompt.h. One thread. */
+/* The library of prompts: NAME.md in the folder prompts/ beside the configuration file, and in the one that comes with
+ * the program (load_data). The user's own wins. What a file holds is told in src/chat/prompt.h. One thread. */
 #ifndef TANDEM_SRC_PROMPTS_H
 #define TANDEM_SRC_PROMPTS_H
 
@@ -20,8 +20,8 @@ void prompts_list_free(prompts_entry *all, int n);
  * characters and a dot at the beginning). TDM_E_NOT_FOUND with the nearest name. */
 tdm_status prompts_read(prompt_file *out, const char *name, tdm_error *err);
 
-/* Attaches what the prompt asks for, as attach_file does; a path that begins with ~/ is below the home. On failure what was
- * attached before is still there, and nothing new. */
+/* Attaches what the prompt asks for, as attach_file does; a path that begins with ~/ is below the home. On failure what
+ * was attached before is still there, and nothing new. */
 tdm_status prompts_attach(const prompt_file *p, attachments *a, const tdm_model *model, int room, tdm_error *err);
 
 /* Whether the prompt sets a live option (src/cli/options.h) that this model takes. */

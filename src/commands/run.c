@@ -43,8 +43,8 @@ typedef struct {
 
 /* ---- The prompt ------------------------------------------------------------------------------------------------ */
 
-/* The arguments joined by blanks; "-" among them, or none at all: standard input follows. A prompt of the library needs none
- * of both: then nobody is asked to type. */
+/* The arguments joined by blanks; "-" among them, or none at all: standard input follows. A prompt of the library needs
+ * none of both: then nobody is asked to type. */
 static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error *err)
 {
     bool needless = options_given(o, OPTION_PROMPT) && isatty(STDIN_FILENO);
@@ -82,8 +82,8 @@ static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error
     return status;
 }
 
-/* Into o, what of the prompt the command line leaves open: the model and the system prompt before the model is loaded, and
- * then the other settings, those that it takes. */
+/* Into o, what of the prompt the command line leaves open: the model and the system prompt before the model is loaded,
+ * and then the other settings, those that it takes. */
 static tdm_status take_settings(answer *a, const tdm_model_info *loaded, tdm_error *err)
 {
     const options *settings = &a->prompt.settings;

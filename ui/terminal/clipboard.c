@@ -74,8 +74,8 @@ static bool reap(pid_t pid, int64_t until)
     return false;
 }
 
-/* Starts argv with its standard input or output at one end of a socket (a write to one can be told to raise no SIGPIPE) and
- * the other streams at /dev/null. The other end, or -1. */
+/* Starts argv with its standard input or output at one end of a socket (a write to one can be told to raise no SIGPIPE)
+ * and the other streams at /dev/null. The other end, or -1. */
 static int start(char *const argv[], int stream, pid_t *pid)
 {
     int ends[2];
@@ -161,7 +161,7 @@ static bool run_with_output(char *const argv[], size_t most, struct buffer *out)
     }
     close(end);
     bool whole = taking && out->n <= most;
-    return reap(pid, whole ? until : 0) || (taking && !whole); /* longer than wanted: it is told to end, and that is told */
+    return reap(pid, whole ? until : 0) || (taking && !whole); /* longer than wanted: it is ended, and out tells */
 }
 
 /* 1234567 as "1,234,567". */
@@ -273,8 +273,9 @@ tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char 
         free(file);
     }
     tdm_status status = TDM_OK;
-    if (!taken) status = error_set(err, TDM_E_NOT_FOUND, "nothing from the clipboard: it is empty, or none of wl-paste, "
-                                   "xclip, pbpaste and tmux reaches it");
+    if (!taken)
+        status = error_set(err, TDM_E_NOT_FOUND, "nothing from the clipboard: it is empty, or none of wl-paste, xclip, "
+                           "pbpaste and tmux reaches it");
     else if (text.n > most) status = error_set(err, TDM_E_FORMAT, "the clipboard holds more than %zu bytes", most);
     if (status) {
         buffer_free(&text);

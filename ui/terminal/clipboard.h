@@ -40,9 +40,9 @@ struct clipboard_result {
 tdm_status clipboard_copy(const struct clipboard_options *options, const char *data, size_t n,
                           struct clipboard_result *result, tdm_error *err);
 
-/* What the clipboard holds, at most `most` bytes, malloc'ed with a zero behind it: by wl-paste, xclip, pbpaste or, within
- * tmux, from its newest buffer; a terminal is not asked, since most don't tell. TDM_E_NOT_FOUND: no way, or nothing there;
- * TDM_E_FORMAT: it is longer. */
+/* What the clipboard holds, at most `most` bytes, malloc'ed with a zero behind it: by wl-paste, xclip, pbpaste or,
+ * within tmux, from its newest buffer; a terminal is not asked, since most don't tell. TDM_E_NOT_FOUND: no way, or
+ * nothing there; TDM_E_FORMAT: it is longer. */
 tdm_status clipboard_paste(const struct clipboard_options *options, size_t most, char **out, size_t *n, tdm_error *err);
 
 /* n bytes as base64 (RFC 4648, padded), 4 * ceil(n / 3) characters and a NUL, in a new string; NULL without memory. */

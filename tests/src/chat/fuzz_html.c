@@ -9,10 +9,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Whether the element that begins behind this `<` is one that a page has. */
 static int is_known(const char *at)
 {
-    static const char *const names[] = {"!doctype", "html", "head", "meta", "title", "style", "body", "section", "details",
-                                        "summary", "div", "span", "h1", "h2", "h3", "h4", "h5", "h6", "p", "hr", "br", "pre",
-                                        "code", "blockquote", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td",
-                                        "em", "strong", "del", "u"};
+    static const char *const names[] = {
+        "!doctype", "html", "head", "meta",       "title",  "style", "body", "section", "details", "summary",
+        "div",      "span", "h1",   "h2",         "h3",     "h4",    "h5",   "h6",      "p",       "hr",
+        "br",       "pre",  "code", "blockquote", "ul",     "ol",    "li",   "table",   "thead",   "tbody",
+        "tr",       "th",   "td",   "em",         "strong", "del",   "u"};
     at += *at == '/';
     size_t n = strcspn(at, " >");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

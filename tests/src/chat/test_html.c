@@ -1,4 +1,5 @@
-/* A conversation as a page of HTML: the structure of Markdown, and nothing of a text that a browser would take for more. */
+/* A conversation as a page of HTML: the structure of Markdown, and nothing of a text that a browser would take for
+ * more. */
 #include "tests/check.h"
 
 #include "src/chat/html.h"
@@ -36,14 +37,20 @@ TEST(structure_of_markdown)
     CHECK_STR("<h3>One</h3>\n<p>a <strong>b</strong> <em>c</em> <code>d</code> <del>e</del><br>\nf</p>\n",
               reply("# One\n\na **b** *c* `d` ~~e~~\nf"));
     CHECK_STR("<h6>Five</h6>\n<hr>\n\n<blockquote><p>said</p>\n</blockquote>\n", reply("##### Five\n\n---\n\n> said"));
-    CHECK_STR("<ul><li>a</li>\n<li>[x] b</li>\n</ul>\n<ol start=\"3\"><li>c</li>\n</ol>\n", reply("- a\n- [x] b\n\n3. c\n"));
-    CHECK_STR("<div class=\"language\">c</div><pre><code>if (a &lt; b)\n    x = &quot;&amp;amp;&quot;;\n</code></pre>\n",
-              reply("```c\nif (a < b)\n    x = \"&amp;\";\n```\n"));
+    CHECK_STR("<ul><li>a</li>\n<li>[x] b</li>\n</ul>\n<ol start=\"3\"><li>c</li>\n</ol>\n",
+              reply("- a\n- [x] b\n\n3. c\n"));
+    CHECK_STR(
+        "<div class=\"language\">c</div><pre><code>if (a &lt; b)\n    x = &quot;&amp;amp;&quot;;\n</code></pre>\n",
+        reply("```c\nif (a < b)\n    x = \"&amp;\";\n```\n"));
     CHECK_STR("<table><thead><tr><th>a</th><th class=\"right\">b</th></tr>\n</thead>\n<tbody><tr><td>1</td>"
-              "<td class=\"right\">2</td></tr>\n</tbody>\n</table>\n", reply("| a | b |\n|---|--:|\n| 1 | 2 |"));
-    CHECK_STR("<p><u>a</u> <span class=\"address\">(https://b.c/?d&amp;e)</span> image: <u>f</u> <span class=\"address\">"
-              "(g.png)</span></p>\n", reply("[a](https://b.c/?d&e) ![f](g.png)"));
-    CHECK_STR("<p>\xc3\x97 &amp; &lt; A &amp;nosuch; \xe2\x82\xac</p>\n", reply("&times; &amp; &lt; &#65; &nosuch; &#x20ac;"));
+              "<td class=\"right\">2</td></tr>\n</tbody>\n</table>\n",
+              reply("| a | b |\n|---|--:|\n| 1 | 2 |"));
+    CHECK_STR(
+        "<p><u>a</u> <span class=\"address\">(https://b.c/?d&amp;e)</span> image: <u>f</u> <span class=\"address\">"
+        "(g.png)</span></p>\n",
+        reply("[a](https://b.c/?d&e) ![f](g.png)"));
+    CHECK_STR("<p>\xc3\x97 &amp; &lt; A &amp;nosuch; \xe2\x82\xac</p>\n",
+              reply("&times; &amp; &lt; &#65; &nosuch; &#x20ac;"));
 }
 
 TEST(hostile_texts_stay_texts)
@@ -56,8 +63,14 @@ TEST(hostile_texts_stay_texts)
     CHECK_STR("<p>&lt;b&gt; ^[[31m ^[ \xef\xbf\xbd</p>\n", reply("&#60;b&#62; \033[31m &#27; &#x202e;"));
     CHECK_STR("<div class=\"language\">&quot;&gt;&lt;script&gt;</div><pre><code>x\n</code></pre>\n",
               reply("```\"><script>\nx\n```"));
-    CHECK_STR("<p>a\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd</p>\n", reply("a\xff(\xc0\xaf \xe2\x82"));
-    CHECK(strstr(made("?", "\0b\xe2\x80\xae" "c", 6), "<p>^@b\xef\xbf\xbd" "c</p>\n"));
+    CHECK_STR("<p>a\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd</p>\n",
+              reply("a\xff(\xc0\xaf \xe2\x82"));
+    CHECK(strstr(made("?",
+                      "\0b\xe2\x80\xae"
+                      "c",
+                      6),
+                 "<p>^@b\xef\xbf\xbd"
+                 "c</p>\n"));
     made("<b>\r\n&amp; \033]0;x\007</b>", "", 0);
     CHECK(strstr(page, "<div class=\"written\">&lt;b&gt;\n&amp;amp; ^[]0;x^G&lt;/b&gt;</div>"));
     CHECK(strstr(page, "<title>A &lt;name&gt;</title>") && strstr(page, "Model: M &amp; N</p>"));
@@ -67,8 +80,8 @@ TEST(the_page_needs_nothing_else)
 {
     static const char text[] = "![x](https://example.org/p.png) <https://c.d> [a](https://example.org)";
     made("<a>", text, strlen(text));
-    static const char *const never[] = {"<script", "href", " src", "url(", "@import", "<img", "<link", "<iframe", "<a>", "<a ",
-                                        "another branch"};
+    static const char *const never[] = {"<script", "href",    " src", "url(", "@import",       "<img",
+                                        "<link",   "<iframe", "<a>",  "<a ",  "another branch"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (strstr(page, never[i])) CHECK_FAIL("'%s' is in the page", never[i]);
     CHECK(strstr(page, "prefers-color-scheme: dark") && strstr(page, "color-scheme: light dark"));

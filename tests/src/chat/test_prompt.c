@@ -27,7 +27,8 @@ static const char *composed(const char *text, const char *input, size_t most)
 TEST(settings_stand_between_the_fences)
 {
     prompt_file p;
-    REQUIRE(parse(&p, "\xef\xbb\xbf---\r\n# a comment\r\n description = two words \r\n\r\ntemp=0.5\nsystem = a = b\nthink = on\n---\n"
+    REQUIRE(parse(&p, "\xef\xbb\xbf---\r\n# a comment\r\n description = two words \r\n\r\ntemp=0.5\nsystem = a = "
+                      "b\nthink = on\n---\n"
                       "text\n") == TDM_OK);
     CHECK_STR("two words", p.description);
     CHECK_STR("0.5", options_text(&p.settings, OPTION_TEMP));
@@ -69,10 +70,13 @@ TEST(a_wrong_file_is_one_line)
         {"---\ntemp = 1\ntemp = 1\n---\nx", "f.md:3: expected each setting once, found 'temp' again"},
         {"---\ntemq = 1\n---\nx", "f.md:2: expected the name of a setting, found 'temq'; did you mean 'temp'?"},
         /* An option, but none of a prompt's. */
-        {"---\nscript = a\n---\nx", "f.md:2: expected description, model, system, think, keep-thinking, max-tokens or an "
-                                    "option of sampling, found 'script'"},
-        {"a\n{{inptu}}", "f.md:2: expected {{input}}, {{clipboard}} or {{file:PATH}}, found '{{inptu}}'; \\{{ is two braces"},
-        {"{{file:}}", "f.md:1: expected {{input}}, {{clipboard}} or {{file:PATH}}, found '{{file:}}'; \\{{ is two braces"},
+        {"---\nscript = a\n---\nx",
+         "f.md:2: expected description, model, system, think, keep-thinking, max-tokens or an "
+         "option of sampling, found 'script'"},
+        {"a\n{{inptu}}",
+         "f.md:2: expected {{input}}, {{clipboard}} or {{file:PATH}}, found '{{inptu}}'; \\{{ is two braces"},
+        {"{{file:}}",
+         "f.md:1: expected {{input}}, {{clipboard}} or {{file:PATH}}, found '{{file:}}'; \\{{ is two braces"},
         {"{{file:a\n}}", "f.md:1: expected }} behind '{{file:a', found none in this line"},
         {"a\nb\033[2J", "f.md:2: expected text, found the control character 0x1b"},
         {"a\rb", "f.md:1: expected text, found the control character 0x0d"},
@@ -113,7 +117,8 @@ TEST(the_users_own_goes_before_the_others)
     snprintf(own, sizeof own, "%s/tandem/prompts", config);
     snprintf(other, sizeof other, "%s/prompts", data);
     snprintf(path, sizeof path, "%s/tandem", config);
-    REQUIRE(!mkdir(config, 0700) && !mkdir(path, 0700) && !mkdir(own, 0700) && !mkdir(data, 0700) && !mkdir(other, 0700));
+    REQUIRE(!mkdir(config, 0700) && !mkdir(path, 0700) && !mkdir(own, 0700) && !mkdir(data, 0700) &&
+            !mkdir(other, 0700));
     setenv("XDG_CONFIG_HOME", config, 1);
     setenv("TANDEM_DATADIR", data, 1);
     put(own, "same.md", "mine\nmore");

@@ -219,4 +219,5 @@ TEST(clipboard_within_tmux)
     CHECK_STR("1 byte copied with wl-copy", r.text);
 }
 
-TEST_MAIN(T(editor), T(base64), T(clipboard_helpers), T(clipboard_is_read), T(clipboard_osc52), T(clipboard_within_tmux))
+TEST_MAIN(T(editor), T(base64), T(clipboard_helpers), T(clipboard_is_read), T(clipboard_osc52),
+          T(clipboard_within_tmux))
