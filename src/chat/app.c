@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/chat/compact.h"
 #include "src/chat/load.h"
 #include "src/chat/settings.h"
 #include "src/cli/output.h"
@@ -364,6 +365,7 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
         figures_turn(&a->figures, &e->stats, glyph_ns);
         if (a->ab) alternate(a, &e->stats, glyph_ns);
         a->state_old = true;
+        compact_end(a, e);
         app_save(a, &unheard);
         break;
     case TDM_EV_TURN:

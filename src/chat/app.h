@@ -42,6 +42,8 @@ typedef struct {
     keeper keeper;     /* saves the reply that is being written */
     attachments attached; /* goes before the next message */
     sent_messages sent;
+    bool compacting;      /* the reply that is being written is a summary (compact.h) */
+    bool compact_offered; /* and the user knows that one can be had */
     bool ab;             /* /ab: speculation full and off by turns */
     bool no_turn_line;   /* /stats turn off */
     tdm_turn_stats last; /* of the last turn; enter_ns 0: none */

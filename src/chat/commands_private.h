@@ -58,6 +58,7 @@ tdm_status command_copy(command *r, tdm_error *err);
 tdm_status command_branch(command *r, tdm_error *err);
 tdm_status command_attach(command *r, tdm_error *err);
 tdm_status command_detach(command *r, tdm_error *err);
+tdm_status command_compact(command *r, tdm_error *err);
 
 /* commands_prompts.c */
 tdm_status command_p(command *r, tdm_error *err);

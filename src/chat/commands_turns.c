@@ -7,6 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/chat/compact.h"
 #include "src/cli/number.h"
 #include "ui/text/format.h"
 #include "ui/text/markdown.h"
@@ -36,6 +37,23 @@ tdm_status command_redo(command *r, tdm_error *err)
 {
     tdm_status status = tdm_chat_redo(r->a->chat, err);
     if (!status) command_say(r, "the turn is back\n");
+    return status;
+}
+
+/* Without a text: drafts one. */
+tdm_status command_compact(command *r, tdm_error *err)
+{
+    const char *text = r->call->argument;
+    int turns = 0;
+    if (!text) {
+        tdm_status status = compact_ask(r->a, err);
+        r->result->waits = !status;
+        return status;
+    }
+    tdm_status status = compact_replace(r->a, text, strlen(text), &turns, err);
+    r->result->anew = !status;
+    if (!status)
+        command_say(r, "%d turn%s became a summary; /branch 1 goes back\n", turns, turns == 1 ? "" : "s");
     return status;
 }
 

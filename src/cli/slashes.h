@@ -57,6 +57,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(REDO, "redo", "", NONE, "", 0, 0, CONVERSATION, "brings the turn back that /undo took")                         \
     X(BRANCH, "branch", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                  \
       "shows the branches of this place, or goes to number N")                                                        \
+    X(COMPACT, "compact", "", TEXT, "[TEXT]", 0, 0, CONVERSATION,                                                     \
+      "drafts a summary of all but the last two turns, to be edited; TEXT takes their place as a branch")             \
     X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \
       "copies the last reply or its code block N; view: all as plain text, to select from")                           \
     X(ATTACH, "attach", "", IF_FILE, "[FILE]", 0, 0, CONVERSATION,                                                    \

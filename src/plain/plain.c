@@ -15,6 +15,7 @@
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
 #include "src/chat/commands.h"
+#include "src/chat/compact.h"
 #include "src/chat/first_model.h"
 #include "src/chat/load.h"
 #include "src/cli/clip.h"
@@ -104,6 +105,7 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
         note("%s", line);
     }
     if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
+    if (compact_due(&p->app)) note("(%s)", compact_offer);
 }
 
 static void take_events(plain *p, reply *r)
@@ -256,6 +258,7 @@ static void run_command(plain *p, const slash_call *call)
         note("%s", err.text);
     } else if (result.waits) {
         follow(p);
+        take_draft(p); /* a summary */
     }
     if (result.quit) p->quit = true;
     if (result.draft && result.message && !p->terminal) {

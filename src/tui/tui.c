@@ -198,6 +198,7 @@ static void wait_for_something(tui *t)
     if (!t->editor && clock_ns() >= decoder_deadline(t->decoder)) decoder_feed(t->decoder, NULL, 0, clock_ns());
     take_keys(t);
     if (fds[CHAT].revents & POLLIN) tui_turns_events(t);
+    tui_draft_take_kept(t); /* a summary, whoever took its reply's end */
     if (t->editor && fds[EDITOR].revents) {
         tui_outside_edited(t);
         tui_keys_input(t);

@@ -1,3 +1,4 @@
+#include "src/chat/compact.h"
 #include "src/tui/tui_turns.h"
 
 /* Text of a turn only grows; whatever else happens to it raises its revision. The reply that streams gets its text from
@@ -297,7 +298,11 @@ static void take_event(tui *t, const tdm_event *e)
         break;
     case TDM_EV_REPLY: on_reply(t, e); break;
     case TDM_EV_TEXT: on_text(t, e); break;
-    case TDM_EV_END: on_end(t, e); break;
+    case TDM_EV_END:
+        on_end(t, e);
+        if (compact_due(&t->app))
+            tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", compact_offer);
+        break;
     case TDM_EV_PATH: tui_turns_sync(t); break;
     case TDM_EV_NOTICE: tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;
     case TDM_EV_ERROR: tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%.*s", (int)e->length, e->text); break;

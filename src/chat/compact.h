@@ -1,0 +1,25 @@
+/* Making room in the context: the older turns become a summary at the beginning of a branch of its own, in front of the
+ * last turns, which stay as they are. The decode unit drafts the summary as the reply to a turn that is taken back at
+ * once; what it wrote goes into the draft as the argument of /compact, where it can be read and changed. One thread. */
+#ifndef TANDEM_SRC_COMPACT_H
+#define TANDEM_SRC_COMPACT_H
+
+#include "src/chat/app.h"
+
+enum { COMPACT_KEPT_TURNS = 2 };
+
+/* Asks the model for a summary; it comes by events like any reply, and then app_take_draft has it. TDM_E_CONTEXT: there
+ * is no room for it. */
+tdm_status compact_ask(app *a, tdm_error *err);
+/* At TDM_EV_END: takes the turn back that compact_ask began, if it was that, and keeps its reply as the draft. */
+void compact_end(app *a, const tdm_event *e);
+
+/* Puts the text in place of all but the last turns; *turns: how many it stands for. The nodes are numbered anew, and
+ * the version before stays as a branch. TDM_E_BUSY, TDM_E_NOT_FOUND: there are no older turns. */
+tdm_status compact_replace(app *a, const char *text, size_t n, int *turns, tdm_error *err);
+
+/* Whether it is time to say compact_offer: true once each time that the context has become so full. */
+bool compact_due(app *a);
+extern const char compact_offer[];
+
+#endif
