@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
 #include "src/cli/nearest.h"
+#include "src/cli/trim.h"
 
 /* Where in which file; what failures begin with. */
 typedef struct {
@@ -64,14 +65,6 @@ bool prompt_takes(option_id id)
     }
 }
 
-static char *trimmed(char *text)
-{
-    while (isspace((unsigned char)*text)) text++;
-    size_t n = strlen(text);
-    while (n && isspace((unsigned char)text[n - 1])) text[--n] = 0;
-    return text;
-}
-
 static tdm_status unknown_name(place at, const char *name, tdm_error *err)
 {
     nearest best = {0};
@@ -90,13 +83,13 @@ static tdm_status unknown_name(place at, const char *name, tdm_error *err)
 /* `name = value`; the line is changed. */
 static tdm_status read_setting(prompt_file *p, place at, char *line, tdm_error *err)
 {
-    line = trimmed(line);
+    line = trim(line);
     if (!*line || *line == '#') return TDM_OK;
     char *equals = strchr(line, '=');
     if (!equals)
         return error_set(err, TDM_E_FORMAT, "%s:%d: expected 'name = value', found '%.60s'", at.name, at.line, line);
     *equals = 0;
-    char *name = trimmed(line), *value = trimmed(equals + 1);
+    char *name = trim(line), *value = trim(equals + 1);
     bool description = !strcmp(name, "description");
     option_id id = 0;
     while (id < OPTION_COUNT && (!prompt_takes(id) || strcmp(option_table[id].name, name))) id++;

@@ -1,6 +1,5 @@
 #include "src/cli/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "engine/base/error.h"
 #include "src/cli/nearest.h"
 #include "src/cli/number.h"
+#include "src/cli/trim.h"
 
 const command_info command_table[COMMAND_COUNT] = {
 #define X(id, name, arguments, summary, text) [COMMAND_##id] = {name, arguments, summary, text},
@@ -312,17 +312,9 @@ bool options_parse(options *o, int argc, char **argv, tdm_error *err)
 
 /* ---- The configuration file ------------------------------------------------------------------------------------ */
 
-static char *trimmed(char *text)
-{
-    while (isspace((unsigned char)*text)) text++;
-    size_t n = strlen(text);
-    while (n && isspace((unsigned char)text[n - 1])) text[--n] = 0;
-    return text;
-}
-
 static bool file_line(options *o, const char *path, int number, char *line, tdm_error *err)
 {
-    line = trimmed(line);
+    line = trim(line);
     if (!*line || *line == '#') return true;
     char *equals = strchr(line, '=');
     if (!equals) {
@@ -330,7 +322,7 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
         return false;
     }
     *equals = 0;
-    char *name = trimmed(line), *value = trimmed(equals + 1);
+    char *name = trim(line), *value = trim(equals + 1);
     option_id id = option_find(COMMAND_CONFIG, name);
     if (id == OPTION_COUNT) {
         nearest best = {0};
