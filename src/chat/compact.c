@@ -59,6 +59,16 @@ tdm_status compact_ask(app *a, tdm_error *err)
     return status;
 }
 
+/* Whether it answers the request: the conversation may have become another one meanwhile. */
+static bool is_summary(const app *a, const tdm_node *reply)
+{
+    tdm_node asked;
+    if (!reply->length || tdm_chat_node(a->chat, reply->parent, &asked, NULL)) return false;
+    bool same = asked.length == sizeof request - 1 && !memcmp(asked.text, request, asked.length);
+    tdm_node_free(&asked);
+    return same;
+}
+
 void compact_end(app *a, const tdm_event *e)
 {
     tdm_node reply;
@@ -67,7 +77,7 @@ void compact_end(app *a, const tdm_event *e)
     /* A message that was queued meanwhile goes on from the summary: it stays an ordinary turn. */
     if (e->finish == TDM_FAILED || check_idle(a, NULL) || tdm_chat_node(a->chat, e->node, &reply, NULL)) return;
     char *draft;
-    if (reply.length && asprintf(&draft, "/compact %s", reply.text) >= 0) {
+    if (is_summary(a, &reply) && asprintf(&draft, "/compact %s", reply.text) >= 0) {
         if (tdm_chat_undo(a->chat, NULL)) {
             free(draft);
         } else {
