@@ -520,6 +520,8 @@ typedef struct {
     uint32_t behind;            /* target - read */
     uint32_t ahead;             /* evaluated since the last turn's Enter */
     uint32_t adopted;           /* of read: those that the decoder evaluated, whose state was taken over */
+    uint32_t read_again;        /* of target, where the last tdm_chat_configure changed what stood there: those
+                                   from the first other token on */
     uint32_t wasted;
     uint32_t checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;

@@ -256,6 +256,18 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     free(c);
 }
 
+/* Whatever of the target has been read by now, the figure is of the texts alone: the same on fast and slow machines. */
+static void retarget_and_compare(struct tdm_chat *c)
+{
+    uint32_t n = c->target.n;
+    tdm_id *earlier = malloc((n + 1) * sizeof *earlier);
+    if (earlier && n) memcpy(earlier, c->target.ids, n * sizeof *earlier);
+    chat_retarget(c, clock_ns());
+    uint32_t same = earlier ? target_common_prefix(&c->target, earlier, n) : n;
+    c->read_again = same < n && c->target.n > same ? c->target.n - same : 0;
+    free(earlier);
+}
+
 TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err)
 {
     tdm_status status = check_options(options, c->model, err);
@@ -285,7 +297,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         c->options.context = context;
         c->options.stops = (const char *const *)c->stops;
         if (chat_phase(c) == PHASE_IDLE) c->pipeline = options->pipeline;
-        chat_retarget(c, clock_ns());
+        retarget_and_compare(c);
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
         if (chat_phase(c) == PHASE_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
     }
@@ -409,6 +421,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .target = t->n + c->unfollowed,
         .read = read,
         .behind = t->n - read + c->unfollowed,
+        .read_again = c->read_again,
         .wasted = c->stats.wasted,
         .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
         .adopted = read > c->adopted.from ? (read < c->adopted.to ? read : c->adopted.to) - c->adopted.from : 0,

@@ -112,6 +112,7 @@ struct tdm_chat {
     struct target_cache *targets;
     struct target target;
     struct follower follower;
+    uint32_t read_again;     /* tokens behind the first that the last tdm_chat_configure made another one */
     struct state *loaded;    /* read from a file; replaces the follower's state when no job uses that; or NULL */
     bool dry;                /* the pool could not be warmed: no memory */
     bool follower_failed;    /* its last dispatch failed: it rests until the target changes */

@@ -69,12 +69,12 @@ static tdm_status take_over(const command *r, option_id id, tdm_error *err)
 
 /* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has
  * begun on it already. */
-static void say_read_again(const command *r, uint32_t behind_before)
+static void say_read_again(const command *r)
 {
     tdm_chat_status now;
     tdm_chat_status_of(r->a->chat, &now);
-    if (now.phase == TDM_IDLE && now.behind > behind_before)
-        command_say(r, "%u of %u tokens are read again\n", now.behind, now.target);
+    if (now.phase == TDM_IDLE && now.read_again)
+        command_say(r, "%u of %u tokens are read again\n", now.read_again, now.target);
 }
 
 tdm_status command_change(const command *r, const option_id *ids, const char *const *texts, int n, tdm_error *err)
@@ -105,12 +105,10 @@ tdm_status command_change(const command *r, const option_id *ids, const char *co
 /* Sets an option and shows it; on failure the earlier value stays. */
 static tdm_status change(const command *r, option_id id, const char *value, tdm_error *err)
 {
-    tdm_chat_status earlier = {0};
-    if (r->a->chat) tdm_chat_status_of(r->a->chat, &earlier);
     tdm_status status = command_change(r, &id, &value, 1, err);
     if (status) return status;
     say_setting(r, id, false);
-    if (r->a->chat && (id == OPTION_THINK || id == OPTION_KEEP_THINKING)) say_read_again(r, earlier.behind);
+    if (r->a->chat && (id == OPTION_THINK || id == OPTION_KEEP_THINKING)) say_read_again(r);
     return TDM_OK;
 }
 
