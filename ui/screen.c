@@ -196,8 +196,8 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         if (l->form != VIEW_FORM_FULL) /* it keeps its place */
             transcript_draw(s->transcript, view, canvas, l->transcript);
         draw_notices(s, view, canvas);
-        draft_draw_rule(view, canvas, l->rule);
         draft_draw(&s->draft, view, canvas, l->input);
+        draft_draw_rule(&s->draft, view, canvas, l->rule);
         state_draw_status(view, canvas, l->status);
     }
     monitor_draw(&s->monitor, view, l->form, canvas, l->monitor);

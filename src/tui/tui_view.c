@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "src/tui/tui_choose.h"
 #include "src/tui/tui_private.h"
+#include "ui/edit/draft.h"
 
 enum { READING_SHOWN_MS = 300 }; /* a shorter reading isn't worth a word */
 
@@ -266,7 +267,7 @@ void tui_view_draw(tui *t)
     if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
     if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
     int64_t now = clock_ns();
-    input_set_columns(t->input, layout_input_cols(rows, cols, t->monitor.form) - 2);
+    input_set_columns(t->input, draft_columns(layout_input_cols(rows, cols, t->monitor.form)));
     tui_view_fill(t, now);
     screen_draw(t->screen, &t->view, t->canvas);
     term_present(t->term, t->canvas, t->look.theme);

@@ -61,6 +61,22 @@ TEST(sketch_paused)
     free(text);
 }
 
+/* A draft that is longer than its window: its rows end at words, and the rule says which ones are shown. */
+TEST(long_draft)
+{
+    struct sample s;
+    char draft[4000] = "";
+    sample_init(&s);
+    for (int i = 1; i <= 40; i++)
+        snprintf(draft + strlen(draft), sizeof draft - strlen(draft), "This is sentence %d of a long draft. ", i);
+    strcat(draft, "\n\346\274\242\345\255\227 at the end");
+    s.view.draft = (struct view_draft){.text = draft, .len = strlen(draft), .cursor = strlen(draft)};
+    s.view.draft.mark = VIEW_MARK_FOLLOWING;
+    check_screen("draft-long", &s.view, 24, 80);
+    s.view.draft.cursor = 0;
+    check_screen("draft-long-narrow", &s.view, 12, 40);
+}
+
 TEST(sketch_line)
 {
     struct sample s;
@@ -447,6 +463,6 @@ TEST(random_screens)
     screen_free(screen);
 }
 
-TEST_MAIN(T(random_screens), T(sketch_80x24), T(sketch_paused), T(sketch_line), T(sketch_panel), T(sizes), T(states),
-          T(warnings_and_notices), T(attachments), T(cards), T(popups), T(colour_classes), T(ascii_is_ascii),
-          T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))
+TEST_MAIN(T(random_screens), T(sketch_80x24), T(sketch_paused), T(long_draft), T(sketch_line), T(sketch_panel),
+          T(sizes), T(states), T(warnings_and_notices), T(attachments), T(cards), T(popups), T(colour_classes),
+          T(ascii_is_ascii), T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))

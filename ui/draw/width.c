@@ -153,6 +153,12 @@ size_t width_fit(const char *text, size_t len, int cols)
     return at;
 }
 
+bool width_sticks(uint32_t p)
+{
+    return p == 0x3001 || p == 0x3002 || p == 0x300D || p == 0x300F || p == 0x3011 || p == 0xFF01 || p == 0xFF09 ||
+           p == 0xFF0C || p == 0xFF0E || p == 0xFF1A || p == 0xFF1B || p == 0xFF1F || p == 0x30FC;
+}
+
 int width_put(uint32_t point, char out[4])
 {
     return point < 0x110000 ? (int)utf8_encode(point, out) : 0;

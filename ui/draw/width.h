@@ -10,6 +10,7 @@
 #ifndef TANDEM_UI_WIDTH_H
 #define TANDEM_UI_WIDTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,9 @@ int width_text(const char *text, size_t len);
 
 /* Bytes of the longest prefix of whole glyphs that fits into cols columns. */
 size_t width_fit(const char *text, size_t len, int cols);
+
+/* Closing marks of East Asian text, which do not begin a line. */
+bool width_sticks(uint32_t point);
 
 /* Writes one code point as UTF-8 and returns its bytes, 1 to 4; 0 for what is no character. */
 int width_put(uint32_t point, char out[4]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/edit/rows.h"
 #include "ui/text/format.h"
 
 static const int64_t grow_every_ns = 100 * 1000000;
@@ -16,65 +17,94 @@ void draft_free(struct draft_state *state)
 
 /* ---- Wrapping ---- */
 
+enum { INDENT = 2 }; /* columns of "> ", and blanks before the further rows */
+
 struct spot {
     int row, col;
 };
 
-/* Walks over prompt and text; calls draw for each glyph when there is a canvas. */
+/* Walks over prompt and text; draws each glyph when there is a canvas. */
 struct walk {
     struct canvas *canvas;
     struct rect area;
     int top;
     struct spot at, cursor;
-    bool has_cursor;
 };
 
-static void place(struct walk *w, const struct width_glyph *glyph, style_t style)
+int draft_columns(int cols) { return cols - INDENT > 2 ? cols - INDENT : 2; }
+
+static void place(struct walk *w, const struct width_glyph *glyph, int width, style_t style)
 {
-    if (w->at.col + glyph->width > w->area.cols && glyph->width) w->at = (struct spot){w->at.row + 1, 2};
-    int row = w->at.row - w->top;
-    if (w->canvas && row >= 0 && row < w->area.rows)
-        canvas_glyph(w->canvas, w->area.row + row, w->area.col + w->at.col, w->area.col + w->area.cols, glyph, style);
-    w->at.col += glyph->width;
+    static const struct width_glyph blank = {{' '}, 1, 1};
+    int row = w->at.row - w->top, end = w->area.col + w->area.cols;
+    bool is_tab = glyph->width == 0;
+    for (int i = 0; i < width; i += is_tab ? 1 : width)
+        if (w->canvas && row >= 0 && row < w->area.rows)
+            canvas_glyph(w->canvas, w->area.row + row, w->area.col + w->at.col + i, end, is_tab ? &blank : glyph,
+                         style);
+    w->at.col += width;
+}
+
+static void walk_prompt(struct walk *w, const char *prompt)
+{
+    struct width_glyph glyph;
+    for (size_t at = 0, n = strlen(prompt); at < n;) {
+        at += width_next(prompt + at, n - at, &glyph);
+        if (glyph.width && w->at.col + glyph.width < w->area.cols) place(w, &glyph, glyph.width, STYLE_TEXT);
+    }
+}
+
+static style_t style_at(const struct view *view, size_t at, size_t read)
+{
+    const struct view_draft *d = &view->draft;
+    style_t style = view->browse ? STYLE_QUIET : at < read ? STYLE_READ : STYLE_TEXT;
+    return at >= d->mark_from && at < d->mark_to ? style | STYLE_REVERSE : style;
+}
+
+/* Bytes [from, to) in the present row. */
+static void walk_row(struct walk *w, const struct view *view, size_t from, size_t to, size_t read)
+{
+    const struct view_draft *d = &view->draft;
+    struct width_glyph glyph;
+    int width, columns = draft_columns(w->area.cols);
+    for (size_t at = from; at < to;) {
+        size_t n = rows_next(d->text, d->len, at, w->at.col - INDENT, columns, &glyph, &width);
+        if (at <= d->cursor && d->cursor < at + n) w->cursor = w->at;
+        if (width) place(w, &glyph, width, style_at(view, at, read));
+        at += n;
+    }
 }
 
 static void walk_text(struct walk *w, const struct view *view, size_t read)
 {
     const struct view_draft *d = &view->draft;
-    const char *prompt = d->prompt ? d->prompt : "> ";
-    struct width_glyph glyph;
-    for (size_t at = 0, n = strlen(prompt); at < n;) {
-        at += width_next(prompt + at, n - at, &glyph);
-        if (glyph.width && w->at.col + glyph.width < w->area.cols) place(w, &glyph, STYLE_TEXT);
+    int columns = draft_columns(w->area.cols);
+    walk_prompt(w, d->prompt ? d->prompt : "> ");
+    for (size_t from = 0;;) {
+        size_t to = rows_end(d->text, d->len, from, columns, w->at.col - INDENT);
+        walk_row(w, view, from, to, read);
+        bool line_over = to == d->len || d->text[to] == '\n';
+        /* The place behind a full row is the next row's first. */
+        if (line_over && d->cursor == to)
+            w->cursor = w->at.col - INDENT < columns ? w->at : (struct spot){w->at.row + 1, INDENT};
+        if (to == d->len) return;
+        from = to + line_over;
+        w->at = (struct spot){w->at.row + 1, INDENT};
     }
-    for (size_t at = 0; at <= d->len;) {
-        if (at >= d->cursor && !w->has_cursor) {
-            w->cursor = w->at;
-            if (w->cursor.col >= w->area.cols) w->cursor = (struct spot){w->at.row + 1, 2};
-            w->has_cursor = true;
-        }
-        if (at == d->len) break;
-        size_t from = at;
-        at += width_next(d->text + at, d->len - at, &glyph);
-        style_t style = view->browse ? STYLE_QUIET : from < read ? STYLE_READ : STYLE_TEXT;
-        if (from >= d->mark_from && from < d->mark_to) style |= STYLE_REVERSE;
-        if (glyph.width == 0 && glyph.n && glyph.point[0] == '\n') {
-            w->at = (struct spot){w->at.row + 1, 2};
-        } else if (glyph.width == 0 && glyph.n) {
-            static const struct width_glyph blank = {{' '}, 1, 1};
-            do place(w, &blank, style);
-            while ((w->at.col - 2) % WIDTH_TAB != 0 && w->at.col < w->area.cols);
-        } else {
-            place(w, &glyph, style);
-        }
-    }
+}
+
+/* Walks without drawing; returns the rows. */
+static int measure(struct walk *w, const struct view *view, struct rect area)
+{
+    *w = (struct walk){.area = area};
+    walk_text(w, view, 0);
+    return (w->at.row > w->cursor.row ? w->at.row : w->cursor.row) + 1;
 }
 
 int draft_rows(const struct view *view, int cols)
 {
-    struct walk w = {.area = {0, 0, 1, cols > 4 ? cols : 4}};
-    walk_text(&w, view, 0);
-    return (w.at.row > w.cursor.row ? w.at.row : w.cursor.row) + 1;
+    struct walk w;
+    return measure(&w, view, (struct rect){0, 0, 1, cols > 4 ? cols : 4});
 }
 
 /* ---- What is read ---- */
@@ -123,13 +153,13 @@ void draft_draw(struct draft_state *s, const struct view *view, struct canvas *c
     if (rect_empty(area)) return;
     size_t read = shown_read(s, view);
     if (view->options.draft_marks != VIEW_DRAFT_FULL) read = 0;
-    struct walk measure = {.area = area};
-    walk_text(&measure, view, 0);
-    int rows = (measure.at.row > measure.cursor.row ? measure.at.row : measure.cursor.row) + 1;
-    if (s->top > rows - area.rows) s->top = rows - area.rows;
+    struct walk measured;
+    s->rows = measure(&measured, view, area);
+    s->shown_rows = area.rows;
+    if (s->top > s->rows - area.rows) s->top = s->rows - area.rows;
     if (s->top < 0) s->top = 0;
-    if (measure.cursor.row < s->top) s->top = measure.cursor.row;
-    if (measure.cursor.row >= s->top + area.rows) s->top = measure.cursor.row - area.rows + 1;
+    if (measured.cursor.row < s->top) s->top = measured.cursor.row;
+    if (measured.cursor.row >= s->top + area.rows) s->top = measured.cursor.row - area.rows + 1;
     struct walk w = {.canvas = canvas, .area = area, .top = s->top};
     walk_text(&w, view, read);
     canvas->cursor_row = area.row + w.cursor.row - s->top;
@@ -155,7 +185,20 @@ static void mark_text(char out[FORMAT_SIZE], const struct view *view)
     if (view->options.draft_marks == VIEW_DRAFT_OFF) out[0] = 0;
 }
 
-void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect area)
+/* "lines 54-61 of 61" before the mark, which begins at `mark`, where the draft is longer than its area. Returns the
+ * column where the hints end. */
+static int draw_place(const struct draft_state *s, struct canvas *canvas, struct rect area, int mark)
+{
+    char text[FORMAT_SIZE];
+    int end = mark < area.col + area.cols - 2 ? mark : area.col + area.cols - 2;
+    if (s->rows <= s->shown_rows) return mark;
+    int n = snprintf(text, sizeof text, " lines %d-%d of %d ", s->top + 1, s->top + s->shown_rows, s->rows);
+    if (end - n < area.col + 2) return mark;
+    canvas_puts(canvas, area.row, end - n, end, text, STYLE_STATUS);
+    return end - n;
+}
+
+void draft_draw_rule(const struct draft_state *s, const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_draft *d = &view->draft;
     int col = area.col, end = area.col + area.cols;
@@ -169,6 +212,7 @@ void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect
                     d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN
                     : d->mark == VIEW_MARK_READY  ? STYLE_STATE
                                                   : STYLE_STATUS);
+    int hints_end = draw_place(s, canvas, area, mark[0] ? mark_col : end);
     const char *hints[8];
     int n = 0;
     if (view->browse) {
@@ -197,7 +241,7 @@ void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect
     col += 2;
     for (int i = 0; i < n; i++) {
         int need = 1 + (int)strlen(hints[i]) + 1;
-        if (col + need > (mark[0] ? mark_col : end) - 1) break;
+        if (col + need > hints_end - 1) break;
         if (i) col--; /* two blanks between hints, one before the line goes on */
         canvas_puts(canvas, area.row, col, end, i ? "  " : " ", STYLE_RULE);
         col = canvas_puts(canvas, area.row, col + (i ? 2 : 1), end, hints[i], i ? STYLE_QUIET : STYLE_STATUS);

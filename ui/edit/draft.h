@@ -1,8 +1,8 @@
 /* The input area: the draft with its cursor, and how much of it is read.
  *
  * The part that the prefill unit has evaluated is tinted (underlined without colour). It grows by whole words, at most
- * ten times a second, and shrinks only where the text was edited: draft_state keeps what was shown. Rows are cut at the
- * right edge, not at words, so that a line never jumps while one types in it.
+ * ten times a second, and shrinks only where the text was edited: draft_state keeps what was shown. Rows are cut at
+ * words (ui/edit/rows.h); where there are more than the area has, the rule says which ones are shown.
  */
 #ifndef TANDEM_UI_DRAFT_H
 #define TANDEM_UI_DRAFT_H
@@ -16,9 +16,13 @@ struct draft_state {
     size_t shown; /* bytes that are shown as read */
     int64_t grown_ns;
     int top; /* first row shown of a draft taller than its area */
+    int rows, shown_rows; /* as drawn last: all of them, and those of the area */
 };
 
 void draft_free(struct draft_state *state);
+
+/* Columns of a row of the draft in an area of this width. */
+int draft_columns(int cols);
 
 /* Rows that the draft takes at this width. */
 int draft_rows(const struct view *view, int cols);
@@ -26,8 +30,9 @@ int draft_rows(const struct view *view, int cols);
 /* Draws the draft and puts the canvas's cursor at the insertion point. */
 void draft_draw(struct draft_state *state, const struct view *view, struct canvas *canvas, struct rect area);
 
-/* The rule above it: key hints at the left, the mark at the right. */
-void draft_draw_rule(const struct view *view, struct canvas *canvas, struct rect area);
+/* The rule above it: key hints at the left, the mark at the right. After draft_draw(), whose rows it tells. */
+void draft_draw_rule(const struct draft_state *state, const struct view *view, struct canvas *canvas,
+                     struct rect area);
 
 /* When a tint that is held back by its pace wants to be drawn; INT64_MAX for none. */
 int64_t draft_next_ns(const struct draft_state *state, const struct view *view);

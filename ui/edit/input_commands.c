@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/draw/width.h"
 #include "ui/edit/input_private.h"
+#include "ui/edit/rows.h"
 #include "ui/text/paste.h"
 
 #define KEY_CTRL(c) ((c) & 0x1f)
@@ -89,7 +89,7 @@ int input_command_accept(int count, int key)
 /* -- moving by row ------------------------------------------------------------------------------------------------
  *
  * A row is what the screen shows as one: a line of the draft, or the part of it that fits into the input's columns
- * (ui/edit/draft.c wraps in the same places). */
+ * (ui/edit/rows.h). */
 
 static int line_start(int at)
 {
@@ -107,8 +107,9 @@ static int line_end(int at)
 static int character(int at, int column, int *length)
 {
     struct width_glyph glyph;
-    *length = (int)width_next(rl_line_buffer + at, (size_t)(rl_end - at), &glyph);
-    return glyph.n && glyph.point[0] == '\t' ? WIDTH_TAB - column % WIDTH_TAB : glyph.width;
+    int width;
+    *length = (int)rows_next(rl_line_buffer, (size_t)rl_end, (size_t)at, column, input_self->columns, &glyph, &width);
+    return width;
 }
 
 struct row {
@@ -121,21 +122,12 @@ static struct row row_of(int place)
 {
     int columns = input_self->columns, line = line_end(place), length;
     struct row row = {.start = line_start(place)};
-    int at = row.start, column = 0;
-    for (; at < line; at += length) {
-        int width = character(at, column, &length);
-        if (columns && column && column + width > columns) {
-            if (at > place) break;
-            row.start = at;
-            column = 0;
-            width = character(at, column, &length);
-        }
-        if (at <= place) row.column = column;
-        column += width;
-    }
-    row.end = at;
-    if (place < line) return row;
-    if (columns && column >= columns) return (struct row){.start = line, .end = line};
+    while ((row.end = (int)rows_end(rl_line_buffer, (size_t)rl_end, (size_t)row.start, columns, 0)) < line &&
+           row.end <= place)
+        row.start = row.end;
+    int column = 0;
+    for (int at = row.start; at < place; at += length) column += character(at, column, &length);
+    if (place == line && columns && column >= columns) return (struct row){.start = line, .end = line};
     row.column = column;
     return row;
 }

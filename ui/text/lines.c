@@ -102,13 +102,6 @@ static void add_line(struct lines *lines, size_t from, size_t to, const char *pr
     lines->prefix_len += len;
 }
 
-/* Closing marks of East Asian text that do not begin a line. */
-static bool sticks(uint32_t p)
-{
-    return p == 0x3001 || p == 0x3002 || p == 0x300D || p == 0x300F || p == 0x3011 || p == 0xFF01 || p == 0xFF09 ||
-           p == 0xFF0C || p == 0xFF0E || p == 0xFF1A || p == 0xFF1B || p == 0xFF1F || p == 0x30FC;
-}
-
 void lines_wrap(struct lines *lines, size_t from, int width, struct lines_prefix prefix, enum lines_fit fit)
 {
     const char *start = prefix.first;
@@ -127,7 +120,7 @@ void lines_wrap(struct lines *lines, size_t from, int width, struct lines_prefix
             goto next_line;
         }
         bool wide = glyph.width == 2;
-        if (fit == LINES_WORDS && at > line && (wide || wide_before) && c != ' ' && !sticks(glyph.point[0])) {
+        if (fit == LINES_WORDS && at > line && (wide || wide_before) && c != ' ' && !width_sticks(glyph.point[0])) {
             brk = at;
             brk_to = at;
         }

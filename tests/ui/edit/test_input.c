@@ -255,6 +255,18 @@ TEST(wrapped_moves)
     CHECK_STR("abcdefghij|", play(&(struct play){.columns = 0, .history = past}, "abcdefghij" UP DOWN));
 }
 
+/* Rows end at words: eight columns here. */
+TEST(moves_between_rows_of_words)
+{
+    const struct play narrow = {.columns = 8, .history = past};
+    CHECK_STR("the quick bro|wn fox", play(&narrow, "the quick brown fox" UP)); /* "the ", "quick ", "brown ", "fox" */
+    CHECK_STR("the qui|ck brown fox", play(&narrow, "the quick brown fox" UP UP));
+    CHECK_STR("the| quick brown fox", play(&narrow, "the quick brown fox" UP UP UP));
+    CHECK_STR("the quick brown fox|", play(&narrow, "the quick brown fox" UP UP UP DOWN DOWN DOWN));
+    CHECK_STR("a\346\274\242|\346\274\242\346\274\242\346\274\242\346\274\242", /* column 4 is within one */
+              play(&narrow, "a\346\274\242\346\274\242\346\274\242\346\274\242\346\274\242" UP));
+}
+
 TEST(queued_message)
 {
     const struct play queued = {.queued = true, .history = past};
@@ -514,6 +526,7 @@ TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert
           T(aborts_that_readline_would_not_survive), T(the_cursor_stands_before_a_character), T(undo),
           T(paste_is_text), T(history), T(lines_keep_their_undo), T(searches_give_the_draft_back),
           T(searches_leave_order), T(history_by_number), T(history_is_shared), T(multi_line_moves), T(wrapped_moves),
+          T(moves_between_rows_of_words),
           T(queued_message), T(search), T(control_keys), T(a_lone_esc_is_meta_for_a_while),
           T(the_view_forgets_a_lone_esc), T(own_keys), T(inputrc_wins), T(vi_mode),
           T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
