@@ -123,6 +123,13 @@ static int notice_rows(const struct view *view, int cols)
 
 static const style_t notice_styles[] = {STYLE_NOTICE, STYLE_WARN, STYLE_ERROR};
 
+/* The part of an area that holds text. */
+static struct rect text_part(const struct screen *s, struct rect area)
+{
+    if (area.cols > s->layout.text_cols) area.cols = s->layout.text_cols;
+    return area;
+}
+
 /* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones
  * first when rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
@@ -140,7 +147,8 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
     }
     if (view->draft.n_attached && row >= area.row) draw_attached(&view->draft, canvas, row--, area.col, end);
     for (size_t i = view->n_notices; i-- > 0 && row >= area.row;)
-        row = draw_wrapped(view->notices[i].text, notice_styles[view->notices[i].level % 3], canvas, row, area);
+        row = draw_wrapped(view->notices[i].text, notice_styles[view->notices[i].level % 3], canvas, row,
+                           text_part(s, area));
     for (int i = VIEW_WARNINGS - 1; i >= 0 && row >= area.row; i--)
         if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
     if (s->layout.form == VIEW_FORM_STRIP && wants_legend(view) && row >= area.row)
@@ -171,17 +179,18 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
 {
     canvas->ascii = view->options.ascii;
     canvas_clear(canvas);
-    int cols = layout_input_cols(canvas->rows, canvas->cols, view->monitor.form);
+    const int width = view->options.width;
     struct layout_request request = {
         .rows = canvas->rows,
         .cols = canvas->cols,
-        .input_rows = draft_rows(view, cols),
+        .width = width,
+        .input_rows = draft_rows(view, layout_text_cols(canvas->rows, canvas->cols, view->monitor.form, width)),
         .sentence = state_matters(view),
         .form = view->monitor.form,
         .alone = view->monitor.alone,
     };
     s->layout = layout_compute(&request);
-    request.notice_rows = notice_rows(view, s->layout.rule.cols) + bits(view->status.warnings) +
+    request.notice_rows = notice_rows(view, s->layout.text_cols) + bits(view->status.warnings) +
                           (view->draft.queued != NULL) + (view->draft.n_attached > 0) +
                           (s->layout.form == VIEW_FORM_STRIP && wants_legend(view));
     s->layout = layout_compute(&request);
@@ -192,11 +201,11 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
     const struct layout *l = &s->layout;
     canvas_fill(canvas, l->separator, view->options.ascii ? '|' : 0x2502, STYLE_RULE);
     if (!view->monitor.alone) {
-        if (view->n_turns == 0) popup_draw_card(view, canvas, l->transcript);
+        if (view->n_turns == 0) popup_draw_card(view, canvas, text_part(s, l->transcript));
         if (l->form != VIEW_FORM_FULL) /* it keeps its place */
-            transcript_draw(s->transcript, view, canvas, l->transcript);
+            transcript_draw(s->transcript, view, canvas, text_part(s, l->transcript));
         draw_notices(s, view, canvas);
-        draft_draw(&s->draft, view, canvas, l->input);
+        draft_draw(&s->draft, view, canvas, text_part(s, l->input));
         draft_draw_rule(&s->draft, view, canvas, l->rule);
         state_draw_status(view, canvas, l->status);
     }

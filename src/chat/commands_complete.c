@@ -82,7 +82,8 @@ static void offer_settings(struct completion *out, size_t index, const char *arg
         offer_choices(out, "on|off");
         break;
     case KIND_AUTO:
-        completion_add(out, "auto", o->help); /* fall through */
+    case KIND_FULL:
+        completion_add(out, o->kind == KIND_AUTO ? "auto" : "full", o->help); /* fall through */
     case KIND_INT:
     case KIND_REAL:
         offer_range(out, o);

@@ -32,7 +32,7 @@ static const char *argument_of(const option *o, char room[128])
     else if (o->kind == KIND_SWITCH)
         snprintf(room, 128, "[=%s]", o->argument);
     else
-        snprintf(room, 128, " %s%s", o->argument, o->kind == KIND_AUTO ? "|auto" : "");
+        snprintf(room, 128, " %s%s", o->argument, o->kind == KIND_AUTO ? "|auto" : o->kind == KIND_FULL ? "|full" : "");
     return room;
 }
 

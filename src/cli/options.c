@@ -54,6 +54,7 @@ void option_range(option_id id, char *out, size_t room)
     switch (o->kind) {
     case KIND_FLAG: snprintf(out, room, "on or off"); break;
     case KIND_INT: snprintf(out, room, "%.0f to %.0f", o->low, o->high); break;
+    case KIND_FULL: snprintf(out, room, "%.0f to %.0f, or full", o->low, o->high); break;
     case KIND_AUTO: snprintf(out, room, "%.0f to %.0f, or auto", o->low, o->high); break;
     case KIND_SEED: snprintf(out, room, "a whole number below 2^64"); break;
     case KIND_REAL: snprintf(out, room, "%g to %g", o->low, o->high); break;
@@ -119,6 +120,9 @@ static bool value_read(option_id id, const char *text, option_value *v)
     case KIND_FLAG: v->number = !strcmp(text, "on"); return v->number || !strcmp(text, "off");
     case KIND_AUTO:
         if ((v->automatic = !strcmp(text, "auto"))) return true;
+        return number_int(text, (int64_t)o->low, (int64_t)o->high, &v->number);
+    case KIND_FULL:
+        if (!strcmp(text, "full") || !strcmp(text, "0")) return v->number = 0, true;
         return number_int(text, (int64_t)o->low, (int64_t)o->high, &v->number);
     case KIND_INT: return number_int(text, (int64_t)o->low, (int64_t)o->high, &v->number);
     case KIND_SEED: return number_whole(text, &v->whole);

@@ -97,6 +97,7 @@ typedef enum {
     KIND_FLAG,     /* no argument; =on and =off are understood */
     KIND_INT,      /* a whole number in [low, high] */
     KIND_AUTO,     /* the same, or the word auto */
+    KIND_FULL,     /* the same, or 0 or the word full, which is 0 */
     KIND_SEED,     /* 0 .. 2^64-1 */
     KIND_REAL,     /* a finite number in [low, high] */
     KIND_SIZE,     /* bytes with K, M, G, T */
@@ -219,6 +220,8 @@ enum {
       "most disk space for the prefilled states of saved sessions")                                                   \
     X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP | LOOK, FOR_SCREEN, "colours")            \
     X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_SCREEN, "draw with ASCII characters alone")   \
+    X(WIDTH, "width", 0, FULL, "N", 20, 400, "100", CHAT, KEEP | LOOK, FOR_PLACE,                                    \
+      "most columns of the text; the panel takes what is left; full: as wide as the screen")                         \
     X(FOLLOW, "follow", 0, CHOICE, "auto|top|stream", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_PLACE,                     \
       "what the view does with a reply: stream with its last line, stop with its first line at the top, or stop "    \
       "where it outruns reading (auto)")                                                                              \
@@ -327,7 +330,7 @@ typedef struct {
     option_origin origin;
     char *text;          /* as given; NULL: not given (or KIND_MAYBE without its text) */
     bool automatic;      /* KIND_AUTO: the word auto */
-    int64_t number;      /* KIND_FLAG, KIND_INT, KIND_AUTO; KIND_CHOICE: which word */
+    int64_t number;      /* KIND_FLAG, KIND_INT, KIND_AUTO, KIND_FULL; KIND_CHOICE: which word */
     uint64_t whole;      /* KIND_SEED, KIND_SIZE */
     double real;
     char **list;         /* KIND_LIST: n texts and a NULL */

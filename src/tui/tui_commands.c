@@ -15,6 +15,8 @@
 #include "src/tui/tui_private.h"
 #include "src/tui/tui_view.h"
 
+enum { TEXT_WIDTH = 100 }; /* longer lines are hard to read; the option's default in words */
+
 /* ---- Settings of the screen ------------------------------------------------------------------------------------ */
 
 void tui_commands_look(tui *t)
@@ -23,6 +25,7 @@ void tui_commands_look(tui *t)
     t->look.theme = (enum view_theme)options_int(t->o, OPTION_THEME, VIEW_THEME_DARK);
     t->look.follow = (enum view_follow)options_int(t->o, OPTION_FOLLOW, VIEW_FOLLOW_AUTO);
     t->look.draft_marks = (enum view_draft_marks)options_int(t->o, OPTION_DRAFT_MARKS, VIEW_DRAFT_FULL);
+    t->look.width = (int)options_int(t->o, OPTION_WIDTH, TEXT_WIDTH);
     t->look.no_motion = !options_int(t->o, OPTION_MOTION, 1);
     input_set_esc_stops(t->input, options_flag(t->o, OPTION_ESC_STOPS));
     decoder_set_esc(t->decoder, options_int(t->o, OPTION_ESC_DELAY, 0) * TUI_MS);

@@ -228,7 +228,7 @@ enum view_form tui_view_form(const tui *t)
 static void fill_popup(tui *t)
 {
     const struct canvas *c = t->canvas;
-    int cols = layout_input_cols(c->rows, c->cols, t->monitor.form);
+    int cols = layout_left_cols(c->rows, c->cols, t->monitor.form, t->look.width);
     tui_choose_fit(t, cols);
     tui_popup_fit(&t->popup, cols - 4);
     tui_popup_fill(&t->popup, &t->in, &t->view.popup);
@@ -267,7 +267,7 @@ void tui_view_draw(tui *t)
     if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
     if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
     int64_t now = clock_ns();
-    input_set_columns(t->input, draft_columns(layout_input_cols(rows, cols, t->monitor.form)));
+    input_set_columns(t->input, draft_columns(layout_text_cols(rows, cols, t->monitor.form, t->look.width)));
     tui_view_fill(t, now);
     screen_draw(t->screen, &t->view, t->canvas);
     term_present(t->term, t->canvas, t->look.theme);

@@ -26,10 +26,20 @@ static enum view_form choose(enum view_form wish, int rows, int cols, int input)
     return VIEW_FORM_OFF;
 }
 
-int layout_input_cols(int rows, int cols, enum view_form form)
+static int limited(int cols, int width) { return width > 0 ? at_most(cols, width) : cols; }
+
+/* Columns beside the panel. */
+static int beside_panel(int cols, int width) { return limited(cols - LAYOUT_PANEL_COLS - 1, width); }
+
+int layout_left_cols(int rows, int cols, enum view_form form, int width)
 {
     cols = at_most(cols, LAYOUT_MAX_COLS);
-    return choose(form, rows, cols, 1) == VIEW_FORM_PANEL ? cols - LAYOUT_PANEL_COLS - 1 : cols;
+    return choose(form, rows, cols, 1) == VIEW_FORM_PANEL ? beside_panel(cols, width) : cols;
+}
+
+int layout_text_cols(int rows, int cols, enum view_form form, int width)
+{
+    return limited(layout_left_cols(rows, cols, form, width), width);
 }
 
 bool layout_form_fits(int rows, int cols, enum view_form form)
@@ -63,10 +73,11 @@ struct layout layout_compute(const struct layout_request *request)
     }
     int left_cols = cols;
     if (l.form == VIEW_FORM_PANEL) {
-        left_cols = cols - LAYOUT_PANEL_COLS - 1;
-        l.monitor = (struct rect){0, left_cols + 1, rows - STATUS_ROWS, LAYOUT_PANEL_COLS};
+        left_cols = beside_panel(cols, request->width);
+        l.monitor = (struct rect){0, left_cols + 1, rows - STATUS_ROWS, cols - left_cols - 1};
         l.separator = (struct rect){0, left_cols, rows - STATUS_ROWS, 1};
     }
+    l.text_cols = limited(left_cols, request->width);
     int bottom = rows - STATUS_ROWS;
     l.status = (struct rect){bottom, 0, STATUS_ROWS, cols};
     bottom -= input;

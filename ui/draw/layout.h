@@ -17,13 +17,14 @@ enum {
     LAYOUT_MIN_COLS = 20,
     LAYOUT_MAX_ROWS = 120, /* beyond, the screen stays this large at the top left */
     LAYOUT_MAX_COLS = 400,
-    LAYOUT_PANEL_COLS = 47,
+    LAYOUT_PANEL_COLS = 47, /* at least */
     LAYOUT_TRANSCRIPT_ROWS = 10,
 };
 
 struct layout_request {
     int rows, cols;
-    int input_rows;       /* rows that the wrapped draft would like, at layout_input_cols() columns */
+    int width;            /* most columns of text: a panel takes what is left; 0: all columns are for text */
+    int input_rows;       /* rows that the wrapped draft would like, at text_cols columns */
     int notice_rows;      /* rows of notices above the input */
     bool sentence;        /* the state's sentence is needed even where no form of the monitor shows it */
     enum view_form form;  /* the user's choice */
@@ -33,6 +34,7 @@ struct layout_request {
 struct layout {
     bool too_small;
     enum view_form form;  /* the form that is drawn, never AUTO */
+    int text_cols;         /* columns of transcript, notices and input that hold text; the others stay empty */
     struct rect transcript;
     struct rect monitor;
     struct rect separator; /* the column between transcript and panel */
@@ -44,8 +46,12 @@ struct layout {
 
 struct layout layout_compute(const struct layout_request *request);
 
-/* Columns that the input will have, to wrap the draft before its rows are known. */
-int layout_input_cols(int rows, int cols, enum view_form form);
+/* Columns beside the panel, or all: of the rule above the input, and of what opens above that. Known before the rows of
+ * the input are. */
+int layout_left_cols(int rows, int cols, enum view_form form, int width);
+
+/* The text_cols that they will have. */
+int layout_text_cols(int rows, int cols, enum view_form form, int width);
 
 /* Whether that choice of the user can be drawn. */
 bool layout_form_fits(int rows, int cols, enum view_form form);

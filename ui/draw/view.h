@@ -366,6 +366,7 @@ struct view_options {
     bool no_motion; /* lanes and figures once a second, text by line */
     enum view_theme theme;
     int colours; /* 256, 8 or 0 */
+    int width;   /* most columns of text; 0: as wide as the screen */
     enum view_draft_marks draft_marks;
     enum view_stats_form stats;
     enum view_follow follow;

@@ -100,6 +100,7 @@ TEST(completion)
 {
     check_completion("/set dr", "draft-marks");
     check_completion("/set draft-marks ", "full mark off");
+    check_completion("/set width ", "full 20 400");
     check_completion("/set motion ", "off on");
     check_completion("/set esc-stops o", "on off");
     check_completion("/set temp ", "0 100");

@@ -39,6 +39,41 @@ TEST(every_size)
                                                        .form = (enum view_form)form});
 }
 
+/* The panel gets what the text leaves. */
+TEST(the_width_of_text)
+{
+    struct layout_request q = {.rows = 40, .cols = 200, .input_rows = 1, .width = 100};
+    struct layout l = layout_compute(&q);
+    CHECK_INT(100, l.transcript.cols);
+    CHECK_INT(100, l.text_cols);
+    CHECK_INT(99, l.monitor.cols);
+    CHECK_INT(100, layout_left_cols(40, 200, VIEW_FORM_AUTO, 100));
+    q.form = VIEW_FORM_STRIP; /* rule and strip have all columns, text does not */
+    l = layout_compute(&q);
+    CHECK_INT(200, l.rule.cols);
+    CHECK_INT(200, l.monitor.cols);
+    CHECK_INT(100, l.text_cols);
+    CHECK_INT(100, layout_text_cols(40, 200, VIEW_FORM_STRIP, 100));
+    CHECK_INT(200, layout_left_cols(40, 200, VIEW_FORM_STRIP, 100));
+    q.form = VIEW_FORM_AUTO;
+    q.cols = 120;
+    l = layout_compute(&q);
+    CHECK_INT(72, l.text_cols);
+    CHECK_INT(47, l.monitor.cols);
+    q.cols = 200;
+    q.width = 0;
+    l = layout_compute(&q);
+    CHECK_INT(152, l.text_cols);
+    CHECK_INT(47, l.monitor.cols);
+    for (q.cols = 1; q.cols <= 410; q.cols++)
+        for (q.width = 20; q.width <= 400; q.width += 20) {
+            check_one(&q);
+            l = layout_compute(&q);
+            if (l.text_cols > q.width || (!rect_empty(l.separator) && l.monitor.cols < LAYOUT_PANEL_COLS))
+                CHECK_FAIL("%d columns, width %d: text %d, panel %d", q.cols, q.width, l.text_cols, l.monitor.cols);
+        }
+}
+
 TEST(a_monitor_without_a_chat_has_the_screen)
 {
     for (int rows = 1; rows <= 30; rows++)
@@ -86,5 +121,5 @@ TEST(going_round)
     CHECK_INT(VIEW_FORM_FULL, layout_next_form(24, 80, VIEW_FORM_STRIP)); /* no panel at 80 columns */
 }
 
-TEST_MAIN(T(every_size), T(a_monitor_without_a_chat_has_the_screen), T(automatic_forms), T(the_80x24_sketch),
-          T(going_round))
+TEST_MAIN(T(every_size), T(the_width_of_text), T(a_monitor_without_a_chat_has_the_screen), T(automatic_forms),
+          T(the_80x24_sketch), T(going_round))
