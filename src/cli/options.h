@@ -218,7 +218,8 @@ enum {
     X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
       "most disk space for the prefilled states of saved sessions")                                                   \
-    X(THEME, "theme", 0, CHOICE, "dark|light|mono", 0, 0, "dark", CHAT, KEEP | LOOK, FOR_SCREEN, "colours")            \
+    X(THEME, "theme", 0, CHOICE, "auto|dark|light|mono", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_SCREEN,                 \
+      "colours; auto: dark or light, as the terminal's background is")                                                \
     X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_SCREEN, "draw with ASCII characters alone")   \
     X(WIDTH, "width", 0, FULL, "N", 20, 400, "100", CHAT, KEEP | LOOK, FOR_PLACE,                                    \
       "most columns of the text; the panel takes what is left; full: as wide as the screen")                         \

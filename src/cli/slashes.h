@@ -78,7 +78,7 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION,                                           \
       "figures of the last turn and of the session")                                                                  \
     X(TRACE, "trace", "", FILE, "FILE", 0, 0, CONVERSATION, "writes what the units did as a Chrome trace")            \
-    X(THEME, "theme", "", CHOICE, "dark|light|mono", 0, 0, SCREEN, "colours")                                         \
+    X(THEME, "theme", "", CHOICE, "auto|dark|light|mono", 0, 0, SCREEN, "colours")                                    \
     X(KEYS, "keys", "", NONE, "", 0, 0, SCREEN, "lists the keys")                                                     \
     X(MOUSE, "mouse", "", CHOICE, "on|off", 0, 0, SCREEN, "wheel and clicks")                                         \
     X(BROWSE, "browse", "", NONE, "", 0, 0, SCREEN, "moves through the transcript as less does")                      \

@@ -155,6 +155,7 @@ static int64_t deadline(tui *t, int64_t now)
     at = earlier(at, measuring_begins(t));
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
+    if (now < t->ground_until_ns) return earlier(at, t->ground_until_ns);
     int64_t frame = t->frame_ns + FRAME_MS * TUI_MS;
     if (t->dirty) at = earlier(at, frame);
     if (is_restless(t, now)) at = earlier(at, t->frame_ns + TICK_MS * TUI_MS);
@@ -247,7 +248,8 @@ static void run(tui *t)
         }
         measure(t, now);
         await_glyph(t);
-        if (t->urgent || (t->dirty && now - t->frame_ns >= FRAME_MS * TUI_MS)) tui_view_draw(t);
+        bool waits = now < t->ground_until_ns; /* for the colours of the first frame */
+        if (!waits && (t->urgent || (t->dirty && now - t->frame_ns >= FRAME_MS * TUI_MS))) tui_view_draw(t);
         app_keep(&t->app, clock_ns()); /* the first character is on the screen by now */
         wait_for_something(t);
     }
@@ -280,6 +282,18 @@ static bool open_screen(tui *t)
     term_write(t->term, DECODER_MODES_ON, strlen(DECODER_MODES_ON));
     term_write(t->term, "\033[?2026$p", 9); /* does it know synchronised updates? */
     return true;
+}
+
+/* Asks what the background is, where that makes a difference: text and rules have other colours on a light one. */
+static void ask_ground(tui *t)
+{
+    t->ground = ground_from_environment(getenv("COLORFGBG"));
+    if (!term_colours(t->term)) return;
+    int64_t now = clock_ns();
+    decoder_expect_string(t->decoder, now + GROUND_EXPECT_NS);
+    term_write(t->term, GROUND_QUERY, sizeof GROUND_QUERY - 1);
+    const char *theme = options_text(t->o, OPTION_THEME);
+    if (!theme || !strcmp(theme, "auto")) t->ground_until_ns = now + GROUND_FIRST_NS;
 }
 
 static void open_history(tui *t)
@@ -324,6 +338,7 @@ static bool open_all(tui *t, options *o)
     if (!open_screen(t)) return false;
     slice_for_answers(); /* both units may keep all cores busy */
     t->look.colours = term_colours(t->term);
+    ask_ground(t);
     recall_form(t);
     open_history(t);
     t->input = input_open(&(struct input_options){t->history, &commands_completer, getenv("HOME")}, &err);

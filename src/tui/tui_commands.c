@@ -22,7 +22,7 @@ enum { TEXT_WIDTH = 100 }; /* longer lines are hard to read; the option's defaul
 void tui_commands_look(tui *t)
 {
     t->look.ascii = options_flag(t->o, OPTION_ASCII) || MB_CUR_MAX == 1;
-    t->look.theme = (enum view_theme)options_int(t->o, OPTION_THEME, VIEW_THEME_DARK);
+    t->look.theme = ground_theme(options_text(t->o, OPTION_THEME), t->ground);
     t->look.follow = (enum view_follow)options_int(t->o, OPTION_FOLLOW, VIEW_FOLLOW_AUTO);
     t->look.draft_marks = (enum view_draft_marks)options_int(t->o, OPTION_DRAFT_MARKS, VIEW_DRAFT_FULL);
     t->look.width = (int)options_int(t->o, OPTION_WIDTH, TEXT_WIDTH);
@@ -34,9 +34,9 @@ void tui_commands_look(tui *t)
 /* /theme without a word: the next one. */
 static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 {
-    static const char *const names[] = {[VIEW_THEME_DARK] = "dark", [VIEW_THEME_LIGHT] = "light",
-                                        [VIEW_THEME_MONO] = "mono"};
-    if (!argument) argument = names[(t->look.theme + 1) % (VIEW_THEME_MONO + 1)];
+    static const char *const next[] = {[VIEW_THEME_DARK] = "light", [VIEW_THEME_LIGHT] = "mono",
+                                       [VIEW_THEME_MONO] = "dark"};
+    if (!argument) argument = next[t->look.theme];
     if (!option_set(t->o, OPTION_THEME, argument, FROM_COMMAND_LINE, err)) return TDM_E_ARG;
     tui_commands_look(t);
     return TDM_OK;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "src/tui/tui_commands.h"
 #include "src/tui/tui_dispatch.h"
 #include "src/tui/tui_private.h"
 #include "src/tui/tui_view.h"
@@ -10,6 +11,11 @@ static void answer(tui *t, const struct decoder_event *e)
 {
     if (e->answer == DECODER_MODE && e->params[0] == 2026)
         term_set_synchronised(t->term, e->params[1] == 1 || e->params[1] == 2);
+    enum ground ground = e->answer == DECODER_OSC ? ground_from_answer(e->data, e->length) : GROUND_UNKNOWN;
+    if (ground == GROUND_UNKNOWN) return;
+    t->ground = ground;
+    t->ground_until_ns = 0;
+    tui_commands_look(t);
 }
 
 static void mouse(tui *t, const struct decoder_event *e)

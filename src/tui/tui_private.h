@@ -32,6 +32,7 @@
 #include "ui/screen.h"
 #include "ui/terminal/decoder.h"
 #include "ui/terminal/editor.h"
+#include "ui/terminal/ground.h"
 #include "ui/terminal/term.h"
 
 #define TUI_MS INT64_C(1000000)
@@ -57,6 +58,8 @@ struct tui {
     bool copy_view;
     bool mouse;
     char search[256];             /* the words of the last search */
+    enum ground ground;           /* the terminal's background, as far as it is known */
+    int64_t ground_until_ns;      /* so long the first frame waits for the terminal to tell it; 0: it has */
     struct view_options look;
     struct view view;             /* the last frame, or the one that is being put together */
     struct input_view in;

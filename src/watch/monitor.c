@@ -24,6 +24,7 @@
 #include "ui/monitor/blocks.h"
 #include "ui/screen.h"
 #include "ui/terminal/decoder.h"
+#include "ui/terminal/ground.h"
 #include "ui/terminal/probe.h"
 #include "ui/terminal/term.h"
 
@@ -312,11 +313,12 @@ static int show(peer *p, replay *file, const options *o)
     w.decoder = decoder_open(&decoding);
     bool ready = w.room && w.screen && w.canvas && w.decoder && (!p || ask_for_lanes(p)) &&
                  (w.term = term_open(stdout, stdin, -1));
+    enum ground ground = ground_from_environment(getenv("COLORFGBG"));
     if (ready) {
         w.view.options = (struct view_options){.colours = term_colours(w.term),
                                                .ascii = options_flag(o, OPTION_ASCII) || MB_CUR_MAX == 1,
                                                .no_motion = !options_int(o, OPTION_MOTION, 1),
-                                               .theme = (enum view_theme)options_int(o, OPTION_THEME, 0)};
+                                               .theme = ground_theme(options_text(o, OPTION_THEME), ground)};
         w.view.monitor.form = VIEW_FORM_FULL;
         w.view.monitor.alone = true;
         run(&w);

@@ -13,6 +13,7 @@
 
 #include "src/cli/program.h"
 #include "ui/terminal/decoder.h"
+#include "ui/terminal/ground.h"
 #include "ui/terminal/term.h"
 
 struct host host;
@@ -223,6 +224,13 @@ void term_write(struct term *term, const char *bytes, size_t n)
     (void)term;
     bool modes = !strncmp(bytes, DECODER_MODES_ON, n) || !strncmp(bytes, DECODER_MODES_OFF, n);
     if (modes || !strncmp(bytes, "\033[?2026$p", n)) return;
+    if (n == sizeof GROUND_QUERY - 1 && !memcmp(bytes, GROUND_QUERY, n)) {
+        static char answer[64];
+        int length = host.ground ? snprintf(answer, sizeof answer, "\033]11;rgb:%.40s\033\\", host.ground) : 0;
+        host.typed = answer;
+        host.n_typed = (size_t)length;
+        return;
+    }
     host_print("-- writes ");
     for (size_t i = 0; i < n; i++)
         host_print((unsigned char)bytes[i] < 0x20 ? "^%c" : "%c", bytes[i] < 0x20 ? bytes[i] + 64 : bytes[i]);

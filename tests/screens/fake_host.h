@@ -14,6 +14,7 @@ struct host {
     int rows, cols, colours;
     struct canvas *canvas; /* what the terminal shows */
     enum view_theme theme;
+    const char *ground;    /* what the terminal answers about its background: "ffff/ffff/ffff"; NULL: nothing */
     int frames;            /* shown since the script asked last */
     int64_t now_ns;
     int64_t wait_ns;       /* the script's: that much time is to pass before its next command */

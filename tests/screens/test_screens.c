@@ -7,6 +7,7 @@
  *   terminal ROWS COLS [256|8|0]  size and colours, also of a running front end
  *   option NAME VALUE             as on the command line        } before `start`
  *   env NAME VALUE                in the environment            }
+ *   ground R/G/B|none             the terminal's answer about its background, hexadecimal; black without it }
  *   file PATH [TEXT]              below the home folder; one that begins with #! is a program } before `start`
  *   start                         runs the front end
  *   type TEXT                     keys: <Enter> <Esc> <Up> <^X> <Alt-Enter> ... stand for what a terminal sends; in
@@ -407,6 +408,8 @@ static void prepare(void)
         } else if (!strcmp(name, "env")) {
             const char *variable = word(&rest);
             setenv(variable, rest, 1);
+        } else if (!strcmp(name, "ground")) {
+            host.ground = strcmp(rest, "none") ? rest : NULL;
         } else if (!strcmp(name, "option")) {
             option_id id = option_find(COMMAND_CHAT, word(&rest));
             if (id == OPTION_COUNT || !option_set(&play.o, id, rest, FROM_COMMAND_LINE, &err)) wrong(err.text);
@@ -422,7 +425,7 @@ static void play_script(const char *home)
 {
     static const char *const folders[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
                                           "HOME"};
-    static const char *const gone[] = {"NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR",
+    static const char *const gone[] = {"NO_COLOR", "COLORFGBG", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR",
                                        "HF_HOME", "HF_HUB_CACHE"};
     char *argv[] = {(char *)"tandem", (char *)"chat", (char *)"--measure-idle=off", NULL};
     tdm_error err = {0};
@@ -436,8 +439,8 @@ static void play_script(const char *home)
     setenv("TZ", "UTC", 1);
     setlocale(LC_ALL, "C.UTF-8");
     fake_reset();
-    host =
-        (struct host){.rows = 24, .cols = 80, .colours = 256, .now_ns = INT64_C(1000000000000), .next = next_command};
+    host = (struct host){.rows = 24, .cols = 80, .colours = 256, .now_ns = INT64_C(1000000000000), .next = next_command,
+                         .ground = "0000/0000/0000"};
     if (!options_parse(&play.o, 3, argv, &err)) wrong(err.text);
     prepare();
     host.running = true;
@@ -499,7 +502,7 @@ static void run_script(const char *name)
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor) X(models) X(models_sizes) X(models_pull)       \
-    X(adopted) X(prompts) X(compact) X(width)
+    X(adopted) X(prompts) X(compact) X(width) X(light) X(ground_unknown) X(ground_slow)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

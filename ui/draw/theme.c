@@ -1,5 +1,7 @@
 #include "ui/draw/theme.h"
 
+#include <math.h>
+
 /* One row per style: dark and light foreground of the 256 colours, of the 8, and the attributes without colour (they
  * are added with colour only where `always` says so). Reverse video stands for itself everywhere. */
 static const struct {
@@ -79,4 +81,17 @@ void theme_rgb(int colour, uint8_t rgb[3])
     } else {
         rgb[0] = rgb[1] = rgb[2] = (uint8_t)(8 + 10 * (colour - 232));
     }
+}
+
+static double linear(double c) { return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4); }
+
+static double luminance(const double rgb[3])
+{
+    return 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
+}
+
+double theme_contrast(const double a[3], const double b[3])
+{
+    double one = luminance(a) + 0.05, other = luminance(b) + 0.05;
+    return one > other ? one / other : other / one;
 }

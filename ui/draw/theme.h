@@ -74,4 +74,7 @@ const char *theme_style_name(enum style style);
  * first sixteen are xterm's defaults. */
 void theme_rgb(int colour, uint8_t rgb[3]);
 
+/* WCAG 2.1's contrast ratio, 1 to 21, of two colours whose parts are 0 to 1 in sRGB. */
+double theme_contrast(const double a[3], const double b[3]);
+
 #endif

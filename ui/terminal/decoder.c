@@ -45,10 +45,13 @@ struct decoder {
     size_t stale;         /* bytes of `in` up to here came before a pause: they can't go on into what came after */
     int64_t now, last;    /* time of this feed and of the last one with bytes */
     bool expect_cursor;
+    int64_t expect_until; /* a string answer may come until then */
     bool swallow;         /* within a string answer that grew too long: drop up to its end */
     struct entry table[TABLE_MAX];
     size_t entries;
 };
+
+void decoder_expect_string(struct decoder *d, int64_t until_ns) { d->expect_until = until_ns; }
 
 void decoder_set_esc(struct decoder *d, int64_t esc_ns)
 {
@@ -416,6 +419,7 @@ static enum outcome string_answer(struct decoder *d, struct decoder_event *e, co
     begin_event(d, e, DECODER_ANSWER);
     e->answer = s[1] == ']' ? DECODER_OSC : end > 3 && s[2] == '>' && s[3] == '|' ? DECODER_XTVERSION : DECODER_DCS;
     size_t from = e->answer == DECODER_XTVERSION ? 4 : 2;
+    d->expect_until = 0;
     return keep(d, e, s + from, end - from) ? EVENT : DROP;
 }
 
@@ -627,7 +631,8 @@ static bool paste_step(struct decoder *d, struct decoder_event *e)
 /* How long the unfinished sequence of n bytes at s may wait for its rest. */
 static int64_t patience(const struct decoder *d, size_t n)
 {
-    return n <= 2 && !d->swallow ? d->options.esc_ns : d->options.sequence_ns;
+    bool typed = n <= 2 && !d->swallow && d->last >= d->expect_until; /* it may be a key */
+    return typed ? d->options.esc_ns : d->options.sequence_ns;
 }
 
 bool decoder_feed(struct decoder *d, const char *bytes, size_t n, int64_t now_ns)

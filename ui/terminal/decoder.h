@@ -111,6 +111,10 @@ bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code
 /* The next `Esc [ row ; column R` is an answer. Without it Esc [ 1 ; 2 R is Shift-F3, which looks the same. */
 void decoder_expect_cursor(struct decoder *d);
 
+/* A string answer (OSC, DCS) has been asked for and may come until then, in pieces where the line is slow: until it is
+ * there, an Esc or `Esc ]` that nothing follows waits sequence_ns instead of esc_ns, so that its rest is not typed. */
+void decoder_expect_string(struct decoder *d, int64_t until_ns);
+
 /* Another esc_ns from now on; 0: the default. */
 void decoder_set_esc(struct decoder *d, int64_t esc_ns);
 

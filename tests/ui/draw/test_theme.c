@@ -5,12 +5,23 @@
 
 static double linear(double c) { return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4); }
 
-/* WCAG 2.1: relative luminance. */
-static double luminance(int colour)
+/* With black or white. */
+static double ratio_with(double ground, int colour)
 {
     uint8_t rgb[3];
     theme_rgb(colour, rgb);
-    return 0.2126 * linear(rgb[0] / 255.0) + 0.7152 * linear(rgb[1] / 255.0) + 0.0722 * linear(rgb[2] / 255.0);
+    return theme_contrast((const double[3]){ground, ground, ground},
+                          (const double[3]){rgb[0] / 255.0, rgb[1] / 255.0, rgb[2] / 255.0});
+}
+
+/* Values of WCAG's own formula, by hand. */
+TEST(ratios)
+{
+    const double white[3] = {1, 1, 1}, black[3] = {0, 0, 0}, grey[3] = {0.5, 0.5, 0.5};
+    CHECK(fabs(theme_contrast(white, black) - 21) < 1e-9);
+    CHECK(fabs(theme_contrast(black, white) - 21) < 1e-9);
+    CHECK(fabs(theme_contrast(grey, grey) - 1) < 1e-9);
+    CHECK(fabs(theme_contrast(white, (const double[3]){0x76 / 255.0, 0x76 / 255.0, 0x76 / 255.0}) - 4.54) < 0.01);
 }
 
 TEST(contrast)
@@ -19,11 +30,11 @@ TEST(contrast)
         struct theme_look dark = theme_look(VIEW_THEME_DARK, 256, (style_t)i);
         struct theme_look light = theme_look(VIEW_THEME_LIGHT, 256, (style_t)i);
         if (dark.fg >= 0) {
-            double ratio = (luminance(dark.fg) + 0.05) / 0.05;
+            double ratio = ratio_with(0, dark.fg);
             if (ratio < 4.5) CHECK_FAIL("dark %s: %.2f", theme_style_name((enum style)i), ratio);
         }
         if (light.fg >= 0) {
-            double ratio = 1.05 / (luminance(light.fg) + 0.05);
+            double ratio = ratio_with(1, light.fg);
             if (ratio < 4.5) CHECK_FAIL("light %s: %.2f", theme_style_name((enum style)i), ratio);
         }
     }
@@ -67,4 +78,4 @@ TEST(nothing_needs_colour)
     CHECK_INT(0, theme_look(VIEW_THEME_DARK, 256, STYLE_READ).attributes);
 }
 
-TEST_MAIN(T(contrast), T(kinds_differ_without_red_and_green), T(nothing_needs_colour))
+TEST_MAIN(T(ratios), T(contrast), T(kinds_differ_without_red_and_green), T(nothing_needs_colour))

@@ -203,6 +203,33 @@ TEST(another_delay)
     close_rig(&r);
 }
 
+/* Over a slow line the answer to a question comes byte by byte. */
+TEST(a_slow_answer_types_nothing)
+{
+    static const char slow[] = "\033]11;rgb:ffff/ffff/ffff\033\\";
+    struct rig r = open_rig();
+    decoder_expect_string(r.d, r.now + 10000 * MS);
+    for (size_t i = 0; i < sizeof slow - 1; i++) {
+        feed(&r, slow + i, 1);
+        wait_ms(&r, 200);
+    }
+    expect(&r, "answer(8:11;rgb:ffff/ffff/ffff)");
+    feed(&r, "\033", 1); /* it has come: Esc is soon a key again */
+    wait_ms(&r, 60);
+    expect(&r, "esc");
+    decoder_expect_string(r.d, r.now + 1000 * MS);
+    feed(&r, "\033", 1); /* Esc, while an answer may come: later, but not lost */
+    wait_ms(&r, 60);
+    expect(&r, "");
+    wait_ms(&r, 500);
+    expect(&r, "esc");
+    wait_ms(&r, 1000); /* no answer came */
+    feed(&r, "\033", 1);
+    wait_ms(&r, 60);
+    expect(&r, "esc");
+    decoder_close(r.d);
+}
+
 TEST(broken_sequences_do_not_eat_what_follows)
 {
     is("\033[1;\033[A", "key(1,0)");
@@ -414,7 +441,8 @@ TEST(cuts_make_no_difference)
 }
 
 TEST_MAIN(T(text_passes_through), T(arrows_and_editing_keys), T(function_keys), T(spelled_keys), T(keypad), T(alt),
-          T(esc_waits_only_so_long), T(another_delay), T(broken_sequences_do_not_eat_what_follows), T(mouse),
+          T(esc_waits_only_so_long), T(another_delay), T(a_slow_answer_types_nothing),
+          T(broken_sequences_do_not_eat_what_follows), T(mouse),
           T(answers), T(an_endless_answer_is_dropped), T(paste), T(a_pasted_end_mark_types_nothing),
           T(a_broken_character_before_a_paste), T(two_bursts_are_two), T(a_lost_end_mark), T(a_large_paste),
           T(terminfo), T(cuts_make_no_difference))

@@ -1,0 +1,31 @@
+/* Whether the terminal's background is dark or light: what the terminal itself answers, else what its environment says.
+ *
+ * The question is xterm's OSC 11, which most terminals and tmux answer; the others ignore it. The answer comes through
+ * the decoder as an event, so that it never lands in the draft; decoder_expect_string() keeps a slow one together.
+ */
+#ifndef TANDEM_UI_GROUND_H
+#define TANDEM_UI_GROUND_H
+
+#include <stddef.h>
+
+#include "ui/draw/view.h"
+
+#define GROUND_QUERY "\033]11;?\033\\"
+#define GROUND_FIRST_NS 60000000    /* so long the first frame waits for the answer */
+#define GROUND_EXPECT_NS 2000000000 /* so long an answer may be on its way */
+
+enum ground { GROUND_UNKNOWN, GROUND_DARK, GROUND_LIGHT };
+
+/* From the text of an OSC answer: "11;rgb:RRRR/GGGG/BBBB" with one to four hexadecimal digits each, or rgba: with four
+ * such numbers. UNKNOWN: it is none, or broken. */
+enum ground ground_from_answer(const char *text, size_t n);
+
+/* From COLORFGBG: "15;0" or "15;default;0", whose last number is the background in the terminal's palette. NULL, or
+ * anything else: UNKNOWN. */
+enum ground ground_from_environment(const char *colorfgbg);
+
+/* The theme of that name: "dark", "light", "mono"; "auto" or NULL: the one for the background, dark where that is
+ * UNKNOWN. */
+enum view_theme ground_theme(const char *name, enum ground ground);
+
+#endif
