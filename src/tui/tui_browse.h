@@ -9,6 +9,7 @@
 typedef struct {
     bool on;
     int count; /* typed so far; 0: none */
+    size_t hit, hits; /* the place where a search has landed, from 1, and all of them; 0: it has not */
 } tui_browse;
 
 tui_action tui_browse_event(tui_browse *b, const struct decoder_event *e);

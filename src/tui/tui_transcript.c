@@ -15,15 +15,14 @@ static void browse(tui *t)
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "there is nothing to browse yet");
         return;
     }
-    t->browse.on = true;
-    t->browse.count = 0;
+    t->browse = (tui_browse){.on = true};
     if (!transcript_marked(transcript)) transcript_mark(transcript, t->turns.turns[t->turns.n - 1].v.id);
     term_set_mouse(t->term, t->mouse, true);
 }
 
 static void leave(tui *t)
 {
-    t->browse.on = false;
+    t->browse = (tui_browse){0};
     transcript_mark(screen_transcript(t->screen), 0);
     term_set_mouse(t->term, t->mouse, false);
 }
@@ -32,8 +31,14 @@ void tui_transcript_find(tui *t, const char *words, int direction)
 {
     if (words) snprintf(t->search, sizeof t->search, "%s", words);
     if (!t->search[0]) return;
-    if (!transcript_find(screen_transcript(t->screen), tui_view_turns(t), t->search, direction))
+    struct transcript *transcript = screen_transcript(t->screen);
+    if (!transcript_find(transcript, tui_view_turns(t), t->search, direction)) {
+        t->browse.hit = t->browse.hits = 0;
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "'%s' is not in this conversation", t->search);
+        return;
+    }
+    if (!t->browse.on) browse(t);
+    t->browse.hits = transcript_hits(transcript, tui_view_turns(t), t->search, &t->browse.hit);
 }
 
 static const tui_turn *marked(tui *t)

@@ -254,6 +254,8 @@ void tui_view_fill(tui *t, int64_t now)
     t->view.n_notices = tui_notices_fill(&t->notices, now, t->in.message, &t->view.notices);
     fill_card(t);
     t->view.browse = t->browse.on;
+    t->view.hit = t->browse.hit;
+    t->view.hits = t->browse.hits;
     t->view.search = t->search[0] ? t->search : NULL;
     fill_popup(t);
 }

@@ -386,6 +386,7 @@ struct view {
     size_t n_notices;
     bool browse;        /* the transcript has the keys */
     const char *search; /* highlighted words of the conversation; NULL for none */
+    size_t hit, hits;   /* of the search: the one that was found, from 1, and all; 0: none is looked at */
 };
 
 #endif

@@ -216,8 +216,10 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
     const char *hints[8];
     int n = 0;
     if (view->browse) {
-        static const char *const browse[] = {"BROWSE", "j k move", "[ ] turn", "/ search", "y copy", "Enter back"};
-        for (size_t i = 0; i < sizeof browse / sizeof *browse; i++) hints[n++] = browse[i];
+        const char *const browse[] = {"BROWSE", "j k move", "[ ] turn", "/ search", "y copy", "Enter back"};
+        const char *const found[] = {"BROWSE", first, "n N next", "y copy", "Enter back", "/ search"};
+        snprintf(first, sizeof first, "hit %zu of %zu", view->hit, view->hits);
+        for (size_t i = 0; i < sizeof browse / sizeof *browse; i++) hints[n++] = (view->hit ? found : browse)[i];
     } else if (view->monitor.inspect) {
         static const char *const inspect[] = {"INSPECT", "Left Right move", "Esc ends", "typing drafts"};
         for (size_t i = 0; i < sizeof inspect / sizeof *inspect; i++) hints[n++] = inspect[i];

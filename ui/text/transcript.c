@@ -338,7 +338,7 @@ bool transcript_find(struct transcript *t, const struct view *view, const char *
         lines = &rendered(t, view, turn)->part[part];
         size_t found;
         if (find_in(lines, words, at, direction, &found)) {
-            t->found_id = t->turns[turn]->id;
+            t->found_id = t->marked = t->turns[turn]->id;
             t->found_part = part;
             t->found_at = found;
             bool user = part == TURN_BODY && view->turns[turn].role == VIEW_USER;
@@ -366,6 +366,30 @@ bool transcript_find(struct transcript *t, const struct view *view, const char *
     }
     t->found_id = 0;
     return false;
+}
+
+void transcript_find_from(struct transcript *t, uint64_t id)
+{
+    t->found_id = id;
+    t->found_part = TURN_HEAD;
+    t->found_at = SIZE_MAX; /* before its first byte: a search goes on one further */
+}
+
+size_t transcript_hits(struct transcript *t, const struct view *view, const char *words, size_t *at)
+{
+    size_t hits = 0;
+    *at = 0;
+    if (!words || !words[0] || !sync(t, view) || t->width <= 0) return 0;
+    for (size_t turn = 0; turn < t->n; turn++)
+        for (int part = TURN_HEAD; part < TURN_PARTS; part++) {
+            const struct lines *lines = &rendered(t, view, turn)->part[part];
+            bool here = t->turns[turn]->id == t->found_id && part == (int)t->found_part;
+            for (size_t from = 0, found; find_in(lines, words, from, 1, &found); from = found + 1) {
+                hits++;
+                if (here && found == t->found_at) *at = hits;
+            }
+        }
+    return hits;
 }
 
 /* ---- Moving ---- */

@@ -37,8 +37,15 @@ uint64_t transcript_marked(const struct transcript *transcript);
 void transcript_mark(struct transcript *transcript, uint64_t id);
 
 /* The next (1) or previous (-1) place of words, case ignored, from the last one found or the top of the view; wraps
- * round. false: there is none. */
+ * round. Its turn is marked. false: there is none. */
 bool transcript_find(struct transcript *transcript, const struct view *view, const char *words, int direction);
+
+/* The next transcript_find() down begins with turn id. */
+void transcript_find_from(struct transcript *transcript, uint64_t id);
+
+/* How many places of words there are, and in *at which of them was found last, counted from 1; 0: none. Renders every
+ * turn that was not yet. */
+size_t transcript_hits(struct transcript *transcript, const struct view *view, const char *words, size_t *at);
 
 /* Unfolds or folds the thinking or long files before a message, shows the source or the rendering, of turn id; 0: of
  * the last reply. */

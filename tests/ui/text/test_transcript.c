@@ -295,6 +295,20 @@ TEST(search)
     CHECK(transcript_find(f.t, &f.view, "WORD57", 1)); /* round to itself */
     CHECK(transcript_find(f.t, &f.view, "question", -1));
     CHECK(!transcript_find(f.t, &f.view, "absent", 1));
+    size_t at;
+    CHECK_INT(0, transcript_hits(f.t, &f.view, "absent", &at));
+    CHECK_INT(0, at);
+    size_t all = transcript_hits(f.t, &f.view, "question", &at);
+    CHECK(all > 1);
+    CHECK_INT(0, at); /* none of them has been looked for */
+    uint64_t first = f.view.turns[0].id;
+    for (size_t i = 1; i <= all + 1; i++) { /* down from the first turn, and round */
+        if (i == 1) transcript_find_from(f.t, first);
+        CHECK(transcript_find(f.t, &f.view, "question", 1));
+        CHECK_INT(all, transcript_hits(f.t, &f.view, "question", &at));
+        CHECK_INT(i > all ? 1 : i, at);
+        if (i == 1) CHECK(transcript_marked(f.t) == first);
+    }
     stop(&f);
 }
 
