@@ -1,6 +1,5 @@
 #include "src/tui/tui_models.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,19 +54,20 @@ static void begin(tui_models *m, tui_models_work what)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-/* Which rows are shown; the one that was selected stays so, or the one that is in use. */
+static const char *name_of(const void *owner, size_t row)
+{
+    const tui_models *m = owner;
+    return m->list.rows[row].name;
+}
+
+/* Which rows are shown, by the filter; the one of that name is selected, or the one that is in use. */
 static void filter(tui_models *m, const char *wanted)
 {
-    size_t *larger = realloc(m->shown, (m->list.n + 1) * sizeof *larger);
-    if (!larger) return;
-    m->shown = larger;
-    m->n_shown = m->selected = 0;
-    for (size_t i = 0; i < m->list.n; i++) {
-        const models_row *r = &m->list.rows[i];
-        if (m->filter[0] && !strcasestr(r->name, m->filter)) continue;
-        if (wanted ? !strcmp(r->name, wanted) : r->in_use) m->selected = m->n_shown;
-        m->shown[m->n_shown++] = i;
-    }
+    const tui_list_rows rows = {.n = m->list.n, .text = name_of, .owner = m};
+    size_t selected = SIZE_MAX;
+    for (size_t i = 0; i < m->list.n; i++)
+        if (wanted ? !strcmp(m->list.rows[i].name, wanted) : m->list.rows[i].in_use) selected = i;
+    tui_list_choose(&m->choice, &rows, selected);
 }
 
 static void filter_again(tui_models *m)
@@ -81,7 +81,8 @@ static void filter_again(tui_models *m)
 void tui_models_open(tui_models *m)
 {
     m->mode = TUI_MODELS_LIST;
-    m->said[0] = m->filter[0] = 0;
+    m->said[0] = m->choice.filter[0] = 0;
+    m->choice.filtering = false;
     m->dirty = true;
     if (m->have) {
         models_judge(&m->list, m->facts.ceilings, &m->facts.current);
@@ -144,11 +145,9 @@ void tui_models_close(tui_models *m)
     end_work(m);
     tui_pull_close(&m->pull);
     models_free(&m->list);
-    free(m->shown);
+    tui_list_free(&m->choice);
     tui_models_free_page(m->page);
-    m->shown = NULL;
     m->page = NULL;
-    m->n_shown = 0;
 }
 
 /* ---- Getting one ----------------------------------------------------------------------------------------------- */
@@ -255,13 +254,6 @@ static void delete_it(tui_models *m)
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
 
-static void move(tui_models *m, long by)
-{
-    long last = m->n_shown ? (long)m->n_shown - 1 : 0, to = (long)m->selected + by;
-    m->selected = to < 0 ? 0 : (size_t)(to > last ? last : to);
-    m->said[0] = 0;
-}
-
 static void stop(tui_models *m)
 {
     if (m->pull.runs)
@@ -281,34 +273,10 @@ static void begin_name(tui_models *m)
     snprintf(m->input, sizeof m->input, "%.*s", (int)sizeof m->input - 1, m->pull.stopped ? m->pull.name : "");
 }
 
-static tui_action list_byte(tui_models *m, long rows, unsigned char c, bool *closes)
+/* A key of the list that does something to a row. */
+static tui_action list_byte(tui_models *m, unsigned char c, bool *closes)
 {
     switch (c) {
-    case 'j':
-    case 14:
-        move(m, 1);
-        break;
-    case 'k':
-    case 16:
-        move(m, -1);
-        break;
-    case ' ':
-        move(m, rows);
-        break;
-    case 'b':
-        move(m, -rows);
-        break;
-    case 'g':
-        move(m, LONG_MIN / 2);
-        break;
-    case 'G':
-        move(m, LONG_MAX / 2);
-        break;
-    case '/':
-        m->said[0] = m->filter[0] = 0;
-        m->mode = TUI_MODELS_FILTER;
-        filter_again(m);
-        break;
     case 'a':
         make_default(m);
         break;
@@ -321,9 +289,6 @@ static tui_action list_byte(tui_models *m, long rows, unsigned char c, bool *clo
     case 'x':
         stop(m);
         break;
-    case 'q':
-        *closes = true;
-        break;
     case '\r':
         return use(m, closes);
     default:
@@ -332,50 +297,28 @@ static tui_action list_byte(tui_models *m, long rows, unsigned char c, bool *clo
     return (tui_action){0};
 }
 
-static void list_code(tui_models *m, long rows, enum key_code code, bool *closes)
+static tui_action list_event(tui_models *m, int rows, const struct decoder_event *e, bool *closes)
 {
-    switch (code) {
-    case KEYCODE_DOWN:
-        move(m, 1);
+    bool byte = e->kind == DECODER_BYTES && e->length == 1;
+    switch (tui_list_event(&m->choice, rows, e)) {
+    case TUI_LIST_MOVED:
+        m->said[0] = 0;
         break;
-    case KEYCODE_UP:
-        move(m, -1);
-        break;
-    case KEYCODE_PAGE_DOWN:
-        move(m, rows);
-        break;
-    case KEYCODE_PAGE_UP:
-        move(m, -rows);
-        break;
-    case KEYCODE_HOME:
-        move(m, LONG_MIN / 2);
-        break;
-    case KEYCODE_END:
-        move(m, LONG_MAX / 2);
-        break;
-    case KEYCODE_F1:
-        *closes = true;
-        break;
-    default:
-        break;
-    }
-}
-
-/* What Esc, Ctrl-C and Ctrl-G end: the line or the question, then the filter, a pull (not Esc), the list. */
-static void go_back(tui_models *m, bool escape, bool *closes)
-{
-    if (m->mode == TUI_MODELS_FILTER || (m->mode == TUI_MODELS_LIST && m->filter[0] && escape)) {
-        m->filter[0] = 0;
+    case TUI_LIST_FILTERS:
+        m->said[0] = 0;
         filter_again(m);
-    } else if (m->mode == TUI_MODELS_PLAN) {
-        tui_pull_close(&m->pull);
-    } else if (m->mode == TUI_MODELS_LIST) {
-        if (m->pull.runs && !escape)
+        break;
+    case TUI_LIST_CLOSES:
+        if (m->pull.runs && byte && e->data[0] != 'q') /* Ctrl-C stops the first that there is */
             tui_pull_stop(&m->pull);
         else
             *closes = true;
+        break;
+    case TUI_LIST_NOT_MINE:
+        if (byte) return list_byte(m, (unsigned char)e->data[0], closes);
+        break;
     }
-    m->mode = TUI_MODELS_LIST;
+    return (tui_action){0};
 }
 
 static void type_name(tui_models *m, const struct decoder_event *e)
@@ -385,12 +328,6 @@ static void type_name(tui_models *m, const struct decoder_event *e)
         begin_pull(m, m->input, true);
     else
         m->mode = TUI_MODELS_LIST;
-}
-
-static void type_filter(tui_models *m, const struct decoder_event *e)
-{
-    if (tui_line_edit(m->filter, sizeof m->filter, e)) m->mode = TUI_MODELS_LIST;
-    filter_again(m);
 }
 
 static void answer_plan(tui_models *m, unsigned char c)
@@ -411,29 +348,24 @@ tui_action tui_models_event(tui_models *m, int rows, const struct decoder_event 
     bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
     unsigned char c = byte ? (unsigned char)e->data[0] : 0;
     *closes = false;
+    if (m->mode == TUI_MODELS_LIST) return list_event(m, rows, e, closes);
     if (e->kind == DECODER_ESC || ctrl_c) {
-        go_back(m, e->kind == DECODER_ESC, closes);
+        if (m->mode == TUI_MODELS_PLAN) tui_pull_close(&m->pull);
+        m->mode = TUI_MODELS_LIST;
         return (tui_action){0};
     }
     switch (m->mode) {
     case TUI_MODELS_NAME:
         type_name(m, e);
         break;
-    case TUI_MODELS_FILTER:
-        type_filter(m, e);
-        break;
     case TUI_MODELS_PLAN:
         answer_plan(m, c);
         break;
-    case TUI_MODELS_DELETE:
+    default:
         if (c == 'y')
             delete_it(m);
         else if (byte)
             m->mode = TUI_MODELS_LIST;
-        break;
-    default:
-        if (byte) return list_byte(m, rows, c, closes);
-        if (e->kind == DECODER_KEY) list_code(m, rows, e->code, closes);
         break;
     }
     return (tui_action){0};

@@ -12,6 +12,7 @@
 
 #include "src/chat/models.h"
 #include "src/tui/tui_action.h"
+#include "src/tui/tui_list.h"
 #include "src/tui/tui_pull.h"
 #include "ui/draw/view.h"
 #include "ui/terminal/decoder.h"
@@ -35,7 +36,6 @@ typedef struct {
 
 typedef enum {
     TUI_MODELS_LIST,
-    TUI_MODELS_FILTER,
     TUI_MODELS_NAME,
     TUI_MODELS_PLAN,
     TUI_MODELS_DELETE
@@ -49,10 +49,9 @@ typedef struct {
     tui_models_facts facts;
     models_list list;
     bool have;              /* a list; else it is being made */
-    size_t *shown, n_shown; /* rows that the filter leaves */
-    size_t selected;        /* of those */
+    tui_list choice;
     tui_models_mode mode;
-    char filter[TUI_MODELS_INPUT], input[TUI_MODELS_INPUT];
+    char input[TUI_MODELS_INPUT];
     char wanted[TUI_PULL_NAME]; /* to be selected once it is in the list */
     char said[500];             /* what the last key did */
     tui_pull pull;
@@ -97,7 +96,8 @@ void tui_models_free_page(struct tui_models_page *page); /* NULL is allowed */
 /* The row that is selected, or NULL. */
 static inline const models_row *tui_models_selected(const tui_models *m)
 {
-    return m->selected < m->n_shown ? &m->list.rows[m->shown[m->selected]] : NULL;
+    size_t row = tui_list_row(&m->choice);
+    return row < m->list.n ? &m->list.rows[row] : NULL;
 }
 
 #endif

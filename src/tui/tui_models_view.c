@@ -107,9 +107,9 @@ static void measure(tui_models *m, int cols)
     int *w = m->page->widths;
     m->page->wide = cols >= WIDE;
     for (int c = 0; c < COLUMNS; c++) w[c] = c == COLUMN_MARK ? 1 : width_of(headings[c]);
-    for (size_t i = 0; i < m->n_shown; i++) {
+    for (size_t i = 0; i < m->choice.n_shown; i++) {
         char cells[COLUMNS][CELL];
-        cells_of(&m->list.rows[m->shown[i]], m->page->wide, cells);
+        cells_of(&m->list.rows[m->choice.shown[i]], m->page->wide, cells);
         for (int c = 0; c < COLUMNS; c++)
             if (width_of(cells[c]) > w[c]) w[c] = width_of(cells[c]);
     }
@@ -151,18 +151,18 @@ static void make_harmless(char text[ROW])
 static void fill_rows(tui_models *m)
 {
     struct tui_models_page *p = m->page;
-    if (p->room < m->n_shown) {
-        void *rows = realloc(p->rows, m->n_shown * sizeof *p->rows);
+    if (p->room < m->choice.n_shown) {
+        void *rows = realloc(p->rows, m->choice.n_shown * sizeof *p->rows);
         if (rows) p->rows = rows;
-        void *items = rows ? realloc(p->items, m->n_shown * sizeof *p->items) : NULL;
+        void *items = rows ? realloc(p->items, m->choice.n_shown * sizeof *p->items) : NULL;
         if (items) p->items = items;
-        p->room = items ? m->n_shown : p->room;
+        p->room = items ? m->choice.n_shown : p->room;
     }
     put_row(p->widths, headings, p->header);
-    for (size_t i = 0; i < m->n_shown && i < p->room; i++) {
+    for (size_t i = 0; i < m->choice.n_shown && i < p->room; i++) {
         char cells[COLUMNS][CELL];
         const char *texts[COLUMNS];
-        cells_of(&m->list.rows[m->shown[i]], m->page->wide, cells);
+        cells_of(&m->list.rows[m->choice.shown[i]], m->page->wide, cells);
         for (int c = 0; c < COLUMNS; c++) texts[c] = cells[c];
         put_row(p->widths, texts, p->rows[i]);
         make_harmless(p->rows[i]);
@@ -269,7 +269,7 @@ static size_t fill_notes(tui_models *m, int cols)
                  bytes_words(size, r->disk_bytes));
     } else if (m->have && r)
         tell_row(m, r, next_note(p, &n));
-    else if (m->have && m->filter[0])
+    else if (m->have && m->choice.filter[0])
         snprintf(next_note(p, &n), ROW, "no model's name holds these words");
     else if (!m->have)
         snprintf(next_note(p, &n), ROW, "looking at the files ...");
@@ -284,8 +284,8 @@ static void fill_head(tui_models *m)
     struct tui_models_page *p = m->page;
     const models_list *l = &m->list;
     char total[BYTES_ROOM], left[BYTES_ROOM], speed[BYTES_ROOM], date[40] = "";
-    snprintf(p->title, sizeof p->title, "models%s%s", m->filter[0] && m->mode != TUI_MODELS_FILTER ? " /" : "",
-             m->mode != TUI_MODELS_FILTER ? m->filter : "");
+    snprintf(p->title, sizeof p->title, "models%s%s", m->choice.filter[0] && !m->choice.filtering ? " /" : "",
+             m->choice.filtering ? "" : m->choice.filter);
     p->aside[0] = 0;
     if (!m->have) return;
     size_t n = (size_t)snprintf(p->aside, sizeof p->aside, "%s, %s free", bytes_words(total, l->memory_total),
@@ -306,13 +306,12 @@ static const char *footer_of(const tui_models *m)
     switch (m->mode) {
     case TUI_MODELS_NAME:
         return "Enter asks the hub  Esc back";
-    case TUI_MODELS_FILTER:
-        return "Enter keeps it  Esc all";
     case TUI_MODELS_PLAN:
         return m->pull.planned ? "Enter fetches  Esc back" : "Esc back";
     case TUI_MODELS_DELETE:
         return "y deletes  n keeps";
     default:
+        if (m->choice.filtering) return "Enter keeps it  Esc all";
         return m->pull.runs ? "x stop  Enter use  q close  a always  d delete  / filter"
                             : "Enter use  q close  p pull  a always  d delete  / filter";
     }
@@ -323,7 +322,6 @@ void tui_models_fill(tui_models *m, int cols, struct view_popup *v)
     *v = (struct view_popup){.selected = SIZE_MAX};
     if (!m->page && !(m->page = calloc(1, sizeof *m->page))) return;
     struct tui_models_page *p = m->page;
-    bool asks = m->mode == TUI_MODELS_NAME || m->mode == TUI_MODELS_FILTER;
     measure(m, cols);
     fill_rows(m);
     fill_head(m);
@@ -333,16 +331,16 @@ void tui_models_fill(tui_models *m, int cols, struct view_popup *v)
         .aside = p->aside,
         .header = m->have ? p->header : NULL,
         .items = p->items,
-        .n_items = m->n_shown < p->room ? m->n_shown : p->room,
-        .selected = m->selected,
+        .n_items = m->choice.n_shown < p->room ? m->choice.n_shown : p->room,
+        .selected = m->choice.selected,
         .notes = p->notes,
         .footer = footer_of(m),
     };
-    if (asks) {
-        const char *text = m->mode == TUI_MODELS_NAME ? m->input : m->filter;
-        v->ask = m->mode == TUI_MODELS_NAME ? "OWNER/NAME[:TAG]:" : "filter:";
-        v->input = text;
-        v->input_len = v->input_cursor = strlen(text);
+    tui_list_ask(&m->choice, v);
+    if (m->mode == TUI_MODELS_NAME) {
+        v->ask = "OWNER/NAME[:TAG]:";
+        v->input = m->input;
+        v->input_len = v->input_cursor = strlen(m->input);
     }
     if (m->mode != TUI_MODELS_NAME) v->n_notes = fill_notes(m, cols);
 }
