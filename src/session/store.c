@@ -152,6 +152,12 @@ tdm_status store_open(store_place *out, const char *id, session *s, bool *copied
     return status;
 }
 
+tdm_status store_peek(const char *id, bool trash, session *out, tdm_error *err)
+{
+    if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
+    return read_session(trash ? TRASH : SESSIONS, id, out, err);
+}
+
 void store_close(store_place *p)
 {
     if (p->lock < 0) return;
@@ -169,6 +175,28 @@ tdm_status store_save(const store_place *p, const session *s, tdm_error *err)
         text && path ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     free(text);
     free(path);
+    return status;
+}
+
+tdm_status store_rename(const char *id, const char *name, tdm_error *err)
+{
+    store_place place;
+    session s;
+    if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
+    snprintf(place.id, sizeof place.id, "%s", id);
+    tdm_status status = take_lock(id, &place.lock, err);
+    if (status) return status;
+    status = read_session(SESSIONS, id, &s, err);
+    if (!status) {
+        char *copy = strdup(name);
+        if (copy) {
+            free(s.name);
+            s.name = copy;
+        }
+        status = copy ? store_save(&place, &s, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        session_free(&s);
+    }
+    store_close(&place);
     return status;
 }
 

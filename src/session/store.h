@@ -21,6 +21,10 @@ typedef struct {
 tdm_status store_create(store_place *out, tdm_error *err);
 /* Opens a saved session by id. *copied: it is open in another program, so out is a new place with a copy. */
 tdm_status store_open(store_place *out, const char *id, session *s, bool *copied, tdm_error *err);
+/* Reads one without opening it, from the trash where `trash` is set; session_free() afterwards. */
+tdm_status store_peek(const char *id, bool trash, session *out, tdm_error *err);
+/* Gives a session that is not open another name. TDM_E_BUSY: somebody has it open. */
+tdm_status store_rename(const char *id, const char *name, tdm_error *err);
 /* Gives the lock back. A session that was never saved leaves nothing. */
 void store_close(store_place *p);
 tdm_status store_save(const store_place *p, const session *s, tdm_error *err);

@@ -65,5 +65,5 @@ void tui_choose_read(tui *t)
 void tui_choose_fit(tui *t, int cols)
 {
     take_facts(t);
-    if (t->popup.kind == TUI_POPUP_MODELS) t->popup.table_cols = popup_table_cols(cols);
+    t->popup.table_cols = popup_table_cols(cols);
 }

@@ -203,6 +203,7 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
         tui_popup_close(&t->popup);
         r.next = tui_action_find(call->argument, 1);
     }
+    if (call->id == SLASH_RENAME && t->popup.kind == TUI_POPUP_SAVED) tui_sessions_show(t, false); /* from the list */
     if (result.quit) t->quit = true;
     tui_view_name_model(t);
     return r.next;
@@ -246,7 +247,11 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         return (tui_action){0};
     }
     if (call->id == SLASH_SESSIONS || (call->id == SLASH_RESUME && !call->argument)) {
-        tui_sessions_show(t);
+        tui_sessions_show(t, false);
+        return (tui_action){0};
+    }
+    if (call->id == SLASH_UNDELETE && !call->argument) {
+        tui_sessions_show(t, true);
         return (tui_action){0};
     }
     if (call->id == SLASH_EXPORT && ends_in(call->argument, ".svg")) {
@@ -288,5 +293,5 @@ void tui_commands_delete(tui *t, char *id)
     tui_commands_run(t, &call, clock_ns()); /* the first call asks; the user has been asked */
     tui_notices_end(&t->notices);
     tui_commands_run(t, &call, clock_ns());
-    tui_sessions_show(t);
+    tui_sessions_show(t, false);
 }

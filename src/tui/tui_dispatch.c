@@ -48,7 +48,7 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_COPY: return tui_action_command(SLASH_COPY, NULL);
     case ACTION_COPY_VIEW: return tui_action_command(SLASH_COPY, "view");
     case ACTION_SPECULATION: return toggle_speculation(t);
-    case ACTION_SESSIONS: tui_sessions_show(t); break;
+    case ACTION_SESSIONS: tui_sessions_show(t, false); break;
     case ACTION_SENSORS: return tui_action_command(SLASH_SENSORS, NULL);
     case ACTION_KEYS: tui_popup_keys(&t->popup); break;
     case ACTION_BROWSE:

@@ -2,10 +2,12 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/tui/tui_line.h"
+#include "ui/draw/width.h"
 
 /* By insertion: the order of equal rows stays. */
 static void sort(tui_list *l, const tui_list_rows *rows)
@@ -104,4 +106,18 @@ void tui_list_free(tui_list *l)
 {
     free(l->shown);
     *l = (tui_list){0};
+}
+
+size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool right)
+{
+    size_t all = strlen(text), n = width_text(text, all) <= width ? all : width_fit(text, all, width);
+    int pad = width - width_text(text, n);
+    int put = snprintf(out, room, "%*s%.*s%*s", right ? pad : 0, "", (int)n, text, right ? 0 : pad, "");
+    return put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
+}
+
+void tui_list_harmless(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = *c == '\n' || *c == '\t' ? ' ' : '?';
 }

@@ -46,6 +46,11 @@ tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event
 /* Shows the line of the filter, where it is being typed. */
 void tui_list_ask(const tui_list *l, struct view_popup *v);
 
+/* Puts a text into a column of `width`; of a long one the end is left out. Returns the bytes. */
+size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool right);
+/* Names of files and what they hold are untrusted: control characters become '?', line ends a blank. */
+void tui_list_harmless(char *text);
+
 /* The owner's row that is selected; SIZE_MAX: none. */
 size_t tui_list_row(const tui_list *l);
 

@@ -121,31 +121,15 @@ static void measure(tui_models *m, int cols)
     if (left > 0) w[COLUMN_NAME] = smaller_of(least + left, name);
 }
 
-/* A text in a column of `width`; of a long name the end is left out. */
-static size_t put_cell(char *out, size_t room, const char *text, int width, bool right)
-{
-    size_t n = width_of(text) <= width ? strlen(text) : width_fit(text, strlen(text), width);
-    int pad = width - width_text(text, n);
-    int put = snprintf(out, room, "%*s%.*s%*s", right ? pad : 0, "", (int)n, text, right ? 0 : pad, "");
-    return put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
-}
-
 static void put_row(const int widths[COLUMNS], const char *const cells[COLUMNS], char out[ROW])
 {
     size_t n = 0;
     out[0] = 0;
     for (int c = 0; c < COLUMNS; c++) {
         if (!widths[c]) continue;
-        if (n) n += put_cell(out + n, ROW - n, "", c == COLUMN_NAME ? 1 : GAP, false);
-        n += put_cell(out + n, ROW - n, cells[c], widths[c], at_right[c]);
+        if (n) n += tui_list_cell(out + n, ROW - n, "", c == COLUMN_NAME ? 1 : GAP, false);
+        n += tui_list_cell(out + n, ROW - n, cells[c], widths[c], at_right[c]);
     }
-}
-
-/* Names of files are untrusted: control characters are not drawn. */
-static void make_harmless(char text[ROW])
-{
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
 }
 
 static void fill_rows(tui_models *m)
@@ -165,7 +149,7 @@ static void fill_rows(tui_models *m)
         cells_of(&m->list.rows[m->choice.shown[i]], m->page->wide, cells);
         for (int c = 0; c < COLUMNS; c++) texts[c] = cells[c];
         put_row(p->widths, texts, p->rows[i]);
-        make_harmless(p->rows[i]);
+        tui_list_harmless(p->rows[i]);
         p->items[i] = (struct view_item){NULL, p->rows[i], NULL};
     }
 }
@@ -273,7 +257,7 @@ static size_t fill_notes(tui_models *m, int cols)
         snprintf(next_note(p, &n), ROW, "no model's name holds these words");
     else if (!m->have)
         snprintf(next_note(p, &n), ROW, "looking at the files ...");
-    for (size_t i = 0; i < n; i++) make_harmless(p->note[i]);
+    for (size_t i = 0; i < n; i++) tui_list_harmless(p->note[i]);
     return n;
 }
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "src/tui/tui_line.h"
 #include "ui/draw/width.h"
@@ -24,7 +23,6 @@ void tui_popup_close(tui_popup *p)
     free(p->items);
     free(p->title);
     free(p->page);
-    free(p->ids);
     *p = (tui_popup){.cols = p->cols};
 }
 
@@ -170,64 +168,21 @@ static void move(tui_popup *p, long rows, long by)
     p->selected = to < 0 ? 0 : (size_t)to > last ? last : (size_t)to;
 }
 
-/* ---- Sessions -------------------------------------------------------------------------------------------------- */
+/* ---- Lists ----------------------------------------------------------------------------------------------------- */
 
-void tui_popup_sessions(tui_popup *p, const store_entry *sessions, int n, const char *open_id)
+void tui_popup_saved(tui_popup *p, tui_saved *saved)
 {
-    open_popup(p, TUI_POPUP_SESSIONS, "sessions");
-    p->ids = calloc((size_t)n + 1, sizeof *p->ids);
-    for (int i = 0; i < n; i++) {
-        const store_entry *e = &sessions[i];
-        char detail[120], date[40], number[16];
-        snprintf(number, sizeof number, "%d", i + 1);
-        struct tm parts;
-        time_t when = (time_t)e->changed_s;
-        localtime_r(&when, &parts);
-        strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
-        bool open = open_id && !strcmp(e->id, open_id);
-        snprintf(detail, sizeof detail, "%s  %3d %-5s  %.30s%s", date, e->turns, e->turns == 1 ? "turn" : "turns",
-                 e->model ? e->model : "", open ? "  (open)" : "");
-        const char *name = e->damage[0] ? e->damage : e->name ? e->name : "";
-        add(p, number, name, strlen(name), detail);
-        if (p->ids) snprintf(p->ids[i], sizeof p->ids[i], "%s", e->id);
-    }
+    open_popup(p, TUI_POPUP_SAVED, "sessions");
+    p->saved = saved;
 }
 
-static const char *selected_id(const tui_popup *p)
+static tui_action saved_event(tui_popup *p, int rows, const struct decoder_event *e)
 {
-    return p->ids && p->selected < p->n ? p->ids[p->selected] : NULL;
-}
-
-static tui_action resume_selected(tui_popup *p)
-{
-    const char *id = selected_id(p);
-    tui_action action = id ? tui_action_command(SLASH_RESUME, id) : (tui_action){0};
-    tui_popup_close(p);
+    bool closes;
+    tui_action action = tui_saved_event(p->saved, rows, e, &closes);
+    if (closes) tui_popup_close(p);
     return action;
 }
-
-static void ask_delete(tui_popup *p)
-{
-    static const char trash[] = "to the trash, for 30 days";
-    char title[300], id[40];
-    if (!selected_id(p)) return;
-    memcpy(id, selected_id(p), sizeof id);
-    snprintf(title, sizeof title, "delete '%.200s'?", p->items[p->selected].text);
-    open_popup(p, TUI_POPUP_DELETE, title);
-    add(p, "y", trash, sizeof trash - 1, NULL);
-    add(p, "n", "keep it", 7, NULL);
-    p->selected = 1;
-    memcpy(p->id, id, sizeof id);
-}
-
-static tui_action delete_it(tui_popup *p)
-{
-    tui_action action = tui_action_delete(p->id);
-    tui_popup_close(p);
-    return action;
-}
-
-/* ---- Models ---------------------------------------------------------------------------------------------------- */
 
 void tui_popup_models(tui_popup *p, tui_models *models)
 {
@@ -263,15 +218,7 @@ static tui_action find_key(tui_popup *p, const struct decoder_event *e)
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
 
-static tui_action enter(tui_popup *p)
-{
-    if (p->kind == TUI_POPUP_SESSIONS) return resume_selected(p);
-    if (p->kind == TUI_POPUP_DELETE && p->selected == 0) return delete_it(p);
-    tui_popup_close(p);
-    return (tui_action){0};
-}
-
-static tui_action list_byte(tui_popup *p, long rows, unsigned char c)
+static void list_byte(tui_popup *p, long rows, unsigned char c)
 {
     switch (c) {
     case 'j':
@@ -282,20 +229,10 @@ static tui_action list_byte(tui_popup *p, long rows, unsigned char c)
     case 'b': move(p, rows, -rows); break;
     case 'g': move(p, rows, -(long)p->n); break;
     case 'G': move(p, rows, (long)p->n); break;
-    case 'q': tui_popup_close(p); break;
-    case 'd':
-        if (p->kind == TUI_POPUP_SESSIONS) ask_delete(p);
-        break;
-    case 'y':
-        if (p->kind == TUI_POPUP_DELETE) return delete_it(p);
-        break;
-    case 'n':
-        if (p->kind == TUI_POPUP_DELETE) return tui_action_key(ACTION_SESSIONS, 1);
-        break;
-    case '\r': return enter(p);
+    case 'q':
+    case '\r': tui_popup_close(p); break;
     default: break;
     }
-    return (tui_action){0};
 }
 
 static void list_code(tui_popup *p, long rows, enum key_code code)
@@ -318,12 +255,13 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
     bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
     if (rows < 1) rows = 1;
     if (p->kind == TUI_POPUP_MODELS) return models_event(p, rows, e);
+    if (p->kind == TUI_POPUP_SAVED) return saved_event(p, rows, e);
     if (e->kind == DECODER_ESC || ctrl_c) {
         tui_popup_close(p);
         return (tui_action){0};
     }
     if (p->kind == TUI_POPUP_FIND) return find_key(p, e);
-    if (byte) return list_byte(p, rows, (unsigned char)e->data[0]);
+    if (byte) list_byte(p, rows, (unsigned char)e->data[0]);
     if (e->kind == DECODER_KEY) list_code(p, rows, e->code);
     return (tui_action){0};
 }
@@ -356,16 +294,14 @@ static void fill_completion(const struct completion *c, struct view_popup *v)
 void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view_popup *v)
 {
     static const char *const footers[] = {[TUI_POPUP_PAGE] = "q closes  j k Space b move",
-                                          [TUI_POPUP_SESSIONS] = "Enter resumes  d deletes  q closes",
-                                          [TUI_POPUP_DELETE] = "y n",
                                           [TUI_POPUP_FIND] = "Enter searches  Esc closes"};
     static const enum view_popup_kind kinds[] = {[TUI_POPUP_PAGE] = VIEW_POPUP_PAGER,
-                                                 [TUI_POPUP_SESSIONS] = VIEW_POPUP_LIST,
-                                                 [TUI_POPUP_DELETE] = VIEW_POPUP_QUESTION,
                                                  [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT};
     *v = (struct view_popup){.selected = SIZE_MAX};
     if (p->kind == TUI_POPUP_MODELS) {
         tui_models_fill(p->models, p->table_cols, v);
+    } else if (p->kind == TUI_POPUP_SAVED) {
+        tui_saved_fill(p->saved, p->table_cols, v);
     } else if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
                                  .selected = p->selected, .input = p->input, .input_len = p->input_n,

@@ -1,18 +1,18 @@
-/* What opens over the transcript: pages, the lists of sessions and models, a question, the search prompt. An open
+/* What opens over the transcript: pages, the lists of sessions and models, the search prompt. An open
  * one owns the keys; what it can't do itself it returns as an action. The menu behind Ctrl-X and completion lists
  * belong to the input and are only shown from here. */
 #ifndef TANDEM_SRC_TUI_POPUP_H
 #define TANDEM_SRC_TUI_POPUP_H
 
-#include "src/session/store.h"
 #include "src/tui/tui_action.h"
 #include "src/tui/tui_models.h"
+#include "src/tui/tui_saved.h"
 #include "ui/draw/view.h"
 #include "ui/edit/input.h"
 #include "ui/terminal/decoder.h"
 
 typedef enum {
-    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_SESSIONS, TUI_POPUP_DELETE, TUI_POPUP_FIND, TUI_POPUP_MODELS
+    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_MODELS, TUI_POPUP_SAVED
 } tui_popup_kind;
 
 /* Zeroed: closed. */
@@ -26,9 +26,8 @@ typedef struct {
     char input[256];
     size_t input_n;
     int direction;           /* of a search */
-    char (*ids)[40];         /* of the listed sessions */
-    char id[40];             /* of the session that a question is about */
     tui_models *models;      /* the list, which outlives the popup */
+    tui_saved *saved;        /* the same */
     int table_cols;          /* of its rows */
     int cols;                /* of a page's text; it outlives what is open */
 } tui_popup;
@@ -38,8 +37,8 @@ void tui_popup_close(tui_popup *p);
 void tui_popup_page(tui_popup *p, const char *title, const char *text);
 /* Opens the table of keys. */
 void tui_popup_keys(tui_popup *p);
-/* Opens a list to choose from. open_id: of the session that is open, or NULL. */
-void tui_popup_sessions(tui_popup *p, const store_entry *sessions, int n, const char *open_id);
+/* Shows the list of sessions, which has the keys then. */
+void tui_popup_saved(tui_popup *p, tui_saved *saved);
 /* Shows the list of models, which has the keys then. */
 void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */

@@ -33,19 +33,17 @@ void tui_sessions_fill(tui_sessions *s, struct view_card *card)
     card->n_sessions = n;
 }
 
-void tui_sessions_show(tui *t)
+void tui_sessions_show(tui *t, bool trash)
 {
     tdm_error err = {0};
-    tui_sessions *s = &t->sessions;
     t->app.deleting[0] = 0; /* another command, as others are */
-    if (tui_sessions_read(s, &err)) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+    const char *open = t->app.place.lock >= 0 ? t->app.place.id : NULL;
+    if (tui_saved_open(&t->saved, trash, open, &err)) {
+        enum view_notice_level level = err.code == TDM_E_NOT_FOUND ? VIEW_NOTICE_INFO : VIEW_NOTICE_ERROR;
+        tui_notices_add(&t->notices, level, "%s", err.text);
+        if (t->popup.kind == TUI_POPUP_SAVED) tui_popup_close(&t->popup); /* its last row is gone */
         return;
     }
-    if (!s->n) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "there is no saved session yet");
-        return;
-    }
-    store_show(&t->app.shown, s->all, s->n);
-    tui_popup_sessions(&t->popup, s->all, s->n, t->app.place.lock >= 0 ? t->app.place.id : NULL);
+    store_show(trash ? &t->app.trashed : &t->app.shown, t->saved.all, t->saved.n);
+    tui_popup_saved(&t->popup, &t->saved);
 }

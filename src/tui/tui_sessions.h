@@ -1,4 +1,4 @@
-/* The saved sessions as the screen shows them: on the card, and in a list to resume and delete from. */
+/* The saved sessions as the screen shows them: on the card, and in a list (tui_saved.h). */
 #ifndef TANDEM_SRC_TUI_SESSIONS_H
 #define TANDEM_SRC_TUI_SESSIONS_H
 
@@ -20,7 +20,7 @@ tdm_status tui_sessions_read(tui_sessions *s, tdm_error *err);
 /* The last ones that can be read. */
 void tui_sessions_fill(tui_sessions *s, struct view_card *card);
 void tui_sessions_free(tui_sessions *s);
-/* Opens the list, as it is now, in a popup. */
-void tui_sessions_show(tui *t);
+/* Opens the list, as it is now, in a popup; that of the trash where `trash` is set. */
+void tui_sessions_show(tui *t, bool trash);
 
 #endif

@@ -432,6 +432,26 @@ TEST(a_kill_leaves_a_whole_file)
     }
 }
 
+TEST(a_session_gets_another_name)
+{
+    use_empty_state_folder("rename");
+    store_place p;
+    session s;
+    tdm_error err = {0};
+    REQUIRE(!parse(&s, small, NULL) && !store_create(&p, NULL) && !store_save(&p, &s, NULL));
+    session_free(&s);
+    CHECK_INT(TDM_E_BUSY, store_rename(p.id, "another name", &err)); /* somebody has it open */
+    store_close(&p);
+    CHECK(!store_rename(p.id, "another name", &err));
+    REQUIRE(!store_peek(p.id, false, &s, &err));
+    CHECK_STR("another name", s.name);
+    CHECK_INT(4, s.n);
+    session_free(&s);
+    CHECK(store_peek(p.id, true, &s, &err) != TDM_OK); /* it is not in the trash */
+    CHECK_INT(TDM_E_ARG, store_rename("../x", "another name", &err));
+    CHECK_INT(TDM_E_ARG, store_peek("../x", false, &s, &err));
+}
+
 TEST(words_are_found)
 {
     use_empty_state_folder("search");
@@ -450,4 +470,4 @@ TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line),
           T(what_was_attached_is_known_and_names_nothing), T(names_and_exports), T(the_store_keeps_sessions),
           T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
           T(a_draft_is_part_of_a_session), T(damaged_files_are_listed), T(the_oldest_states_go_first),
-          T(a_kill_leaves_a_whole_file), T(words_are_found))
+          T(a_kill_leaves_a_whole_file), T(a_session_gets_another_name), T(words_are_found))

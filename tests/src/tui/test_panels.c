@@ -24,46 +24,87 @@ static tui_action press(tui_popup *p, const char *keys)
     return action;
 }
 
-static void open_sessions(tui_popup *p)
+/* Two sessions, without files: the end of a filter chooses the rows. */
+static void open_sessions(tui_popup *p, tui_saved *saved)
 {
-    store_entry sessions[2] = {{.id = "first", .name = "tea", .turns = 1},
-                               {.id = "second", .name = "rain", .turns = 2}};
-    tui_popup_sessions(p, sessions, 2, "second");
-    CHECK_INT(2, (int)p->n);
+    tui_saved_close(saved);
+    *saved = (tui_saved){.all = calloc(2, sizeof *saved->all), .n = 2, .open_id = "second"};
+    saved->all[0] = (store_entry){.id = "first", .name = strdup("tea"), .turns = 1};
+    saved->all[1] = (store_entry){.id = "second", .name = strdup("rain"), .turns = 2};
+    tui_popup_saved(p, saved);
+    press(p, "/\r");
+    CHECK_INT(2, (int)saved->choice.n_shown);
 }
 
 TEST(sessions_are_resumed_by_their_ids)
 {
     tui_popup p = {0};
-    open_sessions(&p);
+    tui_saved saved = {0};
+    open_sessions(&p, &saved);
     tui_action a = press(&p, "j\r");
     CHECK_INT(TUI_ACTION_COMMAND, a.kind);
     CHECK_INT(SLASH_RESUME, a.command);
     CHECK_STR("second", a.text);
     CHECK_INT(TUI_POPUP_NONE, p.kind);
     free(a.text);
+    tui_saved_close(&saved);
 }
 
 TEST(sessions_are_deleted_after_a_question)
 {
     tui_popup p = {0};
-    open_sessions(&p);
+    tui_saved saved = {0};
+    struct view_popup shown;
+    const struct input_view in = {0};
+    open_sessions(&p, &saved);
     tui_action a = press(&p, "d");
     CHECK_INT(TUI_ACTION_NONE, a.kind);
-    CHECK_INT(TUI_POPUP_DELETE, p.kind);
-    CHECK_STR("delete 'tea'?", p.title);
-    a = press(&p, "n");
-    CHECK_INT(TUI_ACTION_KEY, a.kind);
-    CHECK_INT(ACTION_SESSIONS, a.key);
-    open_sessions(&p);
+    tui_popup_fill(&p, &in, &shown);
+    CHECK_INT(VIEW_POPUP_QUESTION, shown.kind);
+    CHECK_STR("delete 'tea'?", shown.title);
+    a = press(&p, "n"); /* back to the list */
+    CHECK_INT(TUI_ACTION_NONE, a.kind);
+    CHECK_INT(TUI_POPUP_SAVED, p.kind);
+    CHECK_INT(TUI_SAVED_LIST, saved.mode);
     a = press(&p, "jdy");
     CHECK_INT(TUI_ACTION_DELETE, a.kind);
     CHECK_STR("second", a.text);
+    CHECK_STR("second", saved.deleted);
     free(a.text);
-    open_sessions(&p);
+    open_sessions(&p, &saved);
     a = press(&p, "d\r"); /* the answer that is offered keeps it */
     CHECK_INT(TUI_ACTION_NONE, a.kind);
+    CHECK_INT(TUI_SAVED_LIST, saved.mode);
+    tui_saved_close(&saved);
+}
+
+TEST(sessions_are_sorted_filtered_and_renamed)
+{
+    tui_popup p = {0};
+    tui_saved saved = {0};
+    open_sessions(&p, &saved);
+    press(&p, "s"); /* by name: the selected one stays selected */
+    CHECK_INT(1, (int)saved.choice.shown[0]);
+    CHECK_INT(0, (int)tui_list_row(&saved.choice));
+    press(&p, "s"); /* the longest first */
+    CHECK_INT(1, (int)saved.choice.shown[0]);
+    press(&p, "s");
+    CHECK_INT(0, (int)saved.choice.shown[0]);
+    press(&p, "/RAI\r");
+    CHECK_INT(1, (int)saved.choice.n_shown);
+    CHECK_INT(1, (int)tui_list_row(&saved.choice));
+    tui_action a = press(&p, "r\x15wet\r"); /* the open one is the conversation's to rename */
+    CHECK_INT(TUI_ACTION_COMMAND, a.kind);
+    CHECK_INT(SLASH_RENAME, a.command);
+    CHECK_STR("wet", a.text);
+    free(a.text);
+    press(&p, "/none\r");
+    CHECK_INT(0, (int)saved.choice.n_shown);
+    a = press(&p, "rdsu\r"); /* nothing to do it to */
+    CHECK_INT(TUI_ACTION_NONE, a.kind);
+    press(&p, "q");
     CHECK_INT(TUI_POPUP_NONE, p.kind);
+    tui_saved_close(&saved);
 }
 
 TEST(search_returns_its_words)
@@ -136,5 +177,6 @@ TEST(typing_is_never_the_monitors)
     CHECK(!tui_monitor_act(&m, ACTION_COPY, 1, VIEW_FORM_FULL, 80));
 }
 
-TEST_MAIN(T(sessions_are_resumed_by_their_ids), T(sessions_are_deleted_after_a_question), T(search_returns_its_words),
+TEST_MAIN(T(sessions_are_resumed_by_their_ids), T(sessions_are_deleted_after_a_question),
+          T(sessions_are_sorted_filtered_and_renamed), T(search_returns_its_words),
           T(pages_keep_their_place_at_another_width), T(browse_mode_counts), T(typing_is_never_the_monitors))

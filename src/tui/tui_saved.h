@@ -1,0 +1,45 @@
+/* The list of saved sessions, or of those in the trash: to resume, rename, delete and bring back. It opens over the
+ * transcript as a popup and has the keys then; what it can't do itself it returns as an action. */
+#ifndef TANDEM_SRC_TUI_SAVED_H
+#define TANDEM_SRC_TUI_SAVED_H
+
+#include "src/session/store.h"
+#include "src/tui/tui_action.h"
+#include "src/tui/tui_list.h"
+#include "ui/draw/view.h"
+#include "ui/terminal/decoder.h"
+
+typedef enum { TUI_SAVED_LIST, TUI_SAVED_NAME, TUI_SAVED_DELETE } tui_saved_mode;
+typedef enum { TUI_SAVED_BY_DATE, TUI_SAVED_BY_NAME, TUI_SAVED_BY_TURNS, TUI_SAVED_ORDERS } tui_saved_order;
+
+enum { TUI_SAVED_ROW = 600 };
+
+/* Zeroed: never opened. */
+typedef struct {
+    bool trash;           /* what is listed lies there */
+    char open_id[40];     /* of the session that is open; "": none */
+    store_entry *all;
+    int n;
+    tui_list choice;
+    tui_saved_mode mode;
+    tui_saved_order order;
+    char input[200];      /* a name that is being typed */
+    char said[500];       /* what the last key did */
+    char deleted[40];     /* the session that `u` brings back; "": none */
+    char preview_id[40];  /* whose preview this is */
+    char preview[2][TUI_SAVED_ROW];
+    char title[300];
+    char (*rows)[TUI_SAVED_ROW]; /* as shown; room for all */
+    struct view_item *items;
+    const char *notes[3];
+} tui_saved;
+
+/* Reads what there is. TDM_E_NOT_FOUND: there is none. open_id may be NULL. */
+tdm_status tui_saved_open(tui_saved *s, bool trash, const char *open_id, tdm_error *err);
+/* rows: how many are seen at once. *closes: the list is to be closed. */
+tui_action tui_saved_event(tui_saved *s, int rows, const struct decoder_event *e, bool *closes);
+/* cols: of the popup's rows. What v points to lives until the next call. */
+void tui_saved_fill(tui_saved *s, int cols, struct view_popup *v);
+void tui_saved_close(tui_saved *s);
+
+#endif
