@@ -172,29 +172,11 @@ tdm_status command_undelete(command *r, tdm_error *err)
     return status;
 }
 
-/* The line around the first of the words, cut between words to a screen's width or two. */
 static void say_match(const command *r, const char *place, const tdm_node *node, const char *words)
 {
-    size_t length = strcspn(words, " \t"), at = 0;
-    while (at + length < node->length && strncasecmp(node->text + at, words, length)) at++;
-    size_t start = at, end = at + length;
-    while (start && node->text[start - 1] != '\n' && at - start < 60) start--;
-    while (end < node->length && node->text[end] != '\n' && end - start < 110) end++;
-    bool cut = start && node->text[start - 1] != '\n', more = end < node->length && node->text[end] != '\n';
-    while (start < at && utf8_continues(node->text[start])) start++;
-    while (end > start && end < node->length && utf8_continues(node->text[end])) end--;
-    for (size_t i = start; cut && i < at; i++)
-        if (node->text[i] == ' ') {
-            start = i + 1;
-            break;
-        }
-    for (size_t i = end; more && i > at + length; i--)
-        if (node->text[i - 1] == ' ') {
-            end = i - 1;
-            break;
-        }
-    command_say(r, "%s %s: %s%.*s%s\n", place, node->role == TDM_USER ? "you" : "model", cut ? "... " : "",
-                (int)(end - start), node->text + start, more ? " ..." : "");
+    char line[400];
+    store_excerpt(node->text, node->length, words, line, sizeof line);
+    command_say(r, "%s %s: %s\n", place, node->role == TDM_USER ? "you" : "model", line);
 }
 
 typedef struct {
@@ -202,8 +184,9 @@ typedef struct {
     int found;
 } search;
 
-static void on_found(void *ctx, const store_entry *entry, const tdm_node *node)
+static void on_found(void *ctx, const store_entry *entry, int id, const tdm_node *node)
 {
+    (void)id;
     search *s = ctx;
     char place[120];
     snprintf(place, sizeof place, "%.80s,", entry->name);

@@ -14,6 +14,7 @@
 #include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/base/utf8.h"
 #include "src/cli/files.h"
 #include "src/cli/number.h"
 
@@ -463,6 +464,29 @@ bool store_matches(const char *text, size_t n, const char *words)
     return any;
 }
 
+void store_excerpt(const char *text, size_t n, const char *words, char *out, size_t room)
+{
+    size_t length = strcspn(words, " \t"), at = 0;
+    while (at + length < n && strncasecmp(text + at, words, length)) at++;
+    size_t start = at, end = at + length < n ? at + length : n;
+    while (start && text[start - 1] != '\n' && at - start < 60) start--;
+    while (end < n && text[end] != '\n' && end - start < 110) end++;
+    bool cut = start && text[start - 1] != '\n', more = end < n && text[end] != '\n';
+    while (start < at && utf8_continues(text[start])) start++;
+    while (end > start && end < n && utf8_continues(text[end])) end--;
+    for (size_t i = start; cut && i < at; i++)
+        if (text[i] == ' ') {
+            start = i + 1;
+            break;
+        }
+    for (size_t i = end; more && i > at + length; i--)
+        if (text[i - 1] == ' ') {
+            end = i - 1;
+            break;
+        }
+    snprintf(out, room, "%s%.*s%s", cut ? "... " : "", (int)(end - start), text + start, more ? " ..." : "");
+}
+
 tdm_status store_search(const char *words, store_found found, void *ctx, tdm_error *err)
 {
     store_entry *entries;
@@ -473,7 +497,7 @@ tdm_status store_search(const char *words, store_found found, void *ctx, tdm_err
         session s;
         if (entries[i].damage[0] || read_session(SESSIONS, entries[i].id, &s, NULL)) continue;
         for (int k = 0; k < s.n; k++)
-            if (store_matches(s.nodes[k].text, s.nodes[k].length, words)) found(ctx, &entries[i], &s.nodes[k]);
+            if (store_matches(s.nodes[k].text, s.nodes[k].length, words)) found(ctx, &entries[i], k + 1, &s.nodes[k]);
         session_free(&s);
     }
     store_list_free(entries, n);

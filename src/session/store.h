@@ -70,8 +70,12 @@ void store_show_free(store_shown *shown);
  * NULL or "" the latest. shown NULL: no list. -1 with a line when there is none. */
 int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err);
 
-/* Calls found() for every message that holds all the words (letters of either case are equal), latest session first. */
-typedef void (*store_found)(void *ctx, const store_entry *entry, const tdm_node *node);
+/* The line of a text around the first of the words, cut between words to a screen's width or two. */
+void store_excerpt(const char *text, size_t n, const char *words, char *out, size_t room);
+
+/* Calls found() with the id of every message that holds all the words (letters of either case are equal), latest
+ * session first. */
+typedef void (*store_found)(void *ctx, const store_entry *entry, int id, const tdm_node *node);
 tdm_status store_search(const char *words, store_found found, void *ctx, tdm_error *err);
 /* Whether a text holds all the words. */
 bool store_matches(const char *text, size_t n, const char *words);

@@ -413,6 +413,7 @@ static void close_all(tui *t)
     canvas_free(t->canvas);
     tui_sessions_free(&t->sessions);
     tui_saved_close(&t->saved);
+    tui_hits_close(&t->hits);
     tui_draft_free(&t->draft);
     tui_load_free(&t->load);
     tui_notices_free(&t->notices);

@@ -29,6 +29,11 @@ tui_action tui_action_delete(const char *id)
     return with_text((tui_action){.kind = TUI_ACTION_DELETE}, id);
 }
 
+tui_action tui_action_visit(const char *id, int node)
+{
+    return with_text((tui_action){.kind = TUI_ACTION_VISIT, .number = node}, id);
+}
+
 tui_action tui_action_type(const char *bytes)
 {
     return with_text((tui_action){.kind = TUI_ACTION_TYPE}, bytes);

@@ -250,6 +250,12 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_sessions_show(t, false);
         return (tui_action){0};
     }
+    if (call->id == SLASH_SEARCH) {
+        tdm_error err = {0};
+        if (!tui_hits_open(&t->hits, call->argument, &err)) tui_popup_hits(&t->popup, &t->hits);
+        else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+        return (tui_action){0};
+    }
     if (call->id == SLASH_UNDELETE && !call->argument) {
         tui_sessions_show(t, true);
         return (tui_action){0};
@@ -294,4 +300,38 @@ void tui_commands_delete(tui *t, char *id)
     tui_notices_end(&t->notices);
     tui_commands_run(t, &call, clock_ns());
     tui_sessions_show(t, false);
+}
+
+/* The turn of a message of the file, which has the same number in the chat; on another branch it becomes current. */
+static uint64_t turn_of(tui *t, int node)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        for (size_t i = 0; i < t->turns.n; i++)
+            if (t->turns.turns[i].node == node) return t->turns.turns[i].v.id;
+        if (!t->app.chat || tdm_chat_select(t->app.chat, node, NULL)) return 0;
+        tui_turns_events(t);
+        tui_turns_sync(t);
+    }
+    return 0;
+}
+
+tui_action tui_commands_visit(tui *t, const char *id, int node)
+{
+    char words[sizeof t->hits.words], before[sizeof t->app.place.id];
+    snprintf(words, sizeof words, "%s", t->hits.words);
+    snprintf(before, sizeof before, "%s", t->app.place.id);
+    if (t->app.place.lock < 0 || strcmp(t->app.place.id, id)) {
+        char *name = strdup(id);
+        if (name) tui_commands_run(t, &(slash_call){.id = SLASH_RESUME, .argument = name}, clock_ns());
+        free(name);
+        if (!strcmp(t->app.place.id, before)) return (tui_action){0}; /* it has been said why */
+    }
+    struct transcript *transcript = screen_transcript(t->screen);
+    uint64_t turn = turn_of(t, node);
+    if (!turn) return (tui_action){0};
+    transcript_find_from(transcript, turn);
+    /* A message holds all the words, but not always one after the other. */
+    if (!transcript_find(transcript, tui_view_turns(t), words, 1)) words[strcspn(words, " \t")] = 0;
+    transcript_find_from(transcript, turn);
+    return tui_action_find(words, 1);
 }

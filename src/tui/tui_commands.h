@@ -14,6 +14,8 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns);
 void tui_commands_model(tui *t, const char *path);
 /* Moves the session with that id to the trash; the user has been asked. */
 void tui_commands_delete(tui *t, char *id);
+/* Opens the session with that id at a message that /search has found; what follows comes back. */
+tui_action tui_commands_visit(tui *t, const char *id, int node);
 /* Takes the options of the screen over. */
 void tui_commands_look(tui *t);
 

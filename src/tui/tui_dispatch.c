@@ -79,6 +79,7 @@ static tui_action do_one(tui *t, const tui_action *a)
         const slash_call call = {.id = a->command, .argument = a->text, .number = a->number};
         return tui_commands_run(t, &call, a->time_ns ? a->time_ns : clock_ns());
     }
+    case TUI_ACTION_VISIT: return tui_commands_visit(t, a->text, (int)a->number);
     case TUI_ACTION_DELETE: tui_commands_delete(t, a->text); break;
     case TUI_ACTION_FIND:
         show_conversation(t);

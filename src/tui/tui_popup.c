@@ -176,12 +176,10 @@ void tui_popup_saved(tui_popup *p, tui_saved *saved)
     p->saved = saved;
 }
 
-static tui_action saved_event(tui_popup *p, int rows, const struct decoder_event *e)
+void tui_popup_hits(tui_popup *p, tui_hits *hits)
 {
-    bool closes;
-    tui_action action = tui_saved_event(p->saved, rows, e, &closes);
-    if (closes) tui_popup_close(p);
-    return action;
+    open_popup(p, TUI_POPUP_HITS, "search");
+    p->hits = hits;
 }
 
 void tui_popup_models(tui_popup *p, tui_models *models)
@@ -190,10 +188,13 @@ void tui_popup_models(tui_popup *p, tui_models *models)
     p->models = models;
 }
 
-static tui_action models_event(tui_popup *p, int rows, const struct decoder_event *e)
+/* A list has keys of its own. */
+static tui_action list_event(tui_popup *p, int rows, const struct decoder_event *e)
 {
     bool closes;
-    tui_action action = tui_models_event(p->models, rows, e, &closes);
+    tui_action action = p->kind == TUI_POPUP_MODELS  ? tui_models_event(p->models, rows, e, &closes)
+                        : p->kind == TUI_POPUP_SAVED ? tui_saved_event(p->saved, rows, e, &closes)
+                                                     : tui_hits_event(p->hits, rows, e, &closes);
     if (closes) tui_popup_close(p);
     return action;
 }
@@ -254,8 +255,8 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
     bool byte = e->kind == DECODER_BYTES && e->length == 1;
     bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
     if (rows < 1) rows = 1;
-    if (p->kind == TUI_POPUP_MODELS) return models_event(p, rows, e);
-    if (p->kind == TUI_POPUP_SAVED) return saved_event(p, rows, e);
+    if (p->kind == TUI_POPUP_MODELS || p->kind == TUI_POPUP_SAVED || p->kind == TUI_POPUP_HITS)
+        return list_event(p, rows, e);
     if (e->kind == DECODER_ESC || ctrl_c) {
         tui_popup_close(p);
         return (tui_action){0};
@@ -302,6 +303,8 @@ void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view
         tui_models_fill(p->models, p->table_cols, v);
     } else if (p->kind == TUI_POPUP_SAVED) {
         tui_saved_fill(p->saved, p->table_cols, v);
+    } else if (p->kind == TUI_POPUP_HITS) {
+        tui_hits_fill(p->hits, p->table_cols, v);
     } else if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
                                  .selected = p->selected, .input = p->input, .input_len = p->input_n,

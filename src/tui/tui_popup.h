@@ -5,6 +5,7 @@
 #define TANDEM_SRC_TUI_POPUP_H
 
 #include "src/tui/tui_action.h"
+#include "src/tui/tui_hits.h"
 #include "src/tui/tui_models.h"
 #include "src/tui/tui_saved.h"
 #include "ui/draw/view.h"
@@ -12,7 +13,7 @@
 #include "ui/terminal/decoder.h"
 
 typedef enum {
-    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_MODELS, TUI_POPUP_SAVED
+    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_MODELS, TUI_POPUP_SAVED, TUI_POPUP_HITS
 } tui_popup_kind;
 
 /* Zeroed: closed. */
@@ -28,6 +29,7 @@ typedef struct {
     int direction;           /* of a search */
     tui_models *models;      /* the list, which outlives the popup */
     tui_saved *saved;        /* the same */
+    tui_hits *hits;          /* the same */
     int table_cols;          /* of its rows */
     int cols;                /* of a page's text; it outlives what is open */
 } tui_popup;
@@ -39,6 +41,8 @@ void tui_popup_page(tui_popup *p, const char *title, const char *text);
 void tui_popup_keys(tui_popup *p);
 /* Shows the list of sessions, which has the keys then. */
 void tui_popup_saved(tui_popup *p, tui_saved *saved);
+/* Shows what /search found. */
+void tui_popup_hits(tui_popup *p, tui_hits *hits);
 /* Shows the list of models, which has the keys then. */
 void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */

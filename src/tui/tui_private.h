@@ -82,6 +82,7 @@ struct tui {
     tui_load load;
     tui_models models;
     tui_saved saved;
+    tui_hits hits;
     char suggestion[200];         /* which model would suit this machine */
     struct tui_demo *demo;        /* NULL: none runs */
     /* Gets every event of the chat once it has been worked in: the demo waits for replies; NULL: nobody. */

@@ -282,8 +282,9 @@ static bool there(const char *folder, const char *id, const char *suffix)
     return found;
 }
 
-static void count_found(void *ctx, const store_entry *entry, const tdm_node *node)
+static void count_found(void *ctx, const store_entry *entry, int id, const tdm_node *node)
 {
+    CHECK(id > 0);
     (void)entry, (void)node;
     ++*(int *)ctx;
 }
