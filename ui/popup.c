@@ -297,17 +297,17 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     add(out, card->model ? card->good_for : NULL, STYLE_TEXT);
     add(out, card->model ? "; /model loads another." : "; /model FILE loads one.", STYLE_TEXT);
     wrap(out, &from, cols);
-    add(out, "While you type, ", STYLE_TEXT);
-    add(out, "words change tint once they are read", STYLE_READ);
-    add(out, ", before Enter.", STYLE_TEXT);
+    add(out, "Two units work here: PREFILL reads while you type, DECODE writes the reply.", STYLE_TEXT);
+    wrap(out, &from, cols);
+    add(out, "Words change tint once they are read", STYLE_READ);
+    add(out, ", before Enter: replies come sooner.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "Try (Tab): ", STYLE_TEXT);
     for (size_t i = 0; i < card->n_tips; i++) {
         add(out, card->tips[i], card->tip == i + 1 ? STYLE_SELECTED : STYLE_KEY);
         add(out, i + 1 < card->n_tips ? "   " : NULL, STYLE_TEXT);
     }
-    wrap(out, &from, cols);
-    add(out, "/demo shows in a minute what two units are good for.", STYLE_TEXT);
+    add(out, ", or /demo.", STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "Enter sends, Ctrl-C stops, Ctrl-X shows more keys, F1 all of them.", STYLE_QUIET);
     wrap(out, &from, cols);
