@@ -153,7 +153,7 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
         if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
     if (s->layout.form == VIEW_FORM_STRIP && wants_legend(view) && row >= area.row)
         canvas_puts(canvas, row--, area.col, end,
-                    "h history  d draft  s suffix  p prompt  = decode  > hand-over  ~ lent  . idle", STYLE_QUIET);
+                    "h history  d draft  s suffix  p prompt  = writes  > to DECODE  ~ helps  . idle", STYLE_QUIET);
 }
 
 static void draw_too_small(struct canvas *canvas)

@@ -67,7 +67,7 @@ static void say_turn_figures(const command *r)
     figures_turn_line(&a->last, a->last_glyph_ns, line, sizeof line);
     command_say(r, "last turn: %s\n", line);
     command_say(r,
-                "  prompt %u tokens: %u of earlier turns, %s%u read before Enter, %u after; %u wasted; at most %u "
+                "  prompt %u tokens: %u of earlier turns, %s%u read before Enter, %u after; %u discarded; at most %u "
                 "behind; hand-over %.2f ms\n",
                 a->last.prompt_tokens, a->last.earlier, adopted, a->last.before_enter - a->last.adopted,
                 a->last.after_enter, a->last.wasted, a->last.lag_max, a->last.handover_ms);

@@ -171,8 +171,8 @@ void draft_draw(struct draft_state *s, const struct view *view, struct canvas *c
 static void mark_text(char out[FORMAT_SIZE], const struct view *view)
 {
     static const char *const marks[] = {[VIEW_MARK_NONE] = "",
-                                        [VIEW_MARK_AFTER_REPLY] = "[after reply]",
-                                        [VIEW_MARK_FOLLOWING] = "[following]",
+                                        [VIEW_MARK_AFTER_REPLY] = "[waits for reply]",
+                                        [VIEW_MARK_FOLLOWING] = "[reading]",
                                         [VIEW_MARK_READY] = "[ready]",
                                         [VIEW_MARK_QUEUED] = "[queued]",
                                         [VIEW_MARK_TOO_LONG] = "[too long]",

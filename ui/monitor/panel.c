@@ -54,7 +54,7 @@ static void units(struct pen *p)
     canvas_puts(p->canvas, p->row, p->col, left, "decode", STYLE_STATUS);
     monitor_lane(lanes, lanes->decode, &p->m->decode, p->canvas, p->row++, left);
     text(p, STYLE_QUIET, "h history  d draft  s suffix  p prompt");
-    text(p, STYLE_QUIET, "= decode  > hand-over  ~ lent  . idle");
+    text(p, STYLE_QUIET, "= writes  > to DECODE  ~ helps  . idle");
 }
 
 /* "302 GFLOP/s = 66% of the peak" */
@@ -94,7 +94,7 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     int col =
         canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
-    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  lent %3s  idle %3s",
+    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  helps %3s  idle %3s",
                   format_percent(a, share->lent), format_percent(b, share->idle));
     col = canvas_puts(p->canvas, p->row, p->col, p->end, monitor_rate(rate, u, prefill ? 0 : p->view->status.pace),
                       STYLE_STATUS) + 2;
@@ -129,7 +129,7 @@ static void follower(struct pen *p)
     if (f->adopted) snprintf(line + n, sizeof line - (size_t)n, "   adopted %s", format_count(d, f->adopted));
     text(p, STYLE_STATUS, line);
     if (f->handover_ms.valid) snprintf(handover, sizeof handover, "%.2f ms", f->handover_ms.value);
-    snprintf(line, sizeof line, "read ahead %s   wasted %s   hand-over %s", format_count(a, f->ahead),
+    snprintf(line, sizeof line, "read ahead %s  discarded %s  hand-over %s", format_count(a, f->ahead),
              format_count(b, f->wasted), handover);
     text(p, STYLE_STATUS, line);
     snprintf(line, sizeof line, "checkpoints %s, %s of %s", format_count(a, f->checkpoints),
