@@ -60,10 +60,35 @@ static const char *name_of(const void *owner, size_t row)
     return m->list.rows[row].name;
 }
 
+static bool is_larger(const void *owner, size_t a, size_t b)
+{
+    const models_row *rows = ((const tui_models *)owner)->list.rows;
+    return rows[a].disk_bytes > rows[b].disk_bytes;
+}
+
+static bool is_faster(const void *owner, size_t a, size_t b)
+{
+    const models_row *rows = ((const tui_models *)owner)->list.rows;
+    return rows[a].tps > rows[b].tps;
+}
+
+/* The orders that s goes through; the first one is that in which models were found. */
+static const struct {
+    const char *name;
+    bool (*before)(const void *owner, size_t a, size_t b);
+} orders[] = {
+    {"in the order in which they were found", NULL},
+    {"the largest first", is_larger},
+    {"the fastest first", is_faster},
+};
+
+enum { ORDERS = sizeof orders / sizeof *orders };
+
 /* Which rows are shown, by the filter; the one of that name is selected, or the one that is in use. */
 static void filter(tui_models *m, const char *wanted)
 {
-    const tui_list_rows rows = {.n = m->list.n, .text = name_of, .owner = m};
+    const tui_list_rows rows = {
+        .n = m->list.n, .text = name_of, .before = orders[m->order].before, .owner = m};
     size_t selected = SIZE_MAX;
     for (size_t i = 0; i < m->list.n; i++)
         if (wanted ? !strcmp(m->list.rows[i].name, wanted) : m->list.rows[i].in_use) selected = i;
@@ -273,6 +298,26 @@ static void begin_name(tui_models *m)
     snprintf(m->input, sizeof m->input, "%.*s", (int)sizeof m->input - 1, m->pull.stopped ? m->pull.name : "");
 }
 
+static void sort_next(tui_models *m)
+{
+    m->order = (m->order + 1) % ORDERS;
+    filter_again(m);
+    snprintf(m->said, sizeof m->said, "%s", orders[m->order].name);
+}
+
+/* What the row has no room for. */
+static void inform(tui_models *m)
+{
+    const models_row *r = tui_models_selected(m);
+    char token[BYTES_ROOM];
+    if (!r) return;
+    if (r->reason)
+        snprintf(m->said, sizeof m->said, "%s: %s", r->path, r->reason);
+    else
+        snprintf(m->said, sizeof m->said, "%s: %s are read for a token, a prefilled one takes %.2g GFLOP", r->path,
+                 bytes_words(token, r->token_bytes), 1e-9 * (double)r->token_flops);
+}
+
 /* A key of the list that does something to a row. */
 static tui_action list_byte(tui_models *m, unsigned char c, bool *closes)
 {
@@ -283,8 +328,14 @@ static tui_action list_byte(tui_models *m, unsigned char c, bool *closes)
     case 'd':
         ask_delete(m);
         break;
+    case 'i':
+        inform(m);
+        break;
     case 'p':
         begin_name(m);
+        break;
+    case 's':
+        sort_next(m);
         break;
     case 'x':
         stop(m);

@@ -51,6 +51,7 @@ typedef struct {
     bool have;              /* a list; else it is being made */
     tui_list choice;
     tui_models_mode mode;
+    unsigned order;             /* which one s has chosen */
     char input[TUI_MODELS_INPUT];
     char wanted[TUI_PULL_NAME]; /* to be selected once it is in the list */
     char said[500];             /* what the last key did */

@@ -296,8 +296,8 @@ static const char *footer_of(const tui_models *m)
         return "y deletes  n keeps";
     default:
         if (m->choice.filtering) return "Enter keeps it  Esc all";
-        return m->pull.runs ? "x stop  Enter use  q close  a always  d delete  / filter"
-                            : "Enter use  q close  p pull  a always  d delete  / filter";
+        return m->pull.runs ? "x stop  Enter use  q close  a always  d delete  i info  / filter  s sort"
+                            : "Enter use  q close  p pull  a always  d delete  i info  / filter  s sort";
     }
 }
 

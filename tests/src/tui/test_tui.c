@@ -272,6 +272,19 @@ TEST(another_model)
     LEAVE();
 }
 
+TEST(facts_of_a_model)
+{
+    START();
+    rig_type("/model\r");
+    CHECK(rig_wait("* built-in"));
+    rig_type("i");
+    CHECK(rig_wait(" GFLOP"));
+    rig_type("jk");
+    CHECK(rig_wait_gone(" GFLOP"));
+    rig_type("q");
+    LEAVE();
+}
+
 /* A mixture whose experts have no room stands for every model that doesn't fit beside the one in use. */
 TEST(a_model_without_room_gives_the_old_one_back)
 {
@@ -560,7 +573,7 @@ TEST(random_keys)
 
 TEST_MAIN(T(chat), T(resized_while_streaming), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch),
           T(a_session_goes_on), T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation),
-          T(copy_view), T(suspended_and_back), T(not_suspended_for_ever), T(another_model),
+          T(copy_view), T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(facts_of_a_model),
           T(a_model_without_room_gives_the_old_one_back),
           T(sessions_are_deleted_after_asking), T(units_as_a_table), T(simple_terminals), T(demo),
           T(figures_of_the_own_turn_outlive_a_demo), T(monitor_json), T(picture), T(no_colour), T(random_keys))
