@@ -41,7 +41,7 @@ tdm_status command_units(command *r, tdm_error *err)
                             info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
     }
     char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
-    command_say(r, "%s", text ? text : "ceilings: not measured yet: at the first rest, or now with /units measure\n");
+    command_say(r, "%s", text ? text : "ceilings: not measured yet (/units measure)\n");
     free(text);
     return TDM_OK;
 }

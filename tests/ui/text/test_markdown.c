@@ -86,8 +86,8 @@ static const char *samples[] = {
     "# A\n\ntext\nSetext\n===\n\n> q\n> - a\n>\n> ```c\n> int x;\n> ```\n\nlast",
     "1. a\n   ```python\n   def f():\n\n       '''doc\n       '''\n   ```\n2. b\n\n````md\n```\ninner\n```\n````\n\nx",
     "| a | b |\n|---|:-:|\n| 1 | `x|y` |\n| 2 | ~~z~~ |\n\ntext\n~~~\nopen fence\n\nto the end",
-    "\xe6\xbc\xa2\xe5\xad\x97 \xf0\x9f\x98\x80 e\xcc\x81 [l](u) <b>html</b> &nbsp; \\* \n\n\n\n***\n\n    indented "
-    "code\n",
+    ("\xe6\xbc\xa2\xe5\xad\x97 \xf0\x9f\x98\x80 e\xcc\x81 [l](u) <b>html</b> &nbsp; \\* \n\n\n\n***\n\n"
+     "    indented code\n"),
 };
 
 TEST(streaming_gives_the_same)
