@@ -28,6 +28,9 @@ struct trailer {
     uint64_t key, pieces, sums_at, sums_checksum;
 };
 
+/* Pieces between two calls of the progress function. */
+enum { RUN = 16 };
+
 /* A stretch of a blob that is read and checked by itself. */
 struct piece {
     unsigned char *data;
@@ -105,15 +108,27 @@ struct reading {
     atomic_bool failed;
 };
 
+/* By stretches that are still in the core's own cache when their checksum is taken. */
+static bool read_piece(int fd, const struct piece *p, uint64_t expected)
+{
+    enum { STRETCH = 256 << 10 };
+    struct checksum c = checksum_start;
+    for (size_t done = 0; done < p->bytes;) {
+        size_t n = p->bytes - done < STRETCH ? p->bytes - done : STRETCH;
+        if (!read_all(fd, p->data + done, n, p->offset + done)) return false;
+        checksum_add(&c, p->data + done, n);
+        done += n;
+    }
+    return checksum_end(&c) == expected;
+}
+
 static void read_member(void *ctx, struct member *m)
 {
     struct reading *r = ctx;
     uint32_t begin, end;
     while (member_claim(m, (uint32_t)(r->end - r->first), 1, &begin, &end)) {
-        const struct piece *p = &r->pieces->list[r->first + begin];
         if (atomic_load_explicit(&r->failed, memory_order_relaxed)) continue;
-        if (!read_all(r->fd, p->data, p->bytes, p->offset) ||
-            checksum_of(p->data, p->bytes) != r->pieces->sums[r->first + begin])
+        if (!read_piece(r->fd, &r->pieces->list[r->first + begin], r->pieces->sums[r->first + begin]))
             atomic_store_explicit(&r->failed, true, memory_order_relaxed);
     }
 }
@@ -130,10 +145,18 @@ static bool read_sums(int fd, uint64_t key, struct pieces *p)
            checksum_of(p->sums, bytes) == t.sums_checksum;
 }
 
+/* The system begins to fetch what comes after the pieces that are read now. */
+static void ask_ahead(int fd, const struct pieces *p, size_t from)
+{
+    if (from >= p->n) return;
+    size_t last = p->n - from < RUN ? p->n - 1 : from + RUN - 1;
+    uint64_t begin = p->list[from].offset, end = p->list[last].offset + p->list[last].bytes;
+    posix_fadvise(fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_WILLNEED);
+}
+
 static bool read_pieces(int fd, const struct pieces *p, struct team *team, tdm_progress progress, void *progress_ctx,
                         bool *cancelled)
 {
-    enum { RUN = 16 }; /* pieces between two calls of the progress function */
     uint64_t done = 0;
     struct reading r = {.pieces = p, .fd = fd};
     for (; r.first < p->n && !r.failed; r.first = r.end) {
@@ -142,6 +165,7 @@ static bool read_pieces(int fd, const struct pieces *p, struct team *team, tdm_p
             *cancelled = true;
             return false;
         }
+        ask_ahead(fd, p, r.end);
         team_run(team, read_member, &r);
         done = r.pieces->list[r.end - 1].offset;
     }
@@ -157,7 +181,7 @@ bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, siz
     if (fd < 0) return false;
     struct pieces p;
     bool good = cut(&p, blobs, n) && read_sums(fd, key, &p);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (good) ask_ahead(fd, &p, 0);
     good = good && read_pieces(fd, &p, team, progress, progress_ctx, cancelled);
     if (good) futimens(fd, NULL); /* where this can't be, it only counts as older than it is */
     if (!good && !*cancelled) unlink(path);
