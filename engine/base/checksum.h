@@ -24,8 +24,8 @@ static inline uint64_t checksum_mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* CHECKSUM_STEP bytes. One stream after the other: no vector unit of the baseline multiplies 64 bits, and compilers that
- * put the four into one all the same make it several times slower. */
+/* CHECKSUM_STEP bytes. One stream after the other: the baseline's vector units don't multiply 64 bits, and compilers
+ * that put the four into one vector all the same make it several times slower. */
 static inline void checksum_block(struct checksum *c, const uint8_t *p)
 {
     for (int j = 0; j < 4; j++) {

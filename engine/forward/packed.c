@@ -28,8 +28,8 @@ struct trailer {
     uint64_t key, pieces, sums_at, sums_checksum;
 };
 
-/* Pieces between two calls of the progress function. */
-enum { RUN = 16 };
+/* Pieces between two calls of the progress function; so many pieces ahead the system is asked to fetch. */
+enum { RUN = 64, AHEAD = 8 };
 
 /* A stretch of a blob that is read and checked by itself. */
 struct piece {
@@ -122,13 +122,21 @@ static bool read_piece(int fd, const struct piece *p, uint64_t expected)
     return checksum_end(&c) == expected;
 }
 
+/* The system begins to fetch it. */
+static void ask_for(int fd, const struct piece *p)
+{
+    posix_fadvise(fd, (off_t)p->offset, (off_t)p->bytes, POSIX_FADV_WILLNEED);
+}
+
 static void read_member(void *ctx, struct member *m)
 {
     struct reading *r = ctx;
     uint32_t begin, end;
     while (member_claim(m, (uint32_t)(r->end - r->first), 1, &begin, &end)) {
+        size_t i = r->first + begin;
         if (atomic_load_explicit(&r->failed, memory_order_relaxed)) continue;
-        if (!read_piece(r->fd, &r->pieces->list[r->first + begin], r->pieces->sums[r->first + begin]))
+        if (i + AHEAD < r->pieces->n) ask_for(r->fd, &r->pieces->list[i + AHEAD]);
+        if (!read_piece(r->fd, &r->pieces->list[i], r->pieces->sums[i]))
             atomic_store_explicit(&r->failed, true, memory_order_relaxed);
     }
 }
@@ -145,15 +153,6 @@ static bool read_sums(int fd, uint64_t key, struct pieces *p)
            checksum_of(p->sums, bytes) == t.sums_checksum;
 }
 
-/* The system begins to fetch what comes after the pieces that are read now. */
-static void ask_ahead(int fd, const struct pieces *p, size_t from)
-{
-    if (from >= p->n) return;
-    size_t last = p->n - from < RUN ? p->n - 1 : from + RUN - 1;
-    uint64_t begin = p->list[from].offset, end = p->list[last].offset + p->list[last].bytes;
-    posix_fadvise(fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_WILLNEED);
-}
-
 static bool read_pieces(int fd, const struct pieces *p, struct team *team, tdm_progress progress, void *progress_ctx,
                         bool *cancelled)
 {
@@ -165,7 +164,6 @@ static bool read_pieces(int fd, const struct pieces *p, struct team *team, tdm_p
             *cancelled = true;
             return false;
         }
-        ask_ahead(fd, p, r.end);
         team_run(team, read_member, &r);
         done = r.pieces->list[r.end - 1].offset;
     }
@@ -181,7 +179,7 @@ bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, siz
     if (fd < 0) return false;
     struct pieces p;
     bool good = cut(&p, blobs, n) && read_sums(fd, key, &p);
-    if (good) ask_ahead(fd, &p, 0);
+    for (size_t i = 0; good && i < p.n && i < AHEAD; i++) ask_for(fd, &p.list[i]);
     good = good && read_pieces(fd, &p, team, progress, progress_ctx, cancelled);
     if (good) futimens(fd, NULL); /* where this can't be, it only counts as older than it is */
     if (!good && !*cancelled) unlink(path);
