@@ -288,12 +288,7 @@ static bool open_screen(tui *t)
 static void ask_ground(tui *t)
 {
     t->ground = ground_from_environment(getenv("COLORFGBG"));
-    if (!term_colours(t->term)) return;
-    int64_t now = clock_ns();
-    decoder_expect_string(t->decoder, now + GROUND_EXPECT_NS);
-    term_write(t->term, GROUND_QUERY, sizeof GROUND_QUERY - 1);
-    const char *theme = options_text(t->o, OPTION_THEME);
-    if (!theme || !strcmp(theme, "auto")) t->ground_until_ns = now + GROUND_FIRST_NS;
+    t->ground_until_ns = ground_ask(t->term, t->decoder, options_text(t->o, OPTION_THEME), clock_ns());
 }
 
 static void open_history(tui *t)

@@ -11,7 +11,7 @@ static void answer(tui *t, const struct decoder_event *e)
 {
     if (e->answer == DECODER_MODE && e->params[0] == 2026)
         term_set_synchronised(t->term, e->params[1] == 1 || e->params[1] == 2);
-    enum ground ground = e->answer == DECODER_OSC ? ground_from_answer(e->data, e->length) : GROUND_UNKNOWN;
+    enum ground ground = ground_from_event(e);
     if (ground == GROUND_UNKNOWN) return;
     t->ground = ground;
     t->ground_until_ns = 0;

@@ -169,6 +169,8 @@ typedef struct {
     json_object *now; /* what the view points into */
     int64_t heard_ns; /* when the last line came */
     bool quit, gone, keys;
+    const char *theme;   /* the option's text */
+    int64_t ground_until_ns; /* so long the first frame waits for the terminal to tell its background */
     tdm_error err; /* why it ended */
 } watch;
 
@@ -210,6 +212,14 @@ static void press(watch *w, const struct decoder_event *e, unsigned char byte)
         act(w, row, byte);
 }
 
+static void answer(watch *w, const struct decoder_event *e)
+{
+    enum ground ground = ground_from_event(e);
+    if (ground == GROUND_UNKNOWN) return;
+    w->view.options.theme = ground_theme(w->theme, ground);
+    w->ground_until_ns = 0;
+}
+
 static void take_keys(watch *w)
 {
     char bytes[256];
@@ -218,6 +228,7 @@ static void take_keys(watch *w)
     if (n <= 0) w->quit = true;
     else decoder_feed(w->decoder, bytes, (size_t)n, clock_ns());
     while (decoder_next(w->decoder, &e)) {
+        if (e.kind == DECODER_ANSWER) answer(w, &e);
         if (e.kind == DECODER_ESC) press(w, &e, 0x1b);
         if (e.kind == DECODER_KEY) press(w, &e, 0);
         for (size_t i = 0; e.kind == DECODER_BYTES && i < e.length; i++) press(w, &e, (unsigned char)e.data[i]);
@@ -283,8 +294,10 @@ static void run(watch *w)
     while (!w->quit && !interrupt_seen()) {
         struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0}, {w->from ? w->from->fd : -1, POLLIN, 0},
                                 {interrupt_fd(), POLLIN, 0}};
-        draw(w);
+        bool waits = clock_ns() < w->ground_until_ns; /* for the colours of the first frame */
+        if (!waits) draw(w);
         int64_t at = decoder_deadline(w->decoder), line = w->replay ? replay_deadline(w->replay) : INT64_MAX;
+        if (waits && w->ground_until_ns < at) at = w->ground_until_ns;
         int64_t ms = ((line < at ? line : at) - clock_ns()) / (second / 1000) + 1;
         poll(fds, 3, ms < 0 ? 0 : ms < 1000 ? (int)ms : 1000);
         if (fds[0].revents) take_keys(w);
@@ -301,7 +314,7 @@ static bool ask_for_lanes(const peer *p)
 /* One of both: a running program, or a file. */
 static int show(peer *p, replay *file, const options *o)
 {
-    watch w = {.from = p, .replay = file, .heard_ns = clock_ns()};
+    watch w = {.from = p, .replay = file, .heard_ns = clock_ns(), .theme = options_text(o, OPTION_THEME)};
     char typed[PROBE_TYPED];
     size_t n_typed;
     crash_catch();
@@ -318,9 +331,10 @@ static int show(peer *p, replay *file, const options *o)
         w.view.options = (struct view_options){.colours = term_colours(w.term),
                                                .ascii = options_flag(o, OPTION_ASCII) || MB_CUR_MAX == 1,
                                                .no_motion = !options_int(o, OPTION_MOTION, 1),
-                                               .theme = ground_theme(options_text(o, OPTION_THEME), ground)};
+                                               .theme = ground_theme(w.theme, ground)};
         w.view.monitor.form = VIEW_FORM_FULL;
         w.view.monitor.alone = true;
+        w.ground_until_ns = ground_ask(w.term, w.decoder, w.theme, clock_ns());
         run(&w);
         term_close(w.term);
     } else {

@@ -5,6 +5,21 @@
 #include <string.h>
 
 #include "ui/draw/theme.h"
+#include "ui/terminal/term.h"
+
+int64_t ground_ask(struct term *term, struct decoder *decoder, const char *theme, int64_t now_ns)
+{
+    if (!term_colours(term)) return 0;
+    decoder_expect_string(decoder, now_ns + GROUND_EXPECT_NS);
+    term_write(term, GROUND_QUERY, sizeof GROUND_QUERY - 1);
+    return !theme || !strcmp(theme, "auto") ? now_ns + GROUND_FIRST_NS : 0;
+}
+
+enum ground ground_from_event(const struct decoder_event *e)
+{
+    bool tells = e->kind == DECODER_ANSWER && e->answer == DECODER_OSC;
+    return tells ? ground_from_answer(e->data, e->length) : GROUND_UNKNOWN;
+}
 
 /* Light is what black text has more contrast with than white. */
 static enum ground of_rgb(const double rgb[3])

@@ -9,12 +9,22 @@
 #include <stddef.h>
 
 #include "ui/draw/view.h"
+#include "ui/terminal/decoder.h"
+
+struct term;
 
 #define GROUND_QUERY "\033]11;?\033\\"
 #define GROUND_FIRST_NS 60000000    /* so long the first frame waits for the answer */
 #define GROUND_EXPECT_NS 2000000000 /* so long an answer may be on its way */
 
 enum ground { GROUND_UNKNOWN, GROUND_DARK, GROUND_LIGHT };
+
+/* Asks the terminal; its answer comes as an event of the decoder. theme: the option's text. Returns until when the
+ * first frame waits for it; 0: it need not, as the theme or the colours don't depend on it. */
+int64_t ground_ask(struct term *term, struct decoder *decoder, const char *theme, int64_t now_ns);
+
+/* What an event tells; UNKNOWN: nothing. */
+enum ground ground_from_event(const struct decoder_event *e);
 
 /* From the text of an OSC answer: "11;rgb:RRRR/GGGG/BBBB" with one to four hexadecimal digits each, or rgba: with four
  * such numbers. UNKNOWN: it is none, or broken. */

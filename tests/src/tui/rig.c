@@ -150,6 +150,18 @@ bool rig_coloured(void)
     return false;
 }
 
+int rig_colour(const char *text)
+{
+    VTermScreenCell cell;
+    int row = rig_row(text);
+    char line[RIG_ROW];
+    if (row < 0) return -1;
+    rig_text(row, line);
+    VTermPos at = {row, (int)(strstr(line, text) - line)};
+    if (!vterm_screen_get_cell(rig.pty.screen, at, &cell) || !VTERM_COLOR_IS_INDEXED(&cell.fg)) return -1;
+    return cell.fg.indexed.idx;
+}
+
 static void print_file(const char *path)
 {
     char line[1024];

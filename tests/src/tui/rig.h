@@ -37,6 +37,9 @@ void rig_text(int row, char out[RIG_ROW]);
 bool rig_said(const char *text);
 /* Whether a cell has a colour that isn't the terminal's own. */
 bool rig_coloured(void);
+/* The colour of the text's first character, in the terminal's palette; -1: the terminal's own, or it isn't there. Only
+ * ASCII may stand before it in its row. */
+int rig_colour(const char *text);
 /* The screen, and what a sanitizer has written about the program, as comments of the test. */
 void rig_print(void);
 /* Takes what comes within some milliseconds (random keys only: nothing to wait for). False when the program ended. */

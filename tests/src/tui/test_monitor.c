@@ -209,6 +209,50 @@ TEST(the_screen)
     end(child);
 }
 
+/* The colours are those for the background that the terminal tells, else its environment. The terminal here answers
+ * nothing by itself: what it would say is typed. */
+TEST(the_background)
+{
+    static struct sample s;
+    char pid[20], *bytes;
+    int fd = listen_as((int)getpid());
+    REQUIRE(fd >= 0);
+    sample_init(&s);
+    s.view.now_ns = clock_ns();
+    json_object *o = monitor_json_write(&s.view, true);
+    REQUIRE(asprintf(&bytes, "%s\n", jsonio_line(o)) > 0);
+    json_object_put(o);
+    pid_t child = serve(fd, bytes, false);
+    free(bytes);
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    const char *const arguments[] = {"monitor", pid, NULL};
+    int dark, light;
+    REQUIRE(rig_start(home, 30, 100, "xterm-256color", arguments) && rig_wait("tandem 4711"));
+    dark = rig_colour("ANSWERING");
+    rig_type("\033]11;rgb:ffff/ffff/ffff\033\\");
+    rig_type("?");
+    CHECK(rig_wait("keys of the monitor"));
+    rig_type("q");
+    CHECK(rig_wait_gone("keys of the monitor"));
+    light = rig_colour("ANSWERING");
+    CHECK(dark != light);
+    rig_type("q");
+    CHECK_INT(0, rig_end());
+    rig_environment("COLORFGBG=0;15");
+    REQUIRE(rig_start(home, 30, 100, "xterm-256color", arguments) && rig_wait("tandem 4711"));
+    CHECK_INT(light, rig_colour("ANSWERING"));
+    rig_type("\033]11;rgb:0000/0000/0000\033\\"); /* what the terminal says goes before it */
+    rig_type("?");
+    CHECK(rig_wait("keys of the monitor"));
+    rig_type("q");
+    CHECK(rig_wait_gone("keys of the monitor"));
+    CHECK_INT(dark, rig_colour("ANSWERING"));
+    rig_type("q");
+    CHECK_INT(0, rig_end());
+    rig_environment(NULL);
+    end(child);
+}
+
 /* What was shown is kept, without a word, and shown again. */
 TEST(a_recording)
 {
@@ -300,4 +344,4 @@ TEST_MAIN(T(the_cores_are_measured_at_the_first_rest), T(a_recording), T(files_t
           T(several_are_listed_and_a_stale_socket_goes),
           T(a_place_for_sockets_without_a_runtime_folder),
           T(a_peer_that_is_no_tandem),
-          T(a_folder_that_others_may_write_to), T(the_screen))
+          T(a_folder_that_others_may_write_to), T(the_screen), T(the_background))
