@@ -267,7 +267,7 @@ static void forget(struct tdm_chat *c)
     c->was_loaded = false;
     c->context_warned = false;
     c->last_prompt.n = 0;
-    if (!stage_uses_decoder(c->stage)) c->decoder.prompt = c->decoder.index = 0;
+    if (!stage_uses_decoder(c->stage)) c->decoder->prompt = c->decoder->index = 0;
     c->evaluated_mark = c->follower.figures.evaluated;
 }
 

@@ -28,7 +28,7 @@ static bool units_agree(const struct tdm_chat *c)
 
 bool chat_decoder_leads(const struct tdm_chat *c)
 {
-    const struct decoder *d = &c->decoder;
+    const struct decoder *d = c->decoder;
     const struct target *t = &c->target;
     if (t->n == 0 || t->n > d->held + 1 || !d->held || !units_agree(c)) return false;
     if (t->n == d->held + 1 && t->ids[d->held] != d->next) return false;
@@ -38,7 +38,7 @@ bool chat_decoder_leads(const struct tdm_chat *c)
 
 uint32_t chat_adoptable(const struct tdm_chat *c)
 {
-    const struct decoder *d = &c->decoder;
+    const struct decoder *d = c->decoder;
     bool free = stage_transition(c->stage, ON_ADOPT).possible && d->held && units_agree(c);
     return free && state_is_prefix(d->state, c->target.ids, c->target.n) ? d->held : 0;
 }
@@ -53,7 +53,7 @@ static void job_adopt(void *ctx, struct team *team, struct activity_span *span, 
     uint32_t to = c->follower.plan.from;
     follower_done(&c->follower, status, clock_ns() - start);
     if (status == TDM_OK) {
-        c->adopted.from = c->decoder.prompt < to ? c->decoder.prompt : to;
+        c->adopted.from = c->decoder->prompt < to ? c->decoder->prompt : to;
         c->adopted.to = to;
     } else { /* what it lacks is evaluated */
         events_post_line(c->events, TDM_EV_ERROR, "the reply's state could not be taken over: %s", err.text);
@@ -95,10 +95,10 @@ bool chat_next_adoption(struct tdm_chat *c, int unit, int64_t now_ns, struct wor
 {
     bool decoding = chat_phase(c) == PHASE_DECODE;
     if (c->follower.plan.active || c->follower_failed || c->loaded) return false;
-    if (decoding && (unit != c->decoder.unit || !chat_pipeline(c)->follows || !is_due(c, now_ns))) return false;
+    if (decoding && (unit != c->decoder->unit || !chat_pipeline(c)->follows || !is_due(c, now_ns))) return false;
     if (!chat_adoptable(c)) return false;
     uint32_t least = decoding ? copy_every(c) / 2 : 1; /* its newest tokens may not be stable yet */
-    if (!follower_plan_adoption(&c->follower, &c->target, c->decoder.state, least)) return false;
+    if (!follower_plan_adoption(&c->follower, &c->target, c->decoder->state, least)) return false;
     chat_on(c, ON_ADOPT);
     *work = (struct work){.fn = unit == TDM_PREFILL_UNIT ? job_adopt_prefill : job_adopt_decode, .ctx = c,
                           .kind = SPAN_NONE};

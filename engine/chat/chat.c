@@ -104,13 +104,20 @@ static tdm_status state_on(struct state **state, struct pool *pool, tdm_error *e
     return state_new(state, pool, err);
 }
 
-static tdm_status workspace_for(struct tdm_chat *c, struct workspace **ws, const struct weights *w, uint32_t rows,
-                                tdm_error *err)
+static bool has_room(const struct workspace *ws, uint32_t rows, uint32_t runs)
 {
-    if (*ws && workspace_tokens(*ws) >= rows) return TDM_OK;
+    return ws && workspace_tokens(ws) >= rows && workspace_runs(ws) >= runs;
+}
+
+static tdm_status workspace_for(struct tdm_chat *c, struct workspace **ws, const struct weights *w, uint32_t rows,
+                                uint32_t runs, tdm_error *err)
+{
+    if (has_room(*ws, rows, runs)) return TDM_OK;
     struct workspace *fresh;
     uint32_t members = (uint32_t)machine_workers(c->machine->machine);
-    tdm_status status = workspace_new(&fresh, w, rows, 1, members, (uint32_t)c->options.context, err);
+    if (*ws && workspace_tokens(*ws) > rows) rows = workspace_tokens(*ws);
+    if (*ws && workspace_runs(*ws) > runs) runs = workspace_runs(*ws);
+    tdm_status status = workspace_new(&fresh, w, rows, runs, members, (uint32_t)c->options.context, err);
     if (status) return status;
     workspace_free(*ws);
     *ws = fresh;
@@ -123,16 +130,17 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, td
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
     bool prompts = cold || !p->follows;
     uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
-    bool ready = decode->workspace && c->decoder.state && c->decoder.state->pool == decode->pool;
-    if (prompts) ready = ready && prompt->workspace && workspace_tokens(prompt->workspace) >= rows &&
-                             c->prompter.state && c->prompter.state->pool == prompt->pool;
+    struct decoder *d = c->decoder;
+    bool ready = has_room(decode->workspace, 1, 1) && d->state && d->state->pool == decode->pool;
+    if (prompts) ready = ready && has_room(prompt->workspace, rows, 1) && c->prompter.state &&
+                         c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
     while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
-    tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, err);
-    if (!c->decoder.state || c->decoder.state->pool != decode->pool) c->decoder.held = 0;
-    if (status == TDM_OK) status = state_on(&c->decoder.state, decode->pool, err);
+    tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, 1, err);
+    if (!d->state || d->state->pool != decode->pool) d->held = 0;
+    if (status == TDM_OK) status = state_on(&d->state, decode->pool, err);
     if (!prompts || status) return status;
-    status = workspace_for(c, &prompt->workspace, prompt->weights, rows, err);
+    status = workspace_for(c, &prompt->workspace, prompt->weights, rows, 1, err);
     if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
     return status;
 }
@@ -145,7 +153,7 @@ static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
     struct checkpoints *checkpoints = NULL;
     uint64_t budget = c->options.checkpoint_bytes;
     if (budget == 0) budget = memory_available() / 8;
-    tdm_status status = workspace_for(c, &workspace, side->weights, (uint32_t)c->options.dispatch, err);
+    tdm_status status = workspace_for(c, &workspace, side->weights, (uint32_t)c->options.dispatch, 1, err);
     if (status == TDM_OK) status = state_new(&state, side->pool, err);
     if (status == TDM_OK) status = checkpoints_new(&checkpoints, budget, err);
     if (status == TDM_OK)
@@ -204,10 +212,7 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     if (status == TDM_OK) status = events_open(&c->events, err);
     if (status == TDM_OK) status = conversation_init(&c->conversation, err);
     if (status == TDM_OK) status = target_cache_new(&c->targets, m->tokenizer, m->form, err);
-    if (status == TDM_OK) {
-        uint32_t known = (uint32_t)tokenizer_count(m->tokenizer), rows = m->weights->config.vocab;
-        status = sampler_new(&c->decoder.sampler, known < rows ? known : rows, err);
-    }
+    if (status == TDM_OK) status = chat_add_decoder(c, 0, err);
     if (status == TDM_OK) status = open_follower(c, err);
     if (status == TDM_OK) {
         chat_lock(c);
@@ -218,7 +223,6 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
         tdm_chat_close(c);
         return status;
     }
-    reply_init(&c->decoder.reply, m->tokenizer, false, NULL);
     c->client = (struct client){.next = {chat_next_prefill, chat_next_decode}, .ctx = c};
     machine_serve(machine, &c->client);
     *out = c;
@@ -232,11 +236,9 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     atomic_store(&c->prompter.cancel, true);
     machine_leave(c->machine, &c->client);
     if (c->follower.path) follower_free(&c->follower);
-    state_free(c->decoder.state);
+    for (int i = 0; i < ANSWERS_MAX; i++) chat_remove_decoder(c, i);
     state_free(c->prompter.state);
     state_free(c->loaded);
-    sampler_free(c->decoder.sampler);
-    if (c->decoder.reply.tokenizer) reply_free(&c->decoder.reply);
     for (int u = 0; u < TDM_UNITS; u++) workspace_free(c->side[u].workspace);
     if (c->two_pools) pool_free(c->side[TDM_PREFILL_UNIT].pool);
     pool_free(c->side[TDM_DECODE_UNIT].pool);
@@ -286,20 +288,20 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     while (between && c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock); /* on the decode unit */
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
-        status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, err);
+        status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, 1, err);
         if (status == TDM_OK) follower_set_dispatch(&c->follower, (uint32_t)options->dispatch);
     }
     if (status == TDM_OK) {
         int context = c->options.context;
         if (budget) follower_set_budget(&c->follower, options->checkpoint_bytes);
-        if (options->pace_tps != now->pace_tps) c->decoder.not_before_ns = 0;
+        if (options->pace_tps != now->pace_tps) c->not_before_ns = 0;
         c->options = *options;
         c->options.context = context;
         c->options.stops = (const char *const *)c->stops;
         if (chat_phase(c) == PHASE_IDLE) c->pipeline = options->pipeline;
         retarget_and_compare(c);
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
-        if (chat_phase(c) == PHASE_DECODE) unit_wake(c->machine->units[c->decoder.unit]);
+        if (chat_phase(c) == PHASE_DECODE) unit_wake(c->machine->units[c->decoder->unit]);
     }
     chat_unlock(c);
     if (budget) pthread_mutex_unlock(&c->saving);
@@ -414,7 +416,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     *out = (tdm_chat_status){
         .phase = chat_phase(c) == PHASE_PROMPT ? TDM_READING
                  : chat_phase(c) == PHASE_IDLE ? TDM_IDLE
-                 : c->decoder.reply.thinking ? TDM_THINKING : TDM_ANSWERING,
+                 : c->decoder->reply.thinking ? TDM_THINKING : TDM_ANSWERING,
         .queued = c->has_queued,
         .draft_read_bytes = draft_read(c),
         .draft_tokens = c->draft_too_long ? c->draft_tokens : t->draft - t->history,
@@ -426,7 +428,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
         .adopted = read > c->adopted.from ? (read < c->adopted.to ? read : c->adopted.to) - c->adopted.from : 0,
         .context_size = (uint32_t)c->options.context,
-        .decode_tps = chat_phase(c) == PHASE_DECODE ? c->stats.decode_tps : c->decode_rate,
+        .decode_tps = chat_phase(c) == PHASE_DECODE ? c->decoder->stats.decode_tps : c->decode_rate,
         .prefill_tps = c->prefill_rate,
         .handover_ms = c->handover_ms,
     };
@@ -443,8 +445,8 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     out->no_checkpoints = f->kept.count == 0 && f->figures.unkept > 0;
     out->prefill_failed = c->follower_failed;
     /* Without a target (nothing is read ahead) the last turn's tokens stand. */
-    out->context_used = chat_phase(c) == PHASE_DECODE || !t->n ? c->decoder.prompt + c->decoder.index : t->n;
-    out->speed_kept = kept_share(&c->decoder.kept);
+    out->context_used = chat_phase(c) == PHASE_DECODE || !t->n ? c->decoder->prompt + c->decoder->index : t->n;
+    out->speed_kept = kept_share(&c->kept);
     out->weight_bytes = c->side[TDM_DECODE_UNIT].weights->bytes;
     out->state_bytes = pool_stats(c->side[TDM_DECODE_UNIT].pool).bytes;
     if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)

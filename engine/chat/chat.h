@@ -1,7 +1,7 @@
-/* What a tdm_chat is inside: a conversation, a follower, a decoder, and the lock that they share.
+/* What a tdm_chat is inside: a conversation, a follower, decoders, and the lock that they share.
  *
  * One lock (chat->lock) guards everything here except what belongs to a running job: the follower's state while its
- * plan is active, the decoder's state, sampler and reply while the stage says that a job uses it, likewise the
+ * plan is active, the decoders' states, samplers and replies while the stage says that a job uses them, likewise the
  * prompter's state. It is held for moments only: nobody evaluates a state or reads a file under it, the
  * longest things done under it are sampling one token at a hand-over and the one checkpoint of a state that was loaded.
  * Order: chat->saving, chat->lock, the event queue's.
@@ -10,6 +10,9 @@
  *
  * What a turn waits for, and what may happen then, is its stage (stage.h). Only chat_on changes it. A job that ends
  * tells by the stage it finds whether its turn is still the one that it worked for.
+ *
+ * A turn has one answer or several: a decoder each, whose tokens are evaluated in passes that they share. One of them
+ * is looked at: the follower follows it, and the next message replies to it.
  */
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H
@@ -55,8 +58,11 @@ struct prompter {
     int64_t start_ns;
 };
 
+/* One answer: a reply on its way from the state of its prompt to its last token. */
 struct decoder {
     struct state *state;     /* prompt + reply ids, or all of them but the last */
+    int node;                /* its reply; 0: none yet */
+    bool writing;            /* the reply has begun and not ended */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
     uint32_t held;           /* tokens of the state while no job runs on it; 0: no state to continue from */
@@ -71,14 +77,18 @@ struct decoder {
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
     uint32_t coming;         /* tokens that the running job adds to the state: 1 of a reply's, 0 of another job */
-    struct arrival {         /* how the state of the prompt came here */
-        int64_t since_ns;    /* when it began to move; 0: it was here */
-        uint64_t bytes;      /* copied for that */
-        bool in_place;       /* a reply goes on from the state that it left */
-    } arrival;
-    int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
-    struct kept kept;        /* its speed while the other unit prefills, relative to its speed alone */
-    bool shares;             /* the running token began while a dispatch ran */
+    tdm_turn_stats stats;    /* the turn's, with those of this reply */
+};
+
+enum { ANSWERS_MAX = 8 };
+
+/* What the decode unit evaluates at once: a run for each answer that is being written. */
+struct decode_pass {
+    struct decoder *decoder[ANSWERS_MAX];
+    struct forward_run run[ANSWERS_MAX];
+    tdm_id drawn[ANSWERS_MAX]; /* by each run's decoder, after the pass */
+    uint32_t n;
+    bool shares;               /* it began while a dispatch ran */
 };
 
 /* Pages and buffers kept ready, already touched, for the next dispatches, forks and hand-overs. */
@@ -120,7 +130,7 @@ struct tdm_chat {
     enum stage stage;        /* of the turn */
     int user_node;
     int reply_node;          /* while its prompt is evaluated: the reply that is to be continued, or 0 */
-    tdm_turn_stats stats;    /* of the turn under way */
+    tdm_turn_stats stats;    /* of the turn under way: of its prompt, from which those of its replies begin */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */
     uint32_t suffix_mark;    /* follower.figures.suffixes when the last reply began */
     uint32_t turn_base;      /* tokens that the prompt shares with the last one: not evaluated for this turn */
@@ -139,7 +149,17 @@ struct tdm_chat {
     bool has_queued;
 
     struct prompter prompter;
-    struct decoder decoder;
+    struct decoder *decoders[ANSWERS_MAX]; /* that there are; the turn's answers are the first ones; then NULL */
+    int answers;             /* of the turn under way or the last one */
+    struct decoder *decoder; /* the answer that is looked at; changes while no answer is, or among a turn's */
+    struct decode_pass pass; /* the running one */
+    struct arrival {         /* how the state of the prompt reached the decoder */
+        int64_t since_ns;    /* when it began to move; 0: it was there */
+        uint64_t bytes;      /* copied for that */
+        bool in_place;       /* a reply goes on from the state that it left */
+    } arrival;
+    int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
+    struct kept kept;        /* the decoder's speed while the other unit prefills, relative to its speed alone */
     struct state_bytes bridge;
     double handover_ms;
     double decode_rate;      /* of the last reply */
@@ -177,8 +197,10 @@ tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err);
 /* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
 tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
                       tdm_error *err);
-/* Ends the running reply, or discards the prompt that is being evaluated. */
+/* Ends the replies that are being written, or discards the prompt that is being evaluated. */
 void chat_end(struct tdm_chat *c, tdm_finish finish);
+/* Ends one reply that is being written. With the last one the turn ends, and the next may have begun on return. */
+void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish);
 /* Sends the queued message, if there is one. */
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
 
@@ -226,13 +248,20 @@ tdm_status chat_begin_prompt(struct tdm_chat *c, tdm_error *err);
 /* Evaluates the prompt of this reply from an empty state, to its first token. After chat_let_go. */
 tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline, tdm_error *err);
 
+/* ---- decoders.c -------------------------------------------------------------------------------------------------- */
+
+/* Makes the decoder at this place, without a state, where there is none. */
+tdm_status chat_add_decoder(struct tdm_chat *c, int at, tdm_error *err);
+/* Frees it with its state. No job uses it. */
+void chat_remove_decoder(struct tdm_chat *c, int at);
+
 /* ---- decode.c: replies ------------------------------------------------------------------------------------------- */
 
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work);
 /* The decoder has the state of the whole prompt: makes the reply's node, and ON_READY happens.
  * moving_ns: when the state began to move here, bytes: what that copied; 0: it did not move. */
 void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes);
-/* Begins the reply and draws its first token. One that goes on from the decoder's own state may lack its last token
+/* Begins the replies and draws their first token. One that goes on from the decoder's own state may lack its last token
  * there, which is then the first that is decoded. */
 void chat_reply(struct tdm_chat *c);
 /* Does the decoder's state hold the whole prompt but for one token at most, or will it at the end of its running job?
@@ -240,8 +269,8 @@ void chat_reply(struct tdm_chat *c);
 bool chat_continues_in_place(const struct tdm_chat *c);
 /* Goes on with a stopped reply, once no job runs on the decoder's state. The last one may have failed. */
 void chat_go_on(struct tdm_chat *c);
-/* Appends text to the reply and tells it. id: the token that it came with, -1: none. */
-void chat_give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_id id);
+/* Appends text to a reply and tells it. id: the token that it came with, -1: none. */
+void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id);
 /* Fills in what of this turn's prompt was there at Enter, and so its kind. */
 void chat_account_before(struct tdm_chat *c);
 

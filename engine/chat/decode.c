@@ -24,32 +24,55 @@ static bool is_stop(const struct tdm_chat *c, tdm_id id)
     return false;
 }
 
-void chat_give_text(struct tdm_chat *c, struct span text, bool thinking, tdm_id id)
+void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id)
 {
     if (text.length == 0) return;
-    if (conversation_append(&c->conversation, c->reply_node, thinking, text.bytes, text.length, NULL))
+    if (conversation_append(&c->conversation, d->node, thinking, text.bytes, text.length, NULL))
         events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
-    if (!thinking && c->stats.first_answer_ns == 0) c->stats.first_answer_ns = clock_ns();
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = c->reply_node, .text = text.bytes,
+    if (!thinking && d->stats.first_answer_ns == 0) d->stats.first_answer_ns = clock_ns();
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .text = text.bytes,
                                         .length = text.length, .thinking = thinking, .id = id,
-                                        .tokens = c->stats.reply_tokens});
+                                        .tokens = d->stats.reply_tokens});
+}
+
+/* Wakes the follower when there is enough of the reply that it follows. */
+static void be_followed(struct tdm_chat *c, struct decoder *d)
+{
+    uint32_t here = c->follower.length;
+    uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + ++c->unfollowed;
+    if (!chat_pipeline(c)->follows || c->options.speculation < TDM_SPEC_HISTORY) return;
+    if (here && behind > d->stats.lag_max) d->stats.lag_max = behind;
+    /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
+    if (behind >= c->follower.polite && d->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active &&
+        !chat_decoder_leads(c))
+        unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
+}
+
+/* Why the token that was drawn last is the reply's last. TDM_UNFINISHED: it isn't. */
+static tdm_finish last_because(const struct decoder *d, const struct reply_piece *piece)
+{
+    const tdm_turn_stats *s = &d->stats;
+    if (piece->stopped) return TDM_STOP_STRING;
+    if (d->max_tokens > 0 && s->reply_tokens >= d->max_tokens) return TDM_LENGTH;
+    if (d->max_answer > 0 && s->reply_tokens - s->thinking_tokens >= d->max_answer) return TDM_LENGTH;
+    return d->prompt + d->index >= pool_context(d->state->pool) ? TDM_CONTEXT : TDM_UNFINISHED;
 }
 
 /* A token of the reply was drawn: shows it and decides whether it is the last. True while the reply goes on; when it
  * doesn't, the next turn may have begun already. */
-static bool take_token(struct tdm_chat *c, tdm_id id)
+static bool take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
 {
-    struct decoder *d = &c->decoder;
-    struct node *node = &c->conversation.nodes[c->reply_node];
+    struct node *node = &c->conversation.nodes[d->node];
+    tdm_turn_stats *s = &d->stats;
     int64_t now = clock_ns();
-    if (c->stats.first_id_ns == 0) c->stats.first_id_ns = now;
+    if (s->first_id_ns == 0) s->first_id_ns = now;
     if (id < 0) {
         events_post_line(c->events, TDM_EV_ERROR, "the model gave no finite logit: the reply ends here");
-        chat_end(c, TDM_FAILED);
+        chat_end_answer(c, d, TDM_FAILED);
         return false;
     }
     if (is_stop(c, id) && !c->options.ignore_eos) {
-        chat_end(c, TDM_END);
+        chat_end_answer(c, d, TDM_END);
         return false;
     }
     struct reply_piece piece;
@@ -59,48 +82,33 @@ static bool take_token(struct tdm_chat *c, tdm_id id)
     if (status == TDM_OK) status = reply_push(&d->reply, id, &piece, &err);
     if (status) {
         events_post_line(c->events, TDM_EV_ERROR, "no memory for the reply: it ends here");
-        chat_end(c, TDM_FAILED);
+        chat_end_answer(c, d, TDM_FAILED);
         return false;
     }
     sampler_accept(d->sampler, id);
-    c->stats.ids_hash = hash_id(c->stats.ids_hash, id);
-    c->stats.reply_tokens++;
-    if (thought) c->stats.thinking_tokens++;
-    c->stats.last_id_ns = now;
-    if (now > c->stats.first_id_ns)
-        c->stats.decode_tps = (c->stats.reply_tokens - 1) * 1e9 / (double)(now - c->stats.first_id_ns);
+    s->ids_hash = hash_id(s->ids_hash, id);
+    s->reply_tokens++;
+    if (thought) s->thinking_tokens++;
+    s->last_id_ns = now;
+    if (now > s->first_id_ns) s->decode_tps = (s->reply_tokens - 1) * 1e9 / (double)(now - s->first_id_ns);
+    if (c->options.pace_tps > 0) s->paced = true;
     d->next = id;
     d->index++;
-    if (c->options.pace_tps > 0) {
-        c->stats.paced = true;
-        d->not_before_ns = pace_next(d->not_before_ns, now, c->options.pace_tps);
-    }
-    chat_give_text(c, piece.thinking, true, id);
-    chat_give_text(c, piece.answer, false, id);
-    tdm_finish finish = TDM_UNFINISHED;
-    if (piece.stopped)
-        finish = TDM_STOP_STRING;
-    else if (d->max_tokens > 0 && c->stats.reply_tokens >= d->max_tokens)
-        finish = TDM_LENGTH;
-    else if (d->max_answer > 0 && c->stats.reply_tokens - c->stats.thinking_tokens >= d->max_answer)
-        finish = TDM_LENGTH;
-    else if (d->prompt + d->index >= pool_context(d->state->pool))
-        finish = TDM_CONTEXT;
+    chat_give_text(c, d, piece.thinking, true, id);
+    chat_give_text(c, d, piece.answer, false, id);
+    tdm_finish finish = last_because(d, &piece);
     if (finish != TDM_UNFINISHED) {
-        chat_end(c, finish);
+        chat_end_answer(c, d, finish);
         return false;
     }
-
-    uint32_t here = c->follower.length;
-    uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + ++c->unfollowed;
-    if (chat_pipeline(c)->follows && c->options.speculation >= TDM_SPEC_HISTORY) {
-        if (here && behind > c->stats.lag_max) c->stats.lag_max = behind;
-        /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
-        if (behind >= c->follower.polite && c->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active &&
-            !chat_decoder_leads(c))
-            unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
-    }
+    if (d == c->decoder) be_followed(c, d);
     return true;
+}
+
+/* A pass gave its tokens: when is the next one due? */
+static void keep_pace(struct tdm_chat *c)
+{
+    if (c->options.pace_tps > 0) c->not_before_ns = pace_next(c->not_before_ns, clock_ns(), c->options.pace_tps);
 }
 
 /* Draws the next token of the reply from the decoder's state. Whoever claimed the decoder calls it. */
@@ -134,7 +142,7 @@ void chat_account_before(struct tdm_chat *c)
 static void account(struct tdm_chat *c)
 {
     const struct follower_figures *f = &c->follower.figures;
-    if (c->decoder.arrival.in_place) c->read_at_enter = c->decoder.held;
+    if (c->arrival.in_place) c->read_at_enter = c->decoder->held;
     chat_account_before(c);
     c->stats.after_enter = c->stats.prompt_tokens - c->read_at_enter;
     uint64_t evaluated = f->evaluated - c->evaluated_mark;
@@ -150,9 +158,8 @@ static void account(struct tdm_chat *c)
 
 /* A reply is continued: brings sampler and text to where it stopped. What was shown at the stop because nothing
  * followed (half a character, the beginning of a stop string) is open again. */
-static void repeat_reply(struct tdm_chat *c, struct node *node)
+static void repeat_reply(struct tdm_chat *c, struct decoder *d, struct node *node)
 {
-    struct decoder *d = &c->decoder;
     struct reply_piece piece;
     size_t before = node->text.n + node->thinking.n;
     buffer_clear(&node->text);
@@ -169,7 +176,7 @@ static void repeat_reply(struct tdm_chat *c, struct node *node)
 void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 {
     tdm_error err;
-    c->decoder.arrival = (struct arrival){moving_ns, bytes, c->stage == STAGE_RESUME};
+    c->arrival = (struct arrival){moving_ns, bytes, c->stage == STAGE_RESUME};
     if (!c->reply_node) {
         c->reply_node = conversation_add(&c->conversation, c->user_node, TDM_ASSISTANT, "", 0, &err);
         if (!c->reply_node) {
@@ -182,16 +189,16 @@ void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     chat_on(c, ON_READY);
 }
 
-void chat_reply(struct tdm_chat *c)
+/* Fills in what an answer depends on: its node, and the options as they are now. */
+static void begin_answer(struct tdm_chat *c, struct decoder *d, int reply)
 {
-    struct decoder *d = &c->decoder;
-    const struct arrival *arrival = &d->arrival;
-    struct node *node = &c->conversation.nodes[c->reply_node];
+    struct node *node = &c->conversation.nodes[reply];
     node->finish = TDM_UNFINISHED;
-    d->held = d->state->length;
-    d->prompt = (arrival->in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
+    d->node = reply;
+    d->writing = true;
+    d->prompt = (c->arrival.in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
     d->index = (uint32_t)node->reply.n;
-    d->turn = (uint32_t)conversation_turns(&c->conversation, c->reply_node);
+    d->turn = (uint32_t)conversation_turns(&c->conversation, reply);
     d->attempt = node->attempt;
     d->sampling = c->options.sampling;
     d->max_tokens = c->options.max_tokens > 0 ? (uint32_t)c->options.max_tokens : 0;
@@ -199,16 +206,24 @@ void chat_reply(struct tdm_chat *c)
     d->hashes = c->options.hash_logits;
     d->logits_hash = LOGITS_HASH_START;
     d->unit = chat_pipeline(c)->decode_unit;
-    d->not_before_ns = 0;
     reply_free(&d->reply);
     /* A reply that was loaded from a file has left its think block where it has any text. */
     bool thinks = node->think && c->model->form.can_think && !(node->reply.n == 0 && node->text.n);
     reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
     sampler_start(d->sampler, d->state->tokens, d->prompt);
-    if (node->reply.n) repeat_reply(c, node);
+    if (node->reply.n) repeat_reply(c, d, node);
+}
+
+void chat_reply(struct tdm_chat *c)
+{
+    struct decoder *d = c->decoder;
+    const struct arrival *arrival = &c->arrival;
+    d->held = d->state->length;
+    begin_answer(c, d, c->reply_node);
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
     bool lacks_last_token = d->held < d->prompt + d->index;
-    tdm_id first = lacks_last_token ? node->reply.ids[node->reply.n - 1] : draw(d);
+    const tdm_ids *before = &c->conversation.nodes[d->node].reply;
+    tdm_id first = lacks_last_token ? before->ids[before->n - 1] : draw(d);
     c->stats.logits_hash = d->logits_hash;
     account(c);
     if (arrival->since_ns) {
@@ -216,11 +231,15 @@ void chat_reply(struct tdm_chat *c)
         c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
         activity_add(unit_activity(chat_unit(c, TDM_DECODE_UNIT)), &span);
     }
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->reply_node, .stats = c->stats});
+    d->stats = c->stats;
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = d->node, .stats = d->stats});
+    c->not_before_ns = 0;
     if (lacks_last_token)
         d->next = first;
-    else if (!take_token(c, first))
+    else if (!take_token(c, d, first))
         return; /* it was the only one */
+    else
+        keep_pace(c);
     unit_wake(chat_unit(c, d->unit));
     chat_compute_target(c, clock_ns());
     c->follower_failed = false;
@@ -230,7 +249,7 @@ void chat_reply(struct tdm_chat *c)
 
 bool chat_continues_in_place(const struct tdm_chat *c)
 {
-    const struct decoder *d = &c->decoder;
+    const struct decoder *d = c->decoder;
     const struct target *t = &c->target;
     uint32_t n = d->held;
     if (n == 0 || n > t->n || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
@@ -247,51 +266,86 @@ void chat_go_on(struct tdm_chat *c)
         chat_on(c, ON_NOT_IN_PLACE);
 }
 
+/* Members take a run each: what is drawn depends on its decoder alone. */
+static void draw_runs(void *ctx, struct member *m)
+{
+    struct decode_pass *p = ctx;
+    uint32_t begin, end;
+    while (member_claim(m, p->n, 1, &begin, &end)) p->drawn[begin] = draw(p->decoder[begin]);
+}
+
+/* The tokens that a pass drew become their replies'. Without the lock before, with it after. */
+static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status status, double took, const char *why)
+{
+    struct decode_pass *p = &c->pass;
+    bool wanted[ANSWERS_MAX], running = c->stage == STAGE_DECODE_RUN;
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct decoder *d = p->decoder[i];
+        wanted[i] = running && d->writing;
+        d->coming = 0;
+        d->held = status ? 0 : d->state->length;
+    }
+    chat_on(c, ON_RETURN);
+    if (!running) {
+        span->tokens = status ? 0 : p->n;
+        return;
+    }
+    bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
+    if (status == TDM_OK && p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, took);
+    if (status) {
+        events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", why);
+        chat_end(c, TDM_FAILED);
+        return;
+    }
+    keep_pace(c); /* before the last reply ends, and perhaps the next one begins */
+    for (uint32_t i = 0, n = p->n; i < n; i++) {
+        if (!wanted[i]) continue;
+        p->decoder[i]->stats.logits_hash = p->decoder[i]->logits_hash;
+        take_token(c, p->decoder[i], p->drawn[i]);
+    }
+}
+
 static void job_decode(void *ctx, struct team *team, struct activity_span *span)
 {
     struct tdm_chat *c = ctx;
-    struct decoder *d = &c->decoder;
-    const struct side *side = &c->side[d->unit];
-    struct forward_run run = {.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
+    struct decode_pass *p = &c->pass;
+    const struct side *side = &c->side[p->decoder[0]->unit];
     tdm_error err = {0};
-    tdm_id id = -1;
     int64_t start = clock_ns();
-    tdm_status status = forward(team, side->weights, side->workspace, &run, 1, NULL, &span->bytes, &err);
-    if (status == TDM_OK) id = draw(d);
+    tdm_status status = forward(team, side->weights, side->workspace, p->run, p->n, NULL, &span->bytes, &err);
+    if (status == TDM_OK && p->n == 1) p->drawn[0] = draw(p->decoder[0]);
+    if (status == TDM_OK && p->n > 1) team_run(team, draw_runs, p);
     double took = (double)(clock_ns() - start) / 1e9;
     chat_lock(c);
-    bool wanted = c->stage == STAGE_DECODE_RUN;
-    d->coming = 0;
-    d->held = status ? 0 : d->state->length;
-    chat_on(c, ON_RETURN);
-    if (wanted) {
-        c->stats.logits_hash = d->logits_hash;
-        bool shared = c->follower.plan.active && d->shares;
-        if (status == TDM_OK && (shared || !(c->follower.plan.active || d->shares))) kept_add(&d->kept, shared, took);
-        if (status) {
-            events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", err.text);
-            chat_end(c, TDM_FAILED);
-        } else {
-            take_token(c, id);
-        }
-    } else {
-        span->tokens = status ? 0 : 1;
-    }
+    end_pass(c, span, status, took, err.text);
     pthread_cond_broadcast(&c->settled);
     chat_unlock(c);
 }
 
 /* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
+/* A run of the pass to come for each reply that goes on. */
+static void plan_pass(struct tdm_chat *c)
+{
+    struct decode_pass *p = &c->pass;
+    p->n = 0;
+    p->shares = c->follower.plan.active;
+    for (int i = 0; i < c->answers; i++) {
+        struct decoder *d = c->decoders[i];
+        if (!d->writing) continue;
+        d->coming = 1;
+        p->decoder[p->n] = d;
+        p->run[p->n++] = (struct forward_run){.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
+    }
+}
+
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
-    struct decoder *d = &c->decoder;
     if (c->stage != STAGE_DECODE) return UNIT_IDLE;
-    if (chat_next_adoption(c, d->unit, now_ns, work)) return UNIT_WORK;
-    if (now_ns < d->not_before_ns) return d->not_before_ns;
+    if (chat_next_adoption(c, c->decoder->unit, now_ns, work)) return UNIT_WORK;
+    if (now_ns < c->not_before_ns) return c->not_before_ns;
     chat_on(c, ON_CLAIM);
-    d->coming = 1;
-    d->shares = c->follower.plan.active;
-    *work = (struct work){.fn = job_decode, .ctx = c, .kind = SPAN_DECODE, .tokens = 1};
+    plan_pass(c);
+    *work = (struct work){.fn = job_decode, .ctx = c, .kind = SPAN_DECODE, .tokens = c->pass.n};
     return UNIT_WORK;
 }

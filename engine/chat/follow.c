@@ -22,7 +22,7 @@ void chat_hand_over(struct tdm_chat *c)
 {
     int64_t start = clock_ns();
     assert_always(!c->two_pools);
-    c->decoder.state = follower_take(&c->follower, c->decoder.state);
+    c->decoder->state = follower_take(&c->follower, c->decoder->state);
     chat_begin_reply(c, start, 0);
 }
 
@@ -31,7 +31,7 @@ void chat_hand_over(struct tdm_chat *c)
 static void job_hand_over(void *ctx, struct team *team, struct activity_span *span)
 {
     struct tdm_chat *c = ctx;
-    struct decoder *d = &c->decoder;
+    struct decoder *d = c->decoder;
     (void)team;
     (void)span;
     int64_t start = clock_ns();
@@ -117,7 +117,7 @@ int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work)
             chat_hand_over(c);
             return UNIT_IDLE;
         }
-        c->decoder.held = 0;
+        c->decoder->held = 0;
         chat_on(c, ON_CLAIM);
         *work = (struct work){.fn = job_hand_over, .ctx = c, .kind = SPAN_NONE};
         return UNIT_WORK;

@@ -8,8 +8,8 @@
 static void cold_done(struct tdm_chat *c)
 {
     struct prompter *p = &c->prompter;
-    sampler_start(c->decoder.sampler, p->ids.ids, p->ids.n);
-    tdm_id id = sampler_draw(c->decoder.sampler, &c->options.sampling, p->state->logits, p->turn, p->attempt, 0);
+    sampler_start(c->decoder->sampler, p->ids.ids, p->ids.n);
+    tdm_id id = sampler_draw(c->decoder->sampler, &c->options.sampling, p->state->logits, p->turn, p->attempt, 0);
     p->answer.cold_ms = (double)(clock_ns() - p->start_ns) / 1e6;
     p->answer.cold_tokens = (uint32_t)p->ids.n;
     p->answer.same_first_token = id == p->first_id;
@@ -37,7 +37,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     bool last = status == TDM_OK && n == rest, moves = last && !p->cold && pipeline->transfer != TRANSFER_NONE;
     if (moves) {
         moving_ns = clock_ns();
-        status = chat_transfer(c, &state, c->decoder.state, &times, &err);
+        status = chat_transfer(c, &state, c->decoder->state, &times, &err);
     }
     chat_lock(c);
     p->done += status ? 0 : n;
@@ -54,10 +54,10 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     } else if (last && !stopped) {
         if (moves) {
             chat_record_transfer(&c->stats, &times);
-            c->decoder.state = state;
+            c->decoder->state = state;
         } else {
-            p->state = c->decoder.state;
-            c->decoder.state = state;
+            p->state = c->decoder->state;
+            c->decoder->state = state;
         }
         chat_begin_reply(c, moves ? moving_ns : 0, c->bridge.size);
     }
@@ -71,7 +71,7 @@ int64_t chat_next_prompt(struct tdm_chat *c, struct work *work)
     if (p->done == 0) state_clear(p->state);
     p->dispatch = (uint32_t)c->options.dispatch;
     chat_on(c, ON_CLAIM);
-    if (!p->cold) c->decoder.held = 0; /* its state is where the prompt's goes */
+    if (!p->cold) c->decoder->held = 0; /* its state is where the prompt's goes */
     *work = (struct work){.fn = job_prompt, .ctx = c, .kind = SPAN_PROMPT};
     return UNIT_WORK;
 }

@@ -54,7 +54,7 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
     int64_t when = UNIT_IDLE;
     if (unit == TDM_PREFILL_UNIT && c->loaded && !c->follower.plan.active) chat_adopt_loaded(c);
     if (c->stage == STAGE_RESUME) chat_go_on(c);
-    if (chat_phase(c) == PHASE_DECODE && c->decoder.unit == unit)
+    if (chat_phase(c) == PHASE_DECODE && c->decoder->unit == unit)
         when = chat_next_token(c, now_ns, work);
     else if (stage_prompts(c->stage) && pipeline_of(c->prompter.pipeline)->prompt_unit == unit)
         when = chat_next_prompt(c, work);
@@ -79,7 +79,7 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work)
 /* The prompt must leave room for a reply; with drop-oldest turns are left out until it takes three quarters. */
 static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
 {
-    uint32_t context = pool_context(c->decoder.state->pool);
+    uint32_t context = pool_context(c->decoder->state->pool);
     chat_compute_target(c, now_ns);
     if (c->target.n == 0) return error_set(err, TDM_E_REFUSED, "the template refuses this conversation");
     if (c->target.n < context) return TDM_OK;
@@ -116,6 +116,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     c->pipeline = c->options.pipeline;
     c->user_node = user;
     c->reply_node = resumed ? c->conversation.leaf : 0;
+    c->answers = 1;
     const struct pipeline *pipeline = chat_pipeline(c);
     chat_on(c, pipeline->follows ? ON_FOLLOW : ON_PROMPT); /* from now on the target is the whole prompt */
     status = fit(c, clock_ns(), err);
@@ -134,7 +135,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
         follower_cancel_if_stale(f, &c->target);
     c->read_at_enter = 0;
     if (in_place)
-        c->read_at_enter = c->decoder.held + c->decoder.coming;
+        c->read_at_enter = c->decoder->held + c->decoder->coming;
     else if (pipeline->follows)
         c->read_at_enter = f->plan.active ? follower_in_state(f, &c->target) : follower_reachable(f, &c->target);
     if (pipeline->follows && chat_adoptable(c) > c->read_at_enter) c->read_at_enter = chat_adoptable(c);
@@ -165,42 +166,64 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     return TDM_OK;
 }
 
+static int count_writing(const struct tdm_chat *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->answers; i++) n += c->decoders[i]->writing;
+    return n;
+}
+
 static void warn_of_context(struct tdm_chat *c, uint32_t used)
 {
-    uint32_t size = pool_context(c->decoder.state->pool);
+    uint32_t size = pool_context(c->decoder->state->pool);
     if (c->context_warned || used < size / 5 * 4) return;
     c->context_warned = true;
     events_post_line(c->events, TDM_EV_NOTICE, "the context is %u %% full: %u of %u tokens", used * 100 / size, used,
                      size);
 }
 
+/* A reply ends, or with node 0 a turn without one. */
+static void conclude(struct tdm_chat *c, int node, tdm_turn_stats *stats, tdm_finish finish)
+{
+    stats->end_ns = clock_ns();
+    if (node) {
+        c->conversation.nodes[node].finish = finish;
+        c->conversation.nodes[node].stats = *stats;
+    }
+    bool last = count_writing(c) == 0;
+    if (last) chat_on(c, ON_END);
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = node, .finish = finish, .stats = *stats});
+    chat_retarget(c, stats->end_ns);
+    if (!last) return;
+    pthread_cond_broadcast(&c->settled);
+    chat_send_queued(c, stats->end_ns, TDM_QUEUED);
+}
+
+void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
+{
+    struct reply_piece rest;
+    if (finish != TDM_STOP_STRING && reply_finish(&d->reply, &rest, NULL) == TDM_OK) {
+        chat_give_text(c, d, rest.thinking, true, -1);
+        chat_give_text(c, d, rest.answer, false, -1);
+    }
+    warn_of_context(c, d->prompt + d->index);
+    c->decode_rate = d->stats.decode_tps;
+    d->writing = false;
+    if (count_writing(c) == 0) c->turns_since_load++;
+    conclude(c, d->node, &d->stats, finish);
+}
+
 void chat_end(struct tdm_chat *c, tdm_finish finish)
 {
-    int64_t now = clock_ns();
     enum stage_phase phase = chat_phase(c);
-    if (phase == PHASE_IDLE) return;
-    if (phase == PHASE_DECODE) {
-        struct reply_piece rest;
-        if (finish != TDM_STOP_STRING && reply_finish(&c->decoder.reply, &rest, NULL) == TDM_OK) {
-            chat_give_text(c, rest.thinking, true, -1);
-            chat_give_text(c, rest.answer, false, -1);
-        }
-        warn_of_context(c, c->decoder.prompt + c->decoder.index);
-        c->turns_since_load++;
+    if (phase == PHASE_PROMPT) conclude(c, c->reply_node, &c->stats, finish);
+    if (phase != PHASE_DECODE) return;
+    /* The next turn may begin with the last one's end. */
+    for (int i = 0, left = count_writing(c); left > 0; i++) {
+        if (!c->decoders[i]->writing) continue;
+        left--;
+        chat_end_answer(c, c->decoders[i], finish);
     }
-    tdm_turn_stats *s = &c->stats;
-    s->end_ns = now;
-    if (phase == PHASE_DECODE) c->decode_rate = s->decode_tps;
-    if (c->reply_node) {
-        struct node *node = &c->conversation.nodes[c->reply_node];
-        node->finish = finish;
-        node->stats = *s;
-    }
-    chat_on(c, ON_END);
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = c->reply_node, .finish = finish, .stats = *s});
-    chat_retarget(c, now);
-    pthread_cond_broadcast(&c->settled);
-    chat_send_queued(c, now, TDM_QUEUED);
 }
 
 void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)

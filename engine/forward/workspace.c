@@ -232,3 +232,8 @@ uint32_t workspace_tokens(const struct workspace *ws)
 {
     return ws->max_tokens;
 }
+
+uint32_t workspace_runs(const struct workspace *ws)
+{
+    return ws->max_runs;
+}

@@ -50,7 +50,7 @@ static uint64_t evaluated(const tdm_chat *c)
 /* How much of the next prompt the decoder's state holds; 0: it is none of its beginnings. */
 static uint32_t held_of_target(const tdm_chat *c)
 {
-    const struct state *s = c->decoder.state;
+    const struct state *s = c->decoder->state;
     return state_is_prefix(s, c->target.ids, c->target.n) ? s->length : 0;
 }
 
