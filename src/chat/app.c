@@ -18,6 +18,7 @@ void app_init(app *a, options *o)
 {
     *a = (app){.o = o, .place = {.lock = -1}, .private = options_flag(o, OPTION_PRIVATE)};
     a->created_s = time(NULL);
+    a->keeper = keeper_new();
 }
 
 static tdm_status set_system_text(app *a, const char *text, size_t n, tdm_error *err)
@@ -151,6 +152,7 @@ void app_close(app *a)
     attach_clear(&a->attached);
     sent_free(&a->sent);
     free(a->model_path);
+    keeper_free(a->keeper);
     *a = (app){.place = {.lock = -1}};
 }
 
@@ -231,12 +233,31 @@ static void tell_saved(app *a, tdm_status status, const tdm_error *err)
     snprintf(a->unsaved, sizeof a->unsaved, "%s", why ? why + 2 : text);
 }
 
+bool app_saved(app *a)
+{
+    tdm_status status;
+    tdm_error err;
+    bool ended = keeper_take(a->keeper, &status, &err);
+    if (ended) tell_saved(a, status, &err);
+    return ended;
+}
+
+bool app_saving(const app *a)
+{
+    return keeper_busy(a->keeper);
+}
+
+void app_settle(app *a)
+{
+    keeper_wait(a->keeper);
+    app_saved(a);
+}
+
 /* Nothing is being written afterwards, and nothing waits to be. */
 static void end_keeping(app *a)
 {
-    if (keeper_end(&a->keeper)) tell_saved(a, a->keeper.status, &a->keeper.err);
-    a->keeper.pending = false;
-    a->keeper.next_ns = 0; /* the next reply is saved at its first character */
+    app_settle(a);
+    keeper_rest(a->keeper);
 }
 
 /* Without a model only the draft may be another one. */
@@ -250,38 +271,57 @@ static tdm_status save_left(app *a, tdm_error *err)
     return store_save(&a->place, a->left, err);
 }
 
-tdm_status app_save(app *a, tdm_error *err)
+static bool nothing_to_save(const app *a)
 {
-    if (a->left) return save_left(a, err);
-    end_keeping(a);
-    bool empty = !a->draft && (!a->chat || !tdm_chat_nodes(a->chat));
-    if (a->private || empty) return TDM_OK;
+    return a->private || (!a->draft && (!a->chat || !tdm_chat_nodes(a->chat)));
+}
+
+/* A failure is that of the newest text: none of an older one comes after it. */
+static tdm_status hand_over(app *a, tdm_error *err)
+{
     session s;
-    tdm_status status = prepare_save(a, &s, err);
+    tdm_status status = a->keeper ? prepare_save(a, &s, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) {
-        status = store_save(&a->place, &s, err);
-        session_free(&s);
+        keeper_put(a->keeper, &a->place, &s);
+        return TDM_OK;
     }
+    app_settle(a);
     tell_saved(a, status, err);
     return status;
 }
 
+/* Leaves what comes of it to app_saved. */
+static void begin_save(app *a)
+{
+    tdm_error told;
+    if (!nothing_to_save(a)) hand_over(a, &told);
+    keeper_rest(a->keeper);
+}
+
+tdm_status app_save(app *a, tdm_error *err)
+{
+    if (a->left) return save_left(a, err);
+    tdm_status status = nothing_to_save(a) ? TDM_OK : hand_over(a, err), saved;
+    tdm_error told;
+    keeper_wait(a->keeper);
+    keeper_rest(a->keeper);
+    if (!keeper_take(a->keeper, &saved, &told)) return status;
+    tell_saved(a, saved, &told);
+    if (saved && err) *err = told;
+    return saved;
+}
+
 void app_keep(app *a, int64_t now_ns)
 {
-    if (!keeper_ready(&a->keeper, now_ns)) return;
-    if (keeper_end(&a->keeper)) tell_saved(a, a->keeper.status, &a->keeper.err);
-    a->keeper.pending = false;
-    if (a->private || !a->chat || !tdm_chat_nodes(a->chat)) return;
-    session s;
-    tdm_error err = {0};
-    tdm_status status = prepare_save(a, &s, &err);
-    if (!status) keeper_begin(&a->keeper, &a->place, &s);
-    else tell_saved(a, status, &err);
+    app_saved(a);
+    if (!keeper_ready(a->keeper, now_ns)) return;
+    tdm_error told;
+    if (!nothing_to_save(a)) hand_over(a, &told);
 }
 
 int64_t app_keep_deadline(const app *a)
 {
-    return keeper_deadline(&a->keeper);
+    return keeper_deadline(a->keeper);
 }
 
 void app_idle(app *a)
@@ -309,7 +349,8 @@ tdm_status app_rename(app *a, const char *name, tdm_error *err)
     if (!copy) return error_set(err, TDM_E_NOMEM, "out of memory");
     free(a->name);
     a->name = copy;
-    return app_save(a, err);
+    begin_save(a);
+    return TDM_OK;
 }
 
 int app_memory_turns(const app *a)
@@ -356,9 +397,8 @@ static void alternate(app *a, const tdm_turn_stats *t, int64_t glyph_ns)
 
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
 {
-    tdm_error unheard;
     switch (e->kind) {
-    case TDM_EV_TEXT: a->keeper.pending = true; break;
+    case TDM_EV_TEXT: keeper_text_came(a->keeper); break;
     case TDM_EV_END:
         a->last = e->stats;
         a->last_glyph_ns = glyph_ns;
@@ -366,13 +406,13 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
         if (a->ab) alternate(a, &e->stats, glyph_ns);
         a->state_old = true;
         compact_end(a, e);
-        app_save(a, &unheard);
+        begin_save(a);
         break;
     case TDM_EV_TURN:
     case TDM_EV_PATH:
         sent_settle(&a->sent, a->chat);
         a->state_old = true;
-        app_save(a, &unheard);
+        begin_save(a);
         break;
     default: break;
     }
@@ -438,7 +478,8 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
 {
     tdm_status status = set_system_text(a, text, n, err);
     if (!status) status = tdm_chat_set_system(a->chat, a->system ? a->system : "", a->system_length, err);
-    return status ? status : app_save(a, err);
+    if (!status) begin_save(a);
+    return status;
 }
 
 /* ---- Sessions and models --------------------------------------------------------------------------------------- */
@@ -501,8 +542,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     tdm_model_describe(next.model, &a->info);
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->state_old = true;
-    tdm_error unheard; /* the model is another one all the same */
-    app_save(a, &unheard);
+    begin_save(a);
     return TDM_OK;
 }
 
@@ -563,6 +603,7 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     store_entry *entries;
     int n;
     notice[0] = 0;
+    app_settle(a);
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
     int picked = store_pick(entries, n, &a->shown, wanted, err);

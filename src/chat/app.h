@@ -39,7 +39,7 @@ typedef struct {
     char unsaved[400]; /* why the last save failed; "": it did not */
     bool state_old;    /* the state file is older than the conversation */
     saver saver;       /* writes it while nobody does anything */
-    keeper keeper;     /* saves the reply that is being written */
+    keeper *keeper;    /* writes the session's file; NULL: no memory for it */
     attachments attached; /* goes before the next message */
     sent_messages sent;
     bool compacting;      /* the reply that is being written is a summary (compact.h) */
@@ -67,9 +67,13 @@ void app_init(app *a, options *o);
 tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err);
 void app_close(app *a);
 
-/* Bookkeeping for an event; call it for each before showing it. glyph_ns: TDM_EV_END only, when the first character of
- * the reply was on the terminal (0: not measured). */
+/* Bookkeeping for an event; call it for each before showing it: what changes the conversation begins a save. glyph_ns:
+ * TDM_EV_END only, when the first character of the reply was on the terminal (0: not measured). */
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
+/* Takes what came of the saves that ended, into a->unsaved: true when one has. keeper_set_wake tells when to ask. */
+bool app_saved(app *a);
+/* Is a save under way? */
+bool app_saving(const app *a);
 /* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at
  * the deadline (INT64_MAX: there is none). */
 void app_keep(app *a, int64_t now_ns);
@@ -111,7 +115,11 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
 tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);
 /* Messages of the user that no file has because the session is private: they go with it. */
 int app_memory_turns(const app *a);
+/* Saves the session and waits for it. */
 tdm_status app_save(app *a, tdm_error *err);
+/* Waits for what is being saved: for whoever reads the files. */
+void app_settle(app *a);
+/* Begins a save, as app_set_system does. */
 tdm_status app_rename(app *a, const char *name, tdm_error *err);
 /* on: what is saved of the session is erased at once; it is private also where that fails. */
 tdm_status app_set_private(app *a, bool on, tdm_error *err);

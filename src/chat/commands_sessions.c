@@ -55,6 +55,7 @@ tdm_status command_sessions(command *r, tdm_error *err)
 {
     store_entry *entries;
     int n;
+    app_settle(r->a);
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
     if (!n) command_say(r, "there is no saved session yet\n");
@@ -138,6 +139,7 @@ tdm_status command_delete(command *r, tdm_error *err)
 {
     store_entry *entries;
     int n;
+    app_settle(r->a);
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
     char *name = r->call->argument ? strdup(r->call->argument) : NULL;
@@ -196,6 +198,7 @@ static void on_found(void *ctx, const store_entry *entry, int id, const tdm_node
 tdm_status command_search(command *r, tdm_error *err)
 {
     search s = {.r = r};
+    app_settle(r->a);
     tdm_status status = store_search(r->call->argument, on_found, &s, err);
     if (status) return status;
     if (!s.found) command_say(r, "no saved message has '%s'\n", r->call->argument);
@@ -236,7 +239,8 @@ tdm_status command_private(command *r, tdm_error *err)
 tdm_status command_save(command *r, tdm_error *err)
 {
     if (r->a->private) return error_set(err, TDM_E_ARG, "this session is private; /private off first");
-    tdm_status status = r->call->argument ? app_rename(r->a, r->call->argument, err) : app_save(r->a, err);
+    tdm_status status = r->call->argument ? app_rename(r->a, r->call->argument, err) : TDM_OK;
+    if (!status) status = app_save(r->a, err);
     if (!status) command_say(r, r->a->name ? "saved as '%s'\n" : "nothing to save yet\n", r->a->name);
     return status;
 }

@@ -40,6 +40,7 @@ typedef struct {
     bool line_ready;
     int64_t enter_ns;
     int64_t quit_until_ns; /* Ctrl-C again before this quits */
+    bool untold; /* what came of the last save is to be told, if it failed */
     bool quit;
 } plain;
 
@@ -84,6 +85,17 @@ static void show_text(reply *r, const tdm_event *e)
     if (e->length) r->last = e->text[e->length - 1];
 }
 
+/* On a terminal nobody waits for the disk: it is told once it is known. */
+static void tell_unsaved(plain *p)
+{
+    if (!p->untold) return;
+    if (p->terminal) app_saved(&p->app);
+    else app_settle(&p->app);
+    if (app_saving(&p->app)) return;
+    p->untold = false;
+    if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
+}
+
 static void show_end(plain *p, reply *r, const tdm_event *e)
 {
     char line[300];
@@ -104,7 +116,8 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
         figures_turn_line(&e->stats, r->glyph_ns, line, sizeof line);
         note("%s", line);
     }
-    if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
+    p->untold = true;
+    tell_unsaved(p);
     if (compact_due(&p->app)) note("(%s)", compact_offer);
 }
 
@@ -260,6 +273,9 @@ static void run_command(plain *p, const slash_call *call)
         follow(p);
         take_draft(p); /* a summary */
     }
+    bool saves = app_saving(&p->app);
+    p->untold |= app_saved(&p->app) || saves;
+    tell_unsaved(p);
     if (result.quit) p->quit = true;
     if (result.draft && result.message && !p->terminal) {
         send_message(p, result.draft, clock_ns());
@@ -438,8 +454,9 @@ static bool read_line(plain *p)
     p->line_ready = false;
     int idle_ms = 0;
     while (!p->line_ready && !p->quit) {
-        int ready = wait_for(p->app.chat, STDIN_FILENO, 1000);
-        idle_ms = ready ? 0 : idle_ms + 1000;
+        int ready = wait_for(p->app.chat, STDIN_FILENO, p->untold ? 100 : 1000);
+        idle_ms = ready || p->untold ? 0 : idle_ms + 1000;
+        tell_unsaved(p);
         if (idle_ms == IDLE_MS) app_idle(&p->app);
         if (interrupt_leaving())
             p->quit = true;

@@ -1,6 +1,9 @@
 #include "src/session/keeper.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MS INT64_C(1000000)
 
@@ -10,6 +13,87 @@ enum {
     SHARE = 100,            /* of a core's time that writing may take: one in so many */
 };
 
+typedef struct {
+    store_place place;
+    session s;
+} copy;
+
+struct keeper {
+    /* The front end's */
+    bool pending;    /* text has come that no file has */
+    int64_t next_ns; /* it is saved not before this */
+    bool joinable;
+    pthread_t thread;
+    /* Both threads', under the mutex */
+    pthread_mutex_t mutex;
+    bool running; /* the thread will look for another copy before it ends */
+    bool waits;   /* the copy is there */
+    copy next;
+    bool ended;   /* a save has, and its result has not been taken */
+    tdm_status status;
+    tdm_error err;
+    int64_t cost_ns; /* of the processor */
+    int wake;
+};
+
+keeper *keeper_new(void)
+{
+    keeper *k = calloc(1, sizeof *k);
+    if (!k) return NULL;
+    pthread_mutex_init(&k->mutex, NULL);
+    k->wake = -1;
+    return k;
+}
+
+void keeper_free(keeper *k)
+{
+    if (!k) return;
+    keeper_wait(k);
+    pthread_mutex_destroy(&k->mutex);
+    free(k);
+}
+
+void keeper_set_wake(keeper *k, int fd)
+{
+    if (!k) return;
+    pthread_mutex_lock(&k->mutex);
+    k->wake = fd;
+    pthread_mutex_unlock(&k->mutex);
+}
+
+/* ---- When ------------------------------------------------------------------------------------------------------ */
+
+void keeper_text_came(keeper *k)
+{
+    if (k) k->pending = true;
+}
+
+void keeper_rest(keeper *k)
+{
+    if (!k) return;
+    k->pending = false;
+    k->next_ns = 0;
+}
+
+int64_t keeper_deadline(const keeper *k)
+{
+    return k && k->pending ? k->next_ns : INT64_MAX;
+}
+
+bool keeper_ready(keeper *k, int64_t now_ns)
+{
+    if (!k || !k->pending || now_ns < k->next_ns) return false;
+    pthread_mutex_lock(&k->mutex);
+    bool writing = k->running;
+    int64_t work_ns = writing ? 0 : k->cost_ns * SHARE, every_ns = (writing ? STILL_WRITING_MS : EVERY_MS) * MS;
+    pthread_mutex_unlock(&k->mutex);
+    k->next_ns = now_ns + (work_ns > every_ns ? work_ns : every_ns);
+    k->pending = writing;
+    return !writing;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
+
 static int64_t thread_ns(void)
 {
     struct timespec t;
@@ -17,43 +101,89 @@ static int64_t thread_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+/* The copy that waits, or else false, and the thread ends. */
+static bool next_copy(keeper *k, copy *out)
+{
+    pthread_mutex_lock(&k->mutex);
+    bool there = k->waits;
+    if (there) *out = k->next;
+    k->waits = false;
+    k->running = there;
+    pthread_mutex_unlock(&k->mutex);
+    return there;
+}
+
 static void *run(void *arg)
 {
     keeper *k = arg;
-    k->status = store_save(&k->place, &k->s, &k->err);
-    session_free(&k->s);
-    k->cost_ns = thread_ns();
-    atomic_store(&k->done, true);
+    for (copy c; next_copy(k, &c);) {
+        int64_t began_ns = thread_ns();
+        tdm_error err = {0};
+        tdm_status status = store_save(&c.place, &c.s, &err);
+        session_free(&c.s);
+        pthread_mutex_lock(&k->mutex);
+        int wake = status || k->status ? k->wake : -1;
+        k->status = status;
+        k->err = err;
+        k->ended = true;
+        k->cost_ns = thread_ns() - began_ns;
+        pthread_mutex_unlock(&k->mutex);
+        ssize_t told = wake >= 0 ? write(wake, "k", 1) : 0;
+        (void)told;
+    }
     return NULL;
 }
 
-int64_t keeper_deadline(const keeper *k)
+static void join(keeper *k)
 {
-    return k->pending ? k->next_ns : INT64_MAX;
+    if (k->joinable) pthread_join(k->thread, NULL);
+    k->joinable = false;
 }
 
-bool keeper_ready(keeper *k, int64_t now_ns)
+void keeper_put(keeper *k, const store_place *place, const session *s)
 {
-    if (!k->pending || now_ns < k->next_ns) return false;
-    bool writing = k->running && !atomic_load(&k->done);
-    int64_t work_ns = writing ? 0 : k->cost_ns * SHARE, every_ns = (writing ? STILL_WRITING_MS : EVERY_MS) * MS;
-    k->next_ns = now_ns + (work_ns > every_ns ? work_ns : every_ns);
-    return !writing;
+    session dropped = *s;
+    if (k) {
+        k->pending = false;
+        pthread_mutex_lock(&k->mutex);
+        bool begins = !k->running;
+        dropped = k->waits ? k->next.s : (session){0};
+        k->next = (copy){*place, *s};
+        k->waits = k->running = true;
+        pthread_mutex_unlock(&k->mutex);
+        if (begins) {
+            join(k);
+            k->joinable = !pthread_create(&k->thread, NULL, run, k);
+            if (!k->joinable) run(k);
+        }
+    }
+    session_free(&dropped);
 }
 
-void keeper_begin(keeper *k, const store_place *place, const session *s)
+bool keeper_busy(keeper *k)
 {
-    k->place = *place;
-    k->s = *s;
-    atomic_store(&k->done, false);
-    k->running = !pthread_create(&k->thread, NULL, run, k);
-    if (!k->running) session_free(&k->s); /* the next one may find room for a thread */
+    if (!k) return false;
+    pthread_mutex_lock(&k->mutex);
+    bool busy = k->running;
+    pthread_mutex_unlock(&k->mutex);
+    return busy;
 }
 
-bool keeper_end(keeper *k)
+void keeper_wait(keeper *k)
 {
-    bool ran = k->running;
-    if (ran) pthread_join(k->thread, NULL);
-    k->running = false;
-    return ran;
+    if (k) join(k);
+}
+
+bool keeper_take(keeper *k, tdm_status *status, tdm_error *err)
+{
+    if (!k) return false;
+    pthread_mutex_lock(&k->mutex);
+    bool ended = k->ended;
+    k->ended = false;
+    if (ended) {
+        *status = k->status;
+        *err = k->err;
+    }
+    pthread_mutex_unlock(&k->mutex);
+    return ended;
 }

@@ -239,6 +239,7 @@ static void run(tui *t)
             term_redraw(t->term);
             t->urgent = true;
         }
+        if (app_saved(&t->app)) t->dirty = true;
         tui_model_take(t);
         tui_choose_step(t);
         if (tui_demo_deadline(t) <= now) {
@@ -270,6 +271,7 @@ static bool open_screen(tui *t)
     size_t n_typed;
     probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
     if (pipe2(t->wake, O_CLOEXEC | O_NONBLOCK)) return false;
+    keeper_set_wake(t->app.keeper, t->wake[1]);
     wake_end = t->wake[1];
     catch_signals();
     if (!(t->term = term_open(stdout, stdin, -1))) return false;

@@ -252,6 +252,7 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
     }
     if (call->id == SLASH_SEARCH) {
         tdm_error err = {0};
+        app_settle(&t->app);
         if (!tui_hits_open(&t->hits, call->argument, &err)) tui_popup_hits(&t->popup, &t->hits);
         else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
         return (tui_action){0};

@@ -37,6 +37,7 @@ void tui_sessions_show(tui *t, bool trash)
 {
     tdm_error err = {0};
     t->app.deleting[0] = 0; /* another command, as others are */
+    app_settle(&t->app);
     const char *open = t->app.place.lock >= 0 ? t->app.place.id : NULL;
     if (tui_saved_open(&t->saved, trash, open, &err)) {
         enum view_notice_level level = err.code == TDM_E_NOT_FOUND ? VIEW_NOTICE_INFO : VIEW_NOTICE_ERROR;

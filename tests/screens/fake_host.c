@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,22 @@ ssize_t read(int fd, void *buffer, size_t n)
     return (ssize_t)n;
 }
 
+static enum { FREE, SLOW, FULL } _Atomic disk;
+
+void host_disk(const char *state)
+{
+    atomic_store(&disk, !strcmp(state, "full") ? FULL : !strcmp(state, "slow") ? SLOW : FREE);
+}
+
 int fsync(int fd)
 {
-    if (!host.running || !host.disk_full) return (int)syscall(SYS_fsync, fd);
+    enum { PATIENCE_MS = 20000 };
+    for (int ms = 0; atomic_load(&disk) == SLOW; ms++) {
+        if (ms == PATIENCE_MS) host_print("-- nobody frees the disk\n");
+        if (ms >= PATIENCE_MS) break;
+        usleep(1000);
+    }
+    if (!host.running || atomic_load(&disk) != FULL) return (int)syscall(SYS_fsync, fd);
     errno = ENOSPC;
     return -1;
 }

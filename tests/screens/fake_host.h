@@ -23,11 +23,12 @@ struct host {
     const char *typed;     /* bytes for standard input, the script's */
     size_t n_typed;
     bool (*next)(void);    /* carries out the script's next command; false: there is none */
-    bool disk_full;        /* nothing that is written reaches the disk */
     bool running;
 };
 extern struct host host;
 
+/* full: nothing that is written reaches the disk; slow: it does once the disk is free, or after 20 s. */
+void host_disk(const char *state);
 void host_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

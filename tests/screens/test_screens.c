@@ -21,11 +21,12 @@
  *   status NAME VALUE             of the chat (read, target, behind, ahead, draft-read ...; mark WORD)
  *   model thinks|does-not-think   what it can do
  *   cores N                       of the machine
- *   disk full|free                whether a session can be saved
+ *   disk full|slow|free           whether a session can be saved; slow: what is written there arrives when it is free
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
  *   sensor W|C VALUE|- [REASON|REMEDY]
  *   notice TEXT | error TEXT      from the engine
  *   until TEXT                    the screen shows it, in real time: what threads and programs do comes when it comes
+ *   gone TEXT                     the screen doesn't show it any more, likewise
  *   await                         a thread or a program wakes the front end, in real time
  *   screen NAME                   the text of the screen, the cursor as _
  *   bottom ROWS NAME              only the last rows of it
@@ -57,6 +58,7 @@ static struct {
     void (*show)(void); /* once the time has passed */
     char shown[64];
     char until[64];
+    bool gone;   /* until it isn't there */
     int rows;    /* of the screen's end; 0: all */
     char *bytes; /* behind host.typed */
     bool started;
@@ -287,6 +289,13 @@ static void show_later(void (*show)(void), int rows, const char *name)
     host.wait_ns = 120000000; /* what is due is drawn */
 }
 
+static void show_until(const char *text, bool gone)
+{
+    snprintf(play.until, sizeof play.until, "%s", text);
+    play.gone = gone;
+    host.wait_ns = 40000000;
+}
+
 static bool command(const char *name, char *rest)
 {
     if (!strcmp(name, "terminal")) set_terminal(rest);
@@ -302,12 +311,12 @@ static bool command(const char *name, char *rest)
     else if (!strcmp(name, "model")) fake.can_think = !strcmp(rest, "thinks");
     else if (!strcmp(name, "cores")) fake.cores = (int)number(&rest);
     else if (!strcmp(name, "tokens")) fake.tokens = (int)number(&rest);
-    else if (!strcmp(name, "disk")) host.disk_full = !strcmp(rest, "full");
+    else if (!strcmp(name, "disk")) host_disk(rest);
     else if (!strcmp(name, "sensor")) set_sensor(rest);
     else if (!strcmp(name, "screen")) show_later(show_text, 0, rest);
     else if (!strcmp(name, "bottom")) play.rows = (int)number(&rest), show_later(show_text, play.rows, rest);
     else if (!strcmp(name, "looks")) show_later(show_looks, 0, rest);
-    else if (!strcmp(name, "until")) snprintf(play.until, sizeof play.until, "%s", rest), host.wait_ns = 40000000;
+    else if (!strcmp(name, "until") || !strcmp(name, "gone")) show_until(rest, *name == 'g');
     else if (!strcmp(name, "frames")) host_print("-- %d frames\n", host.frames), host.frames = 0;
     else return false;
     return true;
@@ -357,7 +366,7 @@ static bool is_until(void)
     char *text = golden_text(host.canvas);
     bool there = strstr(text, play.until);
     free(text);
-    if (there) return true;
+    if (there != play.gone) return true;
     usleep(1000);
     if (host.was_woken) host.wait_ns = 40000000;
     host.was_woken = false;
@@ -502,7 +511,8 @@ static void run_script(const char *name)
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor) X(models) X(models_sizes) X(models_pull)       \
-    X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow)
+    X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
+    X(slow_disk)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

@@ -2,80 +2,12 @@
  * that is written while nobody does anything. */
 #include "tests/check.h"
 
-#include <dlfcn.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/chat/app.h"
-
-static tdm_error err;
-static char notice[400];
-
-static bool parse(options *o, const char *line)
-{
-    static char room[500];
-    static char *argv[40];
-    int argc = 0;
-    snprintf(room, sizeof room, "%s", line);
-    for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
-    if (!options_parse(o, argc, argv, &err)) CHECK_FAIL("%s", err.text);
-    return !err.code;
-}
-
-static void use_empty_folders(const char *name)
-{
-    static const char *const kinds[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"};
-    for (int i = 0; i < 3; i++) {
-        char folder[300];
-        snprintf(folder, sizeof folder, "%s/%s-%d", check_tmp(), name, i);
-        setenv(kinds[i], folder, 1);
-    }
-}
-
-static bool start(app *a, options *o, const char *line)
-{
-    load_pair models;
-    err = (tdm_error){0};
-    if (!parse(o, line)) return false;
-    app_init(a, o);
-    if (load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err) ||
-        app_start(a, &models, notice, &err)) {
-        CHECK_FAIL("%s", err.text);
-        return false;
-    }
-    return true;
-}
-
-/* Takes events until one of that kind. */
-static bool await(app *a, tdm_event_kind kind)
-{
-    for (int64_t until = clock_ns() + (int64_t)60 * 1000000000; clock_ns() < until;) {
-        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
-        tdm_event e;
-        poll(&fd, 1, 1000);
-        while (tdm_chat_next_event(a->chat, &e)) {
-            app_event(a, &e, 0);
-            if (e.kind == TDM_EV_ERROR) CHECK_FAIL("%.*s", (int)e.length, e.text);
-            if (e.kind == kind) return true;
-        }
-    }
-    return false;
-}
-
-/* Says something and waits for the reply. */
-static void say(app *a, const char *text)
-{
-    if (app_send(a, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
-    CHECK(await(a, TDM_EV_END));
-    CHECK_INT(5, a->last.reply_tokens);
-    CHECK(tdm_chat_wait_idle(a->chat, 60000));
-}
+#include "tests/src/chat/app_rig.h"
 
 static const char *kernels_of(const tdm_model *m)
 {
@@ -283,101 +215,6 @@ TEST(states_keep_to_their_limit)
     free(path);
 }
 
-/* ---- Writers in the background ---------------------------------------------------------------------------------- */
-
-/* A slow disk: the writer goes on once somebody waits for it, or once the file that it is to replace is gone. */
-static const char *_Atomic held_path;
-static atomic_bool waited;
-
-int fsync(int fd)
-{
-    const char *path = atomic_load(&held_path);
-    while (path && !atomic_load(&waited) && !access(path, F_OK)) usleep(500);
-    return (int)syscall(SYS_fsync, fd);
-}
-
-int pthread_join(pthread_t thread, void **result)
-{
-    int (*real)(pthread_t, void **);
-    *(void **)&real = dlsym(RTLD_NEXT, "pthread_join");
-    atomic_store(&waited, true);
-    return real(thread, result);
-}
-
-static bool begin_reply(app *a, const char *text)
-{
-    int64_t until = clock_ns() + (int64_t)60 * 1000000000;
-    if (app_send(a, text, strlen(text), clock_ns(), &err)) return false;
-    while (!a->keeper.pending && clock_ns() < until) {
-        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
-        tdm_event e;
-        poll(&fd, 1, 1000);
-        while (!a->keeper.pending && tdm_chat_next_event(a->chat, &e)) app_event(a, &e, 0);
-    }
-    return a->keeper.pending;
-}
-
-static void delete_while_writing(bool for_good)
-{
-    options o;
-    app a;
-    bool open = false;
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
-    say(&a, "One");
-    char *state = store_state_path(a.place.id), id[40], path[400];
-    snprintf(id, sizeof id, "%s", a.place.id);
-    snprintf(path, sizeof path, "%.*s.json", (int)(strlen(state) - strlen(".state")), state);
-    REQUIRE(access(path, F_OK) == 0);
-    REQUIRE(begin_reply(&a, "Two"));
-    atomic_store(&waited, false);
-    atomic_store(&held_path, path);
-    app_keep(&a, clock_ns() + (int64_t)60 * 1000000000);
-    CHECK(a.keeper.running);
-    CHECK(app_delete(&a, id, for_good, &open, &err) == TDM_OK);
-    CHECK(open && a.place.lock < 0 && !a.keeper.running && !a.saver.running);
-    atomic_store(&held_path, NULL);
-    keeper_end(&a.keeper);
-    CHECK(access(path, F_OK) != 0);
-    CHECK_INT(0, tdm_chat_nodes(a.chat));
-    app_close(&a);
-    CHECK(access(path, F_OK) != 0 && access(state, F_OK) != 0);
-    options_free(&o);
-    free(state);
-}
-
-TEST(deleting_waits_for_what_is_being_written)
-{
-    use_empty_folders("writers");
-    delete_while_writing(false);
-    delete_while_writing(true);
-}
-
-TEST(a_deletion_that_fails_leaves_the_session_open)
-{
-    use_empty_folders("stays");
-    options o;
-    app a;
-    bool open;
-    char trash[400];
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
-    say(&a, "One");
-    snprintf(trash, sizeof trash, "%s/tandem/trash", getenv("XDG_STATE_HOME"));
-    FILE *f = fopen(trash, "w"); /* a file where the folder should be */
-    REQUIRE(f != NULL);
-    fclose(f);
-    CHECK(app_delete(&a, a.place.id, false, &open, &err) != TDM_OK);
-    CHECK(a.place.lock >= 0);
-    CHECK_INT(TDM_E_BUSY, store_delete(a.place.id, NULL, &err));
-    say(&a, "Two");
-    CHECK_STR("", a.unsaved);
-    CHECK_INT(4, tdm_chat_nodes(a.chat));
-    REQUIRE(!unlink(trash));
-    CHECK_INT(TDM_OK, app_delete(&a, a.place.id, false, &open, &err));
-    CHECK(open && a.place.lock < 0);
-    app_close(&a);
-    options_free(&o);
-}
-
 TEST(a_session_is_named_after_words_and_not_after_what_is_attached)
 {
     use_empty_folders("named");
@@ -510,42 +347,6 @@ TEST(what_was_attached_stays_known)
     app_end_parking(&a);
     CHECK(!app_unpark(&a, &parked, &err));
     CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 1));
-    app_close(&a);
-    options_free(&o);
-}
-
-/* ---- What can't be saved ---------------------------------------------------------------------------------------- */
-
-TEST(a_conversation_that_cannot_be_saved_is_not_left)
-{
-    use_empty_folders("full-disk");
-    options o;
-    app a;
-    char state[400];
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
-    say(&a, "Other");
-    CHECK_INT(TDM_OK, app_new(&a, NULL, &err));
-    snprintf(state, sizeof state, "%s", getenv("XDG_STATE_HOME"));
-    setenv("XDG_STATE_HOME", "/dev/null", 1);
-    say(&a, "One");
-    CHECK_INT(TDM_E_IO, app_new(&a, "next", &err));
-    CHECK(!strncmp(err.text, "not saved; make room, or /private on gives it up: ", 50));
-    CHECK_INT(2, tdm_chat_nodes(a.chat));
-    CHECK(!a.name || strcmp(a.name, "next"));
-    setenv("XDG_STATE_HOME", state, 1); /* there is room for the reading, and still none for what is written */
-    char folder[500];
-    snprintf(folder, sizeof folder, "%s/tandem/sessions", state);
-    if (geteuid()) { /* root writes everywhere */
-        REQUIRE(!chmod(folder, 0500));
-        CHECK(app_resume(&a, "Other", notice, &err) != TDM_OK);
-        CHECK_INT(2, tdm_chat_nodes(a.chat));
-        REQUIRE(!chmod(folder, 0700));
-    }
-    setenv("XDG_STATE_HOME", "/dev/null", 1);
-    CHECK_INT(TDM_OK, app_set_private(&a, true, &err)); /* it is given up */
-    CHECK_STR("", a.unsaved);
-    CHECK_INT(TDM_OK, app_new(&a, NULL, &err));
-    CHECK_INT(0, tdm_chat_nodes(a.chat));
     app_close(&a);
     options_free(&o);
 }
@@ -698,8 +499,6 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
-          T(deleting_waits_for_what_is_being_written), T(a_deletion_that_fails_leaves_the_session_open),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
-          T(what_was_attached_stays_known), T(a_conversation_that_cannot_be_saved_is_not_left),
-          T(a_draft_stays_with_its_session), T(a_draft_needs_no_model), T(private_turns_are_counted),
-          T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))
+          T(what_was_attached_stays_known), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
+          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))
