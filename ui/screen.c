@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/edit/draft.h"
+#include "ui/monitor/legend.h"
 #include "ui/monitor/monitor.h"
 #include "ui/popup.h"
 #include "ui/text/format.h"
@@ -46,7 +47,6 @@ static int bits(unsigned n)
     return count;
 }
 
-static bool wants_legend(const struct view *view) { return view->monitor.legend; }
 
 /* All lines of the message in one row. */
 static void draw_queued(const char *text, struct canvas *canvas, int row, int col, int end)
@@ -130,6 +130,13 @@ static struct rect text_part(const struct screen *s, struct rect area)
     return area;
 }
 
+/* Panel and full form have a place for it of their own. */
+static int rows_of_legend(const struct screen *s, const struct view *view)
+{
+    bool shown = s->layout.form == VIEW_FORM_STRIP && view->monitor.legend;
+    return shown ? legend_rows(s->layout.notices.cols, LEGEND_HIDE) : 0;
+}
+
 /* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones
  * first when rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
@@ -151,9 +158,9 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
                            text_part(s, area));
     for (int i = VIEW_WARNINGS - 1; i >= 0 && row >= area.row; i--)
         if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
-    if (s->layout.form == VIEW_FORM_STRIP && wants_legend(view) && row >= area.row)
-        canvas_puts(canvas, row--, area.col, end,
-                    "h history  d draft  s suffix  p prompt  = writes  > to DECODE  ~ helps  . idle", STYLE_QUIET);
+    int legend = rows_of_legend(s, view);
+    if (legend && row - legend + 1 >= area.row)
+        legend_draw(canvas, (struct rect){row - legend + 1, area.col, legend, area.cols}, LEGEND_HIDE);
 }
 
 static void draw_too_small(struct canvas *canvas)
@@ -191,8 +198,7 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
     };
     s->layout = layout_compute(&request);
     request.notice_rows = notice_rows(view, s->layout.text_cols) + bits(view->status.warnings) +
-                          (view->draft.queued != NULL) + (view->draft.n_attached > 0) +
-                          (s->layout.form == VIEW_FORM_STRIP && wants_legend(view));
+                          (view->draft.queued != NULL) + (view->draft.n_attached > 0) + rows_of_legend(s, view);
     s->layout = layout_compute(&request);
     if (s->layout.too_small) {
         draw_too_small(canvas);

@@ -147,7 +147,7 @@ tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, td
 
 char *ceilings_text(const ceilings *c, const tdm_machine *m)
 {
-    static const char *const names[] = {"prefill", "decode", "both"};
+    static const char *const names[] = {"PREFILL", "DECODE", "both"};
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
@@ -155,7 +155,7 @@ char *ceilings_text(const ceilings *c, const tdm_machine *m)
     if (!out) return NULL;
     tdm_unit_info info[TDM_UNITS];
     for (int i = 0; i < TDM_UNITS; i++) tdm_unit_describe(m, i, &info[i]);
-    fprintf(out, "ceilings of prefill (%s) and decode (%s): GOP/s of each type, GB/s of memory\n",
+    fprintf(out, "ceilings of PREFILL (%s) and DECODE (%s): GOP/s of each type, GB/s of memory\n",
             info[TDM_PREFILL_UNIT].name, info[TDM_DECODE_UNIT].name);
     fprintf(out, "%-7s%7s%7s%7s%8s\n", "", "fp32", "bf16", "int8", "memory");
     for (int i = 0; i <= TDM_UNITS; i++) {

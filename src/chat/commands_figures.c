@@ -27,17 +27,18 @@ static tdm_status measure_units(command *r, tdm_error *err)
 tdm_status command_units(command *r, tdm_error *err)
 {
     if (r->call->argument) return measure_units(r, err);
-    static const char *const kinds[TDM_SPAN_KINDS] = {"history",   "draft",       "suffix",   "prompt", "decode",
-                                                      "hand-over", "checkpoints", "restores", "lent"};
+    static const char *const kinds[TDM_SPAN_KINDS] = {"reply, history", "draft",    "end of prompt",
+                                                      "prompt",         "writes",   "to DECODE",
+                                                      "checkpoints",    "restores", "helps"};
     for (int unit = 0; unit < TDM_UNITS; unit++) {
         tdm_unit_info info;
         tdm_unit_describe(r->a->machine, unit, &info);
-        command_say(r, "%s: %s, %s, %d %s\n", unit == TDM_PREFILL_UNIT ? "prefill" : "decode", info.name, info.kind,
+        command_say(r, "%s: %s, %s, %d %s\n", unit == TDM_PREFILL_UNIT ? "PREFILL" : "DECODE", info.name, info.kind,
                     info.cores, info.cores == 1 ? "core" : "cores");
-        command_say(r, "%-11s %6s %9s %7s\n", "", "spans", "tokens", "s");
+        command_say(r, "%-14s %5s %8s %6s\n", "", "spans", "tokens", "s");
         for (int kind = 0; kind < TDM_SPAN_KINDS; kind++)
             if (info.total[kind].spans)
-                command_say(r, "%-11s %6" PRIu64 " %9" PRIu64 " %7.1f\n", kinds[kind], info.total[kind].spans,
+                command_say(r, "%-14s %5" PRIu64 " %8" PRIu64 " %6.1f\n", kinds[kind], info.total[kind].spans,
                             info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
     }
     char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
@@ -63,7 +64,7 @@ static void say_turn_figures(const command *r)
         return;
     }
     char adopted[40] = ""; /* of the reply: the decoder's state was taken over */
-    if (a->last.adopted) snprintf(adopted, sizeof adopted, "%u adopted, ", a->last.adopted);
+    if (a->last.adopted) snprintf(adopted, sizeof adopted, "%u taken over, ", a->last.adopted);
     figures_turn_line(&a->last, a->last_glyph_ns, line, sizeof line);
     command_say(r, "last turn: %s\n", line);
     command_say(r,
@@ -93,8 +94,8 @@ tdm_status command_stats(command *r, tdm_error *err)
     say_median(r, "warm, median", &a->figures.warm_ms, "ms");
     say_median(r, "cold, median", &a->figures.cold_ms, "ms");
     say_median(r, "decode, median", &a->figures.decode_tps, "tok/s");
-    say_median(r, "speculation full", &a->figures.full_ms, "ms");
-    say_median(r, "speculation off", &a->figures.off_ms, "ms");
+    say_median(r, "read ahead", &a->figures.full_ms, "ms");
+    say_median(r, "read after Enter", &a->figures.off_ms, "ms");
     command_say(r, "context: %u of %u tokens\n", now.context_used, now.context_size);
     command_say(r, "checkpoints: %u, %.0f of %.0f MB\n", now.checkpoints, 1e-6 * (double)now.checkpoint_bytes,
                 1e-6 * (double)now.checkpoint_budget);
@@ -149,7 +150,7 @@ tdm_status command_ab(command *r, tdm_error *err)
         if (status) return status;
     }
     a->ab = on;
-    command_say(r, on ? "speculation is full and off by turns; /stats shows both medians\n"
-                      : "speculation is full again\n");
+    command_say(r, on ? "one turn is read ahead, the next after Enter; /stats shows both medians\n"
+                      : "all is read ahead again\n");
     return TDM_OK;
 }

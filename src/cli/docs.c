@@ -216,7 +216,7 @@ void docs_man(FILE *out)
           "it, that follows after a blank line); {{clipboard}} and {{file:PATH}} attach what the clipboard\n"
           "and the file hold; \\e{{ is two braces.\n"
           ".TP\n\\fI$XDG_STATE_HOME/tandem/sessions\\fR\n"
-          "Saved conversations (JSON), and beside them prefilled states.\n"
+          "Saved conversations (JSON), and beside them what was read of them.\n"
           ".TP\n\\fI$XDG_STATE_HOME/tandem/history\\fR\n"
           "What was typed.\n"
           ".TP\n\\fI$XDG_STATE_HOME/tandem/models\\fR\n"

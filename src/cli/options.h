@@ -182,42 +182,42 @@ enum {
     X(SEED, "seed", 0, SEED, "N", 0, 0, "random", SAMPLING, KEEP | LIVE, FOR_TALK,                                    \
       "same seed, same text, whatever the number of cores")                                                           \
     X(PIPELINE, "pipeline", 0, CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,       \
-      "tandem", UNITS, KEEP | LIVE, FOR_TALK, "how prefill and decode are shared between the units")                  \
+      "tandem", UNITS, KEEP | LIVE, FOR_TALK, "how reading and writing are shared between the units")                 \
     X(SPECULATION, "speculation", 0, CHOICE, "off|history|draft|full", 0, 0, "full", UNITS, KEEP | LIVE, FOR_TALK,    \
-      "what is prefilled before Enter")                                                                               \
+      "what is read before Enter")                                                                                    \
     X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32; with experts 512", UNITS, KEEP | LIVE, FOR_WORK,                 \
       "most tokens of one forward pass; with experts at most 128 of them while a reply decodes")                      \
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
-      "how long no key must come before the whole prompt is prefilled; auto: not at all after a sentence, else "      \
+      "how long no key must come before the whole prompt is read; auto: not at all after a sentence, else "      \
       "twice the time of the prompt's end or of a key, at most 150")                                                  \
     X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                   \
-      "cores of the prefill unit")                                                                                    \
+      "cores of PREFILL, the unit that reads")                                                                        \
     X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                     \
-      "cores of the decode unit")                                                                                     \
+      "cores of DECODE, the unit that writes")                                                                        \
     X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                  \
-      "kind of the prefill unit")                                                                                     \
+      "kind of PREFILL")                                                                                              \
     X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                    \
-      "kind of the decode unit")                                                                                      \
+      "kind of DECODE")                                                                                               \
     X(NO_LENDING, "no-lending", 0, FLAG, NULL, 0, 0, "off", UNITS, KEEP | LIVE, FOR_TIMES,                             \
       "idle units keep their cores")                                                                                  \
     X(PREFILL_MODEL, "prefill-model", 0, FILE, "MODEL", 0, 0, "the same", UNITS, KEEP, FOR_TALK,                      \
-      "the same model in another type for the prefill unit")                                                          \
+      "the same model in another type for PREFILL")                                                                   \
     X(PREFILL_KV, "prefill-kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "as --kv", UNITS, KEEP, FOR_TALK,                    \
-      "type of the prefill unit's keys and values")                                                                   \
+      "type of PREFILL's keys and values")                                                                            \
     X(CHECKPOINT_MEMORY, "checkpoint-memory", 0, SIZE, "SIZE", 0, 0, "an eighth of the free memory", UNITS, KEEP,     \
       FOR_TALK, "most memory for checkpoints (K, M, G)")                                                              \
     X(MEASURE_IDLE, "measure-idle", 0, CHOICE, "off|on", 0, 0, "on", UNITS, KEEP, FOR_PLACE,                          \
       "measure at the first rest what the cores can do at most, in two seconds, for the monitor's shares; given up "  \
       "at the first key, not with --private, and not on a battery below 20 %")                                        \
     X(PACE, "pace", 0, REAL, "X", 0, 100000, "0", UNITS, KEEP | LIVE, FOR_TALK,                                       \
-      "hold the decoder to X tokens a second; 0: off")                                                                \
+      "hold DECODE to X tokens a second; 0: off")                                                                     \
     X(PLAIN, "plain", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                                              \
       "line by line: for screen readers, pipes and simple terminals")                                                 \
     X(RESUME, "resume", 0, MAYBE, "NAME", 0, 0, "a new session", CHAT, 0, FOR(CHAT),                                  \
       "continue a saved session; without NAME the latest")                                                            \
     X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
-      "most disk space for the prefilled states of saved sessions")                                                   \
+      "most disk space for the kept states of saved sessions")                                                        \
     X(THEME, "theme", 0, CHOICE, "auto|dark|light|mono", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_SCREEN,                 \
       "colours; auto: dark or light, as the terminal's background is")                                                \
     X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_SCREEN, "draw with ASCII characters alone")   \

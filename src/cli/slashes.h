@@ -69,12 +69,13 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, \
       "lists the models on this computer, to choose, fetch and delete one; MODEL: goes on with it")                   \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,      \
-      CONVERSATION, "how prefill and decode are shared between the units")                                            \
+      CONVERSATION, "how reading and writing are shared between the units")                                            \
     X(SPECULATION, "speculation", "", CHOICE, "off|history|draft|full", 0, 0, CONVERSATION,                           \
-      "what is prefilled before Enter")                                                                               \
+      "what is read before Enter")                                                                                    \
     X(UNITS, "units", "", CHOICE, "measure", 0, 0, CONVERSATION,                                                      \
       "shows the units and what they have done; measure: what their cores can do at most, for the shares")            \
-    X(MONITOR, "monitor", "", CHOICE, "off|line|strip|panel|full|auto", 0, 0, SCREEN, "form of the monitor")          \
+    X(MONITOR, "monitor", "", CHOICE, "off|line|strip|panel|full|auto|legend", 0, 0, SCREEN,                          \
+      "form of the monitor; legend: what the letters of its lanes mean, shown or not")                                \
     X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION,                                           \
       "figures of the last turn and of the session")                                                                  \
     X(TRACE, "trace", "", FILE, "FILE", 0, 0, CONVERSATION, "writes what the units did as a Chrome trace")            \
@@ -89,10 +90,10 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(RAW, "raw", "", NONE, "", 0, 0, SCREEN, "shows the reply as it came, without Markdown")                         \
     X(SENSORS, "sensors", "", NONE, "", 0, 0, CONVERSATION, "power and temperature, or why they can't be read")       \
     X(SEND, "send", "", NONE, "", 0, 0, SCREEN, "ends the reply and sends what is queued")                            \
-    X(PACE, "pace", "", TEXT, "[X]", 0, 0, CONVERSATION, "holds the decoder to X tokens a second; 0: off")            \
+    X(PACE, "pace", "", TEXT, "[X]", 0, 0, CONVERSATION, "holds DECODE to X tokens a second; 0: off")                 \
     X(COLD, "cold", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,              \
       CONVERSATION, "asks the last message once more from an empty state and compares")                               \
-    X(AB, "ab", "", CHOICE, "on|off", 0, 0, CONVERSATION, "speculation full and off by turns, with both medians")     \
+    X(AB, "ab", "", CHOICE, "on|off", 0, 0, CONVERSATION, "reads ahead, or not, by turns; with both medians")         \
     X(DEMO, "demo", "", NONE, "", 0, 0, SCREEN, "plays a conversation that types itself; your own comes back")        \
     X(QUIT, "quit", "exit bye", NONE, "", 0, 0, CONVERSATION, "leaves")
 

@@ -302,16 +302,17 @@ static void open_history(tui *t)
     free(path);
 }
 
-/* The form of the monitor is remembered between runs. */
+/* The form of the monitor is remembered between runs, and that its legend was hidden: "3n", or "3". */
 static void remember_form(const tui *t)
 {
-    char *path = files_path(FILES_STATE, "monitor"), text[2] = {(char)('0' + t->monitor.form), '\n'};
+    char *path = files_path(FILES_STATE, "monitor"), text[8];
+    int n = snprintf(text, sizeof text, "%d%s\n", t->monitor.form, t->monitor.no_legend ? "n" : "");
     char *name = path ? strrchr(path, '/') : NULL;
     if (name && !t->app.private) {
         *name = 0;
         bool there = !file_make_folders(path, 0700, NULL);
         *name = '/';
-        if (there) atomic_file_put(path, text, sizeof text, NULL);
+        if (there) atomic_file_put(path, text, (size_t)n, NULL);
     }
     free(path);
 }
@@ -320,8 +321,10 @@ static void recall_form(tui *t)
 {
     char *path = files_path(FILES_STATE, "monitor"), *text = NULL;
     size_t n;
-    if (path && access(path, R_OK) == 0 && !files_read(path, 16, &text, &n, NULL))
+    if (path && access(path, R_OK) == 0 && !files_read(path, 16, &text, &n, NULL)) {
         if (n && text[0] >= '0' && text[0] <= '0' + VIEW_FORM_PANEL) t->monitor.form = (enum view_form)(text[0] - '0');
+        t->monitor.no_legend = n > 1 && text[1] == 'n';
+    }
     free(text);
     free(path);
 }

@@ -69,6 +69,7 @@ static tdm_status monitor(running *r, const char *argument)
     for (size_t i = 0; argument && i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(argument, forms[i].name)) t->monitor.form = forms[i].form;
     if (!argument) r->next = tui_action_key(ACTION_MONITOR, 1);
+    else if (!strcmp(argument, "legend")) r->next = tui_action_key(ACTION_LEGEND, 1);
     else if (!layout_form_fits(t->canvas->rows, t->canvas->cols, t->monitor.form))
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN,
                         "%s doesn't fit into %dx%d; it comes when the terminal is larger", argument, t->canvas->cols,

@@ -334,7 +334,7 @@ void tui_figures_fill(tui *t, int64_t now)
     m->inspect = t->monitor.inspect;
     m->inspect_back = t->monitor.inspect_back;
     m->pid = (int)getpid();
-    m->legend = f->log.seen < 3;
+    m->legend = !t->monitor.no_legend;
     if (!t->app.chat) return;
     if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
         for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);

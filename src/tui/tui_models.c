@@ -314,7 +314,7 @@ static void inform(tui_models *m)
     if (r->reason)
         snprintf(m->said, sizeof m->said, "%s: %s", r->path, r->reason);
     else
-        snprintf(m->said, sizeof m->said, "%s: %s are read for a token, a prefilled one takes %.2g GFLOP", r->path,
+        snprintf(m->said, sizeof m->said, "%s: %s are read for a token, to read one takes %.2g GFLOP", r->path,
                  bytes_words(token, r->token_bytes), 1e-9 * (double)r->token_flops);
 }
 

@@ -32,6 +32,7 @@ bool tui_monitor_act(tui_monitor *m, enum key_action action, int count, enum vie
         m->view_chosen = true;
         return true;
     case ACTION_HOLD: m->hold = !m->hold; return true;
+    case ACTION_LEGEND: m->no_legend = !m->no_legend; return true;
     case ACTION_ZOOM_IN: zoom(m, 0.5); return true;
     case ACTION_ZOOM_OUT: zoom(m, 2); return true;
     case ACTION_INSPECT: inspect(m, drawn); return true;

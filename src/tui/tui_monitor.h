@@ -14,6 +14,7 @@
 typedef struct {
     enum view_form form; /* that is wanted; what fits is drawn */
     bool hold;
+    bool no_legend;      /* the user knows what the letters of the lanes mean */
     double live_s;       /* seconds that the lanes show; 0: as many as fit */
     bool turn_view;      /* the lanes show the last turn */
     bool view_chosen;    /* by the user */
@@ -26,8 +27,8 @@ typedef struct {
 
 /* The event's action where it is the cursor's; TUI_ACTION_NONE: it belongs to the input. */
 tui_action tui_monitor_event(const tui_monitor *m, const struct decoder_event *e);
-/* Does what ACTION_VIEW, _HOLD, _ZOOM_IN, _ZOOM_OUT, _INSPECT, _INSPECT_LEFT and _INSPECT_RIGHT do to it. drawn: the
- * form on the screen, which is `cols` wide. false: an action of another panel. */
+/* Does what ACTION_VIEW, _HOLD, _LEGEND, _ZOOM_IN, _ZOOM_OUT, _INSPECT, _INSPECT_LEFT and _INSPECT_RIGHT do to it.
+ * drawn: the form on the screen, which is `cols` wide. false: an action of another panel. */
 bool tui_monitor_act(tui_monitor *m, enum key_action action, int count, enum view_form drawn, int cols);
 /* The draft has this length now: where it was typed in, the cursor goes. */
 void tui_monitor_drafted(tui_monitor *m, size_t length);

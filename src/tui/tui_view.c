@@ -107,7 +107,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     if (s->no_checkpoints) v->warnings |= VIEW_WARN_NO_CHECKPOINTS;
     if (s->prefill_failed) v->warnings |= VIEW_WARN_UNIT_FAILED;
     v->unsaved = t->app.unsaved;
-    v->consequence = "prefill rests, Enter waits for what is unread";
+    v->consequence = "PREFILL rests, Enter waits for what is unread";
 }
 
 static void fill_status(tui *t, int64_t now)
@@ -164,6 +164,7 @@ static void fill_draft(tui *t, int64_t now)
     d->streaming = t->status.phase != TDM_IDLE;
     d->mark = marks[t->status.mark];
     d->to_read = (int)t->status.behind;
+    if (!in->length && !t->status.behind && d->mark == VIEW_MARK_FOLLOWING) d->mark = VIEW_MARK_NONE; /* all is read */
     if (!in->is_draft || !t->draft.told || strlen(t->draft.told) != in->length ||
         memcmp(t->draft.told, in->text, in->length))
         return;

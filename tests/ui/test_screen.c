@@ -93,10 +93,11 @@ TEST(sketch_panel)
     struct sample s;
     sample_init(&s);
     sample_lanes(&s, "ds~~~h~~h~~h~~hh.dds.ds.ds.~~~h~~h~~", "~~>============..~~~.~~.~~.>========", 1, 26);
+    s.view.monitor.legend = true;
     struct screen *screen = screen_new();
-    struct canvas *canvas = canvas_new(40, 120), *part = canvas_new(29, 47);
+    struct canvas *canvas = canvas_new(40, 120), *part = canvas_new(30, 47);
     screen_draw(screen, &s.view, canvas);
-    for (int row = 0; row < 29; row++)
+    for (int row = 0; row < 30; row++)
         memcpy(part->cells + row * 47, canvas->cells + row * 120 + 73, 47 * sizeof *part->cells);
     char *text = canvas_dump(part);
     golden_check("sketch-panel", text);
@@ -122,6 +123,7 @@ TEST(sizes)
     }
     sample_init(&s);
     s.view.monitor.form = VIEW_FORM_FULL;
+    s.view.monitor.legend = true;
     static const int full[][2] = {{12, 40}, {24, 80}, {40, 120}, {60, 200}, {5, 20}};
     for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
         char name[40];

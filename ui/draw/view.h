@@ -288,7 +288,7 @@ struct view_monitor {
     bool hold;       /* the picture stands still */
     bool inspect;    /* a cursor over the lanes tells what a span was */
     int inspect_back; /* its column, counted from the right; what leaves the lanes stands at their edge */
-    bool legend;     /* explain the letters (the first three turns) */
+    bool legend;     /* explain the letters */
     unsigned hidden; /* alone: bit n hides panel n + 1 (ui/monitor/blocks.h) */
     int pid;
     double silent_s; /* `tandem monitor`: so long nothing has come from the program that it shows; 0: it tells */

@@ -198,6 +198,18 @@ static int draw_place(const struct draft_state *s, struct canvas *canvas, struct
     return end - n;
 }
 
+/* Why the draft gets no tint while a reply is written, before the mark and beside the first hints. Returns the column
+ * where the hints end. */
+static int draw_reason(const struct view *view, struct canvas *canvas, struct rect area, int end)
+{
+    static const char text[] = " reply is read first ";
+    enum { FIRST_HINTS = 27, N = sizeof text - 1 };
+    if (view->draft.mark != VIEW_MARK_AFTER_REPLY || !view->draft.len || end - N < area.col + FIRST_HINTS) return end;
+    if (view->options.draft_marks != VIEW_DRAFT_FULL) return end;
+    canvas_puts(canvas, area.row, end - N, end, text, STYLE_QUIET);
+    return end - N;
+}
+
 void draft_draw_rule(const struct draft_state *s, const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_draft *d = &view->draft;
@@ -212,7 +224,7 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
                     d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN
                     : d->mark == VIEW_MARK_READY  ? STYLE_STATE
                                                   : STYLE_STATUS);
-    int hints_end = draw_place(s, canvas, area, mark[0] ? mark_col : end);
+    int hints_end = draw_reason(view, canvas, area, draw_place(s, canvas, area, mark[0] ? mark_col : end));
     const char *hints[8];
     int n = 0;
     if (view->browse) {

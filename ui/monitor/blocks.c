@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "ui/monitor/legend.h"
+
 enum group { ALONE, CHARTS, FIGURES };
 
 /* rank: 1 is given its rows first. A wanted height of 0 stands for one that depends on the request (wanted_rows). */
@@ -67,7 +69,7 @@ static int rows_for(int things, int side_by_side)
 
 static int least_rows(const struct blocks_request *r, enum block b)
 {
-    if (b == BLOCK_LEGEND && r->cols < BLOCKS_LEGEND_COLS) return 2; /* half of it would mislead */
+    if (b == BLOCK_LEGEND) return legend_rows(r->cols, r->alone ? NULL : LEGEND_HIDE); /* half of it would mislead */
     return table[b].least;
 }
 
@@ -90,7 +92,7 @@ static bool is_wanted(const struct blocks_request *r, enum block b)
     if (table[b].panel && r->hidden & (1u << (table[b].panel - 1))) return false;
     switch (b) {
     case BLOCK_INSPECT: return r->inspect;
-    case BLOCK_LEGEND: return !r->inspect && r->cols >= 50;
+    case BLOCK_LEGEND: return r->legend && !r->inspect && r->cols >= BLOCKS_LEGEND_COLS;
     case BLOCK_CORES: return r->cores > 0;
     case BLOCK_KEYS: return r->alone;
     default: return table[b].group != CHARTS || r->cols >= BLOCKS_CHART_COLS;

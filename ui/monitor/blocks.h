@@ -20,7 +20,7 @@ enum block {
     BLOCK_PREFILL, /* the lane; figures below it */
     BLOCK_DECODE,
     BLOCK_INSPECT, /* what is under the cursor; only while there is one */
-    BLOCK_LEGEND,  /* the letters of the lanes; only while there is no cursor */
+    BLOCK_LEGEND,  /* the letters of the lanes; only while there is no cursor, and until it is hidden */
     BLOCK_CORES,
     BLOCK_PREFILL_SPEED, /* charts */
     BLOCK_DECODE_SPEED,
@@ -40,7 +40,7 @@ enum {
     BLOCKS_CORE_COLS = 40, /* of one core */
     BLOCKS_TURN_COLS = 62, /* of one turn */
     BLOCKS_CHART_COLS = 38,
-    BLOCKS_LEGEND_COLS = 94, /* the legend in one row */
+    BLOCKS_LEGEND_COLS = 50, /* the least of the legend */
     BLOCKS_NARROW = 40,    /* below this, blocks say the shortest */
     BLOCKS_WIDE = 90,      /* from here on the units' speeds stand beside their lanes */
     BLOCKS_RATE_COLS = 18,
@@ -50,7 +50,7 @@ enum {
 struct blocks_request {
     int rows, cols;
     int cores, turns; /* how many there are to show */
-    bool alone, inspect;
+    bool alone, inspect, legend;
     bool remedy;       /* there is a line that says how to allow the sensor of power */
     unsigned hidden; /* bit n hides panel n + 1, see block_panel() */
 };

@@ -10,6 +10,7 @@
 #include "ui/monitor/chart.h"
 #include "ui/monitor/graph.h"
 #include "ui/monitor/inspect.h"
+#include "ui/monitor/legend.h"
 #include "ui/monitor/monitor.h"
 #include "ui/text/state.h"
 
@@ -211,18 +212,6 @@ static void draw_inspect(const struct painter *p, struct rect at)
         canvas_puts(p->canvas, at.row + i, at.col, at.col + p->lanes, names[i][is_wide(p) ? 0 : is_narrow(p) ? 2 : 1],
                     STYLE_HEADING);
         canvas_puts(p->canvas, at.row + i, at.col + p->lanes, at.col + at.cols, text, STYLE_TEXT);
-    }
-}
-
-static void draw_legend(const struct painter *p, struct rect at)
-{
-    static const char *const words[] = {"h reply and history", "d draft", "s end of prompt", "p prompt", "= writes",
-                                        "> to DECODE", "~ helps", ". idle"};
-    enum { WORDS = sizeof words / sizeof *words };
-    struct line l = line_at(p, at, 0);
-    for (int i = 0; i < WORDS; i++) {
-        if (at.rows > 1 && i == WORDS / 2) l = line_at(p, at, 1);
-        add(&l, lanes_style(words[i][0]), "%s", words[i]);
     }
 }
 
@@ -492,7 +481,7 @@ static void draw_block(const struct painter *p, enum block block, struct rect at
     case BLOCK_PREFILL: draw_lane(p, at, true); break;
     case BLOCK_DECODE: draw_lane(p, at, false); break;
     case BLOCK_INSPECT: draw_inspect(p, at); break;
-    case BLOCK_LEGEND: draw_legend(p, at); break;
+    case BLOCK_LEGEND: legend_draw(p->canvas, at, p->m->alone ? NULL : LEGEND_HIDE); break;
     case BLOCK_CORES: draw_cores(p, at); break;
     case BLOCK_PREFILL_SPEED: draw_speed(p, at, true); break;
     case BLOCK_DECODE_SPEED: draw_speed(p, at, false); break;
@@ -515,6 +504,7 @@ void full_draw(struct monitor_state *state, const struct view *view, const struc
     struct painter p = {state, view, m, canvas, area.cols, blocks_lane_left(area.cols)};
     struct blocks_request request = {.rows = area.rows, .cols = area.cols, .cores = (int)m->n_cores,
                                      .turns = (int)m->n_turns, .alone = m->alone, .inspect = m->inspect,
+                                     .legend = m->legend || m->alone,
                                      .remedy = m->power_remedy && !m->power_w.valid && !m->alone,
                                      .hidden = m->alone ? m->hidden : 0};
     blocks_place(&request, place);

@@ -1,6 +1,6 @@
 /* The lanes of the monitor: what each unit did in a stretch of time, one letter per column.
  *
- *     h history  d draft  s suffix  p prompt  = decode  > hand-over  ~ lent  . idle
+ *     h reply and history  d draft  s end of prompt  p prompt  = writes  > to DECODE  ~ helps  . idle
  *
  * The work with most time in a column wins; a hand-over always shows; checkpoint and restore are drawn as the dispatch
  * that follows them. A dispatch is often shorter than its column: it shows at least where it begins, and elsewhere work

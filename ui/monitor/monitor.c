@@ -219,14 +219,14 @@ static void draw_line(struct monitor_state *state, const struct view *view, cons
     const struct lanes *lanes = monitor_lanes(state, view, each ? each : 1);
     monitor_span_name(name, lanes, m);
     int col = canvas_printf(canvas, row, area.col, end, STYLE_QUIET, "%s: ", name);
-    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "prefill %3s ", format_percent(a, state->prefill.busy));
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "PREFILL %3s ", format_percent(a, state->prefill.busy));
     if (each) {
         monitor_lane(lanes, lanes->prefill, &m->prefill, canvas, row, col);
         col += each + 2;
     } else {
         col++;
     }
-    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "decode %3s ", format_percent(a, state->decode.busy));
+    col = canvas_printf(canvas, row, col, end, STYLE_STATUS, "DECODE %3s ", format_percent(a, state->decode.busy));
     if (each) {
         monitor_lane(lanes, lanes->decode, &m->decode, canvas, row, col);
         col += each + 2;
@@ -265,8 +265,8 @@ static void draw_strip(struct monitor_state *state, const struct view *view, con
     canvas_puts(canvas, row + 1, area.col, left, name, STYLE_QUIET);
     monitor_marks(lanes, m->turn_view, canvas, row + 1, left, left + lanes->cols, "Enter");
     if (!m->turn_view) canvas_puts(canvas, row + 1, left + lanes->cols + 1, end, "now", STYLE_QUIET);
-    strip_lane(lanes, lanes->prefill, "prefill", &m->prefill, state->prefill.busy, 0, canvas, row + 2, area.col, end);
-    strip_lane(lanes, lanes->decode, "decode", &m->decode, state->decode.busy, view->status.pace, canvas, row + 3,
+    strip_lane(lanes, lanes->prefill, "PREFILL", &m->prefill, state->prefill.busy, 0, canvas, row + 2, area.col, end);
+    strip_lane(lanes, lanes->decode, "DECODE", &m->decode, state->decode.busy, view->status.pace, canvas, row + 3,
                area.col, end);
 }
 

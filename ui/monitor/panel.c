@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/draw/layout.h"
+#include "ui/monitor/legend.h"
 #include "ui/monitor/graph.h"
 #include "ui/monitor/monitor.h"
 #include "ui/text/format.h"
@@ -49,12 +50,14 @@ static void units(struct pen *p)
     monitor_marks(lanes, p->m->turn_view, p->canvas, p->row, left, p->m->turn_view ? right : right - 1, "");
     if (!p->m->turn_view) canvas_puts(p->canvas, p->row, right - 1, p->end, "now", STYLE_QUIET);
     p->row++;
-    canvas_puts(p->canvas, p->row, p->col, left, "prefill", STYLE_STATUS);
+    canvas_puts(p->canvas, p->row, p->col, left, "PREFILL", STYLE_STATUS);
     monitor_lane(lanes, lanes->prefill, &p->m->prefill, p->canvas, p->row++, left);
-    canvas_puts(p->canvas, p->row, p->col, left, "decode", STYLE_STATUS);
+    canvas_puts(p->canvas, p->row, p->col, left, "DECODE", STYLE_STATUS);
     monitor_lane(lanes, lanes->decode, &p->m->decode, p->canvas, p->row++, left);
-    text(p, STYLE_QUIET, "h history  d draft  s suffix  p prompt");
-    text(p, STYLE_QUIET, "= writes  > to DECODE  ~ helps  . idle");
+    if (!p->m->legend) return;
+    struct rect at = {p->row, p->col, legend_rows(p->end - p->col, LEGEND_HIDE), p->end - p->col};
+    legend_draw(p->canvas, at, LEGEND_HIDE);
+    p->row += at.rows;
 }
 
 /* "302 GFLOP/s = 66% of the peak" */
@@ -106,10 +109,10 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     p->row++;
     if (!prefill) {
         if (u->kept.valid)
-            snprintf(line, sizeof line, "speed kept beside prefill  %s, last 32 tokens",
+            snprintf(line, sizeof line, "speed kept beside PREFILL  %s, last 32 tokens",
                      format_percent(a, u->kept.value));
         else
-            snprintf(line, sizeof line, "speed kept beside prefill  n/a%s%s", u->kept.why ? ": " : "",
+            snprintf(line, sizeof line, "speed kept beside PREFILL  n/a%s%s", u->kept.why ? ": " : "",
                      u->kept.why ? u->kept.why : "");
         text(p, STYLE_STATUS, line);
     }
@@ -123,10 +126,10 @@ static void follower(struct pen *p)
 {
     const struct view_follower *f = &p->m->follower;
     char line[160], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE], handover[FORMAT_SIZE] = "n/a";
-    header(p, "FOLLOWER");
+    header(p, "READ AHEAD");
     int n = snprintf(line, sizeof line, "target %s   read %s   %s behind", format_count(a, f->target),
                      format_count(b, f->read - f->adopted), format_count(c, f->behind));
-    if (f->adopted) snprintf(line + n, sizeof line - (size_t)n, "   adopted %s", format_count(d, f->adopted));
+    if (f->adopted) snprintf(line + n, sizeof line - (size_t)n, "   taken over %s", format_count(d, f->adopted));
     text(p, STYLE_STATUS, line);
     if (f->handover_ms.valid) snprintf(handover, sizeof handover, "%.2f ms", f->handover_ms.value);
     snprintf(line, sizeof line, "read ahead %s  discarded %s  hand-over %s", format_count(a, f->ahead),
@@ -244,7 +247,8 @@ static void power(struct pen *p)
 /* Rows of block b, 0 where there is no room even in parts. */
 static int block_rows(const struct pen *p, int b)
 {
-    static const int rows[PARTS] = {6, 4, 5, 4, 0, 1, 1, 2};
+    static const int rows[PARTS] = {4, 4, 5, 4, 0, 1, 1, 2};
+    if (b == 0 && p->m->legend) return rows[b] + legend_rows(p->end - p->col, LEGEND_HIDE);
     if (b == 4) return p->rows >= 3 || p->m->n_turns == 0 ? 2 + turns_shown(p) : p->rows + 1;
     if (b == 7 && p->m->power_w.valid) return 1;
     return rows[b];

@@ -66,6 +66,7 @@ enum key_action {
     ACTION_ZOOM_IN,
     ACTION_ZOOM_OUT,
     ACTION_INSPECT,
+    ACTION_LEGEND,
     ACTION_FOLD,
     ACTION_RAW,
     ACTION_COPY,

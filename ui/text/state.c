@@ -134,9 +134,9 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
         else if (s->answered)
             snprintf(out, STATE_SIZE, "%s after %s: all was read before Enter", began, format_ms(a, s->ttft.ms));
         else if (f->adopted > 0)
-            snprintf(out, STATE_SIZE, "%s; its state is adopted, prefill need not read it", what);
+            snprintf(out, STATE_SIZE, "%s; PREFILL takes over its state and need not read it", what);
         else if (f->phase_total > 0)
-            snprintf(out, STATE_SIZE, "%s; prefill has read %s of its %s tokens", what, format_count(a, f->phase_read),
+            snprintf(out, STATE_SIZE, "%s; PREFILL has read %s of its %s tokens", what, format_count(a, f->phase_read),
                      format_count(b, f->phase_total));
         else
             snprintf(out, STATE_SIZE, "%s", what);
@@ -145,9 +145,12 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_LENGTH: snprintf(out, STATE_SIZE, "The reply reached its length limit: /continue goes on"); break;
     case VIEW_QUEUED: snprintf(out, STATE_SIZE, "Your message waits for the reply; Enter again sends it now"); break;
     case VIEW_CONTEXT:
-        snprintf(out, STATE_SIZE, "The context is %.0f%% full: /new, /undo or /edit N makes room", context_percent(s));
+        snprintf(out, STATE_SIZE, "Context %.0f%% full: /compact, /new, /undo or /edit N makes room",
+                 context_percent(s));
         break;
-    case VIEW_FULL: snprintf(out, STATE_SIZE, "The context is full: /new, /undo or /edit N; the draft is kept"); break;
+    case VIEW_FULL:
+        snprintf(out, STATE_SIZE, "The context is full: /compact, /new, /undo, /edit N; draft kept");
+        break;
     default: idle_sentence(out, view);
     }
     return out;

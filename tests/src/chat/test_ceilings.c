@@ -95,7 +95,7 @@ TEST(a_machine_is_measured_and_remembered)
     CHECK(!again.known);
     char *text = ceilings_text(&c, m);
     REQUIRE(text);
-    CHECK(!strncmp(text, "ceilings of prefill (cpu:", 25) && strstr(text, "\ndecode  "));
+    CHECK(!strncmp(text, "ceilings of PREFILL (cpu:", 25) && strstr(text, "\nDECODE  "));
     for (const char *line = strchr(text, '\n') + 1; *line; line += strcspn(line, "\n") + 1) /* of a small screen */
         if (strcspn(line, "\n") != 36) CHECK_FAIL("%.*s", (int)strcspn(line, "\n"), line);
     free(text);

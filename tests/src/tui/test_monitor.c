@@ -179,7 +179,7 @@ TEST(the_screen)
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     const char *const arguments[] = {"monitor", pid, NULL};
     REQUIRE(rig_start(home, 30, 100, "xterm-256color", arguments) && rig_wait("tandem 4711"));
-    CHECK(rig_wait("prefill has read 128 of its 155 tokens"));
+    CHECK(rig_wait("PREFILL has read 128 of its 155 tokens"));
     CHECK(rig_wait("last 20 s"));
     rig_type("v");
     CHECK(rig_wait("turn 5.0 s"));

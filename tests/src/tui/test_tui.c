@@ -34,7 +34,7 @@ TEST(resized_while_streaming)
     CHECK(rig_wait("UNITS"));
     rig_resize(14, 50);
     CHECK(rig_wait_gone("UNITS"));
-    CHECK(rig_wait("prefill"));
+    CHECK(rig_wait("PREFILL"));
     rig_resize(4, 15);
     CHECK(rig_wait("too small"));
     rig_resize(24, 80);
@@ -59,7 +59,7 @@ TEST(commands_and_pages)
     rig_type("/set temp 0.5\r");
     CHECK(rig_wait("temp: 0.5"));
     rig_type("/monitor off\r");
-    CHECK(rig_wait_gone("prefill"));
+    CHECK(rig_wait_gone("PREFILL"));
     rig_type("\033OP"); /* F1 */
     CHECK(rig_wait("new line"));
     rig_type("\033");
@@ -331,7 +331,7 @@ TEST(units_as_a_table)
 {
     static const int sizes[][2] = {{24, 80}, {40, 120}, {14, 40}};
     for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"fp32   bf16   int8  memory", " prefill ", " decode ", " both "};
+        static const char *const names[] = {"fp32   bf16   int8  memory", " PREFILL ", " DECODE ", " both "};
         char row[RIG_ROW];
         REQUIRE(rig_start(check_tmp(), sizes[i][0], sizes[i][1], "xterm-256color", rig_greedy) && rig_wait("IDLE"));
         rig_type("/units measure\r");
@@ -343,7 +343,7 @@ TEST(units_as_a_table)
                 CHECK_FAIL("%d columns: '%s' in '%s'", sizes[i][1], names[line], row);
         }
         rig_type("q/units\r");
-        CHECK(rig_wait("spans    tokens       s"));
+        CHECK(rig_wait("spans   tokens      s"));
         rig_type("q");
         LEAVE();
     }
@@ -453,7 +453,7 @@ TEST(picture)
     snprintf(path, sizeof path, "%s/screen.svg", check_tmp());
     REQUIRE(rig_start(check_tmp(), 40, 120, "xterm-256color", talk) && rig_wait("IDLE"));
     rig_type("/monitor panel\r"); /* an earlier test's choice is remembered */
-    CHECK(rig_wait("FOLLOWER"));
+    CHECK(rig_wait("READ AHEAD"));
     rig_type("Why is the sky blue?");
     CHECK(rig_wait("[ready]"));
     rig_type("\r");
@@ -478,7 +478,7 @@ TEST(picture)
     CHECK(fread(picture, 1, (1 << 20) - 1, in) > 1000);
     fclose(in);
     CHECK(strstr(picture, "<svg"));
-    CHECK(strstr(picture, "FOLLOWER"));
+    CHECK(strstr(picture, "READ AHEAD"));
     free(picture);
 }
 

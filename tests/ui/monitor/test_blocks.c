@@ -48,7 +48,7 @@ TEST(every_size)
             for (int k = 0; k < 12; k++) {
                 struct rect place[BLOCKS];
                 struct blocks_request r = {.rows = rows, .cols = cols, .cores = cores[k % 4], .turns = turns[k % 3],
-                                           .alone = k & 1, .inspect = k % 5 == 0};
+                                           .alone = k & 1, .inspect = k % 5 == 0, .legend = k & 2};
                 blocks_place(&r, place);
                 int covered = check_places(&r, place);
                 /* With a chart the whole area is filled. */
@@ -90,11 +90,28 @@ TEST(the_smallest_shows_both_lanes)
     CHECK(!rect_empty(place[BLOCK_TITLE]) && !rect_empty(place[BLOCK_TURNS]));
 }
 
+TEST(the_legend)
+{
+    struct blocks_request r = {.rows = 60, .cols = 200, .cores = 2, .turns = 2, .legend = true};
+    struct rect place[BLOCKS];
+    blocks_place(&r, place);
+    CHECK_INT(1, place[BLOCK_LEGEND].rows);
+    r.cols = 80; /* half of it would mislead */
+    blocks_place(&r, place);
+    CHECK_INT(2, place[BLOCK_LEGEND].rows);
+    r.inspect = true;
+    blocks_place(&r, place);
+    CHECK(rect_empty(place[BLOCK_LEGEND]));
+    r.inspect = r.legend = false;
+    blocks_place(&r, place);
+    CHECK(rect_empty(place[BLOCK_LEGEND]));
+}
+
 TEST(a_panel_is_hidden_by_its_digit)
 {
     for (int panel = 1; panel <= 6; panel++) {
         struct rect place[BLOCKS];
-        struct blocks_request r = {.rows = 60, .cols = 200, .cores = 2, .turns = 2, .alone = true,
+        struct blocks_request r = {.rows = 60, .cols = 200, .cores = 2, .turns = 2, .alone = true, .legend = true,
                                    .hidden = 1u << (panel - 1)};
         blocks_place(&r, place);
         for (int b = 0; b < BLOCKS; b++)
@@ -105,4 +122,4 @@ TEST(a_panel_is_hidden_by_its_digit)
 }
 
 TEST_MAIN(T(every_size), T(spare_rows_go_to_charts_then_to_cores), T(the_smallest_shows_both_lanes),
-          T(a_panel_is_hidden_by_its_digit))
+          T(the_legend), T(a_panel_is_hidden_by_its_digit))

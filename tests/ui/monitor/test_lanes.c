@@ -137,10 +137,10 @@ TEST(percentages_are_of_what_the_lanes_show)
         bool turn;
         double live_s;
         const char *name, *prefill, *decode;
-    } views[] = {{false, 0, "last 20 s", "prefill  <1%", "decode    2%"},
-                 {true, 0, "turn 1.0 s", "prefill   4%", "decode   40%"},
-                 {false, 5, "last 5.0 s", "prefill   1%", "decode    8%"},
-                 {false, 2, "last 2.0 s", "prefill   2%", "decode   20%"}};
+    } views[] = {{false, 0, "last 20 s", "PREFILL  <1%", "DECODE    2%"},
+                 {true, 0, "turn 1.0 s", "PREFILL   4%", "DECODE   40%"},
+                 {false, 5, "last 5.0 s", "PREFILL   1%", "DECODE    8%"},
+                 {false, 2, "last 2.0 s", "PREFILL   2%", "DECODE   20%"}};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
         struct canvas *canvas = canvas_new(4, 80);
         m->turn_view = views[i].turn;
