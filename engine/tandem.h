@@ -265,9 +265,10 @@ TDM_API void tdm_session_close(tdm_session *s);
  * TDM_E_CONTEXT nothing was evaluated. */
 TDM_API tdm_status tdm_session_eval(tdm_session *s, const tdm_id *ids, size_t n, bool want_last, float *all_logits,
                                     tdm_error *err);
+/* NULL: there are none. */
 TDM_API const float *tdm_session_logits(const tdm_session *s);
 /* Draws a token from the kept logits; index is the token's number in its reply (the random number depends on
- * seed, turn, attempt and index alone). */
+ * seed, turn, attempt and index alone). -1: none of them is finite, or the unit failed. */
 TDM_API tdm_id tdm_session_sample(tdm_session *s, const tdm_sampling *sampling, uint32_t turn, uint32_t attempt,
                                   uint32_t index);
 TDM_API size_t tdm_session_length(const tdm_session *s);

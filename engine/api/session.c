@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/backend/backend.h"
 #include "engine/base/error.h"
-#include "engine/forward/forward.h"
-#include "engine/forward/sampler.h"
 #include "engine/state/statefile.h"
 
 struct tdm_session {
     const struct tdm_model *model;
     struct unit *unit;
+    struct backend_model place;
     struct pool *pool;
     struct state *state;
-    struct workspace *workspace;
+    struct evaluator *evaluator;
     struct sampler *sampler;
     struct state_bytes bytes;
     uint32_t dispatch;
@@ -39,17 +39,18 @@ TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_m
     if (dispatch < 1) return error_set(err, TDM_E_ARG, "dispatch: expected 1 or more tokens, found %d", dispatch);
     struct tdm_session *s = calloc(1, sizeof *s);
     if (!s) return error_set(err, TDM_E_NOMEM, "no memory for a session");
-    struct state_shape shape = state_shape_of(&m->weights->config);
     uint32_t context = (uint32_t)o->context, known = (uint32_t)tokenizer_count(m->tokenizer);
+    uint32_t rows = m->weights->config.vocab;
     s->model = m;
     s->unit = machine->units[o->unit];
     s->dispatch = (uint32_t)dispatch < context ? (uint32_t)dispatch : context;
-    tdm_status status = pool_new(&s->pool, &shape, m->weights->kernels, (enum kv_type)o->kv, context, err);
+    s->place = backend_on_cpu(m->weights);
+    struct evaluator_form form = {.max_tokens = s->dispatch, .max_runs = 1, .context = context,
+                                  .max_members = (uint32_t)machine_workers(machine->machine)};
+    tdm_status status = backend_pool(&s->pool, &s->place, (enum kv_type)o->kv, context, err);
     if (status == TDM_OK) status = state_new(&s->state, s->pool, err);
-    if (status == TDM_OK)
-        status = workspace_new(&s->workspace, m->weights, s->dispatch, 1,
-                               (uint32_t)machine_workers(machine->machine), context, err);
-    if (status == TDM_OK) status = sampler_new(&s->sampler, known < shape.vocab ? known : shape.vocab, err);
+    if (status == TDM_OK) status = evaluator_new(&s->evaluator, &s->place, &form, err);
+    if (status == TDM_OK) status = sampler_new(&s->sampler, known < rows ? known : rows, err);
     if (status) {
         tdm_session_close(s);
         return status;
@@ -63,7 +64,7 @@ TDM_API void tdm_session_close(tdm_session *s)
     if (!s) return;
     state_bytes_free(&s->bytes);
     sampler_free(s->sampler);
-    workspace_free(s->workspace);
+    evaluator_free(s->evaluator);
     state_free(s->state);
     pool_free(s->pool);
     free(s);
@@ -73,7 +74,7 @@ static void job_evaluate(void *ctx, struct team *team, struct activity_span *spa
 {
     struct evaluation *e = ctx;
     struct tdm_session *s = e->s;
-    e->status = forward(team, s->model->weights, s->workspace, &e->run, 1, NULL, &span->bytes, e->err);
+    e->status = evaluator_forward(team, s->evaluator, &e->run, 1, NULL, &span->bytes, e->err);
     if (e->status) span->tokens = 0;
 }
 
@@ -105,7 +106,8 @@ TDM_API tdm_status tdm_session_eval(tdm_session *s, const tdm_id *ids, size_t n,
 
 TDM_API const float *tdm_session_logits(const tdm_session *s)
 {
-    return s->state->logits_valid ? s->state->logits : NULL;
+    const float *logits;
+    return s->state->logits_valid && state_logits(s->state, &logits, NULL) == TDM_OK ? logits : NULL;
 }
 
 TDM_API tdm_id tdm_session_sample(tdm_session *s, const tdm_sampling *sampling, uint32_t turn, uint32_t attempt,
@@ -116,7 +118,9 @@ TDM_API tdm_id tdm_session_sample(tdm_session *s, const tdm_sampling *sampling, 
         s->prompt = s->state->length;
         sampler_start(s->sampler, s->state->tokens, s->prompt);
     }
-    tdm_id id = sampler_draw(s->sampler, sampling, s->state->logits, turn, attempt, index);
+    tdm_id id = -1;
+    struct draw draw = {s->sampler, sampling, turn, attempt, index};
+    if (evaluator_draw(s->evaluator, s->state, &draw, &id, NULL)) return -1;
     if (id >= 0) sampler_accept(s->sampler, id);
     return id;
 }
@@ -158,7 +162,8 @@ TDM_API tdm_status tdm_session_fill(tdm_session *s, size_t length, uint64_t seed
 
 TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_error *err)
 {
-    if (dst->model->weights != s->model->weights || pool_kv(dst->pool) != pool_kv(s->pool) ||
+    if (dst->model->weights != s->model->weights || pool_memory(dst->pool) != pool_memory(s->pool) ||
+        dst->place.identity != s->place.identity || pool_kv(dst->pool) != pool_kv(s->pool) ||
         pool_context(dst->pool) != pool_context(s->pool))
         return error_set(err, TDM_E_ARG, "a hand-over in memory needs the same model, key/value type and context");
     /* The states change places with their pools, as in a chat; nothing is copied. */

@@ -65,7 +65,8 @@ static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, t
 /* Does the state memory of one side serve the other? */
 static bool same_pool(const struct side *a, const struct side *b, const tdm_chat_options *o)
 {
-    return a->weights->kernels == b->weights->kernels && o->kv == o->prefill_kv;
+    return a->model.backend == b->model.backend && a->model.identity == b->model.identity &&
+           a->weights->kernels == b->weights->kernels && o->kv == o->prefill_kv;
 }
 
 static uint32_t default_context(const struct weights *w, enum kv_type kv)
@@ -104,23 +105,24 @@ static tdm_status state_on(struct state **state, struct pool *pool, tdm_error *e
     return state_new(state, pool, err);
 }
 
-static bool has_room(const struct workspace *ws, uint32_t rows, uint32_t runs)
+static bool has_room(const struct evaluator *e, uint32_t rows, uint32_t runs)
 {
-    return ws && workspace_tokens(ws) >= rows && workspace_runs(ws) >= runs;
+    return e && e->form.max_tokens >= rows && e->form.max_runs >= runs;
 }
 
-static tdm_status workspace_for(struct tdm_chat *c, struct workspace **ws, const struct weights *w, uint32_t rows,
+static tdm_status evaluator_for(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
                                 uint32_t runs, tdm_error *err)
 {
-    if (has_room(*ws, rows, runs)) return TDM_OK;
-    struct workspace *fresh;
-    uint32_t members = (uint32_t)machine_workers(c->machine->machine);
-    if (*ws && workspace_tokens(*ws) > rows) rows = workspace_tokens(*ws);
-    if (*ws && workspace_runs(*ws) > runs) runs = workspace_runs(*ws);
-    tdm_status status = workspace_new(&fresh, w, rows, runs, members, (uint32_t)c->options.context, err);
+    if (has_room(*e, rows, runs)) return TDM_OK;
+    struct evaluator_form form = {.max_tokens = rows, .max_runs = runs, .context = (uint32_t)c->options.context,
+                                  .max_members = (uint32_t)machine_workers(c->machine->machine)};
+    if (*e && (*e)->form.max_tokens > rows) form.max_tokens = (*e)->form.max_tokens;
+    if (*e && (*e)->form.max_runs > runs) form.max_runs = (*e)->form.max_runs;
+    struct evaluator *fresh;
+    tdm_status status = evaluator_new(&fresh, &side->model, &form, err);
     if (status) return status;
-    workspace_free(*ws);
-    *ws = fresh;
+    evaluator_free(*e);
+    *e = fresh;
     return TDM_OK;
 }
 
@@ -131,16 +133,16 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, td
     bool prompts = cold || !p->follows;
     uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
     struct decoder *d = c->decoder;
-    bool ready = has_room(decode->workspace, 1, 1) && d->state && d->state->pool == decode->pool;
-    if (prompts) ready = ready && has_room(prompt->workspace, rows, 1) && c->prompter.state &&
+    bool ready = has_room(decode->evaluator, 1, 1) && d->state && d->state->pool == decode->pool;
+    if (prompts) ready = ready && has_room(prompt->evaluator, rows, 1) && c->prompter.state &&
                          c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
     while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
-    tdm_status status = workspace_for(c, &decode->workspace, decode->weights, 1, 1, err);
+    tdm_status status = evaluator_for(c, &decode->evaluator, decode, 1, 1, err);
     if (!d->state || d->state->pool != decode->pool) d->held = 0;
     if (status == TDM_OK) status = state_on(&d->state, decode->pool, err);
     if (!prompts || status) return status;
-    status = workspace_for(c, &prompt->workspace, prompt->weights, rows, 1, err);
+    status = evaluator_for(c, &prompt->evaluator, prompt, rows, 1, err);
     if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
     return status;
 }
@@ -148,21 +150,20 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, td
 static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
 {
     struct side *side = &c->side[TDM_PREFILL_UNIT];
-    struct workspace *workspace = NULL;
+    struct evaluator *evaluator = NULL;
     struct state *state = NULL;
     struct checkpoints *checkpoints = NULL;
     uint64_t budget = c->options.checkpoint_bytes;
     if (budget == 0) budget = memory_available() / 8;
-    tdm_status status = workspace_for(c, &workspace, side->weights, (uint32_t)c->options.dispatch, 1, err);
+    tdm_status status = evaluator_for(c, &evaluator, side, (uint32_t)c->options.dispatch, 1, err);
     if (status == TDM_OK) status = state_new(&state, side->pool, err);
     if (status == TDM_OK) status = checkpoints_new(&checkpoints, budget, err);
     if (status == TDM_OK)
-        status = follower_init(&c->follower, side->weights, workspace, state, checkpoints,
-                               (uint32_t)c->options.dispatch, err);
+        status = follower_init(&c->follower, evaluator, state, checkpoints, (uint32_t)c->options.dispatch, err);
     if (status == TDM_OK) return TDM_OK;
     checkpoints_free(checkpoints);
     state_free(state);
-    workspace_free(workspace);
+    evaluator_free(evaluator);
     return status;
 }
 
@@ -172,19 +173,19 @@ static tdm_status open_sides(struct tdm_chat *c, const tdm_model *m, tdm_error *
     const tdm_model *prefill = o->prefill_model ? o->prefill_model : m;
     if (!m->weights || !prefill->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
     struct side *a = &c->side[TDM_PREFILL_UNIT], *b = &c->side[TDM_DECODE_UNIT];
-    a->weights = prefill->weights;
-    b->weights = m->weights;
+    a->model = backend_on_cpu(a->weights = prefill->weights);
+    b->model = backend_on_cpu(b->weights = m->weights);
     struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
     if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge sees to it */
         return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
     if (o->context == 0) o->context = (int)default_context(b->weights, (enum kv_type)o->kv);
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
-    tdm_status status = pool_new(&b->pool, &sb, b->weights->kernels, (enum kv_type)o->kv, (uint32_t)o->context, err);
+    tdm_status status = backend_pool(&b->pool, &b->model, (enum kv_type)o->kv, (uint32_t)o->context, err);
     if (status) return status;
     c->two_pools = !same_pool(a, b, o) || sa.value_heads_tiled != sb.value_heads_tiled;
     a->pool = b->pool;
     if (c->two_pools)
-        status = pool_new(&a->pool, &sa, a->weights->kernels, (enum kv_type)o->prefill_kv, (uint32_t)o->context, err);
+        status = backend_pool(&a->pool, &a->model, (enum kv_type)o->prefill_kv, (uint32_t)o->context, err);
     if (status == TDM_OK) status = pool_warm(a->pool, READY_PAGES, READY_BUFFERS, err);
     return status;
 }
@@ -239,7 +240,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     for (int i = 0; i < ANSWERS_MAX; i++) chat_remove_decoder(c, i);
     state_free(c->prompter.state);
     state_free(c->loaded);
-    for (int u = 0; u < TDM_UNITS; u++) workspace_free(c->side[u].workspace);
+    for (int u = 0; u < TDM_UNITS; u++) evaluator_free(c->side[u].evaluator);
     if (c->two_pools) pool_free(c->side[TDM_PREFILL_UNIT].pool);
     pool_free(c->side[TDM_DECODE_UNIT].pool);
     state_bytes_free(&c->bridge);
@@ -288,7 +289,8 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     while (between && c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock); /* on the decode unit */
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
-        status = workspace_for(c, &c->follower.workspace, c->follower.weights, (uint32_t)options->dispatch, 1, err);
+        status = evaluator_for(c, &c->follower.evaluator, &c->side[TDM_PREFILL_UNIT], (uint32_t)options->dispatch, 1,
+                               err);
         if (status == TDM_OK) follower_set_dispatch(&c->follower, (uint32_t)options->dispatch);
     }
     if (status == TDM_OK) {

@@ -36,15 +36,15 @@
 
 /* What one unit needs to run forward passes. */
 struct side {
-    const struct weights *weights;
-    struct workspace *workspace; /* of the decoder and the prompter; the follower has one of its own */
-    struct pool *pool;  /* both sides share one where weights' kernels and key/value types agree */
+    struct backend_model model;
+    const struct weights *weights; /* the model's */
+    struct evaluator *evaluator;   /* of the decoder and the prompter; the follower has one of its own */
+    struct pool *pool; /* both sides share one where backends, weights' kernels and key/value types agree */
 };
 
 /* A prompt of a pipeline that doesn't follow, or of tdm_chat_cold. */
 struct prompter {
     struct state *state;     /* on the prompt's side; scratch between prompts */
-    const struct side *side; /* whose pool the state is of */
     tdm_ids ids;
     uint32_t done;           /* of ids, evaluated */
     tdm_pipeline pipeline;
@@ -87,6 +87,8 @@ struct decode_pass {
     struct decoder *decoder[ANSWERS_MAX];
     struct forward_run run[ANSWERS_MAX];
     tdm_id drawn[ANSWERS_MAX]; /* by each run's decoder, after the pass */
+    tdm_status status[ANSWERS_MAX]; /* of its draw, and why it failed */
+    tdm_error err[ANSWERS_MAX];
     uint32_t n;
     bool shares;               /* it began while a dispatch ran */
 };
@@ -276,7 +278,7 @@ void chat_account_before(struct tdm_chat *c);
 
 /* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 
-/* Allocates the workspaces and states of a pipeline that are not there yet. Not during a turn. cold: for
+/* Allocates the evaluators and states of a pipeline that are not there yet. Not during a turn. cold: for
  * chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
 tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err);
 

@@ -112,11 +112,16 @@ static void keep_pace(struct tdm_chat *c)
 }
 
 /* Draws the next token of the reply from the decoder's state. Whoever claimed the decoder calls it. */
-static tdm_id draw(struct decoder *d)
+static tdm_status draw(const struct tdm_chat *c, struct decoder *d, tdm_id *id, tdm_error *err)
 {
-    if (d->hashes)
-        d->logits_hash = logits_hash(d->logits_hash, d->state->logits, pool_shape(d->state->pool)->vocab);
-    return sampler_draw(d->sampler, &d->sampling, d->state->logits, d->turn, d->attempt, d->index);
+    struct draw draw = {d->sampler, &d->sampling, d->turn, d->attempt, d->index};
+    if (d->hashes) {
+        const float *logits;
+        tdm_status status = state_logits(d->state, &logits, err);
+        if (status) return status;
+        d->logits_hash = logits_hash(d->logits_hash, logits, pool_shape(d->state->pool)->vocab);
+    }
+    return evaluator_draw(c->side[d->unit].evaluator, d->state, &draw, id, err);
 }
 
 static uint32_t above(uint32_t a, uint32_t b)
@@ -214,6 +219,13 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int reply)
     if (node->reply.n) repeat_reply(c, d, node);
 }
 
+/* There is no next token. */
+static void fail(struct tdm_chat *c, const char *why)
+{
+    events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", why);
+    chat_end(c, TDM_FAILED);
+}
+
 void chat_reply(struct tdm_chat *c)
 {
     struct decoder *d = c->decoder;
@@ -223,7 +235,9 @@ void chat_reply(struct tdm_chat *c)
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
     bool lacks_last_token = d->held < d->prompt + d->index;
     const tdm_ids *before = &c->conversation.nodes[d->node].reply;
-    tdm_id first = lacks_last_token ? before->ids[before->n - 1] : draw(d);
+    tdm_error err;
+    tdm_id first = lacks_last_token ? before->ids[before->n - 1] : -1;
+    tdm_status status = lacks_last_token ? TDM_OK : draw(c, d, &first, &err);
     c->stats.logits_hash = d->logits_hash;
     account(c);
     if (arrival->since_ns) {
@@ -234,6 +248,10 @@ void chat_reply(struct tdm_chat *c)
     d->stats = c->stats;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = d->node, .stats = d->stats});
     c->not_before_ns = 0;
+    if (status) {
+        fail(c, err.text);
+        return;
+    }
     if (lacks_last_token)
         d->next = first;
     else if (!take_token(c, d, first))
@@ -269,9 +287,23 @@ void chat_go_on(struct tdm_chat *c)
 /* Members take a run each: what is drawn depends on its decoder alone. */
 static void draw_runs(void *ctx, struct member *m)
 {
-    struct decode_pass *p = ctx;
-    uint32_t begin, end;
-    while (member_claim(m, p->n, 1, &begin, &end)) p->drawn[begin] = draw(p->decoder[begin]);
+    struct tdm_chat *c = ctx;
+    struct decode_pass *p = &c->pass;
+    uint32_t i, end;
+    while (member_claim(m, p->n, 1, &i, &end)) p->status[i] = draw(c, p->decoder[i], &p->drawn[i], &p->err[i]);
+}
+
+static tdm_status draw_all(struct tdm_chat *c, struct team *team, tdm_error *err)
+{
+    struct decode_pass *p = &c->pass;
+    if (p->n == 1) return draw(c, p->decoder[0], &p->drawn[0], err);
+    team_run(team, draw_runs, c);
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (!p->status[i]) continue;
+        *err = p->err[i];
+        return p->status[i];
+    }
+    return TDM_OK;
 }
 
 /* The tokens that a pass drew become their replies'. Without the lock before, with it after. */
@@ -293,8 +325,7 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
     bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
     if (status == TDM_OK && p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, took);
     if (status) {
-        events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", why);
-        chat_end(c, TDM_FAILED);
+        fail(c, why);
         return;
     }
     keep_pace(c); /* before the last reply ends, and perhaps the next one begins */
@@ -312,9 +343,8 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     const struct side *side = &c->side[p->decoder[0]->unit];
     tdm_error err = {0};
     int64_t start = clock_ns();
-    tdm_status status = forward(team, side->weights, side->workspace, p->run, p->n, NULL, &span->bytes, &err);
-    if (status == TDM_OK && p->n == 1) p->drawn[0] = draw(p->decoder[0]);
-    if (status == TDM_OK && p->n > 1) team_run(team, draw_runs, p);
+    tdm_status status = evaluator_forward(team, side->evaluator, p->run, p->n, NULL, &span->bytes, &err);
+    if (status == TDM_OK) status = draw_all(c, team, &err);
     double took = (double)(clock_ns() - start) / 1e9;
     chat_lock(c);
     end_pass(c, span, status, took, err.text);

@@ -20,11 +20,11 @@ enum { POLITE = 128 };
 /* So many tokens are not worth a checkpoint of their own while somebody waits. */
 enum { NEAR = 16 };
 
-tdm_status follower_init(struct follower *f, const struct weights *weights, struct workspace *workspace,
-                         struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err)
+tdm_status follower_init(struct follower *f, struct evaluator *evaluator, struct state *state,
+                         struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err)
 {
-    *f = (struct follower){.weights = weights, .workspace = workspace, .state = state, .checkpoints = checkpoints,
-                           .usable = true};
+    *f = (struct follower){.weights = evaluator->model->weights, .evaluator = evaluator, .state = state,
+                           .checkpoints = checkpoints, .usable = true};
     follower_set_dispatch(f, dispatch);
     f->path = malloc(pool_context(state->pool) * sizeof *f->path);
     if (!f->path) return error_set(err, TDM_E_NOMEM, "no memory for the follower");
@@ -36,7 +36,7 @@ void follower_free(struct follower *f)
 {
     checkpoints_free(f->checkpoints);
     state_free(f->state);
-    workspace_free(f->workspace);
+    evaluator_free(f->evaluator);
     free(f->path);
     *f = (struct follower){0};
 }
@@ -249,7 +249,7 @@ tdm_status follower_perform(struct follower *f, struct team *team, struct activi
                               .logits = plan->logits ? LOGITS_LAST : LOGITS_NONE};
     struct forward_options options = {.cancel = &f->cancel};
     span->start_ns = clock_ns();
-    tdm_status status = forward(team, f->weights, f->workspace, &run, 1, &options, &span->bytes, err);
+    tdm_status status = evaluator_forward(team, f->evaluator, &run, 1, &options, &span->bytes, err);
     span->end_ns = clock_ns();
     span->tokens = status ? 0 : plan->n;
     bool waited_for = plan->logits && atomic_load(&f->expedited);

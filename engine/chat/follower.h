@@ -13,8 +13,8 @@
 #ifndef TANDEM_CHAT_FOLLOWER_H
 #define TANDEM_CHAT_FOLLOWER_H
 
+#include "engine/backend/backend.h"
 #include "engine/chat/target.h"
-#include "engine/forward/forward.h"
 #include "engine/state/checkpoints.h"
 #include "engine/unit/unit.h"
 
@@ -41,8 +41,8 @@ struct follower_figures { /* counts of tokens */
 };
 
 struct follower {
-    const struct weights *weights;
-    struct workspace *workspace;
+    const struct weights *weights; /* the evaluator's */
+    struct evaluator *evaluator;
     struct state *state;
     struct checkpoints *checkpoints;
     struct checkpoints_stats kept; /* of the checkpoints, when the last plan ended: they belong to the running one */
@@ -58,9 +58,9 @@ struct follower {
     struct follower_figures figures;
 };
 
-/* The state, workspace and checkpoints become the follower's. */
-tdm_status follower_init(struct follower *f, const struct weights *weights, struct workspace *workspace,
-                         struct state *state, struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err);
+/* The evaluator, state and checkpoints become the follower's. */
+tdm_status follower_init(struct follower *f, struct evaluator *evaluator, struct state *state,
+                         struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err);
 void follower_free(struct follower *f);
 
 /* The most tokens of a dispatch, from now on. Only while no plan is active. */

@@ -8,8 +8,12 @@
 static void cold_done(struct tdm_chat *c)
 {
     struct prompter *p = &c->prompter;
-    sampler_start(c->decoder->sampler, p->ids.ids, p->ids.n);
-    tdm_id id = sampler_draw(c->decoder->sampler, &c->options.sampling, p->state->logits, p->turn, p->attempt, 0);
+    struct draw draw = {c->decoder->sampler, &c->options.sampling, p->turn, p->attempt, 0};
+    tdm_error err;
+    tdm_id id = -1;
+    sampler_start(draw.sampler, p->ids.ids, p->ids.n);
+    if (evaluator_draw(c->side[pipeline_of(p->pipeline)->prompt_unit].evaluator, p->state, &draw, &id, &err))
+        events_post_line(c->events, TDM_EV_ERROR, "the prompt could not be evaluated: %s", err.text);
     p->answer.cold_ms = (double)(clock_ns() - p->start_ns) / 1e6;
     p->answer.cold_tokens = (uint32_t)p->ids.n;
     p->answer.same_first_token = id == p->first_id;
@@ -24,7 +28,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     const struct pipeline *pipeline = pipeline_of(p->pipeline);
     const struct side *side = &c->side[pipeline->prompt_unit];
     uint32_t rest = (uint32_t)p->ids.n - p->done, rows;
-    uint32_t n = pipeline_piece(pipeline, rest, p->dispatch, workspace_tokens(side->workspace), &rows);
+    uint32_t n = pipeline_piece(pipeline, rest, p->dispatch, side->evaluator->form.max_tokens, &rows);
     struct forward_run run = {.state = p->state, .tokens = p->ids.ids + p->done, .n = n, .pad = rows - n,
                               .logits = n == rest ? LOGITS_LAST : LOGITS_NONE};
     struct forward_options options = {.cancel = &p->cancel};
@@ -32,7 +36,7 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     tdm_turn_stats times = {0};
     int64_t moving_ns = 0;
     struct state *state = p->state;
-    tdm_status status = forward(team, side->weights, side->workspace, &run, 1, &options, &span->bytes, &err);
+    tdm_status status = evaluator_forward(team, side->evaluator, &run, 1, &options, &span->bytes, &err);
     span->tokens = status ? 0 : n;
     bool last = status == TDM_OK && n == rest, moves = last && !p->cold && pipeline->transfer != TRANSFER_NONE;
     if (moves) {

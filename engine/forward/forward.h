@@ -55,8 +55,6 @@ struct workspace;
 tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32_t max_tokens, uint32_t max_runs,
                          uint32_t max_members, uint32_t context, tdm_error *err);
 void workspace_free(struct workspace *ws); /* NULL is allowed */
-uint32_t workspace_tokens(const struct workspace *ws);
-uint32_t workspace_runs(const struct workspace *ws);
 
 /* Appends each run's tokens to its state. The states are of the weights' kernel set and shape, distinct, and not
  * broken; options may be NULL; *bytes (may be NULL) is the memory that the pass reads and writes: weights, keys and

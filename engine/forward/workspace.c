@@ -227,13 +227,3 @@ void workspace_free(struct workspace *ws)
     munmap(ws->memory, ws->bytes);
     free(ws);
 }
-
-uint32_t workspace_tokens(const struct workspace *ws)
-{
-    return ws->max_tokens;
-}
-
-uint32_t workspace_runs(const struct workspace *ws)
-{
-    return ws->max_runs;
-}

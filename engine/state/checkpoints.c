@@ -37,25 +37,11 @@ tdm_status checkpoints_new(struct checkpoints **out, uint64_t budget, tdm_error 
     return TDM_OK;
 }
 
-/* Sealed pages that two states share: a shared page implies that those before it are shared, so bisect. */
-static uint32_t shared_pages(const struct state *a, const struct state *b)
-{
-    uint32_t low = 0, high = (a->length < b->length ? a->length : b->length) / KV_PAGE;
-    while (low < high) {
-        uint32_t middle = (low + high + 1) / 2;
-        if (a->pages[middle - 1] == b->pages[middle - 1])
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /* Are the tokens of a the first ones of b? Those in shared pages need no look. */
 static bool is_prefix_of(const struct state *a, const struct state *b)
 {
     if (a->length > b->length) return false;
-    uint32_t same = shared_pages(a, b) * KV_PAGE;
+    uint32_t same = state_shared_pages(a, b) * KV_PAGE;
     return !memcmp(a->tokens + same, b->tokens + same, (a->length - same) * sizeof(tdm_id));
 }
 
@@ -65,7 +51,7 @@ static uint64_t added_bytes(const struct checkpoints *c, uint32_t skipped, const
 {
     uint32_t shared = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        uint32_t pages = i == skipped ? 0 : shared_pages(c->list[i].state, s);
+        uint32_t pages = i == skipped ? 0 : state_shared_pages(c->list[i].state, s);
         if (pages > shared) shared = pages;
     }
     return state_own_bytes(s) + (uint64_t)(s->length / KV_PAGE - shared) * pool_page_bytes(s->pool);
@@ -221,7 +207,7 @@ const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, u
         struct checkpoint *point = &c->list[i];
         if ((longest && point->state->length <= longest->state->length) || point->state->length > n) continue;
         /* Tokens in pages that it shares with the longest so far have been compared. */
-        uint32_t same = longest ? shared_pages(longest->state, point->state) * KV_PAGE : 0;
+        uint32_t same = longest ? state_shared_pages(longest->state, point->state) * KV_PAGE : 0;
         uint32_t rest = point->state->length - same;
         if (!memcmp(point->state->tokens + same, ids + same, rest * sizeof *ids)) longest = point;
     }

@@ -16,18 +16,33 @@ static bool reserve(uint64_t *end, size_t *offset, uint64_t count, uint64_t elem
     return true;
 }
 
+static tdm_status new_pool(struct pool **out, const struct pool *with, tdm_error *err)
+{
+    *out = NULL;
+    if (with->context < 1 || with->context > INT32_MAX - KV_PAGE)
+        return error_set(err, TDM_E_ARG, "context %u: expected 1 to %d tokens", with->context, INT32_MAX - KV_PAGE);
+    struct pool *p = *out = calloc(1, sizeof *p);
+    if (!p) return error_set(err, TDM_E_NOMEM, "no memory for the pool of states");
+    *p = *with;
+    return TDM_OK;
+}
+
+tdm_status pool_new_device(struct pool **out, const struct state_memory *memory, void *device,
+                           const struct pool_form *form, tdm_error *err)
+{
+    struct pool with = {.memory = memory, .device = device, .shape = *form->shape, .kv = form->kv,
+                        .context = form->context, .page_bytes = form->page_bytes, .buffer_bytes = form->buffer_bytes};
+    return new_pool(out, &with, err);
+}
+
 tdm_status pool_new(struct pool **out, const struct state_shape *shape, const struct kernels *kernels, enum kv_type kv,
                     uint32_t context, tdm_error *err)
 {
+    struct pool *p, with = {.memory = &state_host_memory, .shape = *shape, .kernels = kernels, .kv = kv,
+                            .context = context};
+    tdm_status status = new_pool(&p, &with, err);
     *out = NULL;
-    if (context < 1 || context > INT32_MAX - KV_PAGE)
-        return error_set(err, TDM_E_ARG, "context %u: expected 1 to %d tokens", context, INT32_MAX - KV_PAGE);
-    struct pool *p = calloc(1, sizeof *p);
-    if (!p) return error_set(err, TDM_E_NOMEM, "no memory for the pool of states");
-    p->shape = *shape;
-    p->kernels = kernels;
-    p->kv = kv;
-    p->context = context;
+    if (status) return status;
 
     uint64_t end = 0;
     size_t head;
@@ -44,6 +59,8 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
     }
     blocks_open(&p->page_blocks, page_bytes);
     blocks_open(&p->buffer_blocks, end);
+    p->page_bytes = p->page_blocks.block_bytes;
+    p->buffer_bytes = p->buffer_blocks.block_bytes;
     *out = p;
     return TDM_OK;
 }
@@ -51,9 +68,24 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
 void pool_free(struct pool *p)
 {
     if (!p) return;
+    p->memory->close(p);
+    free(p);
+}
+
+void pool_host_close(struct pool *p)
+{
     blocks_close(&p->page_blocks);
     blocks_close(&p->buffer_blocks);
-    free(p);
+}
+
+const struct state_memory *pool_memory(const struct pool *p)
+{
+    return p->memory;
+}
+
+void *pool_device(const struct pool *p)
+{
+    return p->device;
 }
 
 const struct state_shape *pool_shape(const struct pool *p)
@@ -78,21 +110,31 @@ uint32_t pool_context(const struct pool *p)
 
 size_t pool_page_bytes(const struct pool *p)
 {
-    return p->page_blocks.block_bytes;
+    return p->page_bytes;
 }
 
 size_t pool_buffer_bytes(const struct pool *p)
 {
-    return p->buffer_blocks.block_bytes;
+    return p->buffer_bytes;
 }
 
 tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err)
+{
+    return p->memory->warm(p, pages, buffers, err);
+}
+
+struct pool_stats pool_stats(struct pool *p)
+{
+    return p->memory->stats(p);
+}
+
+tdm_status pool_host_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err)
 {
     if (blocks_warm(&p->page_blocks, pages) && blocks_warm(&p->buffer_blocks, buffers)) return TDM_OK;
     return error_set(err, TDM_E_NOMEM, "no memory for %u pages of keys and values and %u states", pages, buffers);
 }
 
-struct pool_stats pool_stats(struct pool *p)
+struct pool_stats pool_host_stats(struct pool *p)
 {
     struct pool_stats s;
     pthread_mutex_lock(&p->page_blocks.lock);

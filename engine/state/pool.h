@@ -1,6 +1,7 @@
 /* The memory of states: pages of keys and values, and buffers for everything else that a state holds.
  *
- * A pool serves the states of one model shape, kernel set, key/value type and context. Its blocks are recycled and
+ * A pool serves the states of one model shape, key/value type and context. They lie in the host's memory, for one
+ * kernel set, or in that of a device (memory.h); what follows describes the host's. Its blocks are recycled and
  * were touched when they joined the pool, so that a dispatch, a fork or a hand-over causes no page faults if
  * pool_warm was called in time; a pool without free blocks grows, which costs page faults but is not an error.
  *
@@ -34,8 +35,23 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
 /* Call it after freeing all states of the pool. NULL is allowed. */
 void pool_free(struct pool *p);
 
+/* What a pool of a device's memory tells of its states. */
+struct pool_form {
+    const struct state_shape *shape; /* copied */
+    enum kv_type kv;
+    uint32_t context;
+    size_t page_bytes, buffer_bytes; /* of a page; of the rest of a state */
+};
+struct state_memory;
+/* A pool whose states lie where `memory` keeps them; `device` is for it alone (pool_device), and its close frees it.
+ * On failure it stays the caller's. */
+tdm_status pool_new_device(struct pool **out, const struct state_memory *memory, void *device,
+                           const struct pool_form *form, tdm_error *err);
+const struct state_memory *pool_memory(const struct pool *p);
+void *pool_device(const struct pool *p);
+
 const struct state_shape *pool_shape(const struct pool *p);
-const struct kernels *pool_kernels(const struct pool *p);
+const struct kernels *pool_kernels(const struct pool *p); /* NULL: its states are not in the host's memory */
 enum kv_type pool_kv(const struct pool *p);
 uint32_t pool_context(const struct pool *p);
 size_t pool_page_bytes(const struct pool *p);
@@ -49,6 +65,8 @@ struct pool_stats {
     uint64_t bytes; /* of memory taken from the system */
 };
 struct pool_stats pool_stats(struct pool *p);
+
+/* ---- Of the host's memory only ----------------------------------------------------------------------------------- */
 
 /* A page with one reference, contents undefined; NULL: no memory. */
 struct page *pool_take_page(struct pool *p);

@@ -2,6 +2,7 @@
 
 #include "engine/base/error.h"
 #include "engine/state/layout.h"
+#include "engine/state/memory.h"
 
 #include <string.h>
 
@@ -12,12 +13,11 @@ static uint32_t page_count(uint32_t tokens)
     return (tokens + KV_PAGE - 1) / KV_PAGE;
 }
 
-/* A state without tokens and pages; recurrent and convolution states undefined. */
-static struct state *state_blank(struct pool *pool)
+static tdm_status host_make(struct state **out, struct pool *pool, tdm_error *err)
 {
     char *buffer = blocks_take(&pool->buffer_blocks);
-    if (!buffer) return NULL;
-    struct state *s = (struct state *)buffer;
+    struct state *s = *out = (struct state *)buffer;
+    if (!s) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", pool_buffer_bytes(pool));
     *s = (struct state){
         .pool = pool,
         .tokens = (tdm_id *)(buffer + pool->tokens),
@@ -27,7 +27,7 @@ static struct state *state_blank(struct pool *pool)
         .logits = (float *)(buffer + pool->logits),
     };
     memset(s->pages, 0, page_count(pool->context) * sizeof *s->pages);
-    return s;
+    return TDM_OK;
 }
 
 /* Pages are set without gaps, so the first empty place ends them: a dispatch that failed may have left one more than
@@ -41,22 +41,13 @@ static void drop_pages(struct state *s, uint32_t from)
     }
 }
 
-tdm_status state_new(struct state **out, struct pool *pool, tdm_error *err)
+static void host_drop(struct state *s)
 {
-    *out = state_blank(pool);
-    if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", pool_buffer_bytes(pool));
-    state_clear(*out);
-    return TDM_OK;
-}
-
-void state_free(struct state *s)
-{
-    if (!s) return;
     drop_pages(s, 0);
     blocks_put(&s->pool->buffer_blocks, s);
 }
 
-void state_clear(struct state *s)
+static void host_clear(struct state *s)
 {
     drop_pages(s, 0);
     s->length = 0;
@@ -78,24 +69,8 @@ static void copy_contents(struct state *dst, const struct state *src)
     if (src->logits_valid) memcpy(dst->logits, src->logits, shape->vocab * sizeof(float));
 }
 
-tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
+static tdm_status host_copy(struct state *dst, const struct state *src, tdm_error *err)
 {
-    struct state *fork = state_blank(s->pool);
-    *out = NULL;
-    if (!fork) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", pool_buffer_bytes(s->pool));
-    tdm_status status = state_copy(fork, s, err);
-    if (status) {
-        state_free(fork);
-        return status;
-    }
-    *out = fork;
-    return TDM_OK;
-}
-
-tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err)
-{
-    assert_always(dst->pool == src->pool && !src->broken);
-    if (dst == src) return TDM_OK;
     uint32_t sealed = src->length / KV_PAGE;
     bool partial = src->length % KV_PAGE != 0;
 
@@ -125,18 +100,28 @@ tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err
     return TDM_OK;
 }
 
-tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err)
+static tdm_status host_make_room(struct state *s, uint32_t n, tdm_error *err)
 {
-    uint32_t context = s->pool->context;
-    if (n > context - s->length)
-        return error_set(err, TDM_E_CONTEXT, "the context of %u tokens is full: %u are there, %u more wanted", context,
-                         s->length, n);
     for (uint32_t i = s->length / KV_PAGE; i < page_count(s->length + n); i++) {
         if (!s->pages[i]) s->pages[i] = pool_take_page(s->pool);
         if (!s->pages[i])
             return error_set(err, TDM_E_NOMEM, "no memory for a page of %zu bytes", pool_page_bytes(s->pool));
     }
     return TDM_OK;
+}
+
+/* A shared page implies that those before it are shared, so bisect. */
+static uint32_t host_shared_pages(const struct state *a, const struct state *b)
+{
+    uint32_t low = 0, high = (a->length < b->length ? a->length : b->length) / KV_PAGE;
+    while (low < high) {
+        uint32_t middle = (low + high + 1) / 2;
+        if (a->pages[middle - 1] == b->pages[middle - 1])
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
 }
 
 bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n)
@@ -171,10 +156,10 @@ static float next_float(uint64_t *seed)
     return (float)((z ^ z >> 31) >> 40) * 0x1p-24f - 0.5f;
 }
 
-tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err)
+static tdm_status host_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err)
 {
     const struct state_shape *shape = &s->pool->shape;
-    state_clear(s);
+    host_clear(s);
     tdm_status status = state_make_room(s, length, err);
     if (status) return status;
     float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
@@ -192,4 +177,88 @@ tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error
     for (size_t i = 0; i < state_shape_conv_floats(shape); i++) s->conv[i] = next_float(&seed);
     s->length = length;
     return TDM_OK;
+}
+
+static tdm_status host_logits(struct state *s, const float **out, tdm_error *err)
+{
+    (void)err;
+    *out = s->logits;
+    return TDM_OK;
+}
+
+/* ---- Any memory -------------------------------------------------------------------------------------------------- */
+
+const struct state_memory state_host_memory = {
+    .make = host_make,
+    .drop = host_drop,
+    .clear = host_clear,
+    .copy = host_copy,
+    .make_room = host_make_room,
+    .shared_pages = host_shared_pages,
+    .fill = host_fill,
+    .logits = host_logits,
+    .save = statefile_host_save,
+    .load = statefile_host_load,
+    .warm = pool_host_warm,
+    .stats = pool_host_stats,
+    .close = pool_host_close,
+};
+
+tdm_status state_new(struct state **out, struct pool *pool, tdm_error *err)
+{
+    tdm_status status = pool->memory->make(out, pool, err);
+    if (status == TDM_OK) state_clear(*out);
+    return status;
+}
+
+void state_free(struct state *s)
+{
+    if (s) s->pool->memory->drop(s);
+}
+
+void state_clear(struct state *s)
+{
+    s->pool->memory->clear(s);
+}
+
+tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
+{
+    tdm_status status = s->pool->memory->make(out, s->pool, err);
+    if (status) return status;
+    status = state_copy(*out, s, err);
+    if (status == TDM_OK) return TDM_OK;
+    state_free(*out);
+    *out = NULL;
+    return status;
+}
+
+tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err)
+{
+    assert_always(dst->pool == src->pool && !src->broken);
+    return dst == src ? TDM_OK : dst->pool->memory->copy(dst, src, err);
+}
+
+tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err)
+{
+    uint32_t context = s->pool->context;
+    if (n > context - s->length)
+        return error_set(err, TDM_E_CONTEXT, "the context of %u tokens is full: %u are there, %u more wanted", context,
+                         s->length, n);
+    return s->pool->memory->make_room(s, n, err);
+}
+
+uint32_t state_shared_pages(const struct state *a, const struct state *b)
+{
+    return a->pool->memory->shared_pages(a, b);
+}
+
+tdm_status state_logits(struct state *s, const float **out, tdm_error *err)
+{
+    assert_always(s->logits_valid);
+    return s->pool->memory->logits(s, out, err);
+}
+
+tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err)
+{
+    return s->pool->memory->fill(s, length, seed, err);
 }

@@ -10,6 +10,7 @@
  * freed.
  *
  * Threads: one thread at a time per state; a fork may be used by another thread than its origin.
+ * Where the memory is a device's, what is said of pages holds there (memory.h).
  * Copies go through memory of the pool, which has been touched before.
  */
 #ifndef TANDEM_STATE_STATE_H
@@ -22,7 +23,8 @@ struct state {
     uint32_t length;   /* tokens evaluated */
     bool logits_valid; /* logits are those of the last token */
     bool broken;
-    tdm_id *tokens;      /* [context] */
+    tdm_id *tokens; /* [context] */
+    /* in the host's memory; elsewhere NULL (memory.h) */
     struct page **pages; /* [ceil(context / KV_PAGE)] */
     float *recurrent;    /* [linear layer][value head][slab][key dim][slab width] */
     float *conv;         /* [linear layer][taps-1][channels], oldest input first */
@@ -45,10 +47,17 @@ tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err);
 /* Is the whole of s a prefix of ids[0..n)? */
 bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
 
+/* Sealed pages that two states of one pool share: the first ones of both. */
+uint32_t state_shared_pages(const struct state *a, const struct state *b);
+
+/* The logits of the last token, which are valid: *out [vocab] until s changes. Fails only where a device is lost. */
+tdm_status state_logits(struct state *s, const float **out, tdm_error *err);
+
 /* Memory that belongs to this state alone: its buffer and its partial page. Sealed pages: pool_page_bytes each. */
 size_t state_own_bytes(const struct state *s);
 
-/* The slab [key dim][width] of a head of the i-th linear layer; the taps-1 last inputs [taps-1][channels] of one. */
+/* In the host's memory: the slab [key dim][width] of a head of the i-th linear layer; the taps-1 last inputs
+ * [taps-1][channels] of one. */
 float *state_slab(const struct state *s, uint32_t layer, uint32_t value_head, uint32_t slab);
 float *state_conv(const struct state *s, uint32_t layer);
 

@@ -6,6 +6,7 @@
 #include "engine/base/checksum.h"
 #include "engine/base/error.h"
 #include "engine/model/half.h"
+#include "engine/state/layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -385,7 +386,6 @@ static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
     enum kv_type type = KV_F32;
     uint32_t tokens = 0;
     bool logits = false;
-    state_clear(s);
     if (in->size < HEADER_BYTES + CHECKSUM_BYTES)
         return error_set(in->err, TDM_E_FORMAT, "%s: %llu bytes, too short for a state", in->name,
                          (unsigned long long)in->size);
@@ -414,6 +414,16 @@ static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
 
 /* ---- Files and memory ------------------------------------------------------------------------------------------ */
 
+/* What a device keeps goes to the file by way of memory. */
+static tdm_status write_bytes(struct sink *out, const struct state *s, uint64_t fingerprint)
+{
+    struct state_bytes bytes = {0};
+    tdm_status status = state_save_memory(s, fingerprint, &bytes, out->err);
+    if (status == TDM_OK) status = atomic_file_write(out->file, bytes.data, bytes.size, out->err);
+    state_bytes_free(&bytes);
+    return status;
+}
+
 tdm_status statefile_save(const char *path, const struct state *s, uint64_t fingerprint, tdm_error *err)
 {
     assert_always(!s->broken);
@@ -422,14 +432,34 @@ tdm_status statefile_save(const char *path, const struct state *s, uint64_t fing
     *out = (struct sink){.checksum = checksum_start, .err = err};
     tdm_status status = atomic_file_new(&out->file, path, err);
     if (!status) {
-        encode(s, fingerprint, out);
-        status = out->status;
+        if (s->pool->memory == &state_host_memory) {
+            encode(s, fingerprint, out);
+            status = out->status;
+        } else {
+            status = write_bytes(out, s, fingerprint);
+        }
         if (status)
             atomic_file_abort(out->file);
         else
             status = atomic_file_commit(out->file, err);
     }
     free(out);
+    return status;
+}
+
+/* Likewise back: *in is at the file's beginning. */
+static tdm_status read_bytes(struct feed *in, struct state *s, uint64_t fingerprint)
+{
+    uint64_t most = encoded_bytes(&s->pool->shape, KV_F32, s->pool->context, true);
+    if (in->size > most)
+        return error_set(in->err, TDM_E_FORMAT, "%s: %llu bytes, at most %llu are a state of this model", in->name,
+                         (unsigned long long)in->size, (unsigned long long)most);
+    uint8_t *data = malloc(in->size);
+    if (!data)
+        return error_set(in->err, TDM_E_NOMEM, "%s: no memory for %llu bytes", in->name, (unsigned long long)in->size);
+    tdm_status status = feed_raw(in, data, in->size) ? TDM_OK : in->status;
+    if (status == TDM_OK) status = state_load_memory(s, fingerprint, data, in->size, in->err);
+    free(data);
     return status;
 }
 
@@ -447,7 +477,8 @@ tdm_status statefile_load(const char *path, struct state *s, uint64_t fingerprin
         status = error_set(err, TDM_E_IO, "%s: no regular file", path);
     } else {
         in->size = (uint64_t)st.st_size;
-        status = decode(in, s, fingerprint);
+        bool here = s->pool->memory == &state_host_memory;
+        status = here ? decode(in, s, fingerprint) : read_bytes(in, s, fingerprint);
     }
     if (in->fd >= 0) close(in->fd);
     free(in);
@@ -463,6 +494,17 @@ void state_bytes_free(struct state_bytes *b)
 tdm_status state_save_memory(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err)
 {
     assert_always(!s->broken);
+    return s->pool->memory->save(s, fingerprint, out, err);
+}
+
+tdm_status state_load_memory(struct state *s, uint64_t fingerprint, const void *data, size_t size, tdm_error *err)
+{
+    state_clear(s);
+    return s->pool->memory->load(s, fingerprint, data, size, err);
+}
+
+tdm_status statefile_host_save(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err)
+{
     uint64_t bytes = encoded_bytes(pool_shape(s->pool), pool_kv(s->pool), s->length, s->logits_valid);
     if (bytes > out->room) {
         uint8_t *data = realloc(out->data, bytes);
@@ -479,9 +521,8 @@ tdm_status state_save_memory(const struct state *s, uint64_t fingerprint, struct
     return TDM_OK;
 }
 
-tdm_status state_load_memory(struct state *s, uint64_t fingerprint, const void *data, size_t size, tdm_error *err)
+tdm_status statefile_host_load(struct state *s, uint64_t fingerprint, const void *data, size_t size, tdm_error *err)
 {
-    state_clear(s);
     struct feed *in = malloc(sizeof *in);
     if (!in) return error_set(err, TDM_E_NOMEM, "no memory to read a state");
     *in =

@@ -14,7 +14,10 @@ static uint32_t turns[4];
 static bool open_on(const char *model, uint32_t length, uint32_t dispatch)
 {
     static struct rig *rig;
+    static struct backend_model place;
     static const char *opened;
+    struct evaluator *evaluator;
+    struct evaluator_form form = {.max_tokens = dispatch, .max_runs = 1, .max_members = 1, .context = RIG_CONTEXT};
     struct checkpoints *checkpoints;
     tdm_error err;
     if (opened != model) {
@@ -23,10 +26,12 @@ static bool open_on(const char *model, uint32_t length, uint32_t dispatch)
         opened = model;
     }
     if (!rig || checkpoints_new(&checkpoints, 1 << 20, &err)) return false;
+    place = backend_on_cpu(rig->weights);
+    if (evaluator_new(&evaluator, &place, &form, &err)) return false;
     struct state *s = rig_state(rig);
     for (int i = 0; i < LONGEST; i++) ids[i] = i % 512;
     rig_all_logits(rig, s, ids, length, NULL, NULL);
-    if (follower_init(&follower, rig->weights, NULL, s, checkpoints, dispatch, &err)) return false;
+    if (follower_init(&follower, evaluator, s, checkpoints, dispatch, &err)) return false;
     memcpy(follower.path, ids, length * sizeof *ids);
     follower.length = length;
     return true;
@@ -203,14 +208,10 @@ TEST(no_checkpoint_is_made_while_somebody_waits)
 {
     for (int entered = 0; entered < 2; entered++) {
         REQUIRE(open_at(60));
-        struct rig *rig = rig_open("tests/goldens/tiny-a", NULL, KV_F16, 1);
         struct activity *activity = activity_new();
-        REQUIRE(rig && activity);
-        state_free(follower.state);
-        follower.state = rig_state(rig);
-        rig_eval(rig, follower.state, ids, 60, 32);
-        follower.weights = rig->weights;
-        follower.workspace = rig->workspace;
+        struct team team;
+        team_solo(&team);
+        REQUIRE(activity != NULL);
         struct target t = target(80, 60, 60);
         t.draft = 71;
         t.complete = true;
@@ -218,15 +219,13 @@ TEST(no_checkpoint_is_made_while_somebody_waits)
         if (entered) follower_expedite(&follower, &t, follower.plan.start_ns);
         struct activity_span span = {0};
         tdm_error err;
-        CHECK_INT(TDM_OK, follower_perform(&follower, rig->team, activity, &span, &err));
+        CHECK_INT(TDM_OK, follower_perform(&follower, &team, activity, &span, &err));
         follower_done(&follower, TDM_OK, 1);
         CHECK(follower_is_ready(&follower, &t));
         /* There is the one before the suffix's dispatch, and the one at its end. */
         CHECK_INT(entered ? 1 : 2, follower.kept.count);
-        follower.workspace = NULL; /* the rig's */
         follower_free(&follower);
         activity_free(activity);
-        rig_close(rig);
     }
 }
 
