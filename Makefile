@@ -85,17 +85,22 @@ UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 # Those of the packages $(1) that pkg-config doesn't know.
 lacking     = $(shell for p in $(1); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null)
 have        = $(shell command -v $(1) 2>/dev/null)
-# tandem-pull and tandem-bench are left out where their libraries are not there. PULL= and BENCH= leave them out too.
+# What their libraries are missing for is left out: tandem-pull, tandem-net and tandem-bench. PULL=, NET= and BENCH= leave
+# them out too.
 ifeq ($(origin PULL),undefined)
 PULL        := $(if $(call lacking,$(PKGS_PULL)),,$(B)/tandem-pull)
+endif
+ifeq ($(origin NET),undefined)
+NET         := $(if $(call lacking,libcurl),,$(B)/tandem-net)
 endif
 ifeq ($(origin BENCH),undefined)
 BENCH       := $(if $(call lacking,$(PKGS_BENCH)),,$(B)/tandem-bench)
 endif
-PROGRAMS    := $(B)/tandem $(PULL) $(BENCH)
+PROGRAMS    := $(B)/tandem $(PULL) $(NET) $(BENCH)
 PULL_LIBS   := $(if $(PULL),$(shell $(PKG_CONFIG) --libs $(PKGS_PULL) json-c 2>/dev/null))
+NET_LIBS    := $(if $(NET),$(shell $(PKG_CONFIG) --libs libcurl json-c 2>/dev/null))
 BENCH_LIBS  := $(shell $(PKG_CONFIG) --libs $(PKGS_BENCH) 2>/dev/null)
-PKG_CFLAGS  += $(if $(PULL),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null)) $(shell $(PKG_CONFIG) --cflags \
+PKG_CFLAGS  += $(if $(PULL)$(NET),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null)) $(shell $(PKG_CONFIG) --cflags \
 	$(PKGS_BENCH) 2>/dev/null)
 # What keeps the program from being built is said in one line, before anything is compiled. Tests and measurements can't do
 # without what tandem-bench needs.
@@ -125,11 +130,12 @@ ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
 ENGINE_C  := $(filter-out $(OTHER),$(call find,engine,*.c))
 UI_C      := $(call find,ui,*.c)
-# tandem-pull is what src/pull/main.c needs. These of its files need its libraries; the others are compiled and tested
-# everywhere.
+# tandem-pull is what src/pull/main.c needs, tandem-net what src/net/main.c does. These of their files need libraries of
+# their own; the others are compiled and tested everywhere.
 PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c)
+NET_ONLY  := $(addprefix src/net/,main.c request.c)
 BENCH_C   := $(call find,src/bench,*.c)
-SRC_C     := $(filter-out $(PULL_ONLY) $(BENCH_C),$(call find,src,*.c))
+SRC_C     := $(filter-out $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
@@ -147,6 +153,9 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@)
 all: $(PROGRAMS)
 ifeq ($(PULL),)
 	@echo '  tandem pull is left out: it needs $(PKGS_PULL) (make deps)'
+endif
+ifeq ($(NET),)
+	@echo '  servers as models are left out: tandem-net needs libcurl (make deps)'
 endif
 ifeq ($(BENCH),)
 	@echo '  tandem bench is left out: it needs $(PKGS_BENCH) (make deps)'
@@ -175,6 +184,10 @@ $(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 $(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(PULL_LIBS)
+
+$(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(NET_LIBS)
 
 $(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
@@ -283,7 +296,7 @@ install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with
 	install -Dm644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/tandem/LICENSE
 
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull tandem-bench) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull tandem-net tandem-bench) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
 	rm -rf $(DESTDIR)$(PREFIX)/share/tandem $(DESTDIR)$(PREFIX)/share/doc/tandem

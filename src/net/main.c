@@ -1,0 +1,60 @@
+/* The program `tandem-net`, which `tandem` runs when a model is a server: the part that speaks to it. It is not for
+ * calling by hand: standard input is a socket on which the chat says what to ask (wire.h). It connects to the server
+ * that the chat names and to nothing else, and ends with the chat. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/net/request.h"
+
+static bool is_socket(int fd)
+{
+    int type;
+    socklen_t n = sizeof type;
+    return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n);
+}
+
+/* False: the chat is gone, or speaks another language. */
+static bool serve(wire *w, server **s)
+{
+    wire_frame frame;
+    for (bool found = true; found;) {
+        if (wire_take(w, &frame, &found, NULL)) return false;
+        if (!found) return true;
+        if (frame.kind == WIRE_SERVER && !*s) {
+            if (!(*s = server_open(w, frame.bytes))) return false;
+        } else if (frame.kind == WIRE_REQUEST && *s) {
+            server_request(*s, frame.id, frame.bytes);
+        } else if (frame.kind == WIRE_CANCEL && *s) {
+            server_cancel(*s, frame.id);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+int main(void)
+{
+    wire w;
+    server *s = NULL;
+    if (!is_socket(STDIN_FILENO)) {
+        fputs("tandem-net: expected to be run by tandem with a server as its model (tandem -m http://HOST:PORT)\n",
+              stderr);
+        return 2;
+    }
+    signal(SIGINT, SIG_IGN); /* the terminal's Ctrl-C is the chat's; this ends when the socket does */
+    signal(SIGPIPE, SIG_IGN);
+    if (wire_open(&w, STDIN_FILENO, NULL)) return 1;
+    for (;;) {
+        if (wire_read(&w, NULL) || !serve(&w, &s)) break;
+        if (s && !server_run(s, &w)) break;
+        if (!s) poll(&(struct pollfd){.fd = w.fd, .events = POLLIN}, 1, -1);
+    }
+    server_close(s);
+    wire_free(&w);
+    return 0;
+}

@@ -1,0 +1,438 @@
+#include "src/net/request.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/cli/files.h"
+#include "src/cli/jsonio.h"
+#include "src/cli/number.h"
+#include "src/net/address.h"
+#include "src/net/sse.h"
+
+enum {
+    MOST_REQUESTS = 16,
+    MOST_BODY = 16 << 20,    /* of an answer that is no stream */
+    MOST_REFUSAL = 64 << 10, /* of a failure's page: enough for what the server has to say */
+    MOST_QUEUED = 4 << 20,   /* bytes that the chat has not taken: then the server is made to wait */
+    CONNECT_SECONDS = 20,
+    LONGEST_KEY = 4096,
+    LONGEST_PATH = 1000,
+};
+
+typedef struct request {
+    struct request *next;
+    server *server;
+    uint32_t id;
+    CURL *curl;
+    char *body; /* what is sent */
+    bool stream, headed, cancelled, refused, paused;
+    bool events; /* the answer is a stream of events */
+    long retry_after;
+    size_t got;
+    sse sse;
+    tdm_error error; /* code TDM_OK: none */
+    char reason[CURL_ERROR_SIZE];
+} request;
+
+struct server {
+    wire *wire;
+    CURLM *multi;
+    char *url; /* no slash at its end */
+    bool secure;
+    struct curl_slist *headers;
+    request *requests;
+    tdm_error error; /* why no request can be made; code TDM_OK: none */
+};
+
+/* ---- Telling ---------------------------------------------------------------------------------------------------- */
+
+/* Where the chat's end is gone, the main loop finds out by reading too. */
+static tdm_status tell(server *s, wire_kind kind, uint32_t id, struct span bytes, tdm_error *err)
+{
+    return wire_put(s->wire, kind, id, bytes, (struct span){"", 0}, err);
+}
+
+static void tell_json(server *s, wire_kind kind, uint32_t id, json_object *o)
+{
+    const char *line = jsonio_line(o);
+    tell(s, kind, id, (struct span){line, strlen(line)}, NULL);
+    json_object_put(o);
+}
+
+static double milliseconds(CURL *curl, CURLINFO what)
+{
+    curl_off_t us = 0;
+    curl_easy_getinfo(curl, what, &us);
+    return (double)us / 1000;
+}
+
+static void tell_end(server *s, uint32_t id, CURL *curl, const char *error)
+{
+    json_object *o = json_object_new_object();
+    if (error) jsonio_add_string(o, "error", error);
+    if (curl) {
+        jsonio_add_real(o, "connect_ms", milliseconds(curl, CURLINFO_CONNECT_TIME_T));
+        jsonio_add_real(o, "first_ms", milliseconds(curl, CURLINFO_STARTTRANSFER_TIME_T));
+        jsonio_add_real(o, "total_ms", milliseconds(curl, CURLINFO_TOTAL_TIME_T));
+    }
+    tell_json(s, WIRE_END, id, o);
+}
+
+static void tell_head(request *r)
+{
+    long status = 0;
+    char *type = NULL;
+    if (r->headed) return;
+    r->headed = true;
+    curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(r->curl, CURLINFO_CONTENT_TYPE, &type);
+    r->refused = status != 200;
+    r->events = r->stream && !r->refused && type && !strncasecmp(type, "text/event-stream", 17);
+    json_object *o = json_object_new_object();
+    jsonio_add_int(o, "status", status);
+    if (r->retry_after >= 0) jsonio_add_int(o, "retry_after_s", r->retry_after);
+    tell_json(r->server, WIRE_HEAD, r->id, o);
+}
+
+/* ---- What libcurl calls ----------------------------------------------------------------------------------------- */
+
+static tdm_status on_event(void *ctx, struct span data, tdm_error *err)
+{
+    request *r = ctx;
+    return tell(r->server, WIRE_DATA, r->id, data, err);
+}
+
+static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
+{
+    request *r = ctx;
+    (void)one;
+    if (r->server->wire->out.n > MOST_QUEUED) {
+        r->paused = true;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    tell_head(r);
+    if (r->events) return sse_read(&r->sse, bytes, n, on_event, r, &r->error) ? 0 : n;
+    size_t most = r->refused ? MOST_REFUSAL : MOST_BODY;
+    if (r->got + n <= most) {
+        if (tell(r->server, WIRE_DATA, r->id, (struct span){bytes, n}, &r->error)) return 0;
+    } else if (!r->refused) {
+        error_set(&r->error, TDM_E_FORMAT, "the server's answer has more than %d MiB", MOST_BODY >> 20);
+        return 0;
+    }
+    r->got += n;
+    return r->refused && r->got > MOST_BODY ? 0 : n;
+}
+
+static size_t on_header(char *line, size_t one, size_t n, void *ctx)
+{
+    static const char name[] = "retry-after:";
+    request *r = ctx;
+    char text[64];
+    int64_t seconds;
+    (void)one;
+    if (n <= sizeof name || strncasecmp(line, name, sizeof name - 1)) return n;
+    const char *from = line + sizeof name - 1, *end = line + n;
+    while (from < end && (*from == ' ' || *from == '\t')) from++;
+    while (end > from && strchr("\r\n \t", end[-1])) end--;
+    if ((size_t)(end - from) >= sizeof text) return n;
+    snprintf(text, sizeof text, "%.*s", (int)(end - from), from);
+    time_t then, now = time(NULL);
+    if (number_int(text, 0, INT32_MAX, &seconds))
+        r->retry_after = (long)seconds;
+    else if ((then = curl_getdate(text, NULL)) > now)
+        r->retry_after = then - now > INT32_MAX ? INT32_MAX : (long)(then - now);
+    return n;
+}
+
+static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    request *r = ctx;
+    (void)purpose;
+    if (!r->server->secure && !address_is_private(&address->addr)) {
+        error_set(&r->error, TDM_E_REFUSED,
+                  "plain http goes to this computer and private networks only; expected https for this server");
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* ---- One request ------------------------------------------------------------------------------------------------ */
+
+static void request_free(request *r)
+{
+    if (r->curl) curl_multi_remove_handle(r->server->multi, r->curl);
+    curl_easy_cleanup(r->curl);
+    sse_free(&r->sse);
+    free(r->body);
+    free(r);
+}
+
+static void unlink_request(request *r)
+{
+    for (request **at = &r->server->requests; *at; at = &(*at)->next) {
+        if (*at != r) continue;
+        *at = r->next;
+        return;
+    }
+}
+
+static void set_options(request *r, const char *url, bool post, size_t body, long silent_s)
+{
+    CURL *curl = r->curl;
+    const server *s = r->server;
+    const char *certificates = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, s->secure ? "https" : "http");
+#else
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, s->secure ? (long)CURLPROTO_HTTPS : (long)CURLPROTO_HTTP);
+#endif
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tandem-net/" TANDEM_VERSION);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (certificates && certificates[0]) curl_easy_setopt(curl, CURLOPT_CAINFO, certificates);
+    if (folder && folder[0]) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
+    if (!s->secure) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, silent_s);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, r);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, r);
+    curl_easy_setopt(curl, CURLOPT_PRIVATE, r);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, s->headers);
+    if (post) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, r->body);
+    }
+}
+
+/* The parts of a request's frame. */
+static tdm_status begin(request *r, struct span bytes, tdm_error *err)
+{
+    server *s = r->server;
+    if (s->error.code) {
+        *err = s->error;
+        return s->error.code;
+    }
+    const char *end = memchr(bytes.bytes, '\n', bytes.length);
+    size_t line = end ? (size_t)(end - bytes.bytes) : bytes.length, body = end ? bytes.length - line - 1 : 0;
+    json_object *o = NULL;
+    tdm_status status = jsonio_parse(&o, "the request", bytes.bytes, line, err);
+    if (status) return status;
+    const char *method = jsonio_text(o, "method", NULL), *path = jsonio_text(o, "path", NULL);
+    char *url = NULL;
+    if (!method || !path || path[0] != '/' || strlen(path) > LONGEST_PATH || strpbrk(path, " \r\n\t"))
+        status = error_set(err, TDM_E_ARG, "expected a request with a method and a path");
+    else if (asprintf(&url, "%s%s", s->url, path) < 0 || !(r->body = malloc(body + 1)) || !(r->curl = curl_easy_init()))
+        status = error_set(err, TDM_E_NOMEM, "no memory for a request");
+    if (!status) {
+        memcpy(r->body, end ? end + 1 : "", body);
+        r->body[body] = 0;
+        r->stream = json_object_get_boolean(jsonio_member(o, "stream", json_type_boolean));
+        set_options(r, url, !strcmp(method, "POST"), body, (long)jsonio_int(o, "silent_s", 60));
+        if (curl_multi_add_handle(s->multi, r->curl)) status = error_set(err, TDM_E_NOMEM, "no memory for a request");
+    }
+    free(url);
+    json_object_put(o);
+    return status;
+}
+
+void server_request(server *s, uint32_t id, struct span bytes)
+{
+    tdm_error err = {0};
+    int running = 0;
+    for (request *r = s->requests; r; r = r->next) running++;
+    request *r = running < MOST_REQUESTS ? calloc(1, sizeof *r) : NULL;
+    if (!r) {
+        tell_end(s, id, NULL, running < MOST_REQUESTS ? "no memory for a request" : "too many requests at once");
+        return;
+    }
+    *r = (request){.next = s->requests, .server = s, .id = id, .retry_after = -1};
+    s->requests = r;
+    if (begin(r, bytes, &err)) {
+        tell_end(s, id, NULL, err.text);
+        unlink_request(r);
+        request_free(r);
+    }
+}
+
+void server_cancel(server *s, uint32_t id)
+{
+    for (request *r = s->requests; r; r = r->next) {
+        if (r->id != id) continue;
+        tell_end(s, id, r->curl, "given up");
+        unlink_request(r);
+        request_free(r); /* closes the connection, by which the server learns of it */
+        return;
+    }
+}
+
+static bool leads_elsewhere(CURL *curl, tdm_error *err)
+{
+    long status = 0;
+    char *to = NULL;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 300 || status > 399) return false;
+    curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &to);
+    error_set(err, TDM_E_REFUSED, "the server leads to %.200s, which was not named: nothing was sent there",
+              to ? to : "nowhere");
+    return true;
+}
+
+static void end_request(request *r, CURLcode code)
+{
+    tdm_error err = r->error;
+    if (!err.code && !code) leads_elsewhere(r->curl, &err);
+    if (!err.code && code == CURLE_PARTIAL_FILE) error_set(&err, TDM_E_IO, "the connection was cut");
+    if (!err.code && code == CURLE_OPERATION_TIMEDOUT && r->headed)
+        error_set(&err, TDM_E_IO, "the server has fallen silent");
+    if (!err.code && code) error_set(&err, TDM_E_IO, "%s", r->reason[0] ? r->reason : curl_easy_strerror(code));
+    if (!code) tell_head(r);
+    tell_end(r->server, r->id, r->curl, err.code ? err.text : NULL);
+    unlink_request(r);
+    request_free(r);
+}
+
+/* ---- The server ------------------------------------------------------------------------------------------------- */
+
+/* The key's line without white space at its ends, malloc'ed; NULL: none was named. */
+static tdm_status read_key(json_object *o, char **key, tdm_error *err)
+{
+    const char *file = jsonio_text(o, "key_file", NULL), *variable = jsonio_text(o, "key_env", NULL);
+    char *text = NULL;
+    size_t n;
+    *key = NULL;
+    if (!file && !variable) return TDM_OK;
+    if (file) {
+        tdm_status status = files_read(file, LONGEST_KEY, &text, &n, err);
+        if (status) return status;
+    } else if (!getenv(variable)) {
+        return error_set(err, TDM_E_NOT_FOUND, "expected the server's key in $%s, which is not set", variable);
+    } else if (!(text = strdup(getenv(variable)))) {
+        return error_set(err, TDM_E_NOMEM, "no memory for a key");
+    }
+    char *from = text + strspn(text, " \t\r\n"), *end = from + strlen(from);
+    while (end > from && strchr(" \t\r\n", end[-1])) *--end = 0;
+    bool good = from < end;
+    for (const char *c = from; c < end; c++) good &= *c > ' ' && *c <= '~';
+    if (good) *key = strdup(from);
+    free(text);
+    return *key   ? TDM_OK
+           : good ? error_set(err, TDM_E_NOMEM, "no memory for a key")
+                  : error_set(err, TDM_E_FORMAT, "expected one word as the server's key in %s%s", file ? "" : "$",
+                              file ? file : variable);
+}
+
+static tdm_status add_header(server *s, const char *line, tdm_error *err)
+{
+    struct curl_slist *more = curl_slist_append(s->headers, line);
+    if (!more) return error_set(err, TDM_E_NOMEM, "no memory for a request");
+    s->headers = more;
+    return TDM_OK;
+}
+
+static tdm_status take_url(server *s, const char *text, tdm_error *err)
+{
+    CURLU *url = curl_url();
+    char *scheme = NULL, *fragment = NULL;
+    bool good = url && text && !curl_url_set(url, CURLUPART_URL, text, CURLU_DISALLOW_USER) &&
+                !curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) &&
+                (!strcmp(scheme, "http") || !strcmp(scheme, "https")) &&
+                curl_url_get(url, CURLUPART_FRAGMENT, &fragment, 0) && !strchr(text, '?');
+    s->secure = good && !strcmp(scheme, "https");
+    curl_free(scheme);
+    curl_free(fragment);
+    curl_url_cleanup(url);
+    if (!good)
+        return error_set(err, TDM_E_ARG, "expected http://HOST:PORT or https://HOST, found %.200s", text ? text : "");
+    if (!(s->url = strdup(text))) return error_set(err, TDM_E_NOMEM, "no memory for an address");
+    for (size_t n = strlen(s->url); n && s->url[n - 1] == '/'; n--) s->url[n - 1] = 0;
+    return TDM_OK;
+}
+
+static tdm_status take_server(server *s, struct span json, tdm_error *err)
+{
+    json_object *o = NULL;
+    char *key = NULL, *line = NULL;
+    tdm_status status = jsonio_parse(&o, "the server", json.bytes, json.length, err);
+    if (!status) status = take_url(s, jsonio_text(o, "url", NULL), err);
+    if (!status) status = read_key(o, &key, err);
+    if (!status) status = add_header(s, "Content-Type: application/json", err);
+    if (!status) status = add_header(s, "Expect:", err); /* no round trip before a body */
+    if (!status && key) {
+        status = asprintf(&line, "Authorization: Bearer %s", key) < 0
+                     ? error_set(err, TDM_E_NOMEM, "no memory for a key")
+                     : add_header(s, line, err);
+        free(line);
+    }
+    free(key);
+    json_object_put(o);
+    return status;
+}
+
+server *server_open(wire *w, struct span json)
+{
+    server *s = calloc(1, sizeof *s);
+    if (!s || curl_global_init(CURL_GLOBAL_DEFAULT) || !(s->multi = curl_multi_init())) {
+        free(s);
+        return NULL;
+    }
+    s->wire = w;
+    take_server(s, json, &s->error);
+    return s;
+}
+
+void server_close(server *s)
+{
+    if (!s) return;
+    while (s->requests) {
+        request *r = s->requests;
+        s->requests = r->next;
+        request_free(r);
+    }
+    curl_multi_cleanup(s->multi);
+    curl_slist_free_all(s->headers);
+    free(s->url);
+    free(s);
+}
+
+static void resume_paused(server *s)
+{
+    for (request *r = s->requests; r; r = r->next) {
+        if (!r->paused) continue;
+        r->paused = false;
+        curl_easy_pause(r->curl, CURLPAUSE_CONT);
+    }
+}
+
+bool server_run(server *s, wire *w)
+{
+    struct curl_waitfd chat = {.fd = w->fd, .events = CURL_WAIT_POLLIN | (wire_waits(w) ? CURL_WAIT_POLLOUT : 0)};
+    int running, left;
+    if (curl_multi_perform(s->multi, &running)) return false;
+    for (CURLMsg *m; (m = curl_multi_info_read(s->multi, &left));) {
+        request *r = NULL;
+        CURLcode code = m->data.result;
+        if (m->msg != CURLMSG_DONE) continue;
+        curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&r);
+        end_request(r, code);
+    }
+    if (wire_waits(w)) chat.events |= CURL_WAIT_POLLOUT;
+    if (curl_multi_poll(s->multi, &chat, 1, 60000, NULL)) return false;
+    if (wire_waits(w)) wire_flush(w, NULL);
+    if (w->out.n <= MOST_QUEUED / 2) resume_paused(s);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* The requests of tandem-net: several at once to one server, by libcurl's multi interface. Certificates are verified,
+ * proxies honoured as libcurl does for https; plain http goes to private addresses only (address.h) and through no
+ * proxy. Redirects are not followed, since what stands in a request is meant for the server that was named.
+ *
+ * Threads: one. */
+#ifndef TANDEM_SRC_REQUEST_H
+#define TANDEM_SRC_REQUEST_H
+
+#include "src/net/wire.h"
+
+typedef struct server server;
+
+/* json: a WIRE_SERVER frame's. The key is read from its file or variable here, so that the chat never holds it. What is
+ * wrong is remembered and answers every request. Never NULL but for lack of memory. */
+server *server_open(wire *w, struct span json);
+void server_close(server *s); /* NULL is allowed */
+
+/* Begins the request of a frame. Its failure is told by its WIRE_END like any other. */
+void server_request(server *s, uint32_t id, struct span bytes);
+void server_cancel(server *s, uint32_t id);
+
+/* Waits until a server or the chat has something, and moves what can be moved. False: libcurl failed. */
+bool server_run(server *s, wire *w);
+
+#endif

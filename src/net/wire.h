@@ -1,0 +1,61 @@
+/* What the chat and the program `tandem-net` say to each other through a socket pair: frames, each a head and its
+ * bytes, in this machine's byte order, since both run here.
+ *
+ *   to tandem-net     WIRE_SERVER   once, first: JSON {"url", "key_file", "key_env"}; the keys may be absent
+ *                     WIRE_REQUEST  JSON {"method", "path", "stream", "silent_s"}, a newline, the body (a GET has none)
+ *                     WIRE_CANCEL   no bytes: the request of this id is given up; its WIRE_END still comes
+ *   from tandem-net   WIRE_HEAD     JSON {"status", "retry_after_s"}, before the body
+ *                     WIRE_DATA     of a stream: the data of one server-sent event; else the next bytes of the body
+ *                     WIRE_END      JSON {"error", "connect_ms", "first_ms", "total_ms"}; no "error": all is there
+ *
+ * Every request is answered by one WIRE_END and nothing after it. Ids are the chat's choice; an id may be used again
+ * after its WIRE_END.
+ *
+ * Threads: one at a time per object. */
+#ifndef TANDEM_SRC_WIRE_H
+#define TANDEM_SRC_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/buffer.h"
+#include "engine/base/span.h"
+
+typedef enum { WIRE_SERVER = 1, WIRE_REQUEST, WIRE_CANCEL, WIRE_HEAD, WIRE_DATA, WIRE_END, WIRE_KINDS } wire_kind;
+
+/* Most bytes of a frame: a conversation of a million tokens with room to spare. */
+enum { WIRE_MOST = 64 << 20 };
+
+typedef struct {
+    wire_kind kind;
+    uint32_t id;
+    struct span bytes; /* valid until the next call of wire_read or wire_take */
+} wire_frame;
+
+/* One end. `out` holds what the socket has not taken yet. */
+typedef struct {
+    int fd; /* non-blocking; the owner closes it */
+    struct buffer in, out;
+    size_t taken; /* of in: frames that were given out */
+} wire;
+
+/* Makes the descriptor non-blocking. */
+tdm_status wire_open(wire *w, int fd, tdm_error *err);
+void wire_free(wire *w);
+
+/* Queues a frame whose bytes are a then b (either may be empty), and writes what the socket takes. TDM_E_IO: the other
+ * end is gone. */
+tdm_status wire_put(wire *w, wire_kind kind, uint32_t id, struct span a, struct span b, tdm_error *err);
+/* Writes what the socket takes of what is queued. */
+tdm_status wire_flush(wire *w, tdm_error *err);
+static inline bool wire_waits(const wire *w)
+{
+    return w->out.n > 0;
+}
+
+/* Reads what is there. TDM_E_IO: the other end is gone. */
+tdm_status wire_read(wire *w, tdm_error *err);
+/* The next whole frame, if there is one. TDM_E_FORMAT: what came is no frame. */
+tdm_status wire_take(wire *w, wire_frame *out, bool *found, tdm_error *err);
+
+#endif
