@@ -1,0 +1,266 @@
+#include "src/server/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/error.h"
+#include "src/cli/jsonio.h"
+#include "src/cli/program.h"
+#include "src/net/wire.h"
+
+extern char **environ;
+
+struct asked {
+    struct asked *next;
+    uint32_t id;
+    connection_calls calls;
+};
+
+struct connection {
+    pthread_mutex_t lock; /* guards the wire's output, the list, and the flags; never held during a call back */
+    pthread_t reader;
+    pid_t child;
+    wire wire;
+    int woken; /* an eventfd: output waits, or the connection is to close */
+    struct asked *asked;
+    uint32_t last_id;
+    bool closing;
+    tdm_error gone; /* tandem-net has ended; code TDM_OK: it runs */
+};
+
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
+
+/* The calls of a request; false: it has ended. With `last` it is forgotten. */
+static bool find(connection *c, uint32_t id, bool last, connection_calls *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&c->lock);
+    for (struct asked **at = &c->asked; *at && !found; at = &(*at)->next) {
+        struct asked *a = *at;
+        if (a->id != id) continue;
+        found = true;
+        *out = a->calls;
+        if (!last) continue;
+        *at = a->next;
+        free(a);
+        break;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
+static void give(connection *c, const wire_frame *f)
+{
+    connection_calls calls;
+    json_object *o = NULL;
+    if (!find(c, f->id, f->kind == WIRE_END, &calls)) return;
+    if (f->kind == WIRE_DATA) {
+        calls.data(calls.ctx, f->bytes);
+        return;
+    }
+    jsonio_parse(&o, "tandem-net", f->bytes.bytes, f->bytes.length, NULL);
+    if (f->kind == WIRE_HEAD)
+        calls.head(calls.ctx, (int)jsonio_int(o, "status", 0), (int)jsonio_int(o, "retry_after_s", -1));
+    else
+        calls.end(calls.ctx, jsonio_text(o, "error", NULL), jsonio_real(o, "connect_ms", 0),
+                  jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
+    json_object_put(o);
+}
+
+/* tandem-net has ended or talks nonsense: every request has failed. */
+static void end_all(connection *c, const char *why)
+{
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        struct asked *a = c->asked;
+        if (a) c->asked = a->next;
+        pthread_mutex_unlock(&c->lock);
+        if (!a) return;
+        a->calls.end(a->calls.ctx, why, 0, 0, 0);
+        free(a);
+    }
+}
+
+static tdm_status receive(connection *c, tdm_error *err)
+{
+    /* Only this thread reads; others write. */
+    tdm_status status = wire_read(&c->wire, err);
+    bool found = true;
+    while (!status && found) {
+        wire_frame frame;
+        status = wire_take(&c->wire, &frame, &found, err);
+        if (!status && found) give(c, &frame);
+    }
+    return status;
+}
+
+static void *read_all(void *ctx)
+{
+    connection *c = ctx;
+    tdm_error err = {0};
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        bool closing = c->closing, waits = wire_waits(&c->wire);
+        pthread_mutex_unlock(&c->lock);
+        if (closing) break;
+        struct pollfd fds[] = {{.fd = c->wire.fd, .events = POLLIN | (waits ? POLLOUT : 0)},
+                               {.fd = c->woken, .events = POLLIN}};
+        uint64_t n;
+        if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
+        if (fds[1].revents & POLLIN && read(c->woken, &n, sizeof n) < 0) continue;
+        tdm_status status = TDM_OK;
+        if (fds[0].revents & POLLOUT) {
+            pthread_mutex_lock(&c->lock);
+            status = wire_flush(&c->wire, &err);
+            pthread_mutex_unlock(&c->lock);
+        }
+        if (!status && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) status = receive(c, &err);
+        if (!status) continue;
+        pthread_mutex_lock(&c->lock);
+        c->gone = err;
+        pthread_mutex_unlock(&c->lock);
+        break;
+    }
+    end_all(c, err.code ? err.text : "given up");
+    return NULL;
+}
+
+/* ---- Requests ---------------------------------------------------------------------------------------------------- */
+
+static void wake(connection *c)
+{
+    uint64_t one = 1;
+    while (write(c->woken, &one, sizeof one) < 0 && errno == EINTR) continue;
+}
+
+uint32_t connection_send(connection *c, struct span request, const connection_calls *calls)
+{
+    struct asked *a = calloc(1, sizeof *a);
+    tdm_error err = {0};
+    pthread_mutex_lock(&c->lock);
+    if (++c->last_id == 0) c->last_id = 1;
+    uint32_t id = c->last_id;
+    if (c->gone.code)
+        err = c->gone;
+    else if (!a)
+        error_set(&err, TDM_E_NOMEM, "no memory for a request");
+    else
+        wire_put(&c->wire, WIRE_REQUEST, id, request, (struct span){"", 0}, &err);
+    if (!err.code) {
+        *a = (struct asked){c->asked, id, *calls};
+        c->asked = a;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (err.code) {
+        free(a);
+        calls->end(calls->ctx, err.text, 0, 0, 0);
+    } else {
+        wake(c);
+    }
+    return id;
+}
+
+void connection_cancel(connection *c, uint32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->gone.code) wire_put(&c->wire, WIRE_CANCEL, id, (struct span){"", 0}, (struct span){"", 0}, NULL);
+    pthread_mutex_unlock(&c->lock);
+    wake(c);
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+/* Starts the program with its end of the socket as standard input, and nothing else of ours open. */
+static tdm_status start(connection *c, int end, tdm_error *err)
+{
+    char path[PATH_MAX];
+    char *argv[] = {"tandem-net", NULL};
+    bool beside = program_beside("tandem-net", path) && access(path, X_OK) == 0;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = beside ? posix_spawn(&c->child, path, &actions, NULL, argv, environ)
+                        : posix_spawnp(&c->child, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (!failed) return TDM_OK;
+    errno = failed;
+    c->child = 0;
+    return error_errno(err, TDM_E_NOT_FOUND, "expected the program tandem-net beside tandem or on PATH");
+}
+
+static tdm_status introduce(connection *c, const connection_options *server, tdm_error *err)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_string(o, "url", server->url);
+    if (server->key_file) jsonio_add_string(o, "key_file", server->key_file);
+    if (server->key_env) jsonio_add_string(o, "key_env", server->key_env);
+    const char *line = jsonio_line(o);
+    tdm_status status =
+        wire_put(&c->wire, WIRE_SERVER, 0, (struct span){line, strlen(line)}, (struct span){"", 0}, err);
+    json_object_put(o);
+    return status;
+}
+
+tdm_status connection_open(connection **out, const connection_options *server, tdm_error *err)
+{
+    connection *c = calloc(1, sizeof *c);
+    int ends[2] = {-1, -1};
+    *out = NULL;
+    if (!c) return error_set(err, TDM_E_NOMEM, "no memory for a connection");
+    c->wire.fd = c->woken = -1;
+    pthread_mutex_init(&c->lock, NULL);
+    tdm_status status = TDM_OK;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
+        (c->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+        status = error_errno(err, TDM_E_IO, "a socket for tandem-net");
+    if (!status) status = start(c, ends[1], err);
+    if (ends[1] >= 0) close(ends[1]);
+    if (!status)
+        status = wire_open(&c->wire, ends[0], err);
+    else if (ends[0] >= 0)
+        close(ends[0]);
+    if (!status) status = introduce(c, server, err);
+    if (!status && pthread_create(&c->reader, NULL, read_all, c))
+        status = error_set(err, TDM_E_NOMEM, "no thread for a connection");
+    else if (!status)
+        *out = c;
+    if (status) {
+        c->closing = true;
+        connection_close(c);
+    }
+    return status;
+}
+
+void connection_close(connection *c)
+{
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    bool reads = !c->closing;
+    c->closing = true;
+    pthread_mutex_unlock(&c->lock);
+    if (reads) {
+        wake(c);
+        pthread_join(c->reader, NULL);
+    }
+    if (c->wire.fd >= 0) close(c->wire.fd); /* by which tandem-net ends */
+    if (c->child) {
+        while (waitpid(c->child, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    if (c->woken >= 0) close(c->woken);
+    wire_free(&c->wire);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

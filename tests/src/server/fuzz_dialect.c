@@ -1,0 +1,20 @@
+/* Any bytes as the answer of each kind of server: counts stay in bounds, texts are owned. */
+#include <stdlib.h>
+
+#include "src/server/dialect.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    dialect_piece p = {0};
+    tdm_error err;
+    struct span bytes = {(const char *)data, size};
+    for (dialect d = 0; d < DIALECTS; d++) {
+        dialect_read(d, bytes, &p, &err);
+        if (p.text.n > size || p.thinking.n > size) __builtin_trap();
+    }
+    dialect_failure(500, bytes, &err);
+    dialect_piece_free(&p);
+    return 0;
+}
