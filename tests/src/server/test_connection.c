@@ -1,9 +1,7 @@
 /* Requests through tandem-net to a server that answers whatever a test wants: bodies, streams, cuts, refusals,
- * redirects, floods. The server is a thread of this program with a plain socket. */
+ * redirects, floods. (The server: scripted.h.) */
 #include "tests/check.h"
 
-#include <arpa/inet.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <unistd.h>
@@ -12,66 +10,7 @@
 #include "src/cli/jsonio.h"
 #include "src/server/connection.h"
 #include "src/server/dialect.h"
-
-/* ---- A server of one answer -------------------------------------------------------------------------------------- */
-
-static int listening, port, served;
-static const char *answer;  /* sent to each request */
-static size_t flood;        /* then so many bytes of 'x' */
-static bool hangs;          /* then nothing, until the other end goes */
-static char asked[1 << 16]; /* the last request as it came */
-static sem_t left;          /* the other end went while we hung */
-
-static void serve(int fd)
-{
-    size_t n = 0, want = 0;
-    char *body = NULL;
-    while (n < sizeof asked - 1 && (!body || n < want)) {
-        ssize_t got = read(fd, asked + n, sizeof asked - 1 - n);
-        if (got <= 0) return;
-        n += (size_t)got;
-        asked[n] = 0;
-        char *length = strcasestr(asked, "content-length:");
-        body = strstr(asked, "\r\n\r\n");
-        if (body) want = (size_t)(body + 4 - asked) + (length && length < body ? (size_t)atoi(length + 15) : 0);
-    }
-    served++;
-    if (send(fd, answer, strlen(answer), MSG_NOSIGNAL) < 0) return;
-    static char xs[1 << 16];
-    memset(xs, 'x', sizeof xs);
-    for (size_t sent = 0; sent < flood; sent += sizeof xs)
-        if (send(fd, xs, sizeof xs, MSG_NOSIGNAL) < 0) break;
-    char rest;
-    if (hangs && read(fd, &rest, 1) <= 0) sem_post(&left);
-}
-
-static void *serve_all(void *ctx)
-{
-    (void)ctx;
-    for (;;) {
-        int fd = accept(listening, NULL, NULL);
-        if (fd < 0) return NULL;
-        serve(fd);
-        close(fd);
-    }
-}
-
-static const char *start_server(void)
-{
-    static char url[64];
-    static pthread_t thread;
-    if (url[0]) return url;
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listening, (struct sockaddr *)&at, sizeof at) || listen(listening, 8) ||
-        getsockname(listening, (struct sockaddr *)&at, &size) || pthread_create(&thread, NULL, serve_all, NULL))
-        abort();
-    sem_init(&left, 0, 0);
-    port = ntohs(at.sin_port);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
-    return url;
-}
+#include "tests/src/server/scripted.h"
 
 /* ---- One request ------------------------------------------------------------------------------------------------- */
 
@@ -134,9 +73,9 @@ static connection *open_to(const connection_options *options)
 /* Asks the server that answers this, waits for the end, and checks what was told. */
 static void check_answer(const char *text, bool stream, int status, const char *data, const char *error)
 {
-    connection *c = open_to(&(connection_options){.url = start_server()});
+    connection *c = open_to(&(connection_options){.url = scripted_start()});
     struct told t;
-    answer = text;
+    scripted.answer = text;
     REQUIRE(c);
     ask(c, &t, stream);
     sem_wait(&t.end);
@@ -150,10 +89,10 @@ static void check_answer(const char *text, bool stream, int status, const char *
 TEST(a_body_comes_whole)
 {
     check_answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false, 200, "hello", "");
-    CHECK(strstr(asked, "POST /completion HTTP/1.1\r\n"));
-    CHECK(strstr(asked, "\r\n\r\n{\"a\":1}"));
-    CHECK(strstr(asked, "Content-Type: application/json\r\n"));
-    CHECK(!strstr(asked, "Authorization") && !strstr(asked, "Expect"));
+    CHECK(strstr(scripted.asked, "POST /completion HTTP/1.1\r\n"));
+    CHECK(strstr(scripted.asked, "\r\n\r\n{\"a\":1}"));
+    CHECK(strstr(scripted.asked, "Content-Type: application/json\r\n"));
+    CHECK(!strstr(scripted.asked, "Authorization") && !strstr(scripted.asked, "Expect"));
 }
 
 TEST(a_stream_comes_by_events)
@@ -182,82 +121,82 @@ TEST(a_refusal_comes_with_its_reason)
 
 TEST(a_redirect_is_not_followed)
 {
-    int before = served;
+    int before = scripted.served;
     char to[200];
     snprintf(to, sizeof to, "HTTP/1.1 307 Go\r\nLocation: http://localhost:%d/elsewhere\r\nContent-Length: 0\r\n\r\n",
-             port);
+             scripted.port);
     check_answer(to, false, 307, "", "which was not named");
-    CHECK_INT(before + 1, served);
+    CHECK_INT(before + 1, scripted.served);
 }
 
 TEST(a_flood_is_bounded)
 {
-    flood = 64 << 20;
-    connection *c = open_to(&(connection_options){.url = start_server()});
+    scripted.flood = 64 << 20;
+    connection *c = open_to(&(connection_options){.url = scripted_start()});
     struct told t;
-    answer = "HTTP/1.1 200 OK\r\n\r\n";
+    scripted.answer = "HTTP/1.1 200 OK\r\n\r\n";
     REQUIRE(c);
     ask(c, &t, false);
     sem_wait(&t.end);
     if (!strstr(t.error, "more than 16 MiB")) CHECK_FAIL("found %s", t.error);
     CHECK(t.data.n < 18 << 20);
     buffer_free(&t.data);
-    answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ";
+    scripted.answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ";
     ask(c, &t, true);
     sem_wait(&t.end);
     CHECK(strstr(t.error, "a line of more than 4 MiB"));
     buffer_free(&t.data);
-    answer = "HTTP/1.1 500 No\r\n\r\n";
+    scripted.answer = "HTTP/1.1 500 No\r\n\r\n";
     ask(c, &t, true);
     sem_wait(&t.end);
     CHECK(t.data.n <= 70 << 10);
     buffer_free(&t.data);
-    flood = 0;
+    scripted.flood = 0;
     connection_close(c);
 }
 
 TEST(a_request_can_be_given_up)
 {
-    connection *c = open_to(&(connection_options){.url = start_server()});
+    connection *c = open_to(&(connection_options){.url = scripted_start()});
     struct told t;
-    hangs = true;
-    answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
+    scripted.hangs = true;
+    scripted.answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
     REQUIRE(c);
     uint32_t id = ask(c, &t, true);
     sem_wait(&t.piece);
     connection_cancel(c, id);
     sem_wait(&t.end);
     CHECK_STR("given up", t.error);
-    sem_wait(&left); /* the server has learnt of it */
+    sem_wait(&scripted.left); /* the server has learnt of it */
     buffer_free(&t.data);
     ask(c, &t, true);
     sem_wait(&t.piece);
     connection_close(c); /* ends what is under way */
     sem_wait(&t.end);
-    sem_wait(&left);
+    sem_wait(&scripted.left);
     buffer_free(&t.data);
-    hangs = false;
+    scripted.hangs = false;
 }
 
 static void check_key(const connection_options *options, const char *header, const char *error)
 {
     connection *c = open_to(options);
     struct told t;
-    answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    asked[0] = 0;
+    scripted.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    scripted.asked[0] = 0;
     REQUIRE(c);
     ask(c, &t, false);
     sem_wait(&t.end);
     if (error[0] ? !strstr(t.error, error) : t.error[0]) CHECK_FAIL("expected '%s', found '%s'", error, t.error);
-    CHECK(!header[0] || strstr(asked, header));
-    CHECK(!error[0] || !asked[0]);
+    CHECK(!header[0] || strstr(scripted.asked, header));
+    CHECK(!error[0] || !scripted.asked[0]);
     connection_close(c);
 }
 
 TEST(keys_come_from_a_file_or_a_variable)
 {
     char path[300];
-    const char *url = start_server();
+    const char *url = scripted_start();
     snprintf(path, sizeof path, "%s/key", check_tmp());
     FILE *f = fopen(path, "w");
     fputs("  sk-abc\n", f);
@@ -294,37 +233,23 @@ static void kill_child(void)
 
 TEST(a_killed_tandem_net_ends_requests)
 {
-    connection *c = open_to(&(connection_options){.url = start_server()});
+    connection *c = open_to(&(connection_options){.url = scripted_start()});
     struct told t;
-    hangs = true;
-    answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
+    scripted.hangs = true;
+    scripted.answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
     REQUIRE(c);
     ask(c, &t, true);
     sem_wait(&t.piece);
     kill_child();
     sem_wait(&t.end);
     CHECK(strstr(t.error, "tandem-net"));
-    sem_wait(&left);
-    hangs = false;
+    sem_wait(&scripted.left);
+    scripted.hangs = false;
     buffer_free(&t.data);
     ask(c, &t, false);
     sem_wait(&t.end);
     CHECK(strstr(t.error, "tandem-net"));
     connection_close(c);
-}
-
-/* tandem-net is beside the program that is tested. False: it was not built. */
-static bool find_program(void)
-{
-    const char *program = getenv("TANDEM");
-    char path[4096], folder[2048];
-    snprintf(folder, sizeof folder, "%s", program ? program : "build/tandem");
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = 0;
-    snprintf(path, sizeof path, "%s:%s", folder, getenv("PATH"));
-    setenv("PATH", path, 1);
-    snprintf(path, sizeof path, "%s/tandem-net", folder);
-    return access(path, X_OK) == 0;
 }
 
 int main(int argc, char **argv)
@@ -334,7 +259,7 @@ int main(int argc, char **argv)
                                               T(a_redirect_is_not_followed), T(a_flood_is_bounded),
                                               T(a_request_can_be_given_up),  T(keys_come_from_a_file_or_a_variable),
                                               T(addresses_are_checked),      T(a_killed_tandem_net_ends_requests)};
-    if (!find_program()) {
+    if (!scripted_find_net()) {
         puts("skip connection: tandem-net was not built (libcurl)");
         return 0;
     }
