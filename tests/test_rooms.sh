@@ -22,7 +22,7 @@ declare -A may=(
     [src/chat]="$base engine/model ui/edit ui/text src/cli src/session src/watch"
     [src/plain]="$base ui/edit src/cli src/session src/chat"
     [src/tui]="$ui ui src/cli src/session src/watch src/chat src/plain"
-    [src/commands]="$base engine/model src/cli src/session src/watch src/chat src/plain src/tui"
+    [src/commands]="$base engine/model src/cli src/session src/watch src/chat src/plain src/tui src/server"
     [src/pull]="$base engine/model src/cli" [src/net]="$base src/cli" [src/server]="$base src/cli src/net"
     [src/bench]="$inner engine/object engine/chat src/cli src/chat" [src]='src/cli'
 )

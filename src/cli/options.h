@@ -45,7 +45,8 @@
       "as \"messages\". Without -m the Qwen3.5 form.")                                                                \
     X(INFO, "info", "[MODEL]", "what a model file holds",                                                             \
       "Prints shape, types, sizes, template and sampling defaults of a model; --cpu what was found in the processor " \
-      "and chosen for it.")                                                                                           \
+      "and chosen for it. With http://HOST:PORT or https://HOST what a server says of itself: kind, models, context, "\
+      "round trip. The server is asked by the program tandem-net; nothing else is sent.")                              \
     X(MODELS, "models", "", "the models on this computer",                                                             \
       "Lists what the Hugging Face cache, the folders of --model-folders and recent -m hold: name, type, size on "     \
       "disk, about the memory that it needs with 8192 tokens of context, the speed to expect of replies (how fast "    \

@@ -95,9 +95,27 @@ TEST(refusals_have_one_line)
     check_refused(key, -1, NULL, "the server answers 401: bad key");
 }
 
+TEST(info_prints_them)
+{
+    struct scripted_page pages[] = {{"/props", scripted_ok(props)},
+                                    {"/v1/models", scripted_ok("{\"data\":[{\"id\":\"q\"},{\"id\":\"r\"}]}")},
+                                    {NULL, NULL}};
+    char command[300], line[500] = "";
+    const char *program = getenv("TANDEM");
+    scripted.pages = pages;
+    snprintf(command, sizeof command, "%s info --json %s/v1#r", program ? program : "build/tandem", scripted_start());
+    FILE *f = popen(command, "r");
+    REQUIRE(f);
+    if (!fgets(line, sizeof line, f)) line[0] = 0;
+    CHECK_INT(0, pclose(f));
+    CHECK(strstr(line, "\"kind\":\"llama-server\",\"version\":\"b1\",\"model\":\"r\",\"models\":[\"q\",\"r\"],"
+                       "\"context\":4096,\"slots\":3"));
+}
+
 int main(int argc, char **argv)
 {
-    static const struct check_test tests[] = {T(a_llama_server), T(the_others), T(refusals_have_one_line)};
+    static const struct check_test tests[] = {T(a_llama_server), T(the_others), T(refusals_have_one_line),
+                                              T(info_prints_them)};
     if (!scripted_find_net()) {
         puts("skip facts: tandem-net was not built (libcurl)");
         return 0;

@@ -1,0 +1,56 @@
+#include "src/commands/info_server.h"
+
+#include <string.h>
+
+#include "src/chat/load.h"
+#include "src/cli/jsonio.h"
+#include "src/cli/output.h"
+#include "src/server/facts.h"
+#include "src/server/place.h"
+
+static void print_text(const place *p, const facts *f)
+{
+    output_print("%-18s %s\n%-18s %s", "server", p->host, "kind", dialect_name(f->kind));
+    if (f->version[0]) output_print(" %s", f->version);
+    output_print("\n%-18s %s\n", "model", f->model);
+    for (int i = 0; i < f->n_models; i++)
+        if (strcmp(f->models[i], f->model)) output_print("%-18s %s\n", "it also offers", f->models[i]);
+    if (f->context) output_print("%-18s %d tokens\n", "context", f->context);
+    if (f->slots) output_print("%-18s %d\n", "conversations kept", f->slots);
+    output_print("%-18s %.1f ms\n", "round trip", f->round_trip_ms);
+}
+
+static void print_json(const place *p, const facts *f)
+{
+    json_object *o = json_object_new_object(), *models = json_object_new_array();
+    jsonio_add_string(o, "server", p->host);
+    jsonio_add_string(o, "kind", dialect_name(f->kind));
+    jsonio_add_string(o, "version", f->version);
+    jsonio_add_string(o, "model", f->model);
+    for (int i = 0; i < f->n_models; i++) json_object_array_add(models, json_object_new_string(f->models[i]));
+    json_object_object_add(o, "models", models);
+    jsonio_add_int(o, "context", f->context);
+    jsonio_add_int(o, "slots", f->slots);
+    jsonio_add_real(o, "round_trip_ms", f->round_trip_ms);
+    output_print("%s\n", jsonio_line(o));
+    json_object_put(o);
+}
+
+int info_server(const options *o, const char *address)
+{
+    tdm_error err = {0};
+    place p;
+    facts f = {0};
+    connection *c = NULL;
+    tdm_status status = place_parse(&p, address, &err);
+    if (!status) status = connection_open(&c, &(connection_options){.url = p.url}, &err);
+    if (!status) status = facts_ask(&f, c, -1, p.model[0] ? p.model : NULL, &err);
+    connection_close(c);
+    if (status) return load_failed(&err);
+    if (options_flag(o, OPTION_JSON))
+        print_json(&p, &f);
+    else
+        print_text(&p, &f);
+    facts_free(&f);
+    return 0;
+}
