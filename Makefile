@@ -183,7 +183,7 @@ $(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 
 $(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(PULL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(PULL_LIBS) -lm
 
 $(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)

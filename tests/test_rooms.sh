@@ -18,7 +18,7 @@ declare -A may=(
     [engine/api]="$inner engine/object engine/chat engine/model/convert"
     [ui/draw]=$base [ui/text]="$base ui/draw" [ui/terminal]="$base ui/draw ui/text"
     [ui/edit]="$base ui/draw ui/text ui/terminal" [ui/monitor]="$base ui/draw ui/text" [ui]=$ui
-    [src/cli]="$base ui/terminal ui/edit" [src/session]="$base src/cli" [src/watch]="$ui ui engine/unit src/cli"
+    [src/cli]="$base ui/draw ui/terminal ui/edit" [src/session]="$base src/cli" [src/watch]="$ui ui engine/unit src/cli"
     [src/chat]="$base engine/model ui/edit ui/text src/cli src/session src/watch"
     [src/plain]="$base ui/edit src/cli src/session src/chat"
     [src/tui]="$ui ui src/cli src/session src/watch src/chat src/plain"

@@ -49,6 +49,14 @@ static void offer_prompts(struct completion *out)
     prompts_list_free(all, n);
 }
 
+static void offer_themes(struct completion *out)
+{
+    offer_choices(out, option_table[OPTION_THEME].argument);
+    const struct theme_own *own;
+    for (int i = 0; (own = theme_own_of((enum view_theme)(VIEW_THEME_OWN + 2 * i))); i++)
+        completion_add(out, own->name, "of the configuration file");
+}
+
 /* The ends of a number's range. */
 static void offer_range(struct completion *out, const option *o)
 {
@@ -78,6 +86,9 @@ static void offer_settings(struct completion *out, size_t index, const char *arg
     case KIND_SWITCH:
         offer_choices(out, o->argument);
         break;
+    case KIND_THEME:
+        offer_themes(out);
+        break;
     case KIND_FLAG:
         offer_choices(out, "on|off");
         break;
@@ -105,6 +116,9 @@ static enum complete_kind completed_argument(void *ctx, const char *name, size_t
         return COMPLETE_WORD;
     case ARG_SETTING:
         offer_settings(out, index, arguments);
+        return COMPLETE_WORD;
+    case ARG_THEME:
+        if (index == 0) offer_themes(out);
         return COMPLETE_WORD;
     case ARG_SESSION:
         offer_sessions(out, store_list);

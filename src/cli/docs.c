@@ -206,7 +206,14 @@ void docs_man(FILE *out)
           ".TP\n\\fI$XDG_CONFIG_HOME/tandem/config\\fR\n"
           "Options, one a line: \\fIname = value\\fR, with the names of the options; flags are on or off;\n"
           "lines that begin with # are comments. The command line comes first. \\fBtandem config\\fR shows\n"
-          "where each value comes from.\n"
+          "where each value comes from. \\fItheme.NAME.ROLE = colour\\fR makes a theme of one's own, for\n"
+          "\\fItheme = NAME\\fR: a role that has no line looks as in the theme dark or light. A colour is 0 to 255,\n"
+          "#rrggbb (the nearest of those that every terminal shows alike is taken), default or a name: black, red,\n"
+          "green, yellow, blue, magenta, cyan, white, bright\\-red and so on, grey. The roles are\n",
+          out);
+    for (int i = 0; i < STYLES; i++)
+        fprintf(out, "%s%s", theme_style_name((enum style)i), i + 1 < STYLES ? ", " : ".\n");
+    fputs("A colour with less contrast than 4.5 is told, and taken.\n"
           ".TP\n\\fI$XDG_CONFIG_HOME/tandem/prompts/NAME.md\\fR\n"
           "Prompts for \\fB/p\\fR and \\fBtandem run \\-r\\fR; some come with the program\n"
           "(share/tandem/prompts), and one's own of the same name goes before them. Between two lines of\n"
@@ -275,7 +282,7 @@ void docs_bash(FILE *out)
             first = false;
         }
         fputs(") ", out);
-        if (o->kind == KIND_CHOICE) {
+        if (o->kind == KIND_CHOICE || o->kind == KIND_THEME) {
             fputs("COMPREPLY=($(compgen -W '", out);
             choices(out, o->argument);
             fputs("' -- \"$cur\")); return;;\n", out);
@@ -347,7 +354,7 @@ void docs_zsh(FILE *out)
                     o->kind == KIND_SWITCH ? "=-" : "");
             zsh_text(out, o->help);
             fputc(']', out);
-            if (o->kind == KIND_CHOICE) {
+            if (o->kind == KIND_CHOICE || o->kind == KIND_THEME) {
                 fprintf(out, ":%s:(", o->name);
                 choices(out, o->argument);
                 fputc(')', out);

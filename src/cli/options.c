@@ -59,6 +59,7 @@ void option_range(option_id id, char *out, size_t room)
     case KIND_SEED: snprintf(out, room, "a whole number below 2^64"); break;
     case KIND_REAL: snprintf(out, room, "%g to %g", o->low, o->high); break;
     case KIND_SIZE: snprintf(out, room, "bytes, or a number with K, M, G or T"); break;
+    case KIND_THEME:
     case KIND_CHOICE:
     case KIND_SWITCH: {
         size_t n = 0;
@@ -134,11 +135,34 @@ static bool value_read(option_id id, const char *text, option_value *v)
     }
 }
 
+/* Of KIND_THEME: whether there is one of that name. */
+static bool theme_is_known(const options *o, const char *name)
+{
+    return choice_find(option_table[OPTION_THEME].argument, name) >= 0 || theme_own_find(o->themes, o->n_themes, name);
+}
+
+/* where: "config: " or "". */
+static bool unknown_theme(const options *o, const char *where, option_origin origin, const char *text, tdm_error *err)
+{
+    char name[64], range[200], more[200] = "";
+    option_range(OPTION_THEME, range, sizeof range);
+    for (int i = 0; i < o->n_themes; i++) {
+        size_t at = strlen(more);
+        snprintf(more + at, sizeof more - at, ", %s", o->themes[i].name);
+    }
+    if (!o->n_themes) snprintf(more, sizeof more, " or one that theme.NAME.ROLE lines of the configuration file make");
+    error_set(err, TDM_E_ARG, "%s%s: '%s' is not allowed; expected %s%s", where,
+              shown_name(OPTION_THEME, origin, name), text, range, more);
+    return false;
+}
+
 bool option_set(options *o, option_id id, const char *text, option_origin origin, tdm_error *err)
 {
     char name[64];
     shown_name(id, origin, name);
     option_value fresh = {.origin = origin};
+    if (option_table[id].kind == KIND_THEME && origin == FROM_CONVERSATION && !theme_is_known(o, text))
+        return unknown_theme(o, "", origin, text, err);
     if (text && !value_read(id, text, &fresh)) {
         char range[200];
         option_range(id, range, sizeof range);
@@ -198,6 +222,9 @@ void options_free(options *o)
     free(o->arguments);
     o->arguments = NULL;
     o->n_arguments = 0;
+    free(o->themes);
+    o->themes = NULL;
+    o->n_themes = 0;
 }
 
 /* ---- The command line ------------------------------------------------------------------------------------------ */
@@ -316,6 +343,15 @@ bool options_parse(options *o, int argc, char **argv, tdm_error *err)
 
 /* ---- The configuration file ------------------------------------------------------------------------------------ */
 
+/* "theme.NAME.ROLE = colour". */
+static bool theme_line(options *o, const char *path, int number, const char *name, const char *value, tdm_error *err)
+{
+    tdm_error why = {.text = "out of memory"};
+    if (!theme_own_set(&o->themes, &o->n_themes, name + strlen("theme."), value, &why)) return true;
+    error_set(err, TDM_E_FORMAT, "%s:%d: %s: %s", path, number, name, why.text);
+    return false;
+}
+
 static bool file_line(options *o, const char *path, int number, char *line, tdm_error *err)
 {
     line = trim(line);
@@ -327,6 +363,7 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
     }
     *equals = 0;
     char *name = trim(line), *value = trim(equals + 1);
+    if (!strncmp(name, "theme.", 6)) return theme_line(o, path, number, name, value, err);
     option_id id = option_find(COMMAND_CONFIG, name);
     if (id == OPTION_COUNT) {
         nearest best = {0};
@@ -349,7 +386,7 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
     return false;
 }
 
-bool options_read_file(options *o, const char *path, tdm_error *err)
+static bool read_lines(options *o, const char *path, tdm_error *err)
 {
     FILE *f = fopen(path, "re");
     if (!f) {
@@ -368,4 +405,14 @@ bool options_read_file(options *o, const char *path, tdm_error *err)
     free(line);
     fclose(f);
     return good;
+}
+
+bool options_read_file(options *o, const char *path, tdm_error *err)
+{
+    if (!read_lines(o, path, err)) return false;
+    const option_value *theme = &o->values[OPTION_THEME];
+    if (!theme->text || theme_is_known(o, theme->text)) return true;
+    char where[400];
+    snprintf(where, sizeof where, "%.390s: ", path);
+    return unknown_theme(o, theme->origin == FROM_FILE ? where : "", theme->origin, theme->text, err);
 }

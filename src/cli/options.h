@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "engine/tandem.h"
+#include "ui/draw/theme_own.h"
 
 /* ---- Commands: X(ID, name, arguments, one line of help, text of --help and the man page) ----------------------- */
 
@@ -104,6 +105,7 @@ typedef enum {
     KIND_SIZE,     /* bytes with K, M, G, T */
     KIND_CHOICE,   /* one of the words in `argument`, separated by | */
     KIND_SWITCH,   /* the same, and alone it means on */
+    KIND_THEME,    /* a KIND_CHOICE, or the name of one of the user's own themes */
     KIND_TEXT,
     KIND_FILE,     /* a text that is completed as a file name */
     KIND_LIST,     /* a text; may be given several times */
@@ -219,8 +221,9 @@ enum {
     X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
       "most disk space for the kept states of saved sessions")                                                        \
-    X(THEME, "theme", 0, CHOICE, "auto|dark|light|mono", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_SCREEN,                 \
-      "colours; auto: dark or light, as the terminal's background is")                                                \
+    X(THEME, "theme", 0, THEME, "auto|dark|light|mono", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_SCREEN,                  \
+      "colours; auto: dark or light, as the terminal's background is; or the NAME of theme.NAME.ROLE lines in the "   \
+      "configuration file")                                                                                           \
     X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_SCREEN, "draw with ASCII characters alone")   \
     X(WIDTH, "width", 0, FULL, "N", 20, 400, "100", CHAT, KEEP | LOOK, FOR_PLACE,                                    \
       "most columns of the text; the panel takes what is left; full: as wide as the screen")                         \
@@ -345,6 +348,8 @@ typedef struct {
     char **arguments; /* those that aren't options; pointers into argv */
     int n_arguments;
     bool help, version;
+    struct theme_own *themes; /* of the configuration file */
+    int n_themes;
 } options;
 
 /* Takes a value apart; on failure fills err with a line that says what is allowed. The value is unchanged then. */
@@ -352,7 +357,8 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
 
 /* Reads the command line (argv[0] is the program's name). On failure one line in err: a wrong use, exit status 2. */
 bool options_parse(options *o, int argc, char **argv, tdm_error *err);
-/* Reads the configuration file for what the command line left open. An absent file is no failure. */
+/* Reads the configuration file for what the command line left open. An absent file is no failure. A theme of the user's
+ * own may be named before it is known, there and on the command line: this call says where there is none. */
 bool options_read_file(options *o, const char *path, tdm_error *err);
 void options_free(options *o);
 

@@ -20,6 +20,7 @@ typedef enum {
     ARG_TRASHED, /* the name of a session in the trash; may be left out */
     ARG_SETTING, /* NAME VALUE of a live option (src/cli/options.h) or of the screen; may be left out */
     ARG_MODEL,   /* as -m; may be left out */
+    ARG_THEME,   /* a value of the option theme; may be left out */
     ARG_PROMPT,  /* the name of a prompt of the library, then text; may be left out */
 } slash_argument;
 
@@ -79,7 +80,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION,                                           \
       "figures of the last turn and of the session")                                                                  \
     X(TRACE, "trace", "", FILE, "FILE", 0, 0, CONVERSATION, "writes what the units did as a Chrome trace")            \
-    X(THEME, "theme", "", CHOICE, "auto|dark|light|mono", 0, 0, SCREEN, "colours")                                    \
+    X(THEME, "theme", "", THEME, "[auto|dark|light|mono|NAME]", 0, 0, SCREEN,                                         \
+      "colours; NAME: of one's own, made in the configuration file; without one: the next")                           \
     X(KEYS, "keys", "", NONE, "", 0, 0, SCREEN, "lists the keys")                                                     \
     X(MOUSE, "mouse", "", CHOICE, "on|off", 0, 0, SCREEN, "wheel and clicks")                                         \
     X(BROWSE, "browse", "", NONE, "", 0, 0, SCREEN, "moves through the transcript as less does")                      \

@@ -20,6 +20,19 @@ static void model_value(const tdm_sampling *s, option_id id, char *out, size_t r
     }
 }
 
+/* "theme.sand.draft   #ffd787   configuration file; contrast 15.1 on black, 1.4 on white": text needs 4.5. */
+static void print_theme(const struct theme_own *t)
+{
+    for (int i = 0; i < STYLES; i++) {
+        char name[80], contrast[60] = "";
+        double dark = theme_own_contrast(t->colour[i], false), light = theme_own_contrast(t->colour[i], true);
+        if (!t->text[i][0]) continue;
+        snprintf(name, sizeof name, "theme.%s.%s", t->name, theme_style_name((enum style)i));
+        if (dark > 0) snprintf(contrast, sizeof contrast, "; contrast %.1f on black, %.1f on white", dark, light);
+        output_print("%-18s %-32s configuration file%s\n", name, t->text[i], contrast);
+    }
+}
+
 int config_main(options *o)
 {
     static const char *const origins[] = {"default", "configuration file", "command line"};
@@ -43,6 +56,7 @@ int config_main(options *o)
         }
         output_print("%-18s %-32s %s\n", option_table[id].name, value, origin);
     }
+    for (int i = 0; i < o->n_themes; i++) print_theme(&o->themes[i]);
     tdm_model_close(m);
     /* What a model that can't be opened would say is all that is missing. */
     if (!known) fprintf(stderr, "tandem: %s\n", err.text);

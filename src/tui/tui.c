@@ -250,6 +250,7 @@ static void run(tui *t)
         measure(t, now);
         await_glyph(t);
         bool waits = now < t->ground_until_ns; /* for the colours of the first frame */
+        if (!waits) tui_commands_contrast(t);
         if (!waits && (t->urgent || (t->dirty && now - t->frame_ns >= FRAME_MS * TUI_MS))) tui_view_draw(t);
         app_keep(&t->app, clock_ns()); /* the first character is on the screen by now */
         wait_for_something(t);
@@ -333,6 +334,7 @@ static bool open_all(tui *t, options *o)
 {
     tdm_error err = {0};
     t->o = o;
+    theme_use(o->themes, o->n_themes);
     t->wake[0] = t->wake[1] = t->socket.listening = -1;
     app_init(&t->app, o);
     if (!open_screen(t)) return false;

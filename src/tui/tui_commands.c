@@ -31,15 +31,41 @@ void tui_commands_look(tui *t)
     decoder_set_esc(t->decoder, options_int(t->o, OPTION_ESC_DELAY, 0) * TUI_MS);
 }
 
+/* After dark, light and mono come the user's own. */
+static const char *next_theme_name(const tui *t)
+{
+    static const char *const next[] = {[VIEW_THEME_DARK] = "light", [VIEW_THEME_LIGHT] = "mono"};
+    if (t->look.theme < VIEW_THEME_MONO) return next[t->look.theme];
+    const struct theme_own *own = theme_own_of(t->look.theme);
+    int i = own ? (int)(own - t->o->themes) + 1 : 0;
+    return i < t->o->n_themes ? t->o->themes[i].name : "dark";
+}
+
 /* /theme without a word: the next one. */
 static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 {
-    static const char *const next[] = {[VIEW_THEME_DARK] = "light", [VIEW_THEME_LIGHT] = "mono",
-                                       [VIEW_THEME_MONO] = "dark"};
-    if (!argument) argument = next[t->look.theme];
-    if (!option_set(t->o, OPTION_THEME, argument, FROM_COMMAND_LINE, err)) return TDM_E_ARG;
+    if (!argument) argument = next_theme_name(t);
+    if (!option_set(t->o, OPTION_THEME, argument, FROM_CONVERSATION, err)) return TDM_E_ARG;
     tui_commands_look(t);
     return TDM_OK;
+}
+
+void tui_commands_contrast(tui *t)
+{
+    const struct theme_own *own = theme_own_of(t->look.theme);
+    const char *ground = theme_is_light(t->look.theme) ? "light" : "dark";
+    double contrast;
+    int below;
+    if (t->look.theme == t->contrast_told) return;
+    t->contrast_told = t->look.theme;
+    if (!own || t->look.colours < 256) return;
+    int role = theme_own_poorest(own, theme_is_light(t->look.theme), &contrast, &below);
+    if (role < 0) return;
+    char others[60] = "";
+    if (below > 1) snprintf(others, sizeof others, "; so has %d other role%s", below - 1, below > 2 ? "s" : "");
+    tui_notices_add(&t->notices, VIEW_NOTICE_WARN,
+                    "theme %s: %s has a contrast of %.1f with a %s background, text needs 4.5%s", own->name,
+                    theme_style_name((enum style)role), contrast, ground, others);
 }
 
 /* ---- Commands of the screen ------------------------------------------------------------------------------------ */

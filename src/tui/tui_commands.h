@@ -18,5 +18,7 @@ void tui_commands_delete(tui *t, char *id);
 tui_action tui_commands_visit(tui *t, const char *id, int node);
 /* Takes the options of the screen over. */
 void tui_commands_look(tui *t);
+/* Says once of a theme of the user's own that it is hard to read; call it when the background is known. */
+void tui_commands_contrast(tui *t);
 
 #endif

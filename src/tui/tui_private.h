@@ -61,6 +61,7 @@ struct tui {
     enum ground ground;           /* the terminal's background, as far as it is known */
     int64_t ground_until_ns;      /* so long the first frame waits for the terminal to tell it; 0: it has */
     struct view_options look;
+    enum view_theme contrast_told; /* the theme whose contrast was looked at last */
     struct view view;             /* the last frame, or the one that is being put together */
     struct input_view in;
     int64_t frame_ns;

@@ -317,6 +317,7 @@ static int show(peer *p, replay *file, const options *o)
     watch w = {.from = p, .replay = file, .heard_ns = clock_ns(), .theme = options_text(o, OPTION_THEME)};
     char typed[PROBE_TYPED];
     size_t n_typed;
+    theme_use(o->themes, o->n_themes);
     crash_catch();
     probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
     w.room = calloc(1, sizeof *w.room);

@@ -6,6 +6,7 @@
  * A script has a command a line; # begins a comment.
  *   terminal ROWS COLS [256|8|0]  size and colours, also of a running front end
  *   option NAME VALUE             as on the command line        } before `start`
+ *   theme NAME.ROLE COLOUR        as in the configuration file  }
  *   env NAME VALUE                in the environment            }
  *   ground R/G/B|none             the terminal's answer about its background, hexadecimal; black without it }
  *   file PATH [TEXT]              below the home folder; one that begins with #! is a program } before `start`
@@ -419,6 +420,9 @@ static void prepare(void)
             setenv(variable, rest, 1);
         } else if (!strcmp(name, "ground")) {
             host.ground = strcmp(rest, "none") ? rest : NULL;
+        } else if (!strcmp(name, "theme")) {
+            const char *setting = word(&rest);
+            if (theme_own_set(&play.o.themes, &play.o.n_themes, setting, rest, &err)) wrong(err.text);
         } else if (!strcmp(name, "option")) {
             option_id id = option_find(COMMAND_CHAT, word(&rest));
             if (id == OPTION_COUNT || !option_set(&play.o, id, rest, FROM_COMMAND_LINE, &err)) wrong(err.text);
@@ -508,7 +512,7 @@ static void run_script(const char *name)
 }
 
 #define SCRIPTS(X)                                                                                                 \
-    X(legend)                                                                                                      \
+    X(legend) X(themes) X(themes_light)                                                                            \
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_script) X(private) X(trash) X(attach) X(monitor) X(models) X(models_sizes) X(models_pull)       \

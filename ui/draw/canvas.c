@@ -203,7 +203,7 @@ char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours
     size_t size = 0;
     FILE *file = open_memstream(&out, &size);
     if (!file) return NULL;
-    bool light = theme == VIEW_THEME_LIGHT;
+    bool light = theme_is_light(theme);
     const char *ground = light ? "#ffffff" : "#16181d", *plain = light ? "#1c1c1c" : "#e4e4e4";
     int w = canvas->cols * CELL_W + 2 * PAD, h = canvas->rows * CELL_H + 2 * PAD;
     fprintf(file,

@@ -1,6 +1,9 @@
 #include "ui/draw/theme.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "ui/draw/theme_own.h"
 
 /* One row per style: dark and light foreground of the 256 colours, of the 8, and the attributes without colour (they
  * are added with colour only where `always` says so). Reverse video stands for itself everywhere. */
@@ -21,11 +24,11 @@ static const struct {
     [STYLE_ERROR] = {"error", 210, 124, 1, 1, STYLE_BOLD, STYLE_BOLD},
     [STYLE_HISTORY] = {"history", 75, 26, 6, 4, 0, 0},
     [STYLE_DRAFT] = {"draft", 222, 94, 3, 5, 0, 0},
-    [STYLE_SUFFIX] = {"suffix", 183, 91, 5, 5, STYLE_BOLD, 0},
+    [STYLE_SUFFIX] = {"end", 183, 91, 5, 5, STYLE_BOLD, 0},
     [STYLE_PROMPT] = {"prompt", 117, 24, 6, 4, STYLE_BOLD, 0},
     [STYLE_DECODE] = {"decode", 255, 16, 7, 0, STYLE_BOLD, 0},
     [STYLE_HANDOVER] = {"handover", 214, 130, 3, 5, STYLE_REVERSE, STYLE_BOLD},
-    [STYLE_LENT] = {"lent", 247, 241, -1, -1, 0, 0},
+    [STYLE_LENT] = {"helps", 247, 241, -1, -1, 0, 0},
     [STYLE_IDLE] = {"idle", 243, 243, -1, -1, 0, 0},
     [STYLE_ENTER] = {"enter", 214, 130, 3, 5, STYLE_BOLD, STYLE_BOLD},
     [STYLE_HEADING] = {"heading", 153, 24, 6, 4, STYLE_BOLD, STYLE_BOLD},
@@ -43,6 +46,41 @@ static const struct {
     [STYLE_KEY] = {"key", 215, 94, 3, 5, STYLE_BOLD, STYLE_BOLD},
 };
 
+static struct {
+    const struct theme_own *all;
+    int n;
+} own;
+
+void theme_use(const struct theme_own *all, int n)
+{
+    own.all = all;
+    own.n = n;
+}
+
+enum view_theme theme_by_name(const char *name, bool light)
+{
+    if (!strcmp(name, "mono")) return VIEW_THEME_MONO;
+    if (!strcmp(name, "light")) return VIEW_THEME_LIGHT;
+    if (!strcmp(name, "dark")) return VIEW_THEME_DARK;
+    const struct theme_own *t = theme_own_find(own.all, own.n, name);
+    if (t) return (enum view_theme)(VIEW_THEME_OWN + 2 * (t - own.all) + light);
+    return light ? VIEW_THEME_LIGHT : VIEW_THEME_DARK;
+}
+
+const struct theme_own *theme_own_of(enum view_theme theme)
+{
+    int i = ((int)theme - VIEW_THEME_OWN) / 2;
+    return theme >= VIEW_THEME_OWN && i < own.n ? &own.all[i] : NULL;
+}
+
+bool theme_is_light(enum view_theme theme)
+{
+    return theme == VIEW_THEME_LIGHT || (theme_own_of(theme) && (theme - VIEW_THEME_OWN) % 2);
+}
+
+/* A colour of the user's own among the eight: bright ones are among them too, any other is not. */
+static int16_t of_eight(int16_t colour) { return colour < 16 ? (int16_t)(colour & 7) : THEME_OWN_OPEN; }
+
 struct theme_look theme_look(enum view_theme theme, int colours, style_t style)
 {
     enum style name = style_name(style) < STYLES ? style_name(style) : STYLE_TEXT;
@@ -51,11 +89,19 @@ struct theme_look theme_look(enum view_theme theme, int colours, style_t style)
         look.attributes |= table[name].mono;
         return look;
     }
+    const struct theme_own *t = theme_own_of(theme);
+    const bool light = theme_is_light(theme);
+    int16_t chosen = t ? t->colour[name] : THEME_OWN_OPEN;
     look.attributes |= table[name].always;
     if (colours >= 256)
-        look.fg = theme == VIEW_THEME_LIGHT ? table[name].light : table[name].dark;
+        look.fg = light ? table[name].light : table[name].dark;
     else
-        look.fg = theme == VIEW_THEME_LIGHT ? table[name].light8 : table[name].dark8;
+        look.fg = light ? table[name].light8 : table[name].dark8;
+    if (colours < 256 && chosen >= 0) chosen = of_eight(chosen);
+    if (chosen != THEME_OWN_OPEN) {
+        look.fg = chosen;
+        return look;
+    }
     /* White on a light default and black on a dark one are taken from the terminal's own foreground. */
     if (name == STYLE_DECODE && colours < 256) look.fg = -1;
     return look;

@@ -59,6 +59,17 @@ typedef uint16_t style_t;
 
 static inline enum style style_name(style_t style) { return (enum style)(style & 0xFF); }
 
+/* Themes of the user's own (ui/draw/theme_own.h): the program's, in use from the first frame to the last. Each has two
+ * numbers from VIEW_THEME_OWN on, for a dark and for a light background. */
+struct theme_own;
+void theme_use(const struct theme_own *all, int n);
+/* The theme of that name for that background: dark, light, mono or one of those in use; any other: dark or light. */
+enum view_theme theme_by_name(const char *name, bool light);
+/* NULL: it is none of the user's own. */
+const struct theme_own *theme_own_of(enum view_theme theme);
+/* Whether it is for a light background. */
+bool theme_is_light(enum view_theme theme);
+
 struct theme_look {
     int16_t fg, bg;      /* number of the terminal's palette, -1: default */
     uint16_t attributes; /* STYLE_BOLD ... */

@@ -356,7 +356,7 @@ struct view_card {
     size_t n_sessions;
 };
 
-enum view_theme { VIEW_THEME_DARK, VIEW_THEME_LIGHT, VIEW_THEME_MONO };
+enum view_theme { VIEW_THEME_DARK, VIEW_THEME_LIGHT, VIEW_THEME_MONO, VIEW_THEME_OWN /* and more: ui/draw/theme.h */ };
 enum view_stats_form { VIEW_STATS_LINE, VIEW_STATS_OFF, VIEW_STATS_CARD };
 enum view_follow { VIEW_FOLLOW_AUTO, VIEW_FOLLOW_TOP, VIEW_FOLLOW_STREAM };
 enum view_draft_marks { VIEW_DRAFT_FULL, VIEW_DRAFT_MARK, VIEW_DRAFT_OFF };

@@ -12,7 +12,8 @@ int64_t ground_ask(struct term *term, struct decoder *decoder, const char *theme
     if (!term_colours(term)) return 0;
     decoder_expect_string(decoder, now_ns + GROUND_EXPECT_NS);
     term_write(term, GROUND_QUERY, sizeof GROUND_QUERY - 1);
-    return !theme || !strcmp(theme, "auto") ? now_ns + GROUND_FIRST_NS : 0;
+    bool depends = ground_theme(theme, GROUND_DARK) != ground_theme(theme, GROUND_LIGHT);
+    return depends ? now_ns + GROUND_FIRST_NS : 0;
 }
 
 enum ground ground_from_event(const struct decoder_event *e)
@@ -71,8 +72,5 @@ enum ground ground_from_environment(const char *colorfgbg)
 
 enum view_theme ground_theme(const char *name, enum ground ground)
 {
-    if (name && !strcmp(name, "mono")) return VIEW_THEME_MONO;
-    if (name && !strcmp(name, "light")) return VIEW_THEME_LIGHT;
-    if (name && !strcmp(name, "dark")) return VIEW_THEME_DARK;
-    return ground == GROUND_LIGHT ? VIEW_THEME_LIGHT : VIEW_THEME_DARK;
+    return theme_by_name(name ? name : "auto", ground == GROUND_LIGHT);
 }

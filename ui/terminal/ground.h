@@ -34,8 +34,8 @@ enum ground ground_from_answer(const char *text, size_t n);
  * anything else: UNKNOWN. */
 enum ground ground_from_environment(const char *colorfgbg);
 
-/* The theme of that name: "dark", "light", "mono"; "auto" or NULL: the one for the background, dark where that is
- * UNKNOWN. */
+/* The theme of that name: "dark", "light", "mono" or one of the user's own; "auto" or NULL: the one for the background.
+ * Where that is UNKNOWN, it is taken for dark. */
 enum view_theme ground_theme(const char *name, enum ground ground);
 
 #endif

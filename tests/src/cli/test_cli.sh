@@ -176,5 +176,9 @@ check 'config: from the file' grep -qE '^temp +0.25 +configuration file$' <<<"$o
 check 'config: from the command line' grep -qE '^top-k +3 +command line$' <<<"$out"
 check 'config: default' grep -qE '^pipeline +tandem +default$' <<<"$out"
 check 'config: from the model' grep -qE '^top-p .* model file$' < <("$program" config -m $builtin)
+printf 'theme = sand\ntheme.sand.draft = #ffd787\n' >"$tmp/config/tandem/config"
+tandem config
+check 'config: a theme' grep -qE '^theme +sand +configuration file$' <<<"$out"
+check 'config: its colours' grep -qE '^theme.sand.draft +#ffd787 +configuration file; contrast 15.3 on black, 1.4 on white$' <<<"$out"
 echo 'tmep = 1' >"$tmp/config/tandem/config"
 fails 'wrong configuration' 2 "tandem: $tmp/config/tandem/config:1: unknown option 'tmep'; did you mean 'temp'?" config

@@ -119,6 +119,42 @@ TEST(the_file_gives_way_to_the_command_line)
     options_free(&o);
 }
 
+/* A theme may be named before its lines come, and on the command line, which is read before the file. */
+TEST(own_themes)
+{
+    static const struct {
+        const char *line, *file, *said; /* NULL: it is taken */
+    } cases[] = {
+        {"tandem", "theme = sand\ntheme.sand.draft = 208\n", NULL},
+        {"tandem --theme sand", "theme.sand.draft = 208\n", NULL},
+        {"tandem run", "theme = sand\ntheme.sand.draft = 208\n", NULL},
+        {"tandem --theme dark", "", NULL},
+        {"tandem", "theme = sand\n", "config: theme: 'sand' is not allowed; expected auto, dark, light, mono or one"},
+        {"tandem", "theme = sand\ntheme.snad.draft = 208\n", "expected auto, dark, light, mono, snad"},
+        {"tandem --theme sand", "theme = dark\n", "--theme: 'sand' is not allowed"},
+        {"tandem", "\ntheme.sand.drft = 208\n", "config:2: theme.sand.drft: found the role 'drft', expected one of"},
+        {"tandem", "theme.sand.draft = 256\n", "config:1: theme.sand.draft: found '256', expected 0 to 255"},
+    };
+    char path[200];
+    snprintf(path, sizeof path, "%s/config", check_tmp());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        options o;
+        tdm_error err = {0};
+        FILE *f = fopen(path, "w");
+        REQUIRE(f);
+        fputs(cases[i].file, f);
+        fclose(f);
+        REQUIRE(parse(&o, &err, cases[i].line));
+        bool taken = options_read_file(&o, path, &err);
+        if (taken != !cases[i].said || (!taken && !strstr(err.text, cases[i].said)))
+            CHECK_FAIL("%zu: %d, '%s'", i, taken, err.text);
+        CHECK(!option_set(&o, OPTION_THEME, "gone", FROM_CONVERSATION, &err));
+        CHECK(option_set(&o, OPTION_THEME, "mono", FROM_CONVERSATION, &err));
+        CHECK_INT(i < 3, option_set(&o, OPTION_THEME, "sand", FROM_CONVERSATION, &err));
+        options_free(&o);
+    }
+}
+
 TEST(names_are_unique_within_a_command)
 {
     for (command_id c = 0; c < COMMAND_COUNT; c++)
@@ -175,6 +211,6 @@ TEST(slash_commands)
     }
 }
 
-TEST_MAIN(T(numbers_are_strict), T(values_are_read), T(wrong_use_is_one_line),
+TEST_MAIN(T(numbers_are_strict), T(own_themes), T(values_are_read), T(wrong_use_is_one_line),
           T(the_file_gives_way_to_the_command_line), T(names_are_unique_within_a_command), T(nearest_names),
           T(slash_commands))
