@@ -191,15 +191,6 @@ bool prompts_sets(const prompt_file *p, option_id id, const tdm_model_info *mode
     return live && settings_fit(model, id, options_text(&p->settings, id));
 }
 
-/* The path as the program opens it, malloc'ed. */
-static char *expanded(const char *path, size_t n)
-{
-    const char *home = getenv("HOME");
-    bool below = n >= 2 && !memcmp(path, "~/", 2) && home;
-    char *out;
-    return asprintf(&out, "%s%.*s", below ? home : "", (int)n - below, path + below) < 0 ? NULL : out;
-}
-
 tdm_status prompts_attach(const prompt_file *p, attachments *a, const tdm_model *model, int room, tdm_error *err)
 {
     int before = a->n;
@@ -209,7 +200,7 @@ tdm_status prompts_attach(const prompt_file *p, attachments *a, const tdm_model 
         if (part->kind == PROMPT_CLIPBOARD) status = attach_clipboard(a, model, room, err);
         if (part->kind != PROMPT_FILE) continue;
         int place;
-        char *path = expanded(part->text, part->n);
+        char *path = strndup(part->text, part->n);
         status = path ? attach_file(a, path, model, room, &place, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         free(path);
     }

@@ -34,6 +34,14 @@ char *files_join(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
+char *files_expand(const char *path, size_t n)
+{
+    const char *home = getenv("HOME");
+    bool below = n >= 2 && !memcmp(path, "~/", 2) && home;
+    char *out;
+    return asprintf(&out, "%s%.*s", below ? home : "", (int)n - below, path + below) < 0 ? NULL : out;
+}
+
 tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_error *err)
 {
     bool standard = !strcmp(path, "-");

@@ -15,6 +15,9 @@ char *files_path(files_kind kind, const char *name);
 /* "folder/name", malloc'ed. */
 char *files_join(const char *folder, const char *name);
 
+/* A path as the program opens it, malloc'ed: what begins with ~/ is below the home folder. */
+char *files_expand(const char *path, size_t n);
+
 /* A whole file of at most `most` bytes, malloc'ed, with a zero byte after it. "-" is standard input. */
 tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_error *err);
 

@@ -1,0 +1,34 @@
+/* Words that name files: `@notes.md` in a draft, and the words behind /attach. Pure functions; any thread.
+ *
+ * A word ends at a blank. Blanks belong to it between double quotes, which begin right behind the @ or with the word,
+ * and behind a backslash, which takes its meaning from any character behind it: @"my notes.md", @my\ notes.md. In a
+ * draft a word begins at the text's beginning, behind a blank, or behind one of ( [ { < " ' that itself stands there.
+ */
+#ifndef TANDEM_UI_PATH_WORD_H
+#define TANDEM_UI_PATH_WORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct path_word {
+    size_t start, end;   /* bytes of the text: all of the word, its @ and quotes with it */
+    size_t first, last;  /* those that the path is written in */
+    bool quoted;
+};
+
+/* The next word of a draft that begins with @ and names something, from byte *at on, which moves behind it. */
+bool path_word_next(const char *text, size_t n, size_t *at, struct path_word *out);
+
+/* The next word of an argument. */
+bool path_word_argument(const char *text, size_t n, size_t *at, struct path_word *out);
+
+/* The path, malloc'ed, without quotes and backslashes; NULL without memory. */
+char *path_word_read(const char *text, const struct path_word *w);
+
+/* Takes one sentence mark off the end of a word without quotes: the path of "@notes.md," may be notes.md. */
+bool path_word_shorten(const char *text, struct path_word *w);
+
+/* A path as such a word writes it, malloc'ed: within quotes, or with backslashes. */
+char *path_word_write(const char *path, bool quoted);
+
+#endif
