@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/edit/chips.h"
 #include "ui/edit/draft.h"
 #include "ui/monitor/legend.h"
 #include "ui/monitor/monitor.h"
@@ -61,43 +62,6 @@ static void draw_queued(const char *text, struct canvas *canvas, int row, int co
     }
 }
 
-/* " 2 notes.md 1,482"; its width. */
-static int attachment_text(char *out, size_t room, const struct view_draft *d, size_t i)
-{
-    char count[FORMAT_SIZE];
-    snprintf(out, room, " %zu %.100s %s", i + 1, d->attached[i].name, format_count(count, d->attached[i].tokens));
-    return width_text(out, strlen(out));
-}
-
-/* "attached: 1 notes.md 1,482  2 a.txt 30  +3", and at the right what they take together where there is room for it. */
-static void draw_attached(const struct view_draft *d, struct canvas *canvas, int row, int col, int end)
-{
-    static const char begin[] = "attached:", hint[] = "  /detach";
-    char text[200], count[FORMAT_SIZE], left[FORMAT_SIZE];
-    int tokens = 0, all = sizeof begin - 1;
-    for (size_t i = 0; i < d->n_attached; i++) {
-        tokens += d->attached[i].tokens;
-        all += attachment_text(text, sizeof text, d, i) + 1;
-    }
-    int n = snprintf(text, sizeof text, "%s tokens, %s left", format_count(count, tokens),
-                     format_count(left, d->attached_left));
-    if (end - col >= all + n + (int)sizeof hint) n = (int)strlen(strcat(text, hint));
-    if (end - col >= 2 * n) {
-        canvas_puts(canvas, row, end - n, end, text, STYLE_QUIET);
-        end -= n + 1;
-    }
-    col = canvas_puts(canvas, row, col, end, begin, STYLE_NOTICE);
-    for (size_t i = 0; i < d->n_attached; i++) {
-        size_t more = d->n_attached - i - 1;
-        int room = end - col - (more ? snprintf(NULL, 0, " +%zu", more) : 0);
-        if (attachment_text(text, sizeof text, d, i) > room && i) {
-            canvas_printf(canvas, row, col, end, STYLE_QUIET, "+%zu", more + 1);
-            return;
-        }
-        col = canvas_puts(canvas, row, col, end, text, STYLE_TEXT) + 1;
-    }
-}
-
 /* A text of any length in rows that end above `row`; returns the row above it. Without a canvas it is only counted. */
 static int draw_wrapped(const char *text, style_t style, struct canvas *canvas, int row, struct rect area)
 {
@@ -137,7 +101,7 @@ static int rows_of_legend(const struct screen *s, const struct view *view)
     return shown ? legend_rows(s->layout.notices.cols, LEGEND_HIDE) : 0;
 }
 
-/* Notices, warnings that last, attachments, the queued message, the legend, the sentence: one row each, the last ones
+/* Notices, warnings that last, the queued message, the legend, the sentence: one row each, the last ones
  * first when rows lack. */
 static void draw_notices(struct screen *s, const struct view *view, struct canvas *canvas)
 {
@@ -152,7 +116,6 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
     if (view->draft.queued && row >= area.row) {
         draw_queued(view->draft.queued, canvas, row--, area.col, end);
     }
-    if (view->draft.n_attached && row >= area.row) draw_attached(&view->draft, canvas, row--, area.col, end);
     for (size_t i = view->n_notices; i-- > 0 && row >= area.row;)
         row = draw_wrapped(view->notices[i].text, notice_styles[view->notices[i].level % 3], canvas, row,
                            text_part(s, area));
@@ -169,16 +132,17 @@ static void draw_too_small(struct canvas *canvas)
     if (canvas->rows > 1) canvas_puts(canvas, 1, 0, canvas->cols, "is the least", STYLE_TEXT);
 }
 
-/* Where popups open: everything above the rule of the input. */
+/* Where popups open: everything above the chips and the rule of the input. */
 static struct rect popup_area(const struct screen *s, const struct canvas *canvas)
 {
     if (rect_empty(s->layout.rule)) return (struct rect){0, 0, canvas->rows - 1, canvas->cols}; /* there is no input */
-    return (struct rect){0, 0, s->layout.rule.row, s->layout.rule.cols};
+    const struct rect *last = rect_empty(s->layout.chips) ? &s->layout.rule : &s->layout.chips;
+    return (struct rect){0, 0, last->row, s->layout.rule.cols};
 }
 
 int screen_popup_page(const struct screen *s)
 {
-    int rows = rect_empty(s->layout.rule) ? s->layout.monitor.rows - 1 : s->layout.rule.row;
+    int rows = rect_empty(s->layout.rule) ? s->layout.monitor.rows - 1 : popup_area(s, NULL).rows;
     return rows > 2 ? rows - 2 : rows > 1 ? rows : 1; /* without a border in two rows */
 }
 
@@ -192,13 +156,14 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         .cols = canvas->cols,
         .width = width,
         .input_rows = draft_rows(view, layout_text_cols(canvas->rows, canvas->cols, view->monitor.form, width)),
+        .chips = view->draft.n_attached > 0,
         .sentence = state_matters(view),
         .form = view->monitor.form,
         .alone = view->monitor.alone,
     };
     s->layout = layout_compute(&request);
     request.notice_rows = notice_rows(view, s->layout.text_cols) + bits(view->status.warnings) +
-                          (view->draft.queued != NULL) + (view->draft.n_attached > 0) + rows_of_legend(s, view);
+                          (view->draft.queued != NULL) + rows_of_legend(s, view);
     s->layout = layout_compute(&request);
     if (s->layout.too_small) {
         draw_too_small(canvas);
@@ -213,6 +178,7 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         draw_notices(s, view, canvas);
         draft_draw(&s->draft, view, canvas, text_part(s, l->input));
         draft_draw_rule(&s->draft, view, canvas, l->rule);
+        chips_draw(view, canvas, text_part(s, l->chips));
         state_draw_status(view, canvas, l->status);
     }
     monitor_draw(&s->monitor, view, l->form, canvas, l->monitor);

@@ -74,6 +74,7 @@ tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *e
     if (!status) status = load_machine(&a->machine, a->o, err);
     if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     if (!status) status = open_chat(a, &a->models, &a->chat, err);
+    if (!status) attach_job_model(a->attaching, a->models.model);
     if (!status && a->model_path) remember_model(a, a->model_path);
     if (!status && options_given(a->o, OPTION_RESUME))
         status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
@@ -138,6 +139,7 @@ void app_close(app *a)
         app_save(a, &unheard);
         end_session(a);
     }
+    attach_job_model(a->attaching, NULL);
     tdm_chat_close(a->chat);
     tdm_machine_close(a->machine);
     load_pair_close(&a->models);
@@ -149,7 +151,9 @@ void app_close(app *a)
     free(a->system);
     free(a->name);
     free(a->draft);
+    attach_job_close(a->attaching);
     attach_clear(&a->attached);
+    mentions_free(&a->mentions);
     sent_free(&a->sent);
     free(a->model_path);
     keeper_free(a->keeper);
@@ -501,6 +505,7 @@ tdm_status app_leave_model(app *a, tdm_error *err)
     }
     saver_wait(&a->saver);
     sent_strand(&a->sent);
+    attach_job_model(a->attaching, NULL);
     tdm_chat_close(a->chat);
     load_pair_close(&a->models);
     a->chat = NULL;
@@ -531,6 +536,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     }
     saver_wait(&a->saver);
     sent_strand(&a->sent);
+    attach_job_model(a->attaching, NULL);
     tdm_chat_close(a->chat);
     load_pair_close(&a->models);
     free(a->model_path);
@@ -540,6 +546,8 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     a->model_path = copy;
     remember_model(a, copy ? copy : LOAD_BUILTIN);
     tdm_model_describe(next.model, &a->info);
+    attach_job_model(a->attaching, next.model);
+    attach_recount(&a->attached, next.model);
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->state_old = true;
     begin_save(a);
@@ -656,6 +664,8 @@ tdm_status app_park(app *a, app_parked *out, tdm_error *err)
     a->place.lock = -1;
     a->name = a->draft = NULL;
     a->attached = (attachments){0};
+    a->mentions = (mentions){0};
+    a->attaching = NULL;
     a->sent = (sent_messages){0};
     a->figures = (figures){0};
     a->last = (tdm_turn_stats){0};
@@ -678,6 +688,7 @@ tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
     begin_session(a);
     figures_free(&a->figures);
     attach_clear(&a->attached);
+    mentions_free(&a->mentions);
     sent_free(&a->sent);
     *a = p->kept;
     tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);

@@ -10,9 +10,11 @@
 #define TANDEM_SRC_APP_H
 
 #include "src/chat/attach.h"
+#include "src/chat/attach_job.h"
 #include "src/chat/ceilings.h"
 #include "src/chat/figures.h"
 #include "src/chat/load.h"
+#include "src/chat/mentions.h"
 #include "src/chat/sent.h"
 #include "src/cli/options.h"
 #include "src/session/keeper.h"
@@ -41,6 +43,8 @@ typedef struct {
     saver saver;       /* writes it while nobody does anything */
     keeper *keeper;    /* writes the session's file; NULL: no memory for it */
     attachments attached; /* goes before the next message */
+    mentions mentions;    /* which of it the words of the draft stand for */
+    attach_job *attaching; /* the front end's: reads what is to be attached; NULL: commands do it at once */
     sent_messages sent;
     bool compacting;      /* the reply that is being written is a summary (compact.h) */
     bool compact_offered; /* and the user knows that one can be had */

@@ -53,13 +53,14 @@ tdm_status attach_read(attachment *out, const char *path, bool (*stop)(void *ctx
     return status;
 }
 
-/* "$ git diff", and where it isn't there all, or failed, what a reader has to know. */
+/* "$ git diff", or "$ make (status 2)"; and where it isn't there all, or failed, what a reader has to know. */
 static tdm_status take_output(attachment *out, const char *command, const capture *c, const char *note, tdm_error *err)
 {
     enum { SHOWN = 60 };
-    char name[SHOWN + 8], shown[SHOWN], *text;
+    char name[SHOWN + 30], shown[SHOWN], *text;
     attach_name(shown, sizeof shown, command);
-    snprintf(name, sizeof name, "$ %s", shown);
+    if (c->exit && !c->cut && !c->late) snprintf(name, sizeof name, "$ %s (status %d)", shown, c->exit);
+    else snprintf(name, sizeof name, "$ %s", shown);
     size_t end = c->text.n;
     while (end && c->text.bytes[end - 1] == '\n') end--;
     int n = asprintf(&text, "$ %s\n\n%.*s\n\n%s%s%s", command, (int)end, c->text.n ? c->text.bytes : "",
@@ -80,6 +81,7 @@ tdm_status attach_run(attachment *out, const char *command, bool (*stop)(void *c
     else if (c.late) snprintf(note, 100, "stopped after %d seconds", CAPTURE_SECONDS);
     else if (c.exit) snprintf(note, 100, "exit status %d", c.exit);
     if (!status) status = take_output(out, command, &c, note, err);
+    if (!c.cut && !c.late) note[0] = 0; /* the name tells the status */
     capture_free(&c);
     return status;
 }
@@ -143,8 +145,7 @@ tdm_status attach_fits(const attachments *a, int place, int room, tdm_error *err
                      others ? " beside what is attached" : "");
 }
 
-/* Counts and attaches one that has been read; on failure nothing changes. */
-static tdm_status take(attachments *a, attachment *one, const tdm_model *model, int room, int *place, tdm_error *err)
+tdm_status attach_take(attachments *a, attachment *one, const tdm_model *model, int room, int *place, tdm_error *err)
 {
     tdm_status status = attach_count(one, model, err);
     int others = attach_tokens(a), at = attach_place(a, one->path);
@@ -163,7 +164,7 @@ tdm_status attach_file(attachments *a, const char *path, const tdm_model *model,
     attachment one;
     char note[100];
     tdm_status status = attach_read(&one, path, NULL, NULL, note, err);
-    return status ? status : take(a, &one, model, room, place, err);
+    return status ? status : attach_take(a, &one, model, room, place, err);
 }
 
 tdm_status attach_clipboard(attachments *a, const tdm_model *model, int room, tdm_error *err)
@@ -181,7 +182,7 @@ tdm_status attach_clipboard(attachments *a, const tdm_model *model, int room, td
     if (length < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
     status = attach_text(&one, ATTACH_CLIPBOARD, "clipboard", "clipboard", text, (size_t)length, err);
     free(text);
-    return status ? status : take(a, &one, model, room, &place, err);
+    return status ? status : attach_take(a, &one, model, room, &place, err);
 }
 
 void attach_remove(attachments *a, int place)

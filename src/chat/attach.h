@@ -39,8 +39,8 @@ typedef struct {
 /* Reads files as attach_find (attach_read.h) does; note gets what was left out, or "". Not counted. */
 tdm_status attach_read(attachment *out, const char *path, bool (*stop)(void *ctx), void *ctx, char note[100],
                        tdm_error *err);
-/* Runs a command as capture_run (capture.h) does; note: why there isn't all of it, and an exit status that isn't 0.
- * Not counted. */
+/* Runs a command as capture_run (capture.h) does; note: why there isn't all of it. Its name and text tell an exit
+ * status that isn't 0. Not counted. */
 tdm_status attach_run(attachment *out, const char *command, bool (*stop)(void *ctx), void *ctx, char note[100],
                       tdm_error *err);
 /* A text that comes from elsewhere; copied. */
@@ -57,6 +57,9 @@ tdm_status attach_add(attachments *a, attachment *one, int *place, tdm_error *er
 /* TDM_E_CONTEXT where it and those before it have no room in so many tokens. */
 tdm_status attach_fits(const attachments *a, int place, int room, tdm_error *err);
 
+/* Counts one that has been read, takes it over, and attaches it if it fits into the room that is free for all
+ * attachments together; on failure nothing changes. */
+tdm_status attach_take(attachments *a, attachment *one, const tdm_model *model, int room, int *place, tdm_error *err);
 /* Reads, counts and attaches, if it fits into the room that is free for all attachments together. */
 tdm_status attach_file(attachments *a, const char *path, const tdm_model *model, int room, int *place, tdm_error *err);
 /* The same with what the clipboard holds now, under that name. */

@@ -31,8 +31,8 @@ tdm_status attach_job_ask(attach_job *j, attach_kind kind, const char *what, boo
 bool attach_job_take(attach_job *j, attach_result *out);
 void attach_result_free(attach_result *r);
 
-/* What is asked for and not taken yet, the one at work first; false: there is no number `i`. What `what` points to lives
- * until the next call. */
+/* What is asked for and not taken yet, the one at work first; false: there is no number `i`. What `what` points to
+ * lives until the next call. */
 bool attach_job_waiting(const attach_job *j, int i, attach_kind *kind, const char **what);
 bool attach_job_busy(const attach_job *j);
 /* The command that is running, or waits to be; NULL: there is none. */

@@ -228,7 +228,8 @@ static tdm_status take_file(search *s, const char *path, bool alone, tdm_error *
     }
     bool text = !status && attach_is_text(bytes.n ? bytes.bytes : "", bytes.n);
     if (!status && !text && alone)
-        status = error_set(err, TDM_E_FORMAT, "%s: binary (zero bytes, or over a tenth no text), expected a text", path);
+        status = error_set(err, TDM_E_FORMAT, "%s: binary (zero bytes, or over a tenth no text), expected a text",
+                           path);
     if (!status && !text) s->binary++;
     if (text) status = add_text(&out->text, title(s->asked, path), bytes.n ? bytes.bytes : "", bytes.n, err);
     if (text && !status) status = buffer_append(&out->files, path, strlen(path) + 1, err);

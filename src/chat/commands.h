@@ -40,6 +40,10 @@ tdm_status commands_run(app *a, const commands_front *front, const slash_call *c
  * is there. A front end that loads beside the conversation does so before it runs the command. */
 char *commands_prompt_model(const app *a, const char *argument);
 
+/* A line about what was attached at that place: "notes.md: 1,482 tokens, goes before your next message". note: what
+ * else is to be known of it; "": nothing. */
+void commands_attached(const app *a, int place, const char *note, char *out, size_t room);
+
 /* The value that holds for an option of /set, in the form that it takes. */
 void commands_setting(const app *a, option_id id, char *out, size_t room);
 

@@ -129,8 +129,8 @@ static enum complete_kind completed_argument(void *ctx, const char *name, size_t
     case ARG_PROMPT:
         if (index == 0) offer_prompts(out);
         return COMPLETE_WORD;
+    case ARG_FILES: return COMPLETE_PATHS;
     case ARG_FILE:
-    case ARG_IF_FILE:
     case ARG_MODEL:
         return COMPLETE_FILE;
     default:

@@ -210,13 +210,28 @@ int command_room(const app *a)
 }
 
 /* "2 attachments, 2,686 tokens, 18,100 left" */
+static void sum_attached(const app *a, char out[160])
+{
+    char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
+    int all = attach_tokens(&a->attached), room = command_room(a), n = a->attached.n;
+    snprintf(out, 160, "%d attachment%s, %s tokens, %s left", n, n == 1 ? "" : "s", format_count(tokens, all),
+             format_count(left, room > all ? room - all : 0));
+}
+
 static void say_attached(const command *r, const char *begin)
 {
-    const attachments *a = &r->a->attached;
-    char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
-    int all = attach_tokens(a), room = command_room(r->a);
-    command_say(r, "%s%d attachment%s, %s tokens, %s left\n", begin, a->n, a->n == 1 ? "" : "s",
-                format_count(tokens, all), format_count(left, room > all ? room - all : 0));
+    char sum[160];
+    sum_attached(r->a, sum);
+    command_say(r, "%s%s\n", begin, sum);
+}
+
+void commands_attached(const app *a, int place, const char *note, char *out, size_t room)
+{
+    const attachment *one = &a->attached.all[place];
+    char tokens[FORMAT_SIZE], sum[160] = "goes before your next message";
+    if (a->attached.n > 1) sum_attached(a, sum);
+    snprintf(out, room, "%s: %s tokens%s%s%s%s", one->name, format_count(tokens, one->tokens > 0 ? one->tokens : 0),
+             *note ? ", " : "", note, a->attached.n > 1 ? "; " : ", ", sum);
 }
 
 static tdm_status list_attached(command *r)
@@ -228,30 +243,43 @@ static tdm_status list_attached(command *r)
         return TDM_OK;
     }
     for (int i = 0; i < a->n; i++)
-        command_say(r, "%3d  %7s tokens  %s\n", i + 1, format_count(tokens, a->all[i].tokens), a->all[i].path);
+        command_say(r, "%3d  %7s tokens  %s\n", i + 1, format_count(tokens, a->all[i].tokens),
+                    a->all[i].kind == ATTACH_FILE ? a->all[i].path : a->all[i].name);
     say_attached(r, "");
     command_say(r, "/detach N takes one back\n");
     return TDM_OK;
 }
 
+/* Without a job it is read at once, and refused where it doesn't fit. */
+static tdm_status attach_one(command *r, const char *path, tdm_error *err)
+{
+    app *a = r->a;
+    attachment one;
+    char note[100], line[400];
+    int place;
+    if (a->attaching) return attach_job_ask(a->attaching, ATTACH_FILE, path, false, err);
+    tdm_status status = attach_read(&one, path, NULL, NULL, note, err);
+    if (!status) status = attach_take(&a->attached, &one, a->models.model, command_room(a), &place, err);
+    if (status) return status;
+    commands_attached(a, place, note, line, sizeof line);
+    command_say(r, "%s\n", line);
+    return TDM_OK;
+}
+
 tdm_status command_attach(command *r, tdm_error *err)
 {
-    attachments *a = &r->a->attached;
-    char tokens[FORMAT_SIZE], begin[400];
-    int place;
     if (!r->call->argument) return list_attached(r);
-    tdm_status status =
-        attach_file(a, r->call->argument, r->a->models.model, command_room(r->a), &place, err);
-    if (status) return status;
-    const attachment *one = &a->all[place];
-    format_count(tokens, one->tokens);
-    if (a->n == 1) {
-        command_say(r, "%s: %s tokens, goes before your next message\n", one->name, tokens);
-    } else {
-        snprintf(begin, sizeof begin, "%.300s: %s tokens; ", one->name, tokens);
-        say_attached(r, begin);
-    }
-    return TDM_OK;
+    char **words = attach_words(r->call->argument);
+    tdm_status status = words ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
+    int n = 0;
+    while (words && words[n]) n++;
+    if (n > ATTACH_MOST)
+        status = error_set(err, TDM_E_ARG, "/attach: %d words, expected at most %d", n, ATTACH_MOST);
+    if (words && !n) status = error_set(err, TDM_E_ARG, "/attach: expected the name of a file, found '%s'",
+                                        r->call->argument);
+    for (int i = 0; i < n && !status; i++) status = attach_one(r, words[i], err);
+    attach_words_free(words);
+    return status;
 }
 
 tdm_status command_detach(command *r, tdm_error *err)
@@ -268,10 +296,12 @@ tdm_status command_detach(command *r, tdm_error *err)
         return error_set(err, TDM_E_ARG, "%d attachments: /detach N (1 to %d) or /detach all", a->n, a->n);
     if (all) {
         command_say(r, "%d attachment%s taken back\n", a->n, a->n == 1 ? "" : "s");
+        for (int i = 0; i < a->n; i++) mentions_as_text(&r->a->mentions, a->all[i].path, true);
         attach_clear(a);
         return TDM_OK;
     }
     snprintf(begin, sizeof begin, "%.300s is taken back", a->all[number - 1].name);
+    mentions_as_text(&r->a->mentions, a->all[number - 1].path, true);
     attach_remove(a, (int)number - 1);
     if (!a->n) {
         command_say(r, "%s\n", begin);

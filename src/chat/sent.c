@@ -147,7 +147,9 @@ char *sent_take_back(sent_messages *s, tdm_chat *chat, attachments *files)
         for (int k = s->files.n; k-- > 0;)
             if (!strcmp(s->files.all[k].path, files->all[i].path)) attach_remove(&s->files, k);
     attach_append(&s->files, files);
+    unsigned revision = files->revision + 1;
     *files = s->files;
+    files->revision = revision;
     s->files = (attachments){0};
     drop(s);
     return words;

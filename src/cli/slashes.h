@@ -15,7 +15,7 @@ typedef enum {
     ARG_TEXT,    /* the rest of the line; may be left out */
     ARG_WORDS,   /* the rest of the line; needed */
     ARG_FILE,    /* a file name; needed */
-    ARG_IF_FILE, /* a file name; may be left out */
+    ARG_FILES,   /* names of files, as ui/edit/path_word.h takes them apart; may be left out */
     ARG_SESSION, /* the name of a saved session; may be left out */
     ARG_TRASHED, /* the name of a session in the trash; may be left out */
     ARG_SETTING, /* NAME VALUE of a live option (src/cli/options.h) or of the screen; may be left out */
@@ -62,8 +62,9 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       "drafts a summary of all but the last two turns, to be edited; TEXT takes their place as a branch")             \
     X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \
       "copies the last reply or its code block N; view: all as plain text, to select from")                           \
-    X(ATTACH, "attach", "", IF_FILE, "[FILE]", 0, 0, CONVERSATION,                                                    \
-      "puts a text file before the next message; without one: lists them")                                            \
+    X(ATTACH, "attach", "", FILES, "[FILE...]", 0, 0, CONVERSATION,                                                   \
+      "puts text files, folders and what patterns name (src/main.[ch]) before the next message, as @FILE in it does; " \
+      "!COMMAND attaches what a command prints; without one: lists them")                                             \
     X(DETACH, "detach", "", TEXT, "[N|all]", 0, 0, CONVERSATION, "takes attachment N back, or all")                   \
     X(P, "p", "prompt", PROMPT, "[NAME [TEXT]]", 0, 0, CONVERSATION,                                                  \
       "puts a prompt of the library into the draft, TEXT in its place; without NAME: lists them")                     \

@@ -153,6 +153,7 @@ static int64_t deadline(tui *t, int64_t now)
     at = earlier(at, tui_socket_deadline(&t->socket));
     at = earlier(at, app_keep_deadline(&t->app));
     at = earlier(at, measuring_begins(t));
+    at = earlier(at, tui_attach_deadline(t));
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
     if (now < t->ground_until_ns) return earlier(at, t->ground_until_ns);
@@ -242,6 +243,7 @@ static void run(tui *t)
         if (app_saved(&t->app)) t->dirty = true;
         tui_model_take(t);
         tui_choose_step(t);
+        tui_draft_take_attached(t);
         if (tui_demo_deadline(t) <= now) {
             tui_dispatch(t, tui_demo_step(t, now));
             tui_keys_input(t);
@@ -349,6 +351,7 @@ static bool open_all(tui *t, options *o)
     input_set_suggestions(t->input, tui_tips, TUI_TIPS);
     tui_sessions_read(&t->sessions, NULL);
     tui_socket_open(&t->socket);
+    tui_attach_open(t);
     tui_choose_first(t);
     return true;
 }
@@ -419,7 +422,8 @@ static void close_all(tui *t)
     tui_draft_free(&t->draft);
     tui_load_free(&t->load);
     tui_notices_free(&t->notices);
-    free(t->attached);
+    tui_attached_close(&t->attached);
+    tui_attach_free(&t->attach);
     wake_end = -1;
     close(t->wake[0]);
     close(t->wake[1]);

@@ -39,6 +39,11 @@ tui_action tui_action_type(const char *bytes)
     return with_text((tui_action){.kind = TUI_ACTION_TYPE}, bytes);
 }
 
+tui_action tui_action_attachment(tui_action_kind kind, long number)
+{
+    return (tui_action){.kind = kind, .number = number};
+}
+
 tui_action tui_action_find(const char *words, int direction)
 {
     return with_text((tui_action){.kind = TUI_ACTION_FIND, .count = direction}, words);

@@ -18,6 +18,8 @@ typedef enum {
     TUI_ACTION_TYPE,    /* the bytes of `text` as if they were typed */
     TUI_ACTION_PASTE,   /* `text` as if it were pasted */
     TUI_ACTION_CLEAR,   /* empties the input, as if nothing had ever stood there */
+    TUI_ACTION_LOOK_AT,    /* shows the text of attachment `number`, from 0 */
+    TUI_ACTION_READ_AGAIN, /* reads it once more from the disk, or runs its command */
     TUI_ACTION_END_DEMO, /* ends the demo, if one runs */
 } tui_action_kind;
 
@@ -38,6 +40,7 @@ tui_action tui_action_number(slash_id command, long number);
 tui_action tui_action_delete(const char *id);
 tui_action tui_action_visit(const char *id, int node);
 tui_action tui_action_type(const char *bytes);
+tui_action tui_action_attachment(tui_action_kind kind, long number);
 tui_action tui_action_find(const char *words, int direction);
 
 #endif

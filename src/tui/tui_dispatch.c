@@ -32,6 +32,35 @@ static void feed(tui *t, enum decoder_kind kind, const char *text)
     input_feed_event(t->input, &e);
 }
 
+static void open_attachments(tui *t)
+{
+    tdm_error err;
+    if (!tui_attached_open(&t->attached, &t->app.attached, &t->app.mentions, &err))
+        tui_popup_attached(&t->popup, &t->attached);
+    else tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", err.text);
+}
+
+/* The text of an attachment as a page, without the blank lines that end it. */
+static void look_at(tui *t, long place)
+{
+    if (place >= t->app.attached.n) return;
+    const attachment *one = &t->app.attached.all[place];
+    size_t n = one->length;
+    while (n && one->text[n - 1] == '\n') n--;
+    char *text = strndup(one->text, n);
+    if (text) tui_popup_page(&t->popup, one->name, text);
+    free(text);
+}
+
+static void read_again(tui *t, long place)
+{
+    tdm_error err;
+    if (place >= t->app.attached.n || !t->app.attaching) return;
+    const attachment *one = &t->app.attached.all[place];
+    if (attach_job_ask(t->app.attaching, one->kind, one->path, one->of_draft, &err))
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+}
+
 /* What a key does once there, wherever the keys are; what follows from it comes back. */
 static tui_action do_key(tui *t, enum key_action key, int count)
 {
@@ -49,6 +78,8 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_COPY_VIEW: return tui_action_command(SLASH_COPY, "view");
     case ACTION_SPECULATION: return toggle_speculation(t);
     case ACTION_SESSIONS: tui_sessions_show(t, false); break;
+    case ACTION_ATTACHMENTS: open_attachments(t); break;
+    case ACTION_RUB_CHIP: tui_attach_rub(t); break;
     case ACTION_SENSORS: return tui_action_command(SLASH_SENSORS, NULL);
     case ACTION_KEYS: tui_popup_keys(&t->popup); break;
     case ACTION_BROWSE:
@@ -91,6 +122,8 @@ static tui_action do_one(tui *t, const tui_action *a)
         input_set_text(t->input, "");
         tui_draft_tell(t);
         break;
+    case TUI_ACTION_LOOK_AT: look_at(t, a->number); break;
+    case TUI_ACTION_READ_AGAIN: read_again(t, a->number); break;
     case TUI_ACTION_END_DEMO: tui_demo_end(t); break;
     }
     return (tui_action){0};

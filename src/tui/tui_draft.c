@@ -16,17 +16,34 @@ static void assign(char **at, const char *text)
     *at = copy;
 }
 
+/* What comes back into the input is a message, whatever it begins with: a command runs only where it was typed. */
+static void set_text(tui *t, const char *text)
+{
+    char *as_text;
+    if (asprintf(&as_text, "%s%s", *text == '!' ? " " : "", text) < 0) return;
+    input_set_text(t->input, as_text);
+    free(as_text);
+}
+
 /* ---- The draft ------------------------------------------------------------------------------------------------- */
+
+/* Whether a draft is a command of the shell. What a demo types is not the user's. */
+static bool runs(const tui *t, const char *text, size_t n, bool pasted)
+{
+    return !t->demo && slash_runs(text, n, pasted);
+}
 
 void tui_draft_tell(tui *t)
 {
     struct input_view in;
     input_view(t->input, clock_ns(), &in);
     if (!in.is_draft) return;
-    bool held = slash_may_be_command(in.text, in.length, in.pasted);
+    tui_attach_follow(t, &in, false);
+    input_set_chips(t->input, t->app.attached.n > 0);
+    bool held = slash_may_be_command(in.text, in.length, in.pasted) || runs(t, in.text, in.length, in.pasted);
     bool was_empty = !t->draft.told || !t->draft.told[0];
     bool same = t->draft.told && strlen(t->draft.told) == in.length && !memcmp(t->draft.told, in.text, in.length);
-    if (same && t->draft.told_held == held) return;
+    if (same && t->draft.told_held == held && t->draft.told_revision == t->app.attached.revision) return;
     if (was_empty && in.length) t->figures.first_key_ns = clock_ns();
     if (!in.length) t->figures.first_key_ns = 0;
     if (!t->app.chat) return;
@@ -34,6 +51,7 @@ void tui_draft_tell(tui *t)
     app_set_draft(&t->app, in.text, in.length, held, NULL);
     assign(&t->draft.told, in.text);
     t->draft.told_held = held;
+    t->draft.told_revision = t->app.attached.revision;
     t->status_changed_ns = clock_ns();
     if (in.length && t->turns.ended == VIEW_FULL) t->turns.ended = VIEW_IDLE;
 }
@@ -84,7 +102,7 @@ static void leave_editing(tui *t)
     t->draft.editing = 0;
     char *before = t->draft.before_edit;
     t->draft.before_edit = NULL;
-    input_set_text(t->input, before ? before : "");
+    set_text(t, before ? before : "");
     free(before);
 }
 
@@ -97,7 +115,9 @@ void tui_draft_begin_editing(tui *t, int turn, const char *text)
         t->draft.before_edit = strndup(in.text, in.length);
     }
     t->draft.editing = turn;
-    input_set_text(t->input, text);
+    set_text(t, text);
+    input_view(t->input, clock_ns(), &in); /* what its words name stands in it already */
+    mentions_leave(&t->app.mentions, &t->app.attached, in.text, in.length);
 }
 
 void tui_draft_end_editing(tui *t)
@@ -111,7 +131,7 @@ static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
 {
     tdm_error err = {0};
     refresh_status(t);
-    bool replying = t->status.phase != TDM_IDLE;
+    bool replying = t->status.phase != TDM_IDLE, attached = t->app.attached.n > 0;
     if (app_send(&t->app, text, n, enter_ns, &err)) {
         tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         bool can_shrink = !replying && t->turns.n; /* there are turns to leave out */
@@ -119,6 +139,8 @@ static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
         return false;
     }
     note_sent(t);
+    if (attached) tui_attach_sent(t);
+    t->draft.told_revision = t->app.attached.revision;
     input_set_queued(t->input, app_queued(&t->app) != NULL);
     if (!replying) {
         tui_turns_sent(t, enter_ns);
@@ -127,6 +149,20 @@ static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
         t->draft.queued_ns = clock_ns();
     }
     return true;
+}
+
+/* The message leaves the input. In the history one that was no command stays none. */
+static void take_sent(tui *t, const char *text)
+{
+    if (*text != '!') {
+        free(input_take(t->input, NULL, true, !t->app.private));
+        return;
+    }
+    char *as_text;
+    bool made = asprintf(&as_text, " %s", text) >= 0;
+    free(input_take(t->input, NULL, false, false));
+    if (made) input_add_history(t->input, as_text, !t->app.private);
+    if (made) free(as_text);
 }
 
 /* Before the model is there: the message waits for it. */
@@ -152,6 +188,40 @@ static void end_told(tui *t)
     tui_notices_end_others(&t->notices, VIEW_NOTICE_WARN);
 }
 
+static void send_no_more(tui *t)
+{
+    assign(&t->draft.sends, NULL);
+    assign(&t->draft.sends_draft, NULL);
+}
+
+/* Where the message's attachments are still being read, it is sent once they are; true: so it is. */
+static bool waits_for_attachments(tui *t, const struct input_action *a)
+{
+    struct input_view in;
+    input_view(t->input, a->time_ns, &in);
+    send_no_more(t);
+    tui_attach_follow(t, &in, true);
+    if (!tui_attach_waits(t)) return false;
+    assign(&t->draft.sends, a->text);
+    assign(&t->draft.sends_draft, in.text);
+    t->draft.sends_ns = a->time_ns;
+    return true;
+}
+
+/* Enter on a command of the shell: it is run where the screen has said so before. */
+static void run_line(tui *t, const struct input_action *a)
+{
+    if (!t->app.chat || !t->app.attaching) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "a command has to wait for the model");
+    } else if (tui_attach_announced(t, a->text)) {
+        end_told(t);
+        tui_attach_run(t, a->text + 1);
+        free(input_take(t->input, NULL, true, !t->app.private));
+    } else {
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "Enter once more runs it; a blank before it sends it as text");
+    }
+}
+
 static tui_action submit(tui *t, const struct input_action *a)
 {
     refresh_status(t);
@@ -164,6 +234,10 @@ static tui_action submit(tui *t, const struct input_action *a)
         return (tui_action){0};
     }
     if (enter == INPUT_ENTER_NOTHING || s.draft_empty) return (tui_action){0};
+    if (runs(t, a->text, a->length, a->pasted)) {
+        run_line(t, a);
+        return (tui_action){0};
+    }
     slash_call call;
     bool command;
     tdm_error err = {0};
@@ -182,11 +256,31 @@ static tui_action submit(tui *t, const struct input_action *a)
                             .number = call.number,
                             .time_ns = enter_ns};
     }
+    if (t->app.chat && waits_for_attachments(t, a)) return (tui_action){0};
     bool sent = t->app.chat ? send_message(t, a->text, a->length, a->time_ns) : keep_waiting(t, a->text, a->time_ns);
     if (!sent) return (tui_action){0};
-    free(input_take(t->input, NULL, true, !t->app.private));
+    take_sent(t, a->text);
     leave_editing(t);
     return (tui_action){0};
+}
+
+void tui_draft_take_attached(tui *t)
+{
+    struct input_view in;
+    bool failed = false;
+    if (tui_attach_due(t, clock_ns())) tui_draft_tell(t);
+    if (!tui_attach_take(t, &failed) && !t->draft.sends) return;
+    tui_draft_tell(t);
+    input_view(t->input, clock_ns(), &in);
+    bool sends = t->draft.sends && !failed && in.is_draft && !strcmp(in.text, t->draft.sends_draft);
+    if (!sends) send_no_more(t);
+    if (!sends || tui_attach_waits(t)) return;
+    char *text = t->draft.sends;
+    t->draft.sends = NULL;
+    struct input_action a = {.action = ACTION_SUBMIT, .time_ns = t->draft.sends_ns, .text = text,
+                             .length = strlen(text), .pasted = true}; /* it has been found to be text */
+    submit(t, &a);
+    free(text);
 }
 
 void tui_draft_send_now(tui *t, int64_t now)
@@ -199,11 +293,16 @@ void tui_draft_send_now(tui *t, int64_t now)
     enum input_enter what = input_rule_send_now(&s);
     if (what == INPUT_ENTER_NOTHING || !t->app.chat) return;
     if (!s.draft_empty) {
+        tui_attach_follow(t, &in, true);
+        if (tui_attach_waits(t)) {
+            tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "the attachments are still being read");
+            return;
+        }
         char *text = strndup(in.text, in.length);
         bool sent = text && send_message(t, text, strlen(text), now);
         free(text);
         if (!sent) return;
-        free(input_take(t->input, NULL, true, !t->app.private));
+        take_sent(t, in.text);
     }
     if (what != INPUT_ENTER_CUT) return;
     t->turns.cut_ns = now;
@@ -230,9 +329,21 @@ static char *typed(tui *t)
 static void bring_back(tui *t, const char *text)
 {
     char *now = typed(t), *both = joined(text, now);
-    if (both) input_set_text(t->input, both);
+    if (both) set_text(t, both);
     free(both);
     free(now);
+}
+
+/* What a message that has waited for the model names is read at once: there is nothing else to wait for. */
+static bool read_named(tui *t, const char *text)
+{
+    tdm_error err;
+    app *a = &t->app;
+    refresh_status(t);
+    int room = app_room(&t->status);
+    if (!mentions_read(&a->mentions, &a->attached, a->models.model, room, text, strlen(text), &err)) return true;
+    tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+    return false;
 }
 
 void tui_draft_send_waiting(tui *t)
@@ -241,7 +352,7 @@ void tui_draft_send_waiting(tui *t)
     if (!text) return;
     t->draft.waiting = NULL;
     input_set_queued(t->input, false);
-    if (!send_message(t, text, strlen(text), t->draft.waiting_ns)) bring_back(t, text);
+    if (!read_named(t, text) || !send_message(t, text, strlen(text), t->draft.waiting_ns)) bring_back(t, text);
     free(text);
 }
 
@@ -287,6 +398,8 @@ void tui_draft_keep(tui *t)
 void tui_draft_free(tui_draft *d)
 {
     free(d->waiting);
+    free(d->sends);
+    free(d->sends_draft);
     free(d->told);
     free(d->before_edit);
     *d = (tui_draft){0};
@@ -329,6 +442,11 @@ static tui_action interrupt(tui *t, int64_t now)
         return (tui_action){0};
     }
     struct input_situation s = situation(t);
+    if (!s.top_open && (attach_job_command(t->app.attaching) || t->draft.sends)) {
+        send_no_more(t);
+        tui_attach_stop(t);
+        return (tui_action){0};
+    }
     switch (input_rule_interrupt(&s, &t->draft.presses, now)) {
     case INPUT_INTERRUPT_CLOSE: return close_top(t);
     case INPUT_INTERRUPT_STOP:

@@ -13,6 +13,10 @@ typedef struct tui tui;
 typedef struct {
     char *told;        /* the draft that the chat knows; NULL: none, whatever stands in the input */
     bool told_held;    /* it may be a command, and is not read ahead */
+    unsigned told_revision; /* of the attachments that it knows before it */
+    char *sends;       /* the message that is sent once its attachments are read; NULL: none */
+    char *sends_draft; /* the draft that it is: with another one it isn't sent */
+    int64_t sends_ns;  /* when Enter was pressed */
     int64_t queued_ns; /* when a message was queued last */
     char *waiting;     /* sent before the model was there */
     int64_t waiting_ns;
@@ -37,6 +41,9 @@ void tui_draft_take_back(tui *t);
 /* The turn with that number is written anew from `text`; what stands in the input comes back afterwards. */
 void tui_draft_begin_editing(tui *t, int turn, const char *text);
 void tui_draft_end_editing(tui *t);
+
+/* Takes what has been attached, and sends the message that has waited for it. */
+void tui_draft_take_attached(tui *t);
 
 /* Puts the draft that a resumed session has kept before what stands in the input. */
 void tui_draft_take_kept(tui *t);

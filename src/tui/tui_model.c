@@ -1,5 +1,6 @@
 #include "src/tui/tui_model.h"
 
+#include "src/tui/tui_attach.h"
 #include "src/tui/tui_commands.h"
 #include "src/tui/tui_private.h"
 #include "src/tui/tui_view.h"
@@ -18,6 +19,7 @@ static void start(tui *t)
             app_close(&t->app);
             app_init(&t->app, t->o);
             keeper_set_wake(t->app.keeper, t->wake[1]);
+            tui_attach_open(t);
             tui_load_fail(&t->load, err.text);
             return;
         }

@@ -182,6 +182,12 @@ void tui_popup_hits(tui_popup *p, tui_hits *hits)
     p->hits = hits;
 }
 
+void tui_popup_attached(tui_popup *p, tui_attached *attached)
+{
+    open_popup(p, TUI_POPUP_ATTACHED, "attachments");
+    p->attached = attached;
+}
+
 void tui_popup_models(tui_popup *p, tui_models *models)
 {
     open_popup(p, TUI_POPUP_MODELS, "models");
@@ -192,9 +198,10 @@ void tui_popup_models(tui_popup *p, tui_models *models)
 static tui_action list_event(tui_popup *p, int rows, const struct decoder_event *e)
 {
     bool closes;
-    tui_action action = p->kind == TUI_POPUP_MODELS  ? tui_models_event(p->models, rows, e, &closes)
-                        : p->kind == TUI_POPUP_SAVED ? tui_saved_event(p->saved, rows, e, &closes)
-                                                     : tui_hits_event(p->hits, rows, e, &closes);
+    tui_action action = p->kind == TUI_POPUP_MODELS     ? tui_models_event(p->models, rows, e, &closes)
+                        : p->kind == TUI_POPUP_SAVED    ? tui_saved_event(p->saved, rows, e, &closes)
+                        : p->kind == TUI_POPUP_ATTACHED ? tui_attached_event(p->attached, rows, e, &closes)
+                                                        : tui_hits_event(p->hits, rows, e, &closes);
     if (closes) tui_popup_close(p);
     return action;
 }
@@ -255,7 +262,8 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
     bool byte = e->kind == DECODER_BYTES && e->length == 1;
     bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
     if (rows < 1) rows = 1;
-    if (p->kind == TUI_POPUP_MODELS || p->kind == TUI_POPUP_SAVED || p->kind == TUI_POPUP_HITS)
+    if (p->kind == TUI_POPUP_MODELS || p->kind == TUI_POPUP_SAVED || p->kind == TUI_POPUP_HITS ||
+        p->kind == TUI_POPUP_ATTACHED)
         return list_event(p, rows, e);
     if (e->kind == DECODER_ESC || ctrl_c) {
         tui_popup_close(p);
@@ -303,6 +311,8 @@ void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view
         tui_models_fill(p->models, p->table_cols, v);
     } else if (p->kind == TUI_POPUP_SAVED) {
         tui_saved_fill(p->saved, p->table_cols, v);
+    } else if (p->kind == TUI_POPUP_ATTACHED) {
+        tui_attached_fill(p->attached, p->table_cols, v);
     } else if (p->kind == TUI_POPUP_HITS) {
         tui_hits_fill(p->hits, p->table_cols, v);
     } else if (p->kind) {

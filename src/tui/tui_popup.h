@@ -5,6 +5,7 @@
 #define TANDEM_SRC_TUI_POPUP_H
 
 #include "src/tui/tui_action.h"
+#include "src/tui/tui_attached.h"
 #include "src/tui/tui_hits.h"
 #include "src/tui/tui_models.h"
 #include "src/tui/tui_saved.h"
@@ -13,7 +14,8 @@
 #include "ui/terminal/decoder.h"
 
 typedef enum {
-    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_MODELS, TUI_POPUP_SAVED, TUI_POPUP_HITS
+    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_MODELS, TUI_POPUP_SAVED, TUI_POPUP_HITS,
+    TUI_POPUP_ATTACHED
 } tui_popup_kind;
 
 /* Zeroed: closed. */
@@ -30,6 +32,7 @@ typedef struct {
     tui_models *models;      /* the list, which outlives the popup */
     tui_saved *saved;        /* the same */
     tui_hits *hits;          /* the same */
+    tui_attached *attached;  /* the same */
     int table_cols;          /* of its rows */
     int cols;                /* of a page's text; it outlives what is open */
 } tui_popup;
@@ -43,6 +46,8 @@ void tui_popup_keys(tui_popup *p);
 void tui_popup_saved(tui_popup *p, tui_saved *saved);
 /* Shows what /search found. */
 void tui_popup_hits(tui_popup *p, tui_hits *hits);
+/* Shows what is attached. */
+void tui_popup_attached(tui_popup *p, tui_attached *attached);
 /* Shows the list of models, which has the keys then. */
 void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */

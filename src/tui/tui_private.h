@@ -4,6 +4,8 @@
  *
  *   tui_action.h    what is to be done             tui_notices.h    lines that come and go
  *   tui_popup.h     pages, lists, questions        tui_browse.h, tui_monitor.h    keys of these modes
+ *   tui_attached.h  the list of attachments        tui_hits.h       of what a search found
+ *   tui_attach.h    what is attached, read and run
  *   tui_load.h      a model, on its thread         tui_sessions.h   the saved sessions
  *   tui_models.h    the list of models             tui_choose.h     and what it has to know
  *   tui_figures.h   what the monitor shows         tui_view.h       from all of it to struct view, and a frame
@@ -18,6 +20,7 @@
 
 #include "src/chat/app.h"
 #include "src/chat/ceilings_job.h"
+#include "src/tui/tui_attach.h"
 #include "src/tui/tui_browse.h"
 #include "src/tui/tui_draft.h"
 #include "src/tui/tui_figures.h"
@@ -68,7 +71,6 @@ struct tui {
     char model_name[64];
     ceilings_job measuring;
     int64_t typed_ns;             /* when the last key came */
-    struct view_attachment *attached; /* those of the app, for the view */
     int64_t context_until_ns;     /* so long the state says that the context fills */
     bool context_told;
 
@@ -84,6 +86,8 @@ struct tui {
     tui_models models;
     tui_saved saved;
     tui_hits hits;
+    tui_attached attached;
+    tui_attach attach;
     char suggestion[200];         /* which model would suit this machine */
     struct tui_demo *demo;        /* NULL: none runs */
     /* Gets every event of the chat once it has been worked in: the demo waits for replies; NULL: nobody. */

@@ -10,6 +10,7 @@
 #include "src/tui/tui_choose.h"
 #include "src/tui/tui_private.h"
 #include "ui/edit/draft.h"
+#include "ui/edit/slash.h"
 
 enum { READING_SHOWN_MS = 300 }; /* a shorter reading isn't worth a word */
 
@@ -125,17 +126,34 @@ static void fill_status(tui *t, int64_t now)
 
 /* ---- Draft ----------------------------------------------------------------------------------------------------- */
 
-static void fill_attached(tui *t, struct view_draft *d)
+/* What the chat knows of the draft. */
+static void fill_told(tui *t, struct view_draft *d, bool known)
 {
-    const attachments *a = &t->app.attached;
-    int left = app_room(&t->status) - attach_tokens(a), n = a->n;
-    struct view_attachment *larger = n ? realloc(t->attached, (size_t)n * sizeof *larger) : NULL;
-    if (larger) t->attached = larger;
-    else n = 0;
-    for (int i = 0; i < n; i++) t->attached[i] = (struct view_attachment){a->all[i].name, a->all[i].tokens};
-    d->attached = t->attached;
-    d->n_attached = (size_t)n;
-    d->attached_left = left > 0 ? left : 0;
+    const struct input_view *in = &t->in;
+    if (!in->is_draft || !t->draft.told || strlen(t->draft.told) != in->length ||
+        memcmp(t->draft.told, in->text, in->length))
+        return;
+    d->command = t->draft.told_held && in->length;
+    if (d->command && !d->streaming) d->mark = VIEW_MARK_OFF;
+    /* The attachments come before what is typed. */
+    size_t before = attach_length(&t->app.attached), read = known ? t->status.draft_read_bytes : 0;
+    d->read_bytes = t->draft.told_held || read < before ? 0 : read - before;
+}
+
+/* What the draft's mark says before anything of the reading. */
+static void fill_mark(tui *t, struct view_draft *d)
+{
+    const struct input_view *in = &t->in;
+    bool reads = d->mark == VIEW_MARK_FOLLOWING || d->mark == VIEW_MARK_TO_READ;
+    if (!in->length || d->read_bytes >= in->length) t->attach.again = false;
+    if (!in->length) t->attach.read_of_draft = 0;
+    else if (d->read_bytes > t->attach.read_of_draft) t->attach.read_of_draft = d->read_bytes;
+    if (t->attach.again && reads) d->mark = VIEW_MARK_AGAIN;
+    if (attach_job_command(t->app.attaching)) d->mark = VIEW_MARK_RUNNING;
+    if (t->draft.sends) d->mark = VIEW_MARK_SENDS;
+    bool runs = in->is_draft && !t->demo && slash_runs(in->text, in->length, in->pasted);
+    if (runs) d->mark = VIEW_MARK_RUNS;
+    tui_attach_announce(t, runs ? in->text : NULL);
 }
 
 static void fill_draft(tui *t, int64_t now)
@@ -160,19 +178,14 @@ static void fill_draft(tui *t, int64_t now)
                 : in->recording ? "recording" : in->overwrite ? "overwrite" : NULL,
     };
     if (!t->app.chat) return;
-    fill_attached(t, d);
     d->streaming = t->status.phase != TDM_IDLE;
     d->mark = marks[t->status.mark];
     d->to_read = (int)t->status.behind;
     if (!in->length && !t->status.behind && d->mark == VIEW_MARK_FOLLOWING) d->mark = VIEW_MARK_NONE; /* all is read */
-    if (!in->is_draft || !t->draft.told || strlen(t->draft.told) != in->length ||
-        memcmp(t->draft.told, in->text, in->length))
-        return;
-    d->command = t->draft.told_held && in->length;
-    if (d->command && !d->streaming) d->mark = VIEW_MARK_OFF;
-    /* The attachments come before what is typed. */
-    size_t before = attach_length(&t->app.attached), read = t->status.draft_read_bytes;
-    d->read_bytes = t->draft.told_held || read < before ? 0 : read - before;
+    bool known = t->draft.told && t->draft.told_revision == t->app.attached.revision;
+    tui_attach_fill(t, d, known ? t->status.draft_read_bytes : 0);
+    fill_told(t, d, known);
+    fill_mark(t, d);
 }
 
 /* ---- The rest -------------------------------------------------------------------------------------------------- */

@@ -236,19 +236,56 @@ TEST(warnings_and_notices)
 
 TEST(attachments)
 {
-    static const struct view_attachment attached[] = {{"notes.md", 1482}, {"diff", 1204}, {"a-much-longer-name.c", 310},
-                                                      {"b.c", 20}};
+    struct view_attachment attached[] = {{.name = "notes.md", .tokens = 1482, .read = true},
+                                         {.name = "$ git diff", .tokens = 1204},
+                                         {.name = "src/*.c (41)", .tokens = 9310},
+                                         {.name = "a-name-that-is-longer-than-a-chip-may-be.c", .tokens = 310},
+                                         {.name = "b.c", .tokens = -1}};
     struct sample s;
     sample_init(&s);
     s.view.draft.attached = attached;
     s.view.draft.attached_left = 18100;
     s.view.draft.n_attached = 1;
     check_screen("attached-one", &s.view, 24, 80);
-    s.view.draft.n_attached = 4;
+    s.view.draft.n_attached = 3;
     check_screen("attached", &s.view, 24, 80);
-    check_screen("attached-panel", &s.view, 30, 120);
+    s.view.draft.n_attached = 5;
+    check_screen("attached-more", &s.view, 24, 80);
     check_screen("attached-small", &s.view, 12, 40);
     check_screen("attached-least", &s.view, 5, 20);
+    check_screen("attached-panel", &s.view, 40, 120);
+    check_screen("attached-large", &s.view, 60, 200);
+    attached[0].changed = attached[1].too_long = attached[4].marked = true;
+    check_screen("attached-states", &s.view, 24, 80);
+    check_screen("attached-states-small", &s.view, 12, 40);
+    check_screen("attached-states-panel", &s.view, 40, 120);
+    check_screen("attached-states-large", &s.view, 60, 200);
+}
+
+/* What the mark of the draft says of them, with and without a reply. */
+TEST(marks_of_attachments)
+{
+    static const struct {
+        const char *name;
+        enum view_mark mark;
+    } marks[] = {{"again", VIEW_MARK_AGAIN}, {"runs", VIEW_MARK_RUNS}, {"running", VIEW_MARK_RUNNING},
+                 {"sends", VIEW_MARK_SENDS}};
+    static const struct view_attachment attached[] = {{.name = "notes.md", .tokens = 1482, .read = true}};
+    struct sample s;
+    sample_init(&s);
+    s.view.draft.attached = attached;
+    s.view.draft.attached_left = 18100;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        char name[40];
+        s.view.draft.mark = marks[i].mark;
+        s.view.draft.n_attached = i < 1;
+        s.view.draft.streaming = i > 1;
+        static const int sizes[][2] = {{12, 40}, {24, 80}, {40, 120}, {60, 200}};
+        for (int k = 0; k < 4; k++) {
+            snprintf(name, sizeof name, "mark-%s-%dx%d", marks[i].name, sizes[k][1], sizes[k][0]);
+            check_screen(name, &s.view, sizes[k][0], sizes[k][1]);
+        }
+    }
 }
 
 TEST(cards)
@@ -466,5 +503,6 @@ TEST(random_screens)
 }
 
 TEST_MAIN(T(random_screens), T(sketch_80x24), T(sketch_paused), T(long_draft), T(sketch_line), T(sketch_panel),
-          T(sizes), T(states), T(warnings_and_notices), T(attachments), T(cards), T(popups), T(colour_classes),
+          T(sizes), T(states), T(warnings_and_notices), T(attachments),
+          T(marks_of_attachments), T(cards), T(popups), T(colour_classes),
           T(ascii_is_ascii), T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))

@@ -1,6 +1,6 @@
 #include "ui/draw/layout.h"
 
-enum { RULE_ROWS = 1, STATUS_ROWS = 1, STRIP_ROWS = 4, LINE_ROWS = 1 };
+enum { RULE_ROWS = 1, CHIP_ROWS = 1, STATUS_ROWS = 1, STRIP_ROWS = 4, LINE_ROWS = 1 };
 
 static int at_most(int a, int b) { return a < b ? a : b; }
 static int at_least(int a, int b) { return a > b ? a : b; }
@@ -84,6 +84,10 @@ struct layout layout_compute(const struct layout_request *request)
     l.input = (struct rect){bottom, 0, input, left_cols};
     bottom -= RULE_ROWS;
     l.rule = (struct rect){bottom, 0, RULE_ROWS, left_cols};
+    if (request->chips) {
+        bottom -= CHIP_ROWS;
+        l.chips = (struct rect){bottom, 0, CHIP_ROWS, left_cols};
+    }
     int strip = l.form == VIEW_FORM_STRIP ? STRIP_ROWS : l.form == VIEW_FORM_LINE ? LINE_ROWS : 0;
     if (strip) {
         bottom -= strip;

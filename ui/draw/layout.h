@@ -26,6 +26,7 @@ struct layout_request {
     int width;            /* most columns of text: a panel takes what is left; 0: all columns are for text */
     int input_rows;       /* rows that the wrapped draft would like, at text_cols columns */
     int notice_rows;      /* rows of notices above the input */
+    bool chips;           /* there are attachments */
     bool sentence;        /* the state's sentence is needed even where no form of the monitor shows it */
     enum view_form form;  /* the user's choice */
     bool alone;           /* there is no chat: the monitor has the whole screen, whatever its size */
@@ -39,6 +40,7 @@ struct layout {
     struct rect monitor;
     struct rect separator; /* the column between transcript and panel */
     struct rect notices;   /* the sentence, where the form has no place of its own, is the last of these rows */
+    struct rect chips;     /* above the rule, or empty */
     struct rect rule;      /* above the input: key hints and the draft's mark */
     struct rect input;
     struct rect status;

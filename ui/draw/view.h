@@ -104,12 +104,20 @@ enum view_mark {
     VIEW_MARK_QUEUED,
     VIEW_MARK_TOO_LONG,
     VIEW_MARK_OFF,
+    VIEW_MARK_AGAIN,   /* what was read of the draft is read once more, behind a later attachment */
+    VIEW_MARK_RUNS,    /* the draft is a command of the shell */
+    VIEW_MARK_RUNNING, /* such a command is at work */
+    VIEW_MARK_SENDS,   /* it is sent once its attachments are read */
 };
 
 /* A text that goes before the message. */
 struct view_attachment {
     const char *name;
-    int tokens;
+    int tokens;    /* negative: it is being read */
+    bool read;     /* the prefill unit has evaluated all of it */
+    bool changed;  /* on the disk, since */
+    bool too_long; /* there is no room for it in the context */
+    bool marked;   /* Backspace once more takes it back */
 };
 
 struct view_draft {
@@ -126,7 +134,7 @@ struct view_draft {
     const char *mode;   /* vi: "vi command" ..., shown in the rule */
     const char *queued; /* the queued message, shown in one row above the rule */
     const struct view_attachment *attached; /* shown in one row above the rule, numbered from 1 */
-    size_t n_attached;
+    size_t n_attached; /* with those that are being read, which come last */
     int attached_left;  /* tokens that are free beside them */
     bool streaming;     /* a reply is being written: Enter queues, Ctrl-C stops */
 };

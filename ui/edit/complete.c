@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "engine/base/utf8.h"
+#include "ui/edit/path_word.h"
 #include "ui/edit/slash.h"
 
 enum { CANDIDATES_MAX = 10000 };
@@ -97,11 +98,43 @@ static void files(struct completion *out, const char *home)
     out->append = 0; /* blanks belong to the name: none is added */
 }
 
+/* The word that the cursor stands at the end of becomes the candidates, written as the word is; a file's name is then
+ * over. */
+static void paths(struct completion *out, const char *line, const struct path_word *w, const char *home)
+{
+    char *path = path_word_read(line, w);
+    if (!path) return;
+    out->start = w->first;
+    out->word = path;
+    files(out, home);
+    out->word = NULL;
+    free(path);
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        char *word = path_word_write(out->names[i], w->quoted);
+        free(out->names[i]);
+        if (word) out->names[kept++] = word;
+    }
+    out->count = kept;
+    bool folder = kept == 1 && out->names[0][strlen(out->names[0]) - 1] == '/';
+    out->append = kept != 1 || folder ? 0 : w->quoted ? '"' : ' ';
+}
+
+bool complete_path(const char *line, size_t cursor, bool ignore_case, const char *home, struct completion *out)
+{
+    struct path_word w;
+    *out = (struct completion){.ignore_case = ignore_case};
+    for (size_t at = 0; path_word_next(line, cursor, &at, &w);)
+        if (w.last == cursor) paths(out, line, &w, home);
+    return out->count > 0;
+}
+
 bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case,
                    const char *home, struct completion *out)
 {
     *out = (struct completion){.append = ' ', .ignore_case = ignore_case};
-    if (!completer || !slash_may_be_command(line, cursor, false)) return false;
+    if (!slash_may_be_command(line, cursor, false)) return complete_path(line, cursor, ignore_case, home, out);
+    if (!completer) return false;
     char *text = strndup(line, cursor);
     if (!text) return false;
     size_t name_end = strcspn(text, " \t\n");
@@ -125,6 +158,12 @@ bool complete_line(const struct completer *completer, const char *line, size_t c
         out->start = (size_t)(out->word - text);
         if (kind == COMPLETE_FILE) {
             files(out, home);
+        } else if (kind == COMPLETE_PATHS) {
+            struct path_word w = {.first = cursor, .last = cursor};
+            for (size_t at = (size_t)(arguments - text); path_word_argument(line, cursor, &at, &w);) {
+            }
+            if (w.last != cursor) w = (struct path_word){.first = cursor, .last = cursor};
+            paths(out, line, &w, home);
         } else {
             size_t kept = 0;
             for (size_t i = 0; i < out->count; i++) {

@@ -1,6 +1,7 @@
 /* Completion of commands, their arguments and file names, driven by what the caller knows; draws nothing.
  *
- * Only a draft that may be a command is completed (ui/edit/slash.h); text never is. UI thread.
+ * A draft that may be a command is completed (ui/edit/slash.h), and in text a word that begins with @ and names a file
+ * (ui/edit/path_word.h). UI thread.
  */
 #ifndef TANDEM_UI_COMPLETE_H
 #define TANDEM_UI_COMPLETE_H
@@ -12,6 +13,7 @@
 enum complete_kind {
     COMPLETE_WORD, /* the candidates replace the last word */
     COMPLETE_LINE, /* the candidates replace everything after the command (names with blanks) */
+    COMPLETE_PATHS, /* the last word is a file name, as ui/edit/path_word.h writes it; no candidates are needed */
     COMPLETE_FILE, /* the rest of the line is a file name, blanks and all; no candidates are needed */
 };
 
@@ -42,6 +44,8 @@ bool completion_add(struct completion *out, const char *name, const char *note);
  * when there is at least one candidate. home: for ~ (may be NULL). */
 bool complete_line(const struct completer *completer, const char *line, size_t cursor, bool ignore_case,
                    const char *home, struct completion *out);
+/* The same for a word of text that begins with @ and ends at the cursor. */
+bool complete_path(const char *line, size_t cursor, bool ignore_case, const char *home, struct completion *out);
 void completion_free(struct completion *c);
 
 /* The length of the longest common start of all candidates. */

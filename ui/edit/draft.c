@@ -176,13 +176,18 @@ static void mark_text(char out[FORMAT_SIZE], const struct view *view)
                                         [VIEW_MARK_READY] = "[ready]",
                                         [VIEW_MARK_QUEUED] = "[queued]",
                                         [VIEW_MARK_TOO_LONG] = "[too long]",
-                                        [VIEW_MARK_OFF] = "[off]"};
+                                        [VIEW_MARK_OFF] = "[off]",
+                                        [VIEW_MARK_AGAIN] = "[draft is read again]",
+                                        [VIEW_MARK_RUNS] = "[Enter runs]",
+                                        [VIEW_MARK_RUNNING] = "[running]",
+                                        [VIEW_MARK_SENDS] = "[sent once read]"};
     char n[FORMAT_SIZE];
     if (view->draft.mark == VIEW_MARK_TO_READ)
         snprintf(out, FORMAT_SIZE, "[%.20s to read]", format_count(n, view->draft.to_read));
     else
-        snprintf(out, FORMAT_SIZE, "%s", (size_t)view->draft.mark <= VIEW_MARK_OFF ? marks[view->draft.mark] : "");
-    if (view->options.draft_marks == VIEW_DRAFT_OFF) out[0] = 0;
+        snprintf(out, FORMAT_SIZE, "%s", (size_t)view->draft.mark <= VIEW_MARK_SENDS ? marks[view->draft.mark] : "");
+    bool of_reading = view->draft.mark <= VIEW_MARK_AGAIN;
+    if (view->options.draft_marks == VIEW_DRAFT_OFF && of_reading) out[0] = 0;
 }
 
 /* "lines 54-61 of 61" before the mark, which begins at `mark`, where the draft is longer than its area. Returns the
@@ -222,11 +227,14 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
     if (mark[0] && mark_col > col)
         canvas_puts(canvas, area.row, mark_col, end, mark,
                     d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN
-                    : d->mark == VIEW_MARK_READY  ? STYLE_STATE
+                    : d->mark == VIEW_MARK_READY || d->mark == VIEW_MARK_RUNS ? STYLE_STATE
                                                   : STYLE_STATUS);
     int hints_end = draw_reason(view, canvas, area, draw_place(s, canvas, area, mark[0] ? mark_col : end));
-    const char *hints[8];
+    const char *hints[10];
+    size_t marked = 0;
     int n = 0;
+    for (size_t i = 0; i < d->n_attached; i++)
+        if (d->attached[i].marked) marked = i + 1;
     if (view->browse) {
         const char *const browse[] = {"BROWSE", "j k move", "[ ] turn", "/ search", "y copy", "Enter back"};
         const char *const found[] = {"BROWSE", first, "n N next", "y copy", "Enter back", "/ search"};
@@ -239,10 +247,17 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
         snprintf(first, sizeof first, "editing turn %d: Enter branches, Ctrl-C leaves", d->editing);
         hints[n++] = first;
     } else {
-        hints[n++] = d->streaming ? "Enter queues" : "Enter sends";
-        bool full = view->monitor.form == VIEW_FORM_FULL;
+        bool full = view->monitor.form == VIEW_FORM_FULL, running = d->mark == VIEW_MARK_RUNNING;
+        if (marked) snprintf(first, sizeof first, "Backspace takes %zu back", marked);
+        hints[n++] = marked                      ? first
+                     : d->mark == VIEW_MARK_RUNS ? "a blank first: text"
+                     : d->streaming              ? "Enter queues"
+                                                 : "Enter sends";
+        bool stops = running || d->mark == VIEW_MARK_SENDS;
+        if (stops) hints[n++] = "^C stop";
         if (!full) hints[n++] = "^J newline";
-        if (d->streaming) hints[n++] = "^C stop";
+        if (d->streaming && !stops) hints[n++] = "^C stop";
+        if (d->n_attached) hints[n++] = "^X a attachments";
         if (full) { /* it has the screen, and no letters of its own */
             hints[n++] = "^X v live/turn";
             hints[n++] = "^X i inspect";

@@ -113,6 +113,8 @@ static void settle(struct input *in)
 
 static void step(struct input *in)
 {
+    in->chip_was_marked = in->chip_marked && in->chips;
+    in->chip_marked = false; /* any other key unmarks it */
     rl_callback_read_char();
     if (RL_ISSTATE(RL_STATE_INPUTPENDING)) rl_callback_read_char(); /* a key that a numeric argument has read too far */
     /* It returns in the middle of a macro that holds a numeric argument. */
@@ -718,6 +720,11 @@ void input_set_queued(struct input *in, bool queued)
     in->queued = queued;
 }
 
+void input_set_chips(struct input *in, bool any)
+{
+    in->chips = any;
+}
+
 void input_set_columns(struct input *in, int columns)
 {
     in->columns = columns > 0 ? columns : 0;
@@ -757,6 +764,7 @@ void input_view(struct input *in, int64_t now_ns, struct input_view *v)
         .menu = !strcmp(in->prefix, "^X") && now_ns - in->prefix_since >= INPUT_MENU_NS,
         .list = in->list_open ? &in->list : NULL,
         .ask = in->ask,
+        .chip_marked = in->chip_marked && in->chips,
         .message = in->message,
         .bells = in->bells,
         .bell = rl_variable_value("bell-style"),

@@ -73,6 +73,7 @@ struct input_view {
     bool menu;           /* the prefix is Ctrl-X and older than INPUT_MENU_NS: show its keys */
     const struct completion *list; /* candidates to show, or NULL; each is list->names[i], list->notes[i] may be NULL */
     size_t ask;          /* not 0: 'display all <ask>?' instead of a list (y, n) */
+    bool chip_marked;    /* Backspace has marked the last attachment: once more is ACTION_RUB_CHIP */
     const char *message; /* a notice until the next key ("line 3: unknown variable"), or NULL */
     uint64_t bells;      /* how often the bell would have rung; bell says how the user wants it */
     const char *bell;    /* "none", "visible", "audible": bell-style in inputrc */
@@ -112,6 +113,8 @@ void input_set_message(struct input *in, const char *text);
 
 /* What Up on the empty draft, Esc and Tab on the empty draft need to know. Suggestions are not copied. */
 void input_set_queued(struct input *in, bool queued);
+/* Whether there are attachments, which Backspace at the draft's beginning marks and takes back. */
+void input_set_chips(struct input *in, bool any);
 /* Columns of a row of the draft on the screen, by which Up and Down move; 0: as if rows were endless. */
 void input_set_columns(struct input *in, int columns);
 void input_set_esc_stops(struct input *in, bool on);

@@ -226,8 +226,10 @@ char **input_complete(const char *text, int start, int end)
     rl_attempted_completion_over = 1;
     completion_free(&in->list);
     const char *ignore = rl_variable_value("completion-ignore-case");
-    if (in->pasted || !complete_line(in->options.completer, rl_line_buffer, (size_t)end,
-                                     ignore && !strcmp(ignore, "on"), in->options.home, &in->list)) {
+    bool ignores = ignore && !strcmp(ignore, "on"), any;
+    if (in->pasted) any = complete_path(rl_line_buffer, (size_t)end, ignores, in->options.home, &in->list);
+    else any = complete_line(in->options.completer, rl_line_buffer, (size_t)end, ignores, in->options.home, &in->list);
+    if (!any) {
         in->bells++;
         return NULL;
     }
@@ -348,6 +350,16 @@ static int command_put_pop(int count, int key)
     return within_bounds(input_self, rl_vi_yank_pop, count > 0, key);
 }
 
+/* Where nothing is left to delete, the last attachment is marked; the next key, if it is the same, takes it back. */
+static int command_rubout(int count, int key)
+{
+    struct input *in = input_self;
+    if (rl_point || !in->chips || rl_explicit_arg) return rl_rubout(count, key);
+    if (in->chip_was_marked) input_push_action(in, ACTION_RUB_CHIP, 1);
+    else in->chip_marked = true;
+    return 0;
+}
+
 /* What stands in for a command of readline's, whatever key the user has given it. */
 static rl_command_func_t *stand_in(rl_command_func_t *of)
 {
@@ -361,6 +373,7 @@ static rl_command_func_t *stand_in(rl_command_func_t *of)
                 {rl_yank_pop, command_yank_pop},
                 {rl_vi_put, command_put},
                 {rl_vi_yank_pop, command_put_pop},
+                {rl_rubout, command_rubout},
                 {rl_arrow_keys, command_unbound}}; /* reads a key by itself */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].of == of) return rows[i].by;
@@ -419,7 +432,7 @@ static int command_read_inputrc(int count, int key)
 #define OWN_COMMANDS(X)                                                                                               \
     X(SEND_NOW) X(EDITOR) X(REDRAW) X(PAGE_UP) X(PAGE_DOWN) X(TOP) X(BOTTOM) X(KEYS) X(BROWSE) X(FIND) X(MONITOR)      \
     X(VIEW) X(HOLD) X(ZOOM_IN) X(ZOOM_OUT) X(INSPECT) X(LEGEND) X(FOLD) X(RAW) X(COPY) X(COPY_VIEW)             \
-    X(SPECULATION) X(SESSIONS) X(SENSORS)
+    X(SPECULATION) X(SESSIONS) X(SENSORS) X(ATTACHMENTS)
 
 #define DEFINE(name)                                                                                                  \
     static int tell_##name(int count, int key)                                                                        \
@@ -519,7 +532,7 @@ static rl_command_func_t *usual_command(enum key_code code, unsigned mods)
     case KEYCODE_END: return command_end;
     case KEYCODE_INSERT: return mods ? NULL : rl_overwrite_mode;
     case KEYCODE_DELETE: return word ? rl_kill_word : rl_delete;
-    case KEYCODE_BACKSPACE: return word ? rl_backward_kill_word : rl_rubout;
+    case KEYCODE_BACKSPACE: return word ? rl_backward_kill_word : command_rubout;
     case KEYCODE_ENTER: return command_newline;
     default: return NULL;
     }

@@ -71,6 +71,8 @@ struct input {
     size_t ask;
 
     bool queued, esc_stops;
+    bool chips;            /* there are attachments */
+    bool chip_marked, chip_was_marked; /* the last one is, by the last key; by the one before it */
     const char *const *suggestions;
     size_t suggestion_count, suggestion;
     bool suggested; /* the draft may still be the last suggestion */

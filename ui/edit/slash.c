@@ -61,6 +61,11 @@ bool slash_may_be_command(const char *draft, size_t length, bool pasted)
     return command_word(draft, length, pasted) >= 0;
 }
 
+bool slash_runs(const char *draft, size_t length, bool pasted)
+{
+    return !pasted && length > 1 && draft[0] == '!' && !strchr(" \t\r\n", draft[1]) && !memchr(draft, '\n', length);
+}
+
 struct slash_result slash_parse(const char *draft, bool pasted, const char *const *names, size_t n)
 {
     struct slash_result r = {.kind = SLASH_TEXT, .nearest = -1, .argument = ""};

@@ -34,6 +34,10 @@ struct slash_result slash_parse(const char *draft, bool pasted, const char *cons
 /* May this unfinished draft become a command? Then it isn't prefilled. */
 bool slash_may_be_command(const char *draft, size_t length, bool pasted);
 
+/* Is a draft a command of the shell? Then it begins with ! in its first column, typed rather than pasted, something
+ * follows at once, and it is one line. A leading blank makes it text. */
+bool slash_runs(const char *draft, size_t length, bool pasted);
+
 /* Steps (insert, delete, replace, swap neighbours) from one word to the other, compared without case; words longer than
  * 63 bytes count as 63 apart. */
 unsigned slash_distance(const char *a, size_t a_length, const char *b, size_t b_length);

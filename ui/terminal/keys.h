@@ -46,6 +46,7 @@ enum key_action {
     ACTION_TAKE_BACK,  /* Up on the empty draft while a message is queued */
     ACTION_STOP,       /* Esc on the empty draft with `/set esc-stops on` */
     ACTION_SEND_NOW,   /* cut the reply and send */
+    ACTION_RUB_CHIP,   /* Backspace at the draft's beginning, pressed once more: the last attachment goes */
     ACTION_EDITOR,     /* the draft in $EDITOR */
     ACTION_NEWLINE,    /* help text only: done by the input itself */
     ACTION_COMPLETE,   /* help text only */
@@ -73,6 +74,7 @@ enum key_action {
     ACTION_COPY_VIEW,
     ACTION_SPECULATION,
     ACTION_SESSIONS,
+    ACTION_ATTACHMENTS,
     ACTION_SENSORS,
     ACTION_KEYS,
     /* browse mode */

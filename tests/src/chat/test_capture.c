@@ -115,7 +115,8 @@ TEST(as_an_attachment)
     attach_release(&one);
     REQUIRE(attach_run(&one, "echo no; exit 7", NULL, NULL, note, &err) == TDM_OK);
     CHECK_STR("$ echo no; exit 7\n\nno\n\n(exit status 7)\n\n", one.text);
-    CHECK_STR("exit status 7", note);
+    CHECK_STR("", note);
+    CHECK_STR("$ echo no; exit 7 (status 7)", one.name);
     attach_release(&one);
 }
 
