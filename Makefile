@@ -14,17 +14,18 @@
 # To build and to run; to test and to measure as well; for the other architecture. What pkg-config calls the libraries
 # stands further down (PKGS).
 DEBIAN     := gcc libc6-dev make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
-	libopenblas-dev libvterm-dev libcurl4-openssl-dev libssl-dev
+	libopenblas-dev libvterm-dev libcurl4-openssl-dev libssl-dev libvulkan-dev glslc
 FEDORA     := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
-	openblas-devel libvterm-devel libcurl-devel openssl-devel
-ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm curl openssl
-HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm curl openssl
+	openblas-devel libvterm-devel libcurl-devel openssl-devel vulkan-headers vulkan-loader glslc
+ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm curl openssl vulkan-headers \
+	vulkan-icd-loader shaderc
+HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm curl openssl vulkan-headers vulkan-loader shaderc
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
 TESTING    := test test-long unit bench bench-smoke figures tables measured measured-join
-DEBIAN_TESTING     := python3
-FEDORA_TESTING     := python3
-ARCH_LINUX_TESTING := python
+DEBIAN_TESTING     := python3 mesa-vulkan-drivers vulkan-validationlayers
+FEDORA_TESTING     := python3 mesa-vulkan-drivers vulkan-validation-layers
+ARCH_LINUX_TESTING := python vulkan-swrast vulkan-validation-layers
 HOMEBREW_TESTING   := python
 
 INSTALLING := $(filter deps deps-cross,$(MAKECMDGOALS))
@@ -113,6 +114,12 @@ $(error not found: $(strip $(MISSING)); `make deps` installs what building needs
 endif
 endif
 
+# The GPU is left out where its shaders can't be compiled or Vulkan's headers are not there. GPU= leaves it out too.
+GLSLC      ?= glslc
+ifeq ($(origin GPU),undefined)
+GPU        := $(if $(call have,$(GLSLC)),$(shell echo '\#include <vulkan/vulkan_core.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes))
+endif
+
 KERNEL_O   ?= $(if $(SANITIZER),-O1,-O3)
 ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c
 ISA_avx512 := $(KERNEL_O) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
@@ -128,7 +135,10 @@ find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_amx.c %_vnni.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
-ENGINE_C  := $(filter-out $(OTHER),$(call find,engine,*.c))
+NO_GPU    := engine/gpu/absent.c
+GPU_C     := $(filter-out $(NO_GPU),$(wildcard engine/gpu/*.c))
+ENGINE_C  := $(filter-out $(OTHER) $(if $(GPU),$(NO_GPU),$(GPU_C)),$(call find,engine,*.c))
+SHADERS   := $(patsubst engine/gpu/%.comp,$(B)/%.inc,$(wildcard engine/gpu/shaders/*.comp))
 UI_C      := $(call find,ui,*.c)
 # tandem-pull is what src/pull/main.c needs, tandem-net what src/net/main.c does. These of their files need libraries of
 # their own; the others are compiled and tested everywhere.
@@ -159,6 +169,9 @@ ifeq ($(NET),)
 endif
 ifeq ($(BENCH),)
 	@echo '  tandem bench is left out: it needs $(PKGS_BENCH) (make deps)'
+endif
+ifeq ($(GPU),)
+	@echo '  the GPU is left out: it needs glslc and the headers of Vulkan (make deps)'
 endif
 
 $(B)/libtandem.a: $(call obj,$(ENGINE_C))
@@ -216,6 +229,18 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
+
+# ---- Shaders, embedded as lists of words -------------------------------------------------------------------------
+#
+# Not optimised here: glslc's optimiser forgets, where it unrolls a loop, which results are `precise`.
+
+$(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(wildcard engine/gpu/shaders/*.glsl)
+	@mkdir -p $(@D)
+	$(call say,GLSLC)
+	$(Q)$(GLSLC) --target-env=vulkan1.3 -Werror -mfmt=c -o $@ $<
+
+$(call obj,engine/gpu/shaders.c): $(SHADERS)
+$(call obj,engine/gpu/shaders.c): ALL_CFLAGS += -I$(B)
 
 # ---- Generated from the table of options -------------------------------------------------------------------------
 

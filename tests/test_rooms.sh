@@ -4,7 +4,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 base='engine/base'
-inner="$base engine/thread engine/text engine/model engine/kernel engine/unit engine/state engine/forward engine/backend"
+inner="$base engine/thread engine/text engine/model engine/kernel engine/unit engine/state engine/forward \
+    engine/gpu engine/backend"
 ui='engine/base ui/draw ui/text ui/terminal ui/edit ui/monitor'
 declare -A may=(
     [engine/base]='' [engine/thread]=$base [engine/text]=$base [engine/model]=$base
@@ -13,7 +14,8 @@ declare -A may=(
     [engine/unit]="$base engine/thread"
     [engine/state]="$base engine/kernel engine/model"
     [engine/forward]="$base engine/thread engine/kernel engine/model engine/state"
-    [engine/backend]="$base engine/thread engine/kernel engine/model engine/state engine/forward"
+    [engine/gpu]="$base engine/thread engine/kernel engine/model"
+    [engine/backend]="$base engine/thread engine/kernel engine/model engine/state engine/forward engine/gpu"
     [engine/object]=$inner [engine/chat]="$inner engine/object"
     [engine/api]="$inner engine/object engine/chat engine/model/convert"
     [ui/draw]=$base [ui/text]="$base ui/draw" [ui/terminal]="$base ui/draw ui/text"

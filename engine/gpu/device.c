@@ -1,0 +1,281 @@
+#include "engine/gpu/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+
+enum { STAGING_BYTES = 16 << 20 };
+
+void device_lock(const struct gpu *g)
+{
+    pthread_mutex_lock((pthread_mutex_t *)&g->lock);
+}
+
+void device_unlock(const struct gpu *g)
+{
+    pthread_mutex_unlock((pthread_mutex_t *)&g->lock);
+}
+
+tdm_status device_failed(struct gpu *g, VkResult result, const char *call, tdm_error *err)
+{
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
+        return error_set(err, TDM_E_NOMEM, "%s: no memory (%s says %s)", g->info.name, call, vulkan_result(result));
+    if (!g->lost)
+        snprintf(g->lost_line, sizeof g->lost_line, "%s %s: %s says %s", g->info.name,
+                 result == VK_ERROR_DEVICE_LOST ? "was lost" : "failed", call, vulkan_result(result));
+    g->lost = true;
+    return error_set(err, TDM_E_IO, "%s", g->lost_line);
+}
+
+tdm_status device_check(struct gpu *g, tdm_error *err)
+{
+    return g->lost ? error_set(err, TDM_E_IO, "%s", g->lost_line) : TDM_OK;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------- */
+
+/* Whether a type of memory suits a use; round 0: what is best, later ones: what works. */
+static bool type_suits(VkMemoryPropertyFlags f, enum block_use use, int round)
+{
+    const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, seen = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    if (use == BLOCK_DEVICE)
+        return round == 0 ? f & local && !(f & seen) : round == 1 ? (f & local) != 0 : !(f & local);
+    if (!(f & seen) || !(f & coherent)) return false;
+    if (round == 2) return true;
+    if (use == BLOCK_TABLE) return round == 1 || f & local;
+    if (use == BLOCK_UPLOAD) return round == 1 || !(f & local);
+    return round == 1 ? (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0
+                      : f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT && !(f & local);
+}
+
+/* Memory of the best type that has so much. */
+static VkResult allocate(struct gpu *g, struct block *b, enum block_use use, const VkMemoryRequirements *needs)
+{
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    uint32_t tried = 0;
+    for (int round = 0; round < 3; round++)
+        for (uint32_t i = 0; i < g->memory.memoryTypeCount; i++) {
+            if (!(needs->memoryTypeBits >> i & 1) || tried >> i & 1) continue;
+            VkMemoryPropertyFlags flags = g->memory.memoryTypes[i].propertyFlags;
+            if (flags & ~(VkMemoryPropertyFlags)15 || !type_suits(flags, use, round)) continue;
+            tried |= 1u << i;
+            VkMemoryAllocateFlagsInfo address = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                                 .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+            VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                         .pNext = &address,
+                                         .allocationSize = needs->size,
+                                         .memoryTypeIndex = i};
+            result = g->vk.AllocateMemory(g->device, &info, NULL, &b->memory);
+            if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_OUT_OF_HOST_MEMORY) return result;
+        }
+    return result;
+}
+
+tdm_status block_new(struct block *out, struct gpu *g, enum block_use use, uint64_t bytes, tdm_error *err)
+{
+    *out = (struct block){.bytes = bytes};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = bytes,
+                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    const char *call = "vkCreateBuffer";
+    VkResult result = g->vk.CreateBuffer(g->device, &info, NULL, &out->buffer);
+    VkMemoryRequirements needs;
+    if (!result) {
+        g->vk.GetBufferMemoryRequirements(g->device, out->buffer, &needs);
+        call = "vkAllocateMemory";
+        result = allocate(g, out, use, &needs);
+        if (result) out->memory = VK_NULL_HANDLE;
+    }
+    if (!result) {
+        call = "vkBindBufferMemory";
+        result = g->vk.BindBufferMemory(g->device, out->buffer, out->memory, 0);
+    }
+    if (!result && use != BLOCK_DEVICE) {
+        call = "vkMapMemory";
+        result = g->vk.MapMemory(g->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->mapped);
+    }
+    if (result) {
+        tdm_status status = device_failed(g, result, call, err);
+        out->bytes = 0;
+        block_free(out, g);
+        return status;
+    }
+    VkBufferDeviceAddressInfo address = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = out->buffer};
+    out->address = g->vk.GetBufferDeviceAddress(g->device, &address);
+    g->used += bytes;
+    return TDM_OK;
+}
+
+void block_free(struct block *b, struct gpu *g)
+{
+    if (b->buffer) g->vk.DestroyBuffer(g->device, b->buffer, NULL);
+    if (b->memory) g->vk.FreeMemory(g->device, b->memory, NULL);
+    g->used -= b->bytes;
+    *b = (struct block){0};
+}
+
+/* ---- Pipelines ------------------------------------------------------------------------------------------- */
+
+static tdm_status make_pipeline(VkPipeline *out, struct gpu *g, const struct pipeline *p, uint32_t n, tdm_error *err)
+{
+    const struct shader_code *code = &shader_codes[p->shader];
+    VkShaderModule module;
+    VkShaderModuleCreateInfo source = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = code->bytes, .pCode = code->words};
+    VkResult result = g->vk.CreateShaderModule(g->device, &source, NULL, &module);
+    if (result) return device_failed(g, result, "vkCreateShaderModule", err);
+    VkSpecializationMapEntry entries[MOST_CONSTANTS];
+    for (uint32_t i = 0; i < n; i++) entries[i] = (VkSpecializationMapEntry){i, 4 * i, 4};
+    VkSpecializationInfo constants = {n, entries, 4 * n, p->constants};
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main",
+                  .pSpecializationInfo = &constants},
+        .layout = g->layout,
+    };
+    result = g->vk.CreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out);
+    g->vk.DestroyShaderModule(g->device, module, NULL);
+    return result ? device_failed(g, result, "vkCreateComputePipelines", err) : TDM_OK;
+}
+
+tdm_status device_pipeline(VkPipeline *out, struct gpu *g, enum shader shader, const uint32_t *constants, uint32_t n,
+                           tdm_error *err)
+{
+    struct pipeline wanted = {.shader = shader};
+    assert_always(n <= MOST_CONSTANTS);
+    memcpy(wanted.constants, constants, n * sizeof *constants);
+    for (uint32_t i = 0; i < g->n_pipelines; i++) {
+        const struct pipeline *p = &g->pipelines[i];
+        if (p->shader != shader || memcmp(p->constants, wanted.constants, sizeof wanted.constants)) continue;
+        *out = p->handle;
+        return TDM_OK;
+    }
+    assert_always(g->n_pipelines < MOST_PIPELINES);
+    tdm_status status = make_pipeline(&wanted.handle, g, &wanted, n, err);
+    if (status) return status;
+    g->pipelines[g->n_pipelines++] = wanted;
+    *out = wanted.handle;
+    return TDM_OK;
+}
+
+/* ---- Commands -------------------------------------------------------------------------------------------- */
+
+tdm_status device_commands(VkCommandBuffer *out, struct gpu *g, tdm_error *err)
+{
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandPool = g->pool,
+                                        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                        .commandBufferCount = 1};
+    VkResult result = g->vk.AllocateCommandBuffers(g->device, &info, out);
+    if (result) *out = NULL;
+    return result ? device_failed(g, result, "vkAllocateCommandBuffers", err) : TDM_OK;
+}
+
+tdm_status device_begin(struct gpu *g, VkCommandBuffer commands, bool once, tdm_error *err)
+{
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                     .flags = once ? VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT : 0};
+    VkResult result = g->vk.BeginCommandBuffer(commands, &info);
+    return result ? device_failed(g, result, "vkBeginCommandBuffer", err) : TDM_OK;
+}
+
+tdm_status device_end(struct gpu *g, VkCommandBuffer commands, tdm_error *err)
+{
+    VkResult result = g->vk.EndCommandBuffer(commands);
+    return result ? device_failed(g, result, "vkEndCommandBuffer", err) : TDM_OK;
+}
+
+void device_barrier(struct gpu *g, VkCommandBuffer commands)
+{
+    const VkPipelineStageFlags work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                           .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                           .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
+                                            VK_ACCESS_HOST_READ_BIT};
+    g->vk.CmdPipelineBarrier(commands, work, work | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &all, 0, NULL, 0, NULL);
+}
+
+tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err)
+{
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = n, .pCommandBuffers = commands};
+    VkResult result = g->vk.ResetFences(g->device, 1, &g->fence);
+    if (result) return device_failed(g, result, "vkResetFences", err);
+    result = g->vk.QueueSubmit(g->queue, 1, &info, g->fence);
+    if (result) {
+        g->vk.DeviceWaitIdle(g->device);
+        return device_failed(g, result, "vkQueueSubmit", err);
+    }
+    result = g->vk.WaitForFences(g->device, 1, &g->fence, VK_TRUE, UINT64_MAX);
+    if (!result) return TDM_OK;
+    g->vk.DeviceWaitIdle(g->device); /* so that nothing is freed that the device may still write to */
+    tdm_status status = device_failed(g, result, "vkWaitForFences", err);
+    if (!g->lost) { /* for want of memory the host doesn't know whether the work was done */
+        g->lost = true;
+        snprintf(g->lost_line, sizeof g->lost_line, "%s failed: vkWaitForFences says %s", g->info.name,
+                 vulkan_result(result));
+    }
+    return status;
+}
+
+/* ---- Copies ---------------------------------------------------------------------------------------------- */
+
+tdm_status device_copy(struct gpu *g, const struct copy *copies, uint32_t n, tdm_error *err)
+{
+    tdm_status status = device_check(g, err);
+    if (!status) status = device_begin(g, g->once, true, err);
+    if (status) return status;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct copy *c = &copies[i];
+        VkBufferCopy region = {c->from_at, c->to_at, c->bytes};
+        g->vk.CmdCopyBuffer(g->once, c->from->buffer, c->to->buffer, 1, &region);
+    }
+    device_barrier(g, g->once);
+    status = device_end(g, g->once, err);
+    return status ? status : device_run(g, &g->once, 1, err);
+}
+
+static tdm_status staging(struct gpu *g, struct block *b, enum block_use use, tdm_error *err)
+{
+    return b->buffer ? TDM_OK : block_new(b, g, use, STAGING_BYTES, err);
+}
+
+tdm_status device_write(struct gpu *g, const struct block *to, uint64_t at, const void *data, uint64_t bytes,
+                        tdm_error *err)
+{
+    tdm_status status = staging(g, &g->upload, BLOCK_UPLOAD, err);
+    for (uint64_t i = 0; i < bytes && !status; i += STAGING_BYTES) {
+        uint64_t n = bytes - i < STAGING_BYTES ? bytes - i : STAGING_BYTES;
+        memcpy(g->upload.mapped, (const char *)data + i, n);
+        status = device_copy(g, &(struct copy){&g->upload, to, 0, at + i, n}, 1, err);
+    }
+    return status;
+}
+
+tdm_status device_read(struct gpu *g, const struct block *from, uint64_t at, void *data, uint64_t bytes, tdm_error *err)
+{
+    tdm_status status = staging(g, &g->read, BLOCK_READ, err);
+    for (uint64_t i = 0; i < bytes && !status; i += STAGING_BYTES) {
+        uint64_t n = bytes - i < STAGING_BYTES ? bytes - i : STAGING_BYTES;
+        status = device_copy(g, &(struct copy){from, &g->read, at + i, 0, n}, 1, err);
+        if (!status) memcpy((char *)data + i, g->read.mapped, n);
+    }
+    return status;
+}
+
+tdm_status device_clear(struct gpu *g, const struct block *b, tdm_error *err)
+{
+    tdm_status status = device_check(g, err);
+    if (!status) status = device_begin(g, g->once, true, err);
+    if (status) return status;
+    g->vk.CmdFillBuffer(g->once, b->buffer, 0, VK_WHOLE_SIZE, 0);
+    device_barrier(g, g->once);
+    status = device_end(g, g->once, err);
+    return status ? status : device_run(g, &g->once, 1, err);
+}

@@ -1,0 +1,126 @@
+/* Private to engine/gpu: a device, its memory, its pipelines, and submissions.
+ *
+ * Shaders reach memory by addresses that they are given as push constants, so there are no descriptors. All work goes
+ * to one queue; barriers order it, across submissions too. Functions that can fail return a tdm_status; the first
+ * failure that is not for want of memory makes the device lost.
+ */
+#ifndef TANDEM_GPU_DEVICE_H
+#define TANDEM_GPU_DEVICE_H
+
+#include <pthread.h>
+
+#include "engine/gpu/gpu.h"
+#include "engine/gpu/vulkan.h"
+
+enum block_use {
+    BLOCK_DEVICE, /* the device's memory, or the host's where it has no more */
+    BLOCK_TABLE,  /* written by the host, read by shaders */
+    BLOCK_UPLOAD, /* written by the host, copied from */
+    BLOCK_READ,   /* copied to, read by the host */
+};
+
+/* A buffer with memory of its own. */
+struct block {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    uint64_t bytes, address;
+    void *mapped; /* NULL: the host doesn't see it */
+};
+
+enum shader {
+    SHADER_EMBED,
+    SHADER_ACT,
+    SHADER_MATMUL,
+    SHADER_HEADS,
+    SHADER_ATTEND,
+    SHADER_MERGE,
+    SHADER_CONV,
+    SHADER_DELTA,
+    SHADER_CHOOSE,
+    SHADER_MIX,
+    SHADER_READ,
+    SHADERS
+};
+extern const struct shader_code {
+    const char *name;
+    const uint32_t *words;
+    size_t bytes;
+} shader_codes[SHADERS];
+
+enum { MOST_CONSTANTS = 8, PUSH_BYTES = 128 };
+
+/* A shader with its specialisation constants. */
+struct pipeline {
+    enum shader shader;
+    uint32_t constants[MOST_CONSTANTS];
+    VkPipeline handle;
+};
+
+enum { MOST_PIPELINES = 512 };
+
+struct gpu {
+    struct vulkan vk;
+    VkInstance instance;
+    VkDebugUtilsMessengerEXT messenger;
+    VkPhysicalDevice physical;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t family;
+    VkCommandPool pool;
+    VkFence fence;
+    VkPipelineLayout layout;
+    VkPhysicalDeviceMemoryProperties memory;
+    struct gpu_info info;
+    uint64_t slice; /* bytes of a matrix in one piece */
+    struct gpu_tuning tuning;
+    float tick_ns; /* of timestamps */
+    struct pipeline pipelines[MOST_PIPELINES];
+    uint32_t n_pipelines;
+    struct block upload; /* staging memory, made when first needed */
+    struct block read;
+    VkCommandBuffer once; /* of copies */
+    _Atomic uint64_t used;
+    pthread_mutex_t lock; /* of everything above and of what lies on the device; recursive */
+    bool lost;
+    char lost_line[300];
+    _Atomic uint32_t complaints;
+    char first_complaint[400];
+};
+
+void device_lock(const struct gpu *g);
+void device_unlock(const struct gpu *g);
+
+/* The status for a failed call, with a line; anything but want of memory makes the device lost. */
+tdm_status device_failed(struct gpu *g, VkResult result, const char *call, tdm_error *err);
+/* TDM_E_IO when the device is lost. */
+tdm_status device_check(struct gpu *g, tdm_error *err);
+
+tdm_status block_new(struct block *out, struct gpu *g, enum block_use use, uint64_t bytes, tdm_error *err);
+void block_free(struct block *b, struct gpu *g); /* a zero block is allowed */
+
+tdm_status device_pipeline(VkPipeline *out, struct gpu *g, enum shader shader, const uint32_t *constants, uint32_t n,
+                           tdm_error *err);
+
+tdm_status device_commands(VkCommandBuffer *out, struct gpu *g, tdm_error *err);
+tdm_status device_begin(struct gpu *g, VkCommandBuffer commands, bool once, tdm_error *err);
+tdm_status device_end(struct gpu *g, VkCommandBuffer commands, tdm_error *err);
+/* All before is done, and seen, before what follows: shaders, copies, and the host's reading. */
+void device_barrier(struct gpu *g, VkCommandBuffer commands);
+/* Submits and waits. */
+tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err);
+
+/* Copies through staging memory, and waits. */
+tdm_status device_write(struct gpu *g, const struct block *to, uint64_t at, const void *data, uint64_t bytes,
+                        tdm_error *err);
+tdm_status device_read(struct gpu *g, const struct block *from, uint64_t at, void *data, uint64_t bytes,
+                       tdm_error *err);
+tdm_status device_clear(struct gpu *g, const struct block *b, tdm_error *err);
+
+/* Some copies in one submission. */
+struct copy {
+    const struct block *from, *to;
+    uint64_t from_at, to_at, bytes;
+};
+tdm_status device_copy(struct gpu *g, const struct copy *copies, uint32_t n, tdm_error *err);
+
+#endif

@@ -1,0 +1,177 @@
+/* The arithmetic of the forward pass on a GPU, through Vulkan: devices, a model's weights in device memory, states
+ * there, passes over lists of runs. README.md has layouts, barriers and what bounds each shader.
+ *
+ * libvulkan is looked for when a device is listed or opened; a machine without it has no devices, which is no error. A
+ * program built without glslc or Vulkan's headers has none either, and says so (gpu_absence).
+ *
+ * Exactness: on one device and driver, states and logits have the same bits whatever the split of a text into passes,
+ * the runs of a pass, forks and copies, and what ran in between. Another device, or the cores, may have other bits.
+ *
+ * What stays on the host: tokens, page tables, the logits of a state's last token. In device memory (the host's where
+ * the device has no more): weights, pages of keys and values, recurrent and convolution states.
+ *
+ * Errors: TDM_E_NOMEM no memory on device and host; TDM_E_IO the device was lost or the driver failed, after which
+ * every call on it but the freeing ones returns TDM_E_IO with the same line. States are worthless then.
+ *
+ * Threads: any thread; calls on one device wait for each other. One thread at a time per state. A device is closed
+ * last, a model after its states.
+ */
+#ifndef TANDEM_GPU_GPU_H
+#define TANDEM_GPU_GPU_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "engine/kernel/kernel.h"
+#include "engine/model/source.h"
+
+/* ---- Devices ------------------------------------------------------------------------------------------------- */
+
+enum gpu_kind { GPU_DISCRETE, GPU_INTEGRATED, GPU_VIRTUAL, GPU_SOFTWARE /* runs on the cores */ };
+
+struct gpu_info {
+    char name[128], driver[128]; /* as the driver says, without control characters; driver: name and version */
+    enum gpu_kind kind;
+    uint64_t memory;      /* bytes of device memory */
+    uint64_t free_memory; /* that the driver lets this program have now; 0: it doesn't tell */
+    uint32_t vendor, device;
+};
+
+/* Why there is no device: one line. NULL: there may be some. */
+const char *gpu_absence(void);
+
+/* The devices that can be opened, discrete ones first, software ones last; returns how many there are, of which `room`
+ * are filled in. */
+int gpu_list(struct gpu_info *out, int room);
+
+struct gpu;
+
+/* How work is cut into workgroups. Bits may depend on it, so it is the same for all that one device is used for; what a
+ * device has by default fits its kind. */
+struct gpu_tuning {
+    uint32_t tokens;      /* that a workgroup multiplies at once, at most: a power of two */
+    uint32_t segments;    /* of a matrix's columns, at most: 1, 2, 4 or 8 */
+    uint32_t attend_rows; /* heads times tokens that a workgroup attends for: 1 to 16 */
+    uint32_t lanes;       /* for a row of activations: a power of two from 32 on */
+    uint32_t delta_lanes; /* for a head of the delta rule, at most */
+    uint32_t groups;      /* for the rows of a matrix, at most; they take more rows each beyond */
+};
+
+struct gpu_options {
+    uint64_t slice; /* bytes, at most this many of a matrix lie in one piece; 0: what the device takes, up to 1 GiB */
+    bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
+    const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
+};
+
+/* `gpu` is the first of the list, `gpu:N` the one at place N. options may be NULL. TDM_E_ARG: another name;
+ * TDM_E_NOT_FOUND: no such device, with what is missing. */
+tdm_status gpu_open(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err);
+void gpu_close(struct gpu *g); /* NULL is allowed */
+void gpu_about(struct gpu *g, struct gpu_info *out);
+uint64_t gpu_used(struct gpu *g);       /* bytes that this device has handed out here */
+uint32_t gpu_complaints(struct gpu *g); /* of the validation layer; their first line, NULL: none */
+const char *gpu_first_complaint(struct gpu *g);
+
+/* ---- Weights ------------------------------------------------------------------------------------------------- */
+
+struct gpu_model;
+
+struct gpu_model_options {
+    enum type lm_head;     /* of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
+    enum kv_type kv;       /* KV_F32 or KV_F16 */
+    uint32_t context;      /* tokens that a state takes at most */
+    uint32_t tokens, runs; /* of one pass at most */
+    tdm_progress progress; /* may be NULL */
+    void *progress_ctx;
+};
+
+/* Bytes of device memory for the weights and the scratch of passes; and for each state, and each page of it. */
+struct gpu_needs {
+    uint64_t weights, scratch, state, page;
+};
+void gpu_model_needs(const struct source *source, const struct gpu_model_options *options, struct gpu_needs *out);
+
+/* Copies the weights to the device. The source may be closed afterwards. TDM_E_UNSUPPORTED: dimensions that the shaders
+ * don't take; TDM_E_CANCELLED: by progress. */
+tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct source *source,
+                         const struct gpu_model_options *options, tdm_error *err);
+void gpu_model_free(struct gpu_model *m); /* NULL is allowed */
+const struct config *gpu_model_config(const struct gpu_model *m);
+/* For comparison with other implementations: RoPE's angles for a position are position * frequency[i], i below
+ * rope_dims / 2; 64-bit floats that may be changed before the first pass. */
+double *gpu_model_frequencies(struct gpu_model *m);
+
+/* ---- States -------------------------------------------------------------------------------------------------- */
+
+struct gpu_state;
+
+/* An empty state. */
+tdm_status gpu_state_new(struct gpu_state **out, struct gpu_model *m, tdm_error *err);
+void gpu_state_free(struct gpu_state *s); /* NULL is allowed */
+void gpu_state_clear(struct gpu_state *s);
+/* A new state equal to s: full pages shared, the rest copied. */
+tdm_status gpu_state_fork(struct gpu_state **out, const struct gpu_state *s, tdm_error *err);
+/* Makes dst equal to src, of the same model. On failure dst is broken (it may be cleared, copied over, freed). */
+tdm_status gpu_state_copy(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err);
+
+const struct gpu_model *gpu_state_model(const struct gpu_state *s);
+uint32_t gpu_state_length(const struct gpu_state *s); /* tokens */
+bool gpu_state_broken(const struct gpu_state *s);     /* after a pass that failed midway */
+const tdm_id *gpu_state_tokens(const struct gpu_state *s);
+/* [vocab], of the last token; NULL: not computed. In host memory, valid until the state changes. */
+const float *gpu_state_logits(const struct gpu_state *s);
+
+/* A state in host memory, as the device has it but in a plain order; what a bridge converts.
+ *   pages      [ceil(length / KV_PAGE)] blocks of gpu_page_bytes: [attention layer][KV head] keys [KV_PAGE][head_dim],
+ *              then values likewise, elements of the model's kv type; positions beyond the length have any contents
+ *   recurrent  [linear layer][value head][key dim][value dim]
+ *   conv       [linear layer][taps - 1][channels], oldest input first
+ * Value heads are in the order of the model's file, as on the cores. */
+struct gpu_image {
+    uint32_t length;
+    const tdm_id *tokens; /* [length] */
+    void *pages;
+    float *recurrent, *conv;
+    float *logits; /* [vocab]; NULL: none */
+};
+
+size_t gpu_page_bytes(const struct gpu_model *m);
+size_t gpu_recurrent_floats(const struct gpu_model *m);
+size_t gpu_conv_floats(const struct gpu_model *m);
+
+/* Fills the memory that image points to: pages [first_page, last], recurrent, conv. Sets length and tokens (the state's
+ * own), and logits to gpu_state_logits. Any of pages, recurrent, conv may be NULL: not wanted. */
+tdm_status gpu_state_save(const struct gpu_state *s, struct gpu_image *image, uint32_t first_page, tdm_error *err);
+/* Makes s what image holds; pages before first_page are those that s has, which must be full (first_page * KV_PAGE <=
+ * the state's length, the same tokens). TDM_E_CONTEXT: longer than the context. */
+tdm_status gpu_state_load(struct gpu_state *s, const struct gpu_image *image, uint32_t first_page, tdm_error *err);
+
+/* ---- Passes -------------------------------------------------------------------------------------------------- */
+
+enum gpu_logits {
+    GPU_LOGITS_NONE, /* the state's logits become invalid */
+    GPU_LOGITS_LAST, /* those of the last token are kept in the state */
+    GPU_LOGITS_ALL,  /* the same, and those of every token in `all` */
+};
+
+struct gpu_run {
+    struct gpu_state *state;
+    const tdm_id *tokens;
+    uint32_t n; /* at least 1 */
+    enum gpu_logits logits;
+    float *all; /* [n][vocab] for GPU_LOGITS_ALL */
+};
+
+struct gpu_pass_options {
+    const atomic_bool *cancel; /* looked at before each submission; NULL: never */
+    float *hidden; /* [layers + 1][hidden] of the first run's last token: embedding, output of each layer but the last,
+                      final norm; for comparisons. NULL: not wanted */
+};
+
+/* Appends each run's tokens to its state. The states are of one model, distinct and not broken; options may be NULL.
+ *   TDM_E_CONTEXT, TDM_E_ARG, TDM_E_NOMEM  as forward() of engine/forward: nothing was changed
+ *   TDM_E_CANCELLED, TDM_E_IO              the states of all runs are broken where a layer had begun */
+tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs,
+                       const struct gpu_pass_options *options, tdm_error *err);
+
+#endif

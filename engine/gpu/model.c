@@ -1,0 +1,385 @@
+/* A model's weights on a device: where each matrix lies, and how it gets there. */
+#include "engine/gpu/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <math.h>
+
+#include "engine/base/error.h"
+#include "engine/thread/team.h"
+
+enum { ALIGN = 256, BATCH_BYTES = 16 << 20, MOST_THREADS = 16 };
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+}
+
+/* ---- The plan: places in arenas --------------------------------------------------------------------------- */
+
+/* What is known before there is memory. */
+struct plan {
+    const struct source *source;
+    const struct gpu_model_options *options;
+    uint64_t slice;
+    uint64_t *arenas; /* bytes of each */
+    uint32_t n;
+    uint64_t tables, vectors; /* bytes */
+    bool failed;              /* no memory for the plan */
+};
+
+/* Bytes in the last arena, or in a new one where it would grow beyond a slice. */
+static struct piece place(struct plan *p, uint64_t bytes)
+{
+    bytes = aligned(bytes);
+    if (!p->n || p->arenas[p->n - 1] + bytes > p->slice) {
+        uint64_t *more = realloc(p->arenas, (p->n + 1) * sizeof *more);
+        if (!more) {
+            p->failed = true;
+            return (struct piece){0};
+        }
+        p->arenas = more;
+        p->arenas[p->n++] = 0;
+    }
+    struct piece piece = {.arena = p->n - 1, .at = p->arenas[p->n - 1]};
+    p->arenas[p->n - 1] += bytes;
+    return piece;
+}
+
+/* The type in which a matrix lies on the device, as the cores have it. */
+static enum type type_of(const struct plan *p, const struct tensor *t)
+{
+    bool head = t->role == ROLE_LM_HEAD || (t->role == ROLE_EMBED && source_config(p->source)->tied);
+    if (t->role == ROLE_ROUTER) return TYPE_F32;
+    return head && p->options->lm_head != TYPE_COUNT ? p->options->lm_head : t->type;
+}
+
+static void plan_matrix(struct plan *p, struct gpu_matrix *m, enum role role, uint32_t layer)
+{
+    const struct tensor *t = source_tensor(p->source, role, layer);
+    assert_always(t);
+    uint32_t experts = role_is_experts(role) ? source_config(p->source)->experts : 1;
+    *m = (struct gpu_matrix){.type = type_of(p, t), .rows = (uint32_t)(t->rows / experts), .cols = (uint32_t)t->cols};
+    m->kind = pack_kind(m->type);
+    m->chunks = pack_chunks(m->cols);
+    m->tiles = (m->rows + PACK_ROWS - 1) / PACK_ROWS;
+    uint64_t tile = pack_tile_bytes(m->kind, m->cols);
+    m->piece_tiles = p->slice / tile < m->tiles && experts == 1 ? (uint32_t)(p->slice / tile) : m->tiles;
+    if (!m->piece_tiles) m->piece_tiles = 1;
+    m->pieces = experts > 1 ? experts : (m->tiles + m->piece_tiles - 1) / m->piece_tiles;
+    m->piece = calloc(m->pieces, sizeof *m->piece);
+    if (!m->piece) p->failed = true;
+    for (uint32_t i = 0; i < m->pieces && !p->failed; i++) {
+        uint32_t tiles = experts > 1 || i + 1 < m->pieces ? m->piece_tiles : m->tiles - i * m->piece_tiles;
+        m->piece[i] = place(p, tiles * tile);
+    }
+    m->table = p->tables; /* an offset until the tables have an address */
+    p->tables += aligned(m->pieces * sizeof(uint64_t));
+}
+
+static bool is_vector(const struct config *c, enum role role, uint32_t layer)
+{
+    return role >= ROLE_INPUT_NORM && !role_is_matrix(role) && role_exists(c, role, layer);
+}
+
+static void plan_model(struct plan *p, struct gpu_model *m)
+{
+    const struct config *c = &m->config;
+    plan_matrix(p, &m->embed, ROLE_EMBED, 0);
+    if (!c->tied) plan_matrix(p, &m->own_head, ROLE_LM_HEAD, 0);
+    p->vectors += aligned(c->hidden * sizeof(float));
+    for (uint32_t i = 0; i < c->layers && !p->failed; i++)
+        for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT; role++) {
+            if (is_vector(c, role, i)) {
+                const struct tensor *t = source_tensor(p->source, role, i);
+                m->layers[i].vector[role] = p->vectors;
+                p->vectors += aligned(t->rows * t->cols * sizeof(float));
+            } else if (role_is_matrix(role) && role_exists(c, role, i)) {
+                plan_matrix(p, &m->layers[i].matrix[role], role, i);
+            }
+        }
+}
+
+/* ---- Packing and copying ----------------------------------------------------------------------------------- */
+
+/* Some tiles of a matrix, packed by all members into a buffer. */
+struct batch {
+    const struct source *source;
+    const struct tensor *tensor;
+    const struct gpu_matrix *matrix;
+    uint64_t first_row; /* in the tensor */
+    uint32_t first, tiles;
+    uint8_t *out, *scratch; /* scratch: for each member, rows as stored and as floats and as packed from */
+    size_t scratch_bytes;
+};
+
+static void pack_member(void *ctx, struct member *m)
+{
+    const struct batch *b = ctx;
+    const struct gpu_matrix *w = b->matrix;
+    size_t tile = pack_tile_bytes(w->kind, w->cols), row_bytes = type_row_bytes(w->type, w->cols);
+    uint8_t *raw = b->scratch + (size_t)m->index * b->scratch_bytes;
+    uint8_t *narrow = raw + PACK_ROWS * b->tensor->row_bytes;
+    float *row = (float *)(narrow + (PACK_ROWS * row_bytes + 63) / 64 * 64);
+    uint32_t begin, end;
+    while (member_claim(m, b->tiles, 4, &begin, &end))
+        for (uint32_t i = begin; i < end; i++) {
+            uint32_t first = (b->first + i) * PACK_ROWS, n = w->rows - first < PACK_ROWS ? w->rows - first : PACK_ROWS;
+            const uint8_t *rows = source_rows(b->source, b->tensor, b->first_row + first, n, raw);
+            if (b->tensor->type != w->type) {
+                for (uint32_t r = 0; r < n; r++) {
+                    type_widen(b->tensor->type, rows + r * b->tensor->row_bytes, row, w->cols);
+                    type_narrow(w->type, row, narrow + r * row_bytes, w->cols);
+                }
+                rows = narrow;
+            }
+            pack_tile(w->type, w->cols, b->out + i * tile, rows, n);
+        }
+}
+
+/* What loading needs. */
+struct loader {
+    struct gpu_model *model;
+    const struct source *source;
+    struct team *team;
+    uint8_t *out;
+    uint64_t done, total;
+};
+
+static tdm_status load_tiles(struct loader *l, const struct tensor *t, const struct gpu_matrix *w, uint32_t piece,
+                             uint64_t first_row, tdm_error *err)
+{
+    struct gpu_model *m = l->model;
+    size_t tile = pack_tile_bytes(w->kind, w->cols);
+    uint32_t first = role_is_experts(t->role) ? 0 : piece * w->piece_tiles;
+    uint32_t end = first + w->piece_tiles < w->tiles ? first + w->piece_tiles : w->tiles;
+    uint32_t step = BATCH_BYTES / tile ? (uint32_t)(BATCH_BYTES / tile) : 1;
+    size_t own = PACK_ROWS * (t->row_bytes + type_row_bytes(w->type, w->cols)) + 128 + w->cols * sizeof(float);
+    own = (own + 63) / 64 * 64;
+    uint8_t *scratch = aligned_alloc(64, own * (size_t)l->team->count),
+            *out = aligned_alloc(64, (tile * step + 63) / 64 * 64);
+    tdm_status status = scratch && out ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory to pack weights in");
+    for (uint32_t i = first; i < end && !status; i += step) {
+        struct batch b = {.source = l->source,
+                          .tensor = t,
+                          .matrix = w,
+                          .first_row = first_row,
+                          .first = i,
+                          .tiles = end - i < step ? end - i : step,
+                          .out = out,
+                          .scratch = scratch,
+                          .scratch_bytes = own};
+        if (m->options.progress && m->options.progress(m->options.progress_ctx, "copying weights", l->done, l->total)) {
+            status = error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+            break;
+        }
+        team_run(l->team, pack_member, &b);
+        const struct piece *p = &w->piece[piece];
+        status = device_write(m->gpu, &m->arenas[p->arena], p->at + (i - first) * tile, out, b.tiles * tile, err);
+        l->done += b.tiles * tile;
+    }
+    free(scratch);
+    free(out);
+    return status;
+}
+
+static tdm_status load_matrix(struct loader *l, struct gpu_matrix *w, enum role role, uint32_t layer, tdm_error *err)
+{
+    const struct tensor *t = source_tensor(l->source, role, layer);
+    struct gpu_model *m = l->model;
+    uint64_t *addresses = calloc(w->pieces, sizeof *addresses);
+    if (!addresses) return error_set(err, TDM_E_NOMEM, "no memory for a matrix");
+    tdm_status status = TDM_OK;
+    for (uint32_t i = 0; i < w->pieces && !status; i++) {
+        w->piece[i].address = addresses[i] = m->arenas[w->piece[i].arena].address + w->piece[i].at;
+        status = load_tiles(l, t, w, i, role_is_experts(role) ? (uint64_t)i * w->rows : 0, err);
+    }
+    if (!status) status = device_write(m->gpu, &m->tables, w->table, addresses, w->pieces * sizeof *addresses, err);
+    w->table += m->tables.address;
+    free(addresses);
+    source_release(l->source, t);
+    return status;
+}
+
+static tdm_status load_vector(struct loader *l, uint64_t *at, enum role role, uint32_t layer, tdm_error *err)
+{
+    struct gpu_model *m = l->model;
+    const struct tensor *t = source_tensor(l->source, role, layer);
+    size_t n = (size_t)(t->rows * t->cols);
+    float *values = malloc(2 * n * sizeof *values);
+    if (!values) return error_set(err, TDM_E_NOMEM, "no memory for a vector");
+    source_vector(l->source, role, layer, values, n);
+    float *out = values;
+    if (role == ROLE_LIN_CONV) { /* [channels][taps] to [taps][channels] */
+        uint32_t taps = m->config.conv_kernel, channels = (uint32_t)(n / taps);
+        out = values + n;
+        for (uint32_t i = 0; i < channels; i++)
+            for (uint32_t j = 0; j < taps; j++) out[(size_t)j * channels + i] = values[(size_t)i * taps + j];
+    }
+    tdm_status status = device_write(m->gpu, &m->vectors, *at, out, n * sizeof *out, err);
+    *at += m->vectors.address;
+    free(values);
+    return status;
+}
+
+static tdm_status load_all(struct loader *l, tdm_error *err)
+{
+    struct gpu_model *m = l->model;
+    const struct config *c = &m->config;
+    tdm_status status = load_matrix(l, &m->embed, ROLE_EMBED, 0, err);
+    if (!status && !c->tied) status = load_matrix(l, &m->own_head, ROLE_LM_HEAD, 0, err);
+    if (!status) status = load_vector(l, &m->final_norm, ROLE_FINAL_NORM, 0, err);
+    for (uint32_t i = 0; i < c->layers; i++)
+        for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT && !status; role++) {
+            if (is_vector(c, role, i))
+                status = load_vector(l, &m->layers[i].vector[role], role, i, err);
+            else if (m->layers[i].matrix[role].pieces)
+                status = load_matrix(l, &m->layers[i].matrix[role], role, i, err);
+        }
+    return status;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------------------ */
+
+/* The dimensions that the shaders take. */
+static tdm_status check(const struct config *c, const struct gpu_model_options *o, tdm_error *err)
+{
+    if (c->head_dim % 4 || c->head_dim > 256)
+        return error_set(err, TDM_E_UNSUPPORTED, "heads of %u elements: on a GPU expected a multiple of 4",
+                         c->head_dim);
+    if (c->heads / c->kv_heads > 16)
+        return error_set(err, TDM_E_UNSUPPORTED, "%u heads share keys: on a GPU expected at most 16",
+                         c->heads / c->kv_heads);
+    if (c->lin_value_heads > 256 || c->lin_value_dim > 256 || c->lin_key_dim > 256)
+        return error_set(err, TDM_E_UNSUPPORTED, "%u value heads: on a GPU expected at most 256", c->lin_value_heads);
+    if (o->kv == KV_Q8_0)
+        return error_set(err, TDM_E_UNSUPPORTED, "keys and values in q8_0: on a GPU expected f16 or f32");
+    return TDM_OK;
+}
+
+static tdm_status allocate(struct gpu_model *m, const struct plan *p, tdm_error *err)
+{
+    m->arenas = calloc(p->n, sizeof *m->arenas);
+    if (!m->arenas) return error_set(err, TDM_E_NOMEM, "no memory for a model");
+    tdm_status status = TDM_OK;
+    m->n_arenas = p->n;
+    for (uint32_t i = 0; i < p->n && !status; i++)
+        status = block_new(&m->arenas[i], m->gpu, BLOCK_DEVICE, p->arenas[i], err);
+    if (!status) status = block_new(&m->vectors, m->gpu, BLOCK_DEVICE, p->vectors, err);
+    if (!status) status = block_new(&m->tables, m->gpu, BLOCK_DEVICE, p->tables, err);
+    return status;
+}
+
+static tdm_status load(struct gpu_model *m, const struct source *source, uint64_t total, tdm_error *err)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    struct loader l = {.model = m, .source = source, .total = total};
+    tdm_status status = team_open(&l.team, cpus < 1 ? 1 : cpus > MOST_THREADS ? MOST_THREADS : (int)cpus, NULL, err);
+    if (status) return status;
+    status = load_all(&l, err);
+    team_close(l.team);
+    return status;
+}
+
+static tdm_status open_locked(struct gpu_model *m, const struct source *source, tdm_error *err)
+{
+    struct plan plan = {.source = source, .options = &m->options, .slice = m->gpu->slice};
+    tdm_status status = device_check(m->gpu, err);
+    if (!status) status = check(&m->config, &m->options, err);
+    if (status) return status;
+    plan_model(&plan, m);
+    status = plan.failed ? error_set(err, TDM_E_NOMEM, "no memory for a model") : allocate(m, &plan, err);
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < plan.n; i++) total += plan.arenas[i];
+    free(plan.arenas);
+    if (!status) status = load(m, source, total, err);
+    return status ? status : scratch_new(m, err);
+}
+
+tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct source *source,
+                         const struct gpu_model_options *options, tdm_error *err)
+{
+    *out = NULL;
+    struct gpu_model *m = calloc(1, sizeof *m);
+    if (!m) return error_set(err, TDM_E_NOMEM, "no memory for a model");
+    m->gpu = g;
+    m->config = *source_config(source);
+    m->options = *options;
+    m->head = m->config.tied ? &m->embed : &m->own_head;
+    m->layers = calloc(m->config.layers, sizeof *m->layers);
+    m->frequency = calloc(m->config.rope_dims / 2 + 1, sizeof *m->frequency);
+    tdm_status status = m->layers && m->frequency ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a model");
+    for (uint32_t i = 0; i < m->config.layers; i++)
+        if (m->config.full_attention[i])
+            m->attention_layers++;
+        else
+            m->linear_layers++;
+    for (uint32_t i = 0; i < m->config.rope_dims / 2 && !status; i++)
+        m->frequency[i] = pow(m->config.rope_theta, -2.0 * i / m->config.rope_dims);
+    device_lock(g);
+    if (!status) status = open_locked(m, source, err);
+    device_unlock(g);
+    if (status) {
+        gpu_model_free(m);
+        return status;
+    }
+    *out = m;
+    return TDM_OK;
+}
+
+static void free_pieces(struct gpu_model *m)
+{
+    free(m->embed.piece);
+    free(m->own_head.piece);
+    for (uint32_t i = 0; i < m->config.layers && m->layers; i++)
+        for (enum role role = 0; role < ROLE_COUNT; role++) free(m->layers[i].matrix[role].piece);
+}
+
+void gpu_model_free(struct gpu_model *m)
+{
+    if (!m) return;
+    device_lock(m->gpu);
+    scratch_free(m);
+    model_free_states(m);
+    for (uint32_t i = 0; i < m->n_arenas; i++) block_free(&m->arenas[i], m->gpu);
+    block_free(&m->vectors, m->gpu);
+    block_free(&m->tables, m->gpu);
+    device_unlock(m->gpu);
+    free_pieces(m);
+    free(m->arenas);
+    free(m->layers);
+    free(m->frequency);
+    free(m);
+}
+
+const struct config *gpu_model_config(const struct gpu_model *m)
+{
+    return &m->config;
+}
+
+double *gpu_model_frequencies(struct gpu_model *m)
+{
+    return m->frequency;
+}
+
+void gpu_model_needs(const struct source *source, const struct gpu_model_options *options, struct gpu_needs *out)
+{
+    struct gpu_model m = {.config = *source_config(source), .options = *options};
+    struct plan plan = {.source = source, .options = options, .slice = (uint64_t)1 << 30};
+    *out = (struct gpu_needs){0};
+    m.layers = calloc(m.config.layers, sizeof *m.layers);
+    if (!m.layers) return;
+    for (uint32_t i = 0; i < m.config.layers; i++)
+        if (m.config.full_attention[i]) m.attention_layers++;
+    plan_model(&plan, &m);
+    for (uint32_t i = 0; i < plan.n; i++) out->weights += plan.arenas[i];
+    out->weights += plan.vectors + plan.tables;
+    out->scratch = scratch_bytes(&m.config, options);
+    out->state = 4 * (model_recurrent_floats(&m.config) + 2 * model_conv_floats(&m.config));
+    out->page = gpu_page_bytes(&m);
+    free(plan.arenas);
+    free_pieces(&m);
+    free(m.layers);
+}

@@ -1,0 +1,98 @@
+/* Private to engine/gpu: a model on a device, its states' memory, and the scratch of passes. Everything on the device
+ * is guarded by the device's lock. */
+#ifndef TANDEM_GPU_MODEL_H
+#define TANDEM_GPU_MODEL_H
+
+#include "engine/gpu/device.h"
+#include "engine/gpu/pack.h"
+
+/* A matrix in pieces, each in one block of memory (an arena): whole tiles, as many as fit a slice. Those of experts
+ * have a piece for each expert. */
+struct gpu_matrix {
+    enum type type;
+    enum weight_kind kind;
+    uint32_t rows, cols, chunks; /* rows: of an expert */
+    uint32_t pieces, piece_tiles, tiles;
+    struct piece {
+        uint32_t arena;
+        uint64_t at, address;
+    } * piece;
+    uint64_t table; /* address of the pieces' addresses */
+};
+
+struct gpu_layer {
+    struct gpu_matrix matrix[ROLE_COUNT]; /* pieces 0: it has none of this role */
+    uint64_t vector[ROLE_COUNT];          /* addresses of floats; 0: none */
+};
+
+/* A page of keys and values. */
+struct gpu_page {
+    _Atomic uint32_t references;
+    const struct block *block;
+    uint64_t at, address;
+    struct gpu_page *next; /* free ones */
+};
+
+/* Memory taken at once for pages. */
+struct slab {
+    struct block block;
+    struct slab *next;
+    struct gpu_page pages[];
+};
+
+/* The rest of a state: recurrent states, then the convolution's before and after a pass. */
+struct buffer {
+    struct block block;
+    struct buffer *next; /* free ones */
+};
+
+struct gpu_state {
+    struct gpu_model *model;
+    uint32_t length;
+    bool logits_valid, broken;
+    tdm_id *tokens;
+    struct gpu_page **pages;
+    float *logits;
+    struct buffer *buffer;
+    uint32_t conv; /* which of the two convolution states is the present one */
+};
+
+struct scratch; /* pass.h */
+
+struct gpu_model {
+    struct gpu *gpu;
+    struct config config;
+    struct gpu_model_options options;
+    struct gpu_matrix embed, own_head;
+    const struct gpu_matrix *head; /* embed or own_head */
+    uint64_t final_norm;
+    struct gpu_layer *layers;
+    struct block *arenas, vectors, tables;
+    uint64_t *arena_bytes;
+    uint32_t n_arenas;
+    uint32_t attention_layers, linear_layers;
+    double *frequency; /* [rope_dims / 2] */
+    struct slab *slabs;
+    struct gpu_page *free_pages;
+    struct buffer *free_buffers;
+    struct scratch *scratch;
+};
+
+/* Bytes of the keys of one head in a page; their values take as many. */
+uint64_t model_kv_bytes(const struct gpu_model *m);
+/* Floats of a state's recurrent and of one of its convolution states. */
+size_t model_recurrent_floats(const struct config *c);
+size_t model_conv_floats(const struct config *c);
+/* Where the buffer of a state has its convolution states. */
+uint64_t model_conv_at(const struct gpu_model *m, uint32_t which);
+
+/* Pages for n more tokens; and the memory that states gave back. */
+tdm_status state_make_pages(struct gpu_state *s, uint32_t n, tdm_error *err);
+void model_free_states(struct gpu_model *m);
+
+/* The scratch of passes (pass.c). */
+tdm_status scratch_new(struct gpu_model *m, tdm_error *err);
+void scratch_free(struct gpu_model *m);
+uint64_t scratch_bytes(const struct config *c, const struct gpu_model_options *options);
+
+#endif

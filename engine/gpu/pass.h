@@ -1,0 +1,121 @@
+/* Private to engine/gpu: the scratch of passes, and recording them. Regions are what shaders write and read; a barrier
+ * is recorded where a step needs what was written since the last one, or writes what was read or written since. */
+#ifndef TANDEM_GPU_PASS_H
+#define TANDEM_GPU_PASS_H
+
+#include "engine/gpu/model.h"
+
+/* What shaders read of a row and of a run of a pass (shaders/common.glsl). */
+struct table_row {
+    uint32_t run, position, token, index;
+};
+struct table_run {
+    uint64_t recurrent, conv_in, conv_out, pages;
+    uint32_t first_row, n, start, unused;
+};
+struct table_tile {
+    uint32_t run, first, tokens, unused;
+};
+
+enum region {
+    REGION_X,
+    REGION_IN,
+    REGION_INNER,
+    REGION_QKV,
+    REGION_Z,
+    REGION_AB,
+    REGION_CONVOLVED,
+    REGION_GATES,
+    REGION_DELTA,
+    REGION_RECURRENT,
+    REGION_CONV,
+    REGION_Q_GATE,
+    REGION_K,
+    REGION_V,
+    REGION_Q,
+    REGION_PAGES,
+    REGION_PARTIALS,
+    REGION_ATTENDED,
+    REGION_GATE,
+    REGION_UP,
+    REGION_ROUTER,
+    REGION_CHOSEN,
+    REGION_EXPERT_GATE,
+    REGION_EXPERT_UP,
+    REGION_EXPERT_INNER,
+    REGION_EXPERT_OUT,
+    REGION_SHARED_OUT,
+    REGION_HEAD,
+    REGION_LOGITS,
+    REGION_READ,
+    REGIONS
+};
+#define REGION(name) (1u << REGION_##name)
+
+enum {
+    HEAD_ROWS = 32,     /* rows of logits that are made at once */
+    SPLIT_ROWS = 4,     /* passes of at most so many rows split attention by blocks */
+    ATTEND_BLOCK = 128, /* positions */
+    RECORD_BYTES = 176, /* int8 activations of 128 columns */
+    MOST_RECORDED = 48,
+};
+
+/* Activations for products: floats [rows][128 chunks], records [rows][chunks]. */
+struct forms {
+    uint64_t floats, records;
+};
+
+/* What the commands of a pass depend on; all else is in the tables. */
+struct shape {
+    uint32_t rows, runs, tiles, blocks; /* blocks: of positions, where attention is split; a power of two */
+    uint32_t head_rows, head_first;     /* commands for logits: so many rows, from this place in the index */
+};
+
+struct recorded {
+    struct shape shape;
+    VkCommandBuffer commands;
+    uint64_t used; /* when, for the oldest to go first */
+};
+
+struct scratch {
+    struct block memory, table, read;
+    uint64_t x, qkv, z, a, b, convolved, gates, delta, q_gate, k, v, q, partials, attended, gate, up;
+    uint64_t router, chosen, shares, expert_gate, expert_up, expert_out, shared_out, logits, hidden;
+    struct forms in, inner, expert_inner, head;
+    uint64_t hidden_at;                                                 /* in memory */
+    uint64_t rows_at, runs_at, tiles_at, index_at, angles_at, pages_at; /* in the table */
+    uint64_t logits_at, hidden_read_at;                                 /* logits in memory; hidden in `read` */
+    uint32_t blocks;                                                    /* of a state */
+    float *angles; /* [position][cosines, then sines], as far as needed */
+    uint32_t angle_rows;
+    struct recorded recorded[MOST_RECORDED];
+    uint32_t n_recorded;
+    uint64_t uses;
+};
+
+/* Commands being recorded. The first failure stays. */
+struct recording {
+    struct gpu_model *model;
+    struct scratch *s;
+    VkCommandBuffer commands;
+    struct shape shape;
+    uint32_t written, read; /* regions since the last barrier */
+    tdm_status status;
+    tdm_error *err;
+};
+
+/* One dispatch. push: the shader's push constants. */
+void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shader shader, const uint32_t *constants,
+                 uint32_t n, const void *push, uint32_t push_bytes, uint32_t x, uint32_t y, uint32_t z);
+void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const struct block *from, uint64_t from_at,
+                 const struct block *to, uint64_t to_at, uint64_t bytes);
+
+/* Whether attention is split, and the tokens of its tiles. */
+bool record_splits(const struct shape *shape);
+uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
+/* The commands of a pass but for its logits; hidden: with the copies of the residual stream of row `hidden_row`. And of
+ * logits. */
+void record_pass(struct recording *r, bool hidden, uint32_t hidden_row);
+void record_head(struct recording *r);
+
+#endif

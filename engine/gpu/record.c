@@ -1,0 +1,444 @@
+/* The commands of a pass: which shader runs on what, layer by layer. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/gpu/pass.h"
+
+void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shader shader, const uint32_t *constants,
+                 uint32_t n, const void *push, uint32_t push_bytes, uint32_t x, uint32_t y, uint32_t z)
+{
+    struct gpu *g = r->model->gpu;
+    VkPipeline pipeline;
+    if (!r->status) r->status = device_pipeline(&pipeline, g, shader, constants, n, r->err);
+    if (r->status) return;
+    if (r->written & (reads | writes) || r->read & writes) {
+        device_barrier(g, r->commands);
+        r->written = r->read = 0;
+    }
+    r->written |= writes;
+    r->read |= reads;
+    g->vk.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.CmdPushConstants(r->commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
+    g->vk.CmdDispatch(r->commands, x, y, z);
+}
+
+void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const struct block *from, uint64_t from_at,
+                 const struct block *to, uint64_t to_at, uint64_t bytes)
+{
+    struct gpu *g = r->model->gpu;
+    if (r->status) return;
+    if (r->written & (reads | writes) || r->read & writes) {
+        device_barrier(g, r->commands);
+        r->written = r->read = 0;
+    }
+    r->written |= writes;
+    r->read |= reads;
+    VkBufferCopy region = {from_at, to_at, bytes};
+    g->vk.CmdCopyBuffer(r->commands, from->buffer, to->buffer, 1, &region);
+}
+
+/* ---- Pieces of layers --------------------------------------------------------------------------------------- */
+
+/* The smallest power of two that is no less. */
+static uint32_t power(uint32_t n)
+{
+    uint32_t p = 1;
+    while (p < n) p *= 2;
+    return p;
+}
+
+enum act_mode { ACT_PLAIN, ACT_NORM, ACT_SILU, ACT_SIGMOID, ACT_GATED_NORM };
+
+struct act {
+    uint64_t x, by, gate, floats, records, index;
+    uint32_t columns, ldx, ldg, head;
+    float eps;
+};
+
+/* Activations in the forms that these matrices take. */
+static void activations(struct recording *r, uint32_t reads, uint32_t writes, enum act_mode mode, struct act a,
+                        const struct forms *to, const struct gpu_matrix *const *matrices, int n, bool keep_floats,
+                        uint32_t rows)
+{
+    bool floats = keep_floats, records = false;
+    for (int i = 0; i < n; i++) {
+        if (pack_takes_floats(matrices[i]->kind))
+            floats = true;
+        else
+            records = true;
+    }
+    a.eps = r->model->config.rms_eps;
+    a.floats = floats ? to->floats : 0;
+    a.records = records ? to->records : 0;
+    record_step(r, reads, writes, SHADER_ACT, (uint32_t[]){mode, r->model->gpu->tuning.lanes}, 2, &a, sizeof a, rows, 1,
+                1);
+}
+
+struct matmul {
+    uint64_t weights, x, result, chosen;
+    uint32_t tiles, chunks, rows, tokens, ldo, add, each, unused;
+};
+
+/* By the matrix's shape alone, on one device. */
+static uint32_t segments(const struct recording *r, const struct gpu_matrix *w)
+{
+    uint32_t most = r->model->gpu->tuning.segments;
+    return w->chunks < most ? power(w->chunks) : most;
+}
+
+/* out[t][ldo] = (or +=) W x, for `tokens` rows. */
+static void product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
+                    const struct forms *x, uint64_t out, uint32_t ldo, bool add, uint32_t tokens)
+{
+    uint32_t most_groups = r->model->gpu->tuning.groups, most = r->model->gpu->tuning.tokens,
+             at_once = power(tokens) < most ? power(tokens) : most;
+    const uint32_t constants[] = {w->kind, at_once, 0, segments(r, w)};
+    for (uint32_t i = 0; i < w->pieces; i++) {
+        uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
+        uint32_t tiles = w->tiles - i * w->piece_tiles;
+        if (tiles > w->piece_tiles) tiles = w->piece_tiles, rows = tiles * PACK_ROWS;
+        struct matmul push = {.weights = w->piece[i].address,
+                              .x = pack_takes_floats(w->kind) ? x->floats : x->records,
+                              .result = out + sizeof(float) * (uint64_t)first,
+                              .tiles = tiles,
+                              .chunks = w->chunks,
+                              .rows = rows,
+                              .tokens = tokens,
+                              .ldo = ldo,
+                              .add = add};
+        /* Pieces write different rows of the result, so only the first may need a barrier. */
+        record_step(r, i ? 0 : reads, i ? 0 : writes, SHADER_MATMUL, constants, 4, &push, sizeof push,
+                    tiles < most_groups ? tiles : most_groups, (tokens + at_once - 1) / at_once, 1);
+    }
+}
+
+/* The same with the matrix of the expert that was chosen for each of `slots` results; `each` of them have one input. */
+static void expert_product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
+                           const struct forms *x, uint64_t out, uint32_t slots, uint32_t each)
+{
+    uint32_t most_groups = r->model->gpu->tuning.groups;
+    const uint32_t constants[] = {w->kind, 1, 1, segments(r, w)};
+    struct matmul push = {.weights = w->table,
+                          .x = pack_takes_floats(w->kind) ? x->floats : x->records,
+                          .result = out,
+                          .chosen = r->s->chosen,
+                          .tiles = w->tiles,
+                          .chunks = w->chunks,
+                          .rows = w->rows,
+                          .tokens = slots,
+                          .ldo = w->rows,
+                          .each = each};
+    record_step(r, reads | REGION(CHOSEN), writes, SHADER_MATMUL, constants, 4, &push, sizeof push,
+                w->tiles < most_groups ? w->tiles : most_groups, slots, 1);
+}
+
+static uint64_t table(const struct recording *r, uint64_t at)
+{
+    return r->s->table.address + at;
+}
+
+/* ---- Full attention ----------------------------------------------------------------------------------------- */
+
+bool record_splits(const struct shape *shape)
+{
+    return shape->rows <= SPLIT_ROWS && shape->blocks > 1;
+}
+
+uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows)
+{
+    uint32_t group = m->config.heads / m->config.kv_heads, most = m->gpu->tuning.attend_rows / group;
+    return rows <= SPLIT_ROWS || most < 1 ? 1 : most;
+}
+
+static void attend(struct recording *r, uint32_t index)
+{
+    const struct gpu_model *m = r->model;
+    const struct config *c = &m->config;
+    const struct scratch *s = r->s;
+    bool split = record_splits(&r->shape);
+    uint32_t group = c->heads / c->kv_heads, half = m->options.kv == KV_F16;
+    struct {
+        uint64_t runs, tiles, q, result, partials;
+        uint32_t heads, kv_heads, layer_bytes, kv_bytes, blocks, unused;
+    } push = {table(r, s->runs_at),
+              table(r, s->tiles_at),
+              s->q,
+              s->attended,
+              s->partials,
+              c->heads,
+              c->kv_heads,
+              (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
+              (uint32_t)model_kv_bytes(m),
+              s->blocks,
+              0};
+    const uint32_t constants[] = {half, c->head_dim, power(group * record_tile_tokens(m, r->shape.rows)), split};
+    record_step(r, REGION(Q) | REGION(PAGES), split ? REGION(PARTIALS) : REGION(ATTENDED), SHADER_ATTEND, constants, 4,
+                &push, sizeof push, r->shape.tiles, c->kv_heads, split ? r->shape.blocks : 1);
+    if (!split) return;
+    struct {
+        uint64_t rows, partials, result;
+        uint32_t heads, blocks;
+    } merge = {table(r, s->rows_at), s->partials, s->attended, c->heads, s->blocks};
+    record_step(r, REGION(PARTIALS), REGION(ATTENDED), SHADER_MERGE, &c->head_dim, 1, &merge, sizeof merge, c->heads,
+                r->shape.rows, 1);
+}
+
+static void attention(struct recording *r, const struct gpu_layer *layer, uint32_t index)
+{
+    const struct gpu_model *m = r->model;
+    const struct config *c = &m->config;
+    const struct scratch *s = r->s;
+    uint32_t rows = r->shape.rows, attended = c->heads * c->head_dim;
+    const struct gpu_matrix *in[] = {&layer->matrix[ROLE_Q], &layer->matrix[ROLE_K], &layer->matrix[ROLE_V]};
+    const struct gpu_matrix *out = &layer->matrix[ROLE_O];
+    activations(r, REGION(X), REGION(IN), ACT_NORM,
+                (struct act){.x = s->x, .by = layer->vector[ROLE_INPUT_NORM], .columns = c->hidden, .ldx = c->hidden},
+                &s->in, in, 3, false, rows);
+    product(r, REGION(IN), REGION(Q_GATE), in[0], &s->in, s->q_gate, 2 * attended, false, rows);
+    product(r, REGION(IN), REGION(K), in[1], &s->in, s->k, c->kv_heads * c->head_dim, false, rows);
+    product(r, REGION(IN), REGION(V), in[2], &s->in, s->v, c->kv_heads * c->head_dim, false, rows);
+    struct {
+        uint64_t rows, runs, angles, q_gate, k, v, q_norm, k_norm, q;
+        uint32_t heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes;
+        float eps, scale;
+    } push = {table(r, s->rows_at),
+              table(r, s->runs_at),
+              table(r, s->angles_at),
+              s->q_gate,
+              s->k,
+              s->v,
+              layer->vector[ROLE_Q_NORM],
+              layer->vector[ROLE_K_NORM],
+              s->q,
+              c->heads,
+              c->kv_heads,
+              c->rope_dims / 2,
+              rows,
+              (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
+              (uint32_t)model_kv_bytes(m),
+              c->rms_eps,
+              1.0f / sqrtf((float)c->head_dim)};
+    const uint32_t constants[] = {m->options.kv == KV_F16, c->head_dim};
+    record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 2, &push,
+                sizeof push, c->heads + c->kv_heads, rows, 1);
+    attend(r, index);
+    activations(r, REGION(ATTENDED) | REGION(Q_GATE), REGION(INNER), ACT_SIGMOID,
+                (struct act){.x = s->attended,
+                             .gate = s->q_gate,
+                             .columns = attended,
+                             .ldx = attended,
+                             .ldg = 2 * attended,
+                             .head = c->head_dim},
+                &s->inner, &out, 1, false, rows);
+    product(r, REGION(INNER), REGION(X), out, &s->inner, s->x, c->hidden, true, rows);
+}
+
+/* ---- Gated DeltaNet ------------------------------------------------------------------------------------------- */
+
+/* In how many parts the keys of a head are cut, by the model's shape alone. */
+static uint32_t delta_parts(const struct recording *r, const struct config *c)
+{
+    uint32_t parts = 1;
+    while (c->lin_value_dim * parts * 2 <= r->model->gpu->tuning.delta_lanes && c->lin_key_dim % (2 * parts) == 0)
+        parts *= 2;
+    return parts;
+}
+
+static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t index)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    uint32_t channels = config_conv_channels(c), state = c->lin_key_dim * c->lin_value_dim * c->lin_value_heads;
+    struct {
+        uint64_t rows, runs, qkv, a, b, weights, rate, bias, result, gates;
+        uint32_t key_heads, value_heads, key_dim, value_dim, taps, layer_floats;
+    } conv = {table(r, s->rows_at),
+              table(r, s->runs_at),
+              s->qkv,
+              s->a,
+              s->b,
+              layer->vector[ROLE_LIN_CONV],
+              layer->vector[ROLE_LIN_A_LOG],
+              layer->vector[ROLE_LIN_DT_BIAS],
+              s->convolved,
+              s->gates,
+              c->lin_key_heads,
+              c->lin_value_heads,
+              c->lin_key_dim,
+              c->lin_value_dim,
+              c->conv_kernel,
+              index * (c->conv_kernel - 1) * channels};
+    record_step(r, REGION(QKV) | REGION(AB), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV, NULL, 0,
+                &conv, sizeof conv, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
+    uint32_t parts = delta_parts(r, c);
+    const uint32_t constants[] = {c->lin_value_dim * parts, c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts};
+    struct {
+        uint64_t runs, qkv, gates, result;
+        uint32_t key_heads, value_heads, tiled, layer_floats;
+    } delta = {table(r, s->runs_at), s->convolved,         s->gates,     s->delta, c->lin_key_heads,
+               c->lin_value_heads,   c->value_heads_tiled, index * state};
+    record_step(r, REGION(CONVOLVED) | REGION(GATES), REGION(DELTA) | REGION(RECURRENT), SHADER_DELTA, constants, 4,
+                &delta, sizeof delta, c->lin_value_heads, r->shape.runs, 1);
+}
+
+static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t index)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    uint32_t rows = r->shape.rows, width = c->lin_value_heads * c->lin_value_dim;
+    const struct gpu_matrix *in[] = {&layer->matrix[ROLE_LIN_QKV], &layer->matrix[ROLE_LIN_Z],
+                                     &layer->matrix[ROLE_LIN_A], &layer->matrix[ROLE_LIN_B]};
+    const struct gpu_matrix *out = &layer->matrix[ROLE_LIN_OUT];
+    activations(r, REGION(X), REGION(IN), ACT_NORM,
+                (struct act){.x = s->x, .by = layer->vector[ROLE_INPUT_NORM], .columns = c->hidden, .ldx = c->hidden},
+                &s->in, in, 4, false, rows);
+    product(r, REGION(IN), REGION(QKV), in[0], &s->in, s->qkv, config_conv_channels(c), false, rows);
+    product(r, REGION(IN), REGION(Z), in[1], &s->in, s->z, width, false, rows);
+    product(r, REGION(IN), REGION(AB), in[2], &s->in, s->a, c->lin_value_heads, false, rows);
+    product(r, REGION(IN), 0, in[3], &s->in, s->b, c->lin_value_heads, false, rows); /* the same region, other memory */
+    rule(r, layer, index);
+    activations(r, REGION(DELTA) | REGION(Z), REGION(INNER), ACT_GATED_NORM,
+                (struct act){.x = s->delta,
+                             .by = layer->vector[ROLE_LIN_NORM],
+                             .gate = s->z,
+                             .columns = width,
+                             .ldx = width,
+                             .ldg = width,
+                             .head = c->lin_value_dim},
+                &s->inner, &out, 1, false, rows);
+    product(r, REGION(INNER), REGION(X), out, &s->inner, s->x, c->hidden, true, rows);
+}
+
+/* ---- Feed-forward networks ------------------------------------------------------------------------------------ */
+
+/* gate and up of the normalised input, then down's input; down adds to x, or, in a mixture, goes to its own place. */
+static void feed_forward(struct recording *r, const struct gpu_layer *layer)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    uint32_t rows = r->shape.rows;
+    const struct gpu_matrix *down = &layer->matrix[ROLE_DOWN];
+    product(r, REGION(IN), REGION(GATE), &layer->matrix[ROLE_GATE], &s->in, s->gate, c->intermediate, false, rows);
+    product(r, REGION(IN), REGION(UP), &layer->matrix[ROLE_UP], &s->in, s->up, c->intermediate, false, rows);
+    activations(
+        r, REGION(GATE) | REGION(UP), REGION(INNER), ACT_SILU,
+        (struct act){
+            .x = s->gate, .gate = s->up, .columns = c->intermediate, .ldx = c->intermediate, .ldg = c->intermediate},
+        &s->inner, &down, 1, false, rows);
+    if (c->experts)
+        product(r, REGION(INNER), REGION(SHARED_OUT), down, &s->inner, s->shared_out, c->hidden, false, rows);
+    else
+        product(r, REGION(INNER), REGION(X), down, &s->inner, s->x, c->hidden, true, rows);
+}
+
+static void mixture(struct recording *r, const struct gpu_layer *layer)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    uint32_t rows = r->shape.rows, slots = rows * c->experts_used, width = c->expert_intermediate;
+    const struct gpu_matrix *down = &layer->matrix[ROLE_EXPERTS_DOWN];
+    product(r, REGION(IN), REGION(ROUTER), &layer->matrix[ROLE_ROUTER], &s->in, s->router, c->experts, false, rows);
+    struct {
+        uint64_t logits, x, shared_gate, chosen, shares;
+        uint32_t experts, used, columns, ldx;
+    } choose = {s->router,       s->in.floats, layer->vector[ROLE_SHARED_GATE],   s->chosen, s->shares, c->experts,
+                c->experts_used, c->hidden,    pack_chunks(c->hidden) * PACK_COLS};
+    record_step(r, REGION(ROUTER) | REGION(IN), REGION(CHOSEN), SHADER_CHOOSE, NULL, 0, &choose, sizeof choose, rows, 1,
+                1);
+    expert_product(r, REGION(IN), REGION(EXPERT_GATE), &layer->matrix[ROLE_EXPERTS_GATE], &s->in, s->expert_gate, slots,
+                   c->experts_used);
+    expert_product(r, REGION(IN), REGION(EXPERT_UP), &layer->matrix[ROLE_EXPERTS_UP], &s->in, s->expert_up, slots,
+                   c->experts_used);
+    feed_forward(r, layer);
+    activations(r, REGION(EXPERT_GATE) | REGION(EXPERT_UP), REGION(EXPERT_INNER), ACT_SILU,
+                (struct act){.x = s->expert_gate, .gate = s->expert_up, .columns = width, .ldx = width, .ldg = width},
+                &s->expert_inner, &down, 1, false, slots);
+    expert_product(r, REGION(EXPERT_INNER), REGION(EXPERT_OUT), down, &s->expert_inner, s->expert_out, slots, 1);
+    struct {
+        uint64_t x, experts, shared_expert, shares;
+        uint32_t columns, used;
+    } mix = {s->x, s->expert_out, s->shared_out, s->shares, c->hidden, c->experts_used};
+    record_step(r, REGION(EXPERT_OUT) | REGION(SHARED_OUT) | REGION(CHOSEN), REGION(X), SHADER_MIX, NULL, 0, &mix,
+                sizeof mix, (c->hidden + 127) / 128, rows, 1);
+}
+
+/* ---- The whole pass ------------------------------------------------------------------------------------------- */
+
+static void embed(struct recording *r)
+{
+    const struct config *c = &r->model->config;
+    const struct gpu_matrix *w = &r->model->embed;
+    struct {
+        uint64_t rows, pieces, result;
+        uint32_t piece_tiles, chunks, columns, ldx;
+    } push = {table(r, r->s->rows_at), w->table, r->s->x, w->piece_tiles, w->chunks, c->hidden, c->hidden};
+    record_step(r, 0, REGION(X), SHADER_EMBED, &(uint32_t){w->kind}, 1, &push, sizeof push, w->chunks, r->shape.rows,
+                1);
+}
+
+/* Keeps the residual stream of a row; after the last layer what the final norm makes of it. */
+static void keep_hidden(struct recording *r, uint32_t layer, uint32_t row)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    uint64_t from = s->x - s->memory.address, bytes = c->hidden * sizeof(float);
+    if (layer < c->layers) {
+        record_copy(r, REGION(X), REGION(READ), &s->memory, from + row * bytes, &s->read,
+                    s->hidden_read_at + layer * bytes, bytes);
+        return;
+    }
+    activations(
+        r, REGION(X), REGION(HEAD), ACT_NORM,
+        (struct act){.x = s->x + row * bytes, .by = r->model->final_norm, .columns = c->hidden, .ldx = c->hidden},
+        &(struct forms){s->hidden, 0}, NULL, 0, true, 1);
+    record_copy(r, REGION(HEAD), REGION(READ), &s->memory, s->hidden - s->memory.address, &s->read,
+                s->hidden_read_at + layer * bytes, bytes);
+}
+
+void record_pass(struct recording *r, bool hidden, uint32_t hidden_row)
+{
+    const struct gpu_model *m = r->model;
+    const struct config *c = &m->config;
+    uint32_t attention_layers = 0, linear_layers = 0;
+    embed(r);
+    for (uint32_t i = 0; i < c->layers; i++) {
+        const struct gpu_layer *layer = &m->layers[i];
+        if (hidden) keep_hidden(r, i, hidden_row);
+        if (c->full_attention[i])
+            attention(r, layer, attention_layers++);
+        else
+            linear(r, layer, linear_layers++);
+        const struct gpu_matrix *in[] = {&layer->matrix[ROLE_GATE], &layer->matrix[ROLE_UP],
+                                         &layer->matrix[ROLE_EXPERTS_GATE], &layer->matrix[ROLE_EXPERTS_UP]};
+        activations(
+            r, REGION(X), REGION(IN), ACT_NORM,
+            (struct act){.x = r->s->x, .by = layer->vector[ROLE_POST_NORM], .columns = c->hidden, .ldx = c->hidden},
+            &r->s->in, in, c->experts ? 4 : 2, c->experts > 0, r->shape.rows);
+        if (c->experts)
+            mixture(r, layer);
+        else
+            feed_forward(r, layer);
+    }
+    if (hidden) keep_hidden(r, c->layers, hidden_row);
+    device_barrier(m->gpu, r->commands);
+}
+
+void record_head(struct recording *r)
+{
+    const struct gpu_model *m = r->model;
+    const struct config *c = &m->config;
+    const struct scratch *s = r->s;
+    uint32_t rows = r->shape.head_rows;
+    activations(r, REGION(X), REGION(HEAD), ACT_NORM,
+                (struct act){.x = s->x,
+                             .by = m->final_norm,
+                             .columns = c->hidden,
+                             .ldx = c->hidden,
+                             .index = table(r, s->index_at) + 4 * (uint64_t)r->shape.head_first},
+                &s->head, &m->head, 1, false, rows);
+    product(r, REGION(HEAD), REGION(LOGITS), m->head, &s->head, s->logits, c->vocab, false, rows);
+    record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
+                sizeof(float) * (uint64_t)rows * c->vocab);
+    if (!r->status) device_barrier(m->gpu, r->commands);
+}

@@ -1,0 +1,48 @@
+/* The shaders, as glslc compiled them when the program was built (Makefile). */
+#include "engine/gpu/device.h"
+
+#define SHADER(name) static const uint32_t name##_words[] =
+SHADER(embed)
+#include <shaders/embed.inc>
+    ;
+SHADER(act)
+#include <shaders/act.inc>
+    ;
+SHADER(matmul)
+#include <shaders/matmul.inc>
+    ;
+SHADER(heads)
+#include <shaders/heads.inc>
+    ;
+SHADER(attend)
+#include <shaders/attend.inc>
+    ;
+SHADER(merge)
+#include <shaders/merge.inc>
+    ;
+SHADER(conv)
+#include <shaders/conv.inc>
+    ;
+SHADER(delta)
+#include <shaders/delta.inc>
+    ;
+SHADER(choose)
+#include <shaders/choose.inc>
+    ;
+SHADER(mix)
+#include <shaders/mix.inc>
+    ;
+SHADER(read)
+#include <shaders/read.inc>
+    ;
+
+#define CODE(name)                                                                                                     \
+    {                                                                                                                  \
+#name, name##_words, sizeof name##_words                                                                       \
+    }
+const struct shader_code shader_codes[SHADERS] = {
+    [SHADER_EMBED] = CODE(embed), [SHADER_ACT] = CODE(act),       [SHADER_MATMUL] = CODE(matmul),
+    [SHADER_HEADS] = CODE(heads), [SHADER_ATTEND] = CODE(attend), [SHADER_MERGE] = CODE(merge),
+    [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
+    [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),
+};

@@ -1,0 +1,155 @@
+#version 460
+#include "common.glsl"
+// Attention of some query rows, a row being a head of a token, over blocks of 128 absolute positions: within a block each
+// score, the largest, the exponentials' sum and the weighted values in one order; blocks are merged in ascending order
+// (merge.glsl), here (SPLIT 0) or by merge.comp from partial results. A workgroup is a tile of tokens of a run and the
+// heads of a KV head; with SPLIT 1 and a block.
+#include "merge.glsl"
+layout(local_size_x = 128) in;
+layout(constant_id = 0) const uint HALF = 0;
+layout(constant_id = 1) const uint HEAD = 256;
+layout(constant_id = 2) const uint ROWS = 4; // of a workgroup, at most 16
+layout(constant_id = 3) const uint SPLIT = 0;
+layout(push_constant, scalar) uniform Push {
+    uint64_t runs, tiles, q, result, partials; // tiles: { run, first token in it, tokens, 0 }
+    uint heads, kv_heads, layer_bytes, kv_bytes, blocks; // blocks: of a row's partial results
+};
+const uint BLOCK = 128;
+const uint DIMS = (HEAD + BLOCK - 1) / BLOCK; // of a lane
+shared float query[ROWS * HEAD];
+shared float weight[ROWS * BLOCK];
+shared float eight[16 * 8];
+
+vec4 four_of(uint64_t base, uint at)
+{
+    if (HALF == 1) return halves(Pairs(base).v[at / 4]);
+    return uintBitsToFloat(Quads(base).v[at / 4]);
+}
+
+float one_of(uint64_t base, uint at)
+{
+    if (HALF == 1) return unpackHalf2x16(Words(base).v[at / 2])[at % 2];
+    return Floats(base).v[at];
+}
+
+void main()
+{
+    uint i = gl_LocalInvocationID.x, kv_head = gl_WorkGroupID.y, group = heads / kv_heads;
+    uvec4 tile = Quads(tiles).v[gl_WorkGroupID.x];
+    Run run = Runs(runs).v[tile.x];
+    uint rows = tile.z * group, last = run.start + tile.y + tile.z - 1;
+    uint first_row = run.first_row + tile.y;
+    Addresses pages = Addresses(run.pages);
+    uint64_t layer = layer_bytes + uint64_t(kv_head) * 2 * kv_bytes;
+    for (uint e = i; e < rows * HEAD; e += BLOCK) {
+        uint r = e / HEAD, token = first_row + r / group, head = kv_head * group + r % group;
+        query[e] = Floats(q).v[(token * heads + head) * HEAD + e % HEAD];
+    }
+    float most[ROWS], sum[ROWS], acc[ROWS][DIMS];
+    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+        most[r] = 0, sum[r] = 0;
+        [[unroll]] for (uint k = 0; k < DIMS; k++) acc[r][k] = 0;
+    }
+    uint b0 = SPLIT == 1 ? gl_WorkGroupID.z : 0, b1 = SPLIT == 1 ? b0 + 1 : last / BLOCK + 1;
+    if (b0 > last / BLOCK) return;
+    barrier();
+    for (uint b = b0; b < b1; b++) {
+        uint position = b * BLOCK + i, end = min(last + 1 - b * BLOCK, BLOCK); // positions that exist
+        if (i < end) {
+            uint64_t keys = pages.v[position / 32] + layer;
+            vec4 four[ROWS];
+            [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
+            for (uint d = 0; d < HEAD; d += 4) {
+                vec4 key = four_of(keys, position % 32 * HEAD + d);
+                [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                    uint at = r * HEAD + d;
+                    precise vec4 more = fma(key, vec4(query[at], query[at + 1], query[at + 2], query[at + 3]), four[r]);
+                    four[r] = more;
+                }
+            }
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                precise float x = four[r].x + four[r].y, y = four[r].z + four[r].w;
+                precise float score = x + y;
+                bool seen = position <= run.start + tile.y + r / group;
+                weight[r * BLOCK + i] = seen ? score : NOTHING;
+            }
+        } else {
+            [[unroll]] for (uint r = 0; r < ROWS; r++) weight[r * BLOCK + i] = NOTHING;
+        }
+        barrier();
+        uint r8 = i / 8, lane = i % 8;
+        if (r8 < ROWS) {
+            float top = NOTHING;
+            for (uint k = 0; k < 16; k++) top = max(top, weight[r8 * BLOCK + lane * 16 + k]);
+            eight[i] = top;
+        }
+        barrier();
+        float tops[ROWS];
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
+            float top = eight[r * 8];
+            [[unroll]] for (uint k = 1; k < 8; k++) top = max(top, eight[r * 8 + k]);
+            tops[r] = top;
+            float score = weight[r * BLOCK + i];
+            precise float less = score - top;
+            weight[r * BLOCK + i] = score == NOTHING ? 0 : exp_of(less);
+        }
+        barrier();
+        if (r8 < ROWS) {
+            precise float some = 0;
+            for (uint k = 0; k < 16; k++) some += weight[r8 * BLOCK + lane * 16 + k];
+            eight[i] = some;
+        }
+        barrier();
+        float out_acc[ROWS][DIMS];
+        [[unroll]] for (uint r = 0; r < ROWS; r++)
+            [[unroll]] for (uint k = 0; k < DIMS; k++) out_acc[r][k] = 0;
+        for (uint p = 0; p < end; p++) {
+            uint64_t values = pages.v[(b * BLOCK + p) / 32] + layer + kv_bytes;
+            float value[DIMS];
+            [[unroll]] for (uint k = 0; k < DIMS; k++) {
+                uint d = k * BLOCK + i;
+                value[k] = d < HEAD ? one_of(values, (b * BLOCK + p) % 32 * HEAD + d) : 0;
+            }
+            [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                float w = weight[r * BLOCK + p];
+                [[unroll]] for (uint k = 0; k < DIMS; k++) {
+                    precise float more = fma(w, value[k], out_acc[r][k]);
+                    out_acc[r][k] = more;
+                }
+            }
+        }
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
+            if (r >= rows || b * BLOCK > run.start + tile.y + r / group) continue;
+            precise float block_sum = eight[r * 8];
+            [[unroll]] for (uint k = 1; k < 8; k++) block_sum += eight[r * 8 + k];
+            if (SPLIT == 1) {
+                uint row = (first_row + r / group) * heads + kv_head * group + r % group;
+                Floats out_partials = Floats(partials + uint64_t(row * blocks + b) * (HEAD + 2) * 4);
+                if (i == 0) out_partials.v[0] = tops[r];
+                if (i == 0) out_partials.v[1] = block_sum;
+                [[unroll]] for (uint k = 0; k < DIMS; k++)
+                    if (k * BLOCK + i < HEAD) out_partials.v[2 + k * BLOCK + i] = out_acc[r][k];
+            } else if (b == 0) {
+                most[r] = tops[r], sum[r] = block_sum;
+                [[unroll]] for (uint k = 0; k < DIMS; k++) acc[r][k] = out_acc[r][k];
+            } else {
+                Merge m = merge_of(most[r], tops[r]);
+                most[r] = m.most;
+                sum[r] = merged(m, sum[r], block_sum);
+                [[unroll]] for (uint k = 0; k < DIMS; k++) acc[r][k] = merged(m, acc[r][k], out_acc[r][k]);
+            }
+        }
+        barrier();
+    }
+    if (SPLIT == 1) return;
+    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+        if (r >= rows) continue;
+        float by = inverse(sum[r]);
+        uint row = (first_row + r / group) * heads + kv_head * group + r % group;
+        [[unroll]] for (uint k = 0; k < DIMS; k++) {
+            uint d = k * BLOCK + i;
+            precise float y = acc[r][k] * by;
+            if (d < HEAD) Floats(result).v[row * HEAD + d] = y;
+        }
+    }
+}

@@ -1,0 +1,193 @@
+#version 460
+#include "common.glsl"
+#include "weights.glsl"
+// out[t][r] = (or +=) sum over c of W[r][c] x[t][c], for 32 rows and TOKENS tokens at a time.
+//
+// Lane x is a row. Lane y is one of SEGMENTS segments of the columns: it takes the chunks c with c % SEGMENTS = y, in
+// ascending order; the sums of the segments are added in ascending order. SEGMENTS follows from the device and the matrix's
+// shape, so each output's arithmetic is the same for every TOKENS.
+// Of quants the sums of 16 or 32 products are exact integers, scaled as in engine/kernel/int8_template.h.
+layout(local_size_x = 32, local_size_y_id = 3) in;
+layout(constant_id = 0) const uint KIND = 3;
+layout(constant_id = 1) const uint TOKENS = 1;
+layout(constant_id = 2) const uint EXPERTS = 0; // 1: output row t takes the matrix chosen[t] and the input row t / each
+layout(constant_id = 3) const uint SEGMENTS = 8;
+
+layout(push_constant, scalar) uniform Push {
+    uint64_t weights; // the first tile; EXPERTS: the addresses of the experts' first tiles
+    uint64_t x;       // records [tokens][chunks]; float kinds: floats [tokens][128 chunks]
+    uint64_t result;  // of the tile's first row, token 0
+    uint64_t chosen;
+    uint tiles, chunks, rows, tokens; // rows: of these tiles
+    uint ldo, add, each;
+};
+
+const bool FLOATS = KIND <= BF16;
+shared float sums[SEGMENTS][8][TILE];
+
+vec4 weight_floats(Quads w, uint at, uint i) // columns 4i to 4i + 3
+{
+    uint lane = gl_LocalInvocationID.x;
+    if (KIND == F32) return uintBitsToFloat(w.v[at + i * TILE + lane]);
+    uvec4 all = w.v[at + i / 2 * TILE + lane];
+    uvec2 some = i % 2 == 0 ? all.xy : all.zw;
+    if (KIND == F16) return halves(some);
+    return uintBitsToFloat(uvec4(some.x << 16, some.x & 0xFFFF0000u, some.y << 16, some.y & 0xFFFF0000u));
+}
+
+void float_chunk(Quads w, uint at, Quads x, uint c, uint first, inout vec4 total[TOKENS])
+{
+    [[unroll]] for (uint part = 0; part < 4; part++) {
+        vec4 some[8];
+        [[unroll]] for (uint i = 0; i < 8; i++) some[i] = weight_floats(w, at, 8 * part + i);
+        [[unroll]] for (uint t = 0; t < TOKENS; t++) {
+            uint row = EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
+            uint from = (row * chunks + c) * 32 + 8 * part;
+            [[unroll]] for (uint i = 0; i < 8; i++) {
+                precise vec4 sum = fma(some[i], uintBitsToFloat(x.v[from + i]), total[t]);
+                total[t] = sum;
+            }
+        }
+    }
+}
+
+// What one row of a chunk of quants has besides them.
+struct Scales {
+    float d[4], min; // Q8: 4 scales; Q4K, Q6K: d[0], and dmin
+    int s[8], sm[4];
+};
+
+Scales scales_of(Quads w, uint at)
+{
+    Scales s;
+    uint lane = gl_LocalInvocationID.x;
+    Pairs pairs = Pairs(uint64_t(w));
+    Words words = Words(uint64_t(w));
+    if (KIND == Q8) {
+        vec4 d = halves(pairs.v[(at + 256) * 2 + lane]);
+        [[unroll]] for (uint i = 0; i < 4; i++) s.d[i] = d[i];
+    } else {
+        uint place = at + (KIND == Q4K ? 128 : 192);
+        uvec2 bytes = pairs.v[place * 2 + lane];
+        vec2 d = unpackHalf2x16(words.v[place * 4 + 2 * TILE + lane]);
+        s.d[0] = d.x, s.min = d.y;
+        [[unroll]] for (uint i = 0; i < 8; i++)
+            s.s[i] = bitfieldExtract(int(bytes[i / 4]), int(i % 4 * 8), 8);
+        if (KIND == Q4K)
+            [[unroll]] for (uint i = 0; i < 4; i++) s.sm[i] = int(bitfieldExtract(bytes.y, int(i * 8), 8));
+    }
+    return s;
+}
+
+// total += the products of one chunk and one token, whose record begins at quad `from`.
+void quant_token(int q[32], Scales s, Quads x, uint from, inout float total)
+{
+    int sum[8];
+    [[unroll]] for (uint b = 0; b < 8; b++) {
+        ivec4 some = ivec4(x.v[from + b]);
+        int dot = sdot(q[4 * b], some.x, 0) + sdot(q[4 * b + 1], some.y, 0) + sdot(q[4 * b + 2], some.z, 0) +
+                  sdot(q[4 * b + 3], some.w, 0);
+        sum[b] = dot;
+    }
+    precise float d = uintBitsToFloat(x.v[from + RECORD_SCALE / 4].x), all = total;
+    if (KIND == Q8) {
+        precise float part = 0;
+        [[unroll]] for (uint b = 0; b < 4; b++) part = fma(float(sum[2 * b] + sum[2 * b + 1]), s.d[b], part);
+        all = fma(part, d, all);
+    } else if (KIND == Q6K) {
+        int part = 0;
+        [[unroll]] for (uint b = 0; b < 8; b++) part += s.s[b] * sum[b];
+        precise float scaled = float(part) * d;
+        all = fma(scaled, s.d[0], all);
+    } else {
+        ivec4 low = ivec4(x.v[from + RECORD_SUMS / 4]), high = ivec4(x.v[from + RECORD_SUMS / 4 + 1]);
+        ivec4 sums32 = ivec4(low.x + low.y, low.z + low.w, high.x + high.y, high.z + high.w);
+        int part = 0;
+        [[unroll]] for (uint b = 0; b < 4; b++) {
+            precise float min = -s.min * float(s.sm[b]), by = d * float(sums32[b]);
+            all = fma(min, by, all);
+            part += s.s[b] * (sum[2 * b] + sum[2 * b + 1]);
+        }
+        precise float scaled = float(part) * d;
+        all = fma(scaled, s.d[0], all);
+    }
+    total = all;
+}
+
+void quant_chunk(Quads w, uint at, Quads x, uint c, uint first, inout float total[TOKENS])
+{
+    uint lane = gl_LocalInvocationID.x;
+    int q[32];
+    if (KIND == Q8) {
+        [[unroll]] for (uint i = 0; i < 8; i++) {
+            uvec4 some = w.v[at + i * TILE + lane];
+            [[unroll]] for (uint k = 0; k < 4; k++) q[4 * i + k] = int(some[k]);
+        }
+    } else {
+        uint high[8];
+        if (KIND == Q6K)
+            [[unroll]] for (uint i = 0; i < 2; i++) {
+                uvec4 some = w.v[at + (4 + i) * TILE + lane];
+                [[unroll]] for (uint k = 0; k < 4; k++) high[4 * i + k] = some[k];
+            }
+        [[unroll]] for (uint i = 0; i < 4; i++) {
+            uvec4 some = w.v[at + i * TILE + lane];
+            [[unroll]] for (uint k = 0; k < 4; k++)
+                [[unroll]] for (uint h = 0; h < 2; h++) {
+                    uint g = 16 * h + 4 * i + k, word = some[k] >> (4 * h) & 0x0F0F0F0Fu;
+                    if (KIND == Q6K) {
+                        word |= (high[g % 8] >> (g / 8 * 2) & 0x03030303u) << 4;
+                        word = ((word | 0x80808080u) - 0x20202020u) ^ 0x80808080u;
+                    }
+                    q[g] = int(word);
+                }
+        }
+    }
+    Scales s = scales_of(w, at);
+    [[unroll]] for (uint t = 0; t < TOKENS; t++) {
+        uint row = EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
+        quant_token(q, s, x, (row * chunks + c) * (RECORD / 4), total[t]);
+    }
+}
+
+void main()
+{
+    uint lane = gl_LocalInvocationID.x, segment = gl_LocalInvocationID.y, first = gl_WorkGroupID.y * TOKENS;
+    Quads w = Quads(EXPERTS == 1 ? Addresses(weights).v[Words(chosen).v[first]] : weights), input_x = Quads(x);
+    Floats out_f = Floats(result);
+    for (uint tile = gl_WorkGroupID.x; tile < tiles; tile += gl_NumWorkGroups.x) {
+        float total[TOKENS];
+        vec4 four[TOKENS];
+        [[unroll]] for (uint t = 0; t < TOKENS; t++) {
+            total[t] = 0;
+            four[t] = vec4(0);
+        }
+        for (uint c = segment; c < chunks; c += SEGMENTS) {
+            uint at = (tile * chunks + c) * chunk_quads(KIND);
+            if (FLOATS) float_chunk(w, at, input_x, c, first, four);
+            else quant_chunk(w, at, input_x, c, first, total);
+        }
+        if (FLOATS)
+            [[unroll]] for (uint t = 0; t < TOKENS; t++) {
+                precise float a = four[t].x + four[t].y, b = four[t].z + four[t].w;
+                precise float sum = a + b;
+                total[t] = sum;
+            }
+        [[unroll]] for (uint t0 = 0; t0 < TOKENS; t0 += 8) {
+            [[unroll]] for (uint t = t0; t < min(t0 + 8, TOKENS); t++) sums[segment][t - t0][lane] = total[t];
+            if (SEGMENTS > 1) barrier();
+            for (uint t = segment; t < min(8, TOKENS - t0); t += SEGMENTS) {
+                uint to = first + t0 + t, row = tile * TILE + lane, place = to * ldo + row;
+                if (to >= tokens || row >= rows) continue;
+                precise float sum = sums[0][t][lane];
+                [[unroll]] for (uint i = 1; i < SEGMENTS; i++) sum += sums[i][t][lane];
+                if (add == 1) {
+                    precise float more = out_f.v[place] + sum;
+                    sum = more;
+                }
+                out_f.v[place] = sum;
+            }
+            if (SEGMENTS > 1) barrier();
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/* A model on a GPU, for the tests of engine/gpu: on a machine with lavapipe, that; otherwise the first device. */
+#ifndef TANDEM_TESTS_GPU_RIG_H
+#define TANDEM_TESTS_GPU_RIG_H
+
+#include "engine/gpu/gpu.h"
+
+enum { GPU_RIG_TOKENS = 256, GPU_RIG_RUNS = 8, GPU_RIG_CONTEXT = 600 };
+
+/* Why no GPU can be tested here, or NULL. */
+const char *gpu_rig_absence(void);
+/* The name of the device to test: a software one if there is one. */
+const char *gpu_rig_name(void);
+
+/* NULL when it failed, and the test with it. */
+struct gpu *gpu_rig_open(const struct gpu_options *options);
+struct gpu_model *gpu_rig_model(struct gpu *g, const char *model, enum kv_type kv);
+struct gpu_state *gpu_rig_state(struct gpu_model *m);
+struct gpu_state *gpu_rig_fork(const struct gpu_state *s);
+
+/* Appends tokens in passes of at most `most`; the last token's logits are kept. */
+void gpu_rig_eval(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n, uint32_t most);
+/* One pass; out [n][vocab], hidden [layers + 1][hidden]; both may be NULL. */
+void gpu_rig_logits(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n, float *out, float *hidden);
+
+/* Everything that a state holds: image.pages and so on are malloc'ed. */
+struct gpu_image gpu_rig_image(const struct gpu_state *s);
+void gpu_rig_image_free(struct gpu_image *image);
+/* Length, tokens, logits, keys and values of the positions there are, recurrent and convolution states. */
+bool gpu_rig_equal(const struct gpu_state *a, const struct gpu_state *b);
+
+#endif
