@@ -2,11 +2,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/base/utf8.h"
 #include "src/chat/load.h"
 #include "src/chat/settings.h"
@@ -46,13 +49,14 @@ static char *path_of(bool own, const char *name)
     return path;
 }
 
-static tdm_status read_file(prompt_file *out, const char *path, tdm_error *err)
+/* shown: what a failure names. */
+static tdm_status read_file(prompt_file *out, const char *path, const char *shown, tdm_error *err)
 {
     char *bytes;
     size_t n;
     tdm_status status = files_read(path, PROMPT_LARGEST, &bytes, &n, err);
     if (status) return status;
-    status = prompt_parse(out, path, bytes, n, err);
+    status = prompt_parse(out, shown, bytes, n, err);
     free(bytes);
     return status;
 }
@@ -93,8 +97,8 @@ static char *words_of(const prompts_entry *e)
 {
     prompt_file p;
     tdm_error why = {.text = "out of memory"};
-    char *path = path_of(e->own, e->name), *words;
-    if (!path || read_file(&p, path, &why)) {
+    char *path = path_of(e->own, e->name), *slash = path ? strrchr(path, '/') : NULL, *words;
+    if (!slash || read_file(&p, path, slash + 1, &why)) {
         words = strdup(why.text);
     } else {
         const char *text = p.description;
@@ -171,18 +175,113 @@ static tdm_status unknown(const char *name, tdm_error *err)
     return TDM_E_NOT_FOUND;
 }
 
+static tdm_status check_name(const char *name, tdm_error *err)
+{
+    if (is_name(name, strlen(name))) return TDM_OK;
+    return error_set(err, TDM_E_ARG, "expected a prompt's name, without slashes and blanks, found '%.70s'", name);
+}
+
 tdm_status prompts_read(prompt_file *out, const char *name, tdm_error *err)
 {
-    if (!is_name(name, strlen(name)))
-        return error_set(err, TDM_E_ARG, "expected a prompt's name, without slashes and blanks, found '%.70s'", name);
+    tdm_status wrong = check_name(name, err);
+    if (wrong) return wrong;
     for (int own = 1; own >= 0; own--) {
         char *path = path_of(own, name);
         bool there = path && !access(path, F_OK);
-        tdm_status status = there ? read_file(out, path, err) : TDM_E_NOT_FOUND;
+        tdm_status status = there ? read_file(out, path, path, err) : TDM_E_NOT_FOUND;
         free(path);
         if (there) return status;
     }
     return unknown(name, err);
+}
+
+/* ---- Changing them --------------------------------------------------------------------------------------------- */
+
+tdm_status prompts_text(const char *name, char **text, size_t *n, bool *own, tdm_error *err)
+{
+    tdm_status status = check_name(name, err);
+    if (status) return status;
+    for (int mine = 1; mine >= 0; mine--) {
+        char *path = path_of(mine, name);
+        bool there = path && !access(path, F_OK);
+        *own = mine;
+        status = there ? files_read(path, PROMPT_LARGEST, text, n, err) : TDM_E_NOT_FOUND;
+        free(path);
+        if (there) return status;
+    }
+    return unknown(name, err);
+}
+
+tdm_status prompts_put(const char *name, const char *text, size_t n, tdm_error *err)
+{
+    tdm_status status = check_name(name, err);
+    if (status) return status;
+    char *in = folder(true), *path = path_of(true, name);
+    if (!in || !path) status = error_set(err, TDM_E_NOMEM, "there is no place for prompts");
+    if (!status) status = file_make_folders(in, 0700, err);
+    if (!status) status = atomic_file_put(path, text, n, err);
+    free(path);
+    free(in);
+    return status;
+}
+
+/* "trash/name", as path_of takes it. */
+static bool in_trash(char out[LONGEST_NAME + 8], const char *name)
+{
+    int n = snprintf(out, LONGEST_NAME + 8, "trash/%s", name);
+    return n > 0 && n < LONGEST_NAME + 8;
+}
+
+/* Moves a file of the user's. */
+static tdm_status move_own(const char *from, const char *to, bool replaces, tdm_error *err)
+{
+    char *old = path_of(true, from), *new = path_of(true, to);
+    tdm_status status = TDM_OK;
+    if (!old || !new) status = error_set(err, TDM_E_NOMEM, "out of memory");
+    else if (!replaces && !access(new, F_OK)) status = error_set(err, TDM_E_BUSY, "there is a prompt '%s' already", to);
+    else if (rename(old, new)) status = error_errno(err, TDM_E_IO, "%s", old);
+    free(old);
+    free(new);
+    return status;
+}
+
+static tdm_status check_own(const char *name, tdm_error *err)
+{
+    tdm_status status = check_name(name, err);
+    char *path = status ? NULL : path_of(true, name);
+    bool there = path && !access(path, F_OK);
+    free(path);
+    if (status || there) return status;
+    return error_set(err, TDM_E_UNSUPPORTED, "%s comes with the program; one of your own of that name goes before it",
+                     name);
+}
+
+tdm_status prompts_delete(const char *name, tdm_error *err)
+{
+    char gone[LONGEST_NAME + 8];
+    tdm_status status = check_own(name, err);
+    char *in = folder(true), *trash = NULL;
+    if (!status && (!in || asprintf(&trash, "%s/trash", in) < 0 || !in_trash(gone, name)))
+        status = error_set(err, TDM_E_NOMEM, "out of memory");
+    if (!status) status = file_make_folders(trash, 0700, err);
+    if (!status) status = move_own(name, gone, true, err);
+    free(trash);
+    free(in);
+    return status;
+}
+
+tdm_status prompts_undelete(const char *name, tdm_error *err)
+{
+    char gone[LONGEST_NAME + 8];
+    tdm_status status = check_name(name, err);
+    return status || !in_trash(gone, name) ? status : move_own(gone, name, false, err);
+}
+
+tdm_status prompts_rename(const char *name, const char *to, tdm_error *err)
+{
+    tdm_status status = check_own(name, err);
+    if (!status) status = check_name(to, err);
+    return status ? status : move_own(name, to, false, err);
 }
 
 bool prompts_sets(const prompt_file *p, option_id id, const tdm_model_info *model)

@@ -57,7 +57,7 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(UNDO, "undo", "", NONE, "", 0, 0, CONVERSATION, "takes the last turn back")                                     \
     X(REDO, "redo", "", NONE, "", 0, 0, CONVERSATION, "brings the turn back that /undo took")                         \
     X(BRANCH, "branch", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                  \
-      "shows the branches of this place, or goes to number N")                                                        \
+      "lists the branches of the conversation, to go to one; N: number N of this place")                              \
     X(COMPACT, "compact", "", TEXT, "[TEXT]", 0, 0, CONVERSATION,                                                     \
       "drafts a summary of all but the last two turns, to be edited; TEXT takes their place as a branch")             \
     X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \

@@ -388,10 +388,7 @@ static void close_all(tui *t)
     tui_models_close(&t->models);
     tui_demo_end(t);
     if (t->editor) {
-        char *text = NULL;
-        if (!editor_finish(t->editor, &text, NULL)) input_replace(t->input, text);
-        free(text);
-        t->editor = NULL;
+        tui_outside_edited(t);
     }
     if (t->term) {
         term_write(t->term, DECODER_MODES_OFF, strlen(DECODER_MODES_OFF));
@@ -419,6 +416,8 @@ static void close_all(tui *t)
     tui_sessions_free(&t->sessions);
     tui_saved_close(&t->saved);
     tui_hits_close(&t->hits);
+    tui_branches_close(&t->branches);
+    tui_prompts_close(&t->prompts);
     tui_draft_free(&t->draft);
     tui_load_free(&t->load);
     tui_notices_free(&t->notices);

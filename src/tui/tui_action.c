@@ -34,6 +34,16 @@ tui_action tui_action_visit(const char *id, int node)
     return with_text((tui_action){.kind = TUI_ACTION_VISIT, .number = node}, id);
 }
 
+tui_action tui_action_branch(int node)
+{
+    return (tui_action){.kind = TUI_ACTION_BRANCH, .number = node};
+}
+
+tui_action tui_action_prompt(const char *name)
+{
+    return with_text((tui_action){.kind = TUI_ACTION_PROMPT}, name);
+}
+
 tui_action tui_action_type(const char *bytes)
 {
     return with_text((tui_action){.kind = TUI_ACTION_TYPE}, bytes);

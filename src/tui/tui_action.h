@@ -14,6 +14,8 @@ typedef enum {
     TUI_ACTION_COMMAND, /* the slash command `command`, with `text` and `number` as its argument */
     TUI_ACTION_DELETE,  /* moves the session with the id `text` to the trash; the user has been asked */
     TUI_ACTION_VISIT,   /* opens the session with the id `text` at its message `number`, where a search found it */
+    TUI_ACTION_BRANCH,  /* goes to the branch that ends at the message `number` */
+    TUI_ACTION_PROMPT,  /* opens the prompt `text` of the library in the user's editor */
     TUI_ACTION_FIND,    /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
     TUI_ACTION_TYPE,    /* the bytes of `text` as if they were typed */
     TUI_ACTION_PASTE,   /* `text` as if it were pasted */
@@ -39,6 +41,8 @@ tui_action tui_action_command(slash_id command, const char *argument);
 tui_action tui_action_number(slash_id command, long number);
 tui_action tui_action_delete(const char *id);
 tui_action tui_action_visit(const char *id, int node);
+tui_action tui_action_branch(int node);
+tui_action tui_action_prompt(const char *name);
 tui_action tui_action_type(const char *bytes);
 tui_action tui_action_attachment(tui_action_kind kind, long number);
 tui_action tui_action_find(const char *words, int direction);

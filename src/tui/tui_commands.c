@@ -264,6 +264,17 @@ static void switch_model(tui *t, const char *path, const char *prompt)
     else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
 }
 
+/* The list that a command without its argument opens. */
+static void show_choices(tui *t, slash_id command)
+{
+    tdm_error err = {0};
+    tdm_status status = command == SLASH_P ? tui_prompts_open(&t->prompts, &err)
+                                           : tui_branches_open(&t->branches, t->app.chat, &err);
+    if (status) tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+    else if (command == SLASH_P) tui_popup_prompts(&t->popup, &t->prompts);
+    else tui_popup_branches(&t->popup, &t->branches);
+}
+
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
@@ -282,6 +293,10 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         app_settle(&t->app);
         if (!tui_hits_open(&t->hits, call->argument, &err)) tui_popup_hits(&t->popup, &t->hits);
         else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+        return (tui_action){0};
+    }
+    if ((call->id == SLASH_P && !call->argument) || (call->id == SLASH_BRANCH && !call->number)) {
+        show_choices(t, call->id);
         return (tui_action){0};
     }
     if (call->id == SLASH_UNDELETE && !call->argument) {

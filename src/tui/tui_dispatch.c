@@ -80,6 +80,7 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_SESSIONS: tui_sessions_show(t, false); break;
     case ACTION_ATTACHMENTS: open_attachments(t); break;
     case ACTION_RUB_CHIP: tui_attach_rub(t); break;
+    case ACTION_PROMPTS: return tui_action_command(SLASH_P, NULL);
     case ACTION_SENSORS: return tui_action_command(SLASH_SENSORS, NULL);
     case ACTION_KEYS: tui_popup_keys(&t->popup); break;
     case ACTION_BROWSE:
@@ -112,6 +113,11 @@ static tui_action do_one(tui *t, const tui_action *a)
     }
     case TUI_ACTION_VISIT: return tui_commands_visit(t, a->text, (int)a->number);
     case TUI_ACTION_DELETE: tui_commands_delete(t, a->text); break;
+    case TUI_ACTION_BRANCH:
+        show_conversation(t);
+        tui_transcript_branch(t, (int)a->number);
+        break;
+    case TUI_ACTION_PROMPT: tui_outside_edit_prompt(t, a->text); break;
     case TUI_ACTION_FIND:
         show_conversation(t);
         tui_transcript_find(t, a->text, a->count);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "src/chat/prompts.h"
 #include "src/cli/clip.h"
 #include "src/cli/output.h"
 #include "src/tui/tui_private.h"
@@ -34,33 +35,76 @@ static void retake(void *ctx)
 
 /* ---- The editor ------------------------------------------------------------------------------------------------ */
 
+static tdm_status start_editor(tui *t, const char *text, tdm_error *err)
+{
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    struct editor_options how = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
+                                     .folder = folder && *folder ? folder : getenv("TMPDIR"),
+                                     .release = release, .retake = retake, .context = t};
+    tdm_status status = editor_start(&t->editor, &how, text, err);
+    if (status) t->editor = NULL;
+    return status;
+}
+
 void tui_outside_edit(tui *t)
 {
     struct input_view in;
     tdm_error err = {0};
     if (t->editor) return;
     input_view(t->input, clock_ns(), &in);
-    const char *folder = getenv("XDG_RUNTIME_DIR");
-    struct editor_options how = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
-                                     .folder = folder && *folder ? folder : getenv("TMPDIR"),
-                                     .release = release, .retake = retake, .context = t};
-    if (editor_start(&t->editor, &how, in.text, &err)) {
-        t->editor = NULL;
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
-    }
+    if (start_editor(t, in.text, &err)) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+}
+
+void tui_outside_edit_prompt(tui *t, const char *name)
+{
+    char *text = NULL;
+    size_t n;
+    bool own;
+    tdm_error err = {0};
+    if (t->editor) return;
+    tdm_status status = prompts_text(name, &text, &n, &own, &err);
+    if (!status) status = start_editor(t, text, &err);
+    if (status) tui_prompts_edited(&t->prompts, name, err.text);
+    else snprintf(t->edits_prompt, sizeof t->edits_prompt, "%s", name);
+    free(text);
+}
+
+/* The last line end is the editor's. */
+static bool same_text(const char *a, size_t n, const char *b, size_t m)
+{
+    if (n && a[n - 1] == '\n') n--;
+    if (m && b[m - 1] == '\n') m--;
+    return n == m && !memcmp(a, b, n);
+}
+
+static void keep_prompt(tui *t, const char *name, const char *text)
+{
+    char *before = NULL, *line_ended = NULL;
+    size_t n = 0;
+    bool own = false;
+    tdm_error err = {0};
+    char said[200];
+    bool there = !prompts_text(name, &before, &n, &own, NULL);
+    snprintf(said, sizeof said, own ? "%s is changed" : "%s is your own now: it goes before the program's", name);
+    if (there && same_text(before, n, text, strlen(text))) snprintf(said, sizeof said, "%s stays as it was", name);
+    else if (asprintf(&line_ended, "%s\n", text) < 0) snprintf(said, sizeof said, "out of memory");
+    else if (prompts_put(name, line_ended, strlen(line_ended), &err)) snprintf(said, sizeof said, "%.190s", err.text);
+    free(line_ended);
+    free(before);
+    tui_prompts_edited(&t->prompts, name, said);
 }
 
 void tui_outside_edited(tui *t)
 {
-    char *text = NULL;
+    char *text = NULL, name[sizeof t->edits_prompt];
     tdm_error err = {0};
     tdm_status status = editor_finish(t->editor, &text, &err);
     t->editor = NULL;
-    if (status) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
-        return;
-    }
-    input_replace(t->input, text);
+    memcpy(name, t->edits_prompt, sizeof name);
+    t->edits_prompt[0] = 0;
+    if (status) tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+    else if (name[0]) keep_prompt(t, name, text);
+    else input_replace(t->input, text);
     free(text);
 }
 

@@ -9,6 +9,8 @@ typedef struct tui tui;
 /* Opens the draft in the user's editor; once editor_fd is readable, tui_outside_edited puts it back into the input. */
 void tui_outside_edit(tui *t);
 void tui_outside_edited(tui *t);
+/* The same with a prompt of the library, which is the user's own afterwards, if anything was changed. */
+void tui_outside_edit_prompt(tui *t, const char *name);
 void tui_outside_suspend(tui *t);
 /* `what` stands before the line that says how it was copied. */
 void tui_outside_copy(tui *t, const char *what, const char *text, size_t n);

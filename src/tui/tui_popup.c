@@ -188,6 +188,18 @@ void tui_popup_attached(tui_popup *p, tui_attached *attached)
     p->attached = attached;
 }
 
+void tui_popup_branches(tui_popup *p, tui_branches *branches)
+{
+    open_popup(p, TUI_POPUP_BRANCHES, "branches");
+    p->branches = branches;
+}
+
+void tui_popup_prompts(tui_popup *p, tui_prompts *prompts)
+{
+    open_popup(p, TUI_POPUP_PROMPTS, "prompts");
+    p->prompts = prompts;
+}
+
 void tui_popup_models(tui_popup *p, tui_models *models)
 {
     open_popup(p, TUI_POPUP_MODELS, "models");
@@ -197,11 +209,16 @@ void tui_popup_models(tui_popup *p, tui_models *models)
 /* A list has keys of its own. */
 static tui_action list_event(tui_popup *p, int rows, const struct decoder_event *e)
 {
-    bool closes;
-    tui_action action = p->kind == TUI_POPUP_MODELS     ? tui_models_event(p->models, rows, e, &closes)
-                        : p->kind == TUI_POPUP_SAVED    ? tui_saved_event(p->saved, rows, e, &closes)
-                        : p->kind == TUI_POPUP_ATTACHED ? tui_attached_event(p->attached, rows, e, &closes)
-                                                        : tui_hits_event(p->hits, rows, e, &closes);
+    bool closes = false;
+    tui_action action = {0};
+    switch (p->kind) {
+    case TUI_POPUP_MODELS: action = tui_models_event(p->models, rows, e, &closes); break;
+    case TUI_POPUP_SAVED: action = tui_saved_event(p->saved, rows, e, &closes); break;
+    case TUI_POPUP_HITS: action = tui_hits_event(p->hits, rows, e, &closes); break;
+    case TUI_POPUP_ATTACHED: action = tui_attached_event(p->attached, rows, e, &closes); break;
+    case TUI_POPUP_BRANCHES: action = tui_branches_event(p->branches, rows, e, &closes); break;
+    default: action = tui_prompts_event(p->prompts, rows, e, &closes);
+    }
     if (closes) tui_popup_close(p);
     return action;
 }
@@ -262,9 +279,7 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
     bool byte = e->kind == DECODER_BYTES && e->length == 1;
     bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
     if (rows < 1) rows = 1;
-    if (p->kind == TUI_POPUP_MODELS || p->kind == TUI_POPUP_SAVED || p->kind == TUI_POPUP_HITS ||
-        p->kind == TUI_POPUP_ATTACHED)
-        return list_event(p, rows, e);
+    if (p->kind >= TUI_POPUP_MODELS) return list_event(p, rows, e);
     if (e->kind == DECODER_ESC || ctrl_c) {
         tui_popup_close(p);
         return (tui_action){0};
@@ -300,6 +315,18 @@ static void fill_completion(const struct completion *c, struct view_popup *v)
     *v = (struct view_popup){.kind = VIEW_POPUP_COMPLETION, .items = items, .n_items = n, .selected = SIZE_MAX};
 }
 
+static void fill_list(const tui_popup *p, struct view_popup *v)
+{
+    switch (p->kind) {
+    case TUI_POPUP_MODELS: tui_models_fill(p->models, p->table_cols, v); break;
+    case TUI_POPUP_SAVED: tui_saved_fill(p->saved, p->table_cols, v); break;
+    case TUI_POPUP_HITS: tui_hits_fill(p->hits, p->table_cols, v); break;
+    case TUI_POPUP_ATTACHED: tui_attached_fill(p->attached, p->table_cols, v); break;
+    case TUI_POPUP_BRANCHES: tui_branches_fill(p->branches, p->table_cols, v); break;
+    default: tui_prompts_fill(p->prompts, p->table_cols, v);
+    }
+}
+
 void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view_popup *v)
 {
     static const char *const footers[] = {[TUI_POPUP_PAGE] = "q closes  j k Space b move",
@@ -307,14 +334,8 @@ void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view
     static const enum view_popup_kind kinds[] = {[TUI_POPUP_PAGE] = VIEW_POPUP_PAGER,
                                                  [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT};
     *v = (struct view_popup){.selected = SIZE_MAX};
-    if (p->kind == TUI_POPUP_MODELS) {
-        tui_models_fill(p->models, p->table_cols, v);
-    } else if (p->kind == TUI_POPUP_SAVED) {
-        tui_saved_fill(p->saved, p->table_cols, v);
-    } else if (p->kind == TUI_POPUP_ATTACHED) {
-        tui_attached_fill(p->attached, p->table_cols, v);
-    } else if (p->kind == TUI_POPUP_HITS) {
-        tui_hits_fill(p->hits, p->table_cols, v);
+    if (p->kind >= TUI_POPUP_MODELS) {
+        fill_list(p, v);
     } else if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
                                  .selected = p->selected, .input = p->input, .input_len = p->input_n,

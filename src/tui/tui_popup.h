@@ -6,16 +6,19 @@
 
 #include "src/tui/tui_action.h"
 #include "src/tui/tui_attached.h"
+#include "src/tui/tui_branches.h"
 #include "src/tui/tui_hits.h"
 #include "src/tui/tui_models.h"
+#include "src/tui/tui_prompts.h"
 #include "src/tui/tui_saved.h"
 #include "ui/draw/view.h"
 #include "ui/edit/input.h"
 #include "ui/terminal/decoder.h"
 
 typedef enum {
-    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_MODELS, TUI_POPUP_SAVED, TUI_POPUP_HITS,
-    TUI_POPUP_ATTACHED
+    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND,
+    /* lists */
+    TUI_POPUP_MODELS, TUI_POPUP_SAVED, TUI_POPUP_HITS, TUI_POPUP_ATTACHED, TUI_POPUP_BRANCHES, TUI_POPUP_PROMPTS
 } tui_popup_kind;
 
 /* Zeroed: closed. */
@@ -33,6 +36,8 @@ typedef struct {
     tui_saved *saved;        /* the same */
     tui_hits *hits;          /* the same */
     tui_attached *attached;  /* the same */
+    tui_branches *branches;  /* the same */
+    tui_prompts *prompts;    /* the same */
     int table_cols;          /* of its rows */
     int cols;                /* of a page's text; it outlives what is open */
 } tui_popup;
@@ -48,6 +53,10 @@ void tui_popup_saved(tui_popup *p, tui_saved *saved);
 void tui_popup_hits(tui_popup *p, tui_hits *hits);
 /* Shows what is attached. */
 void tui_popup_attached(tui_popup *p, tui_attached *attached);
+/* Shows the conversation's branches. */
+void tui_popup_branches(tui_popup *p, tui_branches *branches);
+/* Shows the prompt library. */
+void tui_popup_prompts(tui_popup *p, tui_prompts *prompts);
 /* Shows the list of models, which has the keys then. */
 void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */

@@ -8,6 +8,7 @@
  *   tui_attach.h    what is attached, read and run
  *   tui_load.h      a model, on its thread         tui_sessions.h   the saved sessions
  *   tui_models.h    the list of models             tui_choose.h     and what it has to know
+ *   tui_branches.h, tui_prompts.h    more lists    tui_page.h       what a list shows of itself
  *   tui_figures.h   what the monitor shows         tui_view.h       from all of it to struct view, and a frame
  *   tui_turns.h     the conversation, as shown     tui_outside.h    editor, clipboard, links, suspending
  *   tui_transcript.h  moving in it                 tui_draft.h      the draft: read ahead, sent, taken back
@@ -88,6 +89,9 @@ struct tui {
     tui_hits hits;
     tui_attached attached;
     tui_attach attach;
+    tui_branches branches;
+    tui_prompts prompts;
+    char edits_prompt[TUI_PROMPTS_NAME]; /* the editor has this one, not the draft; "": none */
     char suggestion[200];         /* which model would suit this machine */
     struct tui_demo *demo;        /* NULL: none runs */
     /* Gets every event of the chat once it has been worked in: the demo waits for replies; NULL: nobody. */

@@ -67,6 +67,17 @@ static void open_link(tui *t, const tui_turn *turn, int n)
     free(address);
 }
 
+void tui_transcript_branch(tui *t, int node)
+{
+    tdm_error err = {0};
+    if (tdm_chat_select(t->app.chat, node, &err)) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+        return;
+    }
+    tui_turns_events(t);
+    tui_turns_sync(t);
+}
+
 /* The branch before or after the marked turn's. */
 static void go_branch(tui *t, const tui_turn *turn, int direction)
 {
@@ -83,11 +94,8 @@ static void go_branch(tui *t, const tui_turn *turn, int direction)
     tdm_node_free(&node);
     if (!found) {
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "no other branch there");
-    } else if (tdm_chat_select(t->app.chat, found, &err)) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     } else {
-        tui_turns_events(t);
-        tui_turns_sync(t);
+        tui_transcript_branch(t, found);
         for (size_t i = 0; i < t->turns.n; i++)
             if (t->turns.turns[i].node == found) transcript_mark(screen_transcript(t->screen), t->turns.turns[i].v.id);
     }

@@ -8,6 +8,8 @@ typedef struct tui tui;
 
 /* Scrolls, copies, opens ...: what a key does, n times. What follows from it comes back. */
 tui_action tui_transcript_act(tui *t, enum key_action action, int n);
+/* Goes to the branch with that message. */
+void tui_transcript_branch(tui *t, int node);
 /* words NULL: those of the last search. A negative direction searches up. */
 void tui_transcript_find(tui *t, const char *words, int direction);
 

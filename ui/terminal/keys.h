@@ -75,6 +75,7 @@ enum key_action {
     ACTION_SPECULATION,
     ACTION_SESSIONS,
     ACTION_ATTACHMENTS,
+    ACTION_PROMPTS,
     ACTION_SENSORS,
     ACTION_KEYS,
     /* browse mode */

@@ -35,7 +35,7 @@ said=$(printf '%s\n' /p '/p capital Peru' '/set temp' /system '/p colour' '/p sl
     "$program" chat --plain --temp 1 2>"$tmp/err")
 holds '/p: lists them' "$said" '  capital          the capital of a country'
 holds '/p: lists those of the program' "$said" '  summary          '
-holds '/p: says what is wrong with one' "$said" "  wrong            $folder/wrong.md:2: temp: expected 0 to 100"
+holds '/p: says what is wrong with one' "$said" "  wrong            wrong.md:2: temp: expected 0 to 100"
 holds '/p: says what is set' "$said" 'capital: think not with this model, temp 0, the system prompt'
 holds '/p: is sent where there is no input' "$said" 'Lima'
 check '/p: settings hold from then on' grep -q '^temp: 0 ' <<<"$said"
