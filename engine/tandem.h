@@ -357,7 +357,17 @@ TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns);
 /* Takes the queued message back: its text, malloc'ed, or NULL when nothing is queued. */
 TDM_API char *tdm_chat_unqueue(tdm_chat *c);
 
+/* Several answers to one message, TDM_ANSWERS_MAX at most: they are written at the same time, for one reading of the
+ * weights each token, from the state of the one prompt. Each is what tdm_chat_regenerate would give, one after the
+ * other, bit for bit. They are branches: siblings, the first of them current. text NULL: so many more answers to the
+ * last message. TDM_E_BUSY while a reply is written, TDM_E_NOT_FOUND where there is no message, TDM_E_CONTEXT. */
+enum { TDM_ANSWERS_MAX = 8 };
+TDM_API tdm_status tdm_chat_answers(tdm_chat *c, int answers, const char *text, size_t length, int64_t enter_ns,
+                                    tdm_error *err);
+
 TDM_API void tdm_chat_stop(tdm_chat *c);                                   /* ends the reply, keeps its text so far */
+/* Ends one of several answers, given by its node; the others go on. Nothing happens where it has ended. */
+TDM_API void tdm_chat_stop_answer(tdm_chat *c, int node);
 TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err);        /* continues a stopped or cut-off reply */
 TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err); /* same place, new sample */
 TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err);            /* one turn back; it stays as a branch */
@@ -365,7 +375,8 @@ TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err);
 /* Begins to edit the user message `node`: the conversation goes back to just before it, prefill restarts from there at
  * once, and the next send adds a sibling of it. node 0 ends editing. */
 TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err);
-/* Makes `node` (and the newest path below it) current. */
+/* Makes `node` (and the newest path below it) current. While several answers are written it may be one of them: that
+ * one is followed from then on, and what is sent next replies to it. */
 TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err);
 TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t length, tdm_error *err);
 TDM_API void tdm_chat_clear(tdm_chat *c);                                  /* a new, empty conversation */
@@ -458,9 +469,9 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
 typedef enum {
     TDM_EV_NONE,
     TDM_EV_TURN,      /* a user message joined the conversation: node; its reply follows */
-    TDM_EV_REPLY,     /* a reply begins: node, stats so far */
+    TDM_EV_REPLY,     /* a reply begins: node, stats so far; one for each of several answers, in their order */
     TDM_EV_TEXT,      /* text of node: UTF-8, whole characters; thinking says which part */
-    TDM_EV_END,       /* the reply ended: node, finish, stats */
+    TDM_EV_END,       /* the reply ended: node, finish, stats, writing */
     TDM_EV_QUEUED,    /* a message was queued or joined */
     TDM_EV_UNQUEUED,  /* it was sent or taken back */
     TDM_EV_PATH,      /* the current path changed (undo, redo, select, load, clear) */
@@ -480,6 +491,8 @@ typedef struct {
 typedef struct {
     tdm_event_kind kind;
     int node;
+    int answer, answers;    /* REPLY, TEXT, END: which of the turn's answers, from 1, and how many there are */
+    int writing;            /* TDM_EV_END: answers of the turn that are still written; 0: the turn has ended */
     const char *text;       /* valid until the next call */
     size_t length;
     bool thinking;
@@ -513,6 +526,8 @@ typedef enum { TDM_IDLE, TDM_READING, TDM_THINKING, TDM_ANSWERING } tdm_phase;
 typedef struct {
     tdm_phase phase;
     uint32_t reading_done, reading_total; /* TDM_READING: of the prompt tokens left at Enter: evaluated; all */
+    int answers, writing;       /* answers of the turn under way or the last one; of these, being written */
+    int answer;                 /* the one that is current, from 1 */
     bool queued;
     tdm_mark mark;
     size_t draft_read_bytes;    /* bytes of the latest draft that are evaluated */
@@ -529,7 +544,8 @@ typedef struct {
     bool no_checkpoints;        /* no memory for checkpoints: an edit evaluates the conversation again */
     bool prefill_failed;        /* its last dispatch failed: prefill rests until the next change or Enter */
     uint32_t context_used, context_size;
-    double decode_tps;          /* decode_tps of the running reply, else of the last one; 0: there is none */
+    double decode_tps;          /* decode_tps of the running reply, else of the last one; 0: there is none. Of several
+                                   answers each has about the same */
     double prefill_tps;         /* over the last dispatches */
     double speed_kept;          /* decode speed while prefill works, divided by decode speed alone; at most 1; 0: not
                                    known: too few tokens were measured, or their times vary too much */

@@ -74,28 +74,69 @@ static tdm_status queue(struct tdm_chat *c, const char *text, size_t length, tdm
     return TDM_OK;
 }
 
+static void empty_draft(struct tdm_chat *c)
+{
+    buffer_clear(&c->draft);
+    c->draft_held = c->draft_too_long = c->head_start = false;
+    if (chat_phase(c) == PHASE_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
+}
+
+/* A message of the current path, and so many answers to it. */
+static tdm_status send(struct tdm_chat *c, const char *text, size_t length, int answers, int64_t enter_ns,
+                       tdm_error *err)
+{
+    int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, text, length, err);
+    tdm_turn_mark mark = c->head_start ? TDM_HEAD_START : TDM_UNMARKED;
+    tdm_status status = user ? chat_begin(c, user, answers, enter_ns, mark, err) : TDM_E_NOMEM;
+    if (status && user) {
+        conversation_remove_last(&c->conversation);
+        chat_retarget(c, clock_ns());
+    } else if (status == TDM_OK) {
+        c->editing = 0;
+        empty_draft(c);
+    }
+    return status;
+}
+
+/* So many answers to the last message of the current path, whatever replies it has. */
+static tdm_status send_again(struct tdm_chat *c, int answers, int64_t enter_ns, tdm_error *err)
+{
+    int user = c->conversation.leaf, before = user;
+    if (user && c->conversation.nodes[user].role == TDM_ASSISTANT) user = c->conversation.nodes[user].parent;
+    if (!user || c->conversation.nodes[user].role != TDM_USER)
+        return error_set(err, TDM_E_NOT_FOUND, "there is no reply to make again");
+    c->conversation.leaf = user;
+    tdm_status status = chat_begin(c, user, answers, enter_ns, TDM_UNMARKED, err);
+    if (status) {
+        c->conversation.leaf = before;
+        chat_retarget(c, clock_ns());
+    } else {
+        events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+    }
+    return status;
+}
+
 TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err)
 {
     chat_lock(c);
-    tdm_status status;
-    if (chat_phase(c) != PHASE_IDLE) {
-        status = queue(c, text, length, err);
-    } else {
-        int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, text, length, err);
-        tdm_turn_mark mark = c->head_start ? TDM_HEAD_START : TDM_UNMARKED;
-        status = user ? chat_begin(c, user, false, enter_ns, mark, err) : TDM_E_NOMEM;
-        if (status && user) {
-            conversation_remove_last(&c->conversation);
-            chat_retarget(c, clock_ns());
-        } else if (status == TDM_OK) {
-            c->editing = 0;
-        }
-    }
-    if (status == TDM_OK) {
-        buffer_clear(&c->draft);
-        c->draft_held = c->draft_too_long = c->head_start = false;
-        if (chat_phase(c) == PHASE_IDLE) chat_retarget(c, clock_ns()); /* a reply of one token has ended already */
-    }
+    tdm_status status = TDM_OK;
+    if (chat_phase(c) == PHASE_IDLE)
+        status = send(c, text, length, 1, enter_ns, err);
+    else if ((status = queue(c, text, length, err)) == TDM_OK)
+        empty_draft(c);
+    chat_unlock(c);
+    return status;
+}
+
+TDM_API tdm_status tdm_chat_answers(tdm_chat *c, int answers, const char *text, size_t length, int64_t enter_ns,
+                                    tdm_error *err)
+{
+    if (answers < 1 || answers > TDM_ANSWERS_MAX)
+        return error_set(err, TDM_E_ARG, "answers: expected 1 to %d, found %d", TDM_ANSWERS_MAX, answers);
+    chat_lock(c);
+    tdm_status status = busy(c, "answers", err);
+    if (status == TDM_OK)
+        status = text ? send(c, text, length, answers, enter_ns, err) : send_again(c, answers, enter_ns, err);
     chat_unlock(c);
     return status;
 }
@@ -136,6 +177,14 @@ TDM_API void tdm_chat_stop(tdm_chat *c)
     chat_unlock(c);
 }
 
+TDM_API void tdm_chat_stop_answer(tdm_chat *c, int node)
+{
+    chat_lock(c);
+    struct decoder *d = chat_decoder_of(c, node);
+    if (d && d->writing) chat_end_answer(c, d, TDM_STOPPED);
+    chat_unlock(c);
+}
+
 static bool can_continue(const struct node *node)
 {
     return node->role == TDM_ASSISTANT && (node->finish == TDM_STOPPED || node->finish == TDM_LENGTH ||
@@ -151,7 +200,7 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
     if (status == TDM_OK && !can_continue(&c->conversation.nodes[leaf]))
         status = error_set(err, TDM_E_NOT_FOUND, "there is no stopped reply to continue");
     if (status == TDM_OK)
-        status = chat_begin(c, c->conversation.nodes[leaf].parent, true, clock_ns(), TDM_UNMARKED, err);
+        status = chat_begin(c, c->conversation.nodes[leaf].parent, 0, clock_ns(), TDM_UNMARKED, err);
     if (status) chat_retarget(c, clock_ns());
     chat_unlock(c);
     return status;
@@ -161,29 +210,16 @@ TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error 
 {
     chat_lock(c);
     tdm_status status = busy(c, "regenerate", err);
-    int user = c->conversation.leaf, before = user;
-    if (user && c->conversation.nodes[user].role == TDM_ASSISTANT) user = c->conversation.nodes[user].parent;
-    if (status == TDM_OK && (!user || c->conversation.nodes[user].role != TDM_USER))
-        status = error_set(err, TDM_E_NOT_FOUND, "there is no reply to make again");
-    if (status == TDM_OK) {
-        c->conversation.leaf = user;
-        status = chat_begin(c, user, false, enter_ns, TDM_UNMARKED, err);
-        if (status) {
-            c->conversation.leaf = before;
-            chat_retarget(c, clock_ns());
-        } else {
-            events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
-        }
-    }
+    if (status == TDM_OK) status = send_again(c, 1, enter_ns, err);
     chat_unlock(c);
     return status;
 }
 
 /* ---- Going back and branching ------------------------------------------------------------------------------------ */
 
-static void path_changed(struct tdm_chat *c)
+static void path_changed(struct tdm_chat *c, int left_out)
 {
-    c->path_start = 0;
+    c->path_start = left_out;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
     chat_retarget(c, clock_ns());
 }
@@ -194,7 +230,7 @@ TDM_API tdm_status tdm_chat_undo(tdm_chat *c, tdm_error *err)
     tdm_status status = busy(c, "undo", err);
     if (status == TDM_OK && !conversation_undo(&c->conversation))
         status = error_set(err, TDM_E_NOT_FOUND, "there is nothing to undo");
-    if (status == TDM_OK) path_changed(c);
+    if (status == TDM_OK) path_changed(c, 0);
     chat_unlock(c);
     return status;
 }
@@ -205,7 +241,7 @@ TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err)
     tdm_status status = busy(c, "redo", err);
     if (status == TDM_OK && !conversation_redo(&c->conversation))
         status = error_set(err, TDM_E_NOT_FOUND, "there is nothing to redo");
-    if (status == TDM_OK) path_changed(c);
+    if (status == TDM_OK) path_changed(c, 0);
     chat_unlock(c);
     return status;
 }
@@ -229,7 +265,7 @@ TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
         c->editing = node;
         c->head_start = false;
         if (node) c->conversation.leaf = c->conversation.nodes[node].parent;
-        path_changed(c);
+        path_changed(c, 0);
     }
     chat_unlock(c);
     return status;
@@ -238,12 +274,15 @@ TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
 TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err)
 {
     chat_lock(c);
-    tdm_status status = busy(c, "branch", err);
+    struct decoder *d = chat_decoder_of(c, node);
+    tdm_status status = d && chat_phase(c) == PHASE_DECODE ? TDM_OK : busy(c, "branch", err);
     if (status == TDM_OK) status = check_node(c, node, err);
     if (status == TDM_OK) {
+        int left_out = d && chat_phase(c) == PHASE_DECODE ? c->path_start : 0; /* the prompt stays what it is */
+        if (d) c->decoder = d;
         c->editing = 0;
         conversation_select(&c->conversation, node);
-        path_changed(c);
+        path_changed(c, left_out);
     }
     chat_unlock(c);
     return status;
@@ -267,6 +306,7 @@ static void forget(struct tdm_chat *c)
     c->was_loaded = false;
     c->context_warned = false;
     c->last_prompt.n = 0;
+    for (int i = 0; i < c->answers; i++) c->decoders[i]->node = 0;
     if (!stage_uses_decoder(c->stage)) c->decoder->prompt = c->decoder->index = 0;
     c->evaluated_mark = c->follower.figures.evaluated;
 }
@@ -278,7 +318,7 @@ TDM_API void tdm_chat_clear(tdm_chat *c)
     c->has_queued = false;
     if (chat_phase(c) != PHASE_IDLE) chat_end(c, TDM_STOPPED);
     forget(c);
-    path_changed(c);
+    path_changed(c, 0);
     chat_unlock(c);
 }
 
@@ -316,7 +356,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
     if (status == TDM_OK) c->conversation.leaf = leaf;
     if (status) forget(c);
     c->was_loaded = status == TDM_OK && n > 0;
-    path_changed(c);
+    path_changed(c, 0);
     chat_unlock(c);
     return status;
 }

@@ -126,21 +126,41 @@ static tdm_status evaluator_for(struct tdm_chat *c, struct evaluator **e, const 
     return TDM_OK;
 }
 
-tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err)
+/* Are the decoders of so many answers there, with states on this pool? */
+static bool has_decoders(const struct tdm_chat *c, const struct pool *pool, int answers)
+{
+    for (int i = 0; i < answers; i++)
+        if (!c->decoders[i] || !c->decoders[i]->state || c->decoders[i]->state->pool != pool) return false;
+    return true;
+}
+
+static tdm_status make_decoders(struct tdm_chat *c, struct pool *pool, int answers, tdm_error *err)
+{
+    for (int i = 0; i < answers; i++) {
+        tdm_status status = chat_add_decoder(c, i, err);
+        if (status) return status;
+        struct decoder *d = c->decoders[i];
+        if (!d->state || d->state->pool != pool) d->held = 0;
+        status = state_on(&d->state, pool, err);
+        if (status) return status;
+    }
+    return TDM_OK;
+}
+
+tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, bool cold, tdm_error *err)
 {
     const struct pipeline *p = pipeline_of(pipeline);
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
     bool prompts = cold || !p->follows;
     uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
-    struct decoder *d = c->decoder;
-    bool ready = has_room(decode->evaluator, 1, 1) && d->state && d->state->pool == decode->pool;
+    uint32_t runs = (uint32_t)answers;
+    bool ready = has_room(decode->evaluator, runs, runs) && has_decoders(c, decode->pool, answers);
     if (prompts) ready = ready && has_room(prompt->evaluator, rows, 1) && c->prompter.state &&
                          c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
     while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
-    tdm_status status = evaluator_for(c, &decode->evaluator, decode, 1, 1, err);
-    if (!d->state || d->state->pool != decode->pool) d->held = 0;
-    if (status == TDM_OK) status = state_on(&d->state, decode->pool, err);
+    tdm_status status = evaluator_for(c, &decode->evaluator, decode, runs, runs, err);
+    if (status == TDM_OK) status = make_decoders(c, decode->pool, answers, err);
     if (!prompts || status) return status;
     status = evaluator_for(c, &prompt->evaluator, prompt, rows, 1, err);
     if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
@@ -217,7 +237,7 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     if (status == TDM_OK) status = open_follower(c, err);
     if (status == TDM_OK) {
         chat_lock(c);
-        status = chat_prepare(c, c->options.pipeline, false, err);
+        status = chat_prepare(c, c->options.pipeline, 1, false, err);
         chat_unlock(c);
     }
     if (status) {
@@ -237,7 +257,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     atomic_store(&c->prompter.cancel, true);
     machine_leave(c->machine, &c->client);
     if (c->follower.path) follower_free(&c->follower);
-    for (int i = 0; i < ANSWERS_MAX; i++) chat_remove_decoder(c, i);
+    for (int i = 0; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
     state_free(c->prompter.state);
     state_free(c->loaded);
     for (int u = 0; u < TDM_UNITS; u++) evaluator_free(c->side[u].evaluator);
@@ -419,6 +439,9 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .phase = chat_phase(c) == PHASE_PROMPT ? TDM_READING
                  : chat_phase(c) == PHASE_IDLE ? TDM_IDLE
                  : c->decoder->reply.thinking ? TDM_THINKING : TDM_ANSWERING,
+        .answers = c->answers,
+        .writing = chat_writing(c),
+        .answer = c->decoder->number,
         .queued = c->has_queued,
         .draft_read_bytes = draft_read(c),
         .draft_tokens = c->draft_too_long ? c->draft_tokens : t->draft - t->history,

@@ -61,7 +61,8 @@ struct prompter {
 /* One answer: a reply on its way from the state of its prompt to its last token. */
 struct decoder {
     struct state *state;     /* prompt + reply ids, or all of them but the last */
-    int node;                /* its reply; 0: none yet */
+    int number;              /* among the turn's answers, from 1 */
+    int node;                /* its reply; 0: none yet, or its conversation is gone */
     bool writing;            /* the reply has begun and not ended */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
@@ -80,15 +81,13 @@ struct decoder {
     tdm_turn_stats stats;    /* the turn's, with those of this reply */
 };
 
-enum { ANSWERS_MAX = 8 };
-
 /* What the decode unit evaluates at once: a run for each answer that is being written. */
 struct decode_pass {
-    struct decoder *decoder[ANSWERS_MAX];
-    struct forward_run run[ANSWERS_MAX];
-    tdm_id drawn[ANSWERS_MAX]; /* by each run's decoder, after the pass */
-    tdm_status status[ANSWERS_MAX]; /* of its draw, and why it failed */
-    tdm_error err[ANSWERS_MAX];
+    struct decoder *decoder[TDM_ANSWERS_MAX];
+    struct forward_run run[TDM_ANSWERS_MAX];
+    tdm_id drawn[TDM_ANSWERS_MAX];      /* by each run's decoder, after the pass */
+    tdm_status status[TDM_ANSWERS_MAX]; /* of its draw, or of making its state; and why it failed */
+    tdm_error err[TDM_ANSWERS_MAX];
     uint32_t n;
     bool shares;               /* it began while a dispatch ran */
 };
@@ -151,8 +150,9 @@ struct tdm_chat {
     bool has_queued;
 
     struct prompter prompter;
-    struct decoder *decoders[ANSWERS_MAX]; /* that there are; the turn's answers are the first ones; then NULL */
+    struct decoder *decoders[TDM_ANSWERS_MAX]; /* that there are; the turn's answers are the first ones; then NULL */
     int answers;             /* of the turn under way or the last one */
+    bool forks;              /* the other answers' states are to be made from the first one's */
     struct decoder *decoder; /* the answer that is looked at; changes while no answer is, or among a turn's */
     struct decode_pass pass; /* the running one */
     struct arrival {         /* how the state of the prompt reached the decoder */
@@ -196,9 +196,8 @@ int64_t chat_next_decode(void *chat, int64_t now_ns, struct work *work);
 
 /* Waits until a stopped prompt is let go, at its next layer. TDM_E_BUSY: a cold one is being measured. */
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err);
-/* Starts on the answer to `user`, or with resumed on the continuation of the current leaf. */
-tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
-                      tdm_error *err);
+/* Starts on so many answers to `user`; 0: on the continuation of the current leaf, a reply to it. */
+tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err);
 /* Ends the replies that are being written, or discards the prompt that is being evaluated. */
 void chat_end(struct tdm_chat *c, tdm_finish finish);
 /* Ends one reply that is being written. With the last one the turn ends, and the next may have begun on return. */
@@ -256,6 +255,13 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
 tdm_status chat_add_decoder(struct tdm_chat *c, int at, tdm_error *err);
 /* Frees it with its state. No job uses it. */
 void chat_remove_decoder(struct tdm_chat *c, int at);
+/* A turn with so many answers is to begin: the decoder that is looked at, whose state may serve it, becomes the first
+ * and for now the only one. Those that are not needed are freed if no job uses them. */
+void chat_arrange_decoders(struct tdm_chat *c, int answers);
+/* The decoder that wrote, or writes, this node in the turn under way or the last one; or NULL. */
+struct decoder *chat_decoder_of(const struct tdm_chat *c, int node);
+/* How many answers are being written. */
+int chat_writing(const struct tdm_chat *c);
 
 /* ---- decode.c: replies ------------------------------------------------------------------------------------------- */
 
@@ -278,9 +284,9 @@ void chat_account_before(struct tdm_chat *c);
 
 /* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 
-/* Allocates the evaluators and states of a pipeline that are not there yet. Not during a turn. cold: for
- * chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
-tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, bool cold, tdm_error *err);
+/* Allocates the evaluators, decoders and states of a pipeline that are not there yet, for so many answers. Not during
+ * a turn. cold: for chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
+tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, bool cold, tdm_error *err);
 
 /* ---- bridge.c ---------------------------------------------------------------------------------------------------- */
 

@@ -30,7 +30,8 @@ void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, boo
     if (conversation_append(&c->conversation, d->node, thinking, text.bytes, text.length, NULL))
         events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
     if (!thinking && d->stats.first_answer_ns == 0) d->stats.first_answer_ns = clock_ns();
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .text = text.bytes,
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .answer = d->number,
+                                        .answers = c->answers, .text = text.bytes,
                                         .length = text.length, .thinking = thinking, .id = id,
                                         .tokens = d->stats.reply_tokens});
 }
@@ -178,32 +179,45 @@ static void repeat_reply(struct tdm_chat *c, struct decoder *d, struct node *nod
     if (node->text.n + node->thinking.n != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
 }
 
+/* The nodes of the answers; the first one is the turn's reply and current. False without memory for it. */
+static bool add_replies(struct tdm_chat *c, tdm_error *err)
+{
+    int wanted = c->answers, node;
+    c->answers = 1;
+    for (int i = 0; i < wanted; i++) {
+        if (!(node = conversation_add(&c->conversation, c->user_node, TDM_ASSISTANT, "", 0, err))) break;
+        c->conversation.nodes[node].think = c->options.think;
+        c->decoders[i]->node = node;
+        c->answers = i + 1;
+    }
+    if (c->decoders[0]->node) conversation_select(&c->conversation, c->decoders[0]->node);
+    c->reply_node = c->decoders[0]->node;
+    return c->reply_node;
+}
+
 void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
 {
     tdm_error err;
     c->arrival = (struct arrival){moving_ns, bytes, c->stage == STAGE_RESUME};
-    if (!c->reply_node) {
-        c->reply_node = conversation_add(&c->conversation, c->user_node, TDM_ASSISTANT, "", 0, &err);
-        if (!c->reply_node) {
-            events_post_line(c->events, TDM_EV_ERROR, "%s", err.text);
-            chat_end(c, TDM_FAILED);
-            return;
-        }
-        c->conversation.nodes[c->reply_node].think = c->options.think;
+    if (!c->reply_node && !add_replies(c, &err)) {
+        events_post_line(c->events, TDM_EV_ERROR, "%s", err.text);
+        chat_end(c, TDM_FAILED);
+        return;
     }
+    c->decoder->node = c->reply_node;
     chat_on(c, ON_READY);
 }
 
-/* Fills in what an answer depends on: its node, and the options as they are now. */
-static void begin_answer(struct tdm_chat *c, struct decoder *d, int reply)
+/* Fills in what an answer depends on: its node, the prompt's tokens, and the options as they are now. */
+static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, const tdm_id *prompt)
 {
-    struct node *node = &c->conversation.nodes[reply];
+    struct node *node = &c->conversation.nodes[d->node];
     node->finish = TDM_UNFINISHED;
-    d->node = reply;
+    d->number = number;
     d->writing = true;
-    d->prompt = (c->arrival.in_place ? c->stats.prompt_tokens : d->held) - (uint32_t)node->reply.n;
+    d->prompt = (c->arrival.in_place ? c->stats.prompt_tokens : c->decoder->held) - (uint32_t)node->reply.n;
     d->index = (uint32_t)node->reply.n;
-    d->turn = (uint32_t)conversation_turns(&c->conversation, reply);
+    d->turn = (uint32_t)conversation_turns(&c->conversation, d->node);
     d->attempt = node->attempt;
     d->sampling = c->options.sampling;
     d->max_tokens = c->options.max_tokens > 0 ? (uint32_t)c->options.max_tokens : 0;
@@ -215,7 +229,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int reply)
     /* A reply that was loaded from a file has left its think block where it has any text. */
     bool thinks = node->think && c->model->form.can_think && !(node->reply.n == 0 && node->text.n);
     reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
-    sampler_start(d->sampler, d->state->tokens, d->prompt);
+    sampler_start(d->sampler, prompt, d->prompt);
     if (node->reply.n) repeat_reply(c, d, node);
 }
 
@@ -226,12 +240,18 @@ static void fail(struct tdm_chat *c, const char *why)
     chat_end(c, TDM_FAILED);
 }
 
+static void tell_reply(struct tdm_chat *c, const struct decoder *d)
+{
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = d->node, .answer = d->number,
+                                        .answers = c->answers, .stats = d->stats});
+}
+
 void chat_reply(struct tdm_chat *c)
 {
     struct decoder *d = c->decoder;
     const struct arrival *arrival = &c->arrival;
     d->held = d->state->length;
-    begin_answer(c, d, c->reply_node);
+    for (int i = 0; i < c->answers; i++) begin_answer(c, c->decoders[i], i + 1, d->state->tokens);
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
     bool lacks_last_token = d->held < d->prompt + d->index;
     const tdm_ids *before = &c->conversation.nodes[d->node].reply;
@@ -245,8 +265,13 @@ void chat_reply(struct tdm_chat *c)
         c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
         activity_add(unit_activity(chat_unit(c, TDM_DECODE_UNIT)), &span);
     }
-    d->stats = c->stats;
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = d->node, .stats = d->stats});
+    for (int i = 0; i < c->answers; i++) {
+        c->decoders[i]->stats = c->stats;
+        if (i > 0) c->decoders[i]->held = 0; /* until its state is made */
+        tell_reply(c, c->decoders[i]);
+    }
+    bool alone = c->answers == 1;
+    c->forks = !alone;
     c->not_before_ns = 0;
     if (status) {
         fail(c, err.text);
@@ -254,7 +279,7 @@ void chat_reply(struct tdm_chat *c)
     }
     if (lacks_last_token)
         d->next = first;
-    else if (!take_token(c, d, first))
+    else if (!take_token(c, d, first) && alone)
         return; /* it was the only one */
     else
         keep_pace(c);
@@ -306,16 +331,16 @@ static tdm_status draw_all(struct tdm_chat *c, struct team *team, tdm_error *err
     return TDM_OK;
 }
 
-/* The tokens that a pass drew become their replies'. Without the lock before, with it after. */
+/* The tokens that a pass drew become their replies'. took: seconds; 0: it made states and evaluated nothing. */
 static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status status, double took, const char *why)
 {
     struct decode_pass *p = &c->pass;
-    bool wanted[ANSWERS_MAX], running = c->stage == STAGE_DECODE_RUN;
+    bool wanted[TDM_ANSWERS_MAX], running = c->stage == STAGE_DECODE_RUN;
     for (uint32_t i = 0; i < p->n; i++) {
         struct decoder *d = p->decoder[i];
         wanted[i] = running && d->writing;
         d->coming = 0;
-        d->held = status ? 0 : d->state->length;
+        d->held = status || p->status[i] ? 0 : d->state->length;
     }
     chat_on(c, ON_RETURN);
     if (!running) {
@@ -323,16 +348,22 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
         return;
     }
     bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
-    if (status == TDM_OK && p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, took);
+    if (status == TDM_OK && took > 0 && p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, took);
     if (status) {
         fail(c, why);
         return;
     }
-    keep_pace(c); /* before the last reply ends, and perhaps the next one begins */
+    if (took > 0) keep_pace(c); /* before the last reply ends, and perhaps the next one begins */
     for (uint32_t i = 0, n = p->n; i < n; i++) {
+        struct decoder *d = p->decoder[i];
         if (!wanted[i]) continue;
-        p->decoder[i]->stats.logits_hash = p->decoder[i]->logits_hash;
-        take_token(c, p->decoder[i], p->drawn[i]);
+        if (p->status[i]) {
+            events_post_line(c->events, TDM_EV_ERROR, "answer %d could not begin: %s", d->number, p->err[i].text);
+            chat_end_answer(c, d, TDM_FAILED);
+            continue;
+        }
+        d->stats.logits_hash = d->logits_hash;
+        take_token(c, d, p->drawn[i]);
     }
 }
 
@@ -352,19 +383,45 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     chat_unlock(c);
 }
 
+/* Makes the states of answers, a member one at a time, and draws their first tokens. */
+static void fork_runs(void *ctx, struct member *m)
+{
+    struct tdm_chat *c = ctx;
+    struct decode_pass *p = &c->pass;
+    uint32_t i, end;
+    while (member_claim(m, p->n, 1, &i, &end)) {
+        struct decoder *d = p->decoder[i];
+        p->status[i] = state_copy(d->state, c->decoders[0]->state, &p->err[i]);
+        if (p->status[i] == TDM_OK) p->status[i] = draw(c, d, &p->drawn[i], &p->err[i]);
+    }
+}
+
+/* The first answer has begun with the prompt's state and not gone on yet: the others begin with copies of it, which
+ * share its pages. Apart from the first token, for which the user waits. */
+static void job_fork(void *ctx, struct team *team, struct activity_span *span)
+{
+    struct tdm_chat *c = ctx;
+    team_run(team, fork_runs, c);
+    chat_lock(c);
+    end_pass(c, span, TDM_OK, 0, "");
+    pthread_cond_broadcast(&c->settled);
+    chat_unlock(c);
+}
+
 /* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
-/* A run of the pass to come for each reply that goes on. */
-static void plan_pass(struct tdm_chat *c)
+/* A run of the pass to come for each reply that goes on; of that which makes states for each but the first. */
+static void plan_pass(struct tdm_chat *c, bool forks)
 {
     struct decode_pass *p = &c->pass;
     p->n = 0;
     p->shares = c->follower.plan.active;
-    for (int i = 0; i < c->answers; i++) {
+    for (int i = forks; i < c->answers; i++) {
         struct decoder *d = c->decoders[i];
         if (!d->writing) continue;
-        d->coming = 1;
+        d->coming = !forks;
         p->decoder[p->n] = d;
+        p->status[p->n] = TDM_OK;
         p->run[p->n++] = (struct forward_run){.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
     }
 }
@@ -372,10 +429,14 @@ static void plan_pass(struct tdm_chat *c)
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
     if (c->stage != STAGE_DECODE) return UNIT_IDLE;
-    if (chat_next_adoption(c, c->decoder->unit, now_ns, work)) return UNIT_WORK;
-    if (now_ns < c->not_before_ns) return c->not_before_ns;
+    bool forks = c->forks;
+    if (!forks && chat_next_adoption(c, c->decoder->unit, now_ns, work)) return UNIT_WORK;
+    if (!forks && now_ns < c->not_before_ns) return c->not_before_ns;
+    c->forks = false;
+    plan_pass(c, forks);
+    if (!c->pass.n) return chat_next_token(c, now_ns, work); /* the others were stopped before they had a state */
     chat_on(c, ON_CLAIM);
-    plan_pass(c);
-    *work = (struct work){.fn = job_decode, .ctx = c, .kind = SPAN_DECODE, .tokens = c->pass.n};
+    *work = (struct work){.fn = forks ? job_fork : job_decode, .ctx = c, .kind = forks ? SPAN_NONE : SPAN_DECODE,
+                          .tokens = forks ? 0 : c->pass.n};
     return UNIT_WORK;
 }

@@ -22,6 +22,32 @@ tdm_status chat_add_decoder(struct tdm_chat *c, int at, tdm_error *err)
     return TDM_OK;
 }
 
+void chat_arrange_decoders(struct tdm_chat *c, int answers)
+{
+    int looked = 0;
+    while (c->decoders[looked] != c->decoder) looked++;
+    c->decoders[looked] = c->decoders[0];
+    c->decoders[0] = c->decoder;
+    c->answers = 1;
+    for (int i = 0; i < TDM_ANSWERS_MAX && c->decoders[i]; i++) c->decoders[i]->node = 0;
+    if (stage_uses_decoder(c->stage)) return;
+    for (int i = answers; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
+}
+
+struct decoder *chat_decoder_of(const struct tdm_chat *c, int node)
+{
+    for (int i = 0; node && i < c->answers; i++)
+        if (c->decoders[i]->node == node) return c->decoders[i];
+    return NULL;
+}
+
+int chat_writing(const struct tdm_chat *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->answers; i++) n += c->decoders[i]->writing;
+    return n;
+}
+
 void chat_remove_decoder(struct tdm_chat *c, int at)
 {
     struct decoder *d = c->decoders[at];

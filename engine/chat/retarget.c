@@ -19,17 +19,19 @@ static bool draft_counts(const struct tdm_chat *c)
 static struct target_input target_input(const struct tdm_chat *c)
 {
     enum stage_phase phase = chat_phase(c);
+    const struct decoder *looked = c->decoder;
+    bool decoding = phase == PHASE_DECODE; /* until the last answer has ended: the one looked at may have */
     return (struct target_input){
         .conversation = &c->conversation,
         .path_start = c->path_start,
         .level = c->options.speculation,
         .think = c->options.think,
         .keep = template_keeps(c->model->form, c->options.keep_thinking),
-        .reply = phase == PHASE_DECODE ? c->reply_node : 0,
+        .reply = decoding && looked->writing ? looked->node : 0,
         .sent = phase == PHASE_PROMPT && !c->reply_node ? c->user_node : 0,
         .resumed = phase == PHASE_PROMPT ? c->reply_node : 0,
         .draft = c->draft.bytes,
-        .draft_length = c->draft_too_long ? 0 : c->draft.n,
+        .draft_length = c->draft_too_long || decoding ? 0 : c->draft.n,
         .draft_held = c->draft_held,
         .closed = c->draft_closed,
     };

@@ -107,16 +107,19 @@ tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
     return TDM_OK;
 }
 
-tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_ns, tdm_turn_mark mark,
-                      tdm_error *err)
+tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err)
 {
+    bool resumed = answers == 0;
+    if (resumed) answers = 1;
     tdm_status status = chat_let_go(c, err);
-    if (!status) status = chat_prepare(c, c->options.pipeline, false, err);
     if (status) return status;
+    chat_arrange_decoders(c, answers);
+    status = chat_prepare(c, c->options.pipeline, answers, false, err);
+    if (status) return status;
+    c->answers = answers;
     c->pipeline = c->options.pipeline;
     c->user_node = user;
     c->reply_node = resumed ? c->conversation.leaf : 0;
-    c->answers = 1;
     const struct pipeline *pipeline = chat_pipeline(c);
     chat_on(c, pipeline->follows ? ON_FOLLOW : ON_PROMPT); /* from now on the target is the whole prompt */
     status = fit(c, clock_ns(), err);
@@ -166,13 +169,6 @@ tdm_status chat_begin(struct tdm_chat *c, int user, bool resumed, int64_t enter_
     return TDM_OK;
 }
 
-static int count_writing(const struct tdm_chat *c)
-{
-    int n = 0;
-    for (int i = 0; i < c->answers; i++) n += c->decoders[i]->writing;
-    return n;
-}
-
 static void warn_of_context(struct tdm_chat *c, uint32_t used)
 {
     uint32_t size = pool_context(c->decoder->state->pool);
@@ -190,11 +186,13 @@ static void conclude(struct tdm_chat *c, int node, tdm_turn_stats *stats, tdm_fi
         c->conversation.nodes[node].finish = finish;
         c->conversation.nodes[node].stats = *stats;
     }
-    bool last = count_writing(c) == 0;
-    if (last) chat_on(c, ON_END);
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = node, .finish = finish, .stats = *stats});
-    chat_retarget(c, stats->end_ns);
-    if (!last) return;
+    const struct decoder *d = chat_decoder_of(c, node);
+    int writing = chat_writing(c);
+    if (!writing) chat_on(c, ON_END);
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = node, .answer = d ? d->number : 1,
+                                        .answers = c->answers, .writing = writing, .finish = finish, .stats = *stats});
+    if (!writing || d == c->decoder) chat_retarget(c, stats->end_ns);
+    if (writing) return;
     pthread_cond_broadcast(&c->settled);
     chat_send_queued(c, stats->end_ns, TDM_QUEUED);
 }
@@ -209,7 +207,7 @@ void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
     warn_of_context(c, d->prompt + d->index);
     c->decode_rate = d->stats.decode_tps;
     d->writing = false;
-    if (count_writing(c) == 0) c->turns_since_load++;
+    if (chat_writing(c) == 0) c->turns_since_load++;
     conclude(c, d->node, &d->stats, finish);
 }
 
@@ -219,7 +217,7 @@ void chat_end(struct tdm_chat *c, tdm_finish finish)
     if (phase == PHASE_PROMPT) conclude(c, c->reply_node, &c->stats, finish);
     if (phase != PHASE_DECODE) return;
     /* The next turn may begin with the last one's end. */
-    for (int i = 0, left = count_writing(c); left > 0; i++) {
+    for (int i = 0, left = chat_writing(c); left > 0; i++) {
         if (!c->decoders[i]->writing) continue;
         left--;
         chat_end_answer(c, c->decoders[i], finish);
@@ -236,7 +234,7 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
     events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     if (status == TDM_OK) {
         events_post(c->events, &(tdm_event){.kind = TDM_EV_TURN, .node = user});
-        status = chat_begin(c, user, false, now_ns, mark, &err);
+        status = chat_begin(c, user, 1, now_ns, mark, &err);
         if (status) conversation_remove_last(&c->conversation);
     }
     if (status) {

@@ -60,7 +60,7 @@ static void one_action(struct talk *t)
 {
     int n = tdm_chat_nodes(t->chat);
     char text[32];
-    switch (talk_draw(&seed, 30)) {
+    switch (talk_draw(&seed, 33)) {
     case 0: case 1: case 2:
         snprintf(text, sizeof text, "message %u", talk_draw(&seed, 1000));
         tdm_chat_send(t->chat, text, strlen(text), clock_ns(), &err);
@@ -80,6 +80,12 @@ static void one_action(struct talk *t)
     case 15: if (talk_draw(&seed, 10) == 0 || n > 60) tdm_chat_clear(t->chat); break;
     case 16: look(t); break;
     case 17: usleep(talk_draw(&seed, 3000)); break;
+    case 18:
+        tdm_chat_answers(t->chat, 1 + (int)talk_draw(&seed, TDM_ANSWERS_MAX), talk_draw(&seed, 2) ? "Which?" : NULL, 6,
+                         clock_ns(), &err);
+        break;
+    case 19: tdm_chat_stop_answer(t->chat, n - (int)talk_draw(&seed, 4)); break;
+    case 20: if (n > 4) tdm_chat_select(t->chat, n - (int)talk_draw(&seed, 4), &err); break;
     default: draft(t); break;
     }
     talk_events(t);
