@@ -32,8 +32,9 @@
       "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context or "          \
       "interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. Without -n an answer "         \
       "ends after 4096 tokens, unless --ignore-eos is given. With -r PROMPT (and standard input) is the input of a "  \
-      "prompt of the library. With --script a conversation is played instead, one "    \
-      "object a turn.")                                                                                               \
+      "prompt of the library. With --answers N every object has the number of its answer, and each has a done; "      \
+      "otherwise the answers follow each other under [1], [2] ... With --script a conversation is played instead, "   \
+      "one object a turn.")                                                                                           \
     X(EVAL, "eval", "", "logits or perplexity of a text",                                                             \
       "Evaluates token ids (--ids, --ids-file) or a text (--text-file). --logits writes a safetensors file with one " \
       "float32 tensor 'logits' of [positions, vocabulary]; --perplexity prints one line.")                            \
@@ -158,6 +159,8 @@ enum {
     X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                      \
     X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends; run: 4096", REPLY, KEEP | LIVE,      \
       FOR_TALK, "most tokens of an answer (thinking is not counted)")                                                 \
+    X(ANSWERS, "answers", 0, INT, "N", 1, 8, "1", REPLY, 0, FOR(RUN),                                                  \
+      "write N answers at the same time, numbered; each is what asking again would give")                             \
     X(STOP, "stop", 0, LIST, "TEXT", 0, 0, "none", REPLY, 0, FOR_TALK,                                                \
       "end the reply before this text; may be given several times")                                                   \
     X(IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, 0, 0, "off", REPLY, LIVE, FOR_TALK,                                    \

@@ -1,4 +1,5 @@
-/* `tandem run`: one answer on standard output. A chat of one turn, with nothing prefilled before it is sent. */
+/* `tandem run`: one answer on standard output, or several. A chat of one turn, with nothing prefilled before it is
+ * sent. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,14 @@
 /* What ends an answer whose model does not: `run` has nobody who stops it. */
 enum { LONGEST_ANSWER = 4096 };
 
+/* One of the answers. */
+typedef struct {
+    struct buffer text; /* so far */
+    tdm_finish finish;
+    tdm_turn_stats stats;
+    bool ended;
+} one;
+
 typedef struct {
     options *o;
     prompt_file prompt;        /* of --prompt; no parts: none was asked for */
@@ -33,13 +42,13 @@ typedef struct {
     tdm_chat *chat;
     trace *trace;
     bool json;
-    struct buffer text; /* of the answer so far */
+    int n;               /* answers wanted */
+    one answers[TDM_ANSWERS_MAX];
+    int printed;         /* of these, whole; the next one is printed as it comes, those behind it wait for it */
     char last_character; /* of what went to standard output */
-    tdm_finish finish;
-    tdm_turn_stats stats;
     bool ended, interrupted;
     tdm_error failure; /* what TDM_EV_ERROR said */
-} answer;
+} run;
 
 /* ---- The prompt ------------------------------------------------------------------------------------------------ */
 
@@ -84,7 +93,7 @@ static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error
 
 /* Into o, what of the prompt the command line leaves open: the model and the system prompt before the model is loaded,
  * and then the other settings, those that it takes. */
-static tdm_status take_settings(answer *a, const tdm_model_info *loaded, tdm_error *err)
+static tdm_status take_settings(run *a, const tdm_model_info *loaded, tdm_error *err)
 {
     const options *settings = &a->prompt.settings;
     for (option_id id = 0; id < OPTION_COUNT; id++) {
@@ -97,7 +106,7 @@ static tdm_status take_settings(answer *a, const tdm_model_info *loaded, tdm_err
 }
 
 /* The prompt of --prompt with the text as its input, in the text's place. */
-static tdm_status fill_prompt(answer *a, char **text, size_t *n, tdm_error *err)
+static tdm_status fill_prompt(run *a, char **text, size_t *n, tdm_error *err)
 {
     struct buffer whole = {0};
     tdm_status status = prompts_read(&a->prompt, options_text(a->o, OPTION_PROMPT), err);
@@ -115,20 +124,57 @@ static tdm_status fill_prompt(answer *a, char **text, size_t *n, tdm_error *err)
 
 /* ---- The answer ------------------------------------------------------------------------------------------------ */
 
-static void show_token(answer *a, const tdm_event *e)
+/* The number of an answer, where there are several. */
+static void add_number(const run *a, const one *of, json_object *o)
+{
+    if (a->n > 1) jsonio_add_int(o, "answer", of - a->answers + 1);
+}
+
+static void print_text(run *a, const char *text, size_t n)
+{
+    output_text(text, n);
+    if (n) a->last_character = text[n - 1];
+}
+
+static void end_line(run *a)
+{
+    if (a->last_character && a->last_character != '\n') output_print("\n");
+    a->last_character = 0;
+}
+
+/* The answer whose turn it is begins: its number, and what has come of it. */
+static void print_begin(run *a)
+{
+    const one *next = &a->answers[a->printed];
+    if (a->json || a->n == 1) return;
+    output_print("%s[%d]\n", a->printed ? "\n" : "", a->printed + 1);
+    print_text(a, next->text.bytes ? next->text.bytes : "", next->text.n);
+}
+
+/* Those that have ended and wait for nothing are printed. */
+static void print_ended(run *a)
+{
+    while (!a->json && a->printed < a->n && a->answers[a->printed].ended) {
+        end_line(a);
+        if (++a->printed < a->n) print_begin(a);
+    }
+    output_flush();
+}
+
+static void show_token(run *a, const one *from, const tdm_event *e)
 {
     if (a->json) {
         json_object *o = json_object_new_object();
         jsonio_add_string(o, "event", "token");
+        add_number(a, from, o);
         jsonio_add_int(o, "id", e->id);
         jsonio_add_text(o, "text", e->text, e->length);
         if (e->thinking) json_object_object_add(o, "thinking", json_object_new_boolean(1));
         output_print("%s\n", jsonio_line(o));
         json_object_put(o);
     } else if (!e->thinking) {
-        output_text(e->text, e->length);
-        if (e->length) a->last_character = e->text[e->length - 1];
-    } else if (isatty(STDERR_FILENO)) {
+        if (from == &a->answers[a->printed]) print_text(a, e->text, e->length);
+    } else if (isatty(STDERR_FILENO) && a->n == 1) {
         /* Thinking isn't part of the answer; somebody who watches sees that something happens. */
         char safe[3 * 256 + 3];
         output_held held = {0};
@@ -139,19 +185,57 @@ static void show_token(answer *a, const tdm_event *e)
     output_flush();
 }
 
-static void take_events(answer *a)
+static double prefill_tps(const one *a)
+{
+    double ms = figures_ttft_ms(&a->stats, 0);
+    return ms > 0 ? 1e3 * a->stats.after_enter / ms : 0;
+}
+
+static const char *reason_name(const run *a, const one *of)
+{
+    if (a->interrupted) return "interrupted";
+    switch (of->finish) {
+    case TDM_LENGTH: return "length";
+    case TDM_STOP_STRING: return "stop";
+    case TDM_CONTEXT: return "context";
+    case TDM_STOPPED: return "interrupted";
+    default: return "end";
+    }
+}
+
+static void print_done(const run *a, const one *of)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_string(o, "event", "done");
+    add_number(a, of, o);
+    jsonio_add_text(o, "text", of->text.bytes ? of->text.bytes : "", of->text.n);
+    jsonio_add_string(o, "reason", reason_name(a, of));
+    turn_json_add(o, &of->stats);
+    jsonio_add_int(o, "output_tokens", of->stats.reply_tokens);
+    jsonio_add_real(o, "ttft_ms", figures_ttft_ms(&of->stats, 0));
+    jsonio_add_real(o, "prefill_tps", prefill_tps(of));
+    output_print("%s\n", jsonio_line(o));
+    json_object_put(o);
+}
+
+static void take_events(run *a)
 {
     tdm_event e;
     while (tdm_chat_next_event(a->chat, &e)) {
+        one *at = &a->answers[e.answer > 1 ? e.answer - 1 : 0];
         switch (e.kind) {
         case TDM_EV_TEXT:
-            if (!e.thinking) buffer_append(&a->text, e.text, e.length, NULL);
-            show_token(a, &e);
+            if (!e.thinking) buffer_append(&at->text, e.text, e.length, NULL);
+            show_token(a, at, &e);
             break;
         case TDM_EV_END:
-            a->finish = e.finish;
-            a->stats = e.stats;
-            a->ended = true;
+            at->finish = e.finish;
+            at->stats = e.stats;
+            at->ended = true;
+            a->ended = e.writing == 0;
+            if (a->trace) trace_turn(a->trace, &e.stats);
+            if (a->json) print_done(a, at);
+            print_ended(a);
             break;
         case TDM_EV_NOTICE: fprintf(stderr, "tandem: %.*s\n", (int)e.length, e.text); break;
         case TDM_EV_ERROR: error_set(&a->failure, TDM_E_IO, "%.*s", (int)e.length, e.text); break;
@@ -160,14 +244,15 @@ static void take_events(answer *a)
     }
 }
 
-static tdm_status ask(answer *a, const char *prompt, size_t n, tdm_error *err)
+static tdm_status ask(run *a, const char *prompt, size_t n, tdm_error *err)
 {
     size_t length;
     char *whole = attach_compose(&a->attached, prompt, n, &length);
     if (!whole) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = tdm_chat_send(a->chat, whole, length, clock_ns(), err);
+    tdm_status status = tdm_chat_answers(a->chat, a->n, whole, length, clock_ns(), err);
     free(whole);
     if (status) return status;
+    print_begin(a);
     interrupt_catch();
     while (!a->ended) {
         int ready = wait_for(a->chat, -1, 500);
@@ -182,7 +267,6 @@ static tdm_status ask(answer *a, const char *prompt, size_t n, tdm_error *err)
         if (a->failure.code) break;
     }
     interrupt_release();
-    if (a->trace && a->ended) trace_turn(a->trace, &a->stats);
     if (!a->failure.code) return TDM_OK;
     *err = a->failure;
     return err->code;
@@ -190,59 +274,45 @@ static tdm_status ask(answer *a, const char *prompt, size_t n, tdm_error *err)
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-static double prefill_tps(const answer *a)
+static bool any_ended(const run *a, tdm_finish why)
 {
-    double ms = figures_ttft_ms(&a->stats, 0);
-    return ms > 0 ? 1e3 * a->stats.after_enter / ms : 0;
+    for (int i = 0; i < a->n; i++)
+        if (a->answers[i].finish == why) return true;
+    return false;
 }
 
-static const char *reason_name(const answer *a)
+/* What -v says: of the first answer, or of all, which share its prompt. */
+static void print_figures(const run *a)
 {
-    if (a->interrupted) return "interrupted";
-    switch (a->finish) {
-    case TDM_LENGTH: return "length";
-    case TDM_STOP_STRING: return "stop";
-    case TDM_CONTEXT: return "context";
-    case TDM_STOPPED: return "interrupted";
-    default: return "end";
+    const tdm_turn_stats *s = &a->answers[0].stats;
+    uint32_t tokens = 0;
+    int64_t last_ns = s->last_id_ns;
+    for (int i = 0; i < a->n; i++) {
+        tokens += a->answers[i].stats.reply_tokens;
+        if (a->answers[i].stats.last_id_ns > last_ns) last_ns = a->answers[i].stats.last_id_ns;
     }
+    fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s%s",
+            s->prompt_tokens, prefill_tps(&a->answers[0]), figures_ttft_ms(s, 0), tokens, s->decode_tps,
+            a->n > 1 ? " each" : "\n");
+    double seconds = (double)(last_ns - s->first_id_ns) / 1e9;
+    if (a->n > 1) fprintf(stderr, ", %.1f together\n", seconds > 0 ? tokens / seconds : 0);
 }
 
-static void print_done(const answer *a)
+static void print_end(run *a)
 {
-    json_object *o = json_object_new_object();
-    jsonio_add_string(o, "event", "done");
-    jsonio_add_text(o, "text", a->text.bytes ? a->text.bytes : "", a->text.n);
-    jsonio_add_string(o, "reason", reason_name(a));
-    turn_json_add(o, &a->stats);
-    jsonio_add_int(o, "output_tokens", a->stats.reply_tokens);
-    jsonio_add_real(o, "ttft_ms", figures_ttft_ms(&a->stats, 0));
-    jsonio_add_real(o, "prefill_tps", prefill_tps(a));
-    output_print("%s\n", jsonio_line(o));
-    json_object_put(o);
-}
-
-static void print_end(const answer *a)
-{
-    if (a->json)
-        print_done(a);
-    else if (a->last_character && a->last_character != '\n')
-        output_print("\n");
+    if (!a->json) end_line(a);
     output_flush();
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
-    if (a->finish == TDM_CONTEXT)
+    if (any_ended(a, TDM_CONTEXT))
         fprintf(stderr, "tandem: the context is full (%u tokens): the answer ends here; -c makes it larger\n",
                 now.context_size);
-    if (a->finish == TDM_LENGTH && !options_given(a->o, OPTION_MAX_TOKENS))
+    if (any_ended(a, TDM_LENGTH) && !options_given(a->o, OPTION_MAX_TOKENS))
         fprintf(stderr, "tandem: the answer ends here, after %d tokens; -n allows more\n", LONGEST_ANSWER);
-    if (options_flag(a->o, OPTION_VERBOSE))
-        fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s\n",
-                a->stats.prompt_tokens, prefill_tps(a), figures_ttft_ms(&a->stats, 0), a->stats.reply_tokens,
-                a->stats.decode_tps);
+    if (options_flag(a->o, OPTION_VERBOSE)) print_figures(a);
 }
 
-static tdm_status open_all(answer *a, tdm_error *err)
+static tdm_status open_all(run *a, tdm_error *err)
 {
     const options *o = a->o;
     const char *path = options_text(o, OPTION_MODEL), *system = options_text(o, OPTION_SYSTEM);
@@ -269,9 +339,11 @@ static tdm_status open_all(answer *a, tdm_error *err)
 
 int run_main(options *o)
 {
+    if (options_given(o, OPTION_SCRIPT) && options_given(o, OPTION_ANSWERS))
+        return subcommands_usage(o, "--answers is for one prompt, not for a script");
     if (options_given(o, OPTION_SCRIPT)) return play_main(o);
     tdm_error err = {0};
-    answer a = {.o = o, .json = options_flag(o, OPTION_JSON)};
+    run a = {.o = o, .json = options_flag(o, OPTION_JSON), .n = (int)options_int(o, OPTION_ANSWERS, 1)};
     const char *trace_path = options_text(o, OPTION_TRACE);
     char *prompt = NULL;
     size_t n = 0;
@@ -291,10 +363,10 @@ int run_main(options *o)
     tdm_chat_close(a.chat);
     tdm_machine_close(a.machine);
     load_pair_close(&a.models);
-    buffer_free(&a.text);
+    for (int i = 0; i < a.n; i++) buffer_free(&a.answers[i].text);
     attach_clear(&a.attached);
     prompt_free(&a.prompt);
     free(prompt);
     if (status) return load_failed(&err);
-    return a.interrupted || a.finish == TDM_FAILED ? 1 : 0;
+    return a.interrupted || any_ended(&a, TDM_FAILED) ? 1 : 0;
 }

@@ -101,6 +101,20 @@ fails 'render: no such role' 1 "tandem: $tmp/m.json: message 1: expected" render
 echo '[{"role":' >"$tmp/m.json"
 fails 'render: not JSON' 1 "tandem: $tmp/m.json: byte" render --messages "$tmp/m.json"
 
+# Several answers: each is what it is beside others or alone, and its number stands with it.
+answer() { # number of answers, which one
+    "$program" run -m $tiny -n 6 --seed 5 --temp 1 --answers "$1" Hello | awk -v n="[$2]" '$0 ~ /^\[[1-8]\]$/ {on = $0 == n; next} on'
+}
+tandem run -m $tiny -n 6 --seed 5 --temp 1 --answers 3 Hello
+check 'answers are numbered' test "$(grep -c '^\[[123]\]$' <<<"$out")" = 3
+check 'an answer is the same beside others' test -n "$(answer 2 2)" -a "$(answer 2 2)" = "$(answer 3 2)"
+check 'the first answer is the only one of a run without the option' test "$(answer 3 1)" = \
+    "$("$program" run -m $tiny -n 6 --seed 5 --temp 1 Hello)"
+tandem run -m $tiny -n 6 --json --answers 3 Hello
+check 'each answer has its number and its end' test "$(grep -c '"event":"done","answer":[123],' <<<"$out")" = 3
+fails 'answers: too many' 2 "tandem: --answers: '9' is not allowed; expected 1 to 8" run --answers 9 Hello
+fails 'answers of a script' 2 'tandem run: --answers is for one prompt' run --answers 2 --script tests/none Hello
+
 # What is used instead of what was asked for.
 same_cores() { "$program" run -m $tiny -n 2 "$@" Hello 2>&1 >/dev/null; }
 holds 'more cores than there are' "$(same_cores -t 4000)" used, not 4000: no more may be used here
