@@ -145,7 +145,9 @@ UI_C      := $(call find,ui,*.c)
 PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c)
 NET_ONLY  := $(addprefix src/net/,main.c request.c)
 BENCH_C   := $(call find,src/bench,*.c)
-SRC_C     := $(filter-out $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call find,src,*.c))
+# tandem-gpu, which measures a GPU, is carried to machines that have one.
+GPU_ONLY  := src/gpu/main.c
+SRC_C     := $(filter-out $(GPU_ONLY) $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
@@ -154,7 +156,7 @@ TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C),$(call find,tests,*.c))
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
-.PHONY: all help run test test-long test-programs unit fuzz fuzz-programs bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
+.PHONY: all help run test test-long test-programs unit fuzz fuzz-programs device-kit bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -205,6 +207,11 @@ $(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtand
 $(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+
+# Libraries that another machine may lack are linked into it.
+$(B)/tandem-gpu: $(call obj,$(GPU_ONLY)) $(B)/libtandem.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljson-c -lutf8proc -Wl,-Bdynamic -lm -pthread
 
 .SECONDEXPANSION:
 $(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
@@ -284,6 +291,11 @@ fuzz: ## run every fuzz target (FUZZ_RUNS=N each, default a million; T=name pick
 	@tests/fuzz $(T)
 
 fuzz-programs: $(FUZZERS)
+
+device-kit: $(B)/tandem-gpu ## a GPU's measurements to carry to another machine: build/kit
+	@mkdir -p $(B)/kit/lib
+	strip -o $(B)/kit/tandem-gpu $<
+	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/
 
 bench: all ## every measurement (tandem bench)
 	$(B)/tandem bench

@@ -342,6 +342,41 @@ static tdm_status submit(struct gpu_model *m, const struct gpu_run *runs, uint32
     return status;
 }
 
+/* The states after a pass that was done. */
+static void append(const struct gpu_run *runs, uint32_t n_runs)
+{
+    for (uint32_t i = 0; i < n_runs; i++) {
+        struct gpu_state *s = runs[i].state;
+        memcpy(s->tokens + s->length, runs[i].tokens, runs[i].n * sizeof *s->tokens);
+        s->length += runs[i].n;
+        s->conv = !s->conv;
+        s->logits_valid = runs[i].logits != GPU_LOGITS_NONE;
+        s->broken = false;
+    }
+}
+
+tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_watcher *watch, void *ctx,
+                        VkQueryPool pool, tdm_error *err)
+{
+    struct gpu *g = m->gpu;
+    struct recording r = {
+        .model = m, .s = m->scratch, .commands = g->once, .watch = watch, .watch_ctx = ctx, .err = err};
+    tdm_status status = device_check(g, err);
+    if (!status) status = check(m, run, 1, err);
+    if (!status) status = fill_tables(m, run, 1, &r.shape, err);
+    if (!status) status = device_begin(g, g->once, true, err);
+    if (status) return status;
+    g->vk.CmdResetQueryPool(g->once, pool, 0, WATCHED_QUERIES);
+    r.shape.head_rows = fill_index(m, run, 1);
+    record_pass(&r, false, 0);
+    if (r.shape.head_rows) record_head(&r);
+    status = r.status ? r.status : device_end(g, g->once, err);
+    if (!status) status = device_run(g, &g->once, 1, err);
+    if (!status) take_logits(run, 1, 0, m->scratch->read.mapped, m->config.vocab);
+    if (!status) append(run, 1);
+    return status;
+}
+
 tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs,
                        const struct gpu_pass_options *options, tdm_error *err)
 {
@@ -355,14 +390,7 @@ tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t
         for (uint32_t i = 0; i < n_runs; i++) runs[i].state->logits_valid = false;
         status = submit(m, runs, n_runs, &shape, logits, options, err);
     }
-    for (uint32_t i = 0; i < n_runs && !status; i++) {
-        struct gpu_state *s = runs[i].state;
-        memcpy(s->tokens + s->length, runs[i].tokens, runs[i].n * sizeof *s->tokens);
-        s->length += runs[i].n;
-        s->conv = !s->conv;
-        s->logits_valid = runs[i].logits != GPU_LOGITS_NONE;
-        s->broken = false;
-    }
+    if (!status) append(runs, n_runs);
     if (!status && options && options->hidden)
         memcpy(options->hidden, (char *)m->scratch->read.mapped + m->scratch->hidden_read_at,
                (size_t)(m->config.layers + 1) * m->config.hidden * sizeof(float));

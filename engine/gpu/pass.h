@@ -58,6 +58,7 @@ enum {
     ATTEND_BLOCK = 128, /* positions */
     RECORD_BYTES = 176, /* int8 activations of 128 columns */
     MOST_RECORDED = 48,
+    WATCHED_QUERIES = 8192,
 };
 
 /* Activations for products: floats [rows][128 chunks], records [rows][chunks]. */
@@ -93,6 +94,16 @@ struct scratch {
     uint64_t uses;
 };
 
+/* A product's push constants. */
+struct matmul {
+    uint64_t weights, x, result, chosen;
+    uint32_t tiles, chunks, rows, tokens, ldo, add, each, unused;
+};
+
+struct recording;
+/* Called after each recorded step: for measurements. */
+typedef void step_watcher(void *ctx, struct recording *r, const char *name);
+
 /* Commands being recorded. The first failure stays. */
 struct recording {
     struct gpu_model *model;
@@ -100,6 +111,9 @@ struct recording {
     VkCommandBuffer commands;
     struct shape shape;
     uint32_t written, read; /* regions since the last barrier */
+    step_watcher *watch;    /* NULL: none */
+    char product[32];       /* what the watcher is told of the product that is recorded */
+    void *watch_ctx;
     tdm_status status;
     tdm_error *err;
 };
@@ -110,6 +124,8 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
 void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const struct block *from, uint64_t from_at,
                  const struct block *to, uint64_t to_at, uint64_t bytes);
 
+/* In how many segments the columns of a matrix are cut: by its shape alone, on one device. */
+uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks);
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);
 uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
@@ -117,5 +133,9 @@ uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
  * logits. */
 void record_pass(struct recording *r, bool hidden, uint32_t hidden_row);
 void record_head(struct recording *r);
+
+/* A pass of one run, recorded for this once with a watcher; the pool's WATCHED_QUERIES queries are reset first. */
+tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_watcher *watch, void *ctx,
+                        VkQueryPool pool, tdm_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* The commands of a pass: which shader runs on what, layer by layer. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/error.h"
@@ -21,6 +22,7 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
     g->vk.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.CmdPushConstants(r->commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
     g->vk.CmdDispatch(r->commands, x, y, z);
+    if (r->watch) r->watch(r->watch_ctx, r, shader == SHADER_MATMUL ? r->product : shader_codes[shader].name);
 }
 
 void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const struct block *from, uint64_t from_at,
@@ -75,16 +77,9 @@ static void activations(struct recording *r, uint32_t reads, uint32_t writes, en
                 1);
 }
 
-struct matmul {
-    uint64_t weights, x, result, chosen;
-    uint32_t tiles, chunks, rows, tokens, ldo, add, each, unused;
-};
-
-/* By the matrix's shape alone, on one device. */
-static uint32_t segments(const struct recording *r, const struct gpu_matrix *w)
+uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks)
 {
-    uint32_t most = r->model->gpu->tuning.segments;
-    return w->chunks < most ? power(w->chunks) : most;
+    return chunks < t->segments ? power(chunks) : t->segments;
 }
 
 /* out[t][ldo] = (or +=) W x, for `tokens` rows. */
@@ -93,7 +88,8 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
 {
     uint32_t most_groups = r->model->gpu->tuning.groups, most = r->model->gpu->tuning.tokens,
              at_once = power(tokens) < most ? power(tokens) : most;
-    const uint32_t constants[] = {w->kind, at_once, 0, segments(r, w)};
+    const uint32_t constants[] = {w->kind, at_once, 0, record_segments(&r->model->gpu->tuning, w->chunks)};
+    snprintf(r->product, sizeof r->product, "%s %ux%u", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
         uint32_t tiles = w->tiles - i * w->piece_tiles;
@@ -118,7 +114,7 @@ static void expert_product(struct recording *r, uint32_t reads, uint32_t writes,
                            const struct forms *x, uint64_t out, uint32_t slots, uint32_t each)
 {
     uint32_t most_groups = r->model->gpu->tuning.groups;
-    const uint32_t constants[] = {w->kind, 1, 1, segments(r, w)};
+    const uint32_t constants[] = {w->kind, 1, 1, record_segments(&r->model->gpu->tuning, w->chunks)};
     struct matmul push = {.weights = w->table,
                           .x = pack_takes_floats(w->kind) ? x->floats : x->records,
                           .result = out,
@@ -129,6 +125,7 @@ static void expert_product(struct recording *r, uint32_t reads, uint32_t writes,
                           .tokens = slots,
                           .ldo = w->rows,
                           .each = each};
+    snprintf(r->product, sizeof r->product, "experts %ux%u", w->rows, w->cols);
     record_step(r, reads | REGION(CHOSEN), writes, SHADER_MATMUL, constants, 4, &push, sizeof push,
                 w->tiles < most_groups ? w->tiles : most_groups, slots, 1);
 }

@@ -12,13 +12,15 @@
 #define VULKAN_GLOBAL(X) X(CreateInstance) X(EnumerateInstanceVersion) X(EnumerateInstanceLayerProperties)
 #define VULKAN_INSTANCE(X)                                                                                             \
     X(DestroyInstance)                                                                                                 \
-    X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceFeatures2)                          \
-        X(GetPhysicalDeviceMemoryProperties2) X(GetPhysicalDeviceQueueFamilyProperties)                                \
-            X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
+    X(EnumeratePhysicalDevices)                                                                                        \
+    X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties2)                \
+        X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice)                \
+            X(GetDeviceProcAddr)
 #define VULKAN_MAY(X) X(CreateDebugUtilsMessengerEXT) X(DestroyDebugUtilsMessengerEXT)
 #define VULKAN_DEVICE(X)                                                                                               \
     X(DestroyDevice)                                                                                                   \
-    X(GetDeviceQueue) X(DeviceWaitIdle) X(QueueSubmit) X(CreateFence) X(DestroyFence) X(ResetFences) X(WaitForFences)  \
+    X(GetDeviceQueue)                                                                                                  \
+    X(DeviceWaitIdle) X(QueueSubmit) X(CreateFence) X(DestroyFence) X(ResetFences) X(WaitForFences)                    \
         X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(FreeCommandBuffers)                     \
             X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements)  \
                 X(GetBufferDeviceAddress) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory)             \

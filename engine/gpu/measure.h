@@ -1,0 +1,38 @@
+/* Measurements of a device: what its memory, its dispatches and the products reach, apart from any model, and where the
+ * time of a pass goes. Times are the device's own, from timestamps. */
+#ifndef TANDEM_GPU_MEASURE_H
+#define TANDEM_GPU_MEASURE_H
+
+#include "engine/gpu/gpu.h"
+
+/* Reads `bytes` once with workgroups of `lanes` lanes that have `each` 16-byte loads in flight; seconds. */
+tdm_status gpu_measure_read(struct gpu *g, uint64_t bytes, uint32_t lanes, uint32_t each, uint32_t groups,
+                            double *seconds, tdm_error *err);
+
+/* Seconds for a dispatch of a workgroup that does next to nothing, with a barrier after it or without. */
+tdm_status gpu_measure_dispatch(struct gpu *g, bool barrier, double *seconds, tdm_error *err);
+/* Seconds on the host for an empty submission and waiting for it. */
+tdm_status gpu_measure_submission(struct gpu *g, double *seconds, tdm_error *err);
+
+struct gpu_product {
+    enum type type;
+    uint32_t rows, cols, tokens;
+    struct gpu_tuning tuning;
+    double seconds; /* for one product, with a barrier after it */
+    double bytes;   /* of its weights */
+};
+
+/* One product after the other with different matrices, `total` bytes of them so that they come from memory. */
+tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint64_t total, tdm_error *err);
+
+/* A pass of n tokens step by step, a barrier after each: the time of each kind of step. */
+struct gpu_step_time {
+    char name[32];
+    uint32_t count;
+    double seconds;
+};
+enum { GPU_STEP_KINDS = 64 };
+tdm_status gpu_measure_pass(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n,
+                            struct gpu_step_time out[GPU_STEP_KINDS], uint32_t *kinds, tdm_error *err);
+
+#endif

@@ -1,0 +1,225 @@
+/* The program `tandem-gpu`: what one GPU reaches, as one JSON object a line: its reading speed, its dispatches,
+ * products of each type with several ways to cut them, whole models with the time of each shader. It needs no other
+ * library than the engine's, so that it can be carried to a machine that has little installed.
+ *
+ *     tandem-gpu [-d gpu:N] [-q] [MODEL...]     -q: small sizes, for software devices
+ *
+ * Exit status: 0 all went well, 1 something failed, 2 wrong use. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/gpu/measure.h"
+
+static bool quick;
+static const char *device = "gpu";
+
+static int failed(const tdm_error *err)
+{
+    fprintf(stderr, "tandem-gpu: %s\n", err->text);
+    return 1;
+}
+
+static int describe(struct gpu *g)
+{
+    static const char *const kinds[] = {"discrete", "integrated", "virtual", "software"};
+    struct gpu_info info;
+    gpu_about(g, &info);
+    printf("{\"what\":\"device\",\"name\":\"%s\",\"driver\":\"%s\",\"kind\":\"%s\",\"memory\":%llu}\n", info.name,
+           info.driver, kinds[info.kind], (unsigned long long)info.memory);
+    return 0;
+}
+
+static int reading(struct gpu *g)
+{
+    static const uint32_t lanes[] = {64, 128, 256, 512}, each[] = {1, 2, 4, 8}, groups[] = {528, 1056, 2112, 8448};
+    uint64_t bytes = quick ? 16 << 20 : (uint64_t)2 << 30;
+    tdm_error err;
+    for (int l = 0; l < 4; l++)
+        for (int e = 0; e < 4; e++)
+            for (int i = 0; i < 4; i++) {
+                double seconds;
+                if (quick && (l > 1 || i)) continue;
+                if (gpu_measure_read(g, bytes, lanes[l], each[e], groups[i], &seconds, &err)) return failed(&err);
+                printf("{\"what\":\"read\",\"lanes\":%u,\"each\":%u,\"groups\":%u,\"gb_s\":%.1f}\n", lanes[l], each[e],
+                       groups[i], (double)bytes / seconds / 1e9);
+            }
+    return 0;
+}
+
+static int dispatching(struct gpu *g)
+{
+    double with, without, submission;
+    tdm_error err;
+    if (gpu_measure_dispatch(g, true, &with, &err) || gpu_measure_dispatch(g, false, &without, &err) ||
+        gpu_measure_submission(g, &submission, &err))
+        return failed(&err);
+    printf("{\"what\":\"dispatch\",\"with_barrier_us\":%.3f,\"without_us\":%.3f,\"submission_us\":%.2f}\n", with * 1e6,
+           without * 1e6, submission * 1e6);
+    return 0;
+}
+
+static int product(struct gpu *g, enum type type, uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t at_once,
+                   uint32_t segments, uint32_t groups)
+{
+    struct gpu_product p = {.type = type, .rows = rows, .cols = cols, .tokens = tokens};
+    p.tuning = (struct gpu_tuning){.tokens = at_once, .segments = segments, .groups = groups};
+    tdm_error err;
+    if (gpu_measure_product(g, &p, quick ? 8 << 20 : (uint64_t)1 << 30, &err)) return failed(&err);
+    printf("{\"what\":\"product\",\"type\":\"%s\",\"rows\":%u,\"cols\":%u,\"tokens\":%u,\"at_once\":%u,"
+           "\"segments\":%u,\"groups\":%u,\"us\":%.2f,\"gb_s\":%.1f,\"tera_ops\":%.2f}\n",
+           type_info(type)->name, rows, cols, tokens, at_once, segments, groups, p.seconds * 1e6,
+           p.bytes / p.seconds / 1e9, 2.0 * rows * cols * tokens / p.seconds / 1e12);
+    fflush(stdout);
+    return 0;
+}
+
+static int products(struct gpu *g)
+{
+    static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K, TYPE_BF16};
+    static const uint32_t shapes[][2] = {{1024, 1024}, {6144, 1024},  {1024, 3584}, {248320, 1024},
+                                         {4096, 4096}, {12288, 4096}, {4096, 12288}};
+    int wrong = 0;
+    for (int t = 0; t < 4 && !wrong; t++)
+        for (int s = 0; s < (quick ? 1 : 7) && !wrong; s++) {
+            uint32_t rows = shapes[s][0], cols = shapes[s][1];
+            for (uint32_t segments = quick ? 8 : 2; segments <= 8 && !wrong; segments *= 2)
+                for (uint32_t groups = quick ? 4096 : 264; groups <= 16896 && !wrong; groups *= 4)
+                    wrong = product(g, types[t], rows, cols, 1, 1, segments, groups);
+            if (s == 3) continue; /* logits of one row at a time */
+            static const uint32_t tokens[] = {2, 4, 8, 16, 74, 512};
+            for (int i = 0; i < (quick ? 1 : 6) && !wrong; i++)
+                for (uint32_t at_once = 8; at_once <= (tokens[i] < 8 || quick ? 8u : 32u) && !wrong; at_once *= 2)
+                    wrong = product(g, types[t], rows, cols, tokens[i], at_once, 8, 8448);
+        }
+    return wrong;
+}
+
+/* Whether the last logits of 74 tokens are the same in one pass and in several. */
+static int exactness(struct gpu_model *m, const char *name, const tdm_id *ids)
+{
+    static const uint32_t sizes[] = {1, 5, 8, 33};
+    uint32_t vocab = gpu_model_config(m)->vocab;
+    struct gpu_state *whole = NULL, *cut = NULL;
+    tdm_error err;
+    struct gpu_run run = {.tokens = ids, .n = 74, .logits = GPU_LOGITS_LAST};
+    tdm_status status = gpu_state_new(&whole, m, &err);
+    run.state = whole;
+    if (!status) status = gpu_forward(m, &run, 1, NULL, &err);
+    for (int s = 0; s < 4 && !status; s++) {
+        status = gpu_state_new(&cut, m, &err);
+        for (uint32_t i = 0; i < 74 && !status; i += sizes[s]) {
+            run = (struct gpu_run){cut, ids + i, 74 - i < sizes[s] ? 74 - i : sizes[s], GPU_LOGITS_LAST, NULL};
+            status = gpu_forward(m, &run, 1, NULL, &err);
+        }
+        double most = 0, differs = 0;
+        for (uint32_t i = 0; i < vocab && !status; i++) {
+            float a = gpu_state_logits(whole)[i], b = gpu_state_logits(cut)[i];
+            most = fabs(a) > most ? fabs(a) : most;
+            differs = !(fabs(a - b) <= differs) ? fabs(a - b) : differs;
+        }
+        if (!status)
+            printf("{\"what\":\"exact\",\"model\":\"%s\",\"passes_of\":%u,\"differs\":%g,\"largest\":%g}\n", name,
+                   sizes[s], differs, most);
+        gpu_state_free(cut);
+        cut = NULL;
+    }
+    gpu_state_free(whole);
+    return status ? failed(&err) : 0;
+}
+
+static int steps(struct gpu_model *m, struct gpu_state *s, const char *name, const tdm_id *ids, uint32_t n)
+{
+    struct gpu_step_time times[GPU_STEP_KINDS];
+    uint32_t kinds;
+    tdm_error err;
+    if (gpu_measure_pass(m, s, ids, n, times, &kinds, &err)) return failed(&err);
+    for (uint32_t i = 0; i < kinds; i++) {
+        if (!times[i].count) continue; /* the first step only starts the clock */
+        printf("{\"what\":\"step\",\"model\":\"%s\",\"tokens\":%u,\"step\":\"%s\",\"count\":%u,\"us\":%.1f}\n", name, n,
+               times[i].name, times[i].count, times[i].seconds * 1e6);
+    }
+    return 0;
+}
+
+static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
+{
+    static const uint32_t sizes[] = {16, 74, 512};
+    tdm_error err;
+    struct gpu_state *s;
+    if (gpu_state_new(&s, m, &err)) return failed(&err);
+    for (int i = 0; i < (quick ? 1 : 3); i++) {
+        double best = 1e9;
+        for (int round = 0; round < (quick ? 2 : 6); round++) {
+            gpu_state_clear(s);
+            struct gpu_run run = {s, ids, sizes[i], GPU_LOGITS_LAST, NULL};
+            int64_t start = clock_ns();
+            if (gpu_forward(m, &run, 1, NULL, &err)) return failed(&err);
+            double seconds = (double)(clock_ns() - start) / 1e9;
+            if (round && seconds < best) best = seconds;
+        }
+        printf("{\"what\":\"prefill\",\"model\":\"%s\",\"tokens\":%u,\"ms\":%.3f,\"tok_s\":%.0f}\n", name, sizes[i],
+               best * 1e3, sizes[i] / best);
+    }
+    int n = quick ? 3 : 200;
+    int64_t start = 0;
+    for (int i = -n / 10 - 1; i < n; i++) {
+        if (!i) start = clock_ns();
+        struct gpu_run run = {s, ids, 1, GPU_LOGITS_LAST, NULL};
+        if (gpu_forward(m, &run, 1, NULL, &err)) return failed(&err);
+    }
+    double each = (double)(clock_ns() - start) / 1e9 / n;
+    printf("{\"what\":\"decode\",\"model\":\"%s\",\"from\":%u,\"us\":%.1f,\"tok_s\":%.1f}\n", name, gpu_state_length(s),
+           each * 1e6, 1 / each);
+    int wrong = steps(m, s, name, ids, 1);
+    if (!wrong) wrong = steps(m, s, name, ids, quick ? 4 : 74);
+    gpu_state_free(s);
+    return wrong;
+}
+
+static int model(struct gpu *g, const char *name)
+{
+    struct source *source;
+    struct gpu_model *m;
+    tdm_error err;
+    tdm_id ids[512];
+    struct source_options options = {.builtin = "assets/tandem-demo-51m-q6_k.gguf"};
+    struct gpu_model_options wanted = {.lm_head = TYPE_COUNT, .kv = KV_F16, .context = 4096, .tokens = 512, .runs = 8};
+    int64_t start = clock_ns();
+    if (source_open(&source, name, &options, &err)) return failed(&err);
+    tdm_status status = gpu_model_new(&m, g, source, &wanted, &err);
+    source_close(source);
+    if (status) return failed(&err);
+    printf("{\"what\":\"model\",\"model\":\"%s\",\"load_s\":%.2f,\"used\":%llu}\n", name,
+           (double)(clock_ns() - start) / 1e9, (unsigned long long)gpu_used(g));
+    for (uint32_t i = 0; i < 512; i++) ids[i] = (tdm_id)((i * 7919u + 13) % gpu_model_config(m)->vocab);
+    int wrong = exactness(m, name, ids);
+    if (!wrong) wrong = speed(m, name, ids);
+    fflush(stdout);
+    gpu_model_free(m);
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    int option;
+    while ((option = getopt(argc, argv, "d:q")) != -1) {
+        if (option == 'd')
+            device = optarg;
+        else if (option == 'q')
+            quick = true;
+        else
+            return 2;
+    }
+    struct gpu *g;
+    tdm_error err;
+    if (gpu_open(&g, device, NULL, &err)) return failed(&err);
+    int wrong = describe(g) || dispatching(g);
+    for (int i = optind; i < argc; i++) wrong |= model(g, argv[i]);
+    if (optind == argc) wrong |= reading(g) || products(g);
+    gpu_close(g);
+    return wrong;
+}
