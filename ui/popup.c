@@ -177,13 +177,37 @@ static void draw_frame(const struct view *view, struct canvas *canvas, struct re
     on_border(canvas, box, box.row + box.rows - 1, p->footer, 0, STYLE_QUIET);
 }
 
+/* The whole table, at the bottom of the area. */
+static struct rect table_box(const struct shares *s, struct rect area)
+{
+    int below = (s->notes ? s->notes + 1 : 0) + s->ask, height = s->rows + s->header + below + (s->edge ? BORDER : 0);
+    return (struct rect){area.row + area.rows - height, area.col, height, area.cols};
+}
+
+/* The first item that is shown. */
+static int table_top(const struct view_popup *p, const struct shares *s)
+{
+    int selected = p->selected < p->n_items ? (int)p->selected : -1;
+    return larger(selected - s->rows + 1, 0);
+}
+
+int popup_item_at(const struct view_popup *p, struct rect area, int row)
+{
+    if (p->kind != VIEW_POPUP_TABLE || rect_empty(area)) return -1;
+    struct lines notes = notes_of(p, popup_table_cols(area.cols));
+    struct shares s = share(p, area.rows, (int)notes.n);
+    lines_free(&notes);
+    int first = table_box(&s, area).row + s.edge + s.header;
+    return row >= first && row < first + s.rows ? table_top(p, &s) + row - first : -1;
+}
+
 static void draw_table(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_popup *p = &view->popup;
     struct lines notes = notes_of(p, popup_table_cols(area.cols));
     struct shares s = share(p, area.rows, (int)notes.n);
-    int below = (s.notes ? s.notes + 1 : 0) + s.ask, height = s.rows + s.header + below + (s.edge ? BORDER : 0);
-    struct rect box = {area.row + area.rows - height, area.col, height, area.cols};
+    struct rect box = table_box(&s, area);
+    const int height = box.rows;
     int row = box.row + s.edge, col = box.col + s.edge * (1 + PAD), end = box.col + box.cols - s.edge * (1 + PAD);
     if (height < 1 || end <= col) {
         lines_free(&notes);
@@ -192,10 +216,10 @@ static void draw_table(const struct view *view, struct canvas *canvas, struct re
     if (s.edge) draw_frame(view, canvas, box);
     else canvas_fill(canvas, box, ' ', STYLE_POPUP);
     if (s.header) canvas_puts(canvas, row++, col, end, p->header, STYLE_QUIET);
-    int selected = p->selected < p->n_items ? (int)p->selected : -1, top = larger(selected - s.rows + 1, 0);
+    int top = table_top(p, &s);
     for (int i = 0; i < s.rows; i++, row++) {
         canvas_puts(canvas, row, col, end, p->items[top + i].text, STYLE_POPUP);
-        if (top + i == selected) canvas_attribute(canvas, row, col, end, STYLE_REVERSE);
+        if ((size_t)(top + i) == p->selected) canvas_attribute(canvas, row, col, end, STYLE_REVERSE);
     }
     if (s.notes) draw_separator(view, canvas, box, row++);
     for (int i = 0; i < s.notes; i++) lines_draw(&notes, (size_t)i, canvas, row++, col, end, NULL, 0);

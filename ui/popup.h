@@ -8,6 +8,9 @@
 /* Draws view->popup at the lower left of the area; a prompt takes the cursor. Nothing where there is none. */
 void popup_draw(const struct view *view, struct canvas *canvas, struct rect area);
 
+/* The item of the table that stands in that row of the screen, where its area is the one it was drawn in; -1: none. */
+int popup_item_at(const struct view_popup *popup, struct rect area, int row);
+
 /* Columns that the rows of a table get in an area that is so wide. */
 int popup_table_cols(int cols);
 

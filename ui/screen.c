@@ -140,6 +140,19 @@ static struct rect popup_area(const struct screen *s, const struct canvas *canva
     return (struct rect){0, 0, last->row, s->layout.rule.cols};
 }
 
+int screen_item_at(const struct screen *s, const struct view *view, int row)
+{
+    if (rect_empty(s->layout.rule)) return -1;
+    return popup_item_at(&view->popup, (struct rect){0, 0, s->layout.rule.row, s->layout.rule.cols}, row);
+}
+
+size_t screen_draft_at(const struct screen *s, const struct view *view, int row, int col)
+{
+    struct rect area = text_part(s, s->layout.input);
+    bool inside = row >= area.row && row < area.row + area.rows && col >= area.col && col < area.col + area.cols;
+    return inside ? draft_byte_at(&s->draft, view, area, row - area.row, col - area.col) : SIZE_MAX;
+}
+
 int screen_popup_page(const struct screen *s)
 {
     int rows = rect_empty(s->layout.rule) ? s->layout.monitor.rows - 1 : popup_area(s, NULL).rows;

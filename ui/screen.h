@@ -13,6 +13,8 @@
 #ifndef TANDEM_UI_SCREEN_H
 #define TANDEM_UI_SCREEN_H
 
+#include <stdint.h>
+
 #include "ui/draw/canvas.h"
 #include "ui/draw/layout.h"
 #include "ui/draw/view.h"
@@ -33,6 +35,11 @@ int screen_timeout_ms(const struct screen *screen, const struct view *view);
 const struct layout *screen_layout(const struct screen *screen);
 
 struct transcript *screen_transcript(struct screen *screen);
+
+/* What stands where the mouse points, as of the last screen_draw() of this view: an item of the open table, -1: none;
+ * the byte of the draft before which the cursor would stand, SIZE_MAX: that is no place in the draft. */
+int screen_item_at(const struct screen *screen, const struct view *view, int row);
+size_t screen_draft_at(const struct screen *screen, const struct view *view, int row, int col);
 
 /* Lines that a pager or list moves by on a page key. */
 int screen_popup_page(const struct screen *screen);

@@ -1,5 +1,6 @@
 #include "src/tui/tui_keys.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "src/tui/tui_commands.h"
@@ -18,14 +19,48 @@ static void answer(tui *t, const struct decoder_event *e)
     tui_commands_look(t);
 }
 
+static void to_popup(tui *t, const struct decoder_event *e)
+{
+    tui_dispatch(t, tui_popup_event(&t->popup, screen_popup_page(t->screen), e));
+}
+
+/* In a list a click selects, and a second one soon afterwards takes what it has selected; the wheel moves by lines. */
+static void mouse_in_popup(tui *t, const struct decoder_event *e)
+{
+    enum { DOUBLE_MS = 400, LINES = 3 };
+    struct decoder_event as = {.kind = DECODER_KEY, .time_ns = e->time_ns,
+                               .code = e->button < 0 ? KEYCODE_UP : KEYCODE_DOWN};
+    bool wheel = e->mouse == DECODER_WHEEL && (e->button == 1 || e->button == -1);
+    for (int i = 0; wheel && i < LINES && t->popup.kind; i++) to_popup(t, &as);
+    if (e->mouse != DECODER_PRESS || e->button != 1) return;
+    int item = screen_item_at(t->screen, &t->view, e->row);
+    bool again = item >= 0 && item == t->clicked && e->time_ns - t->clicked_ns < DOUBLE_MS * TUI_MS;
+    as = again ? (struct decoder_event){.kind = DECODER_BYTES, .time_ns = e->time_ns, .data = "\r", .length = 1} : *e;
+    as.row = item;
+    t->clicked = again ? -1 : item;
+    t->clicked_ns = e->time_ns;
+    if (item >= 0) to_popup(t, &as);
+}
+
 static void mouse(tui *t, const struct decoder_event *e)
 {
     struct transcript *transcript = screen_transcript(t->screen);
+    bool click = e->mouse == DECODER_PRESS && e->button == 1;
+    t->dirty = t->urgent = true;
+    tui_keys_input(t); /* what was typed before it */
+    if (click) tui_view_draw(t); /* where things stand now */
+    if (t->popup.kind) {
+        mouse_in_popup(t, e);
+        return;
+    }
     if (e->mouse == DECODER_WHEEL && (e->button == 1 || e->button == -1))
         transcript_scroll(transcript, tui_view_turns(t), 3 * e->button);
-    if (e->mouse == DECODER_PRESS && e->button == 1 && t->browse.on) {
+    if (click && t->browse.on) {
         uint64_t id = transcript_turn_at(transcript, e->row);
         if (id) transcript_mark(transcript, id);
+    } else if (click) {
+        size_t at = screen_draft_at(t->screen, &t->view, e->row, e->column);
+        if (at != SIZE_MAX) input_set_cursor(t->input, at);
     }
 }
 
@@ -46,7 +81,7 @@ static void each_byte(tui *t, const struct decoder_event *e, void (*take)(tui *t
 
 static void owned_event(tui *t, const struct decoder_event *e)
 {
-    if (t->popup.kind) tui_dispatch(t, tui_popup_event(&t->popup, screen_popup_page(t->screen), e));
+    if (t->popup.kind) to_popup(t, e);
     else if (t->browse.on) tui_dispatch(t, tui_browse_event(&t->browse, e));
     else input_feed_event(t->input, e);
 }

@@ -83,6 +83,7 @@ tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event
         return TUI_LIST_FILTERS;
     }
     if (escape || ctrl_c) return TUI_LIST_CLOSES;
+    if (e->kind == DECODER_MOUSE) return move(l, e->row - (long)l->selected);
     if (l->filtering) {
         if (tui_line_edit(l->filter, sizeof l->filter, e)) l->filtering = false;
         return TUI_LIST_FILTERS;

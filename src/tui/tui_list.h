@@ -40,7 +40,8 @@ typedef enum {
 void tui_list_choose(tui_list *l, const tui_list_rows *rows, size_t row);
 
 /* j k ^N ^P Space b g G, arrows, pages, Home and End move; / begins a filter, Enter ends it and keeps it, Esc takes it
- * away; q, F1, and Esc without a filter close. rows: how many are seen at once. */
+ * away; q, F1, and Esc without a filter close. A mouse event selects: its row is that of the list, from 0. rows: how
+ * many are seen at once. */
 tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event *e);
 
 /* Shows the line of the filter, where it is being typed. */

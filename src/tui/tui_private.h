@@ -61,6 +61,8 @@ struct tui {
     bool away;                    /* the screen belongs to somebody else: editor, copy view */
     bool copy_view;
     bool mouse;
+    int clicked;                  /* the item of a list that was clicked last; -1: none */
+    int64_t clicked_ns;
     char search[256];             /* the words of the last search */
     enum ground ground;           /* the terminal's background, as far as it is known */
     int64_t ground_until_ns;      /* so long the first frame waits for the terminal to tell it; 0: it has */

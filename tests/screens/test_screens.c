@@ -512,7 +512,7 @@ static void run_script(const char *name)
 }
 
 #define SCRIPTS(X)                                                                                                 \
-    X(legend) X(themes) X(themes_light) X(branches) X(prompts_list)                                               \
+    X(legend) X(themes) X(themes_light) X(branches) X(prompts_list) X(mouse_lists)                                  \
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_script) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \

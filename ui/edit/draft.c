@@ -29,6 +29,8 @@ struct walk {
     struct rect area;
     int top;
     struct spot at, cursor;
+    const struct spot *sought; /* NULL: nothing is */
+    size_t found;              /* the byte there, or the last one before it */
 };
 
 int draft_columns(int cols) { return cols - INDENT > 2 ? cols - INDENT : 2; }
@@ -70,6 +72,7 @@ static void walk_row(struct walk *w, const struct view *view, size_t from, size_
     for (size_t at = from; at < to;) {
         size_t n = rows_next(d->text, d->len, at, w->at.col - INDENT, columns, &glyph, &width);
         if (at <= d->cursor && d->cursor < at + n) w->cursor = w->at;
+        if (w->sought && w->at.row == w->sought->row && w->at.col <= w->sought->col) w->found = at;
         if (width) place(w, &glyph, width, style_at(view, at, read));
         at += n;
     }
@@ -84,6 +87,7 @@ static void walk_text(struct walk *w, const struct view *view, size_t read)
         size_t to = rows_end(d->text, d->len, from, columns, w->at.col - INDENT);
         walk_row(w, view, from, to, read);
         bool line_over = to == d->len || d->text[to] == '\n';
+        if (line_over && w->sought && w->at.row <= w->sought->row && w->at.col <= w->sought->col) w->found = to;
         /* The place behind a full row is the next row's first. */
         if (line_over && d->cursor == to)
             w->cursor = w->at.col - INDENT < columns ? w->at : (struct spot){w->at.row + 1, INDENT};
@@ -99,6 +103,14 @@ static int measure(struct walk *w, const struct view *view, struct rect area)
     *w = (struct walk){.area = area};
     walk_text(w, view, 0);
     return (w->at.row > w->cursor.row ? w->at.row : w->cursor.row) + 1;
+}
+
+size_t draft_byte_at(const struct draft_state *s, const struct view *view, struct rect area, int row, int col)
+{
+    const struct spot sought = {row + s->top, col < INDENT ? INDENT : col};
+    struct walk w = {.area = area, .sought = &sought};
+    walk_text(&w, view, 0);
+    return w.at.row < sought.row ? view->draft.len : w.found;
 }
 
 int draft_rows(const struct view *view, int cols)

@@ -34,6 +34,10 @@ void draft_draw(struct draft_state *state, const struct view *view, struct canva
 void draft_draw_rule(const struct draft_state *state, const struct view *view, struct canvas *canvas,
                      struct rect area);
 
+/* The byte of the draft at a place of the area that it was drawn in last: the end of the line where the place is behind
+ * it, the end of the draft below its last row. */
+size_t draft_byte_at(const struct draft_state *state, const struct view *view, struct rect area, int row, int col);
+
 /* When a tint that is held back by its pace wants to be drawn; INT64_MAX for none. */
 int64_t draft_next_ns(const struct draft_state *state, const struct view *view);
 

@@ -706,6 +706,17 @@ void input_replace(struct input *in, const char *text)
     free(clean);
 }
 
+void input_set_cursor(struct input *in, size_t byte)
+{
+    struct input_view now;
+    input_view(in, 0, &now);
+    if (!now.is_draft) return;
+    input_cancel(in);
+    rl_point = whole_character(byte < (size_t)rl_end ? (int)byte : rl_end);
+    in->goal_column = -1;
+    in->version++;
+}
+
 void input_set_message(struct input *in, const char *text)
 {
     free(in->message);

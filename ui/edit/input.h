@@ -106,6 +106,8 @@ void input_replace(struct input *in, const char *text);
 /* Inserts text at the cursor as one undo step, as a paste does. */
 void input_insert_paste(struct input *in, const char *data, size_t n);
 void input_add_history(struct input *in, const char *text, bool persist);
+/* Puts the cursor before that byte of the draft, or before the character that it is part of; during a search not. */
+void input_set_cursor(struct input *in, size_t byte);
 /* Ends searches, prefixes and lists. True when there was one: 'close what is open on top'. */
 bool input_close_top(struct input *in);
 /* Replaces the message of the view (NULL: none). */

@@ -504,6 +504,26 @@ TEST(the_program_changes_the_draft)
               play(&(struct play){.history = past, .then = take_and_set}, "draft\022sec"));
 }
 
+/* Whatever the place, the next key goes between two characters of the draft; a search keeps its own. */
+static void put_cursor(struct input *in, int64_t now, char *report, size_t size)
+{
+    static const size_t places[] = {3, 2, 0, 99, SIZE_MAX};
+    struct input_view v;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        size_t n = strlen(report);
+        input_set_cursor(in, places[i]);
+        input_view(in, now, &v);
+        snprintf(report + n, size - n, " %zu", v.cursor);
+    }
+}
+
+TEST(the_program_puts_the_cursor)
+{
+    CHECK_STR("a\303\244b| 3 1 0 4 4", play(&(struct play){.then = put_cursor}, "a\303\244b"));
+    CHECK_STR("(reverse-i-search)`sec': |second one 0 0 0 0 0",
+              play(&(struct play){.history = past, .then = put_cursor}, "draft\022sec"));
+}
+
 static void unread(struct input *in, int64_t now, char *report, size_t size)
 {
     (void)now;
@@ -530,4 +550,4 @@ TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert
           T(queued_message), T(search), T(control_keys), T(a_lone_esc_is_meta_for_a_while),
           T(the_view_forgets_a_lone_esc), T(own_keys), T(inputrc_wins), T(vi_mode),
           T(the_view_tells_the_state), T(completion), T(suggestions), T(the_program_changes_the_draft),
-          T(unread_keys_go_back))
+          T(the_program_puts_the_cursor), T(unread_keys_go_back))
