@@ -302,6 +302,9 @@ typedef enum {
     TDM_PIPE_SINGLE, TDM_PIPE_SLOTS, TDM_PIPE_SEQUENTIAL_SOLO, TDM_PIPE_SEQUENTIAL, TDM_PIPE_BATCH_SOLO,
     TDM_PIPE_BATCH, TDM_PIPE_TANDEM, TDM_PIPELINES
 } tdm_pipeline;
+/* When it is read that far. At pauses: not while a reply is being decoded, and not while the draft's last key is younger
+ * than the pause: every word is read once, and the two units never work together. */
+typedef enum { TDM_READ_ALWAYS, TDM_READ_AT_PAUSES, TDM_READ_NEVER } tdm_reading;
 typedef enum { TDM_FULL_STOP, TDM_FULL_DROP_OLDEST } tdm_on_full;
 
 /* "off", "history"... and "single", "slots"...; -1 when there is no such name. */
@@ -313,6 +316,7 @@ TDM_API const char *tdm_pipeline_name(tdm_pipeline p);
 typedef struct {
     tdm_pipeline pipeline;
     tdm_speculation speculation;
+    tdm_reading reading;
     int dispatch;                /* most tokens per forward pass; default 32, with experts 512 (at most 128 of them
                                     while a reply decodes) */
     int pause_ms;                /* rest before the draft is taken for the whole message; -1, automatic: none after a

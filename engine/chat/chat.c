@@ -56,6 +56,7 @@ static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, t
         return error_set(err, TDM_E_ARG, "dispatch: expected 1 to %d tokens, found %d", DISPATCH_MAX, o->dispatch);
     if ((unsigned)o->pipeline >= TDM_PIPELINES || (unsigned)o->speculation > TDM_SPEC_FULL)
         return error_set(err, TDM_E_ARG, "no such pipeline or level of speculation");
+    if ((unsigned)o->reading > TDM_READ_NEVER) return error_set(err, TDM_E_ARG, "no such time of reading");
     tdm_status status = template_check(m->form, o->think, o->keep_thinking, err);
     if (status) return status;
     if (!(o->pace_tps >= 0)) return error_set(err, TDM_E_ARG, "pace: expected 0 or more tokens per second");
@@ -420,11 +421,11 @@ static tdm_mark mark_of(const struct tdm_chat *c, uint32_t behind, int64_t now_n
 {
     if (c->has_queued) return TDM_MARK_QUEUED;
     if (c->draft_too_long) return TDM_MARK_TOO_LONG;
-    if (c->options.speculation < TDM_SPEC_DRAFT || !pipeline_of(c->options.pipeline)->follows) return TDM_MARK_OFF;
+    if (chat_level(c) < TDM_SPEC_DRAFT || !pipeline_of(c->options.pipeline)->follows) return TDM_MARK_OFF;
     if (chat_phase(c) != PHASE_IDLE) return TDM_MARK_AFTER_REPLY;
     if (follower_is_ready(&c->follower, &c->target) && now_ns - c->typing.last_ns >= (int64_t)READY_REST_MS * 1000000)
         return TDM_MARK_READY;
-    return behind > c->follower.dispatch ? TDM_MARK_TO_READ : TDM_MARK_FOLLOWING;
+    return behind > (chat_rests_until(c, now_ns) ? 0 : c->follower.dispatch) ? TDM_MARK_TO_READ : TDM_MARK_FOLLOWING;
 }
 
 TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)

@@ -211,6 +211,10 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
 void chat_compute_target(struct tdm_chat *c, int64_t now_ns);
 /* The same, then cancels a running dispatch that is not part of it, and wakes the prefill unit. */
 void chat_retarget(struct tdm_chat *c, int64_t now_ns);
+/* What is read before Enter: as the options say, less where nothing is to be read ahead for now. */
+tdm_speculation chat_level(const struct tdm_chat *c);
+/* Where reading happens at pauses only, when the next may begin: INT64_MAX, after the reply; 0: now. */
+int64_t chat_rests_until(const struct tdm_chat *c, int64_t now_ns);
 /* How long the user must rest before the draft is treated as the complete message. */
 int64_t chat_pause_ns(const struct tdm_chat *c);
 /* Has the user rested that long? */

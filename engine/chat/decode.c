@@ -41,7 +41,8 @@ static void be_followed(struct tdm_chat *c, struct decoder *d)
 {
     uint32_t here = c->follower.length;
     uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + ++c->unfollowed;
-    if (!chat_pipeline(c)->follows || c->options.speculation < TDM_SPEC_HISTORY) return;
+    if (!chat_pipeline(c)->follows || chat_level(c) < TDM_SPEC_HISTORY) return;
+    if (c->options.reading == TDM_READ_AT_PAUSES) return;
     if (here && behind > d->stats.lag_max) d->stats.lag_max = behind;
     /* The follower waits for a full dispatch; asking it sooner would take its core from this unit's team. */
     if (behind >= c->follower.polite && d->stats.reply_tokens >= FIRST_TOKENS && !c->follower.plan.active &&

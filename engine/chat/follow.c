@@ -126,6 +126,8 @@ int64_t chat_next_follow(struct tdm_chat *c, int64_t now_ns, struct work *work)
     if (chat_next_adoption(c, TDM_PREFILL_UNIT, now_ns, work)) return UNIT_WORK;
     if (phase == PHASE_DECODE && chat_decoder_leads(c)) return UNIT_IDLE;
     if (c->follower_failed && phase != PHASE_PROMPT) return UNIT_IDLE;
+    int64_t rests = chat_rests_until(c, now_ns);
+    if (rests) return rests == INT64_MAX ? UNIT_IDLE : rests;
     if (follower_plan(&c->follower, &c->target, phase == PHASE_DECODE, phase == PHASE_PROMPT)) {
         uint32_t from = c->follower.plan.from;
         if (from < c->read_at_enter) c->read_at_enter = from;

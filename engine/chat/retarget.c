@@ -10,10 +10,15 @@ int64_t chat_pause_ns(const struct tdm_chat *c)
     return pause_auto(&c->typing, c->draft.bytes, c->draft.n, c->follower.figures.suffix_ns);
 }
 
+tdm_speculation chat_level(const struct tdm_chat *c)
+{
+    return c->options.reading == TDM_READ_NEVER ? TDM_SPEC_OFF : c->options.speculation;
+}
+
 static bool draft_counts(const struct tdm_chat *c)
 {
     return chat_phase(c) == PHASE_IDLE && c->draft.n > 0 && !c->draft_held && !c->draft_too_long &&
-           c->options.speculation >= TDM_SPEC_DRAFT;
+           chat_level(c) >= TDM_SPEC_DRAFT;
 }
 
 static struct target_input target_input(const struct tdm_chat *c)
@@ -24,7 +29,7 @@ static struct target_input target_input(const struct tdm_chat *c)
     return (struct target_input){
         .conversation = &c->conversation,
         .path_start = c->path_start,
-        .level = c->options.speculation,
+        .level = chat_level(c),
         .think = c->options.think,
         .keep = template_keeps(c->model->form, c->options.keep_thinking),
         .reply = decoding && looked->writing ? looked->node : 0,
@@ -39,12 +44,20 @@ static struct target_input target_input(const struct tdm_chat *c)
 
 bool chat_draft_rests(const struct tdm_chat *c, int64_t now_ns)
 {
-    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && now_ns - c->typing.last_ns >= chat_pause_ns(c);
+    return draft_counts(c) && chat_level(c) >= TDM_SPEC_FULL && now_ns - c->typing.last_ns >= chat_pause_ns(c);
 }
 
 bool chat_waits_for_pause(const struct tdm_chat *c)
 {
-    return draft_counts(c) && c->options.speculation >= TDM_SPEC_FULL && !c->draft_closed;
+    return draft_counts(c) && chat_level(c) >= TDM_SPEC_FULL && !c->draft_closed;
+}
+
+int64_t chat_rests_until(const struct tdm_chat *c, int64_t now_ns)
+{
+    if (c->options.reading != TDM_READ_AT_PAUSES) return 0;
+    if (chat_phase(c) == PHASE_DECODE) return INT64_MAX;
+    int64_t until = draft_counts(c) ? c->typing.last_ns + chat_pause_ns(c) : 0;
+    return until > now_ns ? until : 0;
 }
 
 void chat_compute_target(struct tdm_chat *c, int64_t now_ns)
