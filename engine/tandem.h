@@ -302,8 +302,8 @@ typedef enum {
     TDM_PIPE_SINGLE, TDM_PIPE_SLOTS, TDM_PIPE_SEQUENTIAL_SOLO, TDM_PIPE_SEQUENTIAL, TDM_PIPE_BATCH_SOLO,
     TDM_PIPE_BATCH, TDM_PIPE_TANDEM, TDM_PIPELINES
 } tdm_pipeline;
-/* When it is read that far. At pauses: not while a reply is being decoded, and not while the draft's last key is younger
- * than the pause: every word is read once, and the two units never work together. */
+/* When it is read that far. At pauses: not while a reply is being decoded, and not while the draft's last key is
+ * younger than the pause: every word is read once, and the two units never work together. */
 typedef enum { TDM_READ_ALWAYS, TDM_READ_AT_PAUSES, TDM_READ_NEVER } tdm_reading;
 typedef enum { TDM_FULL_STOP, TDM_FULL_DROP_OLDEST } tdm_on_full;
 

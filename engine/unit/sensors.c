@@ -182,9 +182,33 @@ static void read_power(struct sensors *s, int64_t now_ns, struct sensors_now *ou
 
 /* ---- Batteries ----------------------------------------------------------------------------------------------- */
 
+/* Batteries of mice and keyboards have the scope Device. */
+static bool is_battery(const char *root, const char *name)
+{
+    char text[32];
+    return sysfs_text(root, text, sizeof text, "/sys/class/power_supply/%s/type", name) && !strcmp(text, "Battery") &&
+           !(sysfs_text(root, text, sizeof text, "/sys/class/power_supply/%s/scope", name) && !strcmp(text, "Device"));
+}
+
+static bool discharges(const char *root, const char *name)
+{
+    char text[32];
+    return sysfs_text(root, text, sizeof text, "/sys/class/power_supply/%s/status", name) &&
+           !strcmp(text, "Discharging");
+}
+
+bool sensors_on_battery(const char *root)
+{
+    char names[16][64];
+    int n = sysfs_list(root, "/sys/class/power_supply", "", names, 16);
+    for (int i = 0; i < n; i++)
+        if (is_battery(root, names[i]) && discharges(root, names[i])) return true;
+    return false;
+}
+
 static void read_battery(struct sensors *s, struct sensors_now *out)
 {
-    char names[16][64], text[32];
+    char names[16][64];
     int n = sysfs_list(s->root, "/sys/class/power_supply", "", names, 16), batteries = 0;
     bool known = false;
     double watts = 0;
@@ -192,17 +216,11 @@ static void read_battery(struct sensors *s, struct sensors_now *out)
     for (int i = 0; i < n; i++) {
         const char *b = names[i];
         int64_t power, current, voltage;
-        if (!sysfs_text(s->root, text, sizeof text, "/sys/class/power_supply/%s/type", b) || strcmp(text, "Battery"))
-            continue;
-        /* Batteries of mice and keyboards have the scope Device. */
-        if (sysfs_text(s->root, text, sizeof text, "/sys/class/power_supply/%s/scope", b) && !strcmp(text, "Device"))
-            continue;
+        if (!is_battery(s->root, b)) continue;
         batteries++;
         bool told = sysfs_number(s->root, &charge, "/sys/class/power_supply/%s/capacity", b);
         if (told && charge > fullest && charge <= 100) fullest = charge;
-        if (!sysfs_text(s->root, text, sizeof text, "/sys/class/power_supply/%s/status", b) ||
-            strcmp(text, "Discharging"))
-            continue;
+        if (!discharges(s->root, b)) continue;
         out->discharging = true;
         if (sysfs_number(s->root, &power, "/sys/class/power_supply/%s/power_now", b)) {
             watts += (double)llabs(power) / 1e6;

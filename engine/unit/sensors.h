@@ -63,4 +63,7 @@ void sensors_close(struct sensors *s);
 /* Reads all; now_ns is clock_ns(). Power needs two readings. */
 void sensors_read(struct sensors *s, int64_t now_ns, struct sensors_now *out);
 
+/* Whether a battery of the machine discharges, without the other sensors. */
+bool sensors_on_battery(const char *root);
+
 #endif

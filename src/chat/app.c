@@ -40,6 +40,7 @@ static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm
     tdm_chat_options c;
     settings_chat_options(&c, a->o, models->model);
     c.prefill_model = models->prefill;
+    c.reading = battery_reading(&a->battery, a->o);
     tdm_status status = tdm_chat_open(out, models->model, a->machine, &c, err);
     if (!status && a->system) status = tdm_chat_set_system(*out, a->system, a->system_length, err);
     if (status && *out) {
@@ -473,9 +474,22 @@ tdm_status app_configure(app *a, tdm_error *err)
     tdm_chat_options c;
     tdm_chat_options_of(a->chat, &c);
     for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(&c, a->o, id);
+    c.reading = battery_reading(&a->battery, a->o);
     tdm_status status = tdm_chat_configure(a->chat, &c, err);
     if (!status) tdm_machine_set_lending(a->machine, !options_flag(a->o, OPTION_NO_LENDING));
     return status;
+}
+
+bool app_look_at_battery(app *a, int64_t now_ns, char *notice)
+{
+    tdm_chat_options c;
+    if (!a->chat || !battery_look(&a->battery, now_ns)) return false;
+    tdm_chat_options_of(a->chat, &c);
+    tdm_reading before = c.reading;
+    c.reading = battery_reading(&a->battery, a->o);
+    if (c.reading == before || tdm_chat_configure(a->chat, &c, NULL)) return false;
+    battery_notice(&a->battery, before, c.reading, notice, 100);
+    return notice[0];
 }
 
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
@@ -690,6 +704,8 @@ tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
     attach_clear(&a->attached);
     mentions_free(&a->mentions);
     sent_free(&a->sent);
+    p->kept.battery = a->battery;
+    p->settings.reading = battery_reading(&a->battery, a->o);
     *a = p->kept;
     tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);
     if (!a->private && a->place.lock >= 0) load_state(a, a->place.id);

@@ -20,6 +20,7 @@
 #include "src/session/keeper.h"
 #include "src/session/saver.h"
 #include "src/session/store.h"
+#include "src/watch/battery.h"
 
 typedef struct {
     options *o;
@@ -53,6 +54,7 @@ typedef struct {
     tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
     int64_t last_glyph_ns;
     figures figures;
+    battery battery;
     char deleting[40];   /* /delete asked about this session */
     bool deleting_now;   /* and meant for good */
     store_shown shown;   /* the list of sessions that a person saw last */
@@ -99,6 +101,9 @@ size_t app_attached(const app *a, const tdm_node *node);
 /* Tokens that are free for the next message with what is attached, by a status of the chat. */
 int app_room(const tdm_chat_status *now);
 
+/* Reads ahead as on-battery says, once the machine is on its battery. True: notice (room for 100 bytes) has a line
+ * worth telling. Cheap: call it with every event. */
+bool app_look_at_battery(app *a, int64_t now_ns, char *notice);
 /* Live options as they are in a->o, into the chat. */
 tdm_status app_configure(app *a, tdm_error *err);
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);

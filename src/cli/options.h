@@ -196,6 +196,9 @@ enum {
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
       "how long no key must come before the whole prompt is read; auto: not at all after a sentence, else "      \
       "twice the time of the prompt's end or of a key, at most 150")                                                  \
+    X(ON_BATTERY, "on-battery", 0, CHOICE, "pauses|full|off", 0, 0, "pauses", UNITS, KEEP | LIVE, FOR_PLACE,           \
+      "what is read ahead while a laptop runs on its battery; pauses: what is typed once the keys rest, a reply "     \
+      "once it has ended; full: as on mains; off: nothing before Enter")                                              \
     X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                   \
       "cores of PREFILL, the unit that reads")                                                                        \
     X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                     \

@@ -96,6 +96,14 @@ static void tell_unsaved(plain *p)
     if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
 }
 
+static void look_around(plain *p)
+{
+    char notice[100];
+    app_keep(&p->app, clock_ns());
+    tell_unsaved(p);
+    if (app_look_at_battery(&p->app, clock_ns(), notice)) note("%s", notice);
+}
+
 static void show_end(plain *p, reply *r, const tdm_event *e)
 {
     char line[300];
@@ -185,7 +193,7 @@ static void follow(plain *p)
                 interrupt_catch();
         }
         if (ready & WAIT_CHAT) take_events(p, &r);
-        app_keep(&p->app, clock_ns());
+        look_around(p);
         tell_reading(p, &r);
         if (!output_good()) {
             tdm_chat_stop(p->app.chat);
@@ -456,7 +464,7 @@ static bool read_line(plain *p)
     while (!p->line_ready && !p->quit) {
         int ready = wait_for(p->app.chat, STDIN_FILENO, p->untold ? 100 : 1000);
         idle_ms = ready || p->untold ? 0 : idle_ms + 1000;
-        tell_unsaved(p);
+        look_around(p);
         if (idle_ms == IDLE_MS) app_idle(&p->app);
         if (interrupt_leaving())
             p->quit = true;

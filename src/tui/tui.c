@@ -227,6 +227,14 @@ static void await_glyph(tui *t)
     while (t->turns.waits_for_glyph && clock_ns() < until && poll(&chat, 1, 1) > 0) tui_turns_events(t);
 }
 
+/* What the disk and the power supply have done meanwhile. */
+static void look_around(tui *t, int64_t now)
+{
+    char notice[100];
+    if (app_saved(&t->app)) t->dirty = true;
+    if (app_look_at_battery(&t->app, now, notice)) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
+}
+
 static void run(tui *t)
 {
     while (!t->quit) {
@@ -240,7 +248,7 @@ static void run(tui *t)
             term_redraw(t->term);
             t->urgent = true;
         }
-        if (app_saved(&t->app)) t->dirty = true;
+        look_around(t, now);
         tui_model_take(t);
         tui_choose_step(t);
         tui_draft_take_attached(t);

@@ -98,7 +98,9 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->pace = c.pace_tps;
     v->ctx_used = (int)s->context_used;
     v->ctx_size = (int)s->context_size;
-    v->speculation = tdm_speculation_name(c.speculation);
+    v->speculation = c.reading == TDM_READ_NEVER ? "off"
+                     : c.reading == TDM_READ_AT_PAUSES && c.speculation ? "at pauses"
+                                                                       : tdm_speculation_name(c.speculation);
     v->pipeline = tdm_pipeline_name(c.pipeline);
     v->model = t->model_name;
     v->session = t->app.name;

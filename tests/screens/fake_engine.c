@@ -300,6 +300,12 @@ void sensors_close(struct sensors *s)
     (void)s;
 }
 
+bool sensors_on_battery(const char *root)
+{
+    (void)root;
+    return fake.sensors.discharging;
+}
+
 void sensors_read(struct sensors *s, int64_t now_ns, struct sensors_now *out)
 {
     (void)s;

@@ -182,7 +182,7 @@ struct view_status {
     double tok_s;            /* of the running or last reply, from its first token on; 0 for none */
     double pace;             /* tokens a second of /pace; 0 when off */
     int ctx_used, ctx_size;
-    const char *speculation; /* off, history, draft, full */
+    const char *speculation; /* off, history, draft, full; on battery: at pauses */
     const char *pipeline;    /* shown unless "tandem" */
     const char *model;       /* short: "0.8b q8_0" */
     const char *session;

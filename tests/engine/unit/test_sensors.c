@@ -169,13 +169,16 @@ TEST(batteries)
     tree_write(root, "1000000", SUPPLY "mouse/power_now");
     sensors_read(s, second, &now);
     check_absent("no battery", "", &now.battery_watts);
+    CHECK(!sensors_on_battery(root));
     tree_write(root, "Battery", SUPPLY "BAT0/type");
     tree_write(root, "Charging", SUPPLY "BAT0/status");
     sensors_read(s, second, &now);
     check_absent("on mains", "", &now.battery_watts);
+    CHECK(!sensors_on_battery(root));
     tree_write(root, "Discharging", SUPPLY "BAT0/status");
     sensors_read(s, second, &now);
     check_absent("the battery does not tell its power", "", &now.battery_watts);
+    CHECK(sensors_on_battery(root));
     tree_write(root, "-2000000", SUPPLY "BAT0/current_now");
     tree_write(root, "12000000", SUPPLY "BAT0/voltage_now");
     sensors_read(s, second, &now);

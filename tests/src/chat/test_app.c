@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "tests/engine/unit/tree.h"
 #include "tests/src/chat/app_rig.h"
 
 static const char *kernels_of(const tdm_model *m)
@@ -479,6 +480,57 @@ TEST(what_is_put_aside_comes_back)
     options_free(&o);
 }
 
+#define SUPPLY "/sys/class/power_supply/BAT0/"
+
+static tdm_reading reading_of(const app *a)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    return c.reading;
+}
+
+TEST(on_battery_it_reads_as_the_option_says)
+{
+    use_empty_folders("battery");
+    options o;
+    app a;
+    char line[100];
+    const char *root = tree_new();
+    const int64_t later = INT64_C(60) * 1000000000;
+    int64_t now = clock_ns();
+    tree_write(root, "Battery", SUPPLY "type");
+    tree_write(root, "Charging", SUPPLY "status");
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    a.battery.root = root;
+    CHECK(!app_look_at_battery(&a, now, line));
+    CHECK_INT(TDM_READ_ALWAYS, reading_of(&a));
+    tree_write(root, "Discharging", SUPPLY "status");
+    CHECK(!app_look_at_battery(&a, now + 1, line)); /* not for every event */
+    CHECK(app_look_at_battery(&a, now += later, line));
+    CHECK_STR("on battery: read ahead at pauses only (/set on-battery full: always)", line);
+    CHECK_INT(TDM_READ_AT_PAUSES, reading_of(&a));
+    CHECK(!app_look_at_battery(&a, now += later, line)); /* told once */
+    say(&a, "One");
+    static const char *const words[] = {"full", "off", "pauses"};
+    static const tdm_reading meant[] = {TDM_READ_ALWAYS, TDM_READ_NEVER, TDM_READ_AT_PAUSES};
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(option_set(&o, OPTION_ON_BATTERY, words[i], FROM_CONVERSATION, &err));
+        CHECK(!app_configure(&a, &err));
+        CHECK_INT(meant[i], reading_of(&a));
+    }
+    app_parked parked;
+    CHECK(tdm_chat_wait_idle(a.chat, 60000));
+    REQUIRE(!app_park(&a, &parked, &err));
+    tree_write(root, "Charging", SUPPLY "status");
+    CHECK(app_look_at_battery(&a, now += later, line));
+    CHECK_STR("on mains: read ahead as before", line);
+    app_end_parking(&a);
+    CHECK(!app_unpark(&a, &parked, &err));
+    CHECK_INT(TDM_READ_ALWAYS, reading_of(&a)); /* it has changed meanwhile */
+    app_close(&a);
+    options_free(&o);
+}
+
 TEST(a_running_reply_is_not_put_aside)
 {
     use_empty_folders("busy");
@@ -501,4 +553,5 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
           T(what_was_attached_stays_known), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
-          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside))
+          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside),
+          T(on_battery_it_reads_as_the_option_says))

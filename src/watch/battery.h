@@ -1,0 +1,21 @@
+/* Whether the machine runs on its battery, and when the prefill unit reads ahead then (--on-battery). Looked at where
+ * the front end does something anyway, at most every few seconds: an idle program is not woken for it. */
+#ifndef TANDEM_SRC_BATTERY_H
+#define TANDEM_SRC_BATTERY_H
+
+#include "src/cli/options.h"
+
+typedef struct {
+    const char *root;  /* NULL, or the folder of a made-up tree */
+    int64_t looked_ns; /* 0: never */
+    bool on;
+} battery;
+
+/* True when the machine has changed from mains to battery, or back. */
+bool battery_look(battery *b, int64_t now_ns);
+/* When to read ahead, by the option. */
+tdm_reading battery_reading(const battery *b, const options *o);
+/* What a change means, as a line; "": nothing. before: when was read ahead until now. */
+void battery_notice(const battery *b, tdm_reading before, tdm_reading now, char *out, size_t room);
+
+#endif
