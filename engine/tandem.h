@@ -345,7 +345,8 @@ TDM_API void tdm_chat_close(tdm_chat *c);
 
 /* Changes options of a running chat; takes effect at the next dispatch or token, the pipeline and the models at
  * the next turn. The context, the key/value types and the prefill model can't change (TDM_E_ARG); `stops` stay those
- * that the chat was opened with. Another dispatch size or checkpoint memory waits for the running dispatch. */
+ * that the chat was opened with. Another dispatch size or checkpoint memory waits for the running dispatch. Where
+ * checkpoints get less memory, the least valuable are dropped, and the system has theirs back. */
 TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err);
 TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out);
 

@@ -303,7 +303,9 @@ void follower_adopt_checkpoint(struct follower *f, const struct target *t)
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes)
 {
     assert_always(!f->plan.active);
+    bool less = checkpoint_bytes < f->kept.budget;
     checkpoints_set_budget(f->checkpoints, checkpoint_bytes);
+    if (less) pool_give_back(f->state->pool);
     f->kept = checkpoints_stats(f->checkpoints);
 }
 

@@ -106,7 +106,7 @@ struct state *follower_take(struct follower *f, struct state *other);
  * plan with a dispatch's worth of tokens restores it. */
 void follower_adopt_checkpoint(struct follower *f, const struct target *t);
 
-/* Only while no plan is active. */
+/* Only while no plan is active. Less than before: the memory of what is dropped goes back to the system. */
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);
 
 /* Replaces its state, which is freed, by one from elsewhere (a file), and makes a checkpoint of it. Only while no plan

@@ -4,8 +4,15 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { HUGE_PAGE = 2 << 20, CHUNK_BYTES = 8 << 20 };
+
+/* What a free block holds. Fresh mappings are zero. */
+struct free_block {
+    struct free_block *next;
+    size_t given_back; /* bytes of it that the system has again */
+};
 
 /* The head of a mapping; blocks follow at the next multiple of 64. */
 struct blocks_chunk {
@@ -16,7 +23,7 @@ struct blocks_chunk {
 void blocks_open(struct blocks *b, size_t block_bytes)
 {
     memset(b, 0, sizeof *b);
-    assert_always(block_bytes % 64 == 0 && block_bytes > 0);
+    assert_always(block_bytes % 64 == 0 && block_bytes > 0); /* and so there is room for a struct free_block */
     b->block_bytes = block_bytes;
     b->chunk = block_bytes >= CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / block_bytes);
     pthread_mutex_init(&b->lock, NULL);
@@ -65,8 +72,8 @@ static bool grow(struct blocks *b)
     b->total += count;
     b->ready += count;
     for (uint32_t i = count; i-- > 0;) {
-        void **first = (void **)(block + (size_t)i * b->block_bytes);
-        *first = b->free;
+        struct free_block *first = (struct free_block *)(block + (size_t)i * b->block_bytes);
+        first->next = b->free;
         b->free = first;
     }
     pthread_mutex_unlock(&b->lock);
@@ -77,9 +84,10 @@ void *blocks_take(struct blocks *b)
 {
     for (;;) {
         pthread_mutex_lock(&b->lock);
-        void **block = b->free;
+        struct free_block *block = b->free;
         if (block) {
-            b->free = *block;
+            b->free = block->next;
+            b->bytes += block->given_back;
             b->ready--;
         }
         pthread_mutex_unlock(&b->lock);
@@ -89,9 +97,10 @@ void *blocks_take(struct blocks *b)
 
 void blocks_put(struct blocks *b, void *block)
 {
+    struct free_block *first = block;
     pthread_mutex_lock(&b->lock);
-    *(void **)block = b->free;
-    b->free = block;
+    *first = (struct free_block){.next = b->free};
+    b->free = first;
     b->ready++;
     pthread_mutex_unlock(&b->lock);
 }
@@ -105,4 +114,21 @@ bool blocks_warm(struct blocks *b, uint32_t count)
         if (enough) return true;
         if (!grow(b)) return false;
     }
+}
+
+uint64_t blocks_give_back(struct blocks *b)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uint64_t bytes = 0;
+    pthread_mutex_lock(&b->lock);
+    for (struct free_block *f = b->free; f; f = f->next) {
+        uintptr_t from = ((uintptr_t)(f + 1) + page - 1) & ~(page - 1);
+        uintptr_t to = ((uintptr_t)f + b->block_bytes) & ~(page - 1);
+        if (f->given_back || to <= from || madvise((void *)from, to - from, MADV_DONTNEED)) continue;
+        f->given_back = to - from;
+        bytes += to - from;
+    }
+    b->bytes -= bytes;
+    pthread_mutex_unlock(&b->lock);
+    return bytes;
 }

@@ -1,5 +1,6 @@
 /* Recycled blocks of one size, cut from large mappings that are touched when made and advised to be huge pages.
- * Memory goes back to the system with blocks_close only. Threads: blocks_close last, the rest from any thread. */
+ * Memory goes back to the system with blocks_close, and that of free blocks with blocks_give_back.
+ * Threads: blocks_close last, the rest from any thread. */
 #ifndef TANDEM_STATE_BLOCKS_H
 #define TANDEM_STATE_BLOCKS_H
 
@@ -12,10 +13,10 @@ struct blocks {
     size_t block_bytes;   /* a multiple of 64 */
     uint32_t chunk;       /* blocks that are mapped together */
     pthread_mutex_t lock; /* guards what follows */
-    void *free;           /* a list through the blocks' first word */
-    void *chunks;         /* of struct blocks_chunk */
+    struct free_block *free; /* a list through the blocks */
+    struct blocks_chunk *chunks;
     uint32_t total, ready;
-    uint64_t bytes;
+    uint64_t bytes;       /* that the system has given, and not got back */
 };
 
 void blocks_open(struct blocks *b, size_t block_bytes);
@@ -26,5 +27,9 @@ void *blocks_take(struct blocks *b);
 void blocks_put(struct blocks *b, void *block);
 /* Grows until `count` blocks are free; false: no memory. */
 bool blocks_warm(struct blocks *b, uint32_t count);
+
+/* Gives the memory of all free blocks back, but for the system's pages that they share with others; they stay free, and
+ * the next one who takes such a block waits for the system. Returns the bytes. */
+uint64_t blocks_give_back(struct blocks *b);
 
 #endif

@@ -128,6 +128,12 @@ struct pool_stats pool_stats(struct pool *p)
     return p->memory->stats(p);
 }
 
+uint64_t pool_give_back(struct pool *p)
+{
+    if (p->memory != &state_host_memory) return 0;
+    return blocks_give_back(&p->page_blocks) + blocks_give_back(&p->buffer_blocks);
+}
+
 tdm_status pool_host_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err)
 {
     if (blocks_warm(&p->page_blocks, pages) && blocks_warm(&p->buffer_blocks, buffers)) return TDM_OK;

@@ -60,9 +60,13 @@ size_t pool_buffer_bytes(const struct pool *p);
 /* Grows the pool until it has at least so many free pages and buffers, already touched; call it while nobody waits. */
 tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);
 
+/* Gives the memory of free pages and buffers back to the system; what takes them next waits for it. Returns the bytes;
+ * 0 where the states are a device's. */
+uint64_t pool_give_back(struct pool *p);
+
 struct pool_stats {
     uint32_t pages, free_pages, buffers, free_buffers;
-    uint64_t bytes; /* of memory taken from the system */
+    uint64_t bytes; /* of memory that the system has given, and not got back */
 };
 struct pool_stats pool_stats(struct pool *p);
 

@@ -158,6 +158,7 @@ void app_close(app *a)
     sent_free(&a->sent);
     free(a->model_path);
     keeper_free(a->keeper);
+    pressure_close(&a->pressure);
     *a = (app){.place = {.lock = -1}};
 }
 
@@ -492,6 +493,42 @@ bool app_look_at_battery(app *a, int64_t now_ns, char *notice)
     return notice[0];
 }
 
+static bool set_budget(app *a, uint64_t bytes)
+{
+    tdm_chat_options c;
+    tdm_chat_options_of(a->chat, &c);
+    c.checkpoint_bytes = bytes;
+    return !tdm_chat_configure(a->chat, &c, NULL);
+}
+
+/* It is told once; how much it comes to, the monitor shows. */
+static bool give_back(app *a, char *notice)
+{
+    bool told = a->given_back;
+    tdm_chat_status before, after;
+    tdm_chat_status_of(a->chat, &before);
+    if (!before.checkpoint_bytes || !set_budget(a, before.checkpoint_bytes / 2 + 1)) return false;
+    tdm_chat_status_of(a->chat, &after);
+    if (!a->full_budget) a->full_budget = before.checkpoint_budget;
+    a->given_back += before.checkpoint_bytes - after.checkpoint_bytes;
+    snprintf(notice, 100, "memory is short: checkpoints are given back; undo and edits may read more again");
+    return !told;
+}
+
+bool app_look_at_memory(app *a, int64_t now_ns, char *notice)
+{
+    if (!a->chat) return false;
+    switch (pressure_look(&a->pressure, now_ns)) {
+    case PRESSURE_SHORT: return give_back(a, notice);
+    case PRESSURE_OVER: break;
+    default: return false;
+    }
+    bool grows = a->full_budget && set_budget(a, a->full_budget);
+    a->full_budget = a->given_back = 0;
+    if (grows) snprintf(notice, 100, "memory is no longer short: checkpoints are kept as before");
+    return grows;
+}
+
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
 {
     tdm_status status = set_system_text(a, text, n, err);
@@ -563,6 +600,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     attach_job_model(a->attaching, next.model);
     attach_recount(&a->attached, next.model);
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
+    a->full_budget = a->given_back = 0; /* the new chat has a budget of its own */
     a->state_old = true;
     begin_save(a);
     return TDM_OK;
@@ -704,7 +742,13 @@ tdm_status app_unpark(app *a, app_parked *p, tdm_error *err)
     attach_clear(&a->attached);
     mentions_free(&a->mentions);
     sent_free(&a->sent);
-    p->kept.battery = a->battery;
+    p->kept.battery = a->battery; /* and what else is the machine's */
+    p->kept.pressure = a->pressure;
+    p->kept.full_budget = a->full_budget;
+    p->kept.given_back = a->given_back;
+    tdm_chat_options now;
+    tdm_chat_options_of(a->chat, &now);
+    p->settings.checkpoint_bytes = now.checkpoint_bytes;
     p->settings.reading = battery_reading(&a->battery, a->o);
     *a = p->kept;
     tdm_status status = tdm_chat_configure(a->chat, &p->settings, err);

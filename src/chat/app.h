@@ -21,6 +21,7 @@
 #include "src/session/saver.h"
 #include "src/session/store.h"
 #include "src/watch/battery.h"
+#include "src/watch/pressure.h"
 
 typedef struct {
     options *o;
@@ -55,6 +56,9 @@ typedef struct {
     int64_t last_glyph_ns;
     figures figures;
     battery battery;
+    pressure pressure;
+    uint64_t full_budget; /* of the checkpoints, before memory was short; 0: it isn't */
+    uint64_t given_back;  /* bytes of checkpoints that went since it is */
     char deleting[40];   /* /delete asked about this session */
     bool deleting_now;   /* and meant for good */
     store_shown shown;   /* the list of sessions that a person saw last */
@@ -104,6 +108,9 @@ int app_room(const tdm_chat_status *now);
 /* Reads ahead as on-battery says, once the machine is on its battery. True: notice (room for 100 bytes) has a line
  * worth telling. Cheap: call it with every event. */
 bool app_look_at_battery(app *a, int64_t now_ns, char *notice);
+/* Gives checkpoints back while the machine is short of memory, half of them at a time, the least valuable first, and
+ * lets them grow again once it is over. Otherwise as app_look_at_battery. */
+bool app_look_at_memory(app *a, int64_t now_ns, char *notice);
 /* Live options as they are in a->o, into the chat. */
 tdm_status app_configure(app *a, tdm_error *err);
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);

@@ -214,7 +214,7 @@ enum {
     X(PREFILL_KV, "prefill-kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "as --kv", UNITS, KEEP, FOR_TALK,                    \
       "type of PREFILL's keys and values")                                                                            \
     X(CHECKPOINT_MEMORY, "checkpoint-memory", 0, SIZE, "SIZE", 0, 0, "an eighth of the free memory", UNITS, KEEP,     \
-      FOR_TALK, "most memory for checkpoints (K, M, G)")                                                              \
+      FOR_TALK, "most memory for checkpoints (K, M, G); they are given back while the machine is short of memory")    \
     X(MEASURE_IDLE, "measure-idle", 0, CHOICE, "off|on", 0, 0, "on", UNITS, KEEP, FOR_PLACE,                          \
       "measure at the first rest what the cores can do at most, in two seconds, for the monitor's shares; given up "  \
       "at the first key, not with --private, and not on a battery below 20 %")                                        \

@@ -102,6 +102,7 @@ static void look_around(plain *p)
     app_keep(&p->app, clock_ns());
     tell_unsaved(p);
     if (app_look_at_battery(&p->app, clock_ns(), notice)) note("%s", notice);
+    if (app_look_at_memory(&p->app, clock_ns(), notice)) note("%s", notice);
 }
 
 static void show_end(plain *p, reply *r, const tdm_event *e)

@@ -152,6 +152,7 @@ static int64_t deadline(tui *t, int64_t now)
         at = earlier(at, t->idle_since_ns + IDLE_S * TUI_S);
     at = earlier(at, tui_socket_deadline(&t->socket));
     at = earlier(at, app_keep_deadline(&t->app));
+    at = earlier(at, pressure_deadline(&t->app.pressure));
     at = earlier(at, measuring_begins(t));
     at = earlier(at, tui_attach_deadline(t));
     if (t->away) return at;
@@ -173,7 +174,7 @@ static int64_t deadline(tui *t, int64_t now)
 
 static void wait_for_something(tui *t)
 {
-    enum { TERMINAL, CHAT, WAKE, INTERRUPT, EDITOR, WATCHER, PULL, ALL };
+    enum { TERMINAL, CHAT, WAKE, INTERRUPT, EDITOR, WATCHER, PULL, PRESSURE, ALL };
     struct pollfd fds[ALL] = {
         [TERMINAL] = {t->editor ? -1 : STDIN_FILENO, POLLIN, 0},
         [CHAT] = {t->app.chat ? tdm_chat_fd(t->app.chat) : -1, POLLIN, 0},
@@ -182,6 +183,7 @@ static void wait_for_something(tui *t)
         [EDITOR] = {t->editor ? editor_fd(t->editor) : -1, POLLIN, 0},
         [WATCHER] = {t->socket.listening, POLLIN, 0},
         [PULL] = {tui_models_fd(&t->models), POLLIN, 0},
+        [PRESSURE] = {pressure_fd(&t->app.pressure), POLLPRI, 0},
     };
     t->dirty |= t->notices.added; /* whoever has added one */
     int64_t now = clock_ns(), at = deadline(t, now);
@@ -227,12 +229,13 @@ static void await_glyph(tui *t)
     while (t->turns.waits_for_glyph && clock_ns() < until && poll(&chat, 1, 1) > 0) tui_turns_events(t);
 }
 
-/* What the disk and the power supply have done meanwhile. */
+/* What disk, power supply and memory have done meanwhile. */
 static void look_around(tui *t, int64_t now)
 {
     char notice[100];
     if (app_saved(&t->app)) t->dirty = true;
     if (app_look_at_battery(&t->app, now, notice)) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
+    if (app_look_at_memory(&t->app, now, notice)) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
 }
 
 static void run(tui *t)

@@ -369,6 +369,7 @@ void tui_figures_fill(tui *t, int64_t now)
     m->n_cores = f->sensing.n_cores;
     m->steal = f->sensing.steal;
     m->battery = f->sensing.battery;
+    m->given_back = t->app.given_back;
     m->memory_gb_s = t->app.ceilings.known ? 1e-9 * t->app.ceilings.value.all.bytes : 0;
     m->measured_s = t->app.ceilings.when;
     fill_context(t, m);

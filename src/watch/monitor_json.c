@@ -83,6 +83,7 @@ static const struct field monitor_fields[] = {
     FIELD(REAL, view_monitor, "states_gib", states_gib),
     FIELD(REAL, view_monitor, "free_gib", free_gib),
     FIELD(REAL, view_monitor, "total_gib", total_gib),
+    FIELD(BYTES, view_monitor, "given_back_bytes", given_back),
     FIELD(WHOLE, view_monitor, "checkpointed", checkpointed),
     ABSENT(view_monitor, "host_took_percent", steal, NULL),
     ABSENT(view_monitor, "battery_percent", battery, NULL),

@@ -352,6 +352,10 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     (void)c;
     if (options->think && !fake.can_think)
         return error_set(err, TDM_E_REFUSED, "this model has no thinking mode");
+    if (options->checkpoint_bytes) {
+        uint64_t most = fake.status.checkpoint_budget = options->checkpoint_bytes;
+        if (fake.status.checkpoint_bytes > most) fake.status.checkpoint_bytes = most;
+    }
     fake.options = *options;
     return TDM_OK;
 }

@@ -29,6 +29,8 @@ extern struct host host;
 
 /* full: nothing that is written reaches the disk; slow: it does once the disk is free, or after 20 s. */
 void host_disk(const char *state);
+/* What the program believes of the machine's memory. */
+void host_memory(bool is_short);
 void host_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

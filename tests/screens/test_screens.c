@@ -23,6 +23,7 @@
  *   model thinks|does-not-think   what it can do
  *   cores N                       of the machine
  *   disk full|slow|free           whether a session can be saved; slow: what is written there arrives when it is free
+ *   memory short|free             the kernel says so
  *   battery on|off                what the machine runs on
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
  *   sensor W|C VALUE|- [REASON|REMEDY]
@@ -315,6 +316,7 @@ static bool command(const char *name, char *rest)
     else if (!strcmp(name, "tokens")) fake.tokens = (int)number(&rest);
     else if (!strcmp(name, "disk")) host_disk(rest);
     else if (!strcmp(name, "sensor")) set_sensor(rest);
+    else if (!strcmp(name, "memory")) host_memory(!strcmp(rest, "short"));
     else if (!strcmp(name, "battery")) fake.sensors.discharging = !strcmp(rest, "on");
     else if (!strcmp(name, "screen")) show_later(show_text, 0, rest);
     else if (!strcmp(name, "bottom")) play.rows = (int)number(&rest), show_later(show_text, play.rows, rest);
@@ -519,7 +521,7 @@ static void run_script(const char *name)
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_script) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
     X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
-    X(slow_disk) X(battery)
+    X(slow_disk) X(battery) X(memory)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

@@ -281,6 +281,7 @@ struct view_monitor {
     struct view_median warm, cold;
     double weights_gib, states_gib, free_gib; /* states: with checkpoints */
     double total_gib;             /* of the machine; 0: not told */
+    uint64_t given_back;          /* bytes of checkpoints that went since memory is short; 0: it isn't */
     int checkpointed;             /* tokens of the context that lie before the last checkpoint */
     const struct view_core *cores;
     size_t n_cores;

@@ -368,7 +368,7 @@ static void draw_memory(const struct painter *p, struct rect at)
 {
     const struct view_monitor *m = p->m;
     double checkpoints = (double)m->follower.checkpoint_bytes / (1 << 30), states = m->states_gib - checkpoints;
-    char sum[64];
+    char sum[96], gone[FORMAT_SIZE];
     if (states < 0) states = 0;
     double others = m->total_gib - m->free_gib - m->weights_gib - states - checkpoints;
     struct part parts[] = {{"weights", '#', STYLE_HISTORY, m->weights_gib, ""},
@@ -381,6 +381,9 @@ static void draw_memory(const struct painter *p, struct rect at)
     if (is_narrow(p)) snprintf(sum, sizeof sum, "%.1f free", m->free_gib);
     else if (m->total_gib > 0) snprintf(sum, sizeof sum, "%.1f of %.1f GiB free", m->free_gib, m->total_gib);
     else snprintf(sum, sizeof sum, "%.1f GiB free", m->free_gib);
+    size_t n = strlen(sum);
+    if (m->given_back && !is_narrow(p))
+        snprintf(sum + n, sizeof sum - n, ", short: %s given back", format_bytes(gone, m->given_back));
     draw_bar(p, at, is_narrow(p) ? "mem" : "MEMORY", parts, 5, sum);
 }
 

@@ -204,7 +204,9 @@ static void memory(struct pen *p)
     gib(c, p->m->free_gib);
     if (p->m->free_gib >= 9.95 && strlen(a) + strlen(b) > 6)
         snprintf(c, sizeof c, "%.0f", p->m->free_gib); /* or it is cut */
-    snprintf(line, sizeof line, "weights %s  states %s  free %s GiB", a, b, c);
+    /* While it is short, that comes first: the row may be cut. */
+    const char *is_short = p->m->given_back ? "short  " : "";
+    snprintf(line, sizeof line, "%sweights %s  states %s  free %s GiB", is_short, a, b, c);
     canvas_puts(p->canvas, p->row++, p->col + POWER, p->end, line, STYLE_STATUS);
 }
 

@@ -531,6 +531,51 @@ TEST(on_battery_it_reads_as_the_option_says)
     options_free(&o);
 }
 
+static tdm_chat_status status_of(const app *a)
+{
+    tdm_chat_status s;
+    tdm_chat_status_of(a->chat, &s);
+    return s;
+}
+
+TEST(checkpoints_are_given_back_while_memory_is_short)
+{
+    use_empty_folders("pressure");
+    options o;
+    app a;
+    char line[100];
+    const char *root = tree_new();
+    const int64_t later = INT64_C(10) * 1000000000;
+    int64_t now = clock_ns();
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --checkpoint-memory 64M"));
+    a.pressure.root = root;
+    for (int i = 0; i < 4; i++) say(&a, "A message that is worth some checkpoints");
+    tdm_chat_status before = status_of(&a);
+    REQUIRE(before.checkpoints > 3);
+    CHECK(!app_look_at_memory(&a, now += later, line)); /* the kernel tells nothing */
+    CHECK_INT((int)before.checkpoints, (int)status_of(&a).checkpoints);
+    tree_write(root, "some avg10=40.00 avg60=0.00 avg300=0.00 total=1", "/proc/pressure/memory");
+    CHECK(app_look_at_memory(&a, now += later, line));
+    CHECK_STR("memory is short: checkpoints are given back; undo and edits may read more again", line);
+    tdm_chat_status after = status_of(&a);
+    CHECK(after.checkpoints >= 1 && after.checkpoints < before.checkpoints);
+    CHECK(after.checkpoint_bytes <= before.checkpoint_bytes / 2 + 1 && after.checkpoint_bytes > 0);
+    CHECK(after.state_bytes < before.state_bytes); /* the system has the memory */
+    CHECK(a.given_back == before.checkpoint_bytes - after.checkpoint_bytes);
+    while (status_of(&a).checkpoint_bytes) CHECK(!app_look_at_memory(&a, now += later, line)); /* told once */
+    CHECK(!app_look_at_memory(&a, now += later, line));
+    say(&a, "It goes on"); /* without any */
+    tree_write(root, "some avg10=0.00 avg60=0.00 avg300=0.00 total=1", "/proc/pressure/memory");
+    CHECK(!app_look_at_memory(&a, now += later, line));
+    CHECK(app_look_at_memory(&a, now += 4 * later, line));
+    CHECK_STR("memory is no longer short: checkpoints are kept as before", line);
+    CHECK(status_of(&a).checkpoint_budget == before.checkpoint_budget && !a.given_back);
+    say(&a, "Another");
+    CHECK(status_of(&a).checkpoints > 0);
+    app_close(&a);
+    options_free(&o);
+}
+
 TEST(a_running_reply_is_not_put_aside)
 {
     use_empty_folders("busy");
@@ -554,4 +599,4 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
           T(what_was_attached_stays_known), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
           T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside),
-          T(on_battery_it_reads_as_the_option_says))
+          T(on_battery_it_reads_as_the_option_says), T(checkpoints_are_given_back_while_memory_is_short))

@@ -19,7 +19,7 @@ static const struct {
     {"", "schema:i pid:i state:s model:s pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_mark:n ttft_ms:r window_s:r read_after_enter:i "
          "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
          "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
-         "free_gib:r total_gib:r checkpointed:i host_took_percent:r battery_percent:n memory_gb_s:r measured_s:i power_w:n "
+         "free_gib:r total_gib:r given_back_bytes:i checkpointed:i host_took_percent:r battery_percent:n memory_gb_s:r measured_s:i power_w:n "
          "temperature_c:n energy_j_per_token:n power_reason:s"},
     {"draft", "mark:s bytes:i tokens:i to_read:i"},
     {"prefill", units_members},
