@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "engine/base/error.h"
 
@@ -13,9 +14,15 @@ static const char *text_of(const void *owner, size_t row)
     return h->all[row].text;
 }
 
+static bool session_before(const void *owner, size_t a, size_t b)
+{
+    const tui_hit *all = ((const tui_hits *)owner)->all;
+    return strcasecmp(all[a].session, all[b].session) < 0;
+}
+
 static void choose(tui_hits *h)
 {
-    const tui_list_rows rows = {.n = h->n, .text = text_of, .owner = h};
+    const tui_list_rows rows = {h->n, text_of, h->by_session ? session_before : NULL, h};
     tui_list_choose(&h->choice, &rows, tui_list_row(&h->choice));
 }
 
@@ -43,9 +50,6 @@ tdm_status tui_hits_open(tui_hits *h, const char *words, tdm_error *err)
     snprintf(h->words, sizeof h->words, "%s", words);
     tdm_status status = store_search(words, take, h, err);
     if (!status && !h->n) status = error_set(err, TDM_E_NOT_FOUND, "no saved message has '%s'", words);
-    h->rows = calloc(h->n + 1, sizeof *h->rows);
-    h->items = calloc(h->n + 1, sizeof *h->items);
-    if (!status && (!h->rows || !h->items)) status = error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) choose(h);
     return status;
 }
@@ -53,24 +57,47 @@ tdm_status tui_hits_open(tui_hits *h, const char *words, tdm_error *err)
 void tui_hits_close(tui_hits *h)
 {
     tui_list_free(&h->choice);
+    tui_page_free(&h->page);
     free(h->all);
-    free(h->rows);
-    free(h->items);
     *h = (tui_hits){0};
+}
+
+static tui_action list_byte(tui_hits *h, unsigned char c, bool *closes)
+{
+    size_t row = tui_list_row(&h->choice);
+    const char *said = "";
+    switch (c) {
+    case 's':
+        h->by_session = !h->by_session;
+        choose(h);
+        said = h->by_session ? "by session" : "as they were found, the latest session first";
+        break;
+    case 'r': said = "messages have no names; Enter opens the session, /rename names it"; break;
+    case 'd': said = "messages can't be deleted; /sessions lists whole sessions"; break;
+    case 'u': said = "nothing was deleted here"; break;
+    case '\r':
+        *closes = true;
+        if (row < h->n) return tui_action_visit(h->all[row].id, h->all[row].node);
+        break;
+    default: break;
+    }
+    snprintf(h->page.said, sizeof h->page.said, "%s", said);
+    return (tui_action){0};
 }
 
 tui_action tui_hits_event(tui_hits *h, int rows, const struct decoder_event *e, bool *closes)
 {
     *closes = false;
     switch (tui_list_event(&h->choice, rows, e)) {
-    case TUI_LIST_MOVED: break;
-    case TUI_LIST_FILTERS: choose(h); break;
+    case TUI_LIST_MOVED: h->page.said[0] = 0; break;
+    case TUI_LIST_FILTERS:
+        h->page.said[0] = 0;
+        choose(h);
+        break;
     case TUI_LIST_CLOSES: *closes = true; break;
     case TUI_LIST_NOT_MINE:
-        if (e->kind != DECODER_BYTES || e->length != 1 || e->data[0] != '\r') break;
-        *closes = true;
-        if (tui_list_row(&h->choice) >= h->n) break;
-        return tui_action_visit(h->all[tui_list_row(&h->choice)].id, h->all[tui_list_row(&h->choice)].node);
+        if (e->kind == DECODER_BYTES && e->length == 1) return list_byte(h, (unsigned char)e->data[0], closes);
+        break;
     }
     return (tui_action){0};
 }
@@ -79,22 +106,21 @@ void tui_hits_fill(tui_hits *h, int cols, struct view_popup *v)
 {
     enum { NAME_MOST = 26 };
     int name = cols / 3 < NAME_MOST ? cols / 3 : NAME_MOST;
+    char title[sizeof h->words + 16];
+    if (!tui_page_begin(&h->page, h->n)) h->page.n = 0;
     for (size_t i = 0; i < h->choice.n_shown; i++) {
         const tui_hit *hit = &h->all[h->choice.shown[i]];
-        size_t n = tui_list_cell(h->rows[i], TUI_HITS_ROW, hit->session, name, false);
-        n += tui_list_cell(h->rows[i] + n, TUI_HITS_ROW - n, "", 2, false);
-        tui_list_cell(h->rows[i] + n, TUI_HITS_ROW - n, hit->text, cols - name - 2, false);
-        h->items[i] = (struct view_item){.text = h->rows[i]};
+        char *out = tui_page_row(&h->page);
+        if (!out) break;
+        size_t n = tui_list_cell(out, TUI_PAGE_ROW, hit->session, name, false);
+        n += tui_list_cell(out + n, TUI_PAGE_ROW - n, "", 2, false);
+        tui_list_cell(out + n, TUI_PAGE_ROW - n, hit->text, cols - name - 2, false);
     }
-    snprintf(h->title, sizeof h->title, "search '%s'", h->words);
-    tui_list_harmless(h->title);
-    *v = (struct view_popup){.kind = VIEW_POPUP_TABLE, .title = h->title, .items = h->items,
-                             .n_items = h->choice.n_shown, .selected = h->choice.selected, .notes = h->notes,
-                             .footer = h->choice.filtering ? "Enter keeps it  Esc all"
-                                                           : "Enter opens it there  / filter  q close"};
+    tui_page_note(&h->page, h->page.said);
     size_t row = tui_list_row(&h->choice);
-    if (row < h->n) h->notes[v->n_notes++] = h->all[row].text; /* in full */
+    if (row < h->n) tui_page_note(&h->page, h->all[row].text); /* in full */
     snprintf(h->note, sizeof h->note, "%zu messages; the first %d are listed", h->found, TUI_HITS_MOST);
-    if (h->found > h->n) h->notes[v->n_notes++] = h->note;
-    tui_list_ask(&h->choice, v);
+    if (h->found > h->n) tui_page_note(&h->page, h->note);
+    snprintf(title, sizeof title, "search '%s'", h->words);
+    tui_page_show(&h->page, &h->choice, title, "Enter opens it there  / filter  s sort  q close", v);
 }

@@ -1,11 +1,11 @@
 /* What /search found in all saved sessions, a row a message: Enter opens that session there. It opens over the
- * transcript as a popup and has the keys then. */
+ * transcript as a popup and has the keys then. Messages have no names, and none is deleted here. */
 #ifndef TANDEM_SRC_TUI_HITS_H
 #define TANDEM_SRC_TUI_HITS_H
 
 #include "src/session/store.h"
 #include "src/tui/tui_action.h"
-#include "src/tui/tui_list.h"
+#include "src/tui/tui_page.h"
 #include "ui/draw/view.h"
 #include "ui/terminal/decoder.h"
 
@@ -23,10 +23,9 @@ typedef struct {
     tui_hit *all;
     size_t n, found; /* those that are kept, and all */
     tui_list choice;
-    char title[300], note[80];
-    char (*rows)[TUI_HITS_ROW];
-    struct view_item *items;
-    const char *notes[2];
+    bool by_session; /* the order; else as they were found */
+    tui_page page;
+    char note[80];
 } tui_hits;
 
 /* Searches. TDM_E_NOT_FOUND: no message holds the words. */

@@ -334,8 +334,14 @@ static tui_action list_byte(tui_models *m, unsigned char c, bool *closes)
     case 'p':
         begin_name(m);
         break;
+    case 'r':
+        snprintf(m->said, sizeof m->said, "a model has the name of its file: it can't be renamed here");
+        break;
     case 's':
         sort_next(m);
+        break;
+    case 'u':
+        snprintf(m->said, sizeof m->said, "a deleted model does not come back by itself: p fetches it again");
         break;
     case 'x':
         stop(m);

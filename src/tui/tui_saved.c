@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/base/error.h"
 #include "src/tui/tui_line.h"
@@ -63,11 +62,6 @@ static tdm_status look(tui_saved *s, const char *id, tdm_error *err)
     s->preview_id[0] = 0;
     tdm_status status = s->trash ? store_list_trash(&s->all, &s->n, err) : store_list(&s->all, &s->n, err);
     if (status) return status;
-    void *rows = realloc(s->rows, ((size_t)s->n + 1) * sizeof *s->rows);
-    if (rows) s->rows = rows;
-    void *items = rows ? realloc(s->items, ((size_t)s->n + 1) * sizeof *s->items) : NULL;
-    if (!items) return error_set(err, TDM_E_NOMEM, "out of memory");
-    s->items = items;
     choose(s, id);
     return TDM_OK;
 }
@@ -79,7 +73,7 @@ tdm_status tui_saved_open(tui_saved *s, bool trash, const char *open_id, tdm_err
     if (before) memcpy(id, before->id, sizeof id);
     s->trash = trash;
     s->mode = TUI_SAVED_LIST;
-    s->said[0] = s->choice.filter[0] = 0;
+    s->page.said[0] = s->choice.filter[0] = 0;
     s->choice.filtering = false;
     snprintf(s->open_id, sizeof s->open_id, "%s", open_id ? open_id : "");
     tdm_status status = look(s, id, err);
@@ -91,14 +85,14 @@ void tui_saved_close(tui_saved *s)
 {
     store_list_free(s->all, s->n);
     tui_list_free(&s->choice);
-    free(s->rows);
-    free(s->items);
+    tui_page_free(&s->page);
     *s = (tui_saved){0};
 }
 
 /* ---- What is done to a row ------------------------------------------------------------------------------------- */
 
-static void say_error(tui_saved *s, const tdm_error *err) { snprintf(s->said, sizeof s->said, "%s", err->text); }
+static void say(tui_saved *s, const char *text) { snprintf(s->page.said, sizeof s->page.said, "%s", text); }
+static void say_error(tui_saved *s, const tdm_error *err) { say(s, err->text); }
 
 /* A session comes back from the trash. */
 static void bring_back(tui_saved *s, const char *id)
@@ -111,7 +105,7 @@ static void bring_back(tui_saved *s, const char *id)
         return;
     }
     s->deleted[0] = 0;
-    snprintf(s->said, sizeof s->said, "it is back among the saved sessions");
+    say(s, "it is back among the saved sessions");
 }
 
 static tui_action enter(tui_saved *s, bool *closes)
@@ -163,14 +157,14 @@ static void sort(tui_saved *s)
     static const char *const words[] = {"the latest first", "by name", "the longest first"};
     s->order = (s->order + 1) % TUI_SAVED_ORDERS;
     choose_again(s);
-    snprintf(s->said, sizeof s->said, "%s", words[s->order]);
+    say(s, words[s->order]);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
 
 static tui_action list_byte(tui_saved *s, unsigned char c, bool *closes)
 {
-    s->said[0] = 0;
+    s->page.said[0] = 0;
     switch (c) {
     case 's': sort(s); break;
     case 'r': begin_name(s); break;
@@ -179,7 +173,7 @@ static tui_action list_byte(tui_saved *s, unsigned char c, bool *closes)
         break;
     case 'u':
         if (s->deleted[0] && !s->trash) bring_back(s, s->deleted);
-        else if (!s->trash) snprintf(s->said, sizeof s->said, "nothing was deleted here; /undelete lists the trash");
+        else if (!s->trash) say(s, "nothing was deleted here; /undelete lists the trash");
         break;
     case '\r': return enter(s, closes);
     default: break;
@@ -203,9 +197,9 @@ tui_action tui_saved_event(tui_saved *s, int rows, const struct decoder_event *e
         return (tui_action){0};
     }
     switch (tui_list_event(&s->choice, rows, e)) {
-    case TUI_LIST_MOVED: s->said[0] = 0; break;
+    case TUI_LIST_MOVED: s->page.said[0] = 0; break;
     case TUI_LIST_FILTERS:
-        s->said[0] = 0;
+        s->page.said[0] = 0;
         choose_again(s);
         break;
     case TUI_LIST_CLOSES: *closes = true; break;
@@ -218,29 +212,26 @@ tui_action tui_saved_event(tui_saved *s, int rows, const struct decoder_event *e
 
 /* ---- Showing --------------------------------------------------------------------------------------------------- */
 
-static void fill_row(const tui_saved *s, size_t row, int cols, char out[TUI_SAVED_ROW])
+static void fill_row(const tui_saved *s, size_t row, int cols, char out[TUI_PAGE_ROW])
 {
     enum { NUMBER = 3, TURNS = 11, DATE = 18, MODEL = 16, LEAST = 24 };
     const store_entry *e = &s->all[row];
-    char number[16], turns[32], date[40];
-    struct tm parts;
-    time_t when = (time_t)e->changed_s;
+    char number[16], turns[32], date[TUI_PAGE_DATE];
     int left = cols - NUMBER - 1, name = left;
     bool has_date = left >= LEAST + DATE, has_turns = left >= LEAST + DATE + TURNS;
     bool has_model = left >= LEAST + DATE + TURNS + MODEL;
     name -= (has_date ? DATE : 0) + (has_turns ? TURNS : 0) + (has_model ? MODEL : 0);
     snprintf(number, sizeof number, "%zu", row + 1);
     snprintf(turns, sizeof turns, "%d turn%s", e->turns, e->turns == 1 ? " " : "s");
-    strftime(date, sizeof date, "%Y-%m-%d %H:%M", localtime_r(&when, &parts));
-    size_t n = tui_list_cell(out, TUI_SAVED_ROW, number, NUMBER, true);
-    n += tui_list_cell(out + n, TUI_SAVED_ROW - n, "", 1, false);
+    size_t n = tui_list_cell(out, TUI_PAGE_ROW, number, NUMBER, true);
+    n += tui_list_cell(out + n, TUI_PAGE_ROW - n, "", 1, false);
     const char *text = e->damage[0] ? e->damage : name_of(s, row);
-    n += tui_list_cell(out + n, TUI_SAVED_ROW - n, text, name, false);
-    if (has_turns) n += tui_list_cell(out + n, TUI_SAVED_ROW - n, turns, TURNS, true);
-    if (has_date) n += tui_list_cell(out + n, TUI_SAVED_ROW - n, date, DATE, true);
+    n += tui_list_cell(out + n, TUI_PAGE_ROW - n, text, name, false);
+    if (has_turns) n += tui_list_cell(out + n, TUI_PAGE_ROW - n, turns, TURNS, true);
+    if (has_date) n += tui_list_cell(out + n, TUI_PAGE_ROW - n, tui_page_date(date, e->changed_s), DATE, true);
     if (has_model) {
-        n += tui_list_cell(out + n, TUI_SAVED_ROW - n, "", 2, false);
-        n += tui_list_cell(out + n, TUI_SAVED_ROW - n, !strcmp(e->id, s->open_id) ? "open" : e->model ? e->model : "",
+        n += tui_list_cell(out + n, TUI_PAGE_ROW - n, "", 2, false);
+        n += tui_list_cell(out + n, TUI_PAGE_ROW - n, !strcmp(e->id, s->open_id) ? "open" : e->model ? e->model : "",
                            MODEL - 2, false);
     }
     tui_list_harmless(out);
@@ -260,7 +251,7 @@ static void take_preview(tui_saved *s, const store_entry *e)
         int reply = node->role != TDM_USER;
         size_t own = !reply && of.attached && of.attached[i] < node->length ? of.attached[i] : 0;
         if (!node->current) continue;
-        snprintf(s->preview[reply], TUI_SAVED_ROW, "%s%.*s", who[reply], 200, node->text + own);
+        snprintf(s->preview[reply], TUI_PAGE_ROW, "%s%.*s", who[reply], 200, node->text + own);
         if (!reply) s->preview[1][0] = 0;
     }
     session_free(&of);
@@ -268,24 +259,20 @@ static void take_preview(tui_saved *s, const store_entry *e)
     tui_list_harmless(s->preview[1]);
 }
 
-static size_t fill_notes(tui_saved *s)
+static void fill_notes(tui_saved *s)
 {
     const store_entry *e = selected(s);
-    size_t n = 0;
-    if (!e && s->choice.filter[0]) snprintf(s->said, sizeof s->said, "no session's name holds these words");
-    tui_list_harmless(s->said);
-    if (s->said[0]) s->notes[n++] = s->said;
-    if (!e) return n;
+    if (!e && s->choice.filter[0]) say(s, "no session's name holds these words");
+    tui_list_harmless(s->page.said);
+    tui_page_note(&s->page, s->page.said);
+    if (!e) return;
     take_preview(s, e);
-    for (int i = 0; i < 2; i++)
-        if (s->preview[i][0]) s->notes[n++] = s->preview[i];
-    return n;
+    for (int i = 0; i < 2; i++) tui_page_note(&s->page, s->preview[i]);
 }
 
 static const char *footer_of(const tui_saved *s)
 {
     if (s->mode == TUI_SAVED_NAME) return "Enter renames  Esc back";
-    if (s->choice.filtering) return "Enter keeps it  Esc all";
     return s->trash ? "Enter brings back  / filter  s sort  q close"
                     : "Enter resumes  / filter  s sort  r rename  d delete  u undo  q close";
 }
@@ -295,9 +282,9 @@ static void fill_question(tui_saved *s, struct view_popup *v)
 {
     static const struct view_item items[] = {{"y", "to the trash, for 30 days", NULL}, {"n", "keep it", NULL}};
     _Static_assert(STORE_TRASH_DAYS == 30, "the question says how long");
-    snprintf(s->title, sizeof s->title, "delete '%.200s'?", name_of(s, tui_list_row(&s->choice)));
-    tui_list_harmless(s->title);
-    *v = (struct view_popup){.kind = VIEW_POPUP_QUESTION, .title = s->title, .items = items, .n_items = 2,
+    snprintf(s->question, sizeof s->question, "delete '%.200s'?", name_of(s, tui_list_row(&s->choice)));
+    tui_list_harmless(s->question);
+    *v = (struct view_popup){.kind = VIEW_POPUP_QUESTION, .title = s->question, .items = items, .n_items = 2,
                              .selected = 1, .footer = "y n"};
 }
 
@@ -307,20 +294,12 @@ void tui_saved_fill(tui_saved *s, int cols, struct view_popup *v)
         fill_question(s, v);
         return;
     }
-    snprintf(s->title, sizeof s->title, "%s%s%s", s->trash ? "trash" : "sessions",
-             s->choice.filter[0] && !s->choice.filtering ? " /" : "", s->choice.filtering ? "" : s->choice.filter);
+    if (!tui_page_begin(&s->page, (size_t)s->n)) s->page.n = 0;
     for (size_t i = 0; i < s->choice.n_shown; i++) {
-        fill_row(s, s->choice.shown[i], cols, s->rows[i]);
-        s->items[i] = (struct view_item){.text = s->rows[i]};
+        char *out = tui_page_row(&s->page);
+        if (out) fill_row(s, s->choice.shown[i], cols, out);
     }
-    *v = (struct view_popup){.kind = VIEW_POPUP_TABLE, .title = s->title, .items = s->items,
-                             .n_items = s->choice.n_shown, .selected = s->choice.selected, .notes = s->notes,
-                             .footer = footer_of(s)};
-    tui_list_ask(&s->choice, v);
-    if (s->mode == TUI_SAVED_NAME) {
-        v->ask = "name:";
-        v->input = s->input;
-        v->input_len = v->input_cursor = strlen(s->input);
-    }
-    v->n_notes = fill_notes(s);
+    fill_notes(s);
+    tui_page_show(&s->page, &s->choice, s->trash ? "trash" : "sessions", footer_of(s), v);
+    if (s->mode == TUI_SAVED_NAME) tui_page_ask(v, "name:", s->input);
 }

@@ -5,14 +5,12 @@
 
 #include "src/session/store.h"
 #include "src/tui/tui_action.h"
-#include "src/tui/tui_list.h"
+#include "src/tui/tui_page.h"
 #include "ui/draw/view.h"
 #include "ui/terminal/decoder.h"
 
 typedef enum { TUI_SAVED_LIST, TUI_SAVED_NAME, TUI_SAVED_DELETE } tui_saved_mode;
 typedef enum { TUI_SAVED_BY_DATE, TUI_SAVED_BY_NAME, TUI_SAVED_BY_TURNS, TUI_SAVED_ORDERS } tui_saved_order;
-
-enum { TUI_SAVED_ROW = 600 };
 
 /* Zeroed: never opened. */
 typedef struct {
@@ -24,14 +22,11 @@ typedef struct {
     tui_saved_mode mode;
     tui_saved_order order;
     char input[200];      /* a name that is being typed */
-    char said[500];       /* what the last key did */
     char deleted[40];     /* the session that `u` brings back; "": none */
     char preview_id[40];  /* whose preview this is */
-    char preview[2][TUI_SAVED_ROW];
-    char title[300];
-    char (*rows)[TUI_SAVED_ROW]; /* as shown; room for all */
-    struct view_item *items;
-    const char *notes[3];
+    char preview[2][TUI_PAGE_ROW];
+    char question[300];
+    tui_page page;
 } tui_saved;
 
 /* Reads what there is. TDM_E_NOT_FOUND: there is none. open_id may be NULL. */
