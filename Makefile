@@ -119,6 +119,7 @@ GLSLC      ?= glslc
 ifeq ($(origin GPU),undefined)
 GPU        := $(if $(call have,$(GLSLC)),$(shell echo '\#include <vulkan/vulkan_core.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes))
 endif
+ALL_CFLAGS += $(if $(GPU),-DTANDEM_GPU)
 
 KERNEL_O   ?= $(if $(SANITIZER),-O1,-O3)
 ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c

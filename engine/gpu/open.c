@@ -182,7 +182,8 @@ static tdm_status make_device(struct gpu *g, tdm_error *err)
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkPhysicalDeviceVulkan13Features f13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                            .shaderIntegerDotProduct = VK_TRUE};
+                                            .shaderIntegerDotProduct = VK_TRUE,
+                                            .maintenance4 = VK_TRUE};
     VkPhysicalDeviceVulkan12Features f12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                             .pNext = &f13,
                                             .bufferDeviceAddress = VK_TRUE,

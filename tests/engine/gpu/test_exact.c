@@ -1,0 +1,215 @@
+/* Exactness on one device: logits and states have the same bits whatever the split of a text into passes, the runs of a
+ * pass, slices of the matrices, forks, copies, saved and loaded states. On a dense model with more value than key heads
+ * past the boundary of a block of attention, and on a mixture of experts; in the long form in Q8_0 and BF16 each. */
+#include "tests/check.h"
+#include "tests/engine/forward/rig.h"
+#include "tests/engine/gpu/rig.h"
+
+enum { MOST = 140, VOCAB = 512, MODELS = 4 };
+static const struct {
+    const char *name;
+    enum kv_type kv;
+    uint64_t slice;
+    uint32_t tokens;
+} models[MODELS] = {
+    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16, 0, 140},
+    {"tests/goldens/tiny-d", KV_F32, 0, 50}, /* experts take long on cores */
+    {"tests/goldens/gguf/tiny-a-bf16.gguf", KV_F32, 64 << 10, 140},
+    {"tests/goldens/gguf/tiny-d-q8_0.gguf", KV_F16, 64 << 10, 140},
+};
+
+struct expected {
+    uint32_t tokens;
+    tdm_id ids[MOST];
+    float *logits;           /* [tokens][VOCAB] */
+    struct gpu_state *state; /* after all, with logits */
+};
+
+static void set_up(struct gpu_model *m, struct expected *e, uint32_t tokens, uint64_t seed)
+{
+    e->tokens = tokens;
+    rig_ids(e->ids, tokens, VOCAB, seed);
+    e->logits = calloc((size_t)tokens * VOCAB, sizeof *e->logits);
+    e->state = gpu_rig_state(m);
+    for (uint32_t i = 0; i < tokens; i += 35)
+        gpu_rig_logits(m, e->state, e->ids + i, tokens - i < 35 ? tokens - i : 35, e->logits + (size_t)i * VOCAB, NULL);
+}
+
+static void tear_down(struct expected *e)
+{
+    free(e->logits);
+    gpu_state_free(e->state);
+}
+
+/* Evaluates up to `end` in passes of `size` tokens (0: any), comparing every row of logits. */
+static bool follow(struct gpu_model *m, struct gpu_state *s, const struct expected *e, uint32_t end, uint32_t size,
+                   uint64_t *seed)
+{
+    static float rows[GPU_RIG_TOKENS * VOCAB];
+    while (gpu_state_length(s) < end) {
+        uint32_t n = size ? size : 1 + (uint32_t)(rig_random(seed) % 67), at = gpu_state_length(s);
+        if (n > end - at) n = end - at;
+        gpu_rig_logits(m, s, e->ids + at, n, rows, NULL);
+        if (gpu_state_length(s) != at + n) return false;
+        if (memcmp(rows, e->logits + (size_t)at * VOCAB, (size_t)n * VOCAB * sizeof *rows)) return false;
+    }
+    return true;
+}
+
+/* Runs `body` with the models; the first two, but all in the long form. */
+static void for_each(void (*body)(struct gpu_model *m, struct expected *e, uint64_t seed))
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    for (int i = 0; i < (getenv("TANDEM_LONG") ? MODELS : 2); i++) {
+        struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = models[i].slice});
+        struct gpu_model *m = g ? gpu_rig_model(g, models[i].name, models[i].kv) : NULL;
+        int before = check_failures;
+        if (m) {
+            struct expected e;
+            set_up(m, &e, models[i].tokens, (uint64_t)i + 1);
+            if (check_failures == before) body(m, &e, (uint64_t)i + 1);
+            tear_down(&e);
+        }
+        if (check_failures > before) printf("# with %s\n", models[i].name);
+        gpu_model_free(m);
+        gpu_close(g);
+    }
+}
+
+static void any_split(struct gpu_model *m, struct expected *e, uint64_t seed)
+{
+    static const uint32_t sizes[] = {3, 67, 0, 1}; /* the last only near the end, as each pass takes long */
+    for (int i = 0; i < 4; i++) {
+        struct gpu_state *s = gpu_rig_state(m);
+        if (sizes[i] < 4) gpu_rig_eval(m, s, e->ids, e->tokens - 20, 64);
+        if (!follow(m, s, e, e->tokens, sizes[i], &seed)) CHECK_FAIL("passes of %u tokens: other logits", sizes[i]);
+        if (!gpu_rig_equal(s, e->state)) CHECK_FAIL("passes of %u tokens: another state", sizes[i]);
+        gpu_state_free(s);
+    }
+}
+
+TEST(any_split)
+{
+    for_each(any_split);
+}
+
+/* Several states in one call, each somewhere else in its own text. */
+static void any_runs(struct gpu_model *m, struct expected *e, uint64_t seed)
+{
+    enum { STATES = 3 };
+    struct expected others[STATES];
+    struct gpu_state *s[STATES];
+    static float rows[STATES][64 * VOCAB];
+    tdm_error err;
+    others[0] = *e;
+    for (int i = 0; i < STATES; i++) {
+        if (i) set_up(m, &others[i], e->tokens, seed + 100 + (uint64_t)i);
+        s[i] = gpu_rig_state(m);
+        gpu_rig_eval(m, s[i], others[i].ids, (uint32_t)i * (e->tokens / 3), 64);
+    }
+    for (bool more = true; more;) {
+        struct gpu_run runs[STATES];
+        int of[STATES];
+        uint32_t n_runs = 0, longest = rig_random(&seed) % 2 ? 2 : 50;
+        more = false;
+        for (int i = 0; i < STATES; i++) {
+            uint32_t at = gpu_state_length(s[i]), n = 1 + (uint32_t)(rig_random(&seed) % longest);
+            more |= at < e->tokens;
+            if (at == e->tokens || rig_random(&seed) % 4 == 0) continue;
+            of[n_runs] = i;
+            runs[n_runs++] = (struct gpu_run){s[i], others[i].ids + at, n < e->tokens - at ? n : e->tokens - at,
+                                              (enum gpu_logits)(n % 3), rows[i]};
+        }
+        if (!n_runs) continue;
+        if (gpu_forward(m, runs, n_runs, NULL, &err)) {
+            CHECK_FAIL("%s", err.text);
+            break;
+        }
+        for (uint32_t j = 0; j < n_runs; j++) {
+            const float *last = others[of[j]].logits + (size_t)(gpu_state_length(runs[j].state) - 1) * VOCAB,
+                        *found = gpu_state_logits(runs[j].state);
+            CHECK(!found == (runs[j].logits == GPU_LOGITS_NONE));
+            if (found) CHECK(!memcmp(found, last, VOCAB * sizeof *last));
+            if (runs[j].logits == GPU_LOGITS_ALL)
+                CHECK(!memcmp(runs[j].all, last - (size_t)(runs[j].n - 1) * VOCAB, runs[j].n * VOCAB * sizeof *last));
+        }
+    }
+    for (int i = 0; i < STATES; i++) {
+        gpu_state_free(s[i]);
+        if (i) tear_down(&others[i]);
+    }
+}
+
+TEST(any_runs)
+{
+    for_each(any_runs);
+}
+
+/* Forks go their own way; copies and what was saved and loaded go on as if nothing had been. */
+static void forks(struct gpu_model *m, struct expected *e, uint64_t seed)
+{
+    tdm_id other[40];
+    tdm_error err;
+    rig_ids(other, 40, VOCAB, seed + 7);
+    for (int round = 0; round < 2; round++) {
+        uint32_t at = round ? 1 + (uint32_t)(rig_random(&seed) % (e->tokens - 1)) : 32;
+        struct gpu_state *s = gpu_rig_state(m), *kept, *loaded = gpu_rig_state(m);
+        gpu_rig_eval(m, s, e->ids, at, 64);
+        kept = gpu_rig_fork(s);
+        CHECK(gpu_rig_equal(kept, s));
+        struct gpu_image image = gpu_rig_image(s);
+        gpu_rig_eval(m, s, other, 40, 40);
+        CHECK(!gpu_state_copy(s, kept, &err) && gpu_rig_equal(s, kept));
+        gpu_rig_eval(m, kept, other, 3, 3);
+        CHECK(follow(m, s, e, e->tokens, 0, &seed) && gpu_rig_equal(s, e->state));
+        image.tokens = e->ids;
+        image.logits = NULL;
+        CHECK(!gpu_state_load(loaded, &image, 0, &err) && !gpu_state_logits(loaded));
+        CHECK(follow(m, loaded, e, e->tokens, 0, &seed) && gpu_rig_equal(loaded, e->state));
+        gpu_state_clear(s);
+        CHECK(!gpu_state_length(s) && follow(m, s, e, 20, 20, &seed));
+        gpu_rig_image_free(&image);
+        gpu_state_free(s);
+        gpu_state_free(kept);
+        gpu_state_free(loaded);
+    }
+}
+
+TEST(forks)
+{
+    for_each(forks);
+}
+
+/* What is refused changes nothing. */
+static void refusals(struct gpu_model *m, struct expected *e, uint64_t seed)
+{
+    (void)seed;
+    static tdm_id ids[GPU_RIG_TOKENS + 1];
+    struct gpu_state *s = gpu_rig_fork(e->state);
+    tdm_error err;
+    struct gpu_run run = {s, ids, GPU_RIG_TOKENS + 1, GPU_LOGITS_LAST, NULL};
+    CHECK_INT(TDM_E_ARG, gpu_forward(m, &run, 1, NULL, &err));
+    run.n = 1;
+    ids[0] = VOCAB;
+    CHECK_INT(TDM_E_ARG, gpu_forward(m, &run, 1, NULL, &err));
+    ids[0] = 1;
+    atomic_bool cancel = true;
+    CHECK_INT(TDM_E_CANCELLED, gpu_forward(m, &run, 1, &(struct gpu_pass_options){.cancel = &cancel}, &err));
+    CHECK(!gpu_state_broken(s) && gpu_state_length(s) == e->tokens);
+    while (gpu_state_length(s) < GPU_RIG_CONTEXT && !check_failures) {
+        run.n = GPU_RIG_TOKENS < GPU_RIG_CONTEXT - gpu_state_length(s) ? GPU_RIG_TOKENS
+                                                                       : GPU_RIG_CONTEXT - gpu_state_length(s);
+        CHECK_INT(TDM_OK, gpu_forward(m, &run, 1, NULL, &err));
+    }
+    CHECK_INT(GPU_RIG_CONTEXT, gpu_state_length(s));
+    run.n = 1;
+    CHECK_INT(TDM_E_CONTEXT, gpu_forward(m, &run, 1, NULL, &err));
+    gpu_state_free(s);
+}
+
+TEST(refusals)
+{
+    for_each(refusals);
+}
+
+TEST_MAIN(T(any_split), T(any_runs), T(forks), T(refusals))
