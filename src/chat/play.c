@@ -69,10 +69,11 @@ static tdm_status on_event(void *host, const tdm_event *e, tdm_error *err)
     return TDM_OK;
 }
 
-static void on_tick(void *host)
+static bool on_tick(void *host)
 {
     play *p = host;
     if (p->trace) trace_collect(p->trace);
+    return true;
 }
 
 static tdm_status submit(void *host, int reply_limit, tdm_error *err)

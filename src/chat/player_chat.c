@@ -6,7 +6,7 @@
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
 
-enum { MOST_MS = 500, MS = 1000000 };
+enum { TICK_MS = 500, MS = 1000000 };
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
 
@@ -116,14 +116,13 @@ static tdm_status take(player_chat *c, tdm_error *err)
     return error_set(err, TDM_E_CANCELLED, "interrupted");
 }
 
-/* Waits for the deadline or an event, half a second at most. False: nothing happened, and the chat rests. The wait is
- * one of whole milliseconds; keys are due at their time, so the last one is waited for by itself. */
+/* Waits for the deadline or an event, but not longer than to the next tick. False: nothing happened, and the chat
+ * rests. The wait is one of whole milliseconds; keys are due at their time, so the last one is waited for by itself. */
 static bool wait(player_chat *c, int64_t next_ns)
 {
-    int64_t left = next_ns - clock_ns();
+    int64_t left = next_ns - clock_ns(), most = c->tick_ms ? c->tick_ms : TICK_MS;
     if (left <= 0) return true;
-    bool quiet = !wait_for(c->chat, -1, left < MS ? 1 : left > (int64_t)MOST_MS * MS ? MOST_MS : (int)(left / MS));
-    if (c->tick) c->tick(c);
+    bool quiet = !wait_for(c->chat, -1, left < MS ? 1 : left > most * MS ? (int)most : (int)(left / MS));
     if (!quiet || next_ns != INT64_MAX) return true;
     tdm_chat_status status; /* before the events are taken: a reply's end may be among them */
     tdm_chat_status_of(c->chat, &status);
@@ -143,6 +142,7 @@ static tdm_status run(player_chat *c, tdm_error *err)
             return error_set(err, TDM_E_REFUSED, "%d of %d replies ended, and nothing is left to do", p->ended,
                              p->sent);
         busy = wait(c, next);
+        if (c->tick && !c->tick(c)) return error_set(err, TDM_E_CANCELLED, "interrupted");
     }
 }
 

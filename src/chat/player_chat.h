@@ -10,8 +10,9 @@ typedef struct {
     tdm_chat_options settings; /* of the chat: the script changes its level of speculation and the limit of replies */
     /* Sees every event, the player's counts being those after it; an error ends the play. NULL: nobody does. */
     tdm_status (*seen)(void *host, const tdm_event *e, tdm_error *err);
-    /* Is called at least twice a second. NULL: nobody is. */
-    void (*tick)(void *host);
+    /* Is called at least every tick_ms (0: 500); false ends the play (TDM_E_CANCELLED). NULL: nobody is. */
+    bool (*tick)(void *host);
+    int tick_ms;
 } player_chat;
 
 /* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that

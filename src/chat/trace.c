@@ -80,6 +80,12 @@ void trace_collect(trace *t)
     for (int i = 0; i < TDM_UNITS; i++) collect(t, i);
 }
 
+const tdm_span *trace_spans(const trace *t, int unit, size_t *n)
+{
+    *n = t->tracks[unit].n;
+    return t->tracks[unit].spans;
+}
+
 void trace_turn(trace *t, const tdm_turn_stats *stats)
 {
     if (t->n_turns == t->room_turns) {

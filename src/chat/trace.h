@@ -10,6 +10,8 @@ typedef struct trace trace;
 trace *trace_new(const tdm_machine *m); /* NULL: no memory */
 void trace_free(trace *t);
 void trace_collect(trace *t);
+/* What was collected of a unit, oldest first; *n how many. The trace's own, until it collects again. */
+const tdm_span *trace_spans(const trace *t, int unit, size_t *n);
 /* A turn that ended. */
 void trace_turn(trace *t, const tdm_turn_stats *stats);
 /* Collects and writes the file. */
