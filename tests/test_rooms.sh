@@ -22,9 +22,10 @@ declare -A may=(
     [ui/edit]="$base ui/draw ui/text ui/terminal" [ui/monitor]="$base ui/draw ui/text" [ui]=$ui
     [src/cli]="$base ui/draw ui/terminal ui/edit" [src/session]="$base src/cli" [src/watch]="$ui ui engine/unit src/cli"
     [src/chat]="$base engine/model ui/edit ui/text src/cli src/session src/watch"
+    [src/demo]="$base ui/draw ui src/cli src/chat"
     [src/plain]="$base ui/edit src/cli src/session src/chat"
-    [src/tui]="$ui ui src/cli src/session src/watch src/chat src/plain"
-    [src/commands]="$base engine/model src/cli src/session src/watch src/chat src/plain src/tui src/server"
+    [src/tui]="$ui ui src/cli src/session src/watch src/chat src/demo src/plain"
+    [src/commands]="$base engine/model src/cli src/session src/watch src/chat src/demo src/plain src/tui src/server"
     [src/pull]="$base engine/model src/cli" [src/net]="$base src/cli" [src/server]="$base src/cli src/net"
     [src/bench]="$inner engine/object engine/chat src/cli src/chat" [src/gpu]="$base engine/gpu" [src]='src/cli'
 )

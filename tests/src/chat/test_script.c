@@ -97,10 +97,13 @@ static void typed(const script_turn *t, char *draft)
 TEST(the_demo_sends_sentences)
 {
     static const char *const sentences[] = {
-        "Why is the sky blue?",       "What is the Moon made of?",
-        "How far away is it?",        "Why do leaves fall in autumn?",
-        "What do bees do in winter?", "Why do leaves fall in autumn?", /* both ways */
-        "What do bees do in winter?", "Where does the wind come from?"};
+        "Hello, I'm Tomek. My dog is called Bruno.",
+        "Tell me a story about a dog.",
+        "What's my dog's name?",
+        "Why is the sky blue?",
+        "Write a poem about the sea.",
+        "Here are my notes: On Monday Ana comes by train from Gdansk. On Tuesday we bake bread. On Wednesday the shop "
+        "is closed, and on Thursday we go to the sea with Bruno. What do we do on Tuesday?"};
     enum { SENTENCES = sizeof sentences / sizeof *sentences };
     script s;
     tdm_error err = {0};
