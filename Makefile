@@ -310,9 +310,10 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
 	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
-figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/plain/test_terminal $(B)/tandem $(BENCH) ## the README's first conversation and pictures
+figures: $(B)/tests/src/tui/test_tui $(B)/tests/src/tui/test_demo $(B)/tests/src/plain/test_terminal $(B)/tandem $(BENCH) ## the README's first conversation and pictures, the demo as text
 	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/plain/test_terminal the_first_conversation
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/src/tui/test_tui picture
+	TANDEM=$(B)/tandem TANDEM_DEMO=assets/demo.md $(B)/tests/src/tui/test_demo frames
 	$(call joined,measured)
 	$(MEASURED) bars turns/pipelines synthetic:0.8b:q8_0 <$(ROWS) >$(B)/turns.svg
 	mv $(B)/turns.svg assets
@@ -326,7 +327,7 @@ transcript: all ## a pull that is stopped and cut, for assets/pull.md
 
 install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, prompts, man page, completions (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/tandem-demo-*.md assets/*.txt
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/demo.json assets/tandem-demo-*.md assets/*.txt
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem/prompts assets/prompts/*.md
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem

@@ -5,6 +5,7 @@
 
 #include "ui/monitor/graph.h"
 #include "ui/monitor/lanes.h"
+#include "ui/monitor/legend.h"
 #include "ui/text/lines.h"
 
 /* Rows from the top: title, heads, watch, conversation, marks, prefill, decode, caption, legend, waits, keys. */
@@ -266,10 +267,7 @@ void demo_draw(const struct demo_view *v, struct canvas *c)
         draw_lanes(v, i, &p, c);
     }
     if (p.legend >= 0)
-        canvas_puts(c, p.legend, p.left[0], c->cols,
-                    "h reply and history  d draft  s end of the prompt  p prompt  "
-                    "= writes  > to DECODE  ~ helps  . idle",
-                    STYLE_QUIET);
+        legend_draw(c, (struct rect){p.legend, p.left[0], 1, c->cols - p.left[0]}, NULL);
     if (p.waits >= 0) draw_waits(v, p.waits, p.left[0], c);
     if (p.keys >= 0) draw_keys(v, p.keys, c);
 }

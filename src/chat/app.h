@@ -65,13 +65,6 @@ typedef struct {
     store_shown trashed; /* and that of the trash */
 } app;
 
-/* A conversation that is put aside, and all that belongs to it. */
-typedef struct {
-    app kept;
-    session s;
-    tdm_chat_options settings;
-} app_parked;
-
 void app_init(app *a, options *o);
 /* Takes over the models, also on failure. notice (room for 400 bytes) gets a line worth telling, or "". */
 tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err);
@@ -141,14 +134,6 @@ tdm_status app_rename(app *a, const char *name, tdm_error *err);
 tdm_status app_set_private(app *a, bool on, tdm_error *err);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
-
-/* Puts the conversation aside for a private one of a program's own, which begins empty: conversation, settings,
- * figures, attachment, and the session's lock. TDM_E_BUSY while a reply is being written. */
-tdm_status app_park(app *a, app_parked *out, tdm_error *err);
-/* Ends that one, whatever it does; its last events wait in the chat. app_unpark, once they have been taken, puts back
- * what was put aside, also on failure, when the messages are in their file alone. */
-void app_end_parking(app *a);
-tdm_status app_unpark(app *a, app_parked *p, tdm_error *err);
 
 /* Text that was typed and not sent, as the program has to leave: the session's file keeps it, unless the session is
  * private or the text is blank. Takes also what no model has been loaded for. */

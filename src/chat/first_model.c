@@ -15,7 +15,7 @@ void first_model(options *o, char *note, size_t room)
     note[0] = 0;
     /* --prefill-model is another form of a model that is named with it. */
     bool named = options_given(o, OPTION_MODEL) || options_given(o, OPTION_PREFILL_MODEL);
-    if (named || o->command != COMMAND_CHAT || options_given(o, OPTION_SCRIPT)) return;
+    if (named || o->command != COMMAND_CHAT) return;
     char *last = recent_last();
     if (last && !load_is_builtin(last)) {
         if (locate_model(&path, last, hub_caches(), &err))

@@ -1,4 +1,4 @@
-/* A conversation that types itself: what `run --script`, `chat --script` and the tests play.
+/* A conversation that types itself: what `run --script`, the demo and the tests play.
  *
  *   {"system": "...", "history": [{"role": "user", "content": "..."}, ...],
  *    "max_tokens": 100, "temperature": 0, "seed": 1, "typing_cps": 30,

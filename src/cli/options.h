@@ -18,9 +18,12 @@
     X(CHAT, "chat", "", "a conversation in the terminal (the default)",                                               \
       "Starts a conversation. It is saved after every turn (see --private) and can be continued with --resume. "      \
       "Commands begin with a slash; /help lists them.")                                                               \
-    X(DEMO, "demo", "", "a conversation that types itself",                                                           \
-      "Plays a conversation as a person would type it, on a prepared history, and shows what is read when. Any key "  \
-      "takes over, Ctrl-C ends it; saved sessions stay untouched. --script plays another one.")                       \
+    X(DEMO, "demo", "", "the same conversation twice: read after Enter, and read ahead",                              \
+      "Holds a prepared conversation twice, one run after the other, and shows both side by side, with a stopwatch "  \
+      "above each answer. With -m both are shown as they were measured; with the built-in model, whose waits are "    \
+      "too short to be felt, as a 4B Q4_K on this machine, by its bytes and operations (SCALED; x shows what was "    \
+      "measured). Space pauses, n goes to the next turn, r begins again, q leaves. Nothing is saved. --script plays " \
+      "another conversation, whose messages are typed one after the other.")                                          \
     X(MONITOR, "monitor", "[PID]", "what a running Tandem does",                                                      \
       "Shows the units of a conversation that runs in another terminal, live. With --json one object a second on "    \
       "standard output. Where several run, PID picks one. What it is told are counts, times and speeds: no words of "  \
@@ -246,7 +249,8 @@ enum {
       "how long the rest of a key that begins with Esc may take; more for a slow line")                              \
     X(LEAVE_TRANSCRIPT, "leave-transcript", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                        \
       "print the conversation on leaving")                                                                            \
-    X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR_TALK, "play a conversation that types itself")    \
+    X(SCRIPT, "script", 0, FILE, "FILE", 0, 0, "none", CHAT, 0, FOR(RUN) | FOR(DEMO),                                 \
+      "play a conversation that types itself")    \
     X(PROMPT, "prompt", 'r', TEXT, "NAME", 0, 0, "none", OUTPUT, 0, FOR(RUN),                                         \
       "a prompt of the library (man tandem, FILES), with PROMPT in its place; the command line goes before its "      \
       "settings")                                                                                                     \

@@ -97,7 +97,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(COLD, "cold", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,              \
       CONVERSATION, "asks the last message once more from an empty state and compares")                               \
     X(AB, "ab", "", CHOICE, "on|off", 0, 0, CONVERSATION, "reads ahead, or not, by turns; with both medians")         \
-    X(DEMO, "demo", "", NONE, "", 0, 0, SCREEN, "plays a conversation that types itself; your own comes back")        \
+    X(DEMO, "demo", "", NONE, "", 0, 0, SCREEN,                                                                       \
+      "the same conversation twice, read after Enter and read ahead; your own comes back")                            \
     X(QUIT, "quit", "exit bye", NONE, "", 0, 0, CONVERSATION, "leaves")
 
 typedef enum {

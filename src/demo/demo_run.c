@@ -137,6 +137,7 @@ static void settings_of(const demo_wants *w, const script *s, bool ahead, tdm_ch
     out->prefill_model = w->prefill;
     out->pipeline = TDM_PIPE_TANDEM;
     out->speculation = ahead ? TDM_SPEC_FULL : TDM_SPEC_OFF;
+    out->reading = TDM_READ_ALWAYS; /* on a battery, too: it is what is shown */
     out->context = CONTEXT;
     out->pace_tps = 0;
     out->think = TDM_THINK_OFF;

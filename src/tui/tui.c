@@ -147,8 +147,8 @@ static void measure(tui *t, int64_t now)
 /* When something has to be done although nothing comes. */
 static int64_t deadline(tui *t, int64_t now)
 {
-    int64_t at = earlier(decoder_deadline(t->decoder), tui_demo_deadline(t));
-    if (t->app.chat && t->app.state_old && t->status.phase == TDM_IDLE)
+    int64_t at = decoder_deadline(t->decoder);
+    if (t->app.chat && !t->demo && t->app.state_old && t->status.phase == TDM_IDLE)
         at = earlier(at, t->idle_since_ns + IDLE_S * TUI_S);
     at = earlier(at, tui_socket_deadline(&t->socket));
     at = earlier(at, app_keep_deadline(&t->app));
@@ -158,6 +158,7 @@ static int64_t deadline(tui *t, int64_t now)
     if (t->away) return at;
     at = earlier(at, input_deadline(t->input, now));
     if (now < t->ground_until_ns) return earlier(at, t->ground_until_ns);
+    if (t->demo) return earlier(at, t->dirty ? t->frame_ns + FRAME_MS * TUI_MS : tui_demo_deadline(t));
     int64_t frame = t->frame_ns + FRAME_MS * TUI_MS;
     if (t->dirty) at = earlier(at, frame);
     if (is_restless(t, now)) at = earlier(at, t->frame_ns + TICK_MS * TUI_MS);
@@ -215,7 +216,7 @@ static void wait_for_something(tui *t)
         tui_socket_tell(&t->socket, &t->view, now);
     }
     if (n == 0 || now >= at) t->dirty = true;
-    if (n == 0 && t->app.chat && now >= t->idle_since_ns + IDLE_S * TUI_S) app_idle(&t->app);
+    if (n == 0 && t->app.chat && !t->demo && now >= t->idle_since_ns + IDLE_S * TUI_S) app_idle(&t->app);
 }
 
 /* Where all was read before Enter, the reply's first token is there within a fraction of a millisecond: it is drawn
@@ -255,11 +256,7 @@ static void run(tui *t)
         tui_model_take(t);
         tui_choose_step(t);
         tui_draft_take_attached(t);
-        if (tui_demo_deadline(t) <= now) {
-            tui_dispatch(t, tui_demo_step(t, now));
-            tui_keys_input(t);
-            t->dirty = true;
-        }
+        tui_demo_step(t, now);
         measure(t, now);
         await_glyph(t);
         bool waits = now < t->ground_until_ns; /* for the colours of the first frame */
@@ -439,20 +436,29 @@ static void close_all(tui *t)
     close(t->wake[1]);
 }
 
+static int without_screen(options *o)
+{
+    if (o->command != COMMAND_DEMO) return plain_main(o);
+    fputs("tandem demo: this terminal can't hold a screen\n", stderr);
+    return 1;
+}
+
 int tui_main(options *o)
 {
+    char failure[sizeof((tdm_error *)0)->text] = "";
     tui *t = calloc(1, sizeof *t);
-    if (!t) return plain_main(o);
+    if (!t) return without_screen(o);
     if (!open_all(t, o)) {
         close_all(t);
         free(t);
-        return plain_main(o);
+        return without_screen(o);
     }
     t->urgent = true;
-    const char *script = options_text(o, OPTION_SCRIPT);
-    if (script) tui_demo_begin(t, script);
+    if (o->command == COMMAND_DEMO) tui_demo_begin(t, options_text(o, OPTION_SCRIPT), true);
     run(t);
+    if (tui_demo_failure(t)) snprintf(failure, sizeof failure, "%s", tui_demo_failure(t));
     close_all(t);
     free(t);
-    return 0;
+    if (failure[0]) fprintf(stderr, "tandem demo: %s\n", failure);
+    return failure[0] ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/* `tandem chat` on a terminal: the full-screen front end. */
+/* `tandem chat` and `tandem demo` on a terminal: the full-screen front end. */
 #ifndef TANDEM_SRC_TUI_H
 #define TANDEM_SRC_TUI_H
 
@@ -6,9 +6,8 @@
 
 /* Whether standard input and output are a terminal that can hold a screen. */
 bool tui_possible(const options *o);
-/* Runs until the user leaves. A terminal that can't be taken over gets the plain front end. Returns the exit status. */
+/* Runs until the user leaves. A terminal that can't be taken over gets the plain front end, but for `tandem demo`,
+ * which needs a screen. Returns the exit status. */
 int tui_main(options *o);
-/* The file of the prepared demo, malloc'ed; NULL: not there. */
-char *tui_demo_script(void);
 
 #endif

@@ -44,11 +44,6 @@ tui_action tui_action_prompt(const char *name)
     return with_text((tui_action){.kind = TUI_ACTION_PROMPT}, name);
 }
 
-tui_action tui_action_type(const char *bytes)
-{
-    return with_text((tui_action){.kind = TUI_ACTION_TYPE}, bytes);
-}
-
 tui_action tui_action_attachment(tui_action_kind kind, long number)
 {
     return (tui_action){.kind = kind, .number = number};

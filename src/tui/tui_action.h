@@ -17,12 +17,8 @@ typedef enum {
     TUI_ACTION_BRANCH,  /* goes to the branch that ends at the message `number` */
     TUI_ACTION_PROMPT,  /* opens the prompt `text` of the library in the user's editor */
     TUI_ACTION_FIND,    /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
-    TUI_ACTION_TYPE,    /* the bytes of `text` as if they were typed */
-    TUI_ACTION_PASTE,   /* `text` as if it were pasted */
-    TUI_ACTION_CLEAR,   /* empties the input, as if nothing had ever stood there */
     TUI_ACTION_LOOK_AT,    /* shows the text of attachment `number`, from 0 */
     TUI_ACTION_READ_AGAIN, /* reads it once more from the disk, or runs its command */
-    TUI_ACTION_END_DEMO, /* ends the demo, if one runs */
 } tui_action_kind;
 
 typedef struct {
@@ -43,7 +39,6 @@ tui_action tui_action_delete(const char *id);
 tui_action tui_action_visit(const char *id, int node);
 tui_action tui_action_branch(int node);
 tui_action tui_action_prompt(const char *name);
-tui_action tui_action_type(const char *bytes);
 tui_action tui_action_attachment(tui_action_kind kind, long number);
 tui_action tui_action_find(const char *words, int direction);
 

@@ -131,7 +131,7 @@ static tdm_status on_screen(void *ctx, const slash_call *call, tdm_error *err)
     case SLASH_FOLD: r->next = tui_action_key(ACTION_FOLD, 1); return TDM_OK;
     case SLASH_RAW: r->next = tui_action_key(ACTION_RAW, 1); return TDM_OK;
     case SLASH_SEND: r->next = tui_action_key(ACTION_SEND_NOW, 1); return TDM_OK;
-    case SLASH_DEMO: tui_demo_begin(t, NULL); return TDM_OK;
+    case SLASH_DEMO: tui_demo_begin(t, NULL, false); return TDM_OK;
     default: return error_set(err, TDM_E_UNSUPPORTED, "/%s is not there", slash_table[call->id].name);
     }
 }

@@ -1,264 +1,79 @@
 #include "src/tui/tui_demo.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "engine/base/error.h"
-#include "src/chat/load.h"
-#include "src/chat/player.h"
-#include "src/tui/tui.h"
+#include "src/demo/demo_run.h"
 #include "src/tui/tui_private.h"
-#include "src/tui/tui_view.h"
 
-enum { PACE_TPS = 30, FIRST_PAUSE_MS = 1500, REST_MS = 600, LAST_PAUSE_MS = 2500 };
+enum { FRAME_MS = 50, SLOW_MS = 250 };
 
 struct tui_demo {
     script s;
-    player player;
-    bool playing;  /* the model was there, and the user's conversation is put aside */
-    tui_action *actions; /* what the player's last step asks for, that was not handed out yet, in order */
-    int n_actions, room;
-    int64_t next_ns; /* of the player's next step */
-    app_parked parked; /* the user's conversation, while playing */
-    char *draft;
-    tui_turns turns;
-    tui_turn_log log;
-    struct played {
-        tdm_turn_kind kind;
-        double ms; /* Enter to the first glyph; 0: it is not compared */
-    } *played;     /* [s.n] */
+    bool own; /* the script that comes along */
+    bool alone;
+    bool begun; /* the runs */
+    bool shows;
+    demo_run run;
+    demo_timing timing;
+    bool paused;
+    int64_t at_ns;    /* of the show that is shown, at since_ns */
+    int64_t since_ns;
+    char before[80];
+    char doing[120];
+    char failure[sizeof((tdm_error *)0)->text];
+    struct demo_view view;
 };
 
-static void on_event(tui *t, const tdm_event *e)
+static const demo_show *shown(const struct tui_demo *d)
 {
-    struct tui_demo *d = t->demo;
-    if (!d->playing) return;
-    player_event(&d->player, e);
-    if (e->kind == TDM_EV_END && e->stats.mark == TDM_UNMARKED && d->player.ended)
-        d->played[player_ended(&d->player)->turn] = (struct played){e->stats.kind, t->turns.ttft.ms};
-    if (d->next_ns == INT64_MAX) d->next_ns = clock_ns();
+    return &d->run.shows[d->timing];
+}
+
+static int64_t place(const struct tui_demo *d, int64_t now)
+{
+    int64_t at = d->paused ? d->at_ns : d->at_ns + (now - d->since_ns), end = shown(d)->end_ns;
+    return at < end ? at : end;
+}
+
+static void go_to(struct tui_demo *d, int64_t at, int64_t now)
+{
+    d->at_ns = at;
+    d->since_ns = now;
 }
 
 /* ---- Beginning and ending -------------------------------------------------------------------------------------- */
 
-char *tui_demo_script(void)
+static bool read_script(struct tui_demo *d, const char *path, tdm_error *err)
 {
-    const char *model = load_builtin();
-    char path[PATH_MAX + 16];
-    if (!model) return NULL;
-    snprintf(path, sizeof path, "%s", model);
-    char *name = strrchr(path, '/');
-    if (!name) return NULL;
-    strcpy(name, "/demo.json");
-    return strdup(path);
-}
-
-void tui_demo_begin(tui *t, const char *path)
-{
-    tdm_error err = {0};
-    if (t->demo) return;
-    char *found = path ? strdup(path) : tui_demo_script();
-    struct tui_demo *d = calloc(1, sizeof *d);
-    bool read = found && d && !script_read(&d->s, found, &err);
+    char *found = path ? strdup(path) : demo_run_script();
+    if (!found) snprintf(err->text, sizeof err->text, "the demo is not installed");
+    bool read = found && !script_read(&d->s, found, err) && !demo_run_check(&d->s, found, err);
     free(found);
-    if (!read || !(d->played = calloc((size_t)d->s.n + 1, sizeof *d->played))) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text[0] ? err.text : "the demo is not installed");
-        if (read) script_free(&d->s);
+    return read;
+}
+
+void tui_demo_begin(tui *t, const char *path, bool alone)
+{
+    tdm_error err = {0};
+    struct tui_demo *d = t->demo ? NULL : calloc(1, sizeof *d);
+    if (!d) return;
+    if (!read_script(d, path, &err)) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+        script_free(&d->s);
         free(d);
+        if (alone) t->quit = true;
         return;
     }
+    d->own = !path;
+    d->alone = alone;
+    if (d->s.n_history)
+        snprintf(d->before, sizeof d->before, "(after an earlier conversation of %zu messages)", d->s.n_history);
     t->demo = d;
-    t->heard = on_event;
-    d->next_ns = clock_ns();
-}
-
-/* A reply ends where the script says, stop and send_now alike: by a limit that is there before it begins. */
-static void limit_reply(tui *t, int limit)
-{
-    tdm_chat_options c;
-    tdm_chat_options_of(t->app.chat, &c);
-    c.max_tokens = limit;
-    tdm_chat_configure(t->app.chat, &c, NULL);
-}
-
-static bool configure(tui *t, const script_turn *turn, tdm_error *err)
-{
-    struct tui_demo *d = t->demo;
-    tdm_chat_options c = d->parked.settings, now;
-    tdm_chat_options_of(t->app.chat, &now);
-    c.max_tokens = now.max_tokens; /* of a reply that may not have begun */
-    c.max_answer_tokens = 0;
-    if (d->s.temperature >= 0) c.sampling.temperature = (float)d->s.temperature;
-    c.sampling.seed = d->s.seed;
-    if (!(c.pace_tps > 0)) c.pace_tps = PACE_TPS;
-    if (turn && turn->speculation >= 0) c.speculation = (tdm_speculation)turn->speculation;
-    return !tdm_chat_configure(t->app.chat, &c, err);
-}
-
-/* ---- Keys: what the player asks for becomes actions -------------------------------------------------------------- */
-
-static tdm_status add(tui *t, tui_action a, tdm_error *err)
-{
-    struct tui_demo *d = t->demo;
-    tui_action *larger = d->actions;
-    int room = d->n_actions < d->room ? d->room : 2 * d->room + 4;
-    if (room > d->room) larger = realloc(d->actions, (size_t)room * sizeof *larger);
-    if (!larger || a.kind == TUI_ACTION_NONE) {
-        free(a.text);
-        return error_set(err, TDM_E_NOMEM, "out of memory");
-    }
-    d->actions = larger;
-    d->room = room;
-    d->actions[d->n_actions++] = a;
-    return TDM_OK;
-}
-
-static int64_t now(void *host)
-{
-    (void)host;
-    return clock_ns();
-}
-
-static tdm_status begin(void *host, const script_turn *turn, tdm_error *err)
-{
-    tui *t = host;
-    /* A change of level in the middle of a reply would show in that reply. */
-    if (!configure(t, turn, err)) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err->text);
-    return TDM_OK;
-}
-
-/* The message is typed from nothing: no head start. */
-static tdm_status branch(void *host, int turn, tdm_error *err)
-{
-    tdm_status status = add(host, tui_action_number(SLASH_EDIT, turn), err);
-    return status ? status : add(host, (tui_action){.kind = TUI_ACTION_CLEAR}, err);
-}
-
-static tdm_status type(void *host, const char *text, size_t n, bool pasted, tdm_error *err)
-{
-    char *copy = strndup(text, n);
-    tui_action a = {.kind = pasted ? TUI_ACTION_PASTE : TUI_ACTION_TYPE, .text = copy};
-    if (!copy) a.kind = TUI_ACTION_NONE;
-    return add(host, a, err);
-}
-
-static tdm_status erase(void *host, int characters, tdm_error *err)
-{
-    tui_action a = {.kind = TUI_ACTION_TYPE, .text = calloc((size_t)characters + 1, 1)};
-    if (a.text) memset(a.text, 0x7f, (size_t)characters);
-    else a.kind = TUI_ACTION_NONE;
-    return add(host, a, err);
-}
-
-static tdm_status submit(void *host, int reply_limit, tdm_error *err)
-{
-    limit_reply(host, reply_limit);
-    return add(host, tui_action_type("\r"), err);
-}
-
-static tdm_status send_now(void *host, tdm_error *err)
-{
-    return add(host, tui_action_key(ACTION_SEND_NOW, 1), err);
-}
-
-static tdm_status act(void *host, script_action action, int reply_limit, tdm_error *err)
-{
-    static const slash_id by[SCRIPT_ACTIONS] = {[SCRIPT_CONTINUE] = SLASH_CONTINUE, [SCRIPT_REGENERATE] = SLASH_REGEN,
-                                                [SCRIPT_UNDO] = SLASH_UNDO, [SCRIPT_REDO] = SLASH_REDO};
-    if (action == SCRIPT_CONTINUE || action == SCRIPT_REGENERATE) limit_reply(host, reply_limit);
-    return add(host, tui_action_command(by[action], NULL), err);
-}
-
-static const player_functions keys = {.now = now, .begin = begin, .branch = branch, .type = type, .erase = erase,
-                                      .submit = submit, .send_now = send_now, .act = act};
-
-/* ---- The user's conversation ----------------------------------------------------------------------------------- */
-
-static bool put_aside(tui *t, tdm_error *err)
-{
-    struct tui_demo *d = t->demo;
-    struct input_view in;
-    tui_draft_end_editing(t);
-    if (app_park(&t->app, &d->parked, err)) return false;
-    input_view(t->input, clock_ns(), &in);
-    d->draft = strndup(in.text, in.length);
-    d->turns = t->turns;
-    t->turns = (tui_turns){.conversation = d->turns.conversation};
-    tui_turns_events(t);
-    d->log = t->figures.log;
-    t->figures.log.n = 0;
-    return true;
-}
-
-/* The turns as they were, of a conversation whose nodes are numbered as before, under ids that nothing has had. */
-static void show_again(tui *t, tui_turns *kept)
-{
-    uint32_t conversation = t->turns.conversation + 1;
-    tui_turns_free(&t->turns);
-    t->turns = *kept;
-    t->turns.conversation = conversation;
-    t->turns.replying = 0;
-    for (size_t i = 0; i < t->turns.n; i++) {
-        struct view_turn *v = &t->turns.turns[i].v;
-        v->id = (uint64_t)conversation << 32 | (uint32_t)v->id;
-    }
-    tui_turns_sync(t);
-}
-
-static void put_back(tui *t, struct tui_demo *d)
-{
-    tdm_error err = {0};
-    app_end_parking(&t->app);
-    tui_turns_events(t); /* of the demo's nodes */
-    if (app_unpark(&t->app, &d->parked, &err)) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
-    tui_turns_events(t);
-    t->figures.log = d->log;
-    tui_draft_forget(t);
-    tui_turns_fresh(t);
-    show_again(t, &d->turns);
-    input_set_text(t->input, d->draft ? d->draft : "");
-    free(d->draft);
-    tui_view_name_model(t);
-}
-
-/* The model is there: a conversation of its own. */
-static void start(tui *t)
-{
-    tdm_error err = {0};
-    struct tui_demo *d = t->demo;
-    if (t->load.state == TUI_LOAD_RUNNING) {
-        d->next_ns = clock_ns() + 50 * TUI_MS;
-        return;
-    }
-    if (!t->app.chat) {
-        tui_demo_end(t);
-        return;
-    }
-    if (!put_aside(t, &err)) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
-        tui_demo_end(t);
-        return;
-    }
-    player_open(&d->player, &d->s, &keys, t);
-    d->player.rest_ns = REST_MS * TUI_MS;
-    d->playing = true;
-    const char *system = d->s.system ? d->s.system : "";
-    if (script_load_history(&d->s, t->app.chat, system, &err) || !configure(t, NULL, &err)) {
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
-        tui_demo_end(t);
-        return;
-    }
-    tui_turns_events(t);
-    tui_draft_forget(t);
-    tui_turns_fresh(t);
-    input_set_text(t->input, "");
-    d->next_ns = clock_ns() + FIRST_PAUSE_MS * TUI_MS;
-    tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "the demo types by itself; any key ends it%s",
-                   d->parked.s.n ? " and brings your conversation back" : "");
+    tui_popup_close(&t->popup);
+    t->dirty = t->urgent = true;
 }
 
 void tui_demo_end(tui *t)
@@ -266,93 +81,163 @@ void tui_demo_end(tui *t)
     struct tui_demo *d = t->demo;
     if (!d) return;
     t->demo = NULL;
-    t->heard = NULL;
-    if (d->playing) {
-        tui_notices_end(&t->notices); /* of the demo's turns */
-        put_back(t, d);
-        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "the demo has ended%s",
-                       tdm_chat_nodes(t->app.chat) ? "; your conversation is back" : "");
-    }
-    for (int i = 0; i < d->n_actions; i++) free(d->actions[i].text);
-    free(d->actions);
-    player_close(&d->player);
+    if (d->begun) demo_run_end(&d->run);
     script_free(&d->s);
-    free(d->played);
+    if (d->alone) t->quit = true;
     free(d);
+    t->typed_ns = clock_ns(); /* a rest begins */
+    t->dirty = t->urgent = true;
 }
 
-/* The turns that were played twice, with the same question at the same place: warm and cold. */
-static void collect_pairs(const struct tui_demo *d, figures_row *warm, figures_row *cold)
+/* ---- The runs -------------------------------------------------------------------------------------------------- */
+
+static void fail(struct tui_demo *d, const char *why)
 {
-    for (int i = 0; i < d->s.n; i++) {
-        if (d->played[i].kind != TDM_COLD || !(d->played[i].ms > 0)) continue;
-        for (int k = 0; k < d->s.n; k++) {
-            bool same =
-                d->played[k].kind == TDM_WARM && d->played[k].ms > 0 && !strcmp(d->s.turns[i].text, d->s.turns[k].text);
-            if (!same) continue;
-            figures_add(warm, d->played[k].ms);
-            figures_add(cold, d->played[i].ms);
-            break;
-        }
-    }
+    snprintf(d->failure, sizeof d->failure, "%s", why);
 }
 
-static void compare(tui *t)
-{
-    char text[600], ahead[32], after[32];
-    figures_row warm = {0}, cold = {0};
-    collect_pairs(t->demo, &warm, &cold);
-    figures_number(figures_median(&warm), ahead);
-    figures_number(figures_median(&cold), after);
-    if (warm.n)
-        snprintf(text, sizeof text,
-                 "Enter to the first word, median of the %d %s played both ways:\n\n"
-                 "  warm, read ahead          %10s ms\n"
-                 "  cold, read after Enter    %10s ms\n\n"
-                 "The same model, the same machine, the same conversation: only the time of reading differs.\n"
-                 "/cold asks your last message again from an empty state; /ab on compares your own turns.",
-                 warm.n, warm.n == 1 ? "turn that was" : "turns that were", ahead, after);
-    else
-        snprintf(text, sizeof text,
-                 "No turn was played both ways, read ahead and read after Enter: there is nothing to compare.\n"
-                 "/stats tells the times of the turns; /ab on compares your own.");
-    figures_row_free(&warm);
-    figures_row_free(&cold);
-    tui_demo_end(t);
-    tui_popup_page(&t->popup, "the demo's figures", text);
-}
-
-/* ---- Steps ----------------------------------------------------------------------------------------------------- */
-
-static void play(tui *t, int64_t now_ns)
+static void begin_runs(tui *t)
 {
     struct tui_demo *d = t->demo;
     tdm_error err;
-    if (player_step(&d->player, &d->next_ns, &err)) { /* without memory: all else that fails is told by the screen */
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
-        tui_demo_end(t);
-    } else if (player_done(&d->player)) {
-        d->next_ns = now_ns + LAST_PAUSE_MS * TUI_MS;
-    }
+    const demo_wants wants = {
+        .o = t->o,
+        .script = &d->s,
+        .model = t->app.models.model,
+        .prefill = t->app.models.prefill,
+        .machine = t->app.machine,
+        .builtin = load_is_builtin(t->app.model_path),
+        .adapts = d->own,
+        .private = t->app.private && !d->alone,
+        .ceilings = t->app.ceilings,
+        .wake = t->wake[1],
+    };
+    ceilings_job_end(&t->measuring);
+    if (demo_run_begin(&d->run, &wants, &err)) fail(d, err.text);
+    else d->begun = true;
 }
 
-tui_action tui_demo_step(tui *t, int64_t now_ns)
+static void take_runs(tui *t, int64_t now)
 {
     struct tui_demo *d = t->demo;
-    if (!d->n_actions) {
-        if (!d->playing) start(t);
-        else if (player_done(&d->player)) compare(t);
-        else play(t, now_ns);
-        d = t->demo;
+    if (!demo_run_take(&d->run)) return;
+    if (!t->app.ceilings.known) t->app.ceilings = d->run.ceilings;
+    t->dirty = t->urgent = true;
+    if (d->run.err.code) {
+        fail(d, d->run.err.text);
+        return;
     }
-    if (!d || !d->n_actions) return (tui_action){0};
-    tui_action first = d->actions[0];
-    memmove(d->actions, d->actions + 1, (size_t)--d->n_actions * sizeof first);
-    return first;
+    d->shows = true;
+    d->timing = d->run.shows[DEMO_SCALED].n ? DEMO_SCALED : DEMO_MEASURED;
+    go_to(d, 0, now);
+}
+
+void tui_demo_step(tui *t, int64_t now)
+{
+    struct tui_demo *d = t->demo;
+    if (!d || d->failure[0] || d->shows) return;
+    if (d->begun) {
+        take_runs(t, now);
+    } else if (t->load.state == TUI_LOAD_FAILED) {
+        fail(d, t->load.failure);
+    } else if (t->app.chat && t->load.state != TUI_LOAD_RUNNING) {
+        tdm_chat_status_of(t->app.chat, &t->status);
+        if (t->status.phase == TDM_IDLE && !t->status.queued && !t->models.work) begin_runs(t);
+    }
+    if (d->failure[0] && d->alone) t->quit = true;
 }
 
 int64_t tui_demo_deadline(const tui *t)
 {
-    if (!t->demo) return INT64_MAX;
-    return t->demo->n_actions ? 0 : t->demo->next_ns;
+    const struct tui_demo *d = t->demo;
+    if (d->failure[0] || (d->shows && (d->paused || d->view.over))) return INT64_MAX;
+    return t->frame_ns + (t->look.no_motion ? SLOW_MS : FRAME_MS) * TUI_MS;
+}
+
+const char *tui_demo_failure(const tui *t)
+{
+    return t->demo && t->demo->failure[0] ? t->demo->failure : NULL;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------ */
+
+static void act(tui *t, enum key_action action)
+{
+    struct tui_demo *d = t->demo;
+    int64_t now = clock_ns();
+    if (action == ACTION_BACK) {
+        tui_demo_end(t);
+        return;
+    }
+    if (action == ACTION_REDRAW) term_redraw(t->term);
+    if (!d->shows) return;
+    int64_t at = place(d, now);
+    demo_timing other = d->timing == DEMO_SCALED ? DEMO_MEASURED : DEMO_SCALED;
+    switch (action) {
+    case ACTION_DEMO_PAUSE:
+        go_to(d, at, now);
+        d->paused = !d->paused;
+        break;
+    case ACTION_DEMO_NEXT: go_to(d, demo_show_next(shown(d), at), now); break;
+    case ACTION_DEMO_AGAIN: go_to(d, 0, now); break;
+    case ACTION_DEMO_TIMES:
+        if (!d->run.shows[other].n) break;
+        go_to(d, demo_show_same(shown(d), at, &d->run.shows[other]), now);
+        d->timing = other;
+        break;
+    default: break;
+    }
+}
+
+void tui_demo_event(tui *t, const struct decoder_event *e)
+{
+    const struct key_row *row = NULL;
+    if (e->kind == DECODER_KEY) row = keys_find_code(KEYS_DEMO, e->code, e->mods);
+    if (e->kind == DECODER_ESC) row = keys_find_byte(KEYS_DEMO, 0x1b);
+    if (row) act(t, row->action);
+    for (size_t i = 0; e->kind == DECODER_BYTES && i < e->length && t->demo; i++)
+        if ((row = keys_find_byte(KEYS_DEMO, (unsigned char)e->data[i]))) act(t, row->action);
+}
+
+/* ---- A frame --------------------------------------------------------------------------------------------------- */
+
+static void fill_preparing(tui *t)
+{
+    struct tui_demo *d = t->demo;
+    struct demo_view *v = &d->view;
+    int run = d->begun ? atomic_load(&d->run.run) : 0;
+    uint64_t done = atomic_load(&t->load.done_bytes), total = atomic_load(&t->load.total_bytes);
+    snprintf(d->doing, sizeof d->doing, run ? "" : "the machine is being measured");
+    if (!d->begun && t->load.state == TUI_LOAD_RUNNING)
+        snprintf(d->doing, sizeof d->doing, "the model is being loaded%s", total ? "" : " ...");
+    if (!d->begun && t->load.state == TUI_LOAD_RUNNING && total)
+        snprintf(d->doing, sizeof d->doing, "the model is being loaded: %.0f%%", 100.0 * (double)done / (double)total);
+    else if (!d->begun && t->app.chat)
+        snprintf(d->doing, sizeof d->doing, "waits for the reply that is being written");
+    v->preparing = true;
+    v->run = run;
+    for (int i = 0; i < DEMO_SIDES; i++)
+        v->share[i] = run > i + 1 ? 1 : run == i + 1 ? 1e-3 * atomic_load(&d->run.done_of) : 0;
+    v->doing = d->doing[0] ? d->doing : NULL;
+    v->failure = d->failure[0] ? d->failure : NULL;
+}
+
+void tui_demo_draw(tui *t, int64_t now)
+{
+    struct tui_demo *d = t->demo;
+    struct demo_view *v = &d->view;
+    v->options = t->look;
+    v->alone = d->alone;
+    v->preparing = false;
+    if (d->shows) {
+        v->scaled = d->timing == DEMO_SCALED;
+        v->can_switch = d->run.shows[DEMO_SCALED].n > 0;
+        v->paused = d->paused;
+        v->origin = d->run.origins[d->timing];
+        v->before = d->before[0] ? d->before : NULL;
+        demo_show_at(shown(d), place(d, now), v);
+    } else {
+        fill_preparing(t);
+    }
+    demo_draw(v, t->canvas);
 }

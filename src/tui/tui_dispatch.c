@@ -5,7 +5,6 @@
 
 #include "engine/base/clock.h"
 #include "src/tui/tui_commands.h"
-#include "src/tui/tui_demo.h"
 #include "src/tui/tui_outside.h"
 #include "src/tui/tui_private.h"
 #include "src/tui/tui_transcript.h"
@@ -24,12 +23,6 @@ static void show_conversation(tui *t)
 {
     if (t->monitor.inspect) tui_monitor_act(&t->monitor, ACTION_INSPECT, 1, tui_view_form(t), t->canvas->cols);
     if (t->monitor.form == VIEW_FORM_FULL) t->monitor.form = VIEW_FORM_AUTO;
-}
-
-static void feed(tui *t, enum decoder_kind kind, const char *text)
-{
-    const struct decoder_event e = {.kind = kind, .time_ns = clock_ns(), .data = text, .length = strlen(text)};
-    input_feed_event(t->input, &e);
 }
 
 static void open_attachments(tui *t)
@@ -122,15 +115,8 @@ static tui_action do_one(tui *t, const tui_action *a)
         show_conversation(t);
         tui_transcript_find(t, a->text, a->count);
         break;
-    case TUI_ACTION_TYPE: feed(t, DECODER_BYTES, a->text); break;
-    case TUI_ACTION_PASTE: feed(t, DECODER_PASTE, a->text); break;
-    case TUI_ACTION_CLEAR:
-        input_set_text(t->input, "");
-        tui_draft_tell(t);
-        break;
     case TUI_ACTION_LOOK_AT: look_at(t, a->number); break;
     case TUI_ACTION_READ_AGAIN: read_again(t, a->number); break;
-    case TUI_ACTION_END_DEMO: tui_demo_end(t); break;
     }
     return (tui_action){0};
 }

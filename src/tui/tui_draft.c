@@ -80,7 +80,7 @@ static struct input_situation situation(const tui *t)
     struct input_view in;
     input_view(t->input, clock_ns(), &in);
     return (struct input_situation){
-        .top_open = t->popup.kind || t->draft.editing || t->demo,
+        .top_open = t->popup.kind || t->draft.editing,
         .replying = t->status.phase != TDM_IDLE,
         .queued = app_queued(&t->app) || t->draft.waiting,
         .draft_empty = in.length == 0,
@@ -411,8 +411,6 @@ static tui_action close_top(tui *t)
 {
     if (t->popup.kind) {
         tui_popup_close(&t->popup);
-    } else if (t->demo) {
-        return (tui_action){.kind = TUI_ACTION_END_DEMO};
     } else if (t->draft.editing) {
         tui_draft_end_editing(t);
         tui_turns_sync(t);

@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "src/tui/tui_commands.h"
+#include "src/tui/tui_demo.h"
 #include "src/tui/tui_dispatch.h"
 #include "src/tui/tui_private.h"
 #include "src/tui/tui_view.h"
+
+enum { CTRL_Z = 26 };
 
 static void answer(tui *t, const struct decoder_event *e)
 {
@@ -100,8 +103,12 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
         mouse(t, e);
         return;
     }
-    if (typed && t->demo && !(e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 3))
-        tui_dispatch(t, (tui_action){.kind = TUI_ACTION_END_DEMO});
+    if (typed && t->demo) {
+        if (e->kind == DECODER_BYTES && memchr(e->data, CTRL_Z, e->length))
+            tui_dispatch(t, tui_action_key(ACTION_SUSPEND, 1));
+        tui_demo_event(t, e);
+        return;
+    }
     if (e->kind == DECODER_PASTE && e->dropped)
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "the paste was too long: its last %zu bytes are left out",
                         e->dropped);

@@ -96,13 +96,13 @@ static void add_keys(tui_popup *p, int cols)
 {
     static const char *const names[] = {[KEYS_CHAT] = "in the input", [KEYS_BROWSE] = "in browse mode (^X b)",
                                         [KEYS_INSPECT] = "while inspecting the lanes (^X i)",
-                                        [KEYS_MONITOR] = "in `tandem monitor`"};
+                                        [KEYS_MONITOR] = "in `tandem monitor`", [KEYS_DEMO] = "in the demo"};
     enum { KEY_COLS = 19, HELP_COLS = 16 };
     size_t n;
     const struct key_row *rows = keys_table(&n);
     bool below = cols < KEY_COLS + HELP_COLS;
     const char *blank = below ? NULL : "";
-    for (int c = KEYS_CHAT; c <= KEYS_MONITOR; c++) {
+    for (int c = KEYS_CHAT; c <= KEYS_DEMO; c++) {
         if (c) add(p, blank, "", 0, NULL);
         add_wrapped(p, blank, names[c], strlen(names[c]), below ? cols : cols - KEY_COLS, 0);
         for (size_t i = 0; i < n; i++) {

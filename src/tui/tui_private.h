@@ -9,11 +9,12 @@
  *   tui_load.h      a model, on its thread         tui_sessions.h   the saved sessions
  *   tui_models.h    the list of models             tui_choose.h     and what it has to know
  *   tui_branches.h, tui_prompts.h    more lists    tui_page.h       what a list shows of itself
- *   tui_figures.h   what the monitor shows         tui_view.h       from all of it to struct view, and a frame
+ *   tui_figures.h   what the monitor shows         tui_demo.h       the demo, instead of all that
+ *   tui_view.h      from all of it to struct view, and a frame
  *   tui_turns.h     the conversation, as shown     tui_outside.h    editor, clipboard, links, suspending
  *   tui_transcript.h  moving in it                 tui_draft.h      the draft: read ahead, sent, taken back
- *   tui_demo.h      types by itself                tui_commands.h   commands and settings of the screen
- *   tui_model.h     what a loaded model begins     tui_dispatch.h   does what the others ask for
+ *   tui_model.h     what a loaded model begins     tui_commands.h   commands and settings of the screen
+ *   tui_dispatch.h  does what the others ask for
  *   tui_keys.h      who gets an event              tui.h            opening, the loop, closing
  */
 #ifndef TANDEM_SRC_TUI_PRIVATE_H
@@ -95,9 +96,7 @@ struct tui {
     tui_prompts prompts;
     char edits_prompt[TUI_PROMPTS_NAME]; /* the editor has this one, not the draft; "": none */
     char suggestion[200];         /* which model would suit this machine */
-    struct tui_demo *demo;        /* NULL: none runs */
-    /* Gets every event of the chat once it has been worked in: the demo waits for replies; NULL: nobody. */
-    void (*heard)(tui *t, const tdm_event *e);
+    struct tui_demo *demo;        /* it has screen and keys; NULL: none is shown */
 };
 
 #endif

@@ -315,7 +315,6 @@ static void take_event(tui *t, const tdm_event *e)
     default: break;
     }
     input_set_queued(t->input, app_queued(&t->app) != NULL);
-    if (t->heard) t->heard(t, e);
     t->dirty = true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/base/clock.h"
 #include "src/tui/tui_choose.h"
+#include "src/tui/tui_demo.h"
 #include "src/tui/tui_private.h"
 #include "ui/edit/draft.h"
 #include "ui/edit/slash.h"
@@ -286,8 +287,12 @@ void tui_view_draw(tui *t)
     if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
     int64_t now = clock_ns();
     input_set_columns(t->input, draft_columns(layout_text_cols(rows, cols, t->monitor.form, t->look.width)));
-    tui_view_fill(t, now);
-    screen_draw(t->screen, &t->view, t->canvas);
+    if (t->demo) {
+        tui_demo_draw(t, now);
+    } else {
+        tui_view_fill(t, now);
+        screen_draw(t->screen, &t->view, t->canvas);
+    }
     term_present(t->term, t->canvas, t->look.theme);
     t->frame_ns = now;
     t->dirty = t->urgent = false;

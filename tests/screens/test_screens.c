@@ -28,6 +28,7 @@
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
  *   sensor W|C VALUE|- [REASON|REMEDY]
  *   notice TEXT | error TEXT      from the engine
+ *   demo RUN THOUSANDTHS | demo-made | demo-fails TEXT    the demo's runs (fake_demo.h)
  *   until TEXT                    the screen shows it, in real time: what threads and programs do comes when it comes
  *   gone TEXT                     the screen doesn't show it any more, likewise
  *   await                         a thread or a program wakes the front end, in real time
@@ -37,6 +38,7 @@
  *   frames                        how many frames were drawn since this was asked last
  */
 #include "tests/check.h"
+#include "tests/screens/fake_demo.h"
 #include "tests/screens/fake_engine.h"
 #include "tests/screens/fake_host.h"
 #include "tests/ui/golden.h"
@@ -339,6 +341,11 @@ static bool chat_command(const char *name, char *rest)
     } else if (!strcmp(name, "lanes")) {
         char *prefill = word(&rest);
         fake_lanes(prefill, word(&rest), host.now_ns);
+    } else if (!strcmp(name, "demo")) {
+        int run = (int)number(&rest);
+        fake_demo_at(run, (int)number(&rest));
+    } else if (!strcmp(name, "demo-made") || !strcmp(name, "demo-fails")) {
+        fake_demo_made(*rest ? rest : NULL);
     } else if (!strcmp(name, "notice") || !strcmp(name, "error")) {
         fake_post(
             &(tdm_event){.kind = *name == 'n' ? TDM_EV_NOTICE : TDM_EV_ERROR, .text = rest, .length = strlen(rest)});
@@ -519,7 +526,7 @@ static void run_script(const char *name)
     X(legend) X(themes) X(themes_light) X(branches) X(prompts_list) X(mouse_lists)                                  \
     X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
-    X(mouse) X(demo_script) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
+    X(mouse) X(demo_sizes) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
     X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
     X(slow_disk) X(battery) X(memory)
 #define SCRIPT(name) TEST(name) { run_script(#name); }

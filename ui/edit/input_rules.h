@@ -12,7 +12,7 @@
 #define INPUT_QUIT_NS      2000000000 /* how long 'Ctrl-C again quits' stands */
 
 struct input_situation {
-    bool top_open;    /* something that Ctrl-C closes is open: a page, a menu, an editing of a turn, a demo */
+    bool top_open;    /* something that Ctrl-C closes is open: a page, a menu, an editing of a turn */
     bool replying;    /* a reply is being read for or written */
     bool queued;      /* a message waits for the reply's end */
     bool draft_empty; /* nothing but blanks counts as empty for Enter; for Ctrl-C only no text at all */

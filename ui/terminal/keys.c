@@ -90,6 +90,14 @@ static const struct key_row rows[] = {
      "lanes, cores, charts, read ahead, turns, the rest"},
     {KEYS_MONITOR, ACTION_KEYS, "?", KEYCODE_F1, 0, "?", NULL, "/keys", "all keys"},
     {KEYS_MONITOR, ACTION_REDRAW, "\014", 0, 0, "^L", NULL, NULL, "draw the screen again"},
+
+    {KEYS_DEMO, ACTION_DEMO_PAUSE, " ", 0, 0, "Space", NULL, NULL, "pause, go on"},
+    {KEYS_DEMO, ACTION_DEMO_NEXT, "n", 0, 0, "n", NULL, NULL, "next turn"},
+    {KEYS_DEMO, ACTION_DEMO_AGAIN, "r", 0, 0, "r", NULL, NULL, "again from the beginning"},
+    {KEYS_DEMO, ACTION_DEMO_TIMES, "x", 0, 0, "x", NULL, NULL, "times as measured, or as of a larger model"},
+    {KEYS_DEMO, ACTION_BACK, "q\033\003", 0, 0, "q, Esc, ^C", NULL, NULL, "leave"},
+    {KEYS_DEMO, ACTION_REDRAW, "\014", 0, 0, "^L", NULL, NULL, "draw the screen again"},
+    {KEYS_DEMO, ACTION_SUSPEND, "\032", 0, 0, "^Z", NULL, NULL, "suspend"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

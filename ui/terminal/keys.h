@@ -33,7 +33,7 @@ enum key_code {
 
 enum { KEYMOD_SHIFT = 1, KEYMOD_ALT = 2, KEYMOD_CTRL = 4, KEYMOD_META = 8 }; /* xterm's bits: parameter - 1 */
 
-enum key_context { KEYS_CHAT, KEYS_BROWSE, KEYS_INSPECT, KEYS_MONITOR };
+enum key_context { KEYS_CHAT, KEYS_BROWSE, KEYS_INSPECT, KEYS_MONITOR, KEYS_DEMO };
 
 /* What a key asks the program to do. */
 enum key_action {
@@ -100,6 +100,11 @@ enum key_action {
     /* `tandem monitor` */
     ACTION_PANEL, /* the digit is in the key */
     ACTION_QUIT,
+    /* the demo; it is left by ACTION_BACK */
+    ACTION_DEMO_PAUSE,
+    ACTION_DEMO_NEXT,
+    ACTION_DEMO_AGAIN,
+    ACTION_DEMO_TIMES,
     ACTION_COUNT
 };
 
@@ -119,7 +124,7 @@ struct key_row {
 /* All rows in the order in which help shows them, grouped by context. */
 const struct key_row *keys_table(size_t *n);
 
-/* The row that owns a byte (BROWSE, INSPECT, MONITOR) or a key code (any context), or NULL. Esc is the byte 0x1b. */
+/* The row that owns a byte (all contexts but CHAT) or a key code (any context), or NULL. Esc is the byte 0x1b. */
 const struct key_row *keys_find_byte(enum key_context context, unsigned char byte);
 const struct key_row *keys_find_code(enum key_context context, enum key_code code, unsigned mods);
 /* The first row of an action in a context, or NULL: what a hint in a rule reads. */

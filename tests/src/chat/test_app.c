@@ -340,19 +340,11 @@ TEST(what_was_attached_stays_known)
     CHECK_STR("", attached_to(&a, 3));
     CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 5));
     CHECK_STR("?", attached_to(&a, 2));
-    /* A conversation that is put aside keeps its own. */
-    app_parked parked;
-    CHECK(!app_park(&a, &parked, &err));
-    say(&a, "Aside");
-    CHECK_STR("", attached_to(&a, 1));
-    app_end_parking(&a);
-    CHECK(!app_unpark(&a, &parked, &err));
-    CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 1));
     app_close(&a);
     options_free(&o);
 }
 
-/* ---- Drafts, private turns, a conversation put aside ------------------------------------------------------------ */
+/* ---- Drafts, private turns -------------------------------------------------------------------------------------- */
 
 TEST(a_draft_stays_with_its_session)
 {
@@ -432,54 +424,6 @@ TEST(private_turns_are_counted)
     options_free(&o);
 }
 
-TEST(what_is_put_aside_comes_back)
-{
-    use_empty_folders("parked");
-    options o;
-    app a;
-    app_parked parked;
-    tdm_chat_options changed;
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
-    say(&a, "One");
-    say(&a, "Two");
-    REQUIRE(!tdm_chat_undo(a.chat, &err) && !app_rename(&a, "ada", &err));
-    char id[40];
-    snprintf(id, sizeof id, "%s", a.place.id);
-    REQUIRE(!app_park(&a, &parked, &err));
-    CHECK(a.private && !a.name && a.place.lock < 0);
-    CHECK_INT(0, tdm_chat_nodes(a.chat));
-    changed = parked.settings;
-    changed.speculation = TDM_SPEC_OFF;
-    changed.sampling.temperature = 0;
-    REQUIRE(!tdm_chat_configure(a.chat, &changed, &err));
-    say(&a, "Not to be saved");
-    REQUIRE(!app_send(&a, "Nor this", 8, clock_ns(), &err)); /* its reply is being written */
-    app_end_parking(&a);
-    tdm_event e;
-    while (tdm_chat_next_event(a.chat, &e)) app_event(&a, &e, 0);
-    REQUIRE(!app_unpark(&a, &parked, &err));
-    CHECK(!a.private && a.place.lock >= 0);
-    CHECK_STR("ada", a.name);
-    CHECK_STR(id, a.place.id);
-    CHECK_INT(4, tdm_chat_nodes(a.chat));
-    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
-    tdm_chat_options_of(a.chat, &changed);
-    CHECK(!memcmp(&changed.sampling, &parked.settings.sampling, sizeof changed.sampling));
-    CHECK_INT(parked.settings.speculation, changed.speculation);
-    say(&a, "Three");
-    app_close(&a);
-    options_free(&o);
-    store_entry *entries;
-    int n;
-    REQUIRE(!store_list(&entries, &n, &err));
-    CHECK_INT(1, n);
-    store_list_free(entries, n);
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume ada"));
-    CHECK_INT(6, tdm_chat_nodes(a.chat));
-    app_close(&a);
-    options_free(&o);
-}
-
 #define SUPPLY "/sys/class/power_supply/BAT0/"
 
 static tdm_reading reading_of(const app *a)
@@ -518,15 +462,10 @@ TEST(on_battery_it_reads_as_the_option_says)
         CHECK(!app_configure(&a, &err));
         CHECK_INT(meant[i], reading_of(&a));
     }
-    app_parked parked;
-    CHECK(tdm_chat_wait_idle(a.chat, 60000));
-    REQUIRE(!app_park(&a, &parked, &err));
     tree_write(root, "Charging", SUPPLY "status");
     CHECK(app_look_at_battery(&a, now += later, line));
     CHECK_STR("on mains: read ahead as before", line);
-    app_end_parking(&a);
-    CHECK(!app_unpark(&a, &parked, &err));
-    CHECK_INT(TDM_READ_ALWAYS, reading_of(&a)); /* it has changed meanwhile */
+    CHECK_INT(TDM_READ_ALWAYS, reading_of(&a));
     app_close(&a);
     options_free(&o);
 }
@@ -576,20 +515,6 @@ TEST(checkpoints_are_given_back_while_memory_is_short)
     options_free(&o);
 }
 
-TEST(a_running_reply_is_not_put_aside)
-{
-    use_empty_folders("busy");
-    options o;
-    app a;
-    app_parked parked;
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 100000"));
-    REQUIRE(begin_reply(&a, "One"));
-    CHECK_INT(TDM_E_BUSY, app_park(&a, &parked, &err));
-    CHECK(!a.private && tdm_chat_nodes(a.chat) == 2);
-    app_close(&a);
-    options_free(&o);
-}
-
 TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(a_conversation_outlives_its_model), T(a_private_conversation_outlives_its_model_in_memory),
           T(a_change_of_model_that_cannot_be_saved_is_one_all_the_same),
@@ -598,5 +523,5 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
           T(what_was_attached_stays_known), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
-          T(private_turns_are_counted), T(what_is_put_aside_comes_back), T(a_running_reply_is_not_put_aside),
-          T(on_battery_it_reads_as_the_option_says), T(checkpoints_are_given_back_while_memory_is_short))
+          T(private_turns_are_counted), T(on_battery_it_reads_as_the_option_says),
+          T(checkpoints_are_given_back_while_memory_is_short))

@@ -48,7 +48,6 @@ TEST(the_last_one_unless_another_is_named)
     CHECK_STR("", note);
     CHECK_STR("other.gguf", first((const char *const[]){"-m", "other.gguf", NULL}, note));
     CHECK_STR("", first((const char *const[]){"--prefill-model", "x.gguf", NULL}, note));
-    CHECK_STR("", first((const char *const[]){"--script", "x.json", NULL}, note));
     recent_add("synthetic:0.8b");
     CHECK_STR(whole, first(NULL, note));
     recent_add("builtin");

@@ -357,72 +357,6 @@ TEST(simple_terminals)
     LEAVE();
 }
 
-TEST(demo)
-{
-    static const char script[] = "{\"max_tokens\": 12, \"temperature\": 0, \"seed\": 1, \"typing_cps\": 200, "
-                                 "\"turns\": ["
-                                 "{\"text\": \"Why is the sky blue?\", \"pause\": 0.1},"
-                                 "{\"text\": \"What is the Moonx?\", \"pause\": 0.1, \"speculation\": \"off\", "
-                                 "\"events\": [{\"at_chars\": 17, \"do\": \"delete\", \"chars\": 1}]},"
-                                 "{\"text\": \"And the Sun?\", \"pause\": 0.1, \"speculation\": \"off\"},"
-                                 "{\"text\": \"And the Sun?\", \"pause\": 0.5, \"speculation\": \"full\", \"events\": "
-                                 "[{\"at_chars\": 0, \"do\": \"branch\", \"turn\": 3}]}]}";
-    char path[300];
-    snprintf(path, sizeof path, "%s/script.json", check_tmp());
-    FILE *out = fopen(path, "w");
-    REQUIRE(out);
-    fputs(script, out);
-    fclose(out);
-    const char *const arguments[] = {"chat", "-c", "2048", "--script", path, NULL};
-    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
-    CHECK(rig_wait("> Why is the sky blue?"));
-    CHECK(rig_wait("> What is the Moon?"));
-    CHECK(rig_wait("the 1 turn that was played both ways"));
-    CHECK(rig_wait_gone("private"));
-    rig_type("q");
-    CHECK(rig_wait_gone("both ways"));
-    CHECK(rig_wait_gone("> What is the Moon?")); /* nothing was there before */
-    rig_type("/demo\r");
-    CHECK(rig_wait("the demo types by itself"));
-    rig_type("Name three colours.\r"); /* takes over: it is the user's conversation that goes on */
-    CHECK(rig_wait_gone("private"));
-    CHECK(rig_wait("> Name three colours."));
-    CHECK(rig_wait("read before Enter"));
-    LEAVE();
-    CHECK(rig_wait("tandem: 'Name three colours.', 1 turn"));
-}
-
-/* The figures in the status line from the turn's kind to its decode rate. */
-static const char *shown_figures(void)
-{
-    static char row[RIG_ROW];
-    rig_text(rig_row(" tok/s | ctx "), row);
-    char *from = strstr(row, "first "), *to = from ? strstr(from, " | ctx ") : NULL;
-    if (to) *to = 0;
-    return to ? from : "";
-}
-
-/* After a demo, TTFT and decode rate are those of the user's last turn again; the demo's are slower by its pace. */
-TEST(figures_of_the_own_turn_outlive_a_demo)
-{
-    char figures[100];
-    START();
-    rig_type("Why is the sky blue?\r");
-    CHECK(rig_wait("read before Enter") && rig_wait("LENGTH | first"));
-    snprintf(figures, sizeof figures, "%.99s", shown_figures());
-    CHECK(strstr(figures, " tok/s"));
-    rig_type("/demo\r");
-    CHECK(rig_wait("the demo types by itself") && rig_wait_gone("The sky is blue"));
-    CHECK(rig_wait("read before Enter")); /* a turn of its own */
-    rig_type("\x07");
-    CHECK(rig_wait("The sky is blue") && rig_wait("LENGTH | first")); /* the state too */
-    CHECK_STR(figures, shown_figures());
-    rig_type("/new\r"); /* no turn, no figures */
-    CHECK(rig_wait_gone("The sky is blue"));
-    CHECK(rig_wait("IDLE | ctx "));
-    LEAVE();
-}
-
 /* Another program watches through the socket. */
 TEST(monitor_json)
 {
@@ -517,7 +451,7 @@ static void press_something(unsigned *seed)
         "/find the\r", "/system be brief\r", "/private on\r", "/attach /dev/null\r", "/speculation off\r",
         "\x18" "m", "\x18" "b", "\x18" "v", "\x18" "f", "\x18+", "\x18-", "\x18r", "\x18t", "\x18s", "\x18?",
         "/copy view\r", "/copy\r", "/delete\r", "/resume\r", "/rename x\r", "/cold\r", "/ab on\r", "/pace 50\r",
-        "/pipeline batch\r", "/pipeline tandem\r", "/speculation full\r", "/demo\r", "/model\r", "/units\r", "/hold\r",
+        "/pipeline batch\r", "/pipeline tandem\r", "/speculation full\r", "/model\r", "/units\r", "/hold\r",
         "/zoom in\r", "/fold\r", "/raw\r", "/redo\r", "/branch 1\r", "/search the\r", "/send\r", "/keys\r",
         "\x18" "c", "\x18o", "\x18\r", "\x18/", "\x1a", "\033[200~\033[31m\r\n\xff\t\033[201~", "y", "c", "o", "e", "{",
         "}", "\x18\x05", "\x18y", "hello there", "\xe4\xb8\xad\xe6\x96\x87", "\xff\xfe", "j", "k", "n", "G", "[", "]",
@@ -575,5 +509,5 @@ TEST_MAIN(T(chat), T(resized_while_streaming), T(commands_and_pages), T(search_a
           T(a_session_goes_on), T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation),
           T(copy_view), T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(facts_of_a_model),
           T(a_model_without_room_gives_the_old_one_back),
-          T(sessions_are_deleted_after_asking), T(units_as_a_table), T(simple_terminals), T(demo),
-          T(figures_of_the_own_turn_outlive_a_demo), T(monitor_json), T(picture), T(no_colour), T(random_keys))
+          T(sessions_are_deleted_after_asking), T(units_as_a_table), T(simple_terminals), T(monitor_json),
+          T(picture), T(no_colour), T(random_keys))
