@@ -237,7 +237,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
 /* There is no next token. */
 static void fail(struct tdm_chat *c, const char *why)
 {
-    events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", why);
+    events_post_line(c->events, TDM_EV_ERROR, "DECODE failed: %s", why);
     chat_end(c, TDM_FAILED);
 }
 

@@ -76,7 +76,7 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
         double rate = n * 1e9 / (double)took;
         c->prefill_rate = c->prefill_rate > 0 ? 0.7 * c->prefill_rate + 0.3 * rate : rate;
     } else if (status && status != TDM_E_CANCELLED) {
-        events_post_line(c->events, TDM_EV_ERROR, "the prefill unit failed: %s; %s", err.text,
+        events_post_line(c->events, TDM_EV_ERROR, "PREFILL failed: %s; %s", err.text,
                          chat_phase(c) == PHASE_PROMPT ? "trying once more" : "the conversation goes on without it");
         if (chat_phase(c) == PHASE_PROMPT && c->follower_failed)
             chat_end(c, TDM_FAILED);

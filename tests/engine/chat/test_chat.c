@@ -231,7 +231,7 @@ TEST(a_failed_dispatch_is_told_and_survived)
     CHECK(tdm_chat_wait_idle(c, 20000));
     c->fail_dispatches = 1;
     played_say(c, &p, "Two");
-    CHECK(strstr(p.errors, "the prefill unit failed"));
+    CHECK(strstr(p.errors, "PREFILL failed"));
     CHECK_INT(20, p.stats[1].reply_tokens);
     c->fail_dispatches = 100;
     played_say(c, &p, "Three");
