@@ -55,6 +55,7 @@ struct gpu_tuning {
     uint32_t lanes;       /* for a row of activations: a power of two from 32 on */
     uint32_t delta_lanes; /* for a head of the delta rule, at most */
     uint32_t groups;      /* for the rows of a matrix, at most; they take more rows each beyond */
+    uint32_t own_groups;  /* the same where each makes a token's activations for itself */
 };
 
 struct gpu_options {

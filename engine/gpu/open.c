@@ -232,7 +232,8 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (options && options->slice && options->slice < g->slice) g->slice = options->slice;
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
-    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096} : (struct gpu_tuning){16, 8, 16, 256, 256, 4096};
+    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096}
+                         : (struct gpu_tuning){16, 8, 16, 256, 256, 4096, 1056};
     if (options && options->tuning) g->tuning = *options->tuning;
 }
 

@@ -23,7 +23,8 @@ enum region {
     REGION_INNER,
     REGION_QKV,
     REGION_Z,
-    REGION_AB,
+    REGION_A,
+    REGION_B,
     REGION_CONVOLVED,
     REGION_GATES,
     REGION_DELTA,
@@ -53,10 +54,11 @@ enum region {
 #define REGION(name) (1u << REGION_##name)
 
 enum {
-    HEAD_ROWS = 32,     /* rows of logits that are made at once */
-    SPLIT_ROWS = 4,     /* passes of at most so many rows split attention by blocks */
-    ATTEND_BLOCK = 128, /* positions */
-    RECORD_BYTES = 176, /* int8 activations of 128 columns */
+    HEAD_ROWS = 32,       /* rows of logits that are made at once */
+    SPLIT_ROWS = 4,       /* passes of at most so many rows split attention by blocks */
+    ATTEND_BLOCK = 128,   /* positions */
+    OWN_BYTES = 20 << 10, /* of activations in shared memory */
+    RECORD_BYTES = 176,   /* int8 activations of 128 columns */
     MOST_RECORDED = 48,
     WATCHED_QUERIES = 8192,
 };
@@ -97,7 +99,10 @@ struct scratch {
 /* A product's push constants. */
 struct matmul {
     uint64_t weights, x, result, chosen;
-    uint32_t tiles, chunks, rows, tokens, ldo, add, each, unused;
+    uint32_t tiles, chunks, rows, tokens, ldo, add, each;
+    uint32_t columns, ldx, ldg, head; /* of a source of activations */
+    float eps;
+    uint64_t by, gate, index;
 };
 
 struct recording;

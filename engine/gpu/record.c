@@ -109,6 +109,80 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
     }
 }
 
+/* A product of several that have one input. */
+struct output {
+    const struct gpu_matrix *matrix;
+    uint32_t region;
+    uint64_t out;
+    uint32_t ldo;
+    bool add;
+};
+
+/* Whether every workgroup of a product can make a single token's activations for itself: with the lanes that act.comp
+ * has, and room in its shared memory. */
+static bool makes_its_own(const struct recording *r, const struct gpu_matrix *w)
+{
+    const struct gpu_tuning *t = &r->model->gpu->tuning;
+    uint32_t bytes = w->chunks * (pack_takes_floats(w->kind) ? PACK_COLS * sizeof(float) : RECORD_BYTES);
+    return record_segments(t, w->chunks) * PACK_ROWS == t->lanes && bytes <= OWN_BYTES;
+}
+
+/* A product of one token that begins with its activations. */
+static void own_product(struct recording *r, uint32_t reads, enum act_mode mode, const struct act *a,
+                        const struct output *o)
+{
+    const struct gpu_matrix *w = o->matrix;
+    const struct gpu_tuning *t = &r->model->gpu->tuning;
+    uint32_t quads = w->chunks * (pack_takes_floats(w->kind) ? PACK_COLS / 4 : RECORD_BYTES / 16);
+    const uint32_t constants[] = {w->kind, 1, 0, record_segments(t, w->chunks), mode + 1, quads};
+    snprintf(r->product, sizeof r->product, "%s %ux%u own", type_info(w->type)->name, w->rows, w->cols);
+    for (uint32_t i = 0; i < w->pieces; i++) {
+        uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
+        uint32_t tiles = w->tiles - i * w->piece_tiles;
+        if (tiles > w->piece_tiles) tiles = w->piece_tiles, rows = tiles * PACK_ROWS;
+        struct matmul push = {.weights = w->piece[i].address,
+                              .x = a->x,
+                              .result = o->out + sizeof(float) * (uint64_t)first,
+                              .tiles = tiles,
+                              .chunks = w->chunks,
+                              .rows = rows,
+                              .tokens = 1,
+                              .ldo = o->ldo,
+                              .add = o->add,
+                              .columns = a->columns,
+                              .ldx = a->ldx,
+                              .ldg = a->ldg,
+                              .head = a->head,
+                              .eps = r->model->config.rms_eps,
+                              .by = a->by,
+                              .gate = a->gate,
+                              .index = a->index};
+        uint32_t groups = tiles < t->own_groups ? tiles : t->own_groups;
+        record_step(r, i ? 0 : reads, i ? 0 : o->region, SHADER_MATMUL, constants, 6, &push, sizeof push, groups, 1, 1);
+    }
+}
+
+/* Products of the same activations; those are made first, in `to` (region `made`), or by each product. */
+static void products(struct recording *r, uint32_t reads, enum act_mode mode, struct act a, const struct forms *to,
+                     uint32_t made, const struct output *outputs, int n, uint32_t rows)
+{
+    const struct gpu_matrix *matrices[4];
+    bool own = rows == 1;
+    assert_always(n <= 4);
+    for (int i = 0; i < n; i++) {
+        matrices[i] = outputs[i].matrix;
+        own = own && makes_its_own(r, matrices[i]);
+    }
+    if (!own) activations(r, reads, made, mode, a, to, matrices, n, false, rows);
+    for (int i = 0; i < n; i++) {
+        const struct output *o = &outputs[i];
+        if (own)
+            own_product(r, reads, mode, &a, o);
+        else
+            product(r, made, o->region, o->matrix, to, o->out, o->ldo, o->add, rows);
+    }
+}
+
 /* The same with the matrix of the expert that was chosen for each of `slots` results; `each` of them have one input. */
 static void expert_product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
                            const struct forms *x, uint64_t out, uint32_t slots, uint32_t each)
@@ -133,6 +207,13 @@ static void expert_product(struct recording *r, uint32_t reads, uint32_t writes,
 static uint64_t table(const struct recording *r, uint64_t at)
 {
     return r->s->table.address + at;
+}
+
+/* The activations of a layer's input. */
+static struct act norm_of(const struct recording *r, uint64_t multipliers)
+{
+    uint32_t hidden = r->model->config.hidden;
+    return (struct act){.x = r->s->x, .by = multipliers, .columns = hidden, .ldx = hidden};
 }
 
 /* ---- Full attention ----------------------------------------------------------------------------------------- */
@@ -187,14 +268,13 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows, attended = c->heads * c->head_dim;
-    const struct gpu_matrix *in[] = {&layer->matrix[ROLE_Q], &layer->matrix[ROLE_K], &layer->matrix[ROLE_V]};
-    const struct gpu_matrix *out = &layer->matrix[ROLE_O];
-    activations(r, REGION(X), REGION(IN), ACT_NORM,
-                (struct act){.x = s->x, .by = layer->vector[ROLE_INPUT_NORM], .columns = c->hidden, .ldx = c->hidden},
-                &s->in, in, 3, false, rows);
-    product(r, REGION(IN), REGION(Q_GATE), in[0], &s->in, s->q_gate, 2 * attended, false, rows);
-    product(r, REGION(IN), REGION(K), in[1], &s->in, s->k, c->kv_heads * c->head_dim, false, rows);
-    product(r, REGION(IN), REGION(V), in[2], &s->in, s->v, c->kv_heads * c->head_dim, false, rows);
+    const struct output in[] = {
+        {&layer->matrix[ROLE_Q], REGION(Q_GATE), s->q_gate, 2 * attended, false},
+        {&layer->matrix[ROLE_K], REGION(K), s->k, c->kv_heads * c->head_dim, false},
+        {&layer->matrix[ROLE_V], REGION(V), s->v, c->kv_heads * c->head_dim, false},
+    };
+    struct output out = {&layer->matrix[ROLE_O], REGION(X), s->x, c->hidden, true};
+    products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 3, rows);
     struct {
         uint64_t rows, runs, angles, q_gate, k, v, q_norm, k_norm, q;
         uint32_t heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes;
@@ -220,25 +300,28 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
     record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 2, &push,
                 sizeof push, c->heads + c->kv_heads, rows, 1);
     attend(r, index);
-    activations(r, REGION(ATTENDED) | REGION(Q_GATE), REGION(INNER), ACT_SIGMOID,
-                (struct act){.x = s->attended,
-                             .gate = s->q_gate,
-                             .columns = attended,
-                             .ldx = attended,
-                             .ldg = 2 * attended,
-                             .head = c->head_dim},
-                &s->inner, &out, 1, false, rows);
-    product(r, REGION(INNER), REGION(X), out, &s->inner, s->x, c->hidden, true, rows);
+    products(r, REGION(ATTENDED) | REGION(Q_GATE), ACT_SIGMOID,
+             (struct act){.x = s->attended,
+                          .gate = s->q_gate,
+                          .columns = attended,
+                          .ldx = attended,
+                          .ldg = 2 * attended,
+                          .head = c->head_dim},
+             &s->inner, REGION(INNER), &out, 1, rows);
 }
 
 /* ---- Gated DeltaNet ------------------------------------------------------------------------------------------- */
 
-/* In how many parts the keys of a head are cut, by the model's shape alone. */
+/* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys. */
+static uint32_t delta_slab(const struct config *c)
+{
+    return c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
+}
+
 static uint32_t delta_parts(const struct recording *r, const struct config *c)
 {
-    uint32_t parts = 1;
-    while (c->lin_value_dim * parts * 2 <= r->model->gpu->tuning.delta_lanes && c->lin_key_dim % (2 * parts) == 0)
-        parts *= 2;
+    uint32_t parts = 1, most = r->model->gpu->tuning.delta_lanes;
+    while (delta_slab(c) * parts * 2 <= most && c->lin_key_dim % (2 * parts) == 0) parts *= 2;
     return parts;
 }
 
@@ -266,17 +349,18 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
               c->lin_value_dim,
               c->conv_kernel,
               index * (c->conv_kernel - 1) * channels};
-    record_step(r, REGION(QKV) | REGION(AB), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV, NULL, 0,
-                &conv, sizeof conv, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
+    record_step(r, REGION(QKV) | REGION(A) | REGION(B), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV,
+                NULL, 0, &conv, sizeof conv, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
     uint32_t parts = delta_parts(r, c);
-    const uint32_t constants[] = {c->lin_value_dim * parts, c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts};
+    uint32_t slab = delta_slab(c);
+    const uint32_t constants[] = {slab * parts, c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts, slab};
     struct {
         uint64_t runs, qkv, gates, result;
         uint32_t key_heads, value_heads, tiled, layer_floats;
     } delta = {table(r, s->runs_at), s->convolved,         s->gates,     s->delta, c->lin_key_heads,
                c->lin_value_heads,   c->value_heads_tiled, index * state};
-    record_step(r, REGION(CONVOLVED) | REGION(GATES), REGION(DELTA) | REGION(RECURRENT), SHADER_DELTA, constants, 4,
-                &delta, sizeof delta, c->lin_value_heads, r->shape.runs, 1);
+    record_step(r, REGION(CONVOLVED) | REGION(GATES), REGION(DELTA) | REGION(RECURRENT), SHADER_DELTA, constants, 5,
+                &delta, sizeof delta, c->lin_value_heads, r->shape.runs, c->lin_value_dim / slab);
 }
 
 static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t index)
@@ -284,49 +368,49 @@ static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t 
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows, width = c->lin_value_heads * c->lin_value_dim;
-    const struct gpu_matrix *in[] = {&layer->matrix[ROLE_LIN_QKV], &layer->matrix[ROLE_LIN_Z],
-                                     &layer->matrix[ROLE_LIN_A], &layer->matrix[ROLE_LIN_B]};
-    const struct gpu_matrix *out = &layer->matrix[ROLE_LIN_OUT];
-    activations(r, REGION(X), REGION(IN), ACT_NORM,
-                (struct act){.x = s->x, .by = layer->vector[ROLE_INPUT_NORM], .columns = c->hidden, .ldx = c->hidden},
-                &s->in, in, 4, false, rows);
-    product(r, REGION(IN), REGION(QKV), in[0], &s->in, s->qkv, config_conv_channels(c), false, rows);
-    product(r, REGION(IN), REGION(Z), in[1], &s->in, s->z, width, false, rows);
-    product(r, REGION(IN), REGION(AB), in[2], &s->in, s->a, c->lin_value_heads, false, rows);
-    product(r, REGION(IN), 0, in[3], &s->in, s->b, c->lin_value_heads, false, rows); /* the same region, other memory */
+    const struct output in[] = {
+        {&layer->matrix[ROLE_LIN_QKV], REGION(QKV), s->qkv, config_conv_channels(c), false},
+        {&layer->matrix[ROLE_LIN_Z], REGION(Z), s->z, width, false},
+        {&layer->matrix[ROLE_LIN_A], REGION(A), s->a, c->lin_value_heads, false},
+        {&layer->matrix[ROLE_LIN_B], REGION(B), s->b, c->lin_value_heads, false},
+    };
+    struct output out = {&layer->matrix[ROLE_LIN_OUT], REGION(X), s->x, c->hidden, true};
+    products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 4, rows);
     rule(r, layer, index);
-    activations(r, REGION(DELTA) | REGION(Z), REGION(INNER), ACT_GATED_NORM,
-                (struct act){.x = s->delta,
-                             .by = layer->vector[ROLE_LIN_NORM],
-                             .gate = s->z,
-                             .columns = width,
-                             .ldx = width,
-                             .ldg = width,
-                             .head = c->lin_value_dim},
-                &s->inner, &out, 1, false, rows);
-    product(r, REGION(INNER), REGION(X), out, &s->inner, s->x, c->hidden, true, rows);
+    products(r, REGION(DELTA) | REGION(Z), ACT_GATED_NORM,
+             (struct act){.x = s->delta,
+                          .by = layer->vector[ROLE_LIN_NORM],
+                          .gate = s->z,
+                          .columns = width,
+                          .ldx = width,
+                          .ldg = width,
+                          .head = c->lin_value_dim},
+             &s->inner, REGION(INNER), &out, 1, rows);
 }
 
 /* ---- Feed-forward networks ------------------------------------------------------------------------------------ */
 
-/* gate and up of the normalised input, then down's input; down adds to x, or, in a mixture, goes to its own place. */
+/* gate and up of the normalised input, then down of both; it adds to x, or, in a mixture, goes to its own place. */
 static void feed_forward(struct recording *r, const struct gpu_layer *layer)
 {
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows;
-    const struct gpu_matrix *down = &layer->matrix[ROLE_DOWN];
-    product(r, REGION(IN), REGION(GATE), &layer->matrix[ROLE_GATE], &s->in, s->gate, c->intermediate, false, rows);
-    product(r, REGION(IN), REGION(UP), &layer->matrix[ROLE_UP], &s->in, s->up, c->intermediate, false, rows);
-    activations(
-        r, REGION(GATE) | REGION(UP), REGION(INNER), ACT_SILU,
+    const struct output in[] = {{&layer->matrix[ROLE_GATE], REGION(GATE), s->gate, c->intermediate, false},
+                                {&layer->matrix[ROLE_UP], REGION(UP), s->up, c->intermediate, false}};
+    struct output down = {&layer->matrix[ROLE_DOWN], REGION(X), s->x, c->hidden, true};
+    if (c->experts) {
+        down = (struct output){down.matrix, REGION(SHARED_OUT), s->shared_out, c->hidden, false};
+        for (int i = 0; i < 2; i++)
+            product(r, REGION(IN), in[i].region, in[i].matrix, &s->in, in[i].out, in[i].ldo, false, rows);
+    } else {
+        products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_POST_NORM]), &s->in, REGION(IN), in, 2, rows);
+    }
+    products(
+        r, REGION(GATE) | REGION(UP), ACT_SILU,
         (struct act){
             .x = s->gate, .gate = s->up, .columns = c->intermediate, .ldx = c->intermediate, .ldg = c->intermediate},
-        &s->inner, &down, 1, false, rows);
-    if (c->experts)
-        product(r, REGION(INNER), REGION(SHARED_OUT), down, &s->inner, s->shared_out, c->hidden, false, rows);
-    else
-        product(r, REGION(INNER), REGION(X), down, &s->inner, s->x, c->hidden, true, rows);
+        &s->inner, REGION(INNER), &down, 1, rows);
 }
 
 static void mixture(struct recording *r, const struct gpu_layer *layer)
@@ -335,6 +419,10 @@ static void mixture(struct recording *r, const struct gpu_layer *layer)
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows, slots = rows * c->experts_used, width = c->expert_intermediate;
     const struct gpu_matrix *down = &layer->matrix[ROLE_EXPERTS_DOWN];
+    const struct gpu_matrix *in[] = {&layer->matrix[ROLE_GATE], &layer->matrix[ROLE_UP],
+                                     &layer->matrix[ROLE_EXPERTS_GATE], &layer->matrix[ROLE_EXPERTS_UP]};
+    activations(r, REGION(X), REGION(IN), ACT_NORM, norm_of(r, layer->vector[ROLE_POST_NORM]), &s->in, in, 4, true,
+                rows);
     product(r, REGION(IN), REGION(ROUTER), &layer->matrix[ROLE_ROUTER], &s->in, s->router, c->experts, false, rows);
     struct {
         uint64_t logits, x, shared_gate, chosen, shares;
@@ -406,12 +494,6 @@ void record_pass(struct recording *r, bool hidden, uint32_t hidden_row)
             attention(r, layer, attention_layers++);
         else
             linear(r, layer, linear_layers++);
-        const struct gpu_matrix *in[] = {&layer->matrix[ROLE_GATE], &layer->matrix[ROLE_UP],
-                                         &layer->matrix[ROLE_EXPERTS_GATE], &layer->matrix[ROLE_EXPERTS_UP]};
-        activations(
-            r, REGION(X), REGION(IN), ACT_NORM,
-            (struct act){.x = r->s->x, .by = layer->vector[ROLE_POST_NORM], .columns = c->hidden, .ldx = c->hidden},
-            &r->s->in, in, c->experts ? 4 : 2, c->experts > 0, r->shape.rows);
         if (c->experts)
             mixture(r, layer);
         else
@@ -427,14 +509,10 @@ void record_head(struct recording *r)
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.head_rows;
-    activations(r, REGION(X), REGION(HEAD), ACT_NORM,
-                (struct act){.x = s->x,
-                             .by = m->final_norm,
-                             .columns = c->hidden,
-                             .ldx = c->hidden,
-                             .index = table(r, s->index_at) + 4 * (uint64_t)r->shape.head_first},
-                &s->head, &m->head, 1, false, rows);
-    product(r, REGION(HEAD), REGION(LOGITS), m->head, &s->head, s->logits, c->vocab, false, rows);
+    struct act norm = norm_of(r, m->final_norm);
+    norm.index = table(r, s->index_at) + 4 * (uint64_t)r->shape.head_first;
+    struct output logits = {m->head, REGION(LOGITS), s->logits, c->vocab, false};
+    products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
     record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
                 sizeof(float) * (uint64_t)rows * c->vocab);
     if (!r->status) device_barrier(m->gpu, r->commands);

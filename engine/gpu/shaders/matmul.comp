@@ -12,6 +12,10 @@ layout(constant_id = 0) const uint KIND = 3;
 layout(constant_id = 1) const uint TOKENS = 1;
 layout(constant_id = 2) const uint EXPERTS = 0; // 1: output row t takes the matrix chosen[t] and the input row t / each
 layout(constant_id = 3) const uint SEGMENTS = 8;
+// 0: x is what act.comp made. Else one token's activations are made here, by every workgroup for itself, in the way of mode
+// SOURCE - 1: the same bits as act.comp's if that has as many lanes, and cheaper than a dispatch and a barrier.
+layout(constant_id = 4) const uint SOURCE = 0;
+layout(constant_id = 5) const uint OWN = 1; // quads of them
 
 layout(push_constant, scalar) uniform Push {
     uint64_t weights; // the first tile; EXPERTS: the addresses of the experts' first tiles
@@ -20,10 +24,43 @@ layout(push_constant, scalar) uniform Push {
     uint64_t chosen;
     uint tiles, chunks, rows, tokens; // rows: of these tiles
     uint ldo, add, each;
+    uint columns, ldx, ldg, head;
+    float eps;
+    uint64_t by, gate, index; // the source's; index: of its row, 0: row 0
 };
 
 const bool FLOATS = KIND <= BF16;
-shared float sums[SEGMENTS][8][TILE];
+const uint MODE = SOURCE == 0 ? 0 : SOURCE - 1, LANES = TILE * SEGMENTS, SOME = TOKENS < 8 ? TOKENS : 8;
+shared float sums[SEGMENTS][SOME][TILE];
+shared uvec4 own[OWN];
+#include "activation.glsl"
+
+bool wants_records()
+{
+    return !FLOATS;
+}
+
+bool wants_floats()
+{
+    return FLOATS;
+}
+
+void put_word(uint chunk, uint word, uint value)
+{
+    uint place = chunk * RECORD + word;
+    own[place / 4][place % 4] = value;
+}
+
+void put_floats(uint column, vec4 v)
+{
+    own[column / 4] = floatBitsToUint(v);
+}
+
+uvec4 x_quad(Quads from_x, uint place)
+{
+    if (SOURCE == 0) return from_x.v[place];
+    return own[place];
+}
 
 vec4 weight_floats(Quads w, uint at, uint i) // columns 4i to 4i + 3
 {
@@ -35,16 +72,16 @@ vec4 weight_floats(Quads w, uint at, uint i) // columns 4i to 4i + 3
     return uintBitsToFloat(uvec4(some.x << 16, some.x & 0xFFFF0000u, some.y << 16, some.y & 0xFFFF0000u));
 }
 
-void float_chunk(Quads w, uint at, Quads x, uint c, uint first, inout vec4 total[TOKENS])
+void float_chunk(Quads w, uint at, Quads from_x, uint c, uint first, inout vec4 total[TOKENS])
 {
     [[unroll]] for (uint part = 0; part < 4; part++) {
         vec4 some[8];
         [[unroll]] for (uint i = 0; i < 8; i++) some[i] = weight_floats(w, at, 8 * part + i);
         [[unroll]] for (uint t = 0; t < TOKENS; t++) {
-            uint row = EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
+            uint row = SOURCE > 0 ? 0 : EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
             uint from = (row * chunks + c) * 32 + 8 * part;
             [[unroll]] for (uint i = 0; i < 8; i++) {
-                precise vec4 sum = fma(some[i], uintBitsToFloat(x.v[from + i]), total[t]);
+                precise vec4 sum = fma(some[i], uintBitsToFloat(x_quad(from_x, from + i)), total[t]);
                 total[t] = sum;
             }
         }
@@ -80,16 +117,16 @@ Scales scales_of(Quads w, uint at)
 }
 
 // total += the products of one chunk and one token, whose record begins at quad `from`.
-void quant_token(int q[32], Scales s, Quads x, uint from, inout float total)
+void quant_token(int q[32], Scales s, Quads from_x, uint from, inout float total)
 {
     int sum[8];
     [[unroll]] for (uint b = 0; b < 8; b++) {
-        ivec4 some = ivec4(x.v[from + b]);
+        ivec4 some = ivec4(x_quad(from_x, from + b));
         int dot = sdot(q[4 * b], some.x, 0) + sdot(q[4 * b + 1], some.y, 0) + sdot(q[4 * b + 2], some.z, 0) +
                   sdot(q[4 * b + 3], some.w, 0);
         sum[b] = dot;
     }
-    precise float d = uintBitsToFloat(x.v[from + RECORD_SCALE / 4].x), all = total;
+    precise float d = uintBitsToFloat(x_quad(from_x, from + RECORD_SCALE / 4).x), all = total;
     if (KIND == Q8) {
         precise float part = 0;
         [[unroll]] for (uint b = 0; b < 4; b++) part = fma(float(sum[2 * b] + sum[2 * b + 1]), s.d[b], part);
@@ -100,7 +137,7 @@ void quant_token(int q[32], Scales s, Quads x, uint from, inout float total)
         precise float scaled = float(part) * d;
         all = fma(scaled, s.d[0], all);
     } else {
-        ivec4 low = ivec4(x.v[from + RECORD_SUMS / 4]), high = ivec4(x.v[from + RECORD_SUMS / 4 + 1]);
+        ivec4 low = ivec4(x_quad(from_x, from + RECORD_SUMS / 4)), high = ivec4(x_quad(from_x, from + RECORD_SUMS / 4 + 1));
         ivec4 sums32 = ivec4(low.x + low.y, low.z + low.w, high.x + high.y, high.z + high.w);
         int part = 0;
         [[unroll]] for (uint b = 0; b < 4; b++) {
@@ -114,7 +151,7 @@ void quant_token(int q[32], Scales s, Quads x, uint from, inout float total)
     total = all;
 }
 
-void quant_chunk(Quads w, uint at, Quads x, uint c, uint first, inout float total[TOKENS])
+void quant_chunk(Quads w, uint at, Quads from_x, uint c, uint first, inout float total[TOKENS])
 {
     uint lane = gl_LocalInvocationID.x;
     int q[32];
@@ -145,8 +182,8 @@ void quant_chunk(Quads w, uint at, Quads x, uint c, uint first, inout float tota
     }
     Scales s = scales_of(w, at);
     [[unroll]] for (uint t = 0; t < TOKENS; t++) {
-        uint row = EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
-        quant_token(q, s, x, (row * chunks + c) * (RECORD / 4), total[t]);
+        uint row = SOURCE > 0 ? 0 : EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
+        quant_token(q, s, from_x, (row * chunks + c) * (RECORD / 4), total[t]);
     }
 }
 
@@ -155,6 +192,10 @@ void main()
     uint lane = gl_LocalInvocationID.x, segment = gl_LocalInvocationID.y, first = gl_WorkGroupID.y * TOKENS;
     Quads w = Quads(EXPERTS == 1 ? Addresses(weights).v[Words(chosen).v[first]] : weights), input_x = Quads(x);
     Floats out_f = Floats(result);
+    if (SOURCE > 0) {
+        activate(index == 0 ? 0 : Words(index).v[0]);
+        barrier();
+    }
     for (uint tile = gl_WorkGroupID.x; tile < tiles; tile += gl_NumWorkGroups.x) {
         float total[TOKENS];
         vec4 four[TOKENS];
