@@ -110,6 +110,46 @@ TEST(edit_makes_a_branch)
     rig_type("\x15/branch 1\r");
     CHECK(rig_wait("> Why is the sky blue?"));
     CHECK(rig_wait("1/2"));
+    rig_type("/branch\r");
+    CHECK(rig_wait("branches") && rig_wait("forks at turn 1"));
+    rig_type("j\r");
+    CHECK(rig_wait_gone("forks at turn 1"));
+    CHECK(rig_wait("> What is the Moon?"));
+    rig_type("/set max-tokens 2000\r");
+    rig_type("Tell me a long story.\r");
+    CHECK(rig_wait("ANSWERING"));
+    rig_type("/branch\r");
+    CHECK(rig_wait("forks at turn 1"));
+    rig_type("g\r");
+    CHECK(rig_wait("a reply is being written"));
+    rig_type("\x03");
+    LEAVE();
+}
+
+/* The library that comes along: chosen by a filter, by the mouse, and edited into the user's own. */
+TEST(prompts_are_listed)
+{
+    START();
+    rig_type("\x18p");
+    CHECK(rig_wait("the main points of a text"));
+    rig_type("/summ\r");
+    CHECK(rig_wait("prompts /summ"));
+    rig_type("\r");
+    CHECK(rig_wait_gone("prompts /summ"));
+    CHECK(rig_wait("> Say in at most"));
+    rig_type("\x03/mouse on\r");
+    CHECK(rig_wait("wheel and clicks are on"));
+    rig_type("/p\r");
+    CHECK(rig_wait("a text in English"));
+    char click[40];
+    snprintf(click, sizeof click, "\033[<0;10;%dM", rig_row("a text in English") + 1);
+    rig_type(click);
+    CHECK(rig_wait("Translate"));
+    rig_type("e"); /* with `true` as the editor */
+    CHECK(rig_wait("translate stays as it was"));
+    rig_type("d");
+    CHECK(rig_wait("translate comes with the program"));
+    rig_type("q");
     LEAVE();
 }
 
@@ -450,6 +490,7 @@ static void press_something(unsigned *seed)
         "/monitor auto\r", "/sessions\r", "/think on\r", "/branch\r", "/stats\r", "/mouse on\r", "/theme light\r",
         "/find the\r", "/system be brief\r", "/private on\r", "/attach /dev/null\r", "/speculation off\r",
         "\x18" "m", "\x18" "b", "\x18" "v", "\x18" "f", "\x18+", "\x18-", "\x18r", "\x18t", "\x18s", "\x18?",
+        "\x18p", "\x18l", "/p\r", "/theme\r", "\033[<0;10;20M", "\033[<0;10;23M", "\033[<65;10;20M",
         "/copy view\r", "/copy\r", "/delete\r", "/resume\r", "/rename x\r", "/cold\r", "/ab on\r", "/pace 50\r",
         "/pipeline batch\r", "/pipeline tandem\r", "/speculation full\r", "/model\r", "/units\r", "/hold\r",
         "/zoom in\r", "/fold\r", "/raw\r", "/redo\r", "/branch 1\r", "/search the\r", "/send\r", "/keys\r",
@@ -506,6 +547,7 @@ TEST(random_keys)
 }
 
 TEST_MAIN(T(chat), T(resized_while_streaming), T(commands_and_pages), T(search_and_browse), T(edit_makes_a_branch),
+          T(prompts_are_listed),
           T(a_session_goes_on), T(a_crash_restores_the_terminal), T(a_killed_program_keeps_the_conversation),
           T(copy_view), T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(facts_of_a_model),
           T(a_model_without_room_gives_the_old_one_back),
