@@ -325,42 +325,71 @@ static uint32_t delta_parts(const struct recording *r, const struct config *c)
     return parts;
 }
 
+static void convolution(struct recording *r, const struct gpu_layer *layer, uint32_t conv_floats)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    struct {
+        uint64_t rows, runs, qkv, a, b, weights, rate, bias, result, gates;
+        uint32_t key_heads, value_heads, key_dim, value_dim, taps, layer_floats;
+    } push = {
+        .rows = table(r, s->rows_at),
+        .runs = table(r, s->runs_at),
+        .qkv = s->qkv,
+        .a = s->a,
+        .b = s->b,
+        .weights = layer->vector[ROLE_LIN_CONV],
+        .rate = layer->vector[ROLE_LIN_A_LOG],
+        .bias = layer->vector[ROLE_LIN_DT_BIAS],
+        .result = s->convolved,
+        .gates = s->gates,
+        .key_heads = c->lin_key_heads,
+        .value_heads = c->lin_value_heads,
+        .key_dim = c->lin_key_dim,
+        .value_dim = c->lin_value_dim,
+        .taps = c->conv_kernel,
+        .layer_floats = conv_floats,
+    };
+    record_step(r, REGION(QKV) | REGION(A) | REGION(B), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV,
+                NULL, 0, &push, sizeof push, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
+}
+
+/* Convolution and delta rule, in one step where each run has a single token. */
 static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t index)
 {
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
-    uint32_t channels = config_conv_channels(c), state = c->lin_key_dim * c->lin_value_dim * c->lin_value_heads;
-    struct {
-        uint64_t rows, runs, qkv, a, b, weights, rate, bias, result, gates;
-        uint32_t key_heads, value_heads, key_dim, value_dim, taps, layer_floats;
-    } conv = {table(r, s->rows_at),
-              table(r, s->runs_at),
-              s->qkv,
-              s->a,
-              s->b,
-              layer->vector[ROLE_LIN_CONV],
-              layer->vector[ROLE_LIN_A_LOG],
-              layer->vector[ROLE_LIN_DT_BIAS],
-              s->convolved,
-              s->gates,
-              c->lin_key_heads,
-              c->lin_value_heads,
-              c->lin_key_dim,
-              c->lin_value_dim,
-              c->conv_kernel,
-              index * (c->conv_kernel - 1) * channels};
-    record_step(r, REGION(QKV) | REGION(A) | REGION(B), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV,
-                NULL, 0, &conv, sizeof conv, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
-    uint32_t parts = delta_parts(r, c);
-    uint32_t slab = delta_slab(c);
-    const uint32_t constants[] = {slab * parts, c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts, slab};
+    bool both = r->shape.rows == r->shape.runs;
+    uint32_t conv_floats = index * (c->conv_kernel - 1) * config_conv_channels(c);
+    uint32_t parts = delta_parts(r, c), slab = delta_slab(c);
+    const uint32_t constants[] = {slab * parts, c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts, slab, both};
     struct {
         uint64_t runs, qkv, gates, result;
         uint32_t key_heads, value_heads, tiled, layer_floats;
-    } delta = {table(r, s->runs_at), s->convolved,         s->gates,     s->delta, c->lin_key_heads,
-               c->lin_value_heads,   c->value_heads_tiled, index * state};
-    record_step(r, REGION(CONVOLVED) | REGION(GATES), REGION(DELTA) | REGION(RECURRENT), SHADER_DELTA, constants, 5,
-                &delta, sizeof delta, c->lin_value_heads, r->shape.runs, c->lin_value_dim / slab);
+        uint64_t a, b, weights, rate, bias;
+        uint32_t taps, conv_floats;
+    } push = {
+        .runs = table(r, s->runs_at),
+        .qkv = both ? s->qkv : s->convolved,
+        .gates = s->gates,
+        .result = s->delta,
+        .key_heads = c->lin_key_heads,
+        .value_heads = c->lin_value_heads,
+        .tiled = c->value_heads_tiled,
+        .layer_floats = index * c->lin_key_dim * c->lin_value_dim * c->lin_value_heads,
+        .a = s->a,
+        .b = s->b,
+        .weights = layer->vector[ROLE_LIN_CONV],
+        .rate = layer->vector[ROLE_LIN_A_LOG],
+        .bias = layer->vector[ROLE_LIN_DT_BIAS],
+        .taps = c->conv_kernel,
+        .conv_floats = conv_floats,
+    };
+    uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(DELTA) | REGION(RECURRENT);
+    if (both) reads = REGION(QKV) | REGION(A) | REGION(B), writes |= REGION(CONV);
+    if (!both) convolution(r, layer, conv_floats);
+    record_step(r, reads, writes, SHADER_DELTA, constants, 6, &push, sizeof push, c->lin_value_heads, r->shape.runs,
+                c->lin_value_dim / slab);
 }
 
 static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t index)

@@ -1,5 +1,6 @@
 #version 460
 #include "common.glsl"
+#include "conv.glsl"
 // Gated DeltaNet before the delta rule: causal convolution and silu of a head's channels, the L2 norm of queries and keys,
 // the gates. The state after the pass goes to other memory than the one before, which rows still read. A workgroup is a
 // head of a row: query heads, key heads, value heads.
@@ -24,23 +25,10 @@ void main()
     precise float sum = 0;
     for (uint d = i; d < dim; d += 128) {
         uint c = c0 + d;
-        precise float y = 0;
-        for (uint j = 0; j < taps; j++) {
-            uint from = row.index + j; // less taps - 1: the token whose input this tap takes
-            float in_x = from + 1 >= taps ? x.v[(run.first_row + from + 1 - taps) * channels + c]
-                                          : before.v[layer_floats + from * channels + c];
-            y = fma(w.v[j * channels + c], in_x, y);
-        }
-        y = silu(y);
+        precise float y = convolved(x, before, w, run, row.index, c, channels, taps, layer_floats);
         value[d] = y;
         sum = fma(y, y, sum);
-        if (row.index == run.n - 1)
-            for (uint j = 0; j + 1 < taps; j++) {
-                uint from = run.n + j;
-                after.v[layer_floats + j * channels + c] =
-                    from + 1 >= taps ? x.v[(run.first_row + from + 1 - taps) * channels + c]
-                                     : before.v[layer_floats + from * channels + c];
-            }
+        if (row.index == run.n - 1) keep_inputs(x, before, after, run, c, channels, taps, layer_floats);
     }
     part[i] = sum;
     barrier();
@@ -51,21 +39,15 @@ void main()
         }
         barrier();
     }
-    float scale = 1;
-    if (!is_value) {
-        precise float floor_sum = part[0] + 1e-6;
-        precise float by = inverse_sqrt(floor_sum) * (head < key_heads ? inverse_sqrt(float(key_dim)) : 1.0);
-        scale = by;
-    }
+    float scale = is_value ? 1 : head_scale(part[0], head < key_heads, key_dim);
     for (uint d = i; d < dim; d += 128) {
         precise float y = value[d] * scale;
         Floats(result).v[row_at * channels + c0 + d] = y;
     }
     if (is_value && i == 0) {
         uint at = row_at * value_heads + value_head;
-        precise float step = Floats(a).v[at] + Floats(bias).v[value_head];
-        precise float power = Floats(rate).v[value_head] * softplus(step);
-        Floats(gates).v[2 * at] = exp_of(power);
-        Floats(gates).v[2 * at + 1] = sigmoid(Floats(b).v[at]);
+        vec2 both = gates_of(Floats(a).v[at], Floats(b).v[at], Floats(rate).v[value_head], Floats(bias).v[value_head]);
+        Floats(gates).v[2 * at] = both.x;
+        Floats(gates).v[2 * at + 1] = both.y;
     }
 }

@@ -1,0 +1,37 @@
+// The convolution of one channel, for a row of a run, and the state after the run. w: [taps][channels].
+float convolved(Floats x, Floats before, Floats w, Run run, uint index, uint c, uint channels, uint taps, uint layer)
+{
+    precise float y = 0;
+    for (uint j = 0; j < taps; j++) {
+        uint from = index + j; // less taps - 1: the token whose input this tap takes
+        float in_x = from + 1 >= taps ? x.v[(run.first_row + from + 1 - taps) * channels + c]
+                                      : before.v[layer + from * channels + c];
+        y = fma(w.v[j * channels + c], in_x, y);
+    }
+    return silu(y);
+}
+
+void keep_inputs(Floats x, Floats before, Floats after, Run run, uint c, uint channels, uint taps, uint layer)
+{
+    for (uint j = 0; j + 1 < taps; j++) {
+        uint from = run.n + j;
+        after.v[layer + j * channels + c] = from + 1 >= taps ? x.v[(run.first_row + from + 1 - taps) * channels + c]
+                                                             : before.v[layer + from * channels + c];
+    }
+}
+
+// What queries, or keys, are multiplied with, by the sum of their squares.
+float head_scale(float sum, bool query, uint key_dim)
+{
+    precise float floor_sum = sum + 1e-6;
+    precise float by = inverse_sqrt(floor_sum) * (query ? inverse_sqrt(float(key_dim)) : 1.0);
+    return by;
+}
+
+// Decay and beta.
+vec2 gates_of(float a, float b, float rate, float bias)
+{
+    precise float step = a + bias;
+    precise float power = rate * softplus(step);
+    return vec2(exp_of(power), sigmoid(b));
+}
