@@ -3,12 +3,12 @@
 # stub of apt-get is called. Make is run on a small tree of the project's shape, so that this takes a second everywhere.
 . tests/scratch.sh
 tree=$tmp/tree bin=$tmp/bin later=$tmp/later log=$tmp/log
-mkdir -p "$tree"/{engine/kernel,ui,src/{pull,bench},tests,assets/prompts} "$bin" "$later"
+mkdir -p "$tree"/{engine/kernel,ui,src/{pull,net,bench},tests,assets/prompts} "$bin" "$later"
 cp Makefile "$tree"
 cp assets/measured.mk "$tree/assets"
 cp tests/deps "$tree/tests"
 touch "$tree"/{engine/part.c,engine/kernel/set_avx2.c,engine/kernel/set_neon.c,ui/part.c,src/main.c,src/part.c,LICENSE} \
-    "$tree"/src/{bench/{main,pty},pull/{main,transfer,digest,download}}.c \
+    "$tree"/src/{bench/{main,pty},pull/{main,transfer,digest,download},net/{main,request}}.c \
     "$tree"/assets/{tandem-demo-0m.gguf,tandem-demo-0m.md,bench.txt,prompts/a.md}
 for tool in make sh bash env awk cat chmod cp cut dirname echo find grep install mkdir mv printf rm sed sort touch tr; do
     ln -s "$(type -P $tool)" "$bin"
