@@ -116,11 +116,12 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
         note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
         break;
     case TDM_CONTEXT:
-        note("(the context is full: /new begins anew, /set on-full drop-oldest forgets the oldest turns)");
+        note("(the context is full: /compact sums up the oldest turns, /new begins anew)");
         break;
     case TDM_FAILED: note("(a unit failed; what came is kept, /regen tries again)"); break;
     default: break;
     }
+    if (!p->terminal) app_settle(&p->app); /* a script may take the turn's line for its being saved */
     if (!p->app.no_turn_line) {
         figures_turn_line(&e->stats, r->glyph_ns, line, sizeof line);
         note("%s", line);
