@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "src/chat/compact.h"
 #include "src/chat/load.h"
+#include "src/chat/pending.h"
 #include "src/chat/settings.h"
 #include "src/cli/output.h"
 #include "src/cli/recent.h"
@@ -201,6 +202,14 @@ static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
     return TDM_OK;
 }
 
+/* The files of a message that nobody will answer come before those of the next one, as its words do. */
+static tdm_status snapshot_pending(const app *a, session *s, tdm_error *err)
+{
+    if (!a->keeps_attached) return TDM_OK;
+    tdm_status status = a->sent.on_its_way ? pending_keep(s, &a->sent.files, err) : TDM_OK;
+    return status ? status : pending_keep(s, &a->attached, err);
+}
+
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
 {
     *out = (session){.created_s = a->created_s, .changed_s = time(NULL), .fingerprint = a->info.fingerprint};
@@ -219,6 +228,7 @@ tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
         if (!named || !modelled || (a->system && !out->system) || (a->draft && !out->draft))
             status = error_set(err, TDM_E_NOMEM, "out of memory");
     }
+    if (!status) status = snapshot_pending(a, out, err);
     if (status) session_free(out);
     return status;
 }
@@ -266,20 +276,21 @@ static void end_keeping(app *a)
     keeper_rest(a->keeper);
 }
 
-/* Without a model only the draft may be another one. */
+/* Without a model only the draft, and what is attached, may be another one. */
 static tdm_status save_left(app *a, tdm_error *err)
 {
-    if (a->private || !a->draft || a->place.lock < 0) return TDM_OK;
-    char *draft = strdup(a->draft);
-    if (!draft) return error_set(err, TDM_E_NOMEM, "out of memory");
+    if (a->private || !(a->draft || a->keeps_attached) || a->place.lock < 0) return TDM_OK;
+    char *draft = a->draft ? strdup(a->draft) : NULL;
+    if (a->draft && !draft) return error_set(err, TDM_E_NOMEM, "out of memory");
     free(a->left->draft);
     a->left->draft = draft;
-    return store_save(&a->place, a->left, err);
+    tdm_status status = snapshot_pending(a, a->left, err);
+    return status ? status : store_save(&a->place, a->left, err);
 }
 
 static bool nothing_to_save(const app *a)
 {
-    return a->private || (!a->draft && (!a->chat || !tdm_chat_nodes(a->chat)));
+    return a->private || (!a->draft && !a->keeps_attached && (!a->chat || !tdm_chat_nodes(a->chat)));
 }
 
 /* A failure is that of the newest text: none of an older one comes after it. */
@@ -374,9 +385,12 @@ int app_memory_turns(const app *a)
 void app_keep_draft(app *a, const char *text)
 {
     tdm_error unheard;
-    if (a->private || !text[strspn(text, " \t\r\n")]) return;
+    bool blank = !text[strspn(text, " \t\r\n")];
+    bool queued = a->sent.on_its_way && pending_any(&a->sent.files);
+    a->keeps_attached = !a->private && (queued || pending_any(&a->attached));
+    if (a->private || (blank && !a->keeps_attached)) return;
     free(a->draft);
-    a->draft = strdup(text);
+    a->draft = blank ? NULL : strdup(text);
     app_save(a, &unheard);
 }
 
@@ -686,6 +700,7 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
         a->place = place;
         a->name = s.name ? strdup(s.name) : NULL;
         a->draft = s.draft ? strdup(s.draft) : NULL;
+        pending_bring(&a->attached, &s, a->models.model);
         a->kept_nodes = s.n;
         a->created_s = s.created_s;
         snprintf(notice, 400, copied ? "'%.200s' is open in another program: this is a copy%s" : "resumed '%.200s'%s",

@@ -39,6 +39,7 @@ typedef struct {
     bool private;      /* nothing is written */
     int kept_nodes;    /* messages that were in the session's file when it was opened */
     char *draft;       /* typed and not sent when the program last had to leave; NULL: none */
+    bool keeps_attached; /* what is attached is saved with it, as the program has to leave */
     store_place place; /* lock -1: no place yet */
     char unsaved[400]; /* why the last save failed; "": it did not */
     bool state_old;    /* the state file is older than the conversation */
@@ -135,8 +136,8 @@ tdm_status app_set_private(app *a, bool on, tdm_error *err);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
 
-/* Text that was typed and not sent, as the program has to leave: the session's file keeps it, unless the session is
- * private or the text is blank. Takes also what no model has been loaded for. */
+/* Text that was typed and not sent, as the program has to leave: the session's file keeps it with what is attached,
+ * unless the session is private or there is nothing. Takes also what no model has been loaded for. */
 void app_keep_draft(app *a, const char *text);
 /* What a resumed session has kept so, malloc'ed, for the input to show; NULL: nothing. */
 char *app_take_draft(app *a);

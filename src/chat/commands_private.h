@@ -21,6 +21,9 @@ bool command_means_on(const command *r, bool now);
 
 /* Sets live options, or one of the screen: all of them or, on failure, none. */
 tdm_status command_change(const command *r, const option_id *ids, const char *const *texts, int n, tdm_error *err);
+/* Tokens of the conversation that are read once more after a setting that stands in its prompt, or after another system
+ * prompt, and in *of those of all of it; 0: none. */
+uint32_t command_read_again(const command *r, bool system, uint32_t *of);
 /* Goes on with another model, and says so. */
 tdm_status command_switch_model(const command *r, const char *path, tdm_error *err);
 /* Tokens that are free for all attachments together. */

@@ -65,6 +65,8 @@ static tdm_status take_settings(const command *r, const prompt_file *p, char lin
 {
     option_id ids[OPTION_COUNT];
     const char *texts[OPTION_COUNT], *system = options_text(&p->settings, OPTION_SYSTEM);
+    char count[60];
+    bool reads_again = false;
     int n = 0;
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         if (!options_given(&p->settings, id) || !(option_table[id].flags & LIVE)) continue;
@@ -72,13 +74,21 @@ static tdm_status take_settings(const command *r, const prompt_file *p, char lin
         bool fits = prompts_sets(p, id, &r->a->info);
         tell(line, option_table[id].name, fits ? text : "not with this model");
         if (!fits) continue;
+        reads_again |= id == OPTION_THINK || id == OPTION_KEEP_THINKING;
         ids[n] = id;
         texts[n++] = text;
     }
     tdm_status status = n ? command_change(r, ids, texts, n, err) : TDM_OK;
-    if (status || !system) return status;
-    tell(line, "the system prompt", "");
-    return app_set_system(r->a, system, strlen(system), err);
+    uint32_t of = 0, again = !status && reads_again ? command_read_again(r, false, &of) : 0;
+    if (!status && system) {
+        tell(line, "the system prompt", "");
+        status = app_set_system(r->a, system, strlen(system), err);
+        if (!status) again = command_read_again(r, true, &of);
+    }
+    if (status || !again) return status;
+    snprintf(count, sizeof count, "%u of %u tokens are read again", again, of);
+    tell(line, count, "");
+    return TDM_OK;
 }
 
 static tdm_status take_prompt(const command *r, const char *name, const prompt_file *p, const struct buffer *message,

@@ -22,6 +22,24 @@ void commands_setting(const app *a, option_id id, char *out, size_t room)
     }
 }
 
+/* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has
+ * begun on it already. */
+uint32_t command_read_again(const command *r, bool system, uint32_t *of)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(r->a->chat, &now);
+    *of = now.target;
+    if (now.phase != TDM_IDLE) return 0;
+    if (system) return tdm_chat_nodes(r->a->chat) ? now.target : 0; /* it stands before all else */
+    return now.read_again;
+}
+
+static void say_read_again(const command *r, bool system)
+{
+    uint32_t of, n = command_read_again(r, system, &of);
+    if (n) command_say(r, "%u of %u tokens are read again\n", n, of);
+}
+
 tdm_status command_system(command *r, tdm_error *err)
 {
     const char *text = r->call->argument;
@@ -32,6 +50,7 @@ tdm_status command_system(command *r, tdm_error *err)
     if (!strcmp(text, "off")) text = "";
     tdm_status status = app_set_system(r->a, text, strlen(text), err);
     if (!status) command_say(r, text[0] ? "the system prompt is changed\n" : "no system prompt\n");
+    if (!status) say_read_again(r, true);
     return status;
 }
 
@@ -68,16 +87,6 @@ static tdm_status take_over(const command *r, option_id id, tdm_error *err)
     return TDM_OK;
 }
 
-/* Where the template writes into the past what the setting is, the conversation is another prompt. The follower has
- * begun on it already. */
-static void say_read_again(const command *r)
-{
-    tdm_chat_status now;
-    tdm_chat_status_of(r->a->chat, &now);
-    if (now.phase == TDM_IDLE && now.read_again)
-        command_say(r, "%u of %u tokens are read again\n", now.read_again, now.target);
-}
-
 tdm_status command_change(const command *r, const option_id *ids, const char *const *texts, int n, tdm_error *err)
 {
     option_value *values = r->a->o->values, before[OPTION_COUNT];
@@ -109,7 +118,7 @@ static tdm_status change(const command *r, option_id id, const char *value, tdm_
     tdm_status status = command_change(r, &id, &value, 1, err);
     if (status) return status;
     say_setting(r, id, false);
-    if (r->a->chat && (id == OPTION_THINK || id == OPTION_KEEP_THINKING)) say_read_again(r);
+    if (r->a->chat && (id == OPTION_THINK || id == OPTION_KEEP_THINKING)) say_read_again(r, false);
     return TDM_OK;
 }
 

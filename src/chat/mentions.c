@@ -1,12 +1,14 @@
 #include "src/chat/mentions.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/chat/attach_read.h"
 #include "ui/edit/path_word.h"
 
-enum { MOST_WORDS = 500 }; /* of a draft that are looked at: each asks the file system */
+/* Of a draft, words that are looked at, and sentence marks behind one: each asks the file system. */
+enum { MOST_WORDS = 500, MOST_MARKS = 6 };
 
 /* ---- Lists of paths --------------------------------------------------------------------------------------------- */
 
@@ -67,13 +69,15 @@ static bool is_known(const mentions *m, const attachments *a, const char *path)
 /* The path that a word names, malloc'ed. NULL: none. */
 static char *named_by(const mentions *m, const attachments *a, const char *text, struct path_word w, bool files_alone)
 {
-    do {
+    int tries = w.last - w.first < PATH_MAX ? MOST_MARKS : 0;
+    while (tries-- > 0) {
         bool folder = false;
         char *path = path_word_read(text, &w);
         if (path && is_known(m, a, path)) return path;
         if (path && *path && attach_exists(path, &folder) && !(folder && files_alone)) return path;
         free(path);
-    } while (path_word_shorten(text, &w));
+        if (!path_word_shorten(text, &w)) break;
+    }
     return NULL;
 }
 

@@ -202,6 +202,12 @@ void docs_man(FILE *out)
     roff_options(out);
     fputs(".SH IN A CONVERSATION\n", out);
     roff_slash(out);
+    fputs(".PP\nIn a message a word that begins with @ and names a file or a folder, as in \\fI@notes.md\\fR or\n"
+          "\\fI@\\(dqmy notes.md\\(dq\\fR, puts its text before the message. A line that begins with an exclamation\n"
+          "mark, as in \\fI!git diff\\fR, is run with $SHELL, or sh, where it was typed (pasted it is text, and so it\n"
+          "is behind a blank); what it prints goes before the next message. It has no terminal and nothing to read,\n"
+          "and ends after 60 seconds or 1 MiB at the latest. Of files, 1000 at a time and 16 MiB in all can be\n"
+          "attached; symbolic links, devices and binary files are left out.\n", out);
     fputs(".SH FILES\n"
           ".TP\n\\fI$XDG_CONFIG_HOME/tandem/config\\fR\n"
           "Options, one a line: \\fIname = value\\fR, with the names of the options; flags are on or off;\n"

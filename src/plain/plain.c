@@ -39,6 +39,7 @@ typedef struct {
     char *line;  /* what readline handed over; NULL with `lines`: end of input */
     bool line_ready;
     int64_t enter_ns;
+    bool pasted; /* the line's first byte came from a paste */
     int64_t quit_until_ns; /* Ctrl-C again before this quits */
     bool untold; /* what came of the last save is to be told, if it failed */
     bool quit;
@@ -205,6 +206,13 @@ static void follow(plain *p)
     echo(p, true);
 }
 
+static int room_now(const app *a)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(a->chat, &now);
+    return app_room(&now);
+}
+
 /* ---- Commands -------------------------------------------------------------------------------------------------- */
 
 static void say(void *ctx, const char *text, size_t n)
@@ -297,6 +305,46 @@ static void run_command(plain *p, const slash_call *call)
     if (result.anew) take_draft(p);
 }
 
+static bool is_stopped(void *ctx)
+{
+    (void)ctx;
+    return interrupt_seen();
+}
+
+/* A line that begins with !, typed on a terminal: its output goes before the next message. Ctrl-C stops it. */
+static void run_line(plain *p, const char *text)
+{
+    app *a = &p->app;
+    attachment one;
+    tdm_error err = {0};
+    char said[100], line[400];
+    int place;
+    interrupt_catch();
+    echo(p, false);
+    tdm_status status = attach_run(&one, text + 1, is_stopped, NULL, said, &err);
+    echo(p, true);
+    if (interrupt_leaving()) p->quit = true;
+    interrupt_catch();
+    if (!status) status = attach_take(&a->attached, &one, a->models.model, room_now(a), &place, &err);
+    if (!status) commands_attached(a, place, said, line, sizeof line);
+    note("%s", status ? err.text : line);
+}
+
+/* What its words name is attached; false: it can't be, and has been said. */
+static bool read_named(plain *p, const char *text)
+{
+    app *a = &p->app;
+    tdm_error err = {0};
+    int before = a->attached.n;
+    if (!p->terminal) return true; /* what comes from a pipe is text */
+    if (mentions_read(&a->mentions, &a->attached, a->models.model, room_now(a), text, strlen(text), &err)) {
+        refuse(p, text, &err);
+        return false;
+    }
+    for (int i = before; i < a->attached.n; i++) note("(%s goes before it)", a->attached.all[i].name);
+    return true;
+}
+
 static void handle_message(plain *p, char *text, int64_t enter_ns)
 {
     slash_call call;
@@ -304,6 +352,10 @@ static void handle_message(plain *p, char *text, int64_t enter_ns)
     tdm_error err = {0};
     if (!text[strspn(text, " \t\r\n")]) return;
     history_file_add(p->history, text, !p->app.private, NULL);
+    if (p->terminal && slash_runs(text, strlen(text), p->pasted)) {
+        run_line(p, text);
+        return;
+    }
     tdm_status status = slashes_parse(&call, &command, text, false, &err);
     if (command && !status) {
         run_command(p, &call);
@@ -312,7 +364,7 @@ static void handle_message(plain *p, char *text, int64_t enter_ns)
         return;
     }
     if (status) refuse(p, text, &err);
-    else send_message(p, text, enter_ns);
+    else if (read_named(p, text)) send_message(p, text, enter_ns);
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
@@ -457,11 +509,13 @@ static bool read_line(plain *p)
     if (p->draft) {
         rl_insert_text(p->draft);
         rl_redisplay();
+        p->pasted = true; /* it was a message, or is one of the library */
         free(p->draft);
         p->draft = NULL;
         tell_draft(p);
     }
     p->line_ready = false;
+    if (!p->pending) p->pasted = false;
     int idle_ms = 0;
     while (!p->line_ready && !p->quit) {
         int ready = wait_for(p->app.chat, STDIN_FILENO, p->untold ? 100 : 1000);
@@ -475,6 +529,7 @@ static bool read_line(plain *p)
         if (ready & WAIT_CHAT) between_turns(p);
         if (!(ready & WAIT_OTHER) || p->quit) continue;
         rl_callback_read_char();
+        if (!p->line_ready && !rl_end) p->pasted = false;
         if (!p->line_ready) tell_draft(p);
     }
     if (!p->line_ready) {
@@ -484,6 +539,13 @@ static bool read_line(plain *p)
     return p->line_ready && p->line;
 }
 
+/* A paste at the line's beginning is text, whatever it begins with. */
+static int begin_paste(int count, int key)
+{
+    current->pasted |= rl_point == 0;
+    return rl_bracketed_paste_begin(count, key);
+}
+
 static void set_up_readline(plain *p)
 {
     current = p;
@@ -491,6 +553,9 @@ static void set_up_readline(plain *p)
     rl_catch_signals = 0;
     rl_attempted_completion_function = complete;
     rl_completer_word_break_characters = " \t";
+    rl_initialize();
+    rl_bind_keyseq_in_map("\\e[200~", begin_paste, emacs_standard_keymap);
+    rl_bind_keyseq_in_map("\\e[200~", begin_paste, vi_insertion_keymap);
     using_history();
 }
 

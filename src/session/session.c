@@ -30,6 +30,15 @@ static tdm_finish finish_find(const char *name)
     return TDM_UNFINISHED;
 }
 
+static void free_pending(session_pending *p)
+{
+    free(p->kind);
+    free(p->path);
+    free(p->name);
+    free(p->text);
+    free(p->files);
+}
+
 void session_free(session *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -44,6 +53,8 @@ void session_free(session *s)
     free(s->model_path);
     free(s->system);
     free(s->draft);
+    for (int i = 0; i < s->n_pending; i++) free_pending(&s->pending[i]);
+    free(s->pending);
     *s = (session){0};
 }
 
@@ -154,6 +165,33 @@ static tdm_status read_settings(session *s, json_object *root, const char *name,
     return status;
 }
 
+static tdm_status read_pending(session *s, json_object *root, const char *name, tdm_error *err)
+{
+    json_object *all = jsonio_member(root, "pending", json_type_array);
+    size_t n = all ? json_object_array_length(all) : 0;
+    if (n > SESSION_PENDING)
+        return error_set(err, TDM_E_FORMAT, "%s: %zu pending, expected at most %d", name, n, SESSION_PENDING);
+    if (n && !(s->pending = calloc(n, sizeof *s->pending)))
+        return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    for (size_t i = 0; i < n; i++) {
+        json_object *o = json_object_array_get_idx(all, i);
+        session_pending *p = &s->pending[i];
+        bool failed = false;
+        s->n_pending = (int)i + 1; /* so that what was read of a bad one is freed */
+        p->kind = copy_text(o, "kind", NULL, &failed);
+        p->path = copy_text(o, "path", NULL, &failed);
+        p->name = copy_text(o, "name", NULL, &failed);
+        p->text = copy_text(o, "text", &p->length, &failed);
+        p->files = copy_text(o, "files", &p->files_length, &failed);
+        const char *digits = jsonio_text(o, "mark", NULL);
+        if (digits) p->mark = strtoull(digits, NULL, 16);
+        if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+        if (!p->kind || !p->path || !p->name || !p->text)
+            return error_set(err, TDM_E_FORMAT, "%s: pending %zu: expected kind, path, name and text", name, i + 1);
+    }
+    return TDM_OK;
+}
+
 static tdm_status read_root(session *s, json_object *root, const char *name, tdm_error *err)
 {
     const char *format = jsonio_text(root, "format", NULL);
@@ -177,6 +215,7 @@ static tdm_status read_root(session *s, json_object *root, const char *name, tdm
     }
     if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     tdm_status status = read_settings(s, root, name, err);
+    if (!status) status = read_pending(s, root, name, err);
     return status ? status : read_nodes(s, root, name, err);
 }
 
@@ -205,6 +244,18 @@ static json_object *node_json(const tdm_node *node, size_t attached)
     if (node->thinking) jsonio_add_text(o, "thinking", node->thinking, node->thinking_length);
     if (node->role == TDM_ASSISTANT) jsonio_add_string(o, "finish", session_finish_name(node->finish));
     jsonio_add_int(o, "time", node->time_s);
+    return o;
+}
+
+static json_object *pending_json(const session_pending *p)
+{
+    json_object *o = json_object_new_object();
+    jsonio_add_string(o, "kind", p->kind);
+    jsonio_add_string(o, "path", p->path);
+    jsonio_add_string(o, "name", p->name);
+    jsonio_add_text(o, "text", p->text, p->length);
+    if (p->files && p->files_length) jsonio_add_text(o, "files", p->files, p->files_length);
+    if (p->files && p->files_length) jsonio_add_hash(o, "mark", p->mark);
     return o;
 }
 
@@ -241,6 +292,11 @@ char *session_format(const session *s, size_t *n)
         if (s->settings[id]) jsonio_add_string(settings, option_table[id].name, s->settings[id]);
     json_object_object_add(root, "settings", settings);
     if (s->draft) jsonio_add_string(root, "draft", s->draft);
+    if (s->n_pending) {
+        json_object *pending = json_object_new_array();
+        for (int i = 0; i < s->n_pending; i++) json_object_array_add(pending, pending_json(&s->pending[i]));
+        json_object_object_add(root, "pending", pending);
+    }
     jsonio_add_int(root, "leaf", s->leaf);
     for (int i = 0; i < s->n; i++)
         json_object_array_add(messages, node_json(&s->nodes[i], s->attached ? s->attached[i] : 0));
@@ -288,7 +344,8 @@ char *session_first_words(const session *s)
         if (node->current && node->role == TDM_USER)
             return name_of(node->text + attached, node->length - attached);
     }
-    return s->draft ? name_of(s->draft, strlen(s->draft)) : strdup("empty session");
+    const char *words = s->draft ? s->draft : s->n_pending ? s->pending[0].name : "empty session";
+    return name_of(words, strlen(words));
 }
 
 char *session_markdown(const session *s, size_t *n)

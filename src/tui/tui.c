@@ -409,9 +409,10 @@ static void close_all(tui *t)
         remember_form(t);
         say_goodbye(t);
     }
-    if (t->app.draft)
-        output_print(t->app.unsaved[0] ? "tandem: the draft could not be saved\n"
-                                       : "tandem: the draft is kept; tandem --resume brings it back\n");
+    if (t->app.draft || t->app.keeps_attached)
+        output_print(t->app.unsaved[0] ? "tandem: %s could not be saved\n"
+                                       : "tandem: %s is kept; tandem --resume brings it back\n",
+                     t->app.draft ? "the draft" : "what is attached");
     app_close(&t->app);
     input_close(t->input);
     history_file_close(t->history);

@@ -115,10 +115,10 @@ void tui_attach_sent(tui *t)
 {
     t->attach.again = false;
     t->attach.read_of_draft = 0;
-    if (t->attach.told_saved || t->app.private || !attach_length(&t->app.attached)) return;
+    if (t->attach.told_saved || t->app.private) return;
     t->attach.told_saved = true;
     tui_notices_add(&t->notices, VIEW_NOTICE_INFO,
-                    "what is attached is saved with the session; /private on keeps all of it off the disk");
+                    "what is attached is saved with the session (/private on: nothing is)");
 }
 
 /* ---- Showing --------------------------------------------------------------------------------------------------- */

@@ -261,7 +261,10 @@ static void switch_model(tui *t, const char *path, const char *prompt)
     tdm_error err = {0};
     if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
         t->load.prompt = prompt ? strdup(prompt) : NULL;
-    else tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+    else {
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);
+        tui_draft_return_prompt(t, prompt ? strdup(prompt) : NULL);
+    }
 }
 
 /* The list that a command without its argument opens. */

@@ -139,7 +139,6 @@ static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
         return false;
     }
     note_sent(t);
-    if (attached) tui_attach_sent(t);
     t->draft.told_revision = t->app.attached.revision;
     input_set_queued(t->input, app_queued(&t->app) != NULL);
     if (!replying) {
@@ -148,6 +147,7 @@ static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
     } else {
         t->draft.queued_ns = clock_ns();
     }
+    if (attached) tui_attach_sent(t);
     return true;
 }
 
@@ -418,6 +418,22 @@ static tui_action close_top(tui *t)
     return (tui_action){0};
 }
 
+void tui_draft_return_prompt(tui *t, char *prompt)
+{
+    struct input_view in;
+    char *line;
+    if (!prompt) return;
+    input_view(t->input, clock_ns(), &in);
+    bool back = !in.length && asprintf(&line, "/p %s", prompt) >= 0;
+    if (back) {
+        input_set_text(t->input, line);
+        free(line);
+    }
+    tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "/p %s is not done: its model is not there%s", prompt,
+                    back ? "; the line is kept" : "");
+    free(prompt);
+}
+
 static void stop_loading(tui *t)
 {
     bool switching = t->load.switching;
@@ -425,6 +441,7 @@ static void stop_loading(tui *t)
     if (switching) {
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "loading was stopped");
         t->load.state = TUI_LOAD_DONE;
+        tui_draft_return_prompt(t, tui_load_take_prompt(&t->load));
     } else {
         tui_load_fail(&t->load, "loading was stopped"); /* the sentence says it */
     }

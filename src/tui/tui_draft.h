@@ -45,6 +45,10 @@ void tui_draft_end_editing(tui *t);
 /* Takes what has been attached, and sends the message that has waited for it. */
 void tui_draft_take_attached(tui *t);
 
+/* The model that /p asked for isn't there, as has been said: its line comes back into an empty input. prompt: its
+ * argument, taken over; NULL: it was /model. */
+void tui_draft_return_prompt(tui *t, char *prompt);
+
 /* Puts the draft that a resumed session has kept before what stands in the input. */
 void tui_draft_take_kept(tui *t);
 /* The program has to leave: all that was typed and is in no conversation yet stays with the session. */

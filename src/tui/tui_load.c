@@ -80,6 +80,13 @@ void tui_load_cancel(tui_load *l)
     l->state = TUI_LOAD_NONE;
 }
 
+char *tui_load_take_prompt(tui_load *l)
+{
+    char *prompt = l->prompt;
+    l->prompt = NULL;
+    return prompt;
+}
+
 void tui_load_fail(tui_load *l, const char *why)
 {
     l->state = TUI_LOAD_FAILED;

@@ -36,6 +36,8 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
 bool tui_load_take(tui_load *l);
 /* Stops the thread and waits for it. */
 void tui_load_cancel(tui_load *l);
+/* The argument of /p that was to go on with the model, malloc'ed: it won't. NULL: there is none. */
+char *tui_load_take_prompt(tui_load *l);
 /* There is no model, for that reason. */
 void tui_load_fail(tui_load *l, const char *why);
 void tui_load_free(tui_load *l);

@@ -46,7 +46,10 @@ static bool make_way(tui *t)
     tdm_error err;
     if (t->load.err.code != TDM_E_NOMEM || app_leave_model(&t->app, &err)) return false;
     tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "no room for both models: %s is closed first", t->app.info.name);
-    return !tui_load_begin(&t->load, t->o, t->load.path, false, t->wake[1], &err);
+    char *prompt = tui_load_take_prompt(&t->load); /* it goes on with this model all the same */
+    bool begun = !tui_load_begin(&t->load, t->o, t->load.path, false, t->wake[1], &err);
+    t->load.prompt = prompt;
+    return begun;
 }
 
 /* The model that was closed for another one is loaded again; false: it is the one that has just failed. */
@@ -57,6 +60,7 @@ static bool go_back(tui *t)
     bool same = load_is_builtin(old) ? load_is_builtin(failed) : failed && !strcmp(old, failed);
     if (!t->app.left || same) return false;
     tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", t->load.err.text);
+    tui_draft_return_prompt(t, tui_load_take_prompt(&t->load));
     return !tui_load_begin(&t->load, t->o, old, false, t->wake[1], &err);
 }
 
@@ -74,6 +78,19 @@ static void go_on(tui *t)
     tui_draft_send_waiting(t);
 }
 
+/* There is no model at all. */
+static void first_failed(tui *t)
+{
+    tui_load_fail(&t->load, t->load.err.code == TDM_E_CANCELLED ? "loading was stopped" : t->load.err.text);
+    tui_draft_return_prompt(t, tui_load_take_prompt(&t->load));
+}
+
+static void switch_failed(tui *t)
+{
+    tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", t->load.err.text);
+    tui_draft_return_prompt(t, tui_load_take_prompt(&t->load));
+}
+
 void tui_model_take(tui *t)
 {
     tui_load *l = &t->load;
@@ -84,6 +101,6 @@ void tui_model_take(tui *t)
     else if (l->models.model && switching) tui_commands_model(t, l->path);
     else if (l->models.model) start(t);
     else if (switching ? make_way(t) : go_back(t)) return;
-    else if (switching) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", l->err.text);
-    else tui_load_fail(l, l->err.code == TDM_E_CANCELLED ? "loading was stopped" : l->err.text);
+    else if (switching) switch_failed(t);
+    else first_failed(t);
 }

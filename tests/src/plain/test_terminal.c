@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "src/cli/files.h"
@@ -175,5 +176,45 @@ TEST(being_hung_up_keeps_the_line)
     CHECK_INT(0, end());
 }
 
-TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(ctrl_c_keeps_what_came), T(being_hung_up_saves),
+/* Lines that run and words that name files: typed on the terminal they count. */
+TEST(commands_and_files_before_a_message)
+{
+    char line[400];
+    snprintf(line, sizeof line, "%s/plain.txt", check_tmp());
+    REQUIRE(!atomic_file_put(line, "green\n", 6, NULL));
+    rig_environment("SHELL=/bin/sh");
+    REQUIRE(start(check_tmp()));
+    REQUIRE(rig_said("> "));
+    rig_type("!echo one; exit 4\n");
+    REQUIRE(rig_said("$ echo one; exit 4 (status 4): "));
+    REQUIRE(rig_said("goes before your next message"));
+    snprintf(line, sizeof line, "!: >%s/begun; sleep 300\n", check_tmp());
+    rig_type(line);
+    snprintf(line, sizeof line, "%s/begun", check_tmp());
+    while (access(line, F_OK) && rig_take(10)) {
+    }
+    rig_type("\x03");
+    REQUIRE(rig_said("sleep 300: stopped"));
+    REQUIRE(rig_said("> "));
+    snprintf(line, sizeof line, "What is in @%s/plain.txt?\n", check_tmp());
+    rig_type(line);
+    REQUIRE(rig_said("(plain.txt goes before it)"));
+    REQUIRE(rig_said(" read before Enter | "));
+    rig_type("/export ");
+    snprintf(line, sizeof line, "%s/plain.md\n", check_tmp());
+    rig_type(line);
+    REQUIRE(rig_said("plain.md: "));
+    rig_type("\x04");
+    CHECK_INT(0, end());
+    rig_environment(NULL);
+    char *text, path[300];
+    size_t n;
+    snprintf(path, sizeof path, "%s/plain.md", check_tmp());
+    REQUIRE(!files_read(path, 1 << 20, &text, &n, NULL));
+    CHECK(strstr(text, "$ echo one; exit 4\n\none\n\n(exit status 4)\n\nplain.txt:\n\ngreen\n\n\nWhat is in @"));
+    free(text);
+}
+
+TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(ctrl_c_keeps_what_came),
+          T(commands_and_files_before_a_message), T(being_hung_up_saves),
           T(being_hung_up_keeps_the_line))

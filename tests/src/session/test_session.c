@@ -352,6 +352,33 @@ TEST(a_draft_is_part_of_a_session)
     session_free(&again);
 }
 
+TEST(what_is_pending_is_part_of_a_session)
+{
+    session s, again;
+    size_t n;
+    tdm_error err;
+    REQUIRE(!parse(&s, HEAD "\"pending\":[{\"kind\":\"file\",\"path\":\"a b\",\"name\":\"b\",\"text\":\"b:\\n\","
+                            "\"files\":\"a b\\u0000\",\"mark\":\"00000000000000ff\"},{\"kind\":\"command\","
+                            "\"path\":\"ls\",\"name\":\"$ ls\",\"text\":\"\"}],\"leaf\":0,\"messages\":[]}", NULL));
+    char *text = session_format(&s, &n), *name = session_first_words(&s);
+    CHECK_STR("b", name);
+    REQUIRE(text && !session_parse(&again, "again", text, n, NULL));
+    REQUIRE(again.n_pending == 2);
+    CHECK_STR("a b", again.pending[0].path);
+    CHECK_STR("b:\n", again.pending[0].text);
+    CHECK(again.pending[0].files_length == 4 && again.pending[0].mark == 255);
+    CHECK_STR("$ ls", again.pending[1].name);
+    CHECK(again.pending[1].length == 0 && !again.pending[1].files);
+    free(text);
+    free(name);
+    session_free(&s);
+    session_free(&again);
+    err.text[0] = 0;
+    CHECK_INT(TDM_E_FORMAT, parse(&s, HEAD "\"pending\":[{\"kind\":\"file\"}],\"leaf\":0,\"messages\":[]}", &err));
+    CHECK_STR("file: pending 1: expected kind, path, name and text", err.text);
+    CHECK_INT(TDM_E_FORMAT, parse(&s, HEAD "\"pending\":[7],\"leaf\":0,\"messages\":[]}", &err));
+}
+
 TEST(damaged_files_are_listed)
 {
     use_empty_state_folder("damaged");
@@ -470,5 +497,6 @@ TEST(words_are_found)
 TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line),
           T(what_was_attached_is_known_and_names_nothing), T(names_and_exports), T(the_store_keeps_sessions),
           T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
-          T(a_draft_is_part_of_a_session), T(damaged_files_are_listed), T(the_oldest_states_go_first),
+          T(a_draft_is_part_of_a_session), T(what_is_pending_is_part_of_a_session),
+          T(damaged_files_are_listed), T(the_oldest_states_go_first),
           T(a_kill_leaves_a_whole_file), T(a_session_gets_another_name), T(words_are_found))

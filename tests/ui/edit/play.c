@@ -20,6 +20,7 @@ static const char *action_name(enum key_action a)
     case ACTION_SUSPEND: return "SUSPEND";
     case ACTION_TAKE_BACK: return "TAKE_BACK";
     case ACTION_STOP: return "STOP";
+    case ACTION_RUB_CHIP: return "RUB_CHIP";
     case ACTION_EDITOR: return "EDITOR";
     default: break;
     }
@@ -77,6 +78,7 @@ static void in_child(const struct play *how, const char *script, char *report)
     struct decoder *d = decoder_open(NULL);
     if (!in || !d) _exit(4);
     input_set_queued(in, how->queued);
+    input_set_chips(in, how->chips);
     input_set_columns(in, how->columns);
     input_set_esc_stops(in, how->esc_stops);
     size_t suggestions = 0;

@@ -17,7 +17,7 @@ struct play {
     const char *const *history;    /* NULL-ended; may be NULL */
     const struct completer *completer;
     const char *history_path;      /* may be NULL */
-    bool queued, esc_stops;
+    bool queued, esc_stops, chips;
     int columns;                   /* of a row on the screen; 0: endless */
     const char *const *suggestions; /* NULL-ended; may be NULL */
     /* Run at the end in the child, after the script; appends to the report. May be NULL. */

@@ -90,6 +90,24 @@ TEST(the_cursor_stands_before_a_character)
     CHECK_STR("|\303\244b", keys("a\033 b\001\004\303\244\030\030"));
 }
 
+/* Backspace at the draft's beginning marks the last attachment, once more takes it back; any other key unmarks it. */
+TEST(backspace_and_attachments)
+{
+#define CHIPS(script) play(&(struct play){.chips = true, .inputrc = ""}, script)
+    CHECK_STR("RUB_CHIP => |", CHIPS("\177\177"));
+    CHECK_STR("RUB_CHIP => |", CHIPS("\177" READ "\177"));
+    CHECK_STR("RUB_CHIP RUB_CHIP => |", CHIPS("\177\177\177\177"));
+    CHECK_STR("|", CHIPS("\177"));
+    CHECK_STR("|", CHIPS("\177x\177"));
+    CHECK_STR("|", CHIPS("\177\001\177\005"));
+    CHECK_STR("RUB_CHIP => |", CHIPS("x\177\177\177"));
+    CHECK_STR("RUB_CHIP => |text", CHIPS("text\001\177\177"));
+    CHECK_STR("|", CHIPS("\177" B "x" E WAIT "\177"));
+    CHECK_STR("RUB_CHIP => |", play(&(struct play){.chips = true, .inputrc = VI}, "\177\177"));
+    CHECK_STR("|", keys("\177\177"));
+#undef CHIPS
+}
+
 TEST(undo)
 {
     CHECK_STR("ab|", keys("ab" B "pasted text\nmore" E WAIT "\037"));
@@ -544,6 +562,7 @@ TEST(unread_keys_go_back)
 
 TEST_MAIN(T(typing_and_sending), T(new_lines), T(editing), T(unknown_keys_insert_nothing),
           T(aborts_that_readline_would_not_survive), T(the_cursor_stands_before_a_character), T(undo),
+          T(backspace_and_attachments),
           T(paste_is_text), T(history), T(lines_keep_their_undo), T(searches_give_the_draft_back),
           T(searches_leave_order), T(history_by_number), T(history_is_shared), T(multi_line_moves), T(wrapped_moves),
           T(moves_between_rows_of_words),
