@@ -27,12 +27,6 @@ static void set_text(tui *t, const char *text)
 
 /* ---- The draft ------------------------------------------------------------------------------------------------- */
 
-/* Whether a draft is a command of the shell. What a demo types is not the user's. */
-static bool runs(const tui *t, const char *text, size_t n, bool pasted)
-{
-    return !t->demo && slash_runs(text, n, pasted);
-}
-
 void tui_draft_tell(tui *t)
 {
     struct input_view in;
@@ -40,7 +34,7 @@ void tui_draft_tell(tui *t)
     if (!in.is_draft) return;
     tui_attach_follow(t, &in, false);
     input_set_chips(t->input, t->app.attached.n > 0);
-    bool held = slash_may_be_command(in.text, in.length, in.pasted) || runs(t, in.text, in.length, in.pasted);
+    bool held = slash_may_be_command(in.text, in.length, in.pasted) || slash_runs(in.text, in.length, in.pasted);
     bool was_empty = !t->draft.told || !t->draft.told[0];
     bool same = t->draft.told && strlen(t->draft.told) == in.length && !memcmp(t->draft.told, in.text, in.length);
     if (same && t->draft.told_held == held && t->draft.told_revision == t->app.attached.revision) return;
@@ -234,7 +228,7 @@ static tui_action submit(tui *t, const struct input_action *a)
         return (tui_action){0};
     }
     if (enter == INPUT_ENTER_NOTHING || s.draft_empty) return (tui_action){0};
-    if (runs(t, a->text, a->length, a->pasted)) {
+    if (slash_runs(a->text, a->length, a->pasted)) {
         run_line(t, a);
         return (tui_action){0};
     }

@@ -154,7 +154,7 @@ static void fill_mark(tui *t, struct view_draft *d)
     if (t->attach.again && reads) d->mark = VIEW_MARK_AGAIN;
     if (attach_job_command(t->app.attaching)) d->mark = VIEW_MARK_RUNNING;
     if (t->draft.sends) d->mark = VIEW_MARK_SENDS;
-    bool runs = in->is_draft && !t->demo && slash_runs(in->text, in->length, in->pasted);
+    bool runs = in->is_draft && slash_runs(in->text, in->length, in->pasted);
     if (runs) d->mark = VIEW_MARK_RUNS;
     tui_attach_announce(t, runs ? in->text : NULL);
 }

@@ -15,7 +15,7 @@
  *                                 this and all texts \n \r \t \e \\ \xHH stand for bytes
  *   paste [TIMES] TEXT            a bracketed paste
  *   wait MS                       time passes
- *   load WHAT DONE TOTAL | loaded | load-fails TEXT
+ *   load WHAT DONE TOTAL | loaded | load-fails TEXT | no-room TEXT
  *   reply TEXT | think TEXT | end [stop|length|context|failed]
  *   tokens N                      in each text of a reply from here on
  *   stat NAME VALUE               of the turn that ends next (in, before, out, tps, thinking)
@@ -335,8 +335,8 @@ static bool chat_command(const char *name, char *rest)
         char *what = word(&rest);
         uint64_t done = (uint64_t)number(&rest);
         fake_load(what, done, (uint64_t)number(&rest));
-    } else if (!strcmp(name, "loaded") || !strcmp(name, "load-fails")) {
-        fake_loaded(*rest ? TDM_E_FORMAT : TDM_OK, rest);
+    } else if (!strcmp(name, "loaded") || !strcmp(name, "load-fails") || !strcmp(name, "no-room")) {
+        fake_loaded(*name == 'n' ? TDM_E_NOMEM : *rest ? TDM_E_FORMAT : TDM_OK, rest);
         host.awaits_wake = true;
     } else if (!strcmp(name, "lanes")) {
         char *prefill = word(&rest);
@@ -528,7 +528,7 @@ static void run_script(const char *name)
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_sizes) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
     X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
-    X(slow_disk) X(battery) X(memory)
+    X(slow_disk) X(prompts_model) X(battery) X(memory)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

@@ -46,6 +46,11 @@ session=$(cat "$XDG_STATE_HOME"/tandem/sessions/*.json)
 holds '/p: attachments go before the message' "$session" '"a.txt:\n\nred\n\n\nWhich colour does a.txt name?"'
 holds '/p: a text with a slash is no command' "$session" '" /delete this"'
 
+# What is read again is said.
+said=$(printf '%s\n' 'Hello.' '/p capital Peru' '/p capital Peru' | "$program" chat --plain --private -n 3 2>/dev/null)
+check '/p: tokens that are read again' \
+    test "$(grep -cE '^capital: .*, the system prompt, ([0-9]+) of \1 tokens are read again$' <<<"$said")" = 2
+
 # What comes with the program, each of them a prompt.
 for file in assets/prompts/*.md; do
     name=$(basename "$file" .md)
