@@ -204,6 +204,7 @@ TEST(commands_and_files_before_a_message)
     snprintf(line, sizeof line, "%s/plain.md\n", check_tmp());
     rig_type(line);
     REQUIRE(rig_said("plain.md: "));
+    REQUIRE(rig_said("> "));
     rig_type("\x04");
     CHECK_INT(0, end());
     rig_environment(NULL);
