@@ -21,9 +21,9 @@
     X(DEMO, "demo", "", "the same conversation twice: read after Enter, and read ahead",                              \
       "Holds a prepared conversation twice, one run after the other, and shows both side by side, with a stopwatch "  \
       "above each answer. With -m both are shown as they were measured; with the built-in model, whose waits are "    \
-      "too short to be felt, as a 4B Q4_K on this machine, by its bytes and operations (SCALED; x shows what was "    \
-      "measured). Space pauses, n goes to the next turn, r begins again, q leaves. Nothing is saved. --script plays " \
-      "another conversation, whose messages are typed one after the other.")                                          \
+      "too short to be felt, as a 4B Q4_K on this machine (a smaller one where that takes minutes), by its bytes and " \
+      "operations (SCALED; x shows what was measured). Space pauses, n goes to the next turn, r begins again, q "     \
+      "leaves. Nothing is saved. --script plays another conversation, whose messages are typed one after the other.") \
     X(MONITOR, "monitor", "[PID]", "what a running Tandem does",                                                      \
       "Shows the units of a conversation that runs in another terminal, live. With --json one object a second on "    \
       "standard output. Where several run, PID picks one. What it is told are counts, times and speeds: no words of "  \

@@ -223,13 +223,18 @@ static demo_cost cost_of(const tdm_model_info *i, const ceilings *c)
                        .peak = c->known ? c->value.all.operations[i->arithmetic] : 0};
 }
 
-/* The model that the built-in one is shown as; only its shape counts. */
-static tdm_status cost_of_shown(const demo_run *r, demo_cost *out, tdm_error *err)
+/* The models that the built-in one may be shown as: the first with which the show isn't too long. */
+static const struct {
+    const char *name, *path; /* only its shape counts */
+} shown_as[] = {{"4B", "synthetic:4b:q4_k"}, {"2B", "synthetic:2b:q4_k"}, {"0.8B", "synthetic:0.8b:q4_k"}};
+enum { SHOWN = sizeof shown_as / sizeof *shown_as, LONGEST_SHOW_S = 90 };
+
+static tdm_status cost_of_shown(const demo_run *r, int which, demo_cost *out, tdm_error *err)
 {
     tdm_model *m;
     tdm_model_info info;
     const load_how how = {.text_only = true, .progress = on_measuring, .progress_ctx = (void *)r};
-    tdm_status status = load_model(&m, r->wants.o, "synthetic:4b:q4_k", &how, err);
+    tdm_status status = load_model(&m, r->wants.o, shown_as[which].path, &how, err);
     if (status) return status;
     tdm_model_describe(m, &info);
     *out = cost_of(&info, &r->ceilings);
@@ -276,7 +281,6 @@ static void name_origins(demo_run *r, const tdm_model_info *info)
     snprintf(r->origins[DEMO_MEASURED], sizeof r->origins[0], "%.60s %.*s, %s, %d core%s, %s",
              r->wants.builtin ? "built-in 51M" : info->name, (int)strcspn(info->weight_types, " "), info->weight_types,
              processor, cores, cores == 1 ? "" : "s", when);
-    snprintf(r->origins[DEMO_SCALED], sizeof r->origins[0], "measured with the built-in model, shown as a 4B");
 }
 
 static tdm_status make_show(demo_run *r, demo_timing timing, const demo_take takes[DEMO_SIDES], const demo_pace *pace,
@@ -290,7 +294,22 @@ static tdm_status make_show(demo_run *r, demo_timing timing, const demo_take tak
     return status;
 }
 
-static tdm_status make_both(demo_run *r, const script *s, const demo_cost *own, const demo_cost *shown, tdm_error *err)
+/* A slow machine, or one that others use as well, would show waits of minutes with the largest. */
+static tdm_status make_scaled(demo_run *r, const demo_take takes[DEMO_SIDES], demo_pace *pace, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < SHOWN && !status; i++) {
+        demo_show_free(&r->shows[DEMO_SCALED]);
+        status = cost_of_shown(r, i, &pace->shown, err);
+        if (!status) status = make_show(r, DEMO_SCALED, takes, pace, err);
+        snprintf(r->origins[DEMO_SCALED], sizeof r->origins[0], "measured with the built-in model, shown as a %s",
+                 shown_as[i].name);
+        if (r->shows[DEMO_SCALED].end_ns <= LONGEST_SHOW_S * INT64_C(1000000000)) break;
+    }
+    return status;
+}
+
+static tdm_status make_both(demo_run *r, const script *s, const demo_cost *own, tdm_error *err)
 {
     const demo_wants *w = &r->wants;
     demo_take takes[DEMO_SIDES] = {0};
@@ -303,8 +322,7 @@ static tdm_status make_both(demo_run *r, const script *s, const demo_cost *own, 
                       .memory = r->ceilings.known ? r->ceilings.value.all.bytes : 0};
     if (!status) demo_pace_learn(&pace, takes, DEMO_SIDES);
     if (!status) status = make_show(r, DEMO_MEASURED, takes, &pace, err);
-    pace.shown = *shown;
-    if (!status && w->builtin) status = make_show(r, DEMO_SCALED, takes, &pace, err);
+    if (!status && w->builtin) status = make_scaled(r, takes, &pace, err);
     for (int i = 0; i < DEMO_SIDES; i++) demo_take_free(&takes[i]);
     return status;
 }
@@ -317,10 +335,10 @@ static tdm_status make(demo_run *r, tdm_error *err)
     measure(r, &info);
     name_origins(r, &info);
     demo_cost own = cost_of(&info, &r->ceilings), shown = own;
-    tdm_status status = w->builtin ? cost_of_shown(r, &shown, err) : TDM_OK;
+    tdm_status status = w->builtin ? cost_of_shown(r, 0, &shown, err) : TDM_OK;
     if (status) return status;
     script s = played(w, &shown, r->ceilings.known ? r->ceilings.value.all.bytes : 0);
-    status = s.turns ? make_both(r, &s, &own, &shown, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    status = s.turns ? make_both(r, &s, &own, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     free(s.turns);
     return status;
 }

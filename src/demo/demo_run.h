@@ -3,8 +3,8 @@
  * rests and goes on afterwards as it was.
  *
  * With the built-in model, whose waits are too short to be felt, what was measured is also shown as a 4B Q4_K on this
- * machine (demo_scale.h). Its runs are typed QUICK times as fast as they are shown, so that they take seconds: less can
- * be read ahead than while a person types.
+ * machine (demo_scale.h), or as a smaller one where that would take minutes. Its runs are typed DEMO_QUICK times as
+ * fast as they are shown, so that they take seconds: less can be read ahead than while a person types.
  *
  * One thread, the front end's, calls these functions. */
 #ifndef TANDEM_SRC_DEMO_RUN_H

@@ -20,7 +20,7 @@ struct tui_demo {
     demo_timing timing;
     bool paused;
     int64_t at_ns;    /* of the show that is shown, at since_ns */
-    int64_t since_ns;
+    int64_t since_ns; /* before there is one: when the runs began */
     char before[80];
     char doing[120];
     char failure[sizeof((tdm_error *)0)->text];
@@ -115,6 +115,7 @@ static void begin_runs(tui *t)
     ceilings_job_end(&t->measuring);
     if (demo_run_begin(&d->run, &wants, &err)) fail(d, err.text);
     else d->begun = true;
+    d->since_ns = clock_ns();
 }
 
 static void take_runs(tui *t, int64_t now)
@@ -201,24 +202,32 @@ void tui_demo_event(tui *t, const struct decoder_event *e)
 
 /* ---- A frame --------------------------------------------------------------------------------------------------- */
 
+static void name_doing(const tui *t, int run, int done_of)
+{
+    struct tui_demo *d = t->demo;
+    uint64_t done = atomic_load(&t->load.done_bytes), total = atomic_load(&t->load.total_bytes);
+    int turn = done_of * d->s.n / 1000 + 1, seconds = (int)((clock_ns() - d->since_ns) / TUI_S);
+    if (t->load.state == TUI_LOAD_RUNNING)
+        snprintf(d->doing, sizeof d->doing, "the model is being loaded: %.0f%%",
+                 total ? 100.0 * (double)done / (double)total : 0.0);
+    else if (!d->begun)
+        snprintf(d->doing, sizeof d->doing, "waits for the reply that is being written");
+    else if (!run)
+        snprintf(d->doing, sizeof d->doing, "the machine is being measured");
+    else
+        snprintf(d->doing, sizeof d->doing, "turn %d of %d, %d s", turn < d->s.n ? turn : d->s.n, d->s.n, seconds);
+}
+
 static void fill_preparing(tui *t)
 {
     struct tui_demo *d = t->demo;
     struct demo_view *v = &d->view;
-    int run = d->begun ? atomic_load(&d->run.run) : 0;
-    uint64_t done = atomic_load(&t->load.done_bytes), total = atomic_load(&t->load.total_bytes);
-    snprintf(d->doing, sizeof d->doing, run ? "" : "the machine is being measured");
-    if (!d->begun && t->load.state == TUI_LOAD_RUNNING)
-        snprintf(d->doing, sizeof d->doing, "the model is being loaded%s", total ? "" : " ...");
-    if (!d->begun && t->load.state == TUI_LOAD_RUNNING && total)
-        snprintf(d->doing, sizeof d->doing, "the model is being loaded: %.0f%%", 100.0 * (double)done / (double)total);
-    else if (!d->begun && t->app.chat)
-        snprintf(d->doing, sizeof d->doing, "waits for the reply that is being written");
+    int run = d->begun ? atomic_load(&d->run.run) : 0, done_of = d->begun ? atomic_load(&d->run.done_of) : 0;
+    name_doing(t, run, done_of);
     v->preparing = true;
     v->run = run;
-    for (int i = 0; i < DEMO_SIDES; i++)
-        v->share[i] = run > i + 1 ? 1 : run == i + 1 ? 1e-3 * atomic_load(&d->run.done_of) : 0;
-    v->doing = d->doing[0] ? d->doing : NULL;
+    for (int i = 0; i < DEMO_SIDES; i++) v->share[i] = run > i + 1 ? 1 : run == i + 1 ? 1e-3 * done_of : 0;
+    v->doing = d->doing;
     v->failure = d->failure[0] ? d->failure : NULL;
 }
 
