@@ -104,6 +104,7 @@ typedef struct {
     int experts, experts_used, expert_intermediate; /* of a mixture, whose shared expert has `intermediate`; 0: none */
     uint64_t active_parameters;  /* that a token is multiplied with; without a mixture all but the embeddings */
     uint64_t expert_bytes, expert_memory; /* of all experts, packed; of memory for them */
+    uint64_t mtp_parameters, mtp_bytes; /* of the head that drafts tokens, which counts nowhere else; 0: none */
     double load_seconds;         /* reading and packing the weights took; 0: no weights */
     bool was_packed;             /* they came from pack_folder */
     double from_disk_tps;        /* experts don't all fit into memory: expected tokens per second; else 0 */
@@ -115,7 +116,7 @@ typedef struct {
     bool can_keep_thinking, keeps_thinking; /* thinking of past turns: on request; by default */
     const char *template_name;   /* "qwen3.5", "qwen3.6", "qwen3.8", "built-in", "none (qwen3.5 form)" */
     bool template_replaced;      /* the file's own template is not known: the Qwen3.5 form is used instead */
-    const char *skipped;         /* "15 MTP tensors" or "" */
+    const char *skipped;         /* "21 vision tensors" or "" */
     tdm_sampling sampling;       /* defaults: the file's own, else the published ones for the size */
     bool sampling_from_file;
     uint64_t fingerprint;

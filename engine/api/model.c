@@ -152,6 +152,11 @@ static void count_work(struct tdm_model *m)
     uint64_t head = 0;
     for (size_t i = 0; i < n; i++) {
         const struct tensor *t = list[i];
+        if (t->layer >= c->layers) {
+            m->info.mtp_parameters += t->rows * t->cols;
+            m->info.mtp_bytes += t->bytes;
+            continue;
+        }
         if (t->role == ROLE_EMBED || t->role == ROLE_LM_HEAD) {
             if (t->role == ROLE_LM_HEAD || c->tied) head = t->bytes;
             continue;

@@ -93,14 +93,14 @@ tdm_status experts_new(struct experts **out, const struct source *source, const 
     struct experts *e = calloc(1, sizeof *e);
     if (!e) return error_set(err, TDM_E_NOMEM, "no memory for experts");
     *e = (struct experts){.source = source,
-                          .layers = c->layers,
+                          .layers = config_blocks(c),
                           .count = c->experts,
                           .lock = PTHREAD_MUTEX_INITIALIZER,
                           .changed = PTHREAD_COND_INITIALIZER};
-    e->forms = calloc(c->layers, sizeof *e->forms);
-    e->base = calloc(c->layers, sizeof *e->base);
+    e->forms = calloc(e->layers, sizeof *e->forms);
+    e->base = calloc(e->layers, sizeof *e->base);
     tdm_status status = e->forms && e->base ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for experts");
-    for (uint32_t l = 0; !status && l < c->layers; l++) set_form(e, kernels, l);
+    for (uint32_t l = 0; !status && l < e->layers; l++) set_form(e, kernels, l);
     if (!status && budget && budget < e->all_bytes) status = make_places(e, budget, c->experts_used, err);
     if (!status) {
         e->bytes = e->places ? e->places * e->place_bytes : e->all_bytes;

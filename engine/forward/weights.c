@@ -24,6 +24,7 @@ struct loader {
     float *wide;           /* per member: MATRIX_TILE rows as float32, for conversion */
     unsigned char *narrow; /* per member: MATRIX_TILE rows converted */
     size_t raw_stride, wide_stride, narrow_stride;
+    size_t vectors_placed; /* floats */
     uint64_t done, total; /* bytes of tensors */
 };
 
@@ -133,8 +134,22 @@ static const struct part layer_vectors[] = {
     {ROLE_SHARED_GATE, offsetof(struct layer_weights, shared_gate)},
 };
 
+static const struct part head_matrices[] = {
+    {ROLE_MTP_EMBED, offsetof(struct head_weights, own_embed)},
+    {ROLE_MTP_LM_HEAD, offsetof(struct head_weights, own_lm_head)},
+    {ROLE_MTP_FC, offsetof(struct head_weights, fc)},
+};
+
+static const struct part head_vectors[] = {
+    {ROLE_MTP_EMBED_NORM, offsetof(struct head_weights, embed_norm)},
+    {ROLE_MTP_HIDDEN_NORM, offsetof(struct head_weights, hidden_norm)},
+    {ROLE_MTP_NORM, offsetof(struct head_weights, own_norm)},
+};
+
 enum { LAYER_MATRICES = sizeof layer_matrices / sizeof *layer_matrices };
 enum { LAYER_VECTORS = sizeof layer_vectors / sizeof *layer_vectors };
+enum { HEAD_MATRICES = sizeof head_matrices / sizeof *head_matrices };
+enum { HEAD_VECTORS = sizeof head_vectors / sizeof *head_vectors };
 
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES])
 {
@@ -174,54 +189,59 @@ static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *er
     return TDM_OK;
 }
 
-/* Each layer's vectors in the order of the table, after the final norm: their places in the memory of all. */
+typedef tdm_status vector_step(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err);
+
+/* Every vector: the final norm, each layer's in the order of the table, the MTP head's. */
+static tdm_status for_each_vector(struct loader *l, vector_step *step, tdm_error *err)
+{
+    struct weights *w = l->weights;
+    tdm_status status = step(l, &w->final_norm, ROLE_FINAL_NORM, 0, err);
+    for (uint32_t i = 0; i < config_blocks(&w->config); i++)
+        for (int j = 0; j < LAYER_VECTORS && !status; j++)
+            if (role_exists(&w->config, layer_vectors[j].role, i))
+                status = step(l, (const float **)((char *)&w->layers[i] + layer_vectors[j].offset),
+                              layer_vectors[j].role, i, err);
+    for (int j = 0; j < HEAD_VECTORS && !status; j++)
+        if (role_exists(&w->config, head_vectors[j].role, w->config.layers))
+            status = step(l, (const float **)((char *)&w->head + head_vectors[j].offset), head_vectors[j].role,
+                          w->config.layers, err);
+    return status;
+}
+
+static tdm_status count_vector(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err)
+{
+    (void)v;
+    (void)err;
+    l->weights->vector_bytes += rounded(vector_floats(l->source, role, layer)) * sizeof(float);
+    return TDM_OK;
+}
+
+static tdm_status place_vector(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err)
+{
+    (void)err;
+    *v = l->weights->vectors + l->vectors_placed;
+    l->vectors_placed += rounded(vector_floats(l->source, role, layer));
+    return TDM_OK;
+}
+
 static tdm_status allocate_vectors(struct loader *l, tdm_error *err)
 {
     struct weights *w = l->weights;
-    size_t floats = rounded(vector_floats(l->source, ROLE_FINAL_NORM, 0)), at = floats;
-    for (uint32_t i = 0; i < w->config.layers; i++)
-        for (int j = 0; j < LAYER_VECTORS; j++)
-            if (role_exists(&w->config, layer_vectors[j].role, i))
-                floats += rounded(vector_floats(l->source, layer_vectors[j].role, i));
-    w->vector_bytes = floats * sizeof(float);
+    for_each_vector(l, count_vector, err);
     w->vectors = aligned_alloc(64, w->vector_bytes);
     if (!w->vectors)
         return error_set(err, TDM_E_NOMEM, "no memory for %llu bytes of weights", (unsigned long long)w->vector_bytes);
     memset(w->vectors, 0, w->vector_bytes);
     w->bytes += w->vector_bytes;
-    w->final_norm = w->vectors;
-    for (uint32_t i = 0; i < w->config.layers; i++)
-        for (int j = 0; j < LAYER_VECTORS; j++) {
-            if (!role_exists(&w->config, layer_vectors[j].role, i)) continue;
-            const float *v = w->vectors + at;
-            memcpy((char *)&w->layers[i] + layer_vectors[j].offset, &v, sizeof v);
-            at += rounded(vector_floats(l->source, layer_vectors[j].role, i));
-        }
-    return TDM_OK;
+    return for_each_vector(l, place_vector, err);
 }
 
-static void read_vector(struct loader *l, enum role role, uint32_t layer, const float *v)
+static tdm_status read_vector(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err)
 {
-    float *out = l->weights->vectors + (v - l->weights->vectors); /* still being made */
+    float *out = l->weights->vectors + (*v - l->weights->vectors); /* still being made */
     source_vector(l->source, role, layer, out, vector_floats(l->source, role, layer));
     source_release(l->source, source_tensor(l->source, role, layer));
-}
-
-static tdm_status read_vectors(struct loader *l, tdm_error *err)
-{
-    struct weights *w = l->weights;
-    read_vector(l, ROLE_FINAL_NORM, 0, w->final_norm);
-    for (uint32_t i = 0; i < w->config.layers; i++) {
-        for (int j = 0; j < LAYER_VECTORS; j++) {
-            if (!role_exists(&w->config, layer_vectors[j].role, i)) continue;
-            const float *v;
-            memcpy(&v, (const char *)&w->layers[i] + layer_vectors[j].offset, sizeof v);
-            read_vector(l, layer_vectors[j].role, i, v);
-        }
-        tdm_status status = w->config.full_attention[i] ? TDM_OK : transpose_conv(l, i, err);
-        if (status) return status;
-    }
-    return TDM_OK;
+    return role == ROLE_LIN_CONV ? transpose_conv(l, layer, err) : TDM_OK;
 }
 
 /* Some experts of a layer, from `first` on. */
@@ -280,7 +300,7 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
     struct weights *w = l->weights;
     struct experts *e = w->experts;
     int64_t began = clock_ns();
-    for (uint32_t layer = 0; layer < w->config.layers; layer++) {
+    for (uint32_t layer = 0; layer < config_blocks(&w->config); layer++) {
         const struct expert_form *form = experts_form(e, layer);
         uint32_t some = form->bytes < SLICE_BYTES ? (uint32_t)(SLICE_BYTES / form->bytes) : 1, held = experts_held(e);
         for (uint32_t first = 0; first < held; first += some) {
@@ -310,7 +330,11 @@ static tdm_status for_each_matrix(struct loader *l, matrix_step *step, tdm_error
     struct weights *w = l->weights;
     tdm_status status = step(l, &w->embed, ROLE_EMBED, 0, err);
     if (!status && !w->config.tied) status = step(l, &w->own_head, ROLE_LM_HEAD, 0, err);
-    for (uint32_t i = 0; i < w->config.layers && !status; i++)
+    for (int j = 0; j < HEAD_MATRICES && !status; j++)
+        if (role_exists(&w->config, head_matrices[j].role, w->config.layers))
+            status = step(l, (struct matrix *)((char *)&w->head + head_matrices[j].offset), head_matrices[j].role,
+                          w->config.layers, err);
+    for (uint32_t i = 0; i < config_blocks(&w->config) && !status; i++)
         for (int j = 0; j < LAYER_MATRICES && !status; j++) {
             if (!role_exists(&w->config, layer_matrices[j].role, i)) continue;
             struct matrix *m = (struct matrix *)((char *)&w->layers[i] + layer_matrices[j].offset);
@@ -330,11 +354,17 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
     if (!status) status = allocate_vectors(l, err);
     if (status) return status;
     w->lm_head = w->config.tied ? &w->embed : &w->own_head;
-    for (uint32_t i = 0; i < w->config.layers; i++) {
+    for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
         const struct matrix *list[WEIGHTS_LAYER_MATRICES];
-        for (int n = weights_layer_matrices(&w->layers[i], list); n--;) w->layer_bytes += list[n]->bytes;
+        uint64_t *bytes = i < w->config.layers ? &w->layer_bytes : &w->head.bytes;
+        for (int n = weights_layer_matrices(&w->layers[i], list); n--;) *bytes += list[n]->bytes;
         if (w->experts) w->layers[i].experts = experts_form(w->experts, i);
     }
+    struct head_weights *head = &w->head;
+    head->bytes += head->fc.bytes;
+    head->norm = head->own_norm ? head->own_norm : w->final_norm;
+    head->embed = head->own_embed.data ? &head->own_embed : &w->embed;
+    head->lm_head = head->own_lm_head.data ? &head->own_lm_head : w->lm_head;
     return TDM_OK;
 }
 
@@ -355,7 +385,7 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
         if (l->wide_stride < t->cols * MATRIX_TILE) l->wide_stride = t->cols * MATRIX_TILE;
         if (l->narrow_stride < narrow) l->narrow_stride = narrow;
     }
-    for (uint32_t i = 0; l->weights->experts && i < l->weights->config.layers; i++)
+    for (uint32_t i = 0; l->weights->experts && i < config_blocks(&l->weights->config); i++)
         l->total += experts_held(l->weights->experts) * experts_form(l->weights->experts, i)->bytes;
     l->raw_stride = (l->raw_stride + 63) / 64 * 64 + 64;
     l->wide_stride = (l->wide_stride + 15) / 16 * 16 + 16;
@@ -373,12 +403,16 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
 size_t weights_blobs(const struct weights *w, struct blob **out)
 {
     size_t n = 0;
-    struct blob *list = *out = calloc(4 + (size_t)w->config.layers * WEIGHTS_LAYER_MATRICES, sizeof *list);
+    struct blob *list = *out = calloc(4 + HEAD_MATRICES + (size_t)config_blocks(&w->config) * WEIGHTS_LAYER_MATRICES, sizeof *list);
     if (!list) return 0;
     list[n++] = (struct blob){w->embed.data, w->embed.bytes};
     if (!w->config.tied) list[n++] = (struct blob){w->own_head.data, w->own_head.bytes};
     list[n++] = (struct blob){w->vectors, w->vector_bytes};
-    for (uint32_t i = 0; i < w->config.layers; i++) {
+    for (int j = 0; j < HEAD_MATRICES; j++) {
+        const struct matrix *m = (const struct matrix *)((const char *)&w->head + head_matrices[j].offset);
+        if (m->data) list[n++] = (struct blob){m->data, m->bytes};
+    }
+    for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
         const struct matrix *matrices[WEIGHTS_LAYER_MATRICES];
         int count = weights_layer_matrices(&w->layers[i], matrices);
         for (int j = 0; j < count; j++) list[n++] = (struct blob){matrices[j]->data, matrices[j]->bytes};
@@ -452,7 +486,7 @@ static tdm_status fill(struct loader *l, tdm_error *err)
     if (stopped) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
     tdm_status status = make_room(l, err);
     if (!status && !w->was_packed) status = for_each_matrix(l, pack, err);
-    if (!status && !w->was_packed) status = read_vectors(l, err);
+    if (!status && !w->was_packed) status = for_each_vector(l, read_vector, err);
     bool experts = w->experts && !(w->was_packed && experts_resident(w->experts));
     if (!status && experts) status = fill_experts(l, err);
     free(l->raw);
@@ -469,12 +503,12 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
     if (!w) return error_set(err, TDM_E_NOMEM, "no memory for weights");
     w->config = *source_config(source);
     w->kernels = kernels;
-    w->layers = calloc(w->config.layers, sizeof *w->layers);
+    w->layers = calloc(config_blocks(&w->config), sizeof *w->layers);
     if (!w->layers) {
         weights_free(w);
         return error_set(err, TDM_E_NOMEM, "no memory for %u layers", w->config.layers);
     }
-    for (uint32_t i = 0; i < w->config.layers; i++) w->layers[i].full_attention = w->config.full_attention[i];
+    for (uint32_t i = 0; i < config_blocks(&w->config); i++) w->layers[i].full_attention = w->config.full_attention[i];
 
     struct loader l = {.source = source, .kernels = kernels, .team = team, .weights = w};
     l.options = options ? *options : (struct weights_options){.lm_head = TYPE_COUNT};
@@ -495,7 +529,9 @@ void weights_free(struct weights *w)
     if (!w) return;
     matrix_free(&w->embed);
     matrix_free(&w->own_head);
-    for (uint32_t i = 0; w->layers && i < w->config.layers; i++)
+    for (int j = 0; j < HEAD_MATRICES; j++)
+        matrix_free((struct matrix *)((char *)&w->head + head_matrices[j].offset));
+    for (uint32_t i = 0; w->layers && i < config_blocks(&w->config); i++)
         for (int j = 0; j < LAYER_MATRICES; j++)
             matrix_free((struct matrix *)((char *)&w->layers[i] + layer_matrices[j].offset));
     experts_free(w->experts);

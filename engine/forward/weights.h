@@ -35,6 +35,16 @@ struct layer_weights {
     const float *lin_norm;    /* [value dim] */
 };
 
+/* The MTP head: drafts token p + 2 from the trunk's output at p and token p + 1 (head.h has the formulas). */
+struct head_weights {
+    struct matrix fc;                      /* [hidden][2 hidden] */
+    const float *embed_norm, *hidden_norm; /* [hidden] */
+    const float *own_norm, *norm;          /* [hidden] before the LM head; norm: own_norm, or the trunk's */
+    struct matrix own_embed, own_lm_head;  /* unset: the trunk's serve */
+    const struct matrix *embed, *lm_head;
+    uint64_t bytes;                        /* of its matrices, without experts and those that the trunk has, too */
+};
+
 struct weights {
     struct config config;
     const struct kernels *kernels;
@@ -42,12 +52,13 @@ struct weights {
     struct matrix own_head;       /* unset when tied */
     const struct matrix *lm_head; /* own_head, or embed when tied */
     const float *final_norm;
-    struct layer_weights *layers; /* [config.layers] */
+    struct layer_weights *layers; /* [config_blocks]: an MTP head's layer is the last */
+    struct head_weights head;     /* where config.mtp */
     float *vectors;               /* the memory of all vectors */
     uint64_t vector_bytes;
     struct experts *experts;      /* of all layers; NULL: no mixture */
     uint64_t bytes;               /* of everything in memory, packed */
-    uint64_t layer_bytes;         /* of the layers' matrices without the experts: what every pass reads */
+    uint64_t layer_bytes;         /* of the trunk's layers' matrices without the experts: what every pass reads */
     double from_disk_tps;         /* expected tokens per second, experts read on demand; 0: unknown, or all in memory */
     double load_seconds;          /* time that reading and packing took */
     uint64_t pack_key;            /* of their file of packed weights (packed.h); 0: they cannot have one */

@@ -47,12 +47,15 @@ struct config {
      * h / (lin_value_heads / lin_key_heads). */
     bool value_heads_tiled;
 
-    bool full_attention[CONFIG_MAX_LAYERS]; /* the kind of each layer */
+    bool full_attention[CONFIG_MAX_LAYERS + 1]; /* the kind of each block (config_blocks) */
 
     int32_t stops[CONFIG_MAX_STOPS]; /* ids that end a reply; the first is the end of a turn */
     uint32_t stop_count;
 
-    uint32_t mtp_layers; /* blocks for multi-token prediction in the file (recognised, not used) */
+    /* Multi-token prediction. The head is used if the files have exactly one block for it. */
+    uint32_t mtp_layers;                /* blocks that the files say they have */
+    bool mtp;                           /* there is a head: block number `layers`, which is full attention */
+    bool mtp_norm, mtp_embed, mtp_head; /* it has its own last norm, embeddings, LM head; else the trunk's serve */
 };
 
 /* Channels of the convolution: rows of in_proj_qkv. */
@@ -61,9 +64,15 @@ static inline uint32_t config_conv_channels(const struct config *c)
     return 2 * c->lin_key_heads * c->lin_key_dim + c->lin_value_heads * c->lin_value_dim;
 }
 
+/* The layers, and the block of the MTP head. */
+static inline uint32_t config_blocks(const struct config *c)
+{
+    return c->layers + c->mtp;
+}
+
 /* Fills c from GGUF metadata (keys `qwen35.*` or `qwen35moe.*`), or from config.json (flat, or nested under
  * text_config). `file` is for error lines. vocab: config_from_json takes vocab_size, config_from_gguf leaves it 0 for
- * the caller to set from the tensors. `tied` is set from the tensors in any case. */
+ * the caller to set from the tensors. `tied` and what the MTP head has are set from the tensors in any case. */
 tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, tdm_error *err);
 tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
 

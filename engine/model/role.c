@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum scope { ONCE, EVERY, MIXTURE, FULL, LINEAR };
+enum scope { ONCE, EVERY, MIXTURE, FULL, LINEAR, HEAD };
 
 static const struct role_info {
-    const char *name, *gguf, *hf; /* in a layer: after "blk.N." and "layers.N." */
+    const char *name, *gguf, *hf; /* in a layer: after "blk.N." and "layers.N."; of the MTP head: after "mtp." */
     enum scope scope;
     bool matrix;
 } roles[ROLE_COUNT + 1] = {
@@ -39,6 +39,12 @@ static const struct role_info {
     [ROLE_LIN_DT_BIAS] = {"lin_dt_bias", "ssm_dt.bias", "linear_attn.dt_bias", LINEAR, false},
     [ROLE_LIN_NORM] = {"lin_norm", "ssm_norm.weight", "linear_attn.norm.weight", LINEAR, false},
     [ROLE_LIN_OUT] = {"lin_out", "ssm_out.weight", "linear_attn.out_proj.weight", LINEAR, true},
+    [ROLE_MTP_FC] = {"mtp_fc", "nextn.eh_proj.weight", "fc.weight", HEAD, true},
+    [ROLE_MTP_EMBED_NORM] = {"mtp_embed_norm", "nextn.enorm.weight", "pre_fc_norm_embedding.weight", HEAD, false},
+    [ROLE_MTP_HIDDEN_NORM] = {"mtp_hidden_norm", "nextn.hnorm.weight", "pre_fc_norm_hidden.weight", HEAD, false},
+    [ROLE_MTP_NORM] = {"mtp_norm", "nextn.shared_head_norm.weight", "norm.weight", HEAD, false},
+    [ROLE_MTP_EMBED] = {"mtp_embed", "nextn.embed_tokens.weight", "embed_tokens.weight", HEAD, true},
+    [ROLE_MTP_LM_HEAD] = {"mtp_lm_head", "nextn.shared_head_head.weight", "lm_head.weight", HEAD, true},
 };
 
 /* What the shared expert is called, which is the feed-forward network of a mixture. */
@@ -68,18 +74,24 @@ static bool is_global(enum role role)
 
 bool role_exists(const struct config *c, enum role role, uint32_t layer)
 {
+    uint32_t blocks = config_blocks(c);
     if (role == ROLE_LM_HEAD && c->tied) return false;
+    if ((role == ROLE_MTP_NORM && !c->mtp_norm) || (role == ROLE_MTP_EMBED && !c->mtp_embed) ||
+        (role == ROLE_MTP_LM_HEAD && !c->mtp_head))
+        return false;
     switch (roles[role].scope) {
     case ONCE:
         return layer == 0;
     case EVERY:
-        return layer < c->layers;
+        return layer < blocks;
     case MIXTURE:
-        return layer < c->layers && c->experts;
+        return layer < blocks && c->experts;
     case FULL:
-        return layer < c->layers && c->full_attention[layer];
+        return layer < blocks && c->full_attention[layer];
     case LINEAR:
-        return layer < c->layers && !c->full_attention[layer];
+        return layer < blocks && !c->full_attention[layer];
+    case HEAD:
+        return c->mtp && layer == c->layers;
     }
     return false;
 }
@@ -92,11 +104,19 @@ void role_shape(const struct config *c, enum role role, uint64_t *rows, uint64_t
     switch (role) {
     case ROLE_EMBED:
     case ROLE_LM_HEAD:
+    case ROLE_MTP_EMBED:
+    case ROLE_MTP_LM_HEAD:
         *rows = c->vocab;
         break;
     case ROLE_FINAL_NORM:
     case ROLE_INPUT_NORM:
     case ROLE_POST_NORM:
+    case ROLE_MTP_EMBED_NORM:
+    case ROLE_MTP_HIDDEN_NORM:
+    case ROLE_MTP_NORM:
+        break;
+    case ROLE_MTP_FC:
+        *rows = c->hidden, *cols = 2 * (uint64_t)c->hidden;
         break;
     case ROLE_GATE:
     case ROLE_UP:
@@ -183,6 +203,10 @@ void role_hf_name(char *out, size_t size, const struct config *c, enum role role
         snprintf(out, size, "%s", name);
     else if (is_global(role))
         snprintf(out, size, "model.%s", name);
+    else if (roles[role].scope == HEAD)
+        snprintf(out, size, "mtp.%s", name);
+    else if (layer >= c->layers)
+        snprintf(out, size, "mtp.layers.%u.%s", layer - c->layers, name);
     else
         snprintf(out, size, "model.layers.%u.%s", layer, name);
 }
@@ -210,12 +234,23 @@ static bool skip_number(struct span *s, uint32_t *number)
     return true;
 }
 
-/* The role with this name among those that are there once, or in this layer. */
-static enum role_kind find(const struct config *c, struct span name, bool hf, bool global, uint32_t layer,
+/* Where a name stands: its roles are those of a model, of a layer, of the MTP head beside its layer, of both. */
+enum place { IN_MODEL, IN_LAYER, IN_HEAD, IN_BLOCK };
+
+static bool is_in(enum role role, enum place place)
+{
+    enum scope scope = roles[role].scope;
+    if (place == IN_MODEL) return scope == ONCE;
+    if (place == IN_HEAD) return scope == HEAD;
+    return scope != ONCE && (place == IN_BLOCK || scope != HEAD);
+}
+
+/* The role with this name among those of a place. */
+static enum role_kind find(const struct config *c, struct span name, bool hf, enum place place, uint32_t layer,
                            enum role *role)
 {
     for (int r = 0; r <= ROLE_EXPERTS_GATE_UP; r++) {
-        if (is_global((enum role)r) != global || !span_is(name, name_of(c, (enum role)r, hf))) continue;
+        if (!is_in((enum role)r, place) || !span_is(name, name_of(c, (enum role)r, hf))) continue;
         *role = (enum role)r;
         if (r == ROLE_LM_HEAD && c->tied) return ROLE_HARMLESS; /* a copy of the embeddings */
         return role_exists(c, (enum role)r, layer) ? ROLE_KNOWN : ROLE_UNKNOWN;
@@ -249,11 +284,25 @@ enum role_kind role_of_gguf(const struct config *c, struct span name, enum role 
     if (!skip(&name, "blk.")) {
         if (span_is(name, "rope_freqs.weight")) return ROLE_HARMLESS;
         if (skip(&name, "v.") || skip(&name, "mm.")) return ROLE_VISION;
-        return find(c, name, false, true, 0, role);
+        return find(c, name, false, IN_MODEL, 0, role);
     }
     if (!skip_number(&name, layer)) return ROLE_UNKNOWN;
-    if (*layer >= c->layers) return *layer < c->layers + c->mtp_layers ? ROLE_MTP : ROLE_UNKNOWN;
-    return find(c, name, false, false, *layer, role);
+    if (*layer < c->layers) return find(c, name, false, IN_LAYER, *layer, role);
+    if (*layer >= c->layers + c->mtp_layers) return ROLE_UNKNOWN;
+    bool known = c->mtp && find(c, name, false, IN_BLOCK, *layer, role) == ROLE_KNOWN;
+    return known ? ROLE_KNOWN : ROLE_MTP;
+}
+
+/* A name behind "mtp.". */
+static enum role_kind find_mtp(const struct config *c, struct span name, enum role *role, uint32_t *layer,
+                               uint32_t *expert)
+{
+    if (!c->mtp) return ROLE_MTP;
+    *layer = c->layers;
+    bool in_layer = skip(&name, "layers.0.");
+    bool known = find(c, name, true, in_layer ? IN_LAYER : IN_HEAD, *layer, role) == ROLE_KNOWN;
+    if (!known && in_layer && skip(&name, "mlp.experts.")) known = find_expert(c, name, role, expert) == ROLE_KNOWN;
+    return known ? ROLE_KNOWN : ROLE_MTP;
 }
 
 enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert)
@@ -263,14 +312,13 @@ enum role_kind role_of_hf(const struct config *c, struct span name, enum role *r
     *layer = 0;
     *expert = ROLE_ALL_EXPERTS;
     if (name.length >= n && !memcmp(name.bytes + name.length - n, inverse, n)) return ROLE_HARMLESS;
-    if (skip(&name, "mtp.")) return ROLE_MTP;
+    if (skip(&name, "mtp.")) return find_mtp(c, name, role, layer, expert);
     skip(&name, "model.");
     if (skip(&name, "visual.") || skip(&name, "vision_tower.")) return ROLE_VISION;
-    if (skip(&name, "mtp.")) return ROLE_MTP;
+    if (skip(&name, "mtp.")) return find_mtp(c, name, role, layer, expert);
     if (skip(&name, "language_model.")) skip(&name, "model.");
-    if (!skip(&name, "layers.")) return find(c, name, true, true, 0, role);
-    if (!skip_number(&name, layer)) return ROLE_UNKNOWN;
-    enum role_kind kind = find(c, name, true, false, *layer, role);
-    if (kind != ROLE_UNKNOWN || !skip(&name, "mlp.experts.") || *layer >= c->layers) return kind;
-    return find_expert(c, name, role, expert);
+    if (!skip(&name, "layers.")) return find(c, name, true, IN_MODEL, 0, role);
+    if (!skip_number(&name, layer) || *layer >= c->layers) return ROLE_UNKNOWN;
+    enum role_kind kind = find(c, name, true, IN_LAYER, *layer, role);
+    return kind != ROLE_UNKNOWN || !skip(&name, "mlp.experts.") ? kind : find_expert(c, name, role, expert);
 }

@@ -39,6 +39,13 @@ enum role {
     ROLE_LIN_DT_BIAS, /* value_heads */
     ROLE_LIN_NORM,    /* value_dim */
     ROLE_LIN_OUT,     /* [hidden][value_heads * value_dim] */
+    /* MTP head: in its block (config.h) beside the roles of a layer of full attention */
+    ROLE_MTP_FC,          /* [hidden][2 * hidden]: embedding first, then the trunk's output */
+    ROLE_MTP_EMBED_NORM,  /* hidden */
+    ROLE_MTP_HIDDEN_NORM, /* hidden */
+    ROLE_MTP_NORM,        /* hidden: before the LM head; may be missing, as the next two */
+    ROLE_MTP_EMBED,       /* [vocab][hidden] */
+    ROLE_MTP_LM_HEAD,     /* [vocab][hidden] */
     ROLE_COUNT,
     /* only in files, where each expert's gate and up follow each other: sources present them separately */
     ROLE_EXPERTS_GATE_UP = ROLE_COUNT /* [experts * 2 * expert_intermediate][hidden] */
@@ -66,8 +73,8 @@ void role_hf_name(char *out, size_t size, const struct config *c, enum role role
 #define ROLE_ALL_EXPERTS UINT32_MAX
 enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
 
-/* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. Names of layers beyond c->layers are MTP blocks
- * if the file has any. ROLE_HARMLESS: a tensor without effect on results. *expert: the expert, in checkpoints with
+/* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. ROLE_MTP: a tensor of a head that is not used.
+ * Names of layers beyond c->layers are MTP blocks if the file has any. ROLE_HARMLESS: a tensor without effect on results. *expert: the expert, in checkpoints with
  * a tensor per expert; otherwise ROLE_ALL_EXPERTS. */
 enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
 enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert);

@@ -18,7 +18,7 @@ tdm_status source_reserve(struct source *s, size_t room, tdm_error *err)
 {
     s->items = calloc(room + 1, sizeof *s->items);
     s->list = malloc((room + 1) * sizeof *s->list);
-    s->by_role = calloc((size_t)s->config.layers * ROLE_COUNT, sizeof *s->by_role);
+    s->by_role = calloc((size_t)config_blocks(&s->config) * ROLE_COUNT, sizeof *s->by_role);
     s->room = room;
     return s->items && s->list && s->by_role ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
 }
@@ -56,7 +56,7 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
     s->items[s->count] = item;
     s->list[s->count] = &s->items[s->count].t;
     *slot = &s->items[s->count++];
-    s->parameters += t.rows * t.cols;
+    if (t.layer < s->config.layers) s->parameters += t.rows * t.cols;
     return TDM_OK;
 }
 
@@ -150,7 +150,7 @@ tdm_status source_check_sampling(const struct source *s, const char *file, tdm_e
 static tdm_status check_complete(const struct source *s, tdm_error *err)
 {
     char gguf[96], hf[96];
-    for (uint32_t layer = 0; layer < s->config.layers; layer++)
+    for (uint32_t layer = 0; layer < config_blocks(&s->config); layer++)
         for (int role = 0; role < ROLE_COUNT; role++) {
             if (!role_exists(&s->config, (enum role)role, layer)) continue;
             const struct item *item = s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role];
@@ -285,12 +285,14 @@ void source_close(struct source *s)
 {
     if (!s) return;
     gguf_close(s->gguf);
+    gguf_close(s->head);
     for (size_t i = 0; i < s->shard_count; i++) safetensors_close(s->shards[i]);
     free(s->shards);
     free(s->tokens);
     free(s->merges);
     free(s->types);
     free(s->names);
+    free(s->head_names);
     free(s->tokenizer_json);
     free(s->chat_template);
     for (size_t i = 0; i < s->count; i++) free(s->items[i].pieces);
@@ -420,6 +422,9 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
     case ROLE_POST_NORM:
     case ROLE_Q_NORM:
     case ROLE_K_NORM:
+    case ROLE_MTP_EMBED_NORM:
+    case ROLE_MTP_HIDDEN_NORM:
+    case ROLE_MTP_NORM:
         for (size_t i = 0; i < n; i++) out[i] = 1 + out[i];
         break;
     case ROLE_LIN_A_LOG:

@@ -7,6 +7,9 @@
  * A tensor is in a mapped file (tensor.data is set) or computed on demand: generated (synthetic models) or quantised
  * while loading (options.quant). source_rows serves both; no converted tensor is ever in memory as a whole.
  *
+ * The MTP head is a part of the model's files, or of a file mtp-*.gguf beside a GGUF file, of the same dimensions: the
+ * one called mtp- and the model's name, else the first such one. Its tensors have the layer config.layers.
+ *
  * The experts of a mixture are always three tensors per layer, gate, up and down, whether gate and up are fused or
  * separate in the file, or the file has a tensor per expert.
  *
@@ -89,7 +92,8 @@ enum source_format source_format(const struct source *s);
 /* The path or name that it was opened with; of a split file the first part. */
 const char *source_path(const struct source *s);
 uint64_t source_file_bytes(const struct source *s);      /* of all weight files; 0 for synthetic models */
-uint64_t source_parameter_count(const struct source *s); /* of the tensors in use; a tied matrix counts once */
+/* Of the tensors in use but the MTP head's; a tied matrix counts once. */
+uint64_t source_parameter_count(const struct source *s);
 /* Identifies the weights independently of the file's name: a hash of the configuration and of each tensor's name, type,
  * shape and samples of its data. Equal files have equal fingerprints, also after a copy. */
 uint64_t source_fingerprint(const struct source *s);

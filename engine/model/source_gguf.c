@@ -1,8 +1,12 @@
 /* GGUF files as sources. */
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "engine/model/source_private.h"
 
 static tdm_status take_sampling(struct source *s, const struct gguf *g, tdm_error *err)
@@ -48,12 +52,13 @@ tdm_status source_take_text(struct source *s, const struct gguf *g, tdm_error *e
     return take_sampling(s, g, err);
 }
 
-/* The tensor's name as a C string: names are short, and files' spans are not terminated. */
-static tdm_status copy_names(struct source *s, const struct gguf_tensor *tensors, size_t count, tdm_error *err)
+/* The tensors' names as C strings: names are short, and files' spans are not terminated. */
+static tdm_status copy_names(struct source *s, char **names, const struct gguf_tensor *tensors, size_t count,
+                             tdm_error *err)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += tensors[i].name.length + 1;
-    char *p = s->names = malloc(bytes + 1);
+    char *p = *names = malloc(bytes + 1);
     if (!p) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
     for (size_t i = 0; i < count; i++) {
         memcpy(p, tensors[i].name.bytes, tensors[i].name.length);
@@ -89,16 +94,98 @@ static tdm_status add_tensor(struct source *s, const struct gguf_tensor *g, cons
                      name, s->config.architecture, s->config.layers);
 }
 
-tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
-{
-    s->format = SOURCE_GGUF;
-    s->canonical = true;
-    tdm_status status = gguf_open(&s->gguf, path, err);
-    if (!status) status = config_from_gguf(&s->config, s->gguf, err);
-    if (status) return status;
-    s->file_bytes = gguf_file_bytes(s->gguf);
-    s->stamp = gguf_stamp(s->gguf);
+/* ---- The MTP head ------------------------------------------------------------------------------------------------ */
 
+/* What of an MTP head a file has. */
+static void look_for_head(struct config *c, const struct gguf *g)
+{
+    static const char *const names[] = {"eh_proj", "shared_head_norm", "embed_tokens", "shared_head_head"};
+    bool has[4] = {false};
+    const struct gguf_tensor *tensors;
+    size_t count = gguf_tensors(g, &tensors);
+    for (int k = 0; k < 4; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "blk.%u.nextn.%s.weight", c->layers, names[k]);
+        for (size_t i = 0; i < count; i++) has[k] |= span_is(tensors[i].name, name);
+    }
+    if (!has[0]) return;
+    c->mtp = c->full_attention[c->layers] = true;
+    c->mtp_norm = has[1];
+    c->mtp_embed = has[2];
+    c->mtp_head = has[3];
+}
+
+/* Takes the file if it has a head for this model. */
+static bool take_head(struct source *s, const char *path)
+{
+    struct gguf *g;
+    struct config c;
+    if (gguf_open(&g, path, NULL)) return false;
+    bool fits = !config_from_gguf(&c, g, NULL) && c.mtp_layers == 1 && c.layers == s->config.layers &&
+                c.hidden == s->config.hidden && !strcmp(c.architecture, s->config.architecture);
+    if (fits) look_for_head(&s->config, g);
+    if (!s->config.mtp) {
+        gguf_close(g);
+        return false;
+    }
+    s->head = g;
+    s->config.mtp_layers = 1;
+    s->file_bytes += gguf_file_bytes(g);
+    s->stamp = fnv_step(s->stamp, gguf_stamp(g));
+    return true;
+}
+
+static int is_head_file(const struct dirent *e)
+{
+    size_t n = strlen(e->d_name);
+    return !strncasecmp(e->d_name, "mtp-", 4) && n > 5 && !strcasecmp(e->d_name + n - 5, ".gguf");
+}
+
+/* Looks for a file of a head beside the model: mtp-NAME, then the others by name. Files that cannot be read, or are of
+ * other models, are left alone. */
+static void find_head_file(struct source *s)
+{
+    const char *slash = strrchr(s->path, '/'), *base = slash ? slash + 1 : s->path;
+    int folder = slash ? (int)(slash - s->path) : 1;
+    struct dirent **list;
+    char *path = NULL;
+    if (asprintf(&path, "%.*s/mtp-%s", folder, slash ? s->path : ".", base) < 0) return;
+    bool found = take_head(s, path);
+    char *name = strndup(path, (size_t)folder);
+    free(path);
+    int n = name && !found ? scandir(name, &list, is_head_file, alphasort) : -1;
+    for (int i = 0; i < n; i++) {
+        if (!found && asprintf(&path, "%s/%s", name, list[i]->d_name) >= 0) {
+            found = take_head(s, path);
+            free(path);
+        }
+        free(list[i]);
+    }
+    if (n >= 0) free(list);
+    free(name);
+}
+
+/* The tensors of the head's own file; it may repeat some of the model's. */
+static tdm_status add_head(struct source *s, tdm_error *err)
+{
+    const struct gguf_tensor *tensors;
+    size_t count = gguf_tensors(s->head, &tensors);
+    char block[32];
+    int length = snprintf(block, sizeof block, "blk.%u.", s->config.layers);
+    tdm_status status = copy_names(s, &s->head_names, tensors, count, err);
+    const char *name = s->head_names;
+    for (size_t i = 0; !status && i < count; i++) {
+        if (!strncmp(name, block, (size_t)length)) status = add_tensor(s, &tensors[i], name, err);
+        name += tensors[i].name.length + 1;
+    }
+    return status;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+/* What the tensors say of the configuration. */
+static tdm_status look_at_tensors(struct source *s, tdm_error *err)
+{
     const struct gguf_tensor *tensors;
     size_t count = gguf_tensors(s->gguf, &tensors);
     s->config.tied = true;
@@ -108,20 +195,43 @@ tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
             s->config.vocab = tensors[i].shape[1] > INT32_MAX ? 0 : (uint32_t)tensors[i].shape[1];
     }
     if (!s->config.vocab)
-        return error_set(err, TDM_E_FORMAT, "%s: tensor token_embd.weight is missing or too large", path);
-    status = config_validate(&s->config, path, err);
+        return error_set(err, TDM_E_FORMAT, "%s: tensor token_embd.weight is missing or too large", s->path);
+    if (s->config.mtp_layers == 1) look_for_head(&s->config, s->gguf);
+    if (s->config.mtp_layers <= 1 && !s->config.mtp) find_head_file(s);
+    return TDM_OK;
+}
+
+static tdm_status add_tensors(struct source *s, tdm_error *err)
+{
+    const struct gguf_tensor *tensors;
+    size_t count = gguf_tensors(s->gguf, &tensors), room = count + (s->head ? gguf_tensors(s->head, &tensors) : 0);
+    gguf_tensors(s->gguf, &tensors);
+    tdm_status status = source_reserve(s, 2 * room, err);
+    if (!status) status = copy_names(s, &s->names, tensors, count, err);
+    const char *name = s->names;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = add_tensor(s, &tensors[i], name, err);
+        name += tensors[i].name.length + 1;
+    }
+    return status || !s->head ? status : add_head(s, err);
+}
+
+tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
+{
+    s->format = SOURCE_GGUF;
+    s->canonical = true;
+    tdm_status status = gguf_open(&s->gguf, path, err);
+    if (!status) status = config_from_gguf(&s->config, s->gguf, err);
+    if (status) return status;
+    s->file_bytes = gguf_file_bytes(s->gguf);
+    s->stamp = gguf_stamp(s->gguf);
+    status = look_at_tensors(s, err);
+    if (!status) status = config_validate(&s->config, path, err);
     if (!status) status = source_take_text(s, s->gguf, err);
     if (!status && s->text.token_count > s->config.vocab)
         status = error_set(err, TDM_E_FORMAT,
                            "%s: key tokenizer.ggml.tokens: expected at most %u tokens (rows of the "
                            "embeddings), found %u",
                            path, s->config.vocab, s->text.token_count);
-    if (!status) status = source_reserve(s, 2 * count, err);
-    if (!status) status = copy_names(s, tensors, count, err);
-    const char *name = s->names;
-    for (size_t i = 0; !status && i < count; i++) {
-        status = add_tensor(s, &tensors[i], name, err);
-        name += tensors[i].name.length + 1;
-    }
-    return status;
+    return status ? status : add_tensors(s, err);
 }

@@ -234,6 +234,20 @@ static tdm_status open_weights(struct source *s, tdm_error *err)
     return status;
 }
 
+/* What of an MTP head is there. */
+static void look_for_head(struct config *c, const struct safetensors *file)
+{
+    const struct safetensors_tensor *list;
+    size_t n = c->mtp_layers == 1 ? safetensors_tensors(file, &list) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = !strncmp(list[i].name, "model.", 6) ? list[i].name + 6 : list[i].name;
+        if (!strcmp(name, "mtp.fc.weight")) c->mtp = c->full_attention[c->layers] = true;
+        if (!strcmp(name, "mtp.norm.weight")) c->mtp_norm = true;
+        if (!strcmp(name, "mtp.embed_tokens.weight")) c->mtp_embed = true;
+        if (!strcmp(name, "mtp.lm_head.weight")) c->mtp_head = true;
+    }
+}
+
 static tdm_status add_tensor(struct source *s, const struct safetensors *file, const struct safetensors_tensor *st,
                              tdm_error *err)
 {
@@ -283,6 +297,7 @@ tdm_status source_open_hf(struct source *s, const char *path, tdm_error *err)
     const struct safetensors_tensor *list;
     size_t room = 0;
     for (size_t i = 0; i < s->shard_count; i++) room += safetensors_tensors(s->shards[i], &list);
+    for (size_t i = 0; i < s->shard_count; i++) look_for_head(&s->config, s->shards[i]);
     status = source_reserve(s, 2 * room, err);
     for (size_t i = 0; !status && i < s->shard_count; i++) {
         size_t n = safetensors_tensors(s->shards[i], &list);

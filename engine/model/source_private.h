@@ -37,15 +37,16 @@ struct source {
     struct item *items;
     size_t count, room;
     const struct tensor **list;  /* the items, in file order */
-    const struct item **by_role; /* [layers][ROLE_COUNT]; roles that a model has once are under layer 0 */
+    const struct item **by_role; /* [blocks][ROLE_COUNT]; roles that a model has once are under layer 0 */
 
     /* Owners of what the pointers above point to. */
-    struct gguf *gguf;
+    struct gguf *gguf, *head; /* head: of the MTP head, where that is a file of its own */
     struct safetensors **shards;
     size_t shard_count;
     struct span *tokens, *merges;
     int32_t *types;
-    char *names; /* of generated tensors */
+    char *names;      /* of generated tensors, of those of a GGUF file */
+    char *head_names; /* of those of `head` */
     char *tokenizer_json, *chat_template;
 };
 

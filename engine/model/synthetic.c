@@ -157,6 +157,8 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
     strcpy(c->architecture, size->experts ? "qwen35moe" : "qwen35");
     snprintf(c->name, sizeof c->name, "%s", name);
     for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3;
+    c->mtp_layers = 1;
+    c->mtp = c->mtp_norm = c->full_attention[layers] = true;
 }
 
 static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name, size_t room,
@@ -209,11 +211,12 @@ tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *
     set_config(&s->config, size, layers, name);
     for (uint32_t i = 0; i < builtin.stop_count; i++) config_add_stop(&s->config, builtin.stops[i]);
 
-    size_t room = (size_t)ROLE_COUNT * s->config.layers;
+    size_t room = (size_t)ROLE_COUNT * config_blocks(&s->config);
     status = source_reserve(s, room, err);
     if (status) return status;
     s->names = malloc(room * NAME_ROOM);
     if (!s->names) return error_set(err, TDM_E_NOMEM, "%.80s: out of memory", name);
-    for (uint32_t layer = 0; !status && layer < layers; layer++) status = add_layer(s, layer, type, NAME_ROOM, err);
+    for (uint32_t layer = 0; !status && layer < config_blocks(&s->config); layer++)
+        status = add_layer(s, layer, type, NAME_ROOM, err);
     return status;
 }

@@ -40,6 +40,9 @@ static void print_text(const tdm_model_info *i)
     if (i->experts)
         output_print("%-18s %d of width %d in each layer, %d used for a token, and one of %d that all share\n",
                      "experts", i->experts, i->expert_intermediate, i->experts_used, i->intermediate);
+    if (i->mtp_parameters)
+        output_print("%-18s a head of %.1f million parameters (%.1f MB) drafts tokens\n", "MTP",
+                     1e-6 * (double)i->mtp_parameters, 1e-6 * (double)i->mtp_bytes);
     output_print("%-18s %d heads, %d key/value heads of %d\n", "attention", i->heads, i->kv_heads, i->head_dim);
     output_print("%-18s %d key heads of %d, %d value heads of %d, convolution over %d\n", "DeltaNet", i->lin_key_heads,
                  i->lin_key_dim, i->lin_value_heads, i->lin_value_dim, i->conv_kernel);
@@ -96,6 +99,8 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_int(o, "experts_used", i->experts_used);
     jsonio_add_int(o, "expert_intermediate", i->expert_intermediate);
     jsonio_add_int(o, "active_parameters", (int64_t)i->active_parameters);
+    jsonio_add_int(o, "mtp_parameters", (int64_t)i->mtp_parameters);
+    jsonio_add_int(o, "mtp_bytes", (int64_t)i->mtp_bytes);
     jsonio_add_int(o, "expert_bytes", (int64_t)i->expert_bytes);
     jsonio_add_int(o, "expert_memory", (int64_t)i->expert_memory);
     jsonio_add_real(o, "from_disk_tps", i->from_disk_tps);

@@ -91,7 +91,7 @@ static tdm_status add_shape(struct conversion *v, tdm_error *err)
         const char *key;
         uint32_t value;
     } numbers[] = {
-        {".block_count", c->layers},
+        {".block_count", config_blocks(c)},
         {".context_length", c->context_length},
         {".embedding_length", c->hidden},
         {".attention.head_count", c->heads},
@@ -114,6 +114,7 @@ static tdm_status add_shape(struct conversion *v, tdm_error *err)
         add_number(v, ".expert_used_count", c->experts_used);
         add_number(v, ".expert_feed_forward_length", c->expert_intermediate);
     }
+    if (c->mtp) add_number(v, ".nextn_predict_layers", 1);
     add_number(v, c->experts ? ".expert_shared_feed_forward_length" : ".feed_forward_length", c->intermediate);
     gguf_add_i32s(v->w, key_name(v, ".rope.dimension_sections", room), sections, 4);
     gguf_add_f32(v->w, key_name(v, ".rope.freq_base", room), c->rope_theta);
@@ -141,7 +142,8 @@ static void copy_keys(struct conversion *v, const struct gguf *g)
             if (span_is(keys[i].name, changed[k])) keep = false;
         if (keep) gguf_add_key(v->w, &keys[i]);
     }
-    add_number(v, ".block_count", v->c->layers);
+    add_number(v, ".block_count", config_blocks(v->c));
+    if (v->c->mtp) add_number(v, ".nextn_predict_layers", 1);
 }
 
 static tdm_status add_metadata(struct conversion *v, tdm_error *err)

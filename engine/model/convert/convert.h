@@ -2,8 +2,8 @@
  *
  * The contents are those of the public converters: matrices in the requested type if their row length is a multiple of
  * its block (otherwise float16), with Q4_K embeddings and LM head in Q6_K; norms, ssm_a, dt_bias and conv1d as float32;
- * norms with their 1 added, ssm_a = -exp(A_log), value heads reordered so that head g uses key head g % key heads. MTP
- * blocks and vision towers are left out. The file is replaced atomically.
+ * norms with their 1 added, ssm_a = -exp(A_log), value heads reordered so that head g uses key head g % key heads; the
+ * MTP head is the last block. Vision towers are left out. The file is replaced atomically.
  */
 #ifndef TANDEM_MODEL_CONVERT_H
 #define TANDEM_MODEL_CONVERT_H

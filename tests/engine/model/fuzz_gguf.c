@@ -54,7 +54,7 @@ static void find_role(const struct config *c, struct span name)
     uint64_t rows = 0, cols = 0;
     if (role_of_gguf(c, name, &role, &layer) != ROLE_KNOWN) return;
     role_shape(c, role, &rows, &cols);
-    if (role > ROLE_EXPERTS_GATE_UP || layer >= c->layers || !rows || !cols) __builtin_trap();
+    if (role > ROLE_EXPERTS_GATE_UP || layer >= config_blocks(c) || !rows || !cols) __builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -171,7 +171,11 @@ TEST(a_mixture_and_its_gguf_agree)
     CHECK_INT(2, c->experts_used);
     CHECK_INT(32, c->expert_intermediate);
     CHECK_INT(32, c->intermediate);
-    CHECK_INT(19, source_skipped(s)->mtp);
+    CHECK_INT(0, source_skipped(s)->mtp);
+    CHECK(c->mtp && c->mtp_norm && !c->mtp_embed && !c->mtp_head);
+    CHECK_INT(64, source_tensor(s, ROLE_MTP_FC, 8)->rows);
+    CHECK_INT(8 * 64, source_tensor(s, ROLE_EXPERTS_DOWN, 8)->rows);
+    CHECK(!source_tensor(s, ROLE_MTP_FC, 7) && !source_tensor(s, ROLE_MTP_EMBED, 8));
     CHECK_INT(8 * 32, source_tensor(s, ROLE_EXPERTS_UP, 0)->rows);
     source_close(s);
 
@@ -213,7 +217,9 @@ TEST(the_built_in_model_and_its_checkpoint_agree)
         const struct source_sampling *d = source_sampling(s);
         CHECK_INT(12, c->layers);
         CHECK_INT(1, c->mtp_layers);
-        CHECK_INT(15, source_skipped(s)->mtp);
+        CHECK(c->mtp);
+        CHECK_INT(0, source_skipped(s)->mtp);
+        CHECK_INT(47161800, source_parameter_count(s));
         CHECK_INT(2, c->stop_count);
         CHECK_INT(8189, c->stops[0]);
         CHECK_INT(8187, c->stops[1]);

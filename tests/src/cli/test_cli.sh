@@ -125,7 +125,7 @@ check 'nothing to tell' test -z "$(same_cores)" -a -z "$(same_cores -t 1)"
 # Models.
 tandem info
 check 'info' grep -q '^layers  *12, every 4 full attention' <<<"$out"
-check 'info names what was skipped' grep -q '^skipped  *15 MTP tensors' <<<"$out"
+check 'info tells of the MTP head' grep -q '^MTP  *a head of 3.8 million' <<<"$out"
 if command -v python3 >/dev/null; then
     check 'info --json' is_json < <("$program" info --json)
 else
@@ -147,7 +147,7 @@ mixture=tests/goldens/gguf/tiny-d-q8_0.gguf
 tandem info -m $mixture
 check 'info of a mixture' grep -q '^experts  *8 of width 32 in each layer, 2 used for a token' <<<"$out"
 tandem info -m $mixture --expert-memory 100K
-check 'experts on disk are told' grep -qE '^memory  *9.79e-05 of 0.000418 GB of experts fit .* tokens/s$' <<<"$out"
+check 'experts on disk are told' grep -qE '^memory  *9.79e-05 of 0.00047 GB of experts fit .* tokens/s$' <<<"$out"
 check 'experts on disk' test "$("$program" eval -m $mixture --ids 1,2,3 --perplexity --expert-memory 100K)" = \
     "$("$program" eval -m $mixture --ids 1,2,3 --perplexity)"
 fails 'too little memory for experts' 1 'tandem: memory for experts: expected at least' \
