@@ -50,10 +50,24 @@ static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *k
                      1e-9 * (double)needed, 1e-9 * (double)free_bytes);
 }
 
+/* The special tokens, ascending, and those that begin and end thinking, which files don't call special. */
+static size_t special_ids(const struct tokenizer *t, tdm_id *out, size_t room)
+{
+    size_t n = 0;
+    tdm_id begin = tokenizer_find(t, "<think>"), end = tokenizer_find(t, "</think>");
+    for (tdm_id id = 0; id < tokenizer_count(t) && n < room; id++)
+        if (tokenizer_is_special(t, id) || id == begin || id == end) out[n++] = id;
+    return n;
+}
+
 static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
 {
+    enum { MOST_SPECIAL = 256 };
+    tdm_id special[MOST_SPECIAL];
     struct weights_options options = {
         .lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx, .pack_folder = o->pack_folder};
+    options.special = special;
+    options.n_special = special_ids(m->tokenizer, special, MOST_SPECIAL);
     if (o->lm_head && strcmp(o->lm_head, "as-is")) {
         options.lm_head = type_from_name(o->lm_head);
         if (options.lm_head != TYPE_Q8_0 && options.lm_head != TYPE_Q6_K)

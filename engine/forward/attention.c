@@ -40,9 +40,10 @@ static float *queries(const struct pass *p, uint32_t kv_head, uint32_t row)
 }
 
 /* The last position that the i-th row of a run sees: its own; padded rows see what the last real token sees. */
-static uint32_t position_of(const struct forward_run *run, uint32_t i)
+static uint32_t position_of(const struct pass *p, uint32_t r, uint32_t i)
 {
-    return run->state->length + (i < run->n ? i : run->n - 1);
+    const struct forward_run *run = &p->runs[r];
+    return pass_first(p, r) + (i < run->n ? i : run->n - 1);
 }
 
 void pass_plan_attention(struct pass *p, uint32_t members)
@@ -62,7 +63,7 @@ void pass_plan_attention(struct pass *p, uint32_t members)
         for (uint32_t i = 0; i < rows; i += size) {
             struct tile *t = &ws->tiles[p->n_tiles++];
             *t = (struct tile){.run = r, .row = ws->run_row[r] + i, .tokens = rows - i < size ? rows - i : size};
-            t->groups = position_of(run, i + t->tokens - 1) / (FORWARD_GROUP * KV_PAGE) + 1;
+            t->groups = position_of(p, r, i + t->tokens - 1) / (FORWARD_GROUP * KV_PAGE) + 1;
             t->first_slot = slot;
             if (p->rows > SPLIT_TOKENS) continue;
             slot += t->tokens * c->heads * t->groups;
@@ -72,22 +73,26 @@ void pass_plan_attention(struct pass *p, uint32_t members)
     }
 }
 
-/* Normalises and rotates the keys of one KV head of a run and stores them with the values. */
-static void store(struct pass *p, const struct layer_weights *layer, uint32_t index, uint32_t r, uint32_t kv_head)
+void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
+                const struct page *page, uint32_t kv_head, uint32_t row, uint32_t position)
 {
     const struct config *c = &p->w->config;
     const struct workspace *ws = p->ws;
+    size_t at = row * kv_stride(c) + (size_t)kv_head * c->head_dim, pairs = c->rope_dims / 2;
+    p->kernels->rms_norm(ws->k + at, ws->k + at, layer->k_norm, c->head_dim, c->rms_eps);
+    p->kernels->rope(ws->k + at, ws->cosine + row * pairs, ws->sine + row * pairs, c->rope_dims);
+    p->kernels->kv_store(pool_kv(s->pool), c->head_dim, pool_keys(s->pool, page, index, kv_head),
+                         pool_values(s->pool, page, index, kv_head), position % KV_PAGE, ws->k + at, ws->v + at);
+}
+
+/* The keys and values of one KV head of a run. */
+static void store(struct pass *p, const struct layer_weights *layer, uint32_t index, uint32_t r, uint32_t kv_head)
+{
     const struct forward_run *run = &p->runs[r];
-    struct pool *pool = run->state->pool;
     for (uint32_t i = 0; i < run->n; i++) {
-        uint32_t row = ws->run_row[r] + i, position = run->state->length + i;
-        size_t at = row * kv_stride(c) + (size_t)kv_head * c->head_dim;
-        size_t pairs = c->rope_dims / 2;
-        p->kernels->rms_norm(ws->k + at, ws->k + at, layer->k_norm, c->head_dim, c->rms_eps);
-        p->kernels->rope(ws->k + at, ws->cosine + row * pairs, ws->sine + row * pairs, c->rope_dims);
-        const struct page *page = run->state->pages[position / KV_PAGE];
-        p->kernels->kv_store(pool_kv(pool), c->head_dim, pool_keys(pool, page, index, kv_head),
-                             pool_values(pool, page, index, kv_head), position % KV_PAGE, ws->k + at, ws->v + at);
+        uint32_t position = pass_first(p, r) + i;
+        pass_store(p, layer, index, run->state, pass_pages(p, r)[position / KV_PAGE], kv_head, p->ws->run_row[r] + i,
+                   position);
     }
 }
 
@@ -131,25 +136,24 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, uint32_
                              uint32_t kv_head, uint32_t group, const struct partial *out)
 {
     const struct config *c = &p->w->config;
-    const struct forward_run *run = &p->runs[t->run];
-    struct pool *pool = run->state->pool;
+    struct pool *pool = p->runs[t->run].state->pool;
     uint32_t heads = heads_per_kv(c), first_seen = t->tokens;
     uint32_t first_row = t->row - p->ws->run_row[t->run]; /* in the run */
     for (uint32_t b = group * FORWARD_GROUP; b < (group + 1) * FORWARD_GROUP; b++) {
         /* Tokens see ever more: those that see nothing of this block come first, and are left out. */
         uint32_t token = 0;
-        while (token < t->tokens && position_of(run, first_row + token) < b * KV_PAGE) token++;
+        while (token < t->tokens && position_of(p, t->run, first_row + token) < b * KV_PAGE) token++;
         if (token == t->tokens) break;
         bool first = first_seen == t->tokens;
         if (first) first_seen = token;
         uint32_t rows = (t->tokens - token) * heads;
         for (uint32_t i = 0; i < rows; i++) {
-            uint32_t seen = position_of(run, first_row + token + i / heads) + 1 - b * KV_PAGE;
+            uint32_t seen = position_of(p, t->run, first_row + token + i / heads) + 1 - b * KV_PAGE;
             own->visible[i] = (uint8_t)(seen < KV_PAGE ? seen : KV_PAGE);
         }
         struct partial target = from_row(out, token * heads, c->head_dim);
         const struct partial *result = first ? &target : &own->block;
-        const struct page *page = run->state->pages[b];
+        const struct page *page = pass_pages(p, t->run)[b];
         struct attend attend = {
             .type = pool_kv(pool),
             .head_dim = c->head_dim,
@@ -232,12 +236,11 @@ static void attend_split(struct pass *p, struct member *m, uint32_t index, struc
     member_barrier(m);
     while (member_claim(m, p->n_tiles * c->kv_heads, 1, &begin, &end)) {
         const struct tile *t = &p->ws->tiles[begin / c->kv_heads];
-        const struct forward_run *run = &p->runs[t->run];
         uint32_t kv_head = begin % c->kv_heads, first_row = t->row - p->ws->run_row[t->run];
         struct partial total = slot(p, t, kv_head, 0);
         for (uint32_t group = 1; group < t->groups; group++) {
             uint32_t token = 0;
-            while (position_of(run, first_row + token) < group * FORWARD_GROUP * KV_PAGE) token++;
+            while (position_of(p, t->run, first_row + token) < group * FORWARD_GROUP * KV_PAGE) token++;
             struct partial b = slot(p, t, kv_head, group);
             struct partial from = from_row(&b, token * heads, c->head_dim);
             struct partial a = from_row(&total, token * heads, c->head_dim);

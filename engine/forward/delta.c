@@ -2,8 +2,9 @@
  * head and slab, gated norm, out_proj.
  *
  * A work item is (run, key head) with the value heads that it serves: everything between the projections touches only
- * that item's channels and slabs, so there is one phase for it. Padded rows run on copies of the convolution state and
- * the slabs.
+ * that item's channels and slabs, so there is one phase for it. Rows that do not change the state, padded ones and
+ * tokens to be verified, run on copies of the convolution state and the slabs. The inputs of tokens to be verified are
+ * kept; those that turn out right then go through the same steps again with the state itself.
  */
 #include "engine/forward/pass.h"
 
@@ -22,69 +23,85 @@ struct head_item {
     struct pass *p;
     struct member_scratch *own;
     const struct layer_weights *layer;
-    uint32_t index, run, key_head;
-    size_t ld; /* of own->head: queries, keys, then the values of one value head */
-    struct panel *output; /* for out_proj: a value head fills its columns; NULL: they are not whole steps */
+    const struct state *state;
+    uint32_t index, key_head;
+    uint32_t lasting, spare;  /* rows that change the state; rows after them that do not */
+    const float *qkv, *a, *b; /* of the first row */
+    float *spare_conv;        /* for rows that do not change the state */
+    float *out;               /* of the first row; NULL: only the state is wanted */
+    const float *z;
+    uint32_t row;             /* the first, in `output` */
+    size_t ld;                /* of own->head: queries, keys, then the values of one value head */
+    struct panel *output;     /* for out_proj: a value head fills its columns; NULL: they are not whole steps */
 };
 
 /* Convolves channels [c0, c0+n) of a run's rows, to column `to` of own->head. */
 static void convolve(const struct head_item *item, uint32_t c0, uint32_t n, uint32_t to)
 {
-    const struct forward_run *run = &item->p->runs[item->run];
     const struct config *c = &item->p->w->config;
-    struct workspace *ws = item->p->ws;
+    const struct kernels *kernels = item->p->kernels;
     uint32_t channels = config_conv_channels(c), taps = c->conv_kernel;
     size_t ld = pass_stride(channels);
-    const float *in = ws->qkv + ws->run_row[item->run] * ld;
-    float *state = state_conv(run->state, item->index), *out = item->own->head + to;
-    item->p->kernels->conv_silu(out, item->ld, in, ld, item->layer->lin_conv, state, channels, taps, c0, c0 + n,
-                                run->n);
-    if (!run->pad) return;
+    const float *in = item->qkv, *w = item->layer->lin_conv;
+    float *state = state_conv(item->state, item->index), *out = item->own->head + to, *spare = item->spare_conv;
+    if (item->lasting)
+        kernels->conv_silu(out, item->ld, in, ld, w, state, channels, taps, c0, c0 + n, item->lasting);
+    if (!item->spare) return;
     for (uint32_t i = 0; i + 1 < taps; i++)
-        memcpy(ws->pad_conv + (size_t)i * channels + c0, state + (size_t)i * channels + c0, n * sizeof(float));
-    item->p->kernels->conv_silu(out + run->n * item->ld, item->ld, in + run->n * ld, ld, item->layer->lin_conv,
-                             ws->pad_conv, channels, taps, c0, c0 + n, run->pad);
+        memcpy(spare + (size_t)i * channels + c0, state + (size_t)i * channels + c0, n * sizeof(float));
+    kernels->conv_silu(out + item->lasting * item->ld, item->ld, in + item->lasting * ld, ld, w, spare, channels, taps,
+                       c0, c0 + n, item->spare);
+}
+
+/* The delta rule for the slab that begins at a column of a value head; out: row 0 of the results. */
+static void delta_rule(const struct head_item *item, float *slab, uint32_t columns, uint32_t column, float *out,
+                       size_t ldo)
+{
+    const struct kernels *kernels = item->p->kernels;
+    const struct member_scratch *own = item->own;
+    uint32_t key_dim = item->p->w->config.lin_key_dim, n = item->lasting;
+    size_t ld = item->ld, past = n * ld;
+    const float *q = own->head, *k = q + key_dim, *v = k + key_dim + column;
+    if (n) kernels->delta_slab(slab, key_dim, columns, q, k, ld, v, ld, own->decay, own->beta, 1, out, ldo, n);
+    if (!item->spare) return;
+    memcpy(own->slab, slab, (size_t)key_dim * columns * sizeof(float));
+    kernels->delta_slab(own->slab, key_dim, columns, q + past, k + past, ld, v + past, ld, own->decay + n,
+                        own->beta + n, 1, out + n * ldo, ldo, item->spare);
 }
 
 /* One value head: its gates, the delta rule, the gated norm, its part of the panel. */
 static void value_head(const struct head_item *item, uint32_t head)
 {
     const struct pass *p = item->p;
-    const struct forward_run *run = &p->runs[item->run];
     const struct config *c = &p->w->config;
-    struct workspace *ws = p->ws;
-    struct member_scratch *own = item->own;
-    const struct state_shape *shape = pool_shape(run->state->pool);
-    uint32_t key_dim = c->lin_key_dim, rows = run->n + run->pad, row = ws->run_row[item->run];
-    size_t heads = c->lin_value_heads, width = pass_stride(heads * c->lin_value_dim), ld = item->ld, past = run->n * ld;
-    const float *q = own->head, *k = q + key_dim, *v = k + key_dim;
-    float *out = ws->delta + row * width + (size_t)head * c->lin_value_dim;
+    const struct member_scratch *own = item->own;
+    const struct state_shape *shape = pool_shape(item->state->pool);
+    uint32_t rows = item->lasting + item->spare;
+    size_t heads = c->lin_value_heads, width = pass_stride(heads * c->lin_value_dim), first = head * c->lin_value_dim;
 
-    p->kernels->delta_gates(own->decay, own->beta, ws->a + row * heads + head, ws->b + row * heads + head, heads,
-                            item->layer->lin_rate[head], item->layer->lin_dt_bias[head], rows);
+    p->kernels->delta_gates(own->decay, own->beta, item->a + head, item->b + head, heads, item->layer->lin_rate[head],
+                            item->layer->lin_dt_bias[head], rows);
     for (uint32_t s = 0; s < state_shape_slabs(shape); s++) {
         uint32_t columns = state_shape_width(shape, s), column = s * DELTA_SLAB;
-        float *slab = state_slab(run->state, item->index, head, s);
-        p->kernels->delta_slab(slab, key_dim, columns, q, k, ld, v + column, ld, own->decay, own->beta, 1, out + column,
-                               width, run->n);
-        if (!run->pad) continue;
-        memcpy(own->slab, slab, (size_t)key_dim * columns * sizeof(float));
-        p->kernels->delta_slab(own->slab, key_dim, columns, q + past, k + past, ld, v + past + column, ld,
-                               own->decay + run->n, own->beta + run->n, 1, out + run->n * width + column, width,
-                               run->pad);
+        float *slab = state_slab(item->state, item->index, head, s);
+        if (item->out)
+            delta_rule(item, slab, columns, column, item->out + first + column, width);
+        else
+            delta_rule(item, slab, columns, column, own->gate, pass_stride(PANEL_STEP)); /* not wanted */
     }
-    p->kernels->norm_gate(out, width, item->layer->lin_norm, ws->z + row * width + (size_t)head * c->lin_value_dim,
-                          width, c->lin_value_dim, c->rms_eps, rows);
+    if (!item->out) return;
+    p->kernels->norm_gate(item->out + first, width, item->layer->lin_norm, item->z + first, width, c->lin_value_dim,
+                          c->rms_eps, rows);
     if (item->output)
-        p->kernels->panel_fill(item->output, ws->delta + (size_t)head * c->lin_value_dim, width, row, row + rows,
-                               head * c->lin_value_dim, (head + 1) * c->lin_value_dim);
+        p->kernels->panel_fill(item->output, p->ws->delta + first, width, item->row, item->row + rows, (uint32_t)first,
+                               (uint32_t)first + c->lin_value_dim);
 }
 
 static void run_item(const struct head_item *item)
 {
     const struct config *c = &item->p->w->config;
     const struct kernels *kernels = item->p->kernels;
-    uint32_t rows = item->p->runs[item->run].n + item->p->runs[item->run].pad, key_dim = c->lin_key_dim;
+    uint32_t rows = item->lasting + item->spare, key_dim = c->lin_key_dim;
     uint32_t k0 = c->lin_key_heads * key_dim, v0 = 2 * k0, served = c->lin_value_heads / c->lin_key_heads;
     float scale = 1.0f / sqrtf((float)key_dim);
 
@@ -98,6 +115,105 @@ static void run_item(const struct head_item *item)
         value_head(item, head);
     }
 }
+
+static size_t item_stride(const struct config *c)
+{
+    return pass_stride(2 * c->lin_key_dim + c->lin_value_dim);
+}
+
+/* A key head of run r of the pass. */
+static struct head_item pass_item(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
+                                  uint32_t r, uint32_t key_head)
+{
+    const struct config *c = &p->w->config;
+    struct workspace *ws = p->ws;
+    const struct forward_run *run = &p->runs[r];
+    uint32_t row = ws->run_row[r], channels = config_conv_channels(c), lasting = pass_lasting(run);
+    size_t width = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim), heads = c->lin_value_heads;
+    return (struct head_item){
+        .p = p,
+        .own = &ws->members[m->index],
+        .layer = layer,
+        .state = run->state,
+        .index = index,
+        .key_head = key_head,
+        .lasting = lasting,
+        .spare = run->n + run->pad - lasting,
+        .qkv = ws->qkv + row * pass_stride(channels),
+        .a = ws->a + row * heads,
+        .b = ws->b + row * heads,
+        .spare_conv = ws->spare_conv + (size_t)r * (c->conv_kernel - 1) * channels,
+        .out = ws->delta + row * width,
+        .z = ws->z + row * width,
+        .row = row,
+        .ld = item_stride(c),
+    };
+}
+
+/* ---- Tokens to be verified --------------------------------------------------------------------------------------- */
+
+/* Where a run's rows of a layer are kept. */
+static size_t kept_row(const struct forward_kept *k, uint32_t index)
+{
+    return (size_t)index * k->room;
+}
+
+/* Keeps what the item's states are made of. */
+static void keep(const struct head_item *item, const struct forward_run *run)
+{
+    const struct config *c = &item->p->w->config;
+    struct forward_kept *k = run->kept;
+    uint32_t key_dim = c->lin_key_dim, value_dim = c->lin_value_dim, k0 = c->lin_key_heads * key_dim;
+    size_t ld = pass_stride(config_conv_channels(c)), heads = c->lin_value_heads, first = kept_row(k, item->index);
+    for (size_t i = 0; i < run->n; i++) {
+        const float *in = item->qkv + i * ld;
+        float *out = k->qkv + (first + i) * ld;
+        memcpy(out + item->key_head * key_dim, in + item->key_head * key_dim, key_dim * sizeof *out);
+        memcpy(out + k0 + item->key_head * key_dim, in + k0 + item->key_head * key_dim, key_dim * sizeof *out);
+        for (uint32_t j = 0; j < heads / c->lin_key_heads; j++) {
+            uint32_t head = served_head(c, item->key_head, j), column = 2 * k0 + head * value_dim;
+            memcpy(out + column, in + column, value_dim * sizeof *out);
+            k->a[(first + i) * heads + head] = item->a[i * heads + head];
+            k->b[(first + i) * heads + head] = item->b[i * heads + head];
+        }
+    }
+}
+
+/* The i-th DeltaNet layer. */
+static const struct layer_weights *linear_layer(const struct weights *w, uint32_t i)
+{
+    for (const struct layer_weights *layer = w->layers;; layer++)
+        if (!layer->full_attention && !i--) return layer;
+}
+
+void pass_replay(struct pass *p, struct member *m, const uint32_t *rows)
+{
+    const struct config *c = &p->w->config;
+    uint32_t layers = pool_shape(p->runs[0].state->pool)->linear_layers, each = layers * c->lin_key_heads, begin, end;
+    size_t channels = pass_stride(config_conv_channels(c)), heads = c->lin_value_heads;
+    while (member_claim(m, p->n_runs * each, 1, &begin, &end)) {
+        const struct forward_run *run = &p->runs[begin / each];
+        const struct forward_kept *k = run->kept;
+        uint32_t index = begin % each / c->lin_key_heads;
+        if (!rows[begin / each]) continue;
+        struct head_item item = {
+            .p = p,
+            .own = &p->ws->members[m->index],
+            .layer = linear_layer(p->w, index),
+            .state = run->state,
+            .index = index,
+            .key_head = begin % c->lin_key_heads,
+            .lasting = rows[begin / each],
+            .qkv = k->qkv + kept_row(k, index) * channels,
+            .a = k->a + kept_row(k, index) * heads,
+            .b = k->b + kept_row(k, index) * heads,
+            .ld = item_stride(c),
+        };
+        run_item(&item);
+    }
+}
+
+/* ---- The layer --------------------------------------------------------------------------------------------------- */
 
 void pass_delta(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
 {
@@ -120,11 +236,10 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     struct panel *output = pass_fills(c->lin_value_dim) ? pass_output_panel(p, m, out) : NULL;
     uint32_t begin, end;
     while (member_claim(m, p->n_runs * c->lin_key_heads, 1, &begin, &end)) {
-        struct head_item item = {
-            .p = p, .own = &ws->members[m->index], .layer = layer, .index = index, .output = output};
-        item.run = begin / c->lin_key_heads;
-        item.key_head = begin % c->lin_key_heads;
-        item.ld = pass_stride(2 * c->lin_key_dim + c->lin_value_dim);
+        uint32_t r = begin / c->lin_key_heads;
+        struct head_item item = pass_item(p, m, layer, index, r, begin % c->lin_key_heads);
+        item.output = output;
+        if (p->runs[r].kept) keep(&item, &p->runs[r]);
         run_item(&item);
     }
     member_barrier(m);

@@ -32,6 +32,9 @@ enum forward_logits {
     LOGITS_ALL,  /* the same, and those of every token in `all` */
 };
 
+/* What a verified run leaves for forward_accept: the inputs of its DeltaNet layers' states, and its outputs. */
+struct forward_kept;
+
 struct forward_run {
     struct state *state;
     const tdm_id *tokens;
@@ -39,6 +42,9 @@ struct forward_run {
     uint32_t pad; /* rows after the n tokens that do not change the state (fixed slots); in a single run only */
     enum forward_logits logits;
     float *all; /* [n][vocab] for LOGITS_ALL */
+    /* Verification of drafted tokens: the pass leaves the state as it is, and forward_accept appends as many of the
+     * tokens as turn out right. With LOGITS_ALL. NULL: the tokens are appended. */
+    struct forward_kept *kept;
 };
 
 struct forward_options {
@@ -62,8 +68,19 @@ void workspace_free(struct workspace *ws); /* NULL is allowed */
  *   TDM_E_CONTEXT    a state has no room: nothing was changed
  *   TDM_E_ARG        a token id outside the vocabulary, or more tokens or runs than the workspace takes: the same
  *   TDM_E_NOMEM      no page for a state: the same
- *   TDM_E_CANCELLED  where a layer had begun, the states of all runs are `broken`: restore them from forks */
+ *   TDM_E_CANCELLED  where a layer had begun, the states of all runs are `broken`, but for those of verified runs:
+ *                    restore them from forks */
 tdm_status forward(struct team *team, const struct weights *w, struct workspace *ws, const struct forward_run *runs,
                    uint32_t n_runs, const struct forward_options *options, uint64_t *bytes, tdm_error *err);
+
+/* For verified runs of at most `rows` tokens. */
+tdm_status forward_kept_new(struct forward_kept **out, const struct weights *w, uint32_t rows, tdm_error *err);
+void forward_kept_free(struct forward_kept *k); /* NULL is allowed */
+
+/* Appends the first rows[r] tokens of each verified run (at most its n; 0: none) to its state, which has then the bits
+ * that it would have had without drafts, and the logits of the last of them. The states are as the pass found them.
+ * Reads no weights but, once in STATE_WAITING tokens, some of the MTP head's. */
+void forward_accept(struct team *team, const struct weights *w, struct workspace *ws, const struct forward_run *runs,
+                    const uint32_t *rows, uint32_t n_runs);
 
 #endif

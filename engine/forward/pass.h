@@ -24,7 +24,7 @@ struct member_scratch {
     float *decay, *beta;  /* [tokens] of one head */
     float *gate, *up;     /* [tokens][PANEL_STEP] of the feed-forward part, preceded by workspace.room unused floats */
     unsigned char *raw;   /* rows of an expert that is loaded (experts_scratch) */
-    float *slab;          /* [key dim][DELTA_SLAB] copy for padded rows */
+    float *slab;          /* [key dim][DELTA_SLAB] copy for rows that do not change the state */
     /* attention: partial results of TILE_ROWS query rows */
     struct partial {
         float *max, *sum, *acc; /* [rows], [rows], [rows][head_dim] */
@@ -51,6 +51,29 @@ struct tile {
     uint32_t first_slot;       /* split: of its partial results, in rows */
 };
 
+/* Entries of the MTP head that are made together: [first, first + n) of a state, from rows h. The state's tokens are
+ * there up to number first + n. */
+struct head_piece {
+    const struct state *state;
+    uint32_t first, n;
+    const float *h;
+    size_t ld;
+    bool raw; /* h has not gone through the final norm yet */
+};
+
+/* A member's best logit of a row. */
+struct head_best {
+    float logit;
+    tdm_id id;
+};
+
+struct forward_kept {
+    uint32_t room;  /* rows */
+    float *qkv;     /* [linear layer][row][pass_stride(channels)] before the convolution */
+    float *a, *b;   /* [linear layer][row][value heads] */
+    float *outputs; /* [row][hidden] after the final norm; where there is an MTP head */
+};
+
 struct workspace {
     const struct weights *weights;
     uint32_t max_tokens, max_runs, max_members, context;
@@ -63,7 +86,7 @@ struct workspace {
 
     /* One layer's activations; the kinds of layers share the memory. */
     float *qkv, *z, *a, *b, *delta;       /* DeltaNet */
-    float *pad_conv;                      /* [taps-1][channels] copy for padded rows */
+    float *spare_conv;                    /* [run][taps-1][channels] copy for rows that do not change the state */
     float *q_gate, *k, *v, *q, *attended; /* attention: q: [kv head][row][head of group][head_dim] */
 
     struct mixture *mixture; /* mixture.h; NULL: the model has no experts */
@@ -72,9 +95,19 @@ struct workspace {
     struct tile *tiles;      /* [tokens] */
     struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
     uint32_t *run_row;       /* [runs] first row of each run */
-    uint32_t *logit_rows;    /* [runs] rows whose logits go to their state */
-    float **logit_out;       /* [runs] and where */
+    uint32_t *logit_rows;    /* [tokens] rows whose logits are wanted */
+    float **logit_out;       /* [tokens] and where */
     double *frequency;       /* [rope_dims/2] of RoPE, in radians per position */
+
+    /* The MTP head (head.c). The first two share the memory of a layer's activations. */
+    float *concat;                 /* [tokens][pass_stride(2 hidden)] what fc is multiplied with */
+    float *head_x;                 /* [tokens][pass_stride(hidden)] what fc yields, where x is still needed */
+    float *head_h;                 /* [runs][hidden] the head's output, the next h of a chain */
+    struct head_piece *pieces;     /* [2 runs] */
+    struct forward_run *head_runs; /* [runs] the rows of a step of drafting, one for each run that goes on */
+    uint32_t *head_first;          /* [runs] their entries */
+    uint32_t *head_of;             /* [runs] the runs of the caller that they are */
+    struct head_best *best;        /* [members][runs] */
 };
 
 /* The pass that all members run. */
@@ -90,6 +123,8 @@ struct pass {
     bool split; /* work items of attention are (tile, KV head, group) and not (tile, KV head) */
     uint32_t split_items;
     uint32_t n_logit_rows;
+    uint32_t n_pieces, piece_rows; /* entries of the MTP head that this pass makes */
+    const uint32_t *head_first;    /* the runs' rows are the MTP head's, from these entries on; NULL: the trunk's */
     uint64_t expert_bytes; /* of the experts that were touched; member 0's */
     atomic_bool begun;     /* a layer has begun: states change from here on */
     atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it */
@@ -152,6 +187,39 @@ uint32_t pass_chunk(const struct member *m, uint32_t tiles);
  * barrier. */
 void pass_attention(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 void pass_delta(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
+
+/* The position of a run's first row, and the pages that its attention looks at. */
+static inline uint32_t pass_first(const struct pass *p, uint32_t r)
+{
+    return p->head_first ? p->head_first[r] : p->runs[r].state->length;
+}
+static inline struct page *const *pass_pages(const struct pass *p, uint32_t r)
+{
+    return p->head_first ? p->runs[r].state->head_pages : p->runs[r].state->pages;
+}
+/* Rows of a run that change its state; those after them (padding, tokens to be verified) work on copies. */
+static inline uint32_t pass_lasting(const struct forward_run *run)
+{
+    return run->kept ? 0 : run->n;
+}
+
+/* The angles of RoPE of a row, in double precision. */
+void pass_angles(struct pass *p, uint32_t row, uint32_t position);
+/* Normalises and rotates the key of a row and KV head, stores it with the value. */
+void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
+                const struct page *page, uint32_t kv_head, uint32_t row, uint32_t position);
+/* x += down(silu(gate(n)) * up(n)). Without the last barrier, which the caller adds. */
+void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer);
+
+/* Repeats what the first rows[r] rows of verified runs do to their states in the DeltaNet layers. One phase, no
+ * barrier. */
+void pass_replay(struct pass *p, struct member *m, const uint32_t *rows);
+
+/* Plans what entries of the MTP head a state gets when it grows by n tokens, which are in its list already and whose
+ * rows h are at `h`; none if they can wait. True: they are made, and only the last row waits. */
+bool pass_plan_head(struct pass *p, const struct state *s, uint32_t n, const float *h, size_t ld, bool raw);
+/* Makes them. Ends with a barrier. */
+void pass_fill_head(struct pass *p, struct member *m);
 
 /* Divides the attention of the pass into tiles; by the driver, before the members start. */
 void pass_plan_attention(struct pass *p, uint32_t members);

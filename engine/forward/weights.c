@@ -343,6 +343,20 @@ static tdm_status for_each_matrix(struct loader *l, matrix_step *step, tdm_error
     return status;
 }
 
+/* Special ids are ascending, so their tiles are. */
+static void choose_drafted(struct loader *l)
+{
+    struct weights *w = l->weights;
+    struct drafted *d = &w->drafted;
+    uint32_t rows = w->config.vocab < DRAFTED_ROWS ? w->config.vocab : DRAFTED_ROWS;
+    d->first_tiles = (rows + MATRIX_TILE - 1) / MATRIX_TILE;
+    for (size_t i = 0; i < l->options.n_special && d->n_more < DRAFTED_MORE; i++) {
+        uint32_t id = (uint32_t)l->options.special[i], tile = id / MATRIX_TILE;
+        if (id >= w->config.vocab || tile < d->first_tiles || (d->n_more && d->more[d->n_more - 1] == tile)) continue;
+        d->more[d->n_more++] = tile;
+    }
+}
+
 /* The memory of all weights, and what points into it. */
 static tdm_status allocate_all(struct loader *l, tdm_error *err)
 {
@@ -361,6 +375,7 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
         if (w->experts) w->layers[i].experts = experts_form(w->experts, i);
     }
     struct head_weights *head = &w->head;
+    choose_drafted(l);
     head->bytes += head->fc.bytes;
     head->norm = head->own_norm ? head->own_norm : w->final_norm;
     head->embed = head->own_embed.data ? &head->own_embed : &w->embed;
@@ -403,7 +418,8 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
 size_t weights_blobs(const struct weights *w, struct blob **out)
 {
     size_t n = 0;
-    struct blob *list = *out = calloc(4 + HEAD_MATRICES + (size_t)config_blocks(&w->config) * WEIGHTS_LAYER_MATRICES, sizeof *list);
+    size_t most = 4 + HEAD_MATRICES + (size_t)config_blocks(&w->config) * WEIGHTS_LAYER_MATRICES;
+    struct blob *list = *out = calloc(most, sizeof *list);
     if (!list) return 0;
     list[n++] = (struct blob){w->embed.data, w->embed.bytes};
     if (!w->config.tied) list[n++] = (struct blob){w->own_head.data, w->own_head.bytes};

@@ -45,6 +45,16 @@ struct head_weights {
     uint64_t bytes;                        /* of its matrices, without experts and those that the trunk has, too */
 };
 
+/* The rows of the LM head that drafts come from: the first ones, which hold the most frequent tokens, and those of the
+ * special tokens, in whole tiles of MATRIX_TILE rows. */
+enum { DRAFTED_ROWS = 65536, DRAFTED_MORE = 64 };
+
+struct drafted {
+    uint32_t first_tiles;        /* tiles [0, first_tiles) */
+    uint32_t n_more;
+    uint32_t more[DRAFTED_MORE]; /* other tiles, ascending */
+};
+
 struct weights {
     struct config config;
     const struct kernels *kernels;
@@ -54,6 +64,7 @@ struct weights {
     const float *final_norm;
     struct layer_weights *layers; /* [config_blocks]: an MTP head's layer is the last */
     struct head_weights head;     /* where config.mtp */
+    struct drafted drafted;
     float *vectors;               /* the memory of all vectors */
     uint64_t vector_bytes;
     struct experts *experts;      /* of all layers; NULL: no mixture */
@@ -68,6 +79,8 @@ struct weights {
 struct weights_options {
     uint64_t expert_bytes;   /* memory for packed experts, the others are read on demand; 0: all in memory */
     enum type lm_head;       /* type of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
+    const tdm_id *special;   /* [n_special] ascending ids that drafts may be, whatever their number */
+    size_t n_special;
     const char *pack_folder; /* with files of packed weights; NULL: none */
     tdm_progress progress;   /* called by the thread that called weights_new; may be NULL */
     void *progress_ctx;

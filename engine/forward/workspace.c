@@ -44,7 +44,11 @@ static uint32_t larger(uint32_t a, uint32_t b)
 static unsigned panel_kinds(const struct weights *w)
 {
     unsigned kinds = 1u << w->kernels->panel_of(w->lm_head->type);
-    for (uint32_t i = 0; i < w->config.layers; i++) {
+    if (w->config.mtp) {
+        kinds |= 1u << w->kernels->panel_of(w->head.fc.type);
+        kinds |= 1u << w->kernels->panel_of(w->head.lm_head->type);
+    }
+    for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
         const struct matrix *m[WEIGHTS_LAYER_MATRICES];
         int n = weights_layer_matrices(&w->layers[i], m);
         for (int j = 0; j < n; j++) kinds |= 1u << w->kernels->panel_of(m[j]->type);
@@ -106,19 +110,27 @@ static void place_layer(struct arena *arena, struct workspace *ws)
     ws->delta = arena_floats(arena, tokens * value);
     ws->a = arena_floats(arena, tokens * c->lin_value_heads);
     ws->b = arena_floats(arena, tokens * c->lin_value_heads);
-    ws->pad_conv = arena_floats(arena, (size_t)(c->conv_kernel - 1) * channels);
+    ws->spare_conv = arena_floats(arena, (size_t)ws->max_runs * (c->conv_kernel - 1) * channels);
     most = arena->at;
 
     arena->at = start;
     size_t attended = (size_t)c->heads * c->head_dim, kv = pass_stride((size_t)c->kv_heads * c->head_dim);
     size_t groups = (ws->context + FORWARD_GROUP * KV_PAGE - 1) / (FORWARD_GROUP * KV_PAGE);
-    ws->q_gate = arena_floats(arena, tokens * pass_stride(2 * attended));
     ws->k = arena_floats(arena, tokens * kv);
     ws->v = arena_floats(arena, tokens * kv);
+    size_t behind = arena->at;
+    ws->q_gate = arena_floats(arena, tokens * pass_stride(2 * attended));
     ws->q = arena_floats(arena, tokens * attended);
     ws->attended = arena_floats(arena, tokens * pass_stride(attended));
     ws->partials = arena_partial(arena, SPLIT_TOKENS * c->heads * groups, c->head_dim);
     if (arena->at > most) most = arena->at;
+
+    arena->at = behind; /* the head's entries need k and v, too */
+    if (c->mtp) {
+        ws->concat = arena_floats(arena, tokens * pass_stride(2 * (size_t)c->hidden));
+        ws->head_x = arena_floats(arena, tokens * pass_stride(c->hidden));
+        if (arena->at > most) most = arena->at;
+    }
 
     arena->at = most;
 }
@@ -152,7 +164,7 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
     mix.wave = arena_take(arena, (batches + 1) * sizeof *mix.wave);
     mix.out = arena_floats(arena, (rows + tokens) * pass_stride(c->hidden));
     unsigned in = 0, inner = 0;
-    for (uint32_t i = 0; i < c->layers; i++) {
+    for (uint32_t i = 0; i < config_blocks(c); i++) {
         const struct layer_weights *layer = &w->layers[i];
         in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_GATE].type);
         in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_UP].type);
@@ -169,6 +181,18 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
     ws->mixture = at;
 }
 
+/* What the MTP head needs beside a layer's activations. */
+static void place_head(struct arena *arena, struct workspace *ws)
+{
+    size_t runs = ws->max_runs;
+    ws->head_h = arena_floats(arena, runs * ws->weights->config.hidden);
+    ws->pieces = arena_take(arena, 2 * runs * sizeof *ws->pieces);
+    ws->head_runs = arena_take(arena, runs * sizeof *ws->head_runs);
+    ws->head_first = arena_take(arena, runs * sizeof *ws->head_first);
+    ws->head_of = arena_take(arena, runs * sizeof *ws->head_of);
+    ws->best = arena_take(arena, ws->max_members * runs * sizeof *ws->best);
+}
+
 static void place_all(struct arena *arena, struct workspace *ws)
 {
     const struct config *c = &ws->weights->config;
@@ -176,14 +200,16 @@ static void place_all(struct arena *arena, struct workspace *ws)
     ws->room = larger(c->intermediate, c->expert_intermediate);
     uint32_t widest = larger(larger(c->hidden, ws->room),
                              larger(c->heads * c->head_dim, c->lin_value_heads * c->lin_value_dim));
+    if (c->mtp) widest = larger(widest, 2 * c->hidden);
     ws->x = arena_floats(arena, tokens * pass_stride(c->hidden));
     ws->cosine = arena_floats(arena, tokens * pairs);
     ws->sine = arena_floats(arena, tokens * pairs);
     ws->frequency = arena_take(arena, pairs * sizeof *ws->frequency);
     ws->tiles = arena_take(arena, tokens * sizeof *ws->tiles);
     ws->run_row = arena_take(arena, ws->max_runs * sizeof *ws->run_row);
-    ws->logit_rows = arena_take(arena, ws->max_runs * sizeof *ws->logit_rows);
-    ws->logit_out = arena_take(arena, ws->max_runs * sizeof *ws->logit_out);
+    ws->logit_rows = arena_take(arena, tokens * sizeof *ws->logit_rows);
+    ws->logit_out = arena_take(arena, tokens * sizeof *ws->logit_out);
+    if (c->mtp) place_head(arena, ws);
     place_layer(arena, ws);
     place_mixture(arena, ws);
     place_members(arena, ws, widest);
@@ -226,4 +252,27 @@ void workspace_free(struct workspace *ws)
     if (!ws) return;
     munmap(ws->memory, ws->bytes);
     free(ws);
+}
+
+tdm_status forward_kept_new(struct forward_kept **out, const struct weights *w, uint32_t rows, tdm_error *err)
+{
+    const struct config *c = &w->config;
+    struct state_shape shape = state_shape_of(c);
+    size_t layer_rows = (size_t)shape.linear_layers * rows, heads = layer_rows * c->lin_value_heads;
+    size_t qkv = layer_rows * pass_stride(config_conv_channels(c)), outputs = c->mtp ? (size_t)rows * c->hidden : 0;
+    size_t bytes = sizeof **out + (qkv + 2 * heads + outputs) * sizeof(float);
+    struct forward_kept *k = *out = malloc(bytes);
+    if (!k) return error_set(err, TDM_E_NOMEM, "no memory for %u tokens to verify", rows);
+    memset(k, 0, bytes); /* touched before it is needed */
+    k->room = rows;
+    k->qkv = (float *)(k + 1);
+    k->a = k->qkv + qkv;
+    k->b = k->a + heads;
+    k->outputs = k->b + heads;
+    return TDM_OK;
+}
+
+void forward_kept_free(struct forward_kept *k)
+{
+    free(k);
 }

@@ -146,6 +146,16 @@ struct kernels {
     float (*read)(const void *memory, size_t bytes);
 };
 
+/* A view of rows [row0, row0+n) of a matrix: nothing to free. row0 is a multiple of MATRIX_TILE. */
+static inline struct matrix matrix_rows(const struct matrix *m, uint32_t row0, uint32_t n)
+{
+    struct matrix rows = *m;
+    rows.data = (unsigned char *)m->data + m->kernels->packed_bytes(m->type, row0, m->cols);
+    rows.rows = n;
+    rows.bytes = m->kernels->packed_bytes(m->type, n, m->cols);
+    return rows;
+}
+
 /* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best one that this
  * CPU runs ("blas" is a kind of unit, not a name here). TDM_E_ARG with the list of names: unknown; TDM_E_UNSUPPORTED:
  * the CPU lacks a feature, or the system does not permit its use. */

@@ -55,7 +55,14 @@ static void add(enum timed_part part, uint64_t began)
         add(part, began);                                                                                              \
     }
 
-TIMED(m == lm_head ? TIMED_HEAD : TIMED_PRODUCTS, matmul,
+/* Is it the LM head, or a view of some of its rows? */
+static bool is_head(const struct matrix *m)
+{
+    const unsigned char *data = m->data, *head = lm_head->data;
+    return data >= head && data < head + lm_head->bytes;
+}
+
+TIMED(is_head(m) ? TIMED_HEAD : TIMED_PRODUCTS, matmul,
       (const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1, float *out,
        size_t ldo, bool more),
       (m, p, r0, r1, t0, t1, out, ldo, more))

@@ -74,8 +74,8 @@ void role_hf_name(char *out, size_t size, const struct config *c, enum role role
 enum role_kind { ROLE_KNOWN, ROLE_MTP, ROLE_VISION, ROLE_HARMLESS, ROLE_UNKNOWN };
 
 /* ROLE_KNOWN sets role and layer; role may be ROLE_EXPERTS_GATE_UP. ROLE_MTP: a tensor of a head that is not used.
- * Names of layers beyond c->layers are MTP blocks if the file has any. ROLE_HARMLESS: a tensor without effect on results. *expert: the expert, in checkpoints with
- * a tensor per expert; otherwise ROLE_ALL_EXPERTS. */
+ * Names of layers beyond c->layers are MTP blocks if the file has any. ROLE_HARMLESS: a tensor without effect on
+ * results. *expert: the expert, in checkpoints with a tensor per expert; otherwise ROLE_ALL_EXPERTS. */
 enum role_kind role_of_gguf(const struct config *c, struct span name, enum role *role, uint32_t *layer);
 enum role_kind role_of_hf(const struct config *c, struct span name, enum role *role, uint32_t *layer, uint32_t *expert);
 

@@ -7,7 +7,7 @@
 #include "engine/state/memory.h"
 
 /* Room for the struct state at the beginning of a buffer. */
-enum { LAYOUT_STATE_BYTES = 64 };
+enum { LAYOUT_STATE_BYTES = 128 };
 
 struct pool {
     const struct state_memory *memory;
@@ -21,7 +21,8 @@ struct pool {
     const struct kernels *kernels;
     size_t block_bytes;                            /* keys (or values) of one head in one page, rounded up to 64 */
     size_t tokens, pages, recurrent, conv, logits; /* offsets in a buffer */
-    struct blocks page_blocks, buffer_blocks;
+    size_t head_pages, waiting;
+    struct blocks page_blocks, head_blocks, buffer_blocks; /* head_blocks: pages of the MTP head */
 };
 
 /* Parts of state_host_memory. */

@@ -8,8 +8,9 @@
  *   page    KV_PAGE positions: for every full-attention layer and KV head a block of keys and a block of values
  *           (struct kernels, kv_block_bytes). Reference-counted. A full page is *sealed*: nobody writes to it again
  *           and every thread may read it without a lock. The partial page belongs to one state.
+ *           Where the model has an MTP head, its keys and values are in pages of their own, of one such layer.
  *   buffer  the rest of a state at fixed offsets: struct state, token ids, page pointers, recurrent states,
- *           convolution states, logits.
+ *           convolution states, logits, rows that wait for the MTP head.
  *
  * Threads: every function is safe from any thread, except pool_free, which must come last.
  */
@@ -43,7 +44,8 @@ struct pool_form {
     size_t page_bytes, buffer_bytes; /* of a page; of the rest of a state */
 };
 struct state_memory;
-/* A pool whose states lie where `memory` keeps them; `device` is for it alone (pool_device), and its close frees it.
+/* A pool whose states, which are headless, lie where `memory` keeps them; `device` is for it alone (pool_device), and
+ * its close frees it.
  * On failure it stays the caller's. */
 tdm_status pool_new_device(struct pool **out, const struct state_memory *memory, void *device,
                            const struct pool_form *form, tdm_error *err);
@@ -54,7 +56,7 @@ const struct state_shape *pool_shape(const struct pool *p);
 const struct kernels *pool_kernels(const struct pool *p); /* NULL: its states are not in the host's memory */
 enum kv_type pool_kv(const struct pool *p);
 uint32_t pool_context(const struct pool *p);
-size_t pool_page_bytes(const struct pool *p);
+size_t pool_page_bytes(const struct pool *p); /* of a page and, where there is one, a page of the MTP head */
 size_t pool_buffer_bytes(const struct pool *p);
 
 /* Grows the pool until it has at least so many free pages and buffers, already touched; call it while nobody waits. */
@@ -72,14 +74,22 @@ struct pool_stats pool_stats(struct pool *p);
 
 /* ---- Of the host's memory only ----------------------------------------------------------------------------------- */
 
+/* The pages of the layers, or those of the MTP head. */
+enum page_kind { PAGE_LAYERS, PAGE_HEAD };
+
+size_t pool_head_page_bytes(const struct pool *p);
+
 /* A page with one reference, contents undefined; NULL: no memory. */
-struct page *pool_take_page(struct pool *p);
+struct page *pool_take_page(struct pool *p, enum page_kind kind);
 void page_hold(struct page *page); /* one reference more */
 bool page_is_shared(const struct page *page);
 /* Drops a reference; the last one gives the page back. */
-void pool_drop_page(struct pool *p, struct page *page);
+void pool_drop_page(struct pool *p, enum page_kind kind, struct page *page);
+/* Copies what a page holds. */
+void pool_copy_page(const struct pool *p, enum page_kind kind, struct page *to, const struct page *from);
 
-/* Where a page keeps the block of keys, and of values, of a head of the i-th full-attention layer. */
+/* Where a page keeps the block of keys, and of values, of a head of the i-th full-attention layer; a page of the MTP
+ * head has layer 0 only. */
 void *pool_keys(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head);
 void *pool_values(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head);
 

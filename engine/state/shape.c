@@ -12,6 +12,7 @@ struct state_shape state_shape_of(const struct config *c)
         .conv_channels = config_conv_channels(c),
         .conv_taps = c->conv_kernel,
         .vocab = c->vocab,
+        .head_width = c->mtp ? c->hidden : 0,
         .value_heads_tiled = c->value_heads_tiled,
     };
     for (uint32_t i = 0; i < c->layers; i++) {

@@ -15,11 +15,12 @@ struct state_shape {
     uint32_t linear_layers, key_heads, value_heads, key_dim, value_dim;
     uint32_t conv_channels, conv_taps;
     uint32_t vocab;         /* logits of a position */
+    uint32_t head_width;    /* floats of the trunk's output at a position, where the model has an MTP head; else 0 */
     bool value_heads_tiled; /* config.h; state files use the order of the original checkpoints */
 };
 
 struct state_shape state_shape_of(const struct config *c);
-/* Can a model of shape b use states of shape a? The order of value heads may differ. */
+/* Can a model of shape b use states of shape a? The order of value heads may differ, and one may lack an MTP head. */
 bool state_shape_equal(const struct state_shape *a, const struct state_shape *b);
 
 /* Slabs of a head's recurrent state, and the columns of one (the last may be narrower). */

@@ -18,8 +18,10 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied as they lie in memory");
 
-enum { VERSION = 1, FLAG_LOGITS = 1, Q8_BLOCK = 32, STAGE = 1 << 16, CHECKSUM_BYTES = 8 };
-enum { SHAPE_FIELDS = 11, HEADER_BYTES = 8 + 4 + 4 + 8 + 8 + 4 * (2 + SHAPE_FIELDS) };
+enum { VERSION = 2, FLAG_LOGITS = 1, Q8_BLOCK = 32, STAGE = 1 << 16, CHECKSUM_BYTES = 8 };
+/* What follows the fields of the shape: the width of the MTP head, and its entries. */
+enum { HEAD_FIELDS = 2 };
+enum { SHAPE_FIELDS = 11, HEADER_BYTES = 8 + 4 + 4 + 8 + 8 + 4 * (2 + SHAPE_FIELDS + HEAD_FIELDS) };
 
 /* ---- Streams --------------------------------------------------------------------------------------------------- */
 
@@ -220,11 +222,26 @@ static uint32_t own_channel(const struct state_shape *s, uint32_t channel)
 
 /* ---- Encoding -------------------------------------------------------------------------------------------------- */
 
-static uint64_t encoded_bytes(const struct state_shape *s, enum kv_type kv, uint32_t tokens, bool logits)
+/* What the size of a state's encoding depends on, beside the shape. */
+struct extent {
+    enum kv_type kv;
+    uint32_t tokens, width, entries; /* of the MTP head; width 0: headless */
+    bool logits;
+};
+
+static struct extent extent_of(const struct state *s)
 {
-    return HEADER_BYTES + (uint64_t)tokens * sizeof(tdm_id) +
-           (uint64_t)2 * s->attention_layers * s->kv_heads * tokens * row_bytes(kv, s->head_dim) +
-           (state_shape_recurrent_floats(s) + state_shape_conv_floats(s) + (logits ? s->vocab : 0)) *
+    uint32_t width = s->headless ? 0 : pool_shape(s->pool)->head_width;
+    return (struct extent){pool_kv(s->pool), s->length, width, s->entries, s->logits_valid};
+}
+
+static uint64_t encoded_bytes(const struct state_shape *s, struct extent e)
+{
+    uint64_t rows = (uint64_t)s->attention_layers * e.tokens + e.entries;
+    return HEADER_BYTES + (uint64_t)e.tokens * sizeof(tdm_id) +
+           2 * rows * s->kv_heads * row_bytes(e.kv, s->head_dim) +
+           (uint64_t)(e.tokens - e.entries) * e.width * sizeof(float) +
+           (state_shape_recurrent_floats(s) + state_shape_conv_floats(s) + (e.logits ? s->vocab : 0)) *
                (uint64_t)sizeof(float) +
            CHECKSUM_BYTES;
 }
@@ -238,38 +255,52 @@ static void shape_fields(const struct state_shape *s, uint32_t field[SHAPE_FIELD
     memcpy(field, all, sizeof all);
 }
 
-static void encode(const struct state *s, uint64_t fingerprint, struct sink *out)
+/* The keys and values of one head of a layer in these pages. */
+static void encode_head(const struct state *s, struct page *const *pages, uint32_t layer, uint32_t head, uint32_t n,
+                        struct sink *out)
 {
-    const struct state_shape *shape = pool_shape(s->pool);
-    const struct kernels *kernels = pool_kernels(s->pool);
+    uint32_t dim = pool_shape(s->pool)->head_dim;
     enum kv_type kv = pool_kv(s->pool);
+    for (uint32_t position = 0; position < n; position++) {
+        const struct page *page = pages[position / KV_PAGE];
+        float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
+        uint8_t row[ROW_MAX_BYTES];
+        pool_kernels(s->pool)->kv_load(kv, dim, pool_keys(s->pool, page, layer, head),
+                                       pool_values(s->pool, page, layer, head), position % KV_PAGE, k, v);
+        encode_row(kv, dim, k, row);
+        sink_put(out, row, row_bytes(kv, dim));
+        encode_row(kv, dim, v, row);
+        sink_put(out, row, row_bytes(kv, dim));
+    }
+}
+
+static void encode_header(const struct state *s, uint64_t fingerprint, struct sink *out)
+{
+    const struct extent e = extent_of(s);
     uint32_t field[SHAPE_FIELDS];
-    shape_fields(shape, field);
+    shape_fields(pool_shape(s->pool), field);
     sink_put(out, "TDMSTATE", 8);
     sink_u32(out, VERSION);
     sink_u32(out, s->logits_valid ? FLAG_LOGITS : 0);
     sink_u64(out, fingerprint);
-    sink_u64(out, encoded_bytes(shape, kv, s->length, s->logits_valid));
-    sink_u32(out, (uint32_t)kv);
+    sink_u64(out, encoded_bytes(pool_shape(s->pool), e));
+    sink_u32(out, (uint32_t)e.kv);
     sink_u32(out, s->length);
     sink_put(out, field, sizeof field);
-    sink_put(out, s->tokens, s->length * sizeof *s->tokens);
+    sink_u32(out, e.width);
+    sink_u32(out, e.entries);
+}
 
-    size_t bytes = row_bytes(kv, shape->head_dim);
-    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads; i++) {
-        for (uint32_t position = 0; position < s->length; position++) {
-            const struct page *page = s->pages[position / KV_PAGE];
-            float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
-            uint8_t row[ROW_MAX_BYTES];
-            kernels->kv_load(kv, shape->head_dim, pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
-                             pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads), position % KV_PAGE,
-                             k, v);
-            encode_row(kv, shape->head_dim, k, row);
-            sink_put(out, row, bytes);
-            encode_row(kv, shape->head_dim, v, row);
-            sink_put(out, row, bytes);
-        }
-    }
+static void encode(const struct state *s, uint64_t fingerprint, struct sink *out)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    encode_header(s, fingerprint, out);
+    sink_put(out, s->tokens, s->length * sizeof *s->tokens);
+    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads; i++)
+        encode_head(s, s->pages, i / shape->kv_heads, i % shape->kv_heads, s->length, out);
+    for (uint32_t i = 0; i < shape->kv_heads; i++) encode_head(s, s->head_pages, 0, i, s->entries, out);
+    if (!s->headless)
+        sink_put(out, s->waiting, (size_t)(s->length - s->entries) * shape->head_width * sizeof(float));
     for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads; i++) {
         uint32_t layer = i / shape->value_heads, head = own_head(shape, i % shape->value_heads);
         for (uint32_t d = 0; d < shape->key_dim; d++) {
@@ -294,8 +325,14 @@ static void encode(const struct state *s, uint64_t fingerprint, struct sink *out
 
 /* ---- Decoding -------------------------------------------------------------------------------------------------- */
 
-static void decode_header(struct feed *in, const struct state *s, uint64_t fingerprint, enum kv_type *kv,
-                          uint32_t *tokens, bool *logits)
+/* Do these entries of the MTP head fit so many tokens? */
+static bool head_fits(const struct extent *e, const struct state_shape *shape)
+{
+    if (e->width == 0 || e->tokens == 0) return e->entries == 0 && (e->width == 0 || e->width == shape->head_width);
+    return e->width == shape->head_width && e->entries < e->tokens && e->tokens - e->entries <= STATE_WAITING;
+}
+
+static void decode_header(struct feed *in, const struct state *s, uint64_t fingerprint, struct extent *extent)
 {
     static const char *const names[] = {
         "attention layers", "KV heads", "head dim",  "linear layers",        "key heads",
@@ -308,6 +345,7 @@ static void decode_header(struct feed *in, const struct state *s, uint64_t finge
     uint64_t print = feed_u64(in), size = feed_u64(in);
     uint32_t type = feed_u32(in), n = feed_u32(in), field[SHAPE_FIELDS], expected[SHAPE_FIELDS];
     feed_take(in, field, sizeof field);
+    uint32_t width = feed_u32(in), entries = feed_u32(in);
     if (in->status) return;
     shape_fields(shape, expected);
 
@@ -329,34 +367,43 @@ static void decode_header(struct feed *in, const struct state *s, uint64_t finge
         if (field[i] != expected[i])
             in->status =
                 error_set(err, TDM_E_FORMAT, "%s: %u %s, expected %u", in->name, field[i], names[i], expected[i]);
+    *extent = (struct extent){(enum kv_type)type, n, width, entries, flags & FLAG_LOGITS};
+    if (!in->status && !head_fits(extent, shape))
+        in->status = error_set(err, TDM_E_FORMAT, "%s: an MTP head of width %u with %u entries does not fit %u tokens",
+                               in->name, width, entries, n);
     if (in->status) return;
-    uint64_t right = encoded_bytes(shape, (enum kv_type)type, n, flags & FLAG_LOGITS);
+    uint64_t right = encoded_bytes(shape, *extent);
     if (size != right || in->size != right)
         in->status = error_set(err, TDM_E_FORMAT, "%s: %llu bytes, header says %llu, %u tokens take %llu", in->name,
                                (unsigned long long)in->size, (unsigned long long)size, n, (unsigned long long)right);
-    *kv = (enum kv_type)type;
-    *tokens = n;
-    *logits = flags & FLAG_LOGITS;
 }
 
-static void decode_keys_values(struct feed *in, struct state *s, enum kv_type type, uint32_t tokens)
+/* The keys and values of one head of a layer into these pages. */
+static void decode_head(struct feed *in, struct state *s, enum kv_type type, struct page *const *pages, uint32_t layer,
+                        uint32_t head, uint32_t n)
+{
+    uint32_t dim = pool_shape(s->pool)->head_dim;
+    for (uint32_t position = 0; position < n && !in->status; position++) {
+        const struct page *page = pages[position / KV_PAGE];
+        float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
+        uint8_t row[ROW_MAX_BYTES];
+        feed_take(in, row, row_bytes(type, dim));
+        decode_row(type, dim, row, k);
+        feed_take(in, row, row_bytes(type, dim));
+        decode_row(type, dim, row, v);
+        pool_kernels(s->pool)->kv_store(pool_kv(s->pool), dim, pool_keys(s->pool, page, layer, head),
+                                        pool_values(s->pool, page, layer, head), position % KV_PAGE, k, v);
+    }
+}
+
+static void decode_keys_values(struct feed *in, struct state *s, const struct extent *e)
 {
     const struct state_shape *shape = pool_shape(s->pool);
-    size_t bytes = row_bytes(type, shape->head_dim);
-    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads && !in->status; i++) {
-        for (uint32_t position = 0; position < tokens; position++) {
-            const struct page *page = s->pages[position / KV_PAGE];
-            float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
-            uint8_t row[ROW_MAX_BYTES];
-            feed_take(in, row, bytes);
-            decode_row(type, shape->head_dim, row, k);
-            feed_take(in, row, bytes);
-            decode_row(type, shape->head_dim, row, v);
-            pool_kernels(s->pool)->kv_store(
-                pool_kv(s->pool), shape->head_dim, pool_keys(s->pool, page, i / shape->kv_heads, i % shape->kv_heads),
-                pool_values(s->pool, page, i / shape->kv_heads, i % shape->kv_heads), position % KV_PAGE, k, v);
-        }
-    }
+    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads && !in->status; i++)
+        decode_head(in, s, e->kv, s->pages, i / shape->kv_heads, i % shape->kv_heads, e->tokens);
+    for (uint32_t i = 0; i < shape->kv_heads && !in->status; i++)
+        decode_head(in, s, e->kv, s->head_pages, 0, i, e->entries);
+    if (!s->headless) feed_take(in, s->waiting, (size_t)(e->tokens - e->entries) * e->width * sizeof(float));
 }
 
 static void decode_recurrent(struct feed *in, struct state *s)
@@ -383,22 +430,21 @@ static void decode_recurrent(struct feed *in, struct state *s)
 static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
 {
     const struct state_shape *shape = pool_shape(s->pool);
-    enum kv_type type = KV_F32;
-    uint32_t tokens = 0;
-    bool logits = false;
+    struct extent e = {.kv = KV_F32};
     if (in->size < HEADER_BYTES + CHECKSUM_BYTES)
         return error_set(in->err, TDM_E_FORMAT, "%s: %llu bytes, too short for a state", in->name,
                          (unsigned long long)in->size);
-    decode_header(in, s, fingerprint, &type, &tokens, &logits);
-    if (!in->status) in->status = state_make_room(s, tokens, in->err);
-    if (!in->status) feed_take(in, s->tokens, tokens * sizeof *s->tokens);
-    for (uint32_t i = 0; i < tokens && !in->status; i++)
+    decode_header(in, s, fingerprint, &e);
+    s->headless = e.width == 0;
+    if (!in->status) in->status = state_make_room(s, e.tokens, in->err);
+    if (!in->status) feed_take(in, s->tokens, e.tokens * sizeof *s->tokens);
+    for (uint32_t i = 0; i < e.tokens && !in->status; i++)
         if (s->tokens[i] < 0 || (uint32_t)s->tokens[i] >= shape->vocab)
             in->status = error_set(in->err, TDM_E_FORMAT, "%s: token %u is %d, expected 0 to %u", in->name, i,
                                    (int)s->tokens[i], shape->vocab - 1);
-    if (!in->status) decode_keys_values(in, s, type, tokens);
+    if (!in->status) decode_keys_values(in, s, &e);
     if (!in->status) decode_recurrent(in, s);
-    if (!in->status && logits) feed_take(in, s->logits, shape->vocab * sizeof *s->logits);
+    if (!in->status && e.logits) feed_take(in, s->logits, shape->vocab * sizeof *s->logits);
     uint64_t sum = 0;
     if (!in->status && feed_raw(in, &sum, sizeof sum) && sum != checksum_end(&in->checksum))
         in->status = error_set(in->err, TDM_E_FORMAT, "%s: damaged (checksum %016llx, expected %016llx)", in->name,
@@ -407,8 +453,9 @@ static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
         state_clear(s);
         return in->status;
     }
-    s->length = tokens;
-    s->logits_valid = logits;
+    s->length = e.tokens;
+    s->entries = e.entries;
+    s->logits_valid = e.logits;
     return TDM_OK;
 }
 
@@ -450,7 +497,8 @@ tdm_status statefile_save(const char *path, const struct state *s, uint64_t fing
 /* Likewise back: *in is at the file's beginning. */
 static tdm_status read_bytes(struct feed *in, struct state *s, uint64_t fingerprint)
 {
-    uint64_t most = encoded_bytes(&s->pool->shape, KV_F32, s->pool->context, true);
+    const struct extent whole = {.kv = KV_F32, .tokens = s->pool->context, .logits = true};
+    uint64_t most = encoded_bytes(&s->pool->shape, whole);
     if (in->size > most)
         return error_set(in->err, TDM_E_FORMAT, "%s: %llu bytes, at most %llu are a state of this model", in->name,
                          (unsigned long long)in->size, (unsigned long long)most);
@@ -505,7 +553,7 @@ tdm_status state_load_memory(struct state *s, uint64_t fingerprint, const void *
 
 tdm_status statefile_host_save(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err)
 {
-    uint64_t bytes = encoded_bytes(pool_shape(s->pool), pool_kv(s->pool), s->length, s->logits_valid);
+    uint64_t bytes = encoded_bytes(pool_shape(s->pool), extent_of(s));
     if (bytes > out->room) {
         uint8_t *data = realloc(out->data, bytes);
         if (!data) return error_set(err, TDM_E_NOMEM, "no memory for a state of %llu bytes", (unsigned long long)bytes);

@@ -1,13 +1,16 @@
 /* States as bytes: in a file beside a saved conversation, and in memory as the bridge between units that share neither
  * memory nor precision. One encoding serves both.
  *
- * Layout, version 1, all numbers little-endian, no padding:
+ * Layout, version 2, all numbers little-endian, no padding:
  *   header   "TDMSTATE"; u32 version; u32 flags (1: logits); u64 fingerprint; u64 bytes in all, checksum included;
  *            u32 each: key/value type (0 f32, 1 f16, 2 q8_0), tokens, attention layers, KV heads, head dim,
- *            linear layers, key heads, value heads, key dim, value dim, convolution channels, taps, vocabulary
+ *            linear layers, key heads, value heads, key dim, value dim, convolution channels, taps, vocabulary,
+ *            width of the MTP head (0: nothing is kept for one), entries of the head
  *   tokens   i32 [tokens]
  *   keys and values   per attention layer, KV head, position: the key, then the value, head_dim elements each:
  *            f32; f16; or q8_0: per 32 elements (the last block of a row may be shorter) an f16 scale and i8 each
+ *                     then those of the MTP head's entries as if it were a layer
+ *   waiting           f32 [tokens - entries][width of the MTP head]
  *   recurrent         f32 [linear layer][value head][key dim][value dim]
  *   convolution       f32 [linear layer][taps-1][channels], oldest first
  *   logits            f32 [vocabulary], if flagged
@@ -17,8 +20,8 @@
  * over the state of a Hugging Face one.
  *
  * Reading trusts nothing: sizes, counts and ids are checked before use, memory is bounded by the destination's pool,
- * and a damaged input leaves the destination empty. What is read between kernel sets, or between key/value types, is
- * converted; with equal ones the state is bit for bit what was saved.
+ * and a damaged input leaves the destination empty. Version 1, which had no MTP head, is refused. What is read between
+ * kernel sets, or between key/value types, is converted; with equal ones the state is bit for bit what was saved.
  */
 #ifndef TANDEM_STATE_STATEFILE_H
 #define TANDEM_STATE_STATEFILE_H

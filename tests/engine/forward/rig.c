@@ -1,5 +1,7 @@
 #include "tests/engine/forward/rig.h"
 
+#include "engine/forward/pass.h"
+#include "engine/model/half.h"
 #include "tests/check.h"
 
 static bool failed(tdm_status status, const tdm_error *err)
@@ -41,6 +43,12 @@ void rig_close(struct rig *r)
     weights_free(r->weights);
     team_close(r->team);
     free(r);
+}
+
+void rig_round_frequencies(struct rig *r)
+{
+    for (uint32_t i = 0; i < r->weights->config.rope_dims / 2; i++)
+        r->workspace->frequency[i] = bf16_widen(bf16_narrow((float)r->workspace->frequency[i]));
 }
 
 struct pool *rig_pool(const struct rig *r, enum kv_type kv)

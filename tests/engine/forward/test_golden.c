@@ -1,8 +1,7 @@
 /* The forward pass against Hugging Face transformers (tests/goldens): logits of every position, the residual stream
  * after every layer, the states, and logits after feeding the golden greedy ids one by one. Reference kernels, float32
  * keys and values. */
-#include "engine/forward/pass.h"
-#include "engine/model/half.h"
+#include "engine/forward/forward.h"
 #include "engine/model/safetensors.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
@@ -150,15 +149,6 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n)
     safetensors_close(golden);
 }
 
-/* The goldens of the BF16 models (all but tiny-c) were made with RoPE frequencies rounded to bfloat16, as module
- * buffers are when a model is cast. Real checkpoints are run with exact frequencies, which turn tiny-e's tokens far
- * enough that a router chooses otherwise at position 104 of 200: so the frequencies are rounded here, too. */
-static void round_frequencies(struct workspace *ws)
-{
-    for (uint32_t i = 0; i < ws->weights->config.rope_dims / 2; i++)
-        ws->frequency[i] = bf16_widen(bf16_narrow((float)ws->frequency[i]));
-}
-
 static void check_model(const char *model, const char *folder, bool bf16_frequencies)
 {
     char kept[2][1024]; /* check_data and check_shared reuse their strings */
@@ -166,7 +156,7 @@ static void check_model(const char *model, const char *folder, bool bf16_frequen
     snprintf(kept[1], sizeof kept[1], "%s", folder);
     struct rig *r = rig_open(kept[0], "reference", KV_F32, 2);
     if (!r) return;
-    if (bf16_frequencies) round_frequencies(r->workspace);
+    if (bf16_frequencies) rig_round_frequencies(r);
     static const uint32_t lengths[] = {1, 13, 70, 200};
     for (int i = 0; i < 4; i++) check_golden(r, kept[1], lengths[i]);
     rig_close(r);

@@ -4,15 +4,17 @@
 
 #include "engine/base/error.h"
 
-static bool keys_values_equal(const struct state *a, const struct state *b)
+/* The keys and values of so many layers at the first n positions in these pages. */
+static bool pages_equal(const struct state *a, const struct state *b, struct page *const *pages_a,
+                        struct page *const *pages_b, uint32_t layers, uint32_t n)
 {
     const struct state_shape *shape = pool_shape(a->pool);
     const struct kernels *kernels = pool_kernels(a->pool);
     float ka[CONFIG_MAX_HEAD], va[CONFIG_MAX_HEAD], kb[CONFIG_MAX_HEAD], vb[CONFIG_MAX_HEAD];
     size_t bytes = shape->head_dim * sizeof(float);
-    for (uint32_t position = 0; position < a->length; position++) {
-        const struct page *pa = a->pages[position / KV_PAGE], *pb = b->pages[position / KV_PAGE];
-        for (uint32_t i = 0; pa != pb && i < shape->attention_layers * shape->kv_heads; i++) {
+    for (uint32_t position = 0; position < n; position++) {
+        const struct page *pa = pages_a[position / KV_PAGE], *pb = pages_b[position / KV_PAGE];
+        for (uint32_t i = 0; pa != pb && i < layers * shape->kv_heads; i++) {
             uint32_t layer = i / shape->kv_heads, head = i % shape->kv_heads;
             kernels->kv_load(pool_kv(a->pool), shape->head_dim, pool_keys(a->pool, pa, layer, head),
                              pool_values(a->pool, pa, layer, head), position % KV_PAGE, ka, va);
@@ -24,6 +26,22 @@ static bool keys_values_equal(const struct state *a, const struct state *b)
     return true;
 }
 
+static uint32_t lower(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What both have of the MTP head: one may have made entries of rows that still wait in the other. */
+static bool heads_equal(const struct state *a, const struct state *b)
+{
+    size_t width = pool_shape(a->pool)->head_width;
+    if (a->headless || b->headless) return a->headless == b->headless;
+    uint32_t from = a->entries > b->entries ? a->entries : b->entries;
+    return pages_equal(a, b, a->head_pages, b->head_pages, 1, lower(a->entries, b->entries)) &&
+           !memcmp(a->waiting + (from - a->entries) * width, b->waiting + (from - b->entries) * width,
+                   (a->length - from) * width * sizeof(float));
+}
+
 bool state_equal(const struct state *a, const struct state *b)
 {
     const struct state_shape *shape = pool_shape(a->pool);
@@ -32,5 +50,5 @@ bool state_equal(const struct state *a, const struct state *b)
            !memcmp(a->recurrent, b->recurrent, state_shape_recurrent_floats(shape) * sizeof(float)) &&
            !memcmp(a->conv, b->conv, state_shape_conv_floats(shape) * sizeof(float)) &&
            (!a->logits_valid || !b->logits_valid || !memcmp(a->logits, b->logits, shape->vocab * sizeof(float))) &&
-           keys_values_equal(a, b);
+           pages_equal(a, b, a->pages, b->pages, shape->attention_layers, a->length) && heads_equal(a, b);
 }

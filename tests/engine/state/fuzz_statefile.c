@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                              .value_dim = 2,
                                              .conv_channels = 8,
                                              .conv_taps = 2,
-                                             .vocab = 3};
+                                             .vocab = 3,
+                                             .head_width = 2};
     static struct state *states[3];
     static struct state_bytes bytes;
     const struct kernels *kernels;

@@ -18,7 +18,8 @@ static struct state_shape tiny = {.attention_layers = 1,
                                   .value_dim = 6,
                                   .conv_channels = 40,
                                   .conv_taps = 3,
-                                  .vocab = 9};
+                                  .vocab = 9,
+                                  .head_width = 3};
 
 static struct pool *open_pool(const struct state_shape *shape, enum kv_type kv, uint32_t context)
 {
@@ -60,6 +61,23 @@ TEST(every_damaged_byte)
     CHECK_INT(TDM_E_FORMAT, state_load_memory(loaded, 2, bytes.data, bytes.size, &err));
     CHECK(strstr(err.text, "another model") != NULL);
     state_free(s), state_free(loaded);
+    state_bytes_free(&bytes);
+    pool_free(pool);
+}
+
+/* Files of before there was an MTP head. */
+TEST(old_versions_are_refused)
+{
+    struct pool *pool = open_pool(&tiny, KV_F16, 64);
+    struct state *s = open_state(pool, 3);
+    struct state_bytes bytes = {0};
+    tdm_error err;
+    CHECK_INT(TDM_OK, state_save_memory(s, 1, &bytes, &err));
+    bytes.data[8] = 1;
+    CHECK_INT(TDM_E_FORMAT, state_load_memory(s, 1, bytes.data, bytes.size, &err));
+    CHECK_STR("state: version 1, expected 2", err.text);
+    CHECK_INT(0, s->length);
+    state_free(s);
     state_bytes_free(&bytes);
     pool_free(pool);
 }
@@ -156,4 +174,4 @@ TEST(between_head_orders)
     rig_close(hf), rig_close(gguf);
 }
 
-TEST_MAIN(T(every_damaged_byte), T(files), T(between_types), T(between_head_orders))
+TEST_MAIN(T(every_damaged_byte), T(old_versions_are_refused), T(files), T(between_types), T(between_head_orders))
