@@ -184,7 +184,9 @@ TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, s
 
 /* ---- Machine and units -----------------------------------------------------------------------------------------
  * tdm_machine: one pinned worker thread per allowed core, and two units made of them. Unit 0 prefills, unit 1
- * decodes. Functions are safe from any thread except the units' own jobs. */
+ * decodes. A unit may be a GPU instead: its driver is a thread that waits for it, and the cores stand by for the case
+ * that the GPU is lost. A model is copied to a unit's GPU when a chat or a session is opened. Functions are safe from
+ * any thread except the units' own jobs. */
 
 typedef struct tdm_machine tdm_machine;
 
@@ -192,9 +194,9 @@ enum { TDM_PREFILL_UNIT = 0, TDM_DECODE_UNIT = 1, TDM_UNITS = 2 };
 
 typedef struct {
     int threads;              /* cores used in all; 0: every allowed one */
-    const char *prefill_unit; /* "cpu:2-3"; NULL: by topology */
-    const char *decode_unit;
-    const char *prefill_kind; /* "native" or "blas"; NULL: native */
+    const char *prefill_unit; /* "cpu:2-3", or "gpu", "gpu:1"; NULL: by topology, all cores beside a GPU */
+    const char *decode_unit;  /* both may be the same GPU */
+    const char *prefill_kind; /* "native" or "blas"; NULL: native. For cores only */
     const char *decode_kind;
     bool no_lending;
 } tdm_machine_options;
@@ -217,9 +219,12 @@ typedef struct {
 } tdm_span;
 
 typedef struct {
-    const char *name;         /* "cpu:1" */
-    const char *kind;         /* native, blas */
-    int cores;
+    const char *name;         /* "cpu:1", "gpu:0" */
+    const char *kind;         /* native, blas, gpu */
+    int cores;                /* that it computes with */
+    char device[128];         /* of a GPU: what it calls itself; else "" */
+    uint64_t device_memory, device_used; /* of a GPU: bytes in all, and those that this program has there */
+    bool shares_device;       /* both units are on this GPU */
     struct { uint64_t spans, tokens, ns, bytes; } total[TDM_SPAN_KINDS]; /* since the machine was opened */
 } tdm_unit_info;
 

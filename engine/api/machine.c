@@ -22,8 +22,13 @@ static tdm_status kind_of(const char *name, const char *option, enum unit_kind *
 
 struct plan {
     struct topology topology;
-    struct cores all, cores[TDM_UNITS];
+    struct cores cores[TDM_UNITS];
 };
+
+static bool names_gpu(const char *set)
+{
+    return set && !strncmp(set, "gpu", 3);
+}
 
 /* The first n of the usable cores, split again. */
 static void limit_cores(struct plan *p, int threads)
@@ -33,12 +38,53 @@ static void limit_cores(struct plan *p, int threads)
     topology_split(&p->topology, &p->cores[TDM_PREFILL_UNIT], &p->cores[TDM_DECODE_UNIT]);
 }
 
+/* All cores that the plan has: those of a unit whose fellow is on a GPU, and those that stand by for a GPU. */
+static void join_cores(struct plan *p)
+{
+    struct cores *a = &p->cores[TDM_PREFILL_UNIT], *b = &p->cores[TDM_DECODE_UNIT];
+    for (int i = 0; i < b->count; i++)
+        if (!cores_contain(a, b->cpu[i])) a->cpu[a->count++] = b->cpu[i];
+    *b = *a;
+}
+
+/* The GPU that the unit names. Both units may name the same one. */
+static tdm_status open_device(struct tdm_machine *m, int unit, const char *set, const char *kind, const char *option,
+                              tdm_error *err)
+{
+    if (kind && strcmp(kind, "native"))
+        return error_set(err, TDM_E_ARG, "%s-kind: a unit on a GPU has none, found %s", option, kind);
+    if (!strcmp(set, "gpu")) set = "gpu:0";
+    snprintf(m->names[unit], sizeof m->names[unit], "%s", set);
+    for (int other = 0; other < unit; other++) {
+        if (!m->device[other] || strcmp(m->names[other], m->names[unit])) continue;
+        m->device[unit] = m->device[other];
+        return TDM_OK;
+    }
+    return backend_gpu.open(&m->device[unit], set, err);
+}
+
+static tdm_status open_unit(struct tdm_machine *m, struct plan *plan, int u, const char *set, const char *kind,
+                            tdm_error *err)
+{
+    static const char *const names[TDM_UNITS] = {"prefill", "decode"};
+    static const char *const kind_options[TDM_UNITS] = {"prefill-kind", "decode-kind"};
+    enum unit_kind k;
+    tdm_status status = kind_of(kind, kind_options[u], &k, err);
+    if (status == TDM_OK && names_gpu(set)) {
+        k = UNIT_GPU;
+        status = open_device(m, u, set, kind, names[u], err);
+    } else if (status == TDM_OK && set) {
+        status = cores_parse(&plan->cores[u], set, err);
+    }
+    if (status == TDM_OK) status = unit_open(&m->units[u], m->machine, names[u], k, &plan->cores[u], err);
+    if (status == TDM_OK && k != UNIT_GPU) cores_format(&plan->cores[u], m->names[u], sizeof m->names[u]);
+    return status;
+}
+
 TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *o, tdm_error *err)
 {
     const char *const sets[TDM_UNITS] = {o->prefill_unit, o->decode_unit};
     const char *const kinds[TDM_UNITS] = {o->prefill_kind, o->decode_kind};
-    static const char *const names[TDM_UNITS] = {"prefill", "decode"};
-    static const char *const kind_options[TDM_UNITS] = {"prefill-kind", "decode-kind"};
     struct plan *plan = calloc(1, sizeof *plan);
     struct tdm_machine *m = calloc(1, sizeof *m);
     if (m) pthread_mutex_init(&m->serving, NULL);
@@ -47,15 +93,11 @@ TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options
     if (status == TDM_OK) {
         topology_split(&plan->topology, &plan->cores[TDM_PREFILL_UNIT], &plan->cores[TDM_DECODE_UNIT]);
         limit_cores(plan, o->threads);
+        if (names_gpu(o->prefill_unit) || names_gpu(o->decode_unit)) join_cores(plan);
         status = machine_open(&m->machine, err);
     }
-    for (int u = 0; status == TDM_OK && u < TDM_UNITS; u++) {
-        enum unit_kind kind;
-        status = kind_of(kinds[u], kind_options[u], &kind, err);
-        if (status == TDM_OK && sets[u]) status = cores_parse(&plan->cores[u], sets[u], err);
-        if (status == TDM_OK) status = unit_open(&m->units[u], m->machine, names[u], kind, &plan->cores[u], err);
-        if (status == TDM_OK) cores_format(&plan->cores[u], m->names[u], sizeof m->names[u]);
-    }
+    for (int u = 0; status == TDM_OK && u < TDM_UNITS; u++)
+        status = open_unit(m, plan, u, sets[u], kinds[u], err);
     free(plan);
     if (status) {
         tdm_machine_close(m);
@@ -72,6 +114,8 @@ TDM_API void tdm_machine_close(tdm_machine *m)
     for (int u = 0; u < TDM_UNITS; u++)
         if (m->units[u]) unit_close(m->units[u]);
     if (m->machine) machine_close(m->machine);
+    if (m->device[1] && m->device[1] != m->device[0]) m->device[1]->backend->close(m->device[1]);
+    if (m->device[0]) m->device[0]->backend->close(m->device[0]);
     pthread_mutex_destroy(&m->serving);
     free(m);
 }
@@ -79,7 +123,10 @@ TDM_API void tdm_machine_close(tdm_machine *m)
 static void set_sources(struct tdm_machine *m)
 {
     const struct client *c = m->client;
-    for (int u = 0; u < TDM_UNITS; u++) unit_set_source(m->units[u], c ? c->next[u] : NULL, c ? c->ctx : NULL);
+    for (int u = 0; u < TDM_UNITS; u++) {
+        unit_set_source(m->units[u], c ? c->next[u] : NULL, c ? c->ctx : NULL);
+        unit_use_cores(m->units[u], c && c->on_cores[u]);
+    }
 }
 
 void machine_serve(struct tdm_machine *m, struct client *c)
@@ -109,7 +156,7 @@ TDM_API void tdm_machine_set_lending(tdm_machine *m, bool on)
 
 TDM_API int tdm_machine_cores(const tdm_machine *m)
 {
-    return machine_workers(m->machine);
+    return machine_cores(m->machine);
 }
 
 TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out)
@@ -117,8 +164,16 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     struct unit *u = m->units[unit];
     struct unit_now now;
     unit_now(u, &now);
-    *out = (tdm_unit_info){.name = m->names[unit], .kind = unit_kind(u) == UNIT_BLAS ? "blas" : "native",
-                           .cores = now.cores.count};
+    static const char *const kinds[] = {[UNIT_NATIVE] = "native", [UNIT_BLAS] = "blas", [UNIT_GPU] = "gpu"};
+    *out = (tdm_unit_info){.name = m->names[unit], .kind = kinds[unit_kind(u)], .cores = now.cores.count};
+    if (m->device[unit]) {
+        struct backend_about about;
+        m->device[unit]->backend->about(m->device[unit], &about);
+        snprintf(out->device, sizeof out->device, "%s", about.name);
+        out->device_memory = about.memory;
+        out->device_used = about.used;
+        out->shares_device = m->device[0] == m->device[1];
+    }
     for (int k = 0; k < TDM_SPAN_KINDS; k++) {
         struct activity_totals t = activity_total(unit_activity(u), (enum span_kind)k);
         out->total[k].spans = t.spans;

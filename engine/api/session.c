@@ -1,18 +1,18 @@
 /* tdm_session: one timeline of tokens on one unit, driven by its caller. */
 #include "engine/object/machine.h"
 #include "engine/object/model.h"
+#include "engine/object/place.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/backend/backend.h"
 #include "engine/base/error.h"
 #include "engine/state/statefile.h"
 
 struct tdm_session {
     const struct tdm_model *model;
     struct unit *unit;
-    struct backend_model place;
+    struct place place;
     struct pool *pool;
     struct state *state;
     struct evaluator *evaluator;
@@ -44,12 +44,12 @@ TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_m
     s->model = m;
     s->unit = machine->units[o->unit];
     s->dispatch = (uint32_t)dispatch < context ? (uint32_t)dispatch : context;
-    s->place = backend_on_cpu(m->weights);
     struct evaluator_form form = {.max_tokens = s->dispatch, .max_runs = 1, .context = context,
                                   .max_members = (uint32_t)machine_workers(machine->machine)};
-    tdm_status status = backend_pool(&s->pool, &s->place, (enum kv_type)o->kv, context, err);
+    tdm_status status = place_open(&s->place, machine, o->unit, m, (enum kv_type)o->kv, context, err);
+    if (status == TDM_OK) status = backend_pool(&s->pool, s->place.model, (enum kv_type)o->kv, context, err);
     if (status == TDM_OK) status = state_new(&s->state, s->pool, err);
-    if (status == TDM_OK) status = evaluator_new(&s->evaluator, &s->place, &form, err);
+    if (status == TDM_OK) status = evaluator_new(&s->evaluator, s->place.model, &form, err);
     if (status == TDM_OK) status = sampler_new(&s->sampler, known < rows ? known : rows, err);
     if (status) {
         tdm_session_close(s);
@@ -67,6 +67,7 @@ TDM_API void tdm_session_close(tdm_session *s)
     evaluator_free(s->evaluator);
     state_free(s->state);
     pool_free(s->pool);
+    place_close(&s->place);
     free(s);
 }
 
@@ -162,9 +163,9 @@ TDM_API tdm_status tdm_session_fill(tdm_session *s, size_t length, uint64_t seed
 
 TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_error *err)
 {
-    if (dst->model->weights != s->model->weights || pool_memory(dst->pool) != pool_memory(s->pool) ||
-        dst->place.identity != s->place.identity || pool_kv(dst->pool) != pool_kv(s->pool) ||
-        pool_context(dst->pool) != pool_context(s->pool))
+    const struct backend_model *to = dst->place.model, *from = s->place.model;
+    bool same = to == from || (!to->device && !from->device && to->weights == from->weights);
+    if (!same || pool_kv(dst->pool) != pool_kv(s->pool) || pool_context(dst->pool) != pool_context(s->pool))
         return error_set(err, TDM_E_ARG, "a hand-over in memory needs the same model, key/value type and context");
     /* The states change places with their pools, as in a chat; nothing is copied. */
     struct pool *pool = dst->pool;

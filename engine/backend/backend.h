@@ -1,7 +1,7 @@
-/* A backend: the arithmetic of one kind of unit behind one table of functions. The cores are one (backend_cpu), a GPU
- * is another; whoever evaluates tokens knows only this table, state.h and forward.h's runs and options.
+/* A backend: the arithmetic of one kind of unit behind one table of functions. The cores are one (backend_cpu), GPUs
+ * are another (backend_gpu); whoever evaluates tokens knows only this table, state.h and forward.h's runs and options.
  *
- *     struct backend_model model = backend_on_cpu(weights);
+ *     struct backend_model model = backend_on_cpu(weights);  or of a device: open, then load
  *     backend_pool(&pool, &model, kv, context, err);         where its states live: state_new, state_fork ...
  *     evaluator_new(&e, &model, &form, err);                 what a pass needs besides
  *     evaluator_forward(team, e, runs, n, options, &bytes, err);
@@ -20,11 +20,31 @@
 #include "engine/forward/forward.h"
 #include "engine/forward/sampler.h"
 
+/* A device other than the cores: the beginning of what its backend keeps of it. */
+struct backend_device {
+    const struct backend *backend;
+    uint64_t identity; /* of device and driver, not 0: states of another identity have other bits */
+};
+
+struct backend_about {
+    char name[128], driver[128]; /* driver: with its version */
+    bool software;               /* it runs on the cores */
+    uint64_t memory, free, used; /* bytes: of the device; what this program may still have (0: unknown); has now */
+};
+
+/* What is loaded onto a device. */
+struct backend_load {
+    const struct weights *weights; /* outlive it */
+    const struct source *source;
+    enum kv_type kv;
+    uint32_t context;
+};
+
 /* A model where a backend computes with it: the beginning of what the backend keeps of it. */
 struct backend_model {
     const struct backend *backend;
     const struct weights *weights; /* on the host: shapes, sizes, and what the cores compute with; outlives it */
-    uint64_t identity; /* 0: the cores; else of device and driver: states of another identity have other bits */
+    struct backend_device *device; /* NULL: the cores */
 };
 
 /* What an evaluator is to be able to do: as workspace_new. */
@@ -45,11 +65,25 @@ struct draw {
     uint32_t turn, attempt, index;
 };
 
-/* Every function that returns a status may also fail with TDM_E_IO: the device is lost, and every later call fails the
- * same way. The states of a lost device can only be freed, their tokens read. */
+/* Every function that returns a status may also fail with TDM_E_IO: the device is lost, and every later call but open
+ * fails the same way. The states of a lost device can only be freed, their tokens read. */
 struct backend {
     const char *name; /* "cpu", "gpu" */
 
+    /* Opens the device that a unit names: `gpu` the first one, `gpu:N` the one at place N. TDM_E_ARG: another name;
+     * TDM_E_NOT_FOUND: there is none, and why. A device is closed after its models. NULL for the cores. */
+    tdm_status (*open)(struct backend_device **out, const char *name, tdm_error *err);
+    void (*close)(struct backend_device *d);
+    void (*about)(struct backend_device *d, struct backend_about *out);
+
+    /* Copies a model's weights there. TDM_E_NOMEM: not enough memory; TDM_E_UNSUPPORTED: beyond this device. Both are
+     * found before anything is copied. What is there already is shared: the same model is given, and is unloaded when
+     * as many have unloaded it as loaded it, after its pools and evaluators. Any thread. NULL for the cores. */
+    tdm_status (*load)(struct backend_model **out, struct backend_device *d, const struct backend_load *what,
+                       tdm_error *err);
+    void (*unload)(struct backend_model *m);
+
+    /* On a device with the type and the context that the model was loaded for. */
     tdm_status (*pool)(struct pool **out, const struct backend_model *m, enum kv_type kv, uint32_t context,
                        tdm_error *err);
     tdm_status (*evaluator)(struct evaluator **out, const struct backend_model *m, const struct evaluator_form *form,
@@ -60,15 +94,23 @@ struct backend {
     tdm_status (*forward)(struct team *team, struct evaluator *e, const struct forward_run *runs, uint32_t n_runs,
                           const struct forward_options *options, uint64_t *bytes, tdm_error *err);
 
-    /* Draws a token by the logits of s, which are valid; -1: none of them is finite. */
+    /* Draws a token by the logits of s, which are valid; -1: none of them is finite. With one evaluator, draws from
+     * several states may run at once. */
     tdm_status (*draw)(struct evaluator *e, struct state *s, const struct draw *draw, tdm_id *out, tdm_error *err);
 };
 
-extern const struct backend backend_cpu;
+extern const struct backend backend_cpu, backend_gpu;
 
 static inline struct backend_model backend_on_cpu(const struct weights *w)
 {
     return (struct backend_model){.backend = &backend_cpu, .weights = w};
+}
+
+/* Do two models give the same bits, whoever of them evaluates a token? */
+static inline bool backend_agrees(const struct backend_model *a, const struct backend_model *b)
+{
+    uint64_t one = a->device ? a->device->identity : 0, other = b->device ? b->device->identity : 0;
+    return a->backend == b->backend && one == other && a->weights == b->weights;
 }
 
 static inline tdm_status backend_pool(struct pool **out, const struct backend_model *m, enum kv_type kv,

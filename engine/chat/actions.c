@@ -370,6 +370,7 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
     const struct side *side = &c->side[TDM_PREFILL_UNIT];
     const char *kernels = side->weights->kernels->name;
     hash = fnv_bytes(hash, kernels, strlen(kernels));
+    if (side->place.model->device) hash = fnv_step(hash, side->place.model->device->identity);
     return fnv_step(hash, (uint64_t)pool_kv(side->pool)) ^ side->weights->bytes;
 }
 

@@ -2,8 +2,8 @@
  * prompt, and the follower takes a copy of it instead of evaluating the reply again. Nothing but the ids decides: those
  * that the decoder evaluated against those of the target.
  *
- * The bits are the same either way (engine/README.md, 'Exactness'), hence only between native units with the same
- * weights and one pool, which is to say the same kernels and types of keys and values.
+ * The bits are the same either way (engine/README.md, 'Exactness'), hence only between units of one backend with the
+ * same weights and one pool, which is to say the same kernels and types of keys and values.
  *
  * While a reply is decoded, the unit that decodes makes the copy, between two tokens and as often as the follower would
  * have evaluated a dispatch of at least 32 tokens; the follower's unit sleeps and lends its cores. If the reply turns
@@ -20,10 +20,7 @@ enum { COPY_EVERY = 32 };
 
 static bool units_agree(const struct tdm_chat *c)
 {
-    for (int u = 0; u < TDM_UNITS; u++)
-        if (unit_kind(chat_unit(c, u)) != UNIT_NATIVE) return false;
-    return !c->never_adopts && !c->two_pools &&
-           c->side[TDM_PREFILL_UNIT].weights == c->side[TDM_DECODE_UNIT].weights;
+    return !c->never_adopts && chat_sides_agree(c);
 }
 
 bool chat_decoder_leads(const struct tdm_chat *c)

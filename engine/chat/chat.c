@@ -15,7 +15,6 @@
 #include "engine/base/memory.h"
 
 enum {
-    CONTEXT_MAX = 32768,   /* of the default */
     DISPATCH_MAX = 512,
     READY_REST_MS = 400,   /* without a key before the mark says ready */
 };
@@ -63,28 +62,6 @@ static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, t
     return sampler_check(&o->sampling, err);
 }
 
-/* Does the state memory of one side serve the other? */
-static bool same_pool(const struct side *a, const struct side *b, const tdm_chat_options *o)
-{
-    return a->model.backend == b->model.backend && a->model.identity == b->model.identity &&
-           a->weights->kernels == b->weights->kernels && o->kv == o->prefill_kv;
-}
-
-static uint32_t default_context(const struct weights *w, enum kv_type kv)
-{
-    uint32_t most = w->config.context_length < CONTEXT_MAX ? w->config.context_length : CONTEXT_MAX;
-    uint64_t layers = 0;
-    for (uint32_t i = 0; i < w->config.layers; i++) layers += w->config.full_attention[i];
-    uint64_t page = 2 * layers * w->config.kv_heads * w->kernels->kv_block_bytes(kv, w->config.head_dim);
-    uint64_t half = memory_available() / 2;
-    if (page && half) {
-        /* The conversation and as much again for branches of it. */
-        uint64_t room = half / (2 * page) * KV_PAGE;
-        if (room < most) most = (uint32_t)room;
-    }
-    return most < 256 ? 256 : most;
-}
-
 static tdm_status copy_stops(struct tdm_chat *c, const char *const *stops, tdm_error *err)
 {
     size_t n = 0;
@@ -111,8 +88,8 @@ static bool has_room(const struct evaluator *e, uint32_t rows, uint32_t runs)
     return e && e->form.max_tokens >= rows && e->form.max_runs >= runs;
 }
 
-static tdm_status evaluator_for(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
-                                uint32_t runs, tdm_error *err)
+tdm_status chat_evaluator(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
+                          uint32_t runs, tdm_error *err)
 {
     if (has_room(*e, rows, runs)) return TDM_OK;
     struct evaluator_form form = {.max_tokens = rows, .max_runs = runs, .context = (uint32_t)c->options.context,
@@ -120,7 +97,7 @@ static tdm_status evaluator_for(struct tdm_chat *c, struct evaluator **e, const 
     if (*e && (*e)->form.max_tokens > rows) form.max_tokens = (*e)->form.max_tokens;
     if (*e && (*e)->form.max_runs > runs) form.max_runs = (*e)->form.max_runs;
     struct evaluator *fresh;
-    tdm_status status = evaluator_new(&fresh, &side->model, &form, err);
+    tdm_status status = evaluator_new(&fresh, side->place.model, &form, err);
     if (status) return status;
     evaluator_free(*e);
     *e = fresh;
@@ -154,16 +131,16 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
     bool prompts = cold || !p->follows;
     uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
-    uint32_t runs = (uint32_t)answers;
-    bool ready = has_room(decode->evaluator, runs, runs) && has_decoders(c, decode->pool, answers);
+    uint32_t runs = (uint32_t)answers, most = chat_sides_agree(c) ? runs : OWN_ROWS;
+    bool ready = has_room(decode->evaluator, most, runs) && has_decoders(c, decode->pool, answers);
     if (prompts) ready = ready && has_room(prompt->evaluator, rows, 1) && c->prompter.state &&
                          c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
     while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
-    tdm_status status = evaluator_for(c, &decode->evaluator, decode, runs, runs, err);
+    tdm_status status = chat_evaluator(c, &decode->evaluator, decode, most, runs, err);
     if (status == TDM_OK) status = make_decoders(c, decode->pool, answers, err);
     if (!prompts || status) return status;
-    status = evaluator_for(c, &prompt->evaluator, prompt, rows, 1, err);
+    status = chat_evaluator(c, &prompt->evaluator, prompt, rows, 1, err);
     if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
     return status;
 }
@@ -176,7 +153,7 @@ static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
     struct checkpoints *checkpoints = NULL;
     uint64_t budget = c->options.checkpoint_bytes;
     if (budget == 0) budget = memory_available() / 8;
-    tdm_status status = evaluator_for(c, &evaluator, side, (uint32_t)c->options.dispatch, 1, err);
+    tdm_status status = chat_evaluator(c, &evaluator, side, (uint32_t)c->options.dispatch, 1, err);
     if (status == TDM_OK) status = state_new(&state, side->pool, err);
     if (status == TDM_OK) status = checkpoints_new(&checkpoints, budget, err);
     if (status == TDM_OK)
@@ -185,29 +162,6 @@ static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
     checkpoints_free(checkpoints);
     state_free(state);
     evaluator_free(evaluator);
-    return status;
-}
-
-static tdm_status open_sides(struct tdm_chat *c, const tdm_model *m, tdm_error *err)
-{
-    tdm_chat_options *o = &c->options;
-    const tdm_model *prefill = o->prefill_model ? o->prefill_model : m;
-    if (!m->weights || !prefill->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
-    struct side *a = &c->side[TDM_PREFILL_UNIT], *b = &c->side[TDM_DECODE_UNIT];
-    a->model = backend_on_cpu(a->weights = prefill->weights);
-    b->model = backend_on_cpu(b->weights = m->weights);
-    struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
-    if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge sees to it */
-        return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
-    if (o->context == 0) o->context = (int)default_context(b->weights, (enum kv_type)o->kv);
-    if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
-    tdm_status status = backend_pool(&b->pool, &b->model, (enum kv_type)o->kv, (uint32_t)o->context, err);
-    if (status) return status;
-    c->two_pools = !same_pool(a, b, o) || sa.value_heads_tiled != sb.value_heads_tiled;
-    a->pool = b->pool;
-    if (c->two_pools)
-        status = backend_pool(&a->pool, &a->model, (enum kv_type)o->prefill_kv, (uint32_t)o->context, err);
-    if (status == TDM_OK) status = pool_warm(a->pool, READY_PAGES, READY_BUFFERS, err);
     return status;
 }
 
@@ -230,8 +184,8 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     c->options = *options;
     c->pipeline = options->pipeline;
     status = copy_stops(c, options->stops, err);
-    if (status == TDM_OK) status = open_sides(c, m, err);
     if (status == TDM_OK) status = events_open(&c->events, err);
+    if (status == TDM_OK) status = chat_open_sides(c, err);
     if (status == TDM_OK) status = conversation_init(&c->conversation, err);
     if (status == TDM_OK) status = target_cache_new(&c->targets, m->tokenizer, m->form, err);
     if (status == TDM_OK) status = chat_add_decoder(c, 0, err);
@@ -245,7 +199,9 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
         tdm_chat_close(c);
         return status;
     }
-    c->client = (struct client){.next = {chat_next_prefill, chat_next_decode}, .ctx = c};
+    c->client.next[TDM_PREFILL_UNIT] = chat_next_prefill;
+    c->client.next[TDM_DECODE_UNIT] = chat_next_decode;
+    c->client.ctx = c;
     machine_serve(machine, &c->client);
     *out = c;
     return TDM_OK;
@@ -261,9 +217,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     for (int i = 0; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
     state_free(c->prompter.state);
     state_free(c->loaded);
-    for (int u = 0; u < TDM_UNITS; u++) evaluator_free(c->side[u].evaluator);
-    if (c->two_pools) pool_free(c->side[TDM_PREFILL_UNIT].pool);
-    pool_free(c->side[TDM_DECODE_UNIT].pool);
+    chat_close_sides(c);
     state_bytes_free(&c->bridge);
     target_cache_free(c->targets);
     conversation_free(&c->conversation);
@@ -310,7 +264,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     while (between && c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock); /* on the decode unit */
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
-        status = evaluator_for(c, &c->follower.evaluator, &c->side[TDM_PREFILL_UNIT], (uint32_t)options->dispatch, 1,
+        status = chat_evaluator(c, &c->follower.evaluator, &c->side[TDM_PREFILL_UNIT], (uint32_t)options->dispatch, 1,
                                err);
         if (status == TDM_OK) follower_set_dispatch(&c->follower, (uint32_t)options->dispatch);
     }

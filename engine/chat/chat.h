@@ -30,14 +30,15 @@
 #include "engine/forward/sampler.h"
 #include "engine/object/machine.h"
 #include "engine/object/model.h"
+#include "engine/object/place.h"
 #include "engine/state/statefile.h"
 
 #include <pthread.h>
 
 /* What one unit needs to run forward passes. */
 struct side {
-    struct backend_model model;
-    const struct weights *weights; /* the model's */
+    struct place place;
+    const struct weights *weights; /* the model's, of the place */
     struct evaluator *evaluator;   /* of the decoder and the prompter; the follower has one of its own */
     struct pool *pool; /* both sides share one where backends, weights' kernels and key/value types agree */
 };
@@ -66,6 +67,7 @@ struct decoder {
     bool writing;            /* the reply has begun and not ended */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
+    tdm_ids own;             /* of a reply to be continued: those that the decode unit reads, not the prefill unit */
     uint32_t held;           /* tokens of the state while no job runs on it; 0: no state to continue from */
     uint32_t turn, attempt;  /* of the random numbers */
     uint32_t index;          /* number of the next token in its reply */
@@ -90,6 +92,16 @@ struct decode_pass {
     tdm_error err[TDM_ANSWERS_MAX];
     uint32_t n;
     bool shares;               /* it began while a dispatch ran */
+};
+
+/* The most tokens of a continued reply's own ids in one pass. */
+enum { OWN_ROWS = 32 };
+
+/* The running pass over such ids. */
+struct own_pass {
+    tdm_id ids[OWN_ROWS];
+    uint32_t n;
+    bool last; /* none is left behind it */
 };
 
 /* Pages and buffers kept ready, already touched, for the next dispatches, forks and hand-overs. */
@@ -155,6 +167,7 @@ struct tdm_chat {
     bool forks;              /* the other answers' states are to be made from the first one's */
     struct decoder *decoder; /* the answer that is looked at; changes while no answer is, or among a turn's */
     struct decode_pass pass; /* the running one */
+    struct own_pass own_pass;
     struct arrival {         /* how the state of the prompt reached the decoder */
         int64_t since_ns;    /* when it began to move; 0: it was there */
         uint64_t bytes;      /* copied for that */
@@ -267,6 +280,15 @@ struct decoder *chat_decoder_of(const struct tdm_chat *c, int node);
 /* How many answers are being written. */
 int chat_writing(const struct tdm_chat *c);
 
+/* ---- own.c: what a continued reply has already, where the units give other bits ---------------------------------- */
+
+/* A reply is to be continued, and the target was computed for that: takes its own ids. */
+tdm_status chat_take_own(struct tdm_chat *c, tdm_error *err);
+/* Is a part of them missing in the decoder's state, which holds the prompt? */
+bool chat_lacks_own(const struct tdm_chat *c);
+/* The next work of the decode unit in STAGE_OWN. */
+int64_t chat_next_own(struct tdm_chat *c, struct work *work);
+
 /* ---- decode.c: replies ------------------------------------------------------------------------------------------- */
 
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work);
@@ -288,9 +310,22 @@ void chat_account_before(struct tdm_chat *c);
 
 /* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 
+/* Makes *e one for so many rows and runs, or more, if it is not; *e may be NULL. No job uses it. */
+tdm_status chat_evaluator(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
+                          uint32_t runs, tdm_error *err);
+
 /* Allocates the evaluators, decoders and states of a pipeline that are not there yet, for so many answers. Not during
  * a turn. cold: for chat_begin_cold, which evaluates the prompt by itself in any pipeline. */
 tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, bool cold, tdm_error *err);
+
+/* ---- sides.c ----------------------------------------------------------------------------------------------------- */
+
+/* Where each unit computes, and the pools of its states; by the options and the machine. */
+tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err);
+/* After all states. */
+void chat_close_sides(struct tdm_chat *c);
+/* Does a token get the same bits whichever unit evaluates it? */
+bool chat_sides_agree(const struct tdm_chat *c);
 
 /* ---- bridge.c ---------------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 #include "engine/chat/pace.h"
 #include "engine/forward/logits.h"
 
+#include <string.h>
+
 /* So many tokens of a reply are decoded before the follower asks for its cores back: it has nothing urgent to do. */
 enum { FIRST_TOKENS = 4 };
 
@@ -206,7 +208,7 @@ void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
         return;
     }
     c->decoder->node = c->reply_node;
-    chat_on(c, ON_READY);
+    chat_on(c, !c->arrival.in_place && chat_lacks_own(c) ? ON_OWN : ON_READY);
 }
 
 /* Fills in what an answer depends on: its node, the prompt's tokens, and the options as they are now. */
@@ -295,11 +297,11 @@ bool chat_continues_in_place(const struct tdm_chat *c)
 {
     const struct decoder *d = c->decoder;
     const struct target *t = &c->target;
-    uint32_t n = d->held;
-    if (n == 0 || n > t->n || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
-    if (target_common_prefix(t, d->state->tokens, n) < n) return false;
-    if (d->coming && (n == t->n || t->ids[n++] != d->next)) return false;
-    return n + 1 >= t->n;
+    uint32_t n = d->held, all = t->n + t->own;
+    if (n == 0 || n > all || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
+    if (memcmp(t->ids, d->state->tokens, n * sizeof *t->ids)) return false;
+    if (d->coming && (n == all || t->ids[n++] != d->next)) return false;
+    return n + 1 >= all;
 }
 
 void chat_go_on(struct tdm_chat *c)

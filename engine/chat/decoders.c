@@ -56,5 +56,6 @@ void chat_remove_decoder(struct tdm_chat *c, int at)
     state_free(d->state);
     sampler_free(d->sampler);
     reply_free(&d->reply);
+    free(d->own.ids);
     free(d);
 }

@@ -26,6 +26,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
         [ON_IN_PLACE] = TO(RESUME, NOTHING),
         [ON_CLAIM] = TO(MOVE, HAND_OVER),
         [ON_ADOPT] = TO(READ_BUSY, ADOPT),
+        [ON_OWN] = TO(OWN, WAKE),
         [ON_READY] = TO(DECODE, REPLY),
         [ON_END] = TO(IDLE, NOTHING),
     },
@@ -49,6 +50,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
     },
     [STAGE_PROMPT] = {
         [ON_CLAIM] = TO(PROMPT_RUN, EVALUATE),
+        [ON_OWN] = TO(OWN, WAKE),
         [ON_READY] = TO(DECODE, REPLY),
         [ON_END] = TO(IDLE, NOTHING),
     },
@@ -70,6 +72,15 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
     },
     [STAGE_COLD_RUN] = {
         [ON_RETURN] = TO(COLD, NOTHING),
+    },
+    [STAGE_OWN] = {
+        [ON_CLAIM] = TO(OWN_RUN, EVALUATE),
+        [ON_READY] = TO(DECODE, REPLY),
+        [ON_END] = TO(IDLE, NOTHING),
+    },
+    [STAGE_OWN_RUN] = {
+        [ON_RETURN] = TO(OWN, NOTHING),
+        [ON_END] = TO(IDLE_BUSY, NOTHING),
     },
     [STAGE_DECODE] = {
         [ON_CLAIM] = TO(DECODE_RUN, DECODE),
@@ -101,6 +112,8 @@ static const struct {
     [STAGE_COLD] = {"cold", PHASE_IDLE, false, false, true},
     [STAGE_COLD_BUSY] = {"cold-busy", PHASE_IDLE, true, false, true},
     [STAGE_COLD_RUN] = {"cold-run", PHASE_IDLE, false, true, true},
+    [STAGE_OWN] = {"own", PHASE_PROMPT, false, false, false},
+    [STAGE_OWN_RUN] = {"own-run", PHASE_PROMPT, true, false, false},
     [STAGE_DECODE] = {"decode", PHASE_DECODE, false, false, false},
     [STAGE_DECODE_RUN] = {"decode-run", PHASE_DECODE, true, false, false},
 };
@@ -139,7 +152,7 @@ const char *stage_name(enum stage stage)
 const char *stage_event_name(enum stage_event event)
 {
     static const char *const names[STAGE_EVENTS] = {"follow", "prompt", "cold", "in-place", "not-in-place", "claim",
-                                                    "adopt", "return", "ready", "end"};
+                                                    "adopt", "return", "own", "ready", "end"};
     return names[event];
 }
 

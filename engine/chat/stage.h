@@ -3,13 +3,14 @@
  *
  *   IDLE     no turn                         READ     the follower reads the prompt
  *   PROMPT   the prompter reads it           RESUME   a stopped reply goes on from the decoder's own state
- *   COLD     a prompt is measured, no turn   DECODE   the reply is decoded
+ *   COLD     a prompt is measured, no turn   OWN      the decode unit reads what a continued reply has already
+ *                                            DECODE   the reply is decoded
  *
  * What a stage's name ends in says what a job uses meanwhile:
  *
  *   _BUSY    the decoder's state, for another turn or for the follower: it is waited for
  *   MOVE     READ, with the follower's state on its way into the decoder's
- *   _RUN     the prompter's state; in DECODE the decoder's, for a token or for the follower
+ *   _RUN     the prompter's state; in OWN and DECODE the decoder's, in DECODE also for the follower
  *   _DROP    the prompter's state, for a prompt that nobody wants any more
  *
  * A stage belongs to one decoder. Several decoders have a stage each; they share neither state nor events.
@@ -27,6 +28,7 @@ enum stage {
     STAGE_RESUME, STAGE_RESUME_BUSY,
     STAGE_PROMPT, STAGE_PROMPT_BUSY, STAGE_PROMPT_RUN,
     STAGE_COLD, STAGE_COLD_BUSY, STAGE_COLD_RUN,
+    STAGE_OWN, STAGE_OWN_RUN,
     STAGE_DECODE, STAGE_DECODE_RUN,
     STAGES
 };
@@ -40,7 +42,8 @@ enum stage_event {
     ON_CLAIM,        /* a unit takes the stage's next job */
     ON_ADOPT,        /* a unit takes the job of copying the decoder's state for the follower */
     ON_RETURN,       /* the running job has ended */
-    ON_READY,        /* the decoder's state holds the prompt */
+    ON_OWN,          /* the decoder's state holds the prompt, but not the reply's own ids */
+    ON_READY,        /* it holds all of it */
     ON_END,          /* the turn is over, or the cold prompt */
     STAGE_EVENTS
 };

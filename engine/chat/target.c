@@ -241,9 +241,13 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
         status = fill_draft(cache, last, out, err);
         if (status) goto out;
     }
+    out->n = (uint32_t)cache->ids.count;
     if (in->resumed) status = append_reply(cache, &c->nodes[in->resumed], err);
     out->ids = cache->ids.id;
-    out->n = (uint32_t)cache->ids.count;
+    if (in->apart)
+        out->own = (uint32_t)cache->ids.count - out->n;
+    else
+        out->n = (uint32_t)cache->ids.count;
 out:
     free(many);
     if (status) *out = (struct target){0};

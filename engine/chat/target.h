@@ -7,7 +7,7 @@
  *   a reply is being decoded        history + the stable part of the reply so far, as a past turn
  *   idle, the user types            history + the opening of a user turn + the stable part of the draft
  *   the user pauses, or has sent    the whole prompt, generation suffix included
- *   a reply is continued            the whole prompt + the reply's own ids
+ *   a reply is continued            the whole prompt + the reply's own ids (where both units give the same bits)
  *
  * Threads: none of its own; the chat's lock guards it.
  */
@@ -26,7 +26,8 @@ struct target_input {
     bool keep;            /* past turns keep their thinking */
     int reply;            /* the node that is being decoded, or 0 */
     int sent;             /* the user node to be answered, or 0: its whole prompt is wanted */
-    int resumed;          /* the assistant node to be continued, or 0 */
+    int resumed;          /* the assistant node to be continued, or 0; */
+    bool apart;           /* its own ids are evaluated elsewhere: the target ends before them */
     const char *draft;    /* what the user types */
     size_t draft_length;
     bool draft_held;      /* it may be a command: leave it out of the target */
@@ -36,6 +37,7 @@ struct target_input {
 struct target {
     const tdm_id *ids;    /* [n]; belong to the cache, valid until its next use */
     uint32_t n;
+    uint32_t own;         /* ids behind the n: those of a reply to be continued, where they are evaluated elsewhere */
     uint32_t opening;     /* where the user's turn opens: ids from here to n are the user's turn with the suffix */
     uint32_t history;     /* ids before this one stand for past turns and the opening of the user's turn */
     uint32_t draft;       /* ids [history, draft) stand for the draft's text, those behind it for the suffix */

@@ -25,7 +25,7 @@ enum stage_phase chat_phase(const struct tdm_chat *c)
 /* The unit whose next job this stage has. The other one is left asleep, so that its cores can be lent. */
 static int waited_for_by(const struct tdm_chat *c)
 {
-    if (c->stage == STAGE_RESUME) return chat_pipeline(c)->decode_unit;
+    if (c->stage == STAGE_RESUME || c->stage == STAGE_OWN) return chat_pipeline(c)->decode_unit;
     return stage_prompts(c->stage) ? pipeline_of(c->prompter.pipeline)->prompt_unit : TDM_PREFILL_UNIT;
 }
 
@@ -56,6 +56,8 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
     if (c->stage == STAGE_RESUME) chat_go_on(c);
     if (chat_phase(c) == PHASE_DECODE && c->decoder->unit == unit)
         when = chat_next_token(c, now_ns, work);
+    else if (c->stage == STAGE_OWN && chat_pipeline(c)->decode_unit == unit)
+        when = chat_next_own(c, work);
     else if (stage_prompts(c->stage) && pipeline_of(c->prompter.pipeline)->prompt_unit == unit)
         when = chat_next_prompt(c, work);
     else if (unit == TDM_PREFILL_UNIT && chat_pipeline(c)->follows && c->stage != STAGE_RESUME_BUSY)
@@ -82,20 +84,21 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
     uint32_t context = pool_context(c->decoder->state->pool);
     chat_compute_target(c, now_ns);
     if (c->target.n == 0) return error_set(err, TDM_E_REFUSED, "the template refuses this conversation");
-    if (c->target.n < context) return TDM_OK;
+    if (c->target.n + c->target.own < context) return TDM_OK;
     int before = c->path_start, last = conversation_path(&c->conversation, NULL, 0) - 1;
     while (c->options.on_full == TDM_FULL_DROP_OLDEST && c->target.n > context / 4 * 3 && c->path_start + 2 <= last) {
         c->path_start += 2;
         chat_compute_target(c, now_ns);
     }
-    if (c->target.n < context) {
+    if (c->target.n + c->target.own < context) {
         events_post_line(c->events, TDM_EV_NOTICE, "the context is full: the oldest %d messages are left out",
                          c->path_start);
         return TDM_OK;
     }
     c->path_start = before;
     return error_set(err, TDM_E_CONTEXT, "%s: the prompt has %u tokens, there is room for %u",
-                     last ? "the context is full" : "the message is too long", c->target.n, context - 1);
+                     last ? "the context is full" : "the message is too long", c->target.n + c->target.own,
+                     context - 1);
 }
 
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
@@ -123,6 +126,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
     const struct pipeline *pipeline = chat_pipeline(c);
     chat_on(c, pipeline->follows ? ON_FOLLOW : ON_PROMPT); /* from now on the target is the whole prompt */
     status = fit(c, clock_ns(), err);
+    if (status == TDM_OK) status = chat_take_own(c, err);
     if (status == TDM_OK && !pipeline->follows) status = chat_begin_prompt(c, err);
     if (status) {
         chat_on(c, ON_END);
@@ -145,8 +149,8 @@ tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
     c->stats = (tdm_turn_stats){
         .mark = mark,
         .enter_ns = enter_ns,
-        .prompt_tokens = c->target.n,
-        .turn_tokens = c->target.n - c->target.opening,
+        .prompt_tokens = c->target.n + c->target.own,
+        .turn_tokens = c->target.n + c->target.own - c->target.opening,
         .ids_hash = LOGITS_HASH_START,
         .logits_hash = LOGITS_HASH_START,
     };

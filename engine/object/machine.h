@@ -2,6 +2,7 @@
 #ifndef TANDEM_API_MACHINE_H
 #define TANDEM_API_MACHINE_H
 
+#include "engine/backend/backend.h"
 #include "engine/tandem.h"
 #include "engine/unit/machine.h"
 #include "engine/unit/unit.h"
@@ -13,12 +14,14 @@
 struct client {
     unit_next_fn *next[TDM_UNITS];
     void *ctx;
+    bool on_cores[TDM_UNITS]; /* its work for this unit is the cores', though the unit is a device's */
     struct client *before;
 };
 
 struct tdm_machine {
     struct machine *machine;
     struct unit *units[TDM_UNITS];
+    struct backend_device *device[TDM_UNITS]; /* NULL: cores; both may be the same */
     char names[TDM_UNITS][64];
     pthread_mutex_t serving;
     struct client *client;

@@ -59,7 +59,7 @@ static tdm_status parse(struct cores *out, const char *text, const char *p, cons
 tdm_status cores_parse(struct cores *out, const char *text, tdm_error *err)
 {
     if (strncmp(text, "cpu:", 4))
-        return error_set(err, TDM_E_ARG, "'%s': expected a list of CPUs like cpu:0-3,6", text);
+        return error_set(err, TDM_E_ARG, "'%s': expected a list of CPUs like cpu:0-3,6, or gpu or gpu:N", text);
     return parse(out, text, text + 4, text + strlen(text), err);
 }
 

@@ -56,3 +56,12 @@ int machine_workers(struct machine *m)
     pthread_mutex_unlock(&m->lock);
     return n;
 }
+
+int machine_cores(struct machine *m)
+{
+    pthread_mutex_lock(&m->lock);
+    int n = 0;
+    for (int i = 0; i < m->cores; i++) n += m->core[i]->cpu >= 0;
+    pthread_mutex_unlock(&m->lock);
+    return n;
+}

@@ -62,8 +62,9 @@ static bool is_available(const struct core *c, const struct unit *u, int64_t now
 static void await_decisions(struct unit *u)
 {
     struct machine *m = u->machine;
-    for (int i = 0; i < m->units; i++)
-        while (m->lending && m->unit[i] != u && m->unit[i]->deciding) pthread_cond_wait(&m->changed, &m->lock);
+    for (int i = 0; !u->elsewhere && i < m->units; i++)
+        while (m->lending && m->unit[i] != u && !m->unit[i]->elsewhere && m->unit[i]->deciding)
+            pthread_cond_wait(&m->changed, &m->lock);
 }
 
 /* Sets up the team of u's next job. */
@@ -74,12 +75,13 @@ static void gather(struct unit *u, int64_t now)
     u->borrowed = 0;
     u->used[0] = u->core[0];
     u->members[0].worker = NULL;
+    if (u->elsewhere) return;
     for (int i = 1; i < u->cores; i++)
         if (is_available(u->core[i], u, now)) use(u, u->core[i]);
     int own = u->team.count;
     for (int k = 0; k < m->units; k++) {
         struct unit *v = m->unit[k];
-        if (v == u) continue;
+        if (v == u || v->elsewhere) continue;
         int before = u->team.count;
         if (m->lending && !v->working && !has_work(v, now))
             for (int i = 0; i < v->cores; i++)
@@ -218,18 +220,21 @@ void schedule_kick(struct unit *u)
 
 tdm_status schedule_core(struct core **out, struct machine *m, int cpu, tdm_error *err)
 {
-    for (int i = 0; i < m->cores; i++) {
+    for (int i = 0; i < m->cores && cpu >= 0; i++) {
         if (m->core[i]->cpu != cpu) continue;
         *out = m->core[i];
         return TDM_OK;
     }
-    if (m->cores == CORES_MAX) return error_set(err, TDM_E_ARG, "more than %d cores", CORES_MAX);
+    if (m->cores == MACHINE_CORES) return error_set(err, TDM_E_ARG, "more than %d cores", CORES_MAX);
     struct core *c = calloc(1, sizeof *c);
     if (!c) return error_set(err, TDM_E_NOMEM, "no memory for CPU %d", cpu);
     c->machine = m;
     c->cpu = cpu;
     char name[32];
-    snprintf(name, sizeof name, "core-%d", cpu);
+    if (cpu < 0)
+        snprintf(name, sizeof name, "driver");
+    else
+        snprintf(name, sizeof name, "core-%d", cpu);
     tdm_status status = worker_open(&c->worker, cpu, name, err);
     if (status) {
         free(c);

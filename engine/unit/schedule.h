@@ -1,8 +1,9 @@
 /* Private to engine/unit: the assignment of cores to units over time. One lock per machine guards everything here; it
  * is held for bookkeeping only, never while a source or a job runs.
  *
- * A core is free, driving (its worker is in schedule_drive or is about to be: only the thread that set `driving` may
- * post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may post to it).
+ * A core is a CPU with its worker, or the driver of a unit that computes elsewhere (cpu -1), which is no team's but its
+ * unit's. It is free, driving (its worker is in schedule_drive or is about to be: only the thread that set `driving`
+ * may post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may post to it).
  * Invariant: whenever the lock is released, the driver's core of a unit that has something to do is not free. */
 #ifndef TANDEM_UNIT_SCHEDULE_H
 #define TANDEM_UNIT_SCHEDULE_H
@@ -11,12 +12,12 @@
 
 #include <pthread.h>
 
-enum { MACHINE_UNITS = 16 };
+enum { MACHINE_UNITS = 16, MACHINE_CORES = CORES_MAX + MACHINE_UNITS, UNIT_CORES = CORES_MAX + 1 };
 
 struct core {
     struct worker *worker;
     struct machine *machine;
-    int cpu;
+    int cpu; /* -1: of a driver that is pinned to nothing */
     bool driving;
     struct unit *user;
     struct unit *last; /* the unit that it drove last, since units that share a driver take turns */
@@ -27,7 +28,7 @@ struct machine {
     pthread_cond_t changed; /* a job or a call has ended, a core has come free */
     bool lending;
     int cores, units;
-    struct core *core[CORES_MAX];
+    struct core *core[MACHINE_CORES];
     struct unit *unit[MACHINE_UNITS];
 };
 
@@ -41,10 +42,11 @@ struct call {
 struct unit {
     struct machine *machine;
     enum unit_kind kind;
+    bool elsewhere; /* it computes on a device: its cores but the driver's stand by */
     struct activity *activity;
 
     int cores;
-    struct core *core[CORES_MAX]; /* core[0] is the driver's */
+    struct core *core[UNIT_CORES]; /* core[0] is the driver's */
 
     unit_next_fn *next;
     void *ctx;
@@ -58,8 +60,8 @@ struct unit {
     bool working;          /* a job runs, of the source or a call */
     struct team team;      /* of the running job */
     int borrowed;
-    struct core *used[CORES_MAX]; /* used[i] is member i's core */
-    struct member members[CORES_MAX];
+    struct core *used[MACHINE_CORES]; /* used[i] is member i's core */
+    struct member members[MACHINE_CORES];
 
     /* The unit whose jobs have this unit's cores, NULL: none; and since when. They outlast a single job, so that a
      * reply is one span of lending, not one per token. */
@@ -73,7 +75,7 @@ struct unit {
 void schedule_kick(struct unit *u);
 /* Ends the open span of lending of u. */
 void schedule_end_lent(struct unit *u);
-/* The core of a CPU, with a new worker if there is none yet. */
+/* The core of a CPU, with a new worker if there is none yet; of -1 always a new one. */
 tdm_status schedule_core(struct core **out, struct machine *m, int cpu, tdm_error *err);
 
 #endif

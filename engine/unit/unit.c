@@ -12,6 +12,13 @@ enum unit_kind unit_kind(const struct unit *u)
     return u->kind;
 }
 
+void unit_use_cores(struct unit *u, bool on)
+{
+    pthread_mutex_lock(&u->machine->lock);
+    u->elsewhere = u->kind == UNIT_GPU && !on;
+    pthread_mutex_unlock(&u->machine->lock);
+}
+
 struct activity *unit_activity(const struct unit *u)
 {
     return u->activity;
@@ -34,11 +41,13 @@ static void resume_source(struct unit *u)
 
 /* Starts the workers of all cores in found; with the lock. On failure those that were started stay with the machine,
  * asleep. */
-static tdm_status find_cores(struct core **found, struct machine *m, const struct cores *cores, tdm_error *err)
+static tdm_status find_cores(struct unit *u, const struct cores *cores, tdm_error *err)
 {
+    struct machine *m = u->machine;
     if (cores->count < 1) return error_set(err, TDM_E_ARG, "a unit without cores");
-    tdm_status status = TDM_OK;
-    for (int i = 0; i < cores->count && !status; i++) status = schedule_core(&found[i], m, cores->cpu[i], err);
+    tdm_status status = u->elsewhere ? schedule_core(&u->core[u->cores++], m, -1, err) : TDM_OK;
+    for (int i = 0; i < cores->count && !status; i++)
+        status = schedule_core(&u->core[u->cores++], m, cores->cpu[i], err);
     return status;
 }
 
@@ -59,10 +68,10 @@ tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enu
     u->kind = kind;
     u->activity = activity;
     u->ask_at = UNIT_IDLE;
-    u->cores = cores->count;
+    u->elsewhere = kind == UNIT_GPU;
     pthread_mutex_lock(&m->lock);
     assert_always(m->units < MACHINE_UNITS);
-    tdm_status status = find_cores(u->core, m, cores, err);
+    tdm_status status = find_cores(u, cores, err);
     if (!status) m->unit[m->units++] = u;
     pthread_mutex_unlock(&m->lock);
     if (status) {
@@ -146,10 +155,9 @@ void unit_resume(struct unit *u)
 void unit_now(struct unit *u, struct unit_now *now)
 {
     pthread_mutex_lock(&u->machine->lock);
-    now->cores.count = u->cores;
-    now->lent = 0;
-    for (int i = 0; i < u->cores; i++) {
-        now->cores.cpu[i] = u->core[i]->cpu;
+    now->cores.count = now->lent = 0;
+    for (int i = 0; i < u->cores && !u->elsewhere; i++) {
+        if (u->core[i]->cpu >= 0) now->cores.cpu[now->cores.count++] = u->core[i]->cpu;
         now->lent += u->core[i]->user && u->core[i]->user != u;
     }
     now->working = u->working;

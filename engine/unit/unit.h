@@ -11,6 +11,10 @@
  * of a job: a unit that gets work joins no new job of others, and a lent core returns when the borrower's job ends. So
  * a job should be one dispatch or one token.
  *
+ * A unit of kind UNIT_GPU computes elsewhere. Its driver is a thread of its own, pinned to nothing, whose jobs mostly
+ * wait for the device; it borrows no cores and lends none, and its teams are the driver alone. The cores that it is
+ * opened with stand by: after unit_use_cores it works with them as any other.
+ *
  * What needs no team does not wait for that. Sampling the first token from stored logits (the hand-over) is not a job
  * of the decode unit, whose driver may be lent to a dispatch of 100 ms. The thread that has the state does it: in the
  * prefill unit's source, at the end of its job, or on the thread that sends. It records the span in the decode unit's
@@ -19,8 +23,8 @@
  * Several units may name the same core. Units that share a driver's core take turns job by job (as on a machine with
  * one core); any other shared core joins whichever job begins while it is free.
  *
- * Threads: all functions may be called from any thread but workers; unit_wake, unit_activity, unit_kind and unit_now
- * from workers too, hence from sources and jobs. */
+ * Threads: all functions may be called from any thread but workers; unit_wake, unit_activity, unit_kind,
+ * unit_use_cores and unit_now from workers too, hence from sources and jobs. */
 #ifndef TANDEM_UNIT_UNIT_H
 #define TANDEM_UNIT_UNIT_H
 
@@ -29,7 +33,7 @@
 #include "engine/unit/cores.h"
 #include "engine/unit/machine.h"
 
-enum unit_kind { UNIT_NATIVE, UNIT_BLAS };
+enum unit_kind { UNIT_NATIVE, UNIT_BLAS, UNIT_GPU };
 
 struct unit;
 
@@ -52,14 +56,16 @@ typedef int64_t unit_next_fn(void *ctx, int64_t now_ns, struct work *work);
 #define UNIT_WORK ((int64_t)0)
 #define UNIT_IDLE INT64_MAX
 
-/* Opens a unit on cores[0..]; the first one is the driver's. Starts the workers that the machine lacks. The name is
- * for error lines. A core that this process may not use is TDM_E_ARG. */
+/* Opens a unit on cores[0..]; the first one is the driver's (of UNIT_GPU, none is). Starts the workers that the machine
+ * lacks. The name is for error lines. A core that this process may not use is TDM_E_ARG. */
 tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enum unit_kind kind,
                      const struct cores *cores, tdm_error *err);
 /* First removes the source, as unit_set_source(u, NULL, NULL). */
 void unit_close(struct unit *u);
 
 enum unit_kind unit_kind(const struct unit *u);
+/* Whether a unit of kind UNIT_GPU computes on its cores instead, from its next job on; others always do. */
+void unit_use_cores(struct unit *u, bool on);
 struct activity *unit_activity(const struct unit *u);
 
 /* Replaces the source (NULL: none) and asks the new one. When this returns, neither the old source nor one of its jobs
@@ -79,7 +85,7 @@ void unit_resume(struct unit *u);
 
 /* What the unit is doing at this moment. */
 struct unit_now {
-    struct cores cores;
+    struct cores cores; /* those that it computes with: none of a GPU */
     bool working; /* a job runs */
     int team;     /* its members; 0 without a job */
     int borrowed; /* of them, cores that are not the unit's own */

@@ -198,10 +198,13 @@ bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t
     tdm_unit_describe(m, TDM_PREFILL_UNIT, &prefill);
     tdm_unit_describe(m, TDM_DECODE_UNIT, &decode);
     int cores = tdm_machine_cores(m), threads = (int)options_int(o, OPTION_THREADS, 0);
-    bool first = options_given(o, OPTION_PREFILL_UNIT), second = options_given(o, OPTION_DECODE_UNIT);
+    bool first = prefill.cores && options_given(o, OPTION_PREFILL_UNIT);
+    bool second = decode.cores && options_given(o, OPTION_DECODE_UNIT);
     int shared = prefill.cores + decode.cores - cores;
     out[0] = 0;
-    if (threads > cores)
+    if (prefill.shares_device)
+        snprintf(out, room, "both share one GPU (%s)", prefill.device);
+    else if (threads > cores)
         snprintf(out, room, "%d core%s used, not %d: %s", cores, cores > 1 ? "s are" : " is", threads,
                  first || second ? "the units have no more" : "no more may be used here");
     else if ((first || second) && shared > 0 && !strcmp(prefill.name, decode.name))

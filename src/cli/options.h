@@ -202,10 +202,10 @@ enum {
     X(ON_BATTERY, "on-battery", 0, CHOICE, "pauses|full|off", 0, 0, "pauses", UNITS, KEEP | LIVE, FOR_PLACE,           \
       "what is read ahead while a laptop runs on its battery; pauses: what is typed once the keys rest, a reply "     \
       "once it has ended; full: as on mains; off: nothing before Enter")                                              \
-    X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                   \
-      "cores of PREFILL, the unit that reads")                                                                        \
-    X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,                     \
-      "cores of DECODE, the unit that writes")                                                                        \
+    X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B|gpu:N", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,             \
+      "cores of PREFILL, the unit that reads, or a GPU (gpu: the first one)")                                          \
+    X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B|gpu:N", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,               \
+      "cores of DECODE, the unit that writes, or a GPU; both units may name the same one")                             \
     X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                  \
       "kind of PREFILL")                                                                                              \
     X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                    \

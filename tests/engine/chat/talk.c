@@ -9,6 +9,7 @@
 enum { KEPT = 16 };
 
 const char *talk_path = "tests/goldens/tiny-a";
+const char *talk_units[TDM_UNITS];
 const char *const talk_builtin = "assets/tandem-demo-51m-q6_k.gguf";
 const struct template_form talk_keeps = {TEMPLATE_QWEN38, true, false};
 
@@ -39,11 +40,19 @@ struct template_form talk_set_form(const tdm_model *m, struct template_form form
 
 tdm_machine *talk_machine(int threads)
 {
-    static tdm_machine *kept[KEPT];
-    if (threads < 0 || threads >= KEPT) return NULL;
-    if (!kept[threads] && tdm_machine_open(&kept[threads], &(tdm_machine_options){.threads = threads}, &err))
-        CHECK_FAIL("%s", err.text);
-    return kept[threads];
+    static struct { const char *units[TDM_UNITS]; int threads; tdm_machine *machine; } kept[KEPT];
+    int i = 0;
+    while (i < KEPT && kept[i].machine &&
+           (kept[i].threads != threads || memcmp(kept[i].units, talk_units, sizeof talk_units)))
+        i++;
+    if (i == KEPT) return NULL;
+    if (kept[i].machine) return kept[i].machine;
+    kept[i].threads = threads;
+    memcpy(kept[i].units, talk_units, sizeof talk_units);
+    tdm_machine_options o = {
+        .threads = threads, .prefill_unit = talk_units[TDM_PREFILL_UNIT], .decode_unit = talk_units[TDM_DECODE_UNIT]};
+    if (tdm_machine_open(&kept[i].machine, &o, &err)) CHECK_FAIL("%s", err.text);
+    return kept[i].machine;
 }
 
 tdm_chat_options talk_options(const tdm_model *m)

@@ -28,6 +28,8 @@ struct template_form talk_set_form(const tdm_model *m, struct template_form form
 extern const struct template_form talk_keeps;
 /* The built-in model, for talk_path: its replies are text. */
 extern const char *const talk_builtin;
+/* The units of the machines from now on, as in tdm_machine_options; NULL: cores. */
+extern const char *talk_units[TDM_UNITS];
 /* A machine of at most so many cores (0: all); kept likewise. */
 tdm_machine *talk_machine(int threads);
 /* Short replies, a small context, hashes of logits; sampling that looks at everything. */

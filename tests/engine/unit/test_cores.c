@@ -33,7 +33,7 @@ TEST(lists_are_read)
 
 TEST(the_rest_is_refused)
 {
-    check_refused("0-3", "'0-3': expected a list of CPUs like cpu:0-3,6");
+    check_refused("0-3", "'0-3': expected a list of CPUs like cpu:0-3,6, or gpu or gpu:N");
     check_refused("cpu:", "'cpu:', character 5: expected a CPU number from 0 to 1023");
     check_refused("cpu:1,", "'cpu:1,', character 7: expected a CPU number from 0 to 1023");
     check_refused("cpu: 1", "'cpu: 1', character 5: expected a CPU number from 0 to 1023");

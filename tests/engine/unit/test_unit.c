@@ -143,6 +143,41 @@ TEST(a_core_that_is_not_ours_is_refused)
     machine_close(m);
 }
 
+static struct unit *open_gpu(struct machine *m)
+{
+    struct unit *u;
+    tdm_error err;
+    struct cores both = {2, {cpus[0], cpus[1]}};
+    CHECK_INT(TDM_OK, unit_open(&u, m, "gpu", UNIT_GPU, &both, &err));
+    return u;
+}
+
+TEST(a_gpu_neither_borrows_cores_nor_lends_any)
+{
+    struct pair p = pair_open(cpus[0], cpus[1]);
+    struct unit *gpu = open_gpu(p.machine), *other = open_gpu(p.machine);
+    struct unit_now now;
+    CHECK_INT(4, machine_workers(p.machine));
+    CHECK_INT(2, machine_cores(p.machine));
+    for (int i = 0; i < 20; i++) {
+        CHECK_INT(1, call(i % 2 ? gpu : other).team);
+        CHECK_INT(2, call(p.prefill).team); /* with the decode unit's core, as ever */
+    }
+    unit_now(gpu, &now);
+    CHECK(now.cores.count == 0 && now.lent == 0);
+    CHECK_INT(0, activity_total(unit_activity(gpu), SPAN_LENT).spans);
+    unit_use_cores(gpu, true); /* those that stood by */
+    CHECK_INT(3, call(gpu).team);
+    CHECK_INT(1, call(other).team);
+    unit_now(gpu, &now);
+    CHECK_INT(2, now.cores.count);
+    unit_use_cores(gpu, false);
+    CHECK_INT(1, call(gpu).team);
+    unit_close(gpu);
+    unit_close(other);
+    pair_close(&p);
+}
+
 /* ---- Sources ------------------------------------------------------------------------------------------------- */
 
 /* A source with a number of jobs to give, each lasting until `hold` is off. */
@@ -544,6 +579,7 @@ static const struct check_test two_cpus[] = {T(a_core_that_is_not_ours_is_refuse
                                              T(idle_units_use_no_cpu),
                                              T(a_call_runs_on_the_units_cores),
                                              T(an_idle_unit_lends_its_core),
+                                             T(a_gpu_neither_borrows_cores_nor_lends_any),
                                              T(a_lent_core_is_back_at_the_next_boundary),
                                              T(a_job_waits_for_the_answer_of_another_source),
                                              T(lending_in_a_row_is_one_span),

@@ -1,0 +1,25 @@
+#include "engine/object/place.h"
+
+void place_on_cores(struct place *p, const struct tdm_model *m)
+{
+    *p = (struct place){.cores = backend_on_cpu(m->weights)};
+    p->model = &p->cores;
+}
+
+tdm_status place_open(struct place *p, const struct tdm_machine *machine, int unit, const struct tdm_model *m,
+                      enum kv_type kv, uint32_t context, tdm_error *err)
+{
+    struct backend_device *device = machine->device[unit];
+    place_on_cores(p, m);
+    if (!device) return TDM_OK;
+    struct backend_load what = {.weights = m->weights, .source = m->source, .kv = kv, .context = context};
+    tdm_status status = device->backend->load(&p->loaded, device, &what, err);
+    if (status == TDM_OK) p->model = p->loaded;
+    return status;
+}
+
+void place_close(struct place *p)
+{
+    if (p->loaded) p->loaded->backend->unload(p->loaded);
+    *p = (struct place){0};
+}

@@ -1,0 +1,23 @@
+/* A place: where a unit computes with a model, on its device or on the cores. */
+#ifndef TANDEM_OBJECT_PLACE_H
+#define TANDEM_OBJECT_PLACE_H
+
+#include "engine/object/machine.h"
+#include "engine/object/model.h"
+
+struct place {
+    const struct backend_model *model; /* `cores` or `loaded` */
+    struct backend_model cores;
+    struct backend_model *loaded;
+};
+
+/* On the cores, whatever the unit is. */
+void place_on_cores(struct place *p, const struct tdm_model *m);
+
+/* Where the unit computes. Fails as backend.h's load; p is then on the cores. */
+tdm_status place_open(struct place *p, const struct tdm_machine *machine, int unit, const struct tdm_model *m,
+                      enum kv_type kv, uint32_t context, tdm_error *err);
+/* After pools and evaluators. One that is all zero may be closed. */
+void place_close(struct place *p);
+
+#endif
