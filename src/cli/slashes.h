@@ -84,7 +84,7 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(THEME, "theme", "", THEME, "[auto|dark|light|mono|NAME]", 0, 0, SCREEN,                                         \
       "colours; NAME: of one's own, made in the configuration file; without one: the next")                           \
     X(KEYS, "keys", "", NONE, "", 0, 0, SCREEN, "lists the keys")                                                     \
-    X(MOUSE, "mouse", "", CHOICE, "on|off", 0, 0, SCREEN, "wheel, and clicks in lists and in the draft")              \
+    X(MOUSE, "mouse", "", CHOICE, "on|off", 0, 0, SCREEN, "wheel, and clicks in lists, on chips, in the draft")       \
     X(BROWSE, "browse", "", NONE, "", 0, 0, SCREEN, "moves through the transcript as less does")                      \
     X(VIEW, "view", "", CHOICE, "live|turn", 0, 0, SCREEN, "the lanes: the last seconds, or the last turn")           \
     X(HOLD, "hold", "", NONE, "", 0, 0, SCREEN, "holds the picture of the monitor")                                   \

@@ -443,6 +443,15 @@ static void stop_loading(tui *t)
     if (t->draft.waiting) tui_draft_take_back(t);
 }
 
+/* The draft goes into the history: text that was pasted as text. */
+static void clear(tui *t)
+{
+    struct input_view in;
+    input_view(t->input, clock_ns(), &in);
+    if (in.pasted) take_sent(t, in.text);
+    else free(input_take(t->input, NULL, true, !t->app.private));
+}
+
 static tui_action interrupt(tui *t, int64_t now)
 {
     refresh_status(t);
@@ -465,7 +474,7 @@ static tui_action interrupt(tui *t, int64_t now)
     case INPUT_INTERRUPT_TAKE_BACK: tui_draft_take_back(t); break;
     case INPUT_INTERRUPT_CLEAR:
         end_told(t);
-        free(input_take(t->input, NULL, true, !t->app.private));
+        clear(t);
         break;
     case INPUT_INTERRUPT_ASK:
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "Ctrl-C again quits");

@@ -45,6 +45,12 @@ static void mouse_in_popup(tui *t, const struct decoder_event *e)
     if (item >= 0) to_popup(t, &as);
 }
 
+static bool on_chips(const tui *t, int row)
+{
+    const struct rect *chips = &screen_layout(t->screen)->chips;
+    return row >= chips->row && row < chips->row + chips->rows;
+}
+
 static void mouse(tui *t, const struct decoder_event *e)
 {
     struct transcript *transcript = screen_transcript(t->screen);
@@ -61,6 +67,8 @@ static void mouse(tui *t, const struct decoder_event *e)
     if (click && t->browse.on) {
         uint64_t id = transcript_turn_at(transcript, e->row);
         if (id) transcript_mark(transcript, id);
+    } else if (click && on_chips(t, e->row)) {
+        tui_dispatch(t, tui_action_key(ACTION_ATTACHMENTS, 1));
     } else if (click) {
         size_t at = screen_draft_at(t->screen, &t->view, e->row, e->column);
         if (at != SIZE_MAX) input_set_cursor(t->input, at);

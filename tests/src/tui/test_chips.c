@@ -86,6 +86,10 @@ TEST(a_command_is_typed_announced_and_run)
     rig_type("\033[200~!echo pasted > pasted-file\033[201~");
     CHECK(rig_wait("> !echo pasted"));
     CHECK(!rig_shows("[Enter runs]"));
+    rig_type("\x03"); /* into the history, as text */
+    CHECK(rig_wait_gone("> !echo pasted"));
+    rig_type("\033[A");
+    CHECK(rig_wait(">  !echo pasted") && !rig_shows("[Enter runs]"));
     rig_type("\x15 !echo blank"); /* text, too */
     CHECK(rig_wait(">  !echo blank") && !rig_shows("[Enter runs]"));
     rig_type("\x15!printf 'a\\033[31mb\\n'; exit 3");
