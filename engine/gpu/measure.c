@@ -193,8 +193,9 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
         status = block_new(&out, g, BLOCK_DEVICE, (uint64_t)product->tokens * product->rows * sizeof(float), err);
     if (!status) status = device_clear(g, &weights, err);
     if (!status) status = device_clear(g, &x, err);
-    const uint32_t constants[] = {kind, at_once, 0, record_segments(&product->tuning, chunks)};
-    if (!status) status = device_pipeline(&p.pipeline, g, SHADER_MATMUL, constants, 4, err);
+    uint32_t segments = record_segments(&product->tuning, chunks);
+    const uint32_t constants[] = {kind, at_once, 0, segments, 0, record_staged(kind, at_once, segments)};
+    if (!status) status = device_pipeline(&p.pipeline, g, SHADER_MATMUL, constants, 6, err);
     p.first = weights.address;
     p.push = (struct matmul){.x = x.address,
                              .result = out.address,

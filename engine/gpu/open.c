@@ -233,7 +233,9 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
     g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096}
-                         : (struct gpu_tuning){16, 8, 16, 256, 256, 4096, 1056};
+                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056};
+    if (!software && p.properties.limits.maxComputeWorkGroupInvocations < 512)
+        g->tuning.segments = 8, g->tuning.lanes = 256;
     if (options && options->tuning) g->tuning = *options->tuning;
 }
 

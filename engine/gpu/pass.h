@@ -131,6 +131,8 @@ void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const str
 
 /* In how many segments the columns of a matrix are cut: by its shape alone, on one device. */
 uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks);
+/* Quads of shared memory that the activations of a product take. */
+uint32_t record_staged(enum weight_kind kind, uint32_t tokens, uint32_t segments);
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);
 uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);

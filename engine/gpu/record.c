@@ -82,13 +82,21 @@ uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks)
     return chunks < t->segments ? power(chunks) : t->segments;
 }
 
+uint32_t record_staged(enum weight_kind kind, uint32_t tokens, uint32_t segments)
+{
+    if (pack_takes_floats(kind) || tokens == 1) return 1;
+    uint32_t sums = segments * tokens * PACK_ROWS / 4, records = segments * tokens * (RECORD_BYTES / 16);
+    return records > sums ? records : sums;
+}
+
 /* out[t][ldo] = (or +=) W x, for `tokens` rows. */
 static void product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
                     const struct forms *x, uint64_t out, uint32_t ldo, bool add, uint32_t tokens)
 {
     uint32_t most_groups = r->model->gpu->tuning.groups, most = r->model->gpu->tuning.tokens,
              at_once = power(tokens) < most ? power(tokens) : most;
-    const uint32_t constants[] = {w->kind, at_once, 0, record_segments(&r->model->gpu->tuning, w->chunks)};
+    uint32_t segments = record_segments(&r->model->gpu->tuning, w->chunks);
+    const uint32_t constants[] = {w->kind, at_once, 0, segments, 0, record_staged(w->kind, at_once, segments)};
     snprintf(r->product, sizeof r->product, "%s %ux%u", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -104,7 +112,7 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
                               .ldo = ldo,
                               .add = add};
         /* Pieces write different rows of the result, so only the first may need a barrier. */
-        record_step(r, i ? 0 : reads, i ? 0 : writes, SHADER_MATMUL, constants, 4, &push, sizeof push,
+        record_step(r, i ? 0 : reads, i ? 0 : writes, SHADER_MATMUL, constants, 6, &push, sizeof push,
                     tiles < most_groups ? tiles : most_groups, (tokens + at_once - 1) / at_once, 1);
     }
 }
@@ -124,7 +132,7 @@ static bool makes_its_own(const struct recording *r, const struct gpu_matrix *w)
 {
     const struct gpu_tuning *t = &r->model->gpu->tuning;
     uint32_t bytes = w->chunks * (pack_takes_floats(w->kind) ? PACK_COLS * sizeof(float) : RECORD_BYTES);
-    return record_segments(t, w->chunks) * PACK_ROWS == t->lanes && bytes <= OWN_BYTES;
+    return t->segments * PACK_ROWS == t->lanes && bytes <= OWN_BYTES;
 }
 
 /* A product of one token that begins with its activations. */
@@ -134,7 +142,8 @@ static void own_product(struct recording *r, uint32_t reads, enum act_mode mode,
     const struct gpu_matrix *w = o->matrix;
     const struct gpu_tuning *t = &r->model->gpu->tuning;
     uint32_t quads = w->chunks * (pack_takes_floats(w->kind) ? PACK_COLS / 4 : RECORD_BYTES / 16);
-    const uint32_t constants[] = {w->kind, 1, 0, record_segments(t, w->chunks), mode + 1, quads};
+    /* Segments without columns add nothing to a sum, so there may be more than record_segments says. */
+    const uint32_t constants[] = {w->kind, 1, 0, t->segments, mode + 1, quads};
     snprintf(r->product, sizeof r->product, "%s %ux%u own", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;

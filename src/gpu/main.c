@@ -86,14 +86,14 @@ static int products(struct gpu *g)
     for (int t = 0; t < 4 && !wrong; t++)
         for (int s = 0; s < (quick ? 1 : 7) && !wrong; s++) {
             uint32_t rows = shapes[s][0], cols = shapes[s][1];
-            for (uint32_t segments = quick ? 8 : 2; segments <= 8 && !wrong; segments *= 2)
-                for (uint32_t groups = quick ? 4096 : 264; groups <= 16896 && !wrong; groups *= 4)
+            for (uint32_t segments = 8; segments <= 16 && !wrong; segments *= 2)
+                for (uint32_t groups = quick ? 4096 : 1056; groups <= 8448 && !wrong; groups *= 8)
                     wrong = product(g, types[t], rows, cols, 1, 1, segments, groups);
             if (s == 3) continue; /* logits of one row at a time */
             static const uint32_t tokens[] = {2, 4, 8, 16, 74, 512};
             for (int i = 0; i < (quick ? 1 : 6) && !wrong; i++)
-                for (uint32_t at_once = 8; at_once <= (tokens[i] < 8 || quick ? 8u : 32u) && !wrong; at_once *= 2)
-                    wrong = product(g, types[t], rows, cols, tokens[i], at_once, 8, 8448);
+                for (uint32_t segments = 8; segments <= 16 && !wrong; segments *= 2)
+                    wrong = product(g, types[t], rows, cols, tokens[i], 8, segments, 8448);
         }
     return wrong;
 }

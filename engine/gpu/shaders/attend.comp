@@ -16,7 +16,7 @@ layout(push_constant, scalar) uniform Push {
 };
 const uint BLOCK = 128;
 const uint DIMS = (HEAD + BLOCK - 1) / BLOCK; // of a lane
-shared float query[ROWS * HEAD];
+shared vec4 query[ROWS * HEAD / 4];
 shared float weight[ROWS * BLOCK];
 shared float eight[16 * 8];
 
@@ -41,9 +41,9 @@ void main()
     uint first_row = run.first_row + tile.y;
     Addresses pages = Addresses(run.pages);
     uint64_t layer = layer_bytes + uint64_t(kv_head) * 2 * kv_bytes;
-    for (uint e = i; e < rows * HEAD; e += BLOCK) {
-        uint r = e / HEAD, token = first_row + r / group, head = kv_head * group + r % group;
-        query[e] = Floats(q).v[(token * heads + head) * HEAD + e % HEAD];
+    for (uint e = i; e < rows * HEAD / 4; e += BLOCK) {
+        uint r = e / (HEAD / 4), token = first_row + r / group, head = kv_head * group + r % group;
+        query[e] = uintBitsToFloat(Quads(q).v[(token * heads + head) * (HEAD / 4) + e % (HEAD / 4)]);
     }
     float most[ROWS], sum[ROWS], acc[ROWS][DIMS];
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
@@ -59,13 +59,15 @@ void main()
             uint64_t keys = pages.v[position / 32] + layer;
             vec4 four[ROWS];
             [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
-            for (uint d = 0; d < HEAD; d += 4) {
-                vec4 key = four_of(keys, position % 32 * HEAD + d);
-                [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                    uint at = r * HEAD + d;
-                    precise vec4 more = fma(key, vec4(query[at], query[at + 1], query[at + 2], query[at + 3]), four[r]);
-                    four[r] = more;
-                }
+            const uint STEP = HEAD % 32 == 0 ? 8 : 1; // vectors in flight
+            for (uint d = 0; d < HEAD / 4; d += STEP) {
+                vec4 key[STEP];
+                [[unroll]] for (uint k = 0; k < STEP; k++) key[k] = four_of(keys, position % 32 * HEAD + 4 * (d + k));
+                [[unroll]] for (uint k = 0; k < STEP; k++)
+                    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                        precise vec4 more = fma(key[k], query[r * (HEAD / 4) + d + k], four[r]);
+                        four[r] = more;
+                    }
             }
             [[unroll]] for (uint r = 0; r < ROWS; r++) {
                 precise float x = four[r].x + four[r].y, y = four[r].z + four[r].w;
@@ -103,20 +105,23 @@ void main()
         float out_acc[ROWS][DIMS];
         [[unroll]] for (uint r = 0; r < ROWS; r++)
             [[unroll]] for (uint k = 0; k < DIMS; k++) out_acc[r][k] = 0;
-        for (uint p = 0; p < end; p++) {
-            uint64_t values = pages.v[(b * BLOCK + p) / 32] + layer + kv_bytes;
-            float value[DIMS];
-            [[unroll]] for (uint k = 0; k < DIMS; k++) {
-                uint d = k * BLOCK + i;
-                value[k] = d < HEAD ? one_of(values, (b * BLOCK + p) % 32 * HEAD + d) : 0;
-            }
-            [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                float w = weight[r * BLOCK + p];
-                [[unroll]] for (uint k = 0; k < DIMS; k++) {
-                    precise float more = fma(w, value[k], out_acc[r][k]);
-                    out_acc[r][k] = more;
+        // Positions beyond the last have no weight, but nothing is stored there either: the last one is read again.
+        for (uint p0 = 0; p0 < end; p0 += 8) {
+            uint64_t values = pages.v[(b * BLOCK + p0) / 32] + layer + kv_bytes;
+            float value[8][DIMS];
+            [[unroll]] for (uint k = 0; k < 8; k++)
+                [[unroll]] for (uint e = 0; e < DIMS; e++) {
+                    uint d = e * BLOCK + i, p = min(p0 + k, end - 1);
+                    value[k][e] = d < HEAD ? one_of(values, p % 32 * HEAD + d) : 0;
                 }
-            }
+            [[unroll]] for (uint k = 0; k < 8; k++)
+                [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                    float w = weight[r * BLOCK + p0 + k];
+                    [[unroll]] for (uint e = 0; e < DIMS; e++) {
+                        precise float more = fma(w, value[k][e], out_acc[r][e]);
+                        out_acc[r][e] = more;
+                    }
+                }
         }
         [[unroll]] for (uint r = 0; r < ROWS; r++) {
             if (r >= rows || b * BLOCK > run.start + tile.y + r / group) continue;

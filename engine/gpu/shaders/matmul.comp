@@ -15,7 +15,7 @@ layout(constant_id = 3) const uint SEGMENTS = 8;
 // 0: x is what act.comp made. Else one token's activations are made here, by every workgroup for itself, in the way of mode
 // SOURCE - 1: the same bits as act.comp's if that has as many lanes, and cheaper than a dispatch and a barrier.
 layout(constant_id = 4) const uint SOURCE = 0;
-layout(constant_id = 5) const uint OWN = 1; // quads of them
+layout(constant_id = 5) const uint OWN = 1; // quads of activations in shared memory
 
 layout(push_constant, scalar) uniform Push {
     uint64_t weights; // the first tile; EXPERTS: the addresses of the experts' first tiles
@@ -30,9 +30,12 @@ layout(push_constant, scalar) uniform Push {
 };
 
 const bool FLOATS = KIND <= BF16;
+const bool STAGED = !FLOATS && TOKENS > 1; // activations go through shared memory
+const uint QUADS = RECORD / 4;             // of a record
 const uint MODE = SOURCE == 0 ? 0 : SOURCE - 1, LANES = TILE * SEGMENTS, SOME = TOKENS < 8 ? TOKENS : 8;
-shared float sums[SEGMENTS][SOME][TILE];
 shared uvec4 own[OWN];
+// The sums of the segments; where activations are staged they take their place.
+shared float sums[STAGED ? 1 : SEGMENTS * SOME * TILE];
 #include "activation.glsl"
 
 bool wants_records()
@@ -58,8 +61,19 @@ void put_floats(uint column, vec4 v)
 
 uvec4 x_quad(Quads from_x, uint place)
 {
-    if (SOURCE == 0) return from_x.v[place];
+    if (SOURCE == 0 && !STAGED) return from_x.v[place];
     return own[place];
+}
+
+void put_sum(uint at, float sum)
+{
+    if (STAGED) own[at / 4][at % 4] = floatBitsToUint(sum);
+    else sums[at] = sum;
+}
+
+float sum_at(uint at)
+{
+    return STAGED ? uintBitsToFloat(own[at / 4][at % 4]) : sums[at];
 }
 
 vec4 weight_floats(Quads w, uint at, uint i) // columns 4i to 4i + 3
@@ -88,30 +102,42 @@ void float_chunk(Quads w, uint at, Quads from_x, uint c, uint first, inout vec4 
     }
 }
 
+// One row of a chunk of quants as it lies in memory: loaded some time before it is used.
+struct Raw {
+    uvec4 q[8];
+    uvec2 scales; // Q8: 4 f16; else bytes
+    uint d;
+};
+
+Raw raw_of(Quads w, uint at)
+{
+    Raw raw;
+    uint lane = gl_LocalInvocationID.x;
+    const uint vectors = KIND == Q8 ? 8 : KIND == Q4K ? 4 : 6;
+    [[unroll]] for (uint i = 0; i < vectors; i++) raw.q[i] = w.v[at + i * TILE + lane];
+    raw.scales = Pairs(uint64_t(w)).v[(at + vectors * TILE) * 2 + lane];
+    if (KIND != Q8) raw.d = Words(uint64_t(w)).v[(at + vectors * TILE) * 4 + 2 * TILE + lane];
+    return raw;
+}
+
 // What one row of a chunk of quants has besides them.
 struct Scales {
     float d[4], min; // Q8: 4 scales; Q4K, Q6K: d[0], and dmin
     int s[8], sm[4];
 };
 
-Scales scales_of(Quads w, uint at)
+Scales scales_of(Raw raw)
 {
     Scales s;
-    uint lane = gl_LocalInvocationID.x;
-    Pairs pairs = Pairs(uint64_t(w));
-    Words words = Words(uint64_t(w));
     if (KIND == Q8) {
-        vec4 d = halves(pairs.v[(at + 256) * 2 + lane]);
+        vec4 d = halves(raw.scales);
         [[unroll]] for (uint i = 0; i < 4; i++) s.d[i] = d[i];
     } else {
-        uint place = at + (KIND == Q4K ? 128 : 192);
-        uvec2 bytes = pairs.v[place * 2 + lane];
-        vec2 d = unpackHalf2x16(words.v[place * 4 + 2 * TILE + lane]);
+        vec2 d = unpackHalf2x16(raw.d);
         s.d[0] = d.x, s.min = d.y;
-        [[unroll]] for (uint i = 0; i < 8; i++)
-            s.s[i] = bitfieldExtract(int(bytes[i / 4]), int(i % 4 * 8), 8);
+        [[unroll]] for (uint i = 0; i < 8; i++) s.s[i] = bitfieldExtract(int(raw.scales[i / 4]), int(i % 4 * 8), 8);
         if (KIND == Q4K)
-            [[unroll]] for (uint i = 0; i < 4; i++) s.sm[i] = int(bitfieldExtract(bytes.y, int(i * 8), 8));
+            [[unroll]] for (uint i = 0; i < 4; i++) s.sm[i] = int(bitfieldExtract(raw.scales.y, int(i * 8), 8));
     }
     return s;
 }
@@ -151,39 +177,36 @@ void quant_token(int q[32], Scales s, Quads from_x, uint from, inout float total
     total = all;
 }
 
-void quant_chunk(Quads w, uint at, Quads from_x, uint c, uint first, inout float total[TOKENS])
+void quant_chunk(Raw raw, Quads from_x, uint c, uint first, inout float total[TOKENS])
 {
-    uint lane = gl_LocalInvocationID.x;
     int q[32];
     if (KIND == Q8) {
-        [[unroll]] for (uint i = 0; i < 8; i++) {
-            uvec4 some = w.v[at + i * TILE + lane];
-            [[unroll]] for (uint k = 0; k < 4; k++) q[4 * i + k] = int(some[k]);
-        }
+        [[unroll]] for (uint i = 0; i < 32; i++) q[i] = int(raw.q[i / 4][i % 4]);
     } else {
-        uint high[8];
-        if (KIND == Q6K)
-            [[unroll]] for (uint i = 0; i < 2; i++) {
-                uvec4 some = w.v[at + (4 + i) * TILE + lane];
-                [[unroll]] for (uint k = 0; k < 4; k++) high[4 * i + k] = some[k];
+        [[unroll]] for (uint g = 0; g < 32; g++) {
+            uint word = raw.q[g / 4 % 4][g % 4] >> (g / 16 * 4) & 0x0F0F0F0Fu;
+            if (KIND == Q6K) {
+                word |= (raw.q[4 + g / 4 % 2][g % 4] >> (g / 8 * 2) & 0x03030303u) << 4;
+                word = ((word | 0x80808080u) - 0x20202020u) ^ 0x80808080u;
             }
-        [[unroll]] for (uint i = 0; i < 4; i++) {
-            uvec4 some = w.v[at + i * TILE + lane];
-            [[unroll]] for (uint k = 0; k < 4; k++)
-                [[unroll]] for (uint h = 0; h < 2; h++) {
-                    uint g = 16 * h + 4 * i + k, word = some[k] >> (4 * h) & 0x0F0F0F0Fu;
-                    if (KIND == Q6K) {
-                        word |= (high[g % 8] >> (g / 8 * 2) & 0x03030303u) << 4;
-                        word = ((word | 0x80808080u) - 0x20202020u) ^ 0x80808080u;
-                    }
-                    q[g] = int(word);
-                }
+            q[g] = int(word);
         }
     }
-    Scales s = scales_of(w, at);
+    Scales s = scales_of(raw);
     [[unroll]] for (uint t = 0; t < TOKENS; t++) {
-        uint row = SOURCE > 0 ? 0 : EXPERTS == 1 ? first / each : min(first + t, tokens - 1);
-        quant_token(q, s, from_x, (row * chunks + c) * (RECORD / 4), total[t]);
+        uint from = STAGED ? (gl_LocalInvocationID.y * TOKENS + t) * QUADS
+                    : SOURCE > 0 ? c * QUADS : ((EXPERTS == 1 ? first / each : first) * chunks + c) * QUADS;
+        quant_token(q, s, from_x, from, total[t]);
+    }
+}
+
+// The records of a chunk of TOKENS tokens, by the lanes that work on it.
+void stage(Quads from_x, uint c, uint first)
+{
+    uint lane = gl_LocalInvocationID.x, segment = gl_LocalInvocationID.y;
+    [[unroll]] for (uint i = 0; i < (TOKENS * QUADS + TILE - 1) / TILE; i++) {
+        uint e = i * TILE + lane, row = min(first + e / QUADS, tokens - 1);
+        if (e < TOKENS * QUADS) own[segment * TOKENS * QUADS + e] = from_x.v[(row * chunks + c) * QUADS + e % QUADS];
     }
 }
 
@@ -192,6 +215,9 @@ void main()
     uint lane = gl_LocalInvocationID.x, segment = gl_LocalInvocationID.y, first = gl_WorkGroupID.y * TOKENS;
     Quads w = Quads(EXPERTS == 1 ? Addresses(weights).v[Words(chosen).v[first]] : weights), input_x = Quads(x);
     Floats out_f = Floats(result);
+    const uint turns = (chunks + SEGMENTS - 1) / SEGMENTS, quads = chunk_quads(KIND);
+    Raw next;
+    if (!FLOATS && segment < chunks) next = raw_of(w, (gl_WorkGroupID.x * chunks + segment) * quads);
     if (SOURCE > 0) {
         activate(index == 0 ? 0 : Words(index).v[0]);
         barrier();
@@ -203,10 +229,21 @@ void main()
             total[t] = 0;
             four[t] = vec4(0);
         }
-        for (uint c = segment; c < chunks; c += SEGMENTS) {
-            uint at = (tile * chunks + c) * chunk_quads(KIND);
-            if (FLOATS) float_chunk(w, at, input_x, c, first, four);
-            else quant_chunk(w, at, input_x, c, first, total);
+        for (uint turn = 0; turn < turns; turn++) {
+            uint c = turn * SEGMENTS + segment, after_tile = turn + 1 < turns ? tile : tile + gl_NumWorkGroups.x;
+            uint after = turn + 1 < turns ? c + SEGMENTS : segment;
+            if (FLOATS) {
+                if (c < chunks) float_chunk(w, (tile * chunks + c) * quads, input_x, c, first, four);
+                continue;
+            }
+            if (STAGED) {
+                if (c < chunks) stage(input_x, c, first);
+                barrier();
+            }
+            Raw now = next;
+            if (after_tile < tiles && after < chunks) next = raw_of(w, (after_tile * chunks + after) * quads);
+            if (c < chunks) quant_chunk(now, input_x, c, first, total);
+            if (STAGED) barrier();
         }
         if (FLOATS)
             [[unroll]] for (uint t = 0; t < TOKENS; t++) {
@@ -215,13 +252,13 @@ void main()
                 total[t] = sum;
             }
         [[unroll]] for (uint t0 = 0; t0 < TOKENS; t0 += 8) {
-            [[unroll]] for (uint t = t0; t < min(t0 + 8, TOKENS); t++) sums[segment][t - t0][lane] = total[t];
+            [[unroll]] for (uint t = t0; t < min(t0 + 8, TOKENS); t++) put_sum((segment * SOME + t - t0) * TILE + lane, total[t]);
             if (SEGMENTS > 1) barrier();
             for (uint t = segment; t < min(8, TOKENS - t0); t += SEGMENTS) {
                 uint to = first + t0 + t, row = tile * TILE + lane, place = to * ldo + row;
                 if (to >= tokens || row >= rows) continue;
-                precise float sum = sums[0][t][lane];
-                [[unroll]] for (uint i = 1; i < SEGMENTS; i++) sum += sums[i][t][lane];
+                precise float sum = sum_at(t * TILE + lane);
+                [[unroll]] for (uint i = 1; i < SEGMENTS; i++) sum += sum_at((i * SOME + t) * TILE + lane);
                 if (add == 1) {
                     precise float more = out_f.v[place] + sum;
                     sum = more;

@@ -2,7 +2,7 @@
 #include "common.glsl"
 #include "merge.glsl"
 // Merges the partial results of attend.comp. A workgroup is a head of a row.
-layout(local_size_x = 64) in;
+layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint HEAD = 256;
 layout(push_constant, scalar) uniform Push {
     uint64_t rows, partials, result;
@@ -13,7 +13,7 @@ void main()
 {
     uint head = gl_WorkGroupID.x, row = gl_WorkGroupID.y, count = Rows(rows).v[row].position / 128 + 1;
     Floats part = Floats(partials + uint64_t((row * heads + head) * blocks) * (HEAD + 2) * 4);
-    for (uint d = gl_LocalInvocationID.x; d < HEAD; d += 64) {
+    for (uint d = gl_LocalInvocationID.x; d < HEAD; d += 128) {
         float most = part.v[0], sum = part.v[1], acc = part.v[2 + d];
         for (uint b = 1; b < count; b++) {
             uint at = b * (HEAD + 2);

@@ -54,13 +54,14 @@ static double difference(const float *a, const float *b, size_t n)
     return sqrt(off / (squares - sum * sum / (double)n));
 }
 
-static void compare(const char *model, enum type quant, double most)
+/* tuning: NULL, or that of another kind of device. */
+static void compare(const char *model, enum type quant, const struct gpu_tuning *tuning, double most)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     static const tdm_id ids[TOKENS] = {5, 311, 7, 42, 99, 100, 3, 17, 256};
     uint32_t vocab = 0;
     float *expected = expected_logits(model, quant, ids, &vocab);
-    struct gpu *g = expected ? gpu_rig_open(NULL) : NULL;
+    struct gpu *g = expected ? gpu_rig_open(&(struct gpu_options){.tuning = tuning}) : NULL;
     struct gpu_model *m = NULL;
     struct source *source;
     tdm_error err;
@@ -75,8 +76,12 @@ static void compare(const char *model, enum type quant, double most)
         struct gpu_state *s = gpu_rig_state(m);
         gpu_rig_logits(m, s, ids, TOKENS, found, NULL);
         double d = difference(found, expected, (size_t)TOKENS * vocab);
-        printf("# %g\n", d);
+
         if (!(d <= most)) CHECK_FAIL("%s: differs by %g of the standard deviation", type_info(quant)->name, d);
+        struct gpu_state *one = gpu_rig_state(m);
+        for (uint32_t i = 0; i < TOKENS && !check_failures; i++) gpu_rig_eval(m, one, ids + i, 1, 1);
+        CHECK(gpu_rig_equal(one, s));
+        gpu_state_free(one);
         gpu_state_free(s);
         free(found);
     }
@@ -87,42 +92,59 @@ static void compare(const char *model, enum type quant, double most)
 
 /* Exact integers scaled in the same order: what remains are the sums of floats, and a value of an activation here and
  * there that is rounded to the next integer. */
-static void quantised(enum type quant)
+static void quantised(enum type quant, const struct gpu_tuning *tuning)
 {
+    if (tuning && !getenv("TANDEM_LONG")) SKIP("only in the long form");
     const char *path = check_shared("goldens/tiny-c");
     char kept[1024];
     if (!path) return;
     snprintf(kept, sizeof kept, "%s", path);
-    compare(kept, quant, 0.005);
+    compare(kept, quant, tuning, 0.005);
 }
 
 TEST(q8_0)
 {
-    quantised(TYPE_Q8_0);
+    quantised(TYPE_Q8_0, NULL);
 }
 TEST(q4_0)
 {
-    quantised(TYPE_Q4_0);
+    quantised(TYPE_Q4_0, NULL);
 }
 TEST(q4_k)
 {
-    quantised(TYPE_Q4_K);
+    quantised(TYPE_Q4_K, NULL);
 }
 TEST(q6_k)
 {
-    quantised(TYPE_Q6_K);
+    quantised(TYPE_Q6_K, NULL);
 }
 TEST(f16)
 {
-    quantised(TYPE_F32); /* as stored */
+    quantised(TYPE_F32, NULL); /* as stored */
 }
 TEST(q8_0_file)
 {
-    compare("tests/goldens/gguf/tiny-a-q8_0.gguf", TYPE_F32, 0.005);
+    compare("tests/goldens/gguf/tiny-a-q8_0.gguf", TYPE_F32, NULL, 0.005);
 }
 TEST(built_in)
 {
-    compare("assets/tandem-demo-51m-q6_k.gguf", TYPE_F32, 0.03);
+    compare("assets/tandem-demo-51m-q6_k.gguf", TYPE_F32, NULL, 0.03);
 }
 
-TEST_MAIN(T(q8_0), T(q4_0), T(q4_k), T(q6_k), T(f16), T(q8_0_file), T(built_in))
+/* Cut as for discrete devices, which takes cores long. */
+static const struct gpu_tuning discrete = {8, 16, 8, 512, 256, 8192, 1056};
+TEST(q8_0_discrete)
+{
+    quantised(TYPE_Q8_0, &discrete);
+}
+TEST(q4_k_discrete)
+{
+    quantised(TYPE_Q4_K, &discrete);
+}
+TEST(f16_discrete)
+{
+    quantised(TYPE_F32, &discrete);
+}
+
+TEST_MAIN(T(q8_0_discrete), T(q4_k_discrete), T(f16_discrete), T(q8_0), T(q4_0), T(q4_k), T(q6_k), T(f16), T(q8_0_file),
+          T(built_in))
