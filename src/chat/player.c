@@ -32,7 +32,7 @@ void player_event(player *p, const tdm_event *e)
     p->ended++;
     if (p->begun < p->ended) p->begun = p->ended; /* it was cut before its first token */
     p->reply_tokens = 0;                          /* the reply to a queued message may not have begun */
-    if (script_action_is_late(player_ended(p)->action)) p->rested_ns = p->functions->now(p->host) + p->rest_ns;
+    p->rested_ns = p->functions->now(p->host) + p->rest_ns;
 }
 
 const player_cause *player_ended(const player *p)
@@ -76,7 +76,7 @@ static int64_t now(const player *p)
     return p->functions->now(p->host);
 }
 
-/* Has what a late action did been looked at? If not, waits. */
+/* Has what came been read? If not, waits. */
 static bool rested(player *p)
 {
     if (p->rested_ns > now(p)) wait_until(p, p->rested_ns);

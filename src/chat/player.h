@@ -61,7 +61,8 @@ typedef struct {
     const script *script;
     const player_functions *functions;
     void *host;
-    int64_t rest_ns;     /* after a late action, for somebody who looks; 0: none. To be set after player_open */
+    int64_t rest_ns;     /* after a reply or a late action, for somebody who reads it; 0: none. Set it after
+                            player_open */
     struct buffer draft; /* what stands in the input */
     int turn;            /* the script's, from 0 */
     int sent;            /* messages that were sent, or replies asked for otherwise */

@@ -149,6 +149,7 @@ static tdm_status run(player_chat *c, tdm_error *err)
 tdm_status player_chat_play(player_chat *c, const script *s, const player_functions *functions, tdm_error *err)
 {
     player_open(&c->player, s, functions, c);
+    c->player.rest_ns = c->rest_ns;
     tdm_status status = run(c, err);
     player_close(&c->player);
     return status;

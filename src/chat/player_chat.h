@@ -13,6 +13,7 @@ typedef struct {
     /* Is called at least every tick_ms (0: 500); false ends the play (TDM_E_CANCELLED). NULL: nobody is. */
     bool (*tick)(void *host);
     int tick_ms;
+    int64_t rest_ns; /* as the player's */
 } player_chat;
 
 /* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that

@@ -301,11 +301,11 @@ TEST(late_actions_follow_the_reply_in_their_order)
     host.player.rest_ns = 600 * (int64_t)MS;
     CHECK_STR("0 begin 0, 0 a, 0 send 'a' 9", play());
     reply(9);
-    CHECK_STR("0 regenerate 9", play());
+    CHECK_STR("600 regenerate 9", play());
     CHECK_INT(SCRIPT_SEND, player_ended(&host.player)->action);
     reply(9);
     CHECK_INT(SCRIPT_REGENERATE, player_ended(&host.player)->action);
-    CHECK_STR("600 undo 9, 1200 redo 9, 1800 begin 1, 1800 branch 1, 1800 b, 1800 send 'b' 50", play());
+    CHECK_STR("1200 undo 9, 1800 redo 9, 2400 begin 1, 2400 branch 1, 2400 b, 2400 send 'b' 50", play());
     close_host();
 }
 
