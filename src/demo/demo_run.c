@@ -187,6 +187,7 @@ static tdm_status record(demo_run *r, const script *s, bool ahead, demo_take *ou
     functions.erase = erase;
     functions.submit = submit;
     recorder c = {.r = r, .ahead = ahead, .take = out, .chat = {.seen = on_event, .tick = on_tick, .tick_ms = TICK_MS}};
+    c.chat.rest_ns = REST_MS * INT64_C(1000000) / (r->wants.builtin ? DEMO_QUICK : 1);
     atomic_store(&r->done_of, 0);
     atomic_store(&r->run, ahead ? 2 : 1);
     tdm_status status = demo_take_new(out, s->n, err);
@@ -244,11 +245,11 @@ static tdm_status cost_of_shown(const demo_run *r, int which, demo_cost *out, td
 
 /* The script as it is played: the messages one after the other, where the runs are typed quickly with less time for
  * each key, and where replies would take too long with fewer tokens. Borrows all but the turns. */
-static script played(const demo_wants *w, const demo_cost *shown, double memory)
+static script played(const demo_wants *w, const demo_cost *own, double memory)
 {
     enum { LONGEST_REPLY_S = 10, LEAST = 16 };
     script s = *w->script;
-    double quick = w->builtin ? DEMO_QUICK : 1, most = memory > 0 ? LONGEST_REPLY_S * memory / shown->bytes : 0;
+    double quick = w->builtin ? DEMO_QUICK : 1, most = memory > 0 ? LONGEST_REPLY_S * memory / own->bytes : 0;
     s.typing_cps *= quick;
     s.turns = calloc((size_t)s.n, sizeof *s.turns);
     for (int k = 0; s.turns && k < s.n; k++) {
@@ -334,11 +335,9 @@ static tdm_status make(demo_run *r, tdm_error *err)
     tdm_model_describe(w->model, &info);
     measure(r, &info);
     name_origins(r, &info);
-    demo_cost own = cost_of(&info, &r->ceilings), shown = own;
-    tdm_status status = w->builtin ? cost_of_shown(r, 0, &shown, err) : TDM_OK;
-    if (status) return status;
-    script s = played(w, &shown, r->ceilings.known ? r->ceilings.value.all.bytes : 0);
-    status = s.turns ? make_both(r, &s, &own, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    demo_cost own = cost_of(&info, &r->ceilings);
+    script s = played(w, &own, r->ceilings.known ? r->ceilings.value.all.bytes : 0);
+    tdm_status status = s.turns ? make_both(r, &s, &own, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     free(s.turns);
     return status;
 }

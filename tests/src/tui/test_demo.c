@@ -139,7 +139,7 @@ TEST(frames)
     if (out)
         fputs("# The demo as text\n\nFrames of `tandem demo --ascii` on 80x24, with the built-in model. `make figures` "
               "writes them.\n", out);
-    CHECK(rig_wait("1 of 2  READS AFTER ENTER"));
+    CHECK(rig_wait(out ? "turn 2 of" : "1 of 2  READS AFTER ENTER"));
     keep_frame(out, "Two real runs are made first:");
     CHECK(rig_wait("SCALED") && rig_wait("Tomek. My dog"));
     keep_frame(out, "The first message is typed; on the right it is read meanwhile:");
