@@ -225,9 +225,10 @@ TEST(only_what_is_typed_one_after_the_other_is_played)
     REQUIRE(!script_read(&s, "assets/demo.json", &err));
     CHECK_INT(TDM_OK, demo_run_check(&s, "assets/demo.json", &err));
     CHECK(s.n >= 3 && s.n <= DEMO_TURNS);
+    int turns = s.n;
     s.n = DEMO_TURNS + 1;
     CHECK_INT(TDM_E_UNSUPPORTED, demo_run_check(&s, "assets/demo.json", &err));
-    s.n = 3;
+    s.n = turns;
     script_free(&s);
 }
 
