@@ -32,7 +32,7 @@ static float *expected_logits(const char *model, enum type quant, const tdm_id *
     if (!status) {
         *vocab = w->config.vocab;
         logits = malloc((size_t)TOKENS * *vocab * sizeof *logits);
-        struct forward_run run = {s, ids, TOKENS, 0, LOGITS_ALL, logits};
+        struct forward_run run = {.state = s, .tokens = ids, .n = TOKENS, .logits = LOGITS_ALL, .all = logits};
         status = forward(&team, w, ws, &run, 1, NULL, NULL, &err);
     }
     if (status) CHECK_FAIL("%s", err.text);
