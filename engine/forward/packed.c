@@ -178,7 +178,12 @@ bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, siz
     int fd = put_path(path, folder, key) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
     if (fd < 0) return false;
     struct pieces p;
-    bool good = cut(&p, blobs, n) && read_sums(fd, key, &p);
+    if (!cut(&p, blobs, n)) { /* no memory: the file is none the worse for it */
+        pieces_free(&p);
+        close(fd);
+        return false;
+    }
+    bool good = read_sums(fd, key, &p);
     for (size_t i = 0; good && i < p.n && i < AHEAD; i++) ask_for(fd, &p.list[i]);
     good = good && read_pieces(fd, &p, team, progress, progress_ctx, cancelled);
     if (good) futimens(fd, NULL); /* where this can't be, it only counts as older than it is */

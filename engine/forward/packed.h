@@ -25,8 +25,8 @@ struct blob {
 };
 
 /* Reads and verifies all blobs of KEY.packed with the threads of the team and marks the file as most recently used.
- * False: no such file, or an unusable one; the blobs' contents are then undefined. progress as in tdm_model_options: if
- * it cancels, *cancelled is set and the result is false. */
+ * False: no such file, an unusable one, or no memory (the file stays); the blobs' contents are then undefined. progress
+ * as in tdm_model_options: if it cancels, *cancelled is set and the result is false. */
 bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, size_t n, struct team *team,
                  tdm_progress progress, void *progress_ctx, bool *cancelled);
 

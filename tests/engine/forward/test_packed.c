@@ -158,6 +158,28 @@ TEST(cut_longer_and_strange_files_count_as_not_there)
     free(kept.bytes);
 }
 
+/* With the address sanitizer, too, an allocation may fail. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+TEST(no_memory_for_the_pieces_leaves_the_file)
+{
+    tdm_error err = {0};
+    const char *folder = fresh();
+    struct memory kept = memory_of(1);
+    REQUIRE(!save(folder, KEY, PACKED_AUTO, &kept, &err));
+    long size = size_of(path_of(folder, KEY));
+    for (int i = 0; i < BLOBS; i++) kept.blobs[i].bytes = (uint64_t)1 << 63; /* their pieces have no address space */
+    CHECK(!load(folder, KEY, &kept));
+    CHECK_INT(size, size_of(path_of(folder, KEY)));
+    for (int i = 0; i < BLOBS; i++) kept.blobs[i].bytes = sizes[i];
+    CHECK(load(folder, KEY, &kept));
+    free(kept.bytes);
+}
+
 static void used_at(const char *folder, uint64_t key, time_t seconds)
 {
     const struct timespec times[2] = {{seconds, 0}, {seconds, 0}};
@@ -358,7 +380,8 @@ TEST(the_writer_stops_at_once)
 }
 
 TEST_MAIN(T(what_is_read_is_what_was_kept), T(a_byte_changed_anywhere_is_noticed),
-          T(cut_longer_and_strange_files_count_as_not_there), T(the_least_recently_used_make_room),
+          T(cut_longer_and_strange_files_count_as_not_there), T(no_memory_for_the_pieces_leaves_the_file),
+          T(the_least_recently_used_make_room),
           T(half_written_files_of_the_dead_go_later), T(who_gives_up_leaves_nothing), T(a_full_disk_leaves_nothing),
           T(weights_come_back_as_they_were_packed_in_every_set), T(a_changed_model_is_packed_anew),
           T(the_writer_stops_at_once))
