@@ -500,10 +500,10 @@ static tdm_status fill(struct loader *l, tdm_error *err)
     bool stopped = false;
     if (l->options.pack_folder) w->was_packed = load_packed(l, &stopped);
     if (stopped) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
-    tdm_status status = make_room(l, err);
+    bool experts = w->experts && !(w->was_packed && experts_resident(w->experts));
+    tdm_status status = !w->was_packed || experts ? make_room(l, err) : TDM_OK;
     if (!status && !w->was_packed) status = for_each_matrix(l, pack, err);
     if (!status && !w->was_packed) status = for_each_vector(l, read_vector, err);
-    bool experts = w->experts && !(w->was_packed && experts_resident(w->experts));
     if (!status && experts) status = fill_experts(l, err);
     free(l->raw);
     free(l->wide);
