@@ -13,19 +13,20 @@ static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t tota
 static void *run(void *arg)
 {
     ceilings_job *j = arg;
-    tdm_error unkept, err; /* nobody asked for it: what goes wrong isn't worth a word */
-    j->status = ceilings_measure(&j->value, j->machine, j->kernels, on_progress, j, &unkept, &err);
+    tdm_error unkept; /* it is measured again another time */
+    j->status = ceilings_measure(&j->value, j->machine, j->kernels, on_progress, j, j->keeps ? &unkept : NULL, &j->err);
     atomic_store(&j->done, true);
     ssize_t told = write(j->wake, "c", 1);
     (void)told;
     return NULL;
 }
 
-void ceilings_job_begin(ceilings_job *j, tdm_machine *m, const char *kernels, int wake)
+void ceilings_job_begin(ceilings_job *j, tdm_machine *m, const char *kernels, bool keeps, int wake)
 {
     if (j->running) return;
     j->machine = m;
     j->wake = wake;
+    j->keeps = keeps;
     snprintf(j->kernels, sizeof j->kernels, "%s", kernels);
     atomic_store(&j->cancel, false);
     atomic_store(&j->done, false);

@@ -16,13 +16,15 @@ typedef struct {
     atomic_bool cancel, done;
     tdm_machine *machine;
     char kernels[32];
+    bool keeps;
     int wake;     /* the thread writes a byte there when it is done */
     ceilings value;
     tdm_status status;
+    tdm_error err; /* where it failed */
 } ceilings_job;
 
-/* kernels: the name of the set. */
-void ceilings_job_begin(ceilings_job *j, tdm_machine *m, const char *kernels, int wake);
+/* kernels: the name of the set. keeps: what is measured may be written to disk. */
+void ceilings_job_begin(ceilings_job *j, tdm_machine *m, const char *kernels, bool keeps, int wake);
 /* Gives it up; nobody waits. */
 void ceilings_job_cancel(ceilings_job *j);
 /* Has it just ended? Then true, and what was measured, if it was, is in *c. */

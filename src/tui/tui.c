@@ -121,7 +121,7 @@ static int64_t measuring_begins(const tui *t)
     enum { QUIET_S = 5 };
     if (!t->app.chat || t->app.ceilings.known || t->app.private || t->measuring.running || t->measuring.failed)
         return INT64_MAX;
-    if (t->popup.kind || t->models.work || t->away) return INT64_MAX; /* the list of models measures, too */
+    if (t->popup.kind || t->models.looks || t->away) return INT64_MAX; /* the list of models has it begun itself */
     if (t->status.phase != TDM_IDLE || t->demo || t->load.state == TUI_LOAD_RUNNING ||
         !options_int(t->o, OPTION_MEASURE_IDLE, 1))
         return INT64_MAX;
@@ -135,13 +135,14 @@ static void measure(tui *t, int64_t now)
 {
     enum { LEAST_BATTERY = 20 };
     if (ceilings_job_take(&t->measuring, &t->app.ceilings)) {
+        tui_models_measured(&t->models);
         t->typed_ns = now; /* a rest for the next attempt */
         t->dirty = true;
     }
     if (t->app.chat && !t->typed_ns) t->typed_ns = now; /* its first rest begins */
     if (now < measuring_begins(t)) return;
     if (sensing_battery_is_low(&t->figures.sensing, LEAST_BATTERY, now)) t->typed_ns = now + 60 * TUI_S; /* later */
-    else ceilings_job_begin(&t->measuring, t->app.machine, t->app.info.kernels, t->wake[1]);
+    else ceilings_job_begin(&t->measuring, t->app.machine, t->app.info.kernels, true, t->wake[1]);
 }
 
 /* When something has to be done although nothing comes. */

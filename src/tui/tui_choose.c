@@ -23,6 +23,7 @@ static void take_facts(tui *t)
         .o = t->o,
         .wake = t->wake[1],
         .ceilings = &t->app.ceilings,
+        .measuring = &t->measuring,
         .machine = idle ? t->app.machine : NULL,
         .keeps = !t->app.private,
         .loading = t->load.state == TUI_LOAD_RUNNING ? t->load.path : NULL,

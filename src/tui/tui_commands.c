@@ -281,7 +281,7 @@ static void show_choices(tui *t, slash_id command)
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
-    ceilings_job_end(&t->measuring); /* it has been given up; two at a time can't measure */
+    ceilings_job_end(&t->measuring); /* two at a time can't measure */
     if (call->id == SLASH_MODEL) {
         if (call->argument) switch_model(t, call->argument, NULL);
         else tui_choose_open(t);
@@ -324,7 +324,6 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "measuring for two seconds");
         tui_view_draw(t);
         tui_notices_limit_last(&t->notices, 0);
-        tui_models_rest(&t->models); /* which may be measuring */
     }
     return run_call(t, call, enter_ns);
 }

@@ -21,35 +21,23 @@ static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t tota
 static void *work(void *arg)
 {
     tui_models *m = arg;
-    tdm_error unkept;
-    if (m->work == TUI_MODELS_MEASURES) {
-        const char *kernels = m->job.kernels[0] ? m->job.kernels : NULL;
-        ceilings_measure(&m->speed, m->job.machine, kernels, on_progress, m, m->job.keeps ? &unkept : NULL, &m->err);
-    } else if (!models_find(&m->found, m->job.o, &m->err)) {
+    if (!models_find(&m->found, m->o, &m->err))
         for (size_t i = 0; i < m->found.n && !atomic_load(&m->cancel); i++)
-            models_describe(&m->found.rows[i], m->job.o, on_progress, m);
-    }
+            models_describe(&m->found.rows[i], m->o, on_progress, m);
     atomic_store(&m->done, true);
-    ssize_t told = write(m->job.wake, "m", 1);
+    ssize_t told = write(m->wake, "m", 1);
     (void)told;
     return NULL;
 }
 
-static void begin(tui_models *m, tui_models_work what)
+static void begin_looking(tui_models *m)
 {
-    if (m->work) return;
-    const tui_models_facts *f = &m->facts;
-    m->work = what;
     m->err = (tdm_error){0};
-    m->job.o = f->o;
-    m->job.wake = f->wake;
-    m->job.machine = f->machine;
-    m->job.keeps = f->keeps;
-    snprintf(m->job.kernels, sizeof m->job.kernels, "%s", f->kernels ? f->kernels : "");
-    m->speed = (ceilings){0};
+    m->o = m->facts.o;
+    m->wake = m->facts.wake;
     atomic_store(&m->done, false);
     atomic_store(&m->cancel, false);
-    if (pthread_create(&m->thread, NULL, work, m)) m->work = TUI_MODELS_RESTS;
+    m->looks = !pthread_create(&m->thread, NULL, work, m);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -131,43 +119,42 @@ static void take_found(tui_models *m)
 }
 
 /* Joins the thread, which is done or about to be. */
-static void end_work(tui_models *m)
+static void end_looking(tui_models *m)
 {
-    tui_models_work what = m->work;
-    if (!what) return;
+    if (!m->looks) return;
     pthread_join(m->thread, NULL);
-    m->work = TUI_MODELS_RESTS;
-    if (m->err.code && !atomic_load(&m->cancel)) snprintf(m->said, sizeof m->said, "%s", m->err.text);
-    if (what == TUI_MODELS_MEASURES && m->speed.known) {
-        *m->facts.ceilings = m->speed;
-        models_judge(&m->list, m->facts.ceilings, &m->facts.current);
-    }
-    if (what == TUI_MODELS_LOOKS && !m->err.code && !atomic_load(&m->cancel)) take_found(m);
+    m->looks = false;
+    bool wanted = !atomic_load(&m->cancel);
+    if (m->err.code && wanted) snprintf(m->said, sizeof m->said, "%s", m->err.text);
+    if (!m->err.code && wanted) take_found(m);
     models_free(&m->found);
 }
 
 bool tui_models_step(tui_models *m)
 {
-    bool ended = m->work && atomic_load(&m->done);
-    if (ended) end_work(m);
-    if (m->dirty && !m->work) {
+    const tui_models_facts *f = &m->facts;
+    bool ended = m->looks && atomic_load(&m->done);
+    if (ended) end_looking(m);
+    if (m->dirty && !m->looks) {
         m->dirty = false;
-        begin(m, TUI_MODELS_LOOKS);
-    } else if (ended && m->have && !m->err.code && m->facts.machine && !m->facts.ceilings->known) {
-        begin(m, TUI_MODELS_MEASURES);
+        begin_looking(m);
+    } else if (ended && m->have && !m->err.code && f->machine && f->kernels && !f->ceilings->known) {
+        ceilings_job_begin(f->measuring, f->machine, f->kernels, f->keeps, f->wake);
     }
     return ended;
 }
 
-void tui_models_rest(tui_models *m)
+void tui_models_measured(tui_models *m)
 {
-    end_work(m);
+    const ceilings_job *j = m->facts.measuring;
+    if (j && j->failed) snprintf(m->said, sizeof m->said, "%s", j->err.text);
+    if (m->have) models_judge(&m->list, m->facts.ceilings, &m->facts.current);
 }
 
 void tui_models_close(tui_models *m)
 {
     atomic_store(&m->cancel, true);
-    end_work(m);
+    end_looking(m);
     tui_pull_close(&m->pull);
     models_free(&m->list);
     tui_list_free(&m->choice);

@@ -1,15 +1,16 @@
 /* The list of models (/model): rows of src/chat/models.h to use, make the default, delete, and to get more. It opens
  * over the transcript as a popup and has the keys then; what it can't do itself it returns as an action.
  *
- * Looking at the files and measuring how fast memory is read are done on a thread, one at a time: it writes `found` or
- * `speed` before it sets `done`, and the list takes them in tui_models_step. tandem-pull runs as a child (tui_pull.h),
- * also while the list is closed. */
+ * The files are looked at on a thread: it writes `found` before it sets `done`, and the list takes it in
+ * tui_models_step. How fast memory is read the front end's own job measures (ceilings_job.h), which the list begins
+ * where nothing is known. tandem-pull runs as a child (tui_pull.h), also while the list is closed. */
 #ifndef TANDEM_SRC_TUI_MODELS_H
 #define TANDEM_SRC_TUI_MODELS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "src/chat/ceilings_job.h"
 #include "src/chat/models.h"
 #include "src/tui/tui_action.h"
 #include "src/tui/tui_list.h"
@@ -24,7 +25,8 @@ typedef struct {
     models_current current;
     const char *name;     /* of the model that talks ("4b q4_k"); NULL: none does */
     const char *loading;  /* -m of the model that is being loaded; NULL: none, or the built-in one */
-    ceilings *ceilings;   /* what is known, and gets what is measured */
+    const ceilings *ceilings; /* what is known */
+    ceilings_job *measuring;
     tdm_machine *machine; /* to measure on; NULL: not now */
     const char *kernels;
     bool keeps;           /* measurements may be written to disk */
@@ -40,7 +42,6 @@ typedef enum {
     TUI_MODELS_PLAN,
     TUI_MODELS_DELETE
 } tui_models_mode;
-typedef enum { TUI_MODELS_RESTS, TUI_MODELS_LOOKS, TUI_MODELS_MEASURES } tui_models_work;
 
 enum { TUI_MODELS_INPUT = 200 };
 
@@ -59,17 +60,11 @@ typedef struct {
     bool dirty; /* the list is to be made anew */
 
     pthread_t thread;
-    tui_models_work work;
-    struct {
-        const options *o;
-        int wake;
-        tdm_machine *machine;
-        char kernels[32];
-        bool keeps;
-    } job; /* what the thread takes of the facts */
+    bool looks; /* the thread is to be joined */
+    const options *o; /* for the thread, as is what follows */
+    int wake;
     atomic_bool cancel, done;
     models_list found;
-    ceilings speed;
     tdm_error err;
 
     struct tui_models_page *page; /* what is shown (tui_models_view.c) */
@@ -79,8 +74,8 @@ typedef struct {
 void tui_models_open(tui_models *m);
 /* Takes what the thread has done, and gives it more to do. True: something is to be drawn. */
 bool tui_models_step(tui_models *m);
-/* Waits until the thread rests, so that the machine is nobody's. */
-void tui_models_rest(tui_models *m);
+/* What the job has measured, or why it could not, is known now. */
+void tui_models_measured(tui_models *m);
 /* The child's pipe, to be waited for; -1: there is none. Readable: tui_models_read. */
 int tui_models_fd(const tui_models *m);
 /* True: a pull that was begun from here has ended; pull.done, .stopped and .failure say how. */
