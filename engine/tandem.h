@@ -216,6 +216,7 @@ typedef struct {
     tdm_span_kind kind;
     uint32_t tokens;
     uint64_t bytes;           /* weights, keys and values and states moved */
+    uint32_t first, ids_hash; /* which tokens: position of the first, and what tells them from others (0: not told) */
 } tdm_span;
 
 typedef struct {
@@ -565,6 +566,10 @@ typedef struct {
 } tdm_chat_status;
 
 TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out);
+/* The text of the tokens that a span of the chat's units was about (of a reply's token, after the few before it), at
+ * most `room` bytes, which may end within a character; returns how many. 0: it was about none, or they are no longer
+ * part of what the chat has. */
+TDM_API size_t tdm_chat_span_text(const tdm_chat *c, const tdm_span *s, char *out, size_t room);
 
 /* ---- Sensors ---------------------------------------------------------------------------------------------------
  * Reading takes some tens of small files: read at most once a second, and only while the values are shown. */

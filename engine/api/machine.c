@@ -185,7 +185,7 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
 
 static tdm_span public_span(const struct activity_span *s)
 {
-    return (tdm_span){s->start_ns, s->end_ns, (tdm_span_kind)s->kind, s->tokens, s->bytes};
+    return (tdm_span){s->start_ns, s->end_ns, (tdm_span_kind)s->kind, s->tokens, s->bytes, s->first, s->ids_hash};
 }
 
 TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room)

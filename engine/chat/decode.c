@@ -264,7 +264,8 @@ void chat_reply(struct tdm_chat *c)
     c->stats.logits_hash = d->logits_hash;
     account(c);
     if (arrival->since_ns) {
-        struct activity_span span = {arrival->since_ns, clock_ns(), SPAN_HANDOVER, 0, arrival->bytes};
+        struct activity_span span = {.start_ns = arrival->since_ns, .end_ns = clock_ns(), .kind = SPAN_HANDOVER,
+                                     .bytes = arrival->bytes};
         c->handover_ms = c->stats.handover_ms = (double)(span.end_ns - span.start_ns) / 1e6;
         activity_add(unit_activity(chat_unit(c, TDM_DECODE_UNIT)), &span);
     }
@@ -377,6 +378,8 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     const struct side *side = &c->side[p->decoder[0]->unit];
     tdm_error err = {0};
     int64_t start = clock_ns();
+    span->first = p->run[0].state->length;
+    span->ids_hash = p->n == 1 ? activity_hash(p->run[0].tokens, 1) : 0;
     tdm_status status = evaluator_forward(team, side->evaluator, p->run, p->n, NULL, &span->bytes, &err);
     if (status == TDM_OK) status = draw_all(c, team, &err);
     double took = (double)(clock_ns() - start) / 1e9;

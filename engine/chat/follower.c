@@ -252,6 +252,8 @@ tdm_status follower_perform(struct follower *f, struct team *team, struct activi
     tdm_status status = evaluator_forward(team, f->evaluator, &run, 1, &options, &span->bytes, err);
     span->end_ns = clock_ns();
     span->tokens = status ? 0 : plan->n;
+    span->first = plan->from;
+    span->ids_hash = status ? 0 : activity_hash(run.tokens, plan->n);
     bool waited_for = plan->logits && atomic_load(&f->expedited);
     if (status == TDM_OK && plan->keep_after && !waited_for) keep(f, plan->kind_after, activity);
     return status;

@@ -38,6 +38,8 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     struct state *state = p->state;
     tdm_status status = evaluator_forward(team, side->evaluator, &run, 1, &options, &span->bytes, &err);
     span->tokens = status ? 0 : n;
+    span->first = p->done;
+    span->ids_hash = status ? 0 : activity_hash(run.tokens, n);
     bool last = status == TDM_OK && n == rest, moves = last && !p->cold && pipeline->transfer != TRANSFER_NONE;
     if (moves) {
         moving_ns = clock_ns();

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/fnv.h"
+
 /* A slot is a seqlock: stage 2n means that the spans of n laps have been written to it, 2n+1 that lap n is being
  * written. The fields are atomics with release and acquire order, which makes the usual fences unnecessary: a reader
  * that got a field of a newer span sees the newer stage too. */
 struct slot {
     _Alignas(64) _Atomic uint64_t stage;
     _Atomic int64_t start_ns, end_ns;
-    _Atomic uint64_t kind_tokens, bytes; /* kind in the upper half */
+    _Atomic uint64_t kind_tokens, bytes, first_hash; /* kind and first in the upper half */
 };
 
 struct totals {
@@ -33,6 +35,7 @@ static void slot_write(struct slot *s, const struct activity_span *span)
     atomic_store_explicit(&s->end_ns, span->end_ns, memory_order_release);
     atomic_store_explicit(&s->kind_tokens, (uint64_t)span->kind << 32 | span->tokens, memory_order_release);
     atomic_store_explicit(&s->bytes, span->bytes, memory_order_release);
+    atomic_store_explicit(&s->first_hash, (uint64_t)span->first << 32 | span->ids_hash, memory_order_release);
 }
 
 static void slot_read(const struct slot *s, struct activity_span *span)
@@ -43,6 +46,9 @@ static void slot_read(const struct slot *s, struct activity_span *span)
     span->kind = (enum span_kind)(kind_tokens >> 32);
     span->tokens = (uint32_t)kind_tokens;
     span->bytes = atomic_load_explicit(&s->bytes, memory_order_acquire);
+    uint64_t first_hash = atomic_load_explicit(&s->first_hash, memory_order_acquire);
+    span->first = (uint32_t)(first_hash >> 32);
+    span->ids_hash = (uint32_t)first_hash;
 }
 
 static uint64_t slot_stage(const struct slot *s)
@@ -57,6 +63,13 @@ static void open_set(struct activity *a, enum span_kind kind, const struct activ
     atomic_store_explicit(&s->stage, stage + 1, memory_order_relaxed);
     slot_write(s, span);
     atomic_store_explicit(&s->stage, stage + 2, memory_order_release);
+}
+
+uint32_t activity_hash(const tdm_id *ids, uint32_t n)
+{
+    uint64_t hash = fnv_bytes(FNV_START, ids, n * sizeof *ids);
+    uint32_t short_one = (uint32_t)(hash ^ hash >> 32);
+    return short_one ? short_one : 1;
 }
 
 struct activity *activity_new(void)

@@ -33,11 +33,15 @@ struct activity_span {
     enum span_kind kind;
     uint32_t tokens;          /* evaluated or decoded in it */
     uint64_t bytes;           /* read from memory for it: weights, keys and values, states; of copies: bytes copied */
+    uint32_t first, ids_hash; /* position of the first token in its sequence; activity_hash of all, 0: not told */
 };
 
 struct activity_totals {
     uint64_t spans, tokens, ns, bytes;
 };
+
+/* What tells tokens from others; never 0. A span holds no words: whoever has the sequence finds them again. */
+uint32_t activity_hash(const tdm_id *ids, uint32_t n);
 
 struct activity;
 

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "src/cli/output.h"
+#include "src/tui/tui_list.h"
 #include "src/tui/tui_private.h"
 #include "ui/monitor/lanes.h"
 
@@ -70,8 +72,8 @@ _Static_assert((int)VIEW_KINDS == (int)TDM_SPAN_KINDS, "a kind for each");
 
 static void sample_unit(tui *t, int unit, int64_t now)
 {
-    static tdm_span raw[TUI_SPANS];
     tui_figures *f = &t->figures;
+    tdm_span *raw = f->raw[unit];
     double window = t->monitor.live_s > LANES_LIVE_S ? t->monitor.live_s : LANES_LIVE_S;
     int64_t since = now - (int64_t)(window * 1e9) - 5 * TUI_S;
     if (t->monitor.turn_view && f->turn_start_ns && f->turn_start_ns < since) since = f->turn_start_ns;
@@ -324,6 +326,29 @@ static void fill_context(const tui *t, struct view_monitor *m)
     m->checkpointed = (int)kept;
 }
 
+/* The words of a span that is shown, which may be of a picture that is held: found by its beginning. */
+static void words_of(void *ctx, int unit, const struct view_span *span, char *out, size_t room)
+{
+    enum { MOST = 160 };
+    const tui *t = ctx;
+    const tui_figures *f = &t->figures;
+    char text[MOST], valid[3 * MOST + 1];
+    int of = unit ? TDM_DECODE_UNIT : TDM_PREFILL_UNIT;
+    size_t i = 0;
+    out[0] = 0;
+    while (i < f->n_spans[of] &&
+           (f->raw[of][i].start_ns != span->start_ns || f->raw[of][i].kind != (tdm_span_kind)span->kind))
+        i++;
+    if (i == f->n_spans[of]) return;
+    size_t n = tdm_chat_span_text(t->app.chat, &f->raw[of][i], text, sizeof text);
+    valid[output_valid(text, n, valid)] = 0;
+    tui_list_harmless(valid);
+    const char *begin = valid + strspn(valid, " ");
+    size_t most = strlen(begin) < room ? strlen(begin) : room - 1;
+    while (most && (begin[most] & 0xc0) == 0x80) most--; /* not within a character */
+    snprintf(out, room, "%.*s", (int)most, begin);
+}
+
 void tui_figures_fill(tui *t, int64_t now)
 {
     tui_figures *f = &t->figures;
@@ -335,6 +360,8 @@ void tui_figures_fill(tui *t, int64_t now)
     m->inspect_back = t->monitor.inspect_back;
     m->pid = (int)getpid();
     m->legend = !t->monitor.no_legend;
+    m->words = t->app.chat ? words_of : NULL;
+    m->words_ctx = t;
     if (!t->app.chat) return;
     if (now - f->sampled_ns >= 90 * TUI_MS || !f->sampled_ns) {
         for (int unit = 0; unit < TDM_UNITS; unit++) sample_unit(t, unit, now);

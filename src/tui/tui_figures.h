@@ -24,6 +24,7 @@ typedef struct {
 
 typedef struct {
     struct view_span spans[TDM_UNITS][TUI_SPANS];
+    tdm_span raw[TDM_UNITS][TUI_SPANS]; /* of the engine, in the same order */
     size_t n_spans[TDM_UNITS];
     tdm_unit_info unit[TDM_UNITS];
     uint8_t history[TDM_UNITS][TUI_HISTORY_S];

@@ -204,7 +204,7 @@ static size_t lane(tdm_span *out, const char *letters, int64_t from, int64_t col
         const char *at = strchr(known, letters[c]);
         if (letters[c] == '.') continue;
         tdm_span_kind kind = at ? (tdm_span_kind)(at - known) : TDM_SPAN_LENT;
-        out[n++] = (tdm_span){from + c * column, from + (c + 1) * column, kind, 32, 1 << 20};
+        out[n++] = (tdm_span){from + c * column, from + (c + 1) * column, kind, 32, 1 << 20, 0, 0};
     }
     return n;
 }
@@ -359,6 +359,18 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     }
     fake.options = *options;
     return TDM_OK;
+}
+
+/* Words for what is read; one that would harm the terminal for what is written. */
+TDM_API size_t tdm_chat_span_text(const tdm_chat *c, const tdm_span *s, char *out, size_t room)
+{
+    (void)c;
+    const char *text = s->kind == TDM_SPAN_DECODE
+                           ? "a\033[2Jcopy of the model's state"
+                           : "What is a checkpoint of it?\n";
+    size_t n = strlen(text) < room ? strlen(text) : room;
+    memcpy(out, text, n);
+    return n;
 }
 
 TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out)

@@ -296,6 +296,10 @@ struct view_monitor {
     double live_s;   /* length of the live window; 0 for 20 s */
     bool hold;       /* the picture stands still */
     bool inspect;    /* a cursor over the lanes tells what a span was */
+    /* The words that a span was about, as one line without control characters; "": none. unit: 0 prefill, 1 decode.
+     * NULL: whoever shows this knows none (`tandem monitor`): words don't leave the conversation's own program. */
+    void (*words)(void *ctx, int unit, const struct view_span *span, char *out, size_t room);
+    void *words_ctx;
     int inspect_back; /* its column, counted from the right; what leaves the lanes stands at their edge */
     bool legend;     /* explain the letters */
     unsigned hidden; /* alone: bit n hides panel n + 1 (ui/monitor/blocks.h) */

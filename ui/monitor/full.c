@@ -207,8 +207,7 @@ static void draw_inspect(const struct painter *p, struct rect at)
     const struct lanes *lanes = lanes_of(p);
     for (int i = 0; i < 2; i++) {
         char text[INSPECT_SIZE];
-        const struct view_unit *u = i ? &p->m->decode : &p->m->prefill;
-        inspect_text(text, u, lanes, inspect_column(p->m, lanes), at.cols - p->lanes);
+        inspect_text(text, p->m, i, lanes, inspect_column(p->m, lanes), at.cols - p->lanes);
         canvas_puts(p->canvas, at.row + i, at.col, at.col + p->lanes, names[i][is_wide(p) ? 0 : is_narrow(p) ? 2 : 1],
                     STYLE_HEADING);
         canvas_puts(p->canvas, at.row + i, at.col + p->lanes, at.col + at.cols, text, STYLE_TEXT);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ui/draw/width.h"
 #include "ui/text/format.h"
 
 static const char *const names[VIEW_KINDS] = {
@@ -46,12 +47,28 @@ static void add(char out[INSPECT_SIZE], int cols, const char *text)
         snprintf(out + n, INSPECT_SIZE - n, "%s%s", n ? ", " : "", text);
 }
 
-void inspect_text(char out[INSPECT_SIZE], const struct view_unit *unit, const struct lanes *lanes, int column,
-                  int cols)
+/* "'is called Bruno'" in what is left of the columns, and at most in a third of them. */
+static void add_words(char out[INSPECT_SIZE], const struct view_monitor *m, int unit, const struct view_span *s,
+                      int cols)
+{
+    enum { LEAST = 8, AROUND = 4 }; /* a comma, a blank and the quotes */
+    char words[INSPECT_SIZE / 2] = "", quoted[INSPECT_SIZE];
+    int left = cols - (int)strlen(out) - AROUND - 1, most = left < cols / 3 ? left : cols / 3;
+    if (!m->words || s->tokens <= 0 || most < LEAST) return;
+    m->words(m->words_ctx, unit, s, words, sizeof words);
+    size_t n = strlen(words), cut = width_fit(words, n, most);
+    if (!n) return;
+    if (cut < n) cut = width_fit(words, n, most - 3);
+    snprintf(quoted, sizeof quoted, "'%.*s%s'", (int)cut, words, cut < n ? "..." : "");
+    add(out, INSPECT_SIZE, quoted);
+}
+
+void inspect_text(char out[INSPECT_SIZE], const struct view_monitor *monitor, int unit, const struct lanes *lanes,
+                  int column, int cols)
 {
     int64_t each = (lanes->to_ns - lanes->from_ns) / lanes->cols, from = lanes->from_ns + each * column;
     int others;
-    const struct view_span *s = most_of(unit, from, from + each, &others);
+    const struct view_span *s = most_of(unit ? &monitor->decode : &monitor->prefill, from, from + each, &others);
     char text[80], a[FORMAT_SIZE];
     out[0] = 0;
     snprintf(out, INSPECT_SIZE, "%.2f s: %s", (double)(from - lanes->to_ns) / 1e9, s ? names[s->kind] : ". idle");
@@ -65,6 +82,7 @@ void inspect_text(char out[INSPECT_SIZE], const struct view_unit *unit, const st
     snprintf(text, sizeof text, seconds < 0.01 ? "%.2f ms" : "%.0f ms", 1000 * seconds);
     add(out, cols, text);
     if (s->bytes) add(out, cols, format_bytes(a, s->bytes));
+    add_words(out, monitor, unit, s, cols);
     if (s->bytes && seconds > 0) {
         snprintf(text, sizeof text, "%.1f GB/s", 1e-9 * (double)s->bytes / seconds);
         add(out, cols, text);

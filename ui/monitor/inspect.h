@@ -10,9 +10,10 @@ enum { INSPECT_SIZE = 256 };
 /* The cursor's column, 0 to lanes->cols - 1. */
 int inspect_column(const struct view_monitor *monitor, const struct lanes *lanes);
 
-/* "12.3 s ago: h reply and history, 32 tokens, 12 MiB, 302 tok/s, 105 ms; 2 more": the span that had most of the
- * column, with as much as `cols` columns hold; "idle" where there was none. */
-void inspect_text(char out[INSPECT_SIZE], const struct view_unit *unit, const struct lanes *lanes, int column,
-                  int cols);
+/* "-12.3 s: h reply and history, 32 tokens, 302 tok/s, 105 ms, 12 MiB, 'is called Bruno', 2 more here": the span that
+ * had most of the column, with as much as `cols` columns hold; "idle" where there was none. unit: 0 prefill, 1
+ * decode. */
+void inspect_text(char out[INSPECT_SIZE], const struct view_monitor *monitor, int unit, const struct lanes *lanes,
+                  int column, int cols);
 
 #endif

@@ -8,6 +8,7 @@
 #include "src/cli/jsonio.h"
 #include "src/watch/monitor_json.h"
 #include "src/watch/monitor_stream.h"
+#include "ui/monitor/inspect.h"
 #include "ui/screen.h"
 #include "ui/text/format.h"
 
@@ -41,6 +42,39 @@ static bool is_of_type(json_object *o, char type)
     case 'n': return o == NULL;
     default: return true;
     }
+}
+
+static void secret(void *ctx, int unit, const struct view_span *span, char *out, size_t room)
+{
+    (void)ctx, (void)unit, (void)span;
+    snprintf(out, room, "SECRET");
+}
+
+/* What a span was about is told in the conversation's own program alone, and what comes from elsewhere tells none. */
+TEST(no_words_leave)
+{
+    static monitor_json_room room;
+    struct sample s;
+    struct view back = {0};
+    sample_init(&s);
+    s.view.monitor.words = secret;
+    s.view.monitor.inspect = true;
+    json_object *o = monitor_json_write(&s.view, true);
+    CHECK(!strstr(json_object_to_json_string(o), "SECRET"));
+    monitor_json_read(&back, &room, o);
+    CHECK(back.monitor.words == NULL);
+    const struct view_unit *u = &s.view.monitor.prefill;
+    REQUIRE(u->n_spans > 0);
+    /* The same span, told where the words are and where they are not. */
+    struct lanes lanes;
+    char with[INSPECT_SIZE], without[INSPECT_SIZE];
+    lanes_compute(&lanes, &s.view.monitor, u->spans[0].start_ns, u->spans[u->n_spans - 1].end_ns, 40);
+    inspect_text(with, &s.view.monitor, 0, &lanes, 0, 120);
+    CHECK(strstr(with, "'SECRET'"));
+    s.view.monitor.words = NULL;
+    inspect_text(without, &s.view.monitor, 0, &lanes, 0, 120);
+    CHECK(!strchr(without, '\''));
+    json_object_put(o);
 }
 
 TEST(the_schema)
@@ -227,5 +261,5 @@ TEST(a_line_without_end_is_refused)
     monitor_stream_free(&s);
 }
 
-TEST_MAIN(T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
+TEST_MAIN(T(no_words_leave), T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
           T(a_line_without_end_is_refused))

@@ -1,0 +1,59 @@
+/* The words that a span was about: looked up in the sequences that the chat still has. */
+#include "engine/chat/chat.h"
+
+#include <string.h>
+
+enum { BEFORE = 7 }; /* tokens shown before one of a reply */
+
+struct sequence {
+    const tdm_id *ids;
+    uint32_t base, n; /* position of ids[0] */
+};
+
+static bool holds(const struct sequence *q, const tdm_span *s)
+{
+    return s->first >= q->base && s->first - q->base <= q->n && s->tokens <= q->n - (s->first - q->base) &&
+           activity_hash(q->ids + (s->first - q->base), s->tokens) == s->ids_hash;
+}
+
+/* The sequences that are there: what is followed, what was read last, the prompt of a pipeline that does not follow,
+ * and the replies. */
+static size_t collect(const struct tdm_chat *c, struct sequence out[3 + TDM_ANSWERS_MAX])
+{
+    size_t n = 0;
+    const struct follower *f = &c->follower;
+    out[n++] = (struct sequence){c->target.ids, 0, c->target.n};
+    out[n++] = (struct sequence){f->path, 0, f->plan.active ? f->plan.from + f->plan.n : f->length};
+    out[n++] = (struct sequence){c->prompter.ids.ids, 0, (uint32_t)c->prompter.ids.n};
+    for (int i = 0; i < TDM_ANSWERS_MAX; i++) {
+        const struct decoder *d = c->decoders[i];
+        if (!d || !d->node || d->node > c->conversation.n) continue;
+        const tdm_ids *reply = &c->conversation.nodes[d->node].reply;
+        out[n++] = (struct sequence){reply->ids, d->prompt, (uint32_t)reply->n};
+    }
+    return n;
+}
+
+TDM_API size_t tdm_chat_span_text(const tdm_chat *c, const tdm_span *s, char *out, size_t room)
+{
+    struct sequence all[3 + TDM_ANSWERS_MAX];
+    size_t used = 0, found = 0;
+    if (!s->tokens || !s->ids_hash) return 0;
+    chat_lock(c);
+    size_t n = collect(c, all);
+    while (found < n && !(all[found].ids && holds(&all[found], s))) found++;
+    if (found < n) {
+        const struct sequence *q = &all[found];
+        uint32_t at = s->first - q->base, end = at + s->tokens;
+        if (s->kind == TDM_SPAN_DECODE) at -= at < BEFORE ? at : BEFORE;
+        for (; at < end; at++) {
+            struct span text = tokenizer_bytes(c->model->tokenizer, q->ids[at]);
+            size_t left = room - used, take = text.length < left ? text.length : left;
+            memcpy(out + used, text.bytes, take);
+            used += take;
+            if (used == room) break;
+        }
+    }
+    chat_unlock(c);
+    return used;
+}
