@@ -149,7 +149,7 @@ tdm_status device_pipeline(VkPipeline *out, struct gpu *g, enum shader shader, c
 {
     struct pipeline wanted = {.shader = shader};
     assert_always(n <= MOST_CONSTANTS);
-    memcpy(wanted.constants, constants, n * sizeof *constants);
+    if (n) memcpy(wanted.constants, constants, n * sizeof *constants);
     for (uint32_t i = 0; i < g->n_pipelines; i++) {
         const struct pipeline *p = &g->pipelines[i];
         if (p->shader != shader || memcmp(p->constants, wanted.constants, sizeof wanted.constants)) continue;

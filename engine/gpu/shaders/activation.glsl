@@ -59,11 +59,11 @@ void scale_heads(Floats in_x, uint row)
     }
 }
 
-float value_at(Floats in_x, uint row, uint c, float scale)
+// v is x[row][c]; NORM: by_c the multiplier.
+float value_of(float v, float by_c, uint row, uint c, float scale)
 {
-    float v = in_x.v[row * ldx + c];
     if (MODE == NORM) {
-        precise float y = v * scale * Floats(by).v[c];
+        precise float y = v * scale * by_c;
         return y;
     }
     if (MODE == SILU) {
@@ -112,12 +112,18 @@ void activate(uint row)
     uint i = gl_LocalInvocationIndex;
     Floats in_x = Floats(x);
     float scale = 1;
+    vec4 first_x = vec4(0), first_by = vec4(0); // of the first columns: loaded together, before sums are waited for
+    [[unroll]] for (uint k = 0; k < 4; k++)
+        if (4 * i + k < columns) {
+            first_x[k] = in_x.v[row * ldx + 4 * i + k];
+            if (MODE == NORM) first_by[k] = Floats(by).v[4 * i + k];
+        }
     if (MODE == NORM) {
         precise vec4 four = vec4(0);
         for (uint c = 4 * i; c < columns; c += 4 * LANES)
             [[unroll]] for (uint k = 0; k < 4; k++)
                 if (c + k < columns) {
-                    float v = in_x.v[row * ldx + c + k];
+                    float v = c == 4 * i ? first_x[k] : in_x.v[row * ldx + c + k];
                     four[k] = fma(v, v, four[k]);
                 }
         precise float low = four.x + four.y, high = four.z + four.w;
@@ -131,7 +137,11 @@ void activate(uint row)
         uint c = c0 + 4 * i;
         vec4 v = vec4(0);
         [[unroll]] for (uint k = 0; k < 4; k++)
-            if (c + k < columns) v[k] = value_at(in_x, row, c + k, scale);
+            if (c + k < columns) {
+                float x_c = c0 == 0 ? first_x[k] : in_x.v[row * ldx + c + k];
+                float by_c = c0 == 0 || MODE != NORM ? first_by[k] : Floats(by).v[c + k];
+                v[k] = value_of(x_c, by_c, row, c + k, scale);
+            }
         if (wants_floats() && c < chunks * CHUNK) put_floats(c, v);
         if (wants_records()) put_record(c / CHUNK, c < chunks * CHUNK, v);
     }
