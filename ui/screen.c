@@ -9,12 +9,14 @@
 #include "ui/monitor/legend.h"
 #include "ui/monitor/monitor.h"
 #include "ui/popup.h"
+#include "ui/text/answers.h"
 #include "ui/text/format.h"
 #include "ui/text/lines.h"
 #include "ui/text/state.h"
 
 struct screen {
     struct transcript *transcript;
+    struct answers *answers;
     struct monitor_state monitor;
     struct draft_state draft;
     struct layout layout;
@@ -23,23 +25,33 @@ struct screen {
 struct screen *screen_new(void)
 {
     struct screen *s = calloc(1, sizeof *s);
-    if (s && !(s->transcript = transcript_new())) {
-        free(s);
-        return NULL;
-    }
-    return s;
+    if (!s) return NULL;
+    s->transcript = transcript_new();
+    s->answers = answers_new();
+    if (s->transcript && s->answers) return s;
+    screen_free(s);
+    return NULL;
 }
 
 void screen_free(struct screen *s)
 {
     if (!s) return;
     transcript_free(s->transcript);
+    answers_free(s->answers);
     draft_free(&s->draft);
     free(s);
 }
 
 const struct layout *screen_layout(const struct screen *s) { return &s->layout; }
 struct transcript *screen_transcript(struct screen *s) { return s->transcript; }
+
+struct transcript *screen_scrolled(struct screen *s, const struct view **view, struct view *own)
+{
+    if (!(*view)->answers.n) return s->transcript;
+    struct transcript *looked = answers_looked(s->answers, *view, own);
+    *view = own;
+    return looked;
+}
 
 static int bits(unsigned n)
 {
@@ -110,7 +122,10 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
     char text[STATE_SIZE];
     bool has_sentence = s->layout.form == VIEW_FORM_STRIP || s->layout.form == VIEW_FORM_FULL;
     bool sentence = s->layout.form == VIEW_FORM_PANEL || (state_matters(view) && !has_sentence);
-    if (sentence && row >= area.row)
+    if (sentence && row >= area.row && view->answers.n)
+        monitor_rule(view, canvas, (struct rect){row--, area.col, 1, area.cols}, state_sentence(text, view), STYLE_TEXT,
+                     " ^X m ");
+    else if (sentence && row >= area.row)
         canvas_puts(canvas, row--, area.col, end, state_sentence(text, view),
                     view->status.state == VIEW_FAILED || view->status.state == VIEW_FULL ? STYLE_ERROR : STYLE_NOTICE);
     if (view->draft.queued && row >= area.row) {
@@ -186,7 +201,9 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
     canvas_fill(canvas, l->separator, view->options.ascii ? '|' : 0x2502, STYLE_RULE);
     if (!view->monitor.alone) {
         if (view->n_turns == 0) popup_draw_card(view, canvas, text_part(s, l->transcript));
-        if (l->form != VIEW_FORM_FULL) /* it keeps its place */
+        if (view->answers.n)
+            answers_draw(s->answers, view, canvas, l->transcript);
+        else if (l->form != VIEW_FORM_FULL) /* it keeps its place */
             transcript_draw(s->transcript, view, canvas, text_part(s, l->transcript));
         draw_notices(s, view, canvas);
         draft_draw(&s->draft, view, canvas, text_part(s, l->input));

@@ -36,6 +36,10 @@ const struct layout *screen_layout(const struct screen *screen);
 
 struct transcript *screen_transcript(struct screen *screen);
 
+/* What the scrolling keys move, of several answers the one looked at, and in *view the view that its calls take; `own`
+ * is memory for that. */
+struct transcript *screen_scrolled(struct screen *screen, const struct view **view, struct view *own);
+
 /* What stands where the mouse points, as of the last screen_draw() of this view: an item of the open table, -1: none;
  * the byte of the draft before which the cursor would stand, SIZE_MAX: that is no place in the draft. */
 int screen_item_at(const struct screen *screen, const struct view *view, int row);

@@ -420,11 +420,13 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
     switch (e->kind) {
     case TDM_EV_TEXT: keeper_text_came(a->keeper); break;
     case TDM_EV_END:
-        a->last = e->stats;
-        a->last_glyph_ns = glyph_ns;
-        figures_turn(&a->figures, &e->stats, glyph_ns);
-        if (a->ab) alternate(a, &e->stats, glyph_ns);
         a->state_old = true;
+        if (e->answer <= 1) { /* of several answers the first: its token was the one that was waited for */
+            a->last = e->stats;
+            a->last_glyph_ns = glyph_ns;
+            figures_turn(&a->figures, &e->stats, glyph_ns);
+        }
+        if (a->ab && !e->writing) alternate(a, &e->stats, glyph_ns);
         compact_end(a, e);
         begin_save(a);
         break;
@@ -452,13 +454,28 @@ tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_erro
     return status;
 }
 
-tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err)
+static tdm_status send(app *a, const char *text, size_t n, int answers, int64_t enter_ns, tdm_error *err)
 {
     char *words = malloc(3 * n + 1);
     if (!words) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = sent_send(&a->sent, a->chat, &a->attached, words, output_valid(text, n, words), enter_ns, err);
+    size_t valid = output_valid(text, n, words);
+    tdm_status status = sent_send(&a->sent, a->chat, &a->attached, words, valid, answers, enter_ns, err);
     free(words);
     return status;
+}
+
+tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err)
+{
+    return send(a, text, n, 1, enter_ns, err);
+}
+
+tdm_status app_answers(app *a, int answers, const char *text, size_t n, int64_t enter_ns, tdm_error *err)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(a->chat, &now);
+    if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "a reply is being written; Ctrl-C stops it");
+    if (text) return send(a, text, n, answers, enter_ns, err);
+    return tdm_chat_answers(a->chat, answers, NULL, 0, enter_ns, err);
 }
 
 char *app_unqueue(app *a)

@@ -80,7 +80,7 @@ static tdm_status (*const handlers[SLASH_COUNT])(command *r, tdm_error *err) = {
     [SLASH_AB] = command_ab,             [SLASH_COPY] = command_copy,         [SLASH_QUIT] = command_quit,
     [SLASH_UNDELETE] = command_undelete,
     [SLASH_DETACH] = command_detach,     [SLASH_P] = command_p,
-    [SLASH_COMPACT] = command_compact,
+    [SLASH_COMPACT] = command_compact,   [SLASH_ANSWERS] = command_answers,
 };
 /* clang-format on */
 

@@ -53,6 +53,7 @@ tdm_status command_model(command *r, tdm_error *err);
 
 /* commands_turns.c */
 tdm_status command_regen(command *r, tdm_error *err);
+tdm_status command_answers(command *r, tdm_error *err);
 tdm_status command_continue(command *r, tdm_error *err);
 tdm_status command_undo(command *r, tdm_error *err);
 tdm_status command_redo(command *r, tdm_error *err);

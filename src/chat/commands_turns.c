@@ -19,6 +19,24 @@ tdm_status command_regen(command *r, tdm_error *err)
     return status;
 }
 
+/* "3 Which one?": to a new message, "3": to the last one. */
+tdm_status command_answers(command *r, tdm_error *err)
+{
+    const char *argument = r->call->argument;
+    size_t digits = strcspn(argument, " \t\n");
+    char *number = strndup(argument, digits);
+    int64_t n = 0;
+    bool good = number && number_int(number, 2, TDM_ANSWERS_MAX, &n);
+    free(number);
+    if (!good)
+        return error_set(err, TDM_E_ARG, "/answers: expected 2 to %d and a text, found '%.40s'", TDM_ANSWERS_MAX,
+                         argument);
+    const char *text = argument + digits + strspn(argument + digits, " \t\n");
+    tdm_status status = app_answers(r->a, (int)n, *text ? text : NULL, strlen(text), clock_ns(), err);
+    r->result->waits = !status;
+    return status;
+}
+
 tdm_status command_continue(command *r, tdm_error *err)
 {
     tdm_status status = tdm_chat_continue(r->a->chat, err);

@@ -88,7 +88,7 @@ static void unqueue(sent_messages *s, tdm_chat *chat)
 }
 
 /* The message on its way with what is added to it: more files, more words. */
-static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attachments *more, size_t words,
+static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attachments *more, size_t words, int answers,
                             int64_t enter_ns, tdm_error *err)
 {
     size_t before = attach_length(&s->files), files = before + attach_length(more);
@@ -97,12 +97,13 @@ static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attach
     attach_join(&s->files, text);
     attach_join(more, text + before);
     if (words) memcpy(text + files, s->words.bytes, words);
-    tdm_status status = tdm_chat_send(chat, text, files + words, enter_ns, err);
+    tdm_status status = answers > 1 ? tdm_chat_answers(chat, answers, text, files + words, enter_ns, err)
+                                    : tdm_chat_send(chat, text, files + words, enter_ns, err);
     free(text);
     return status;
 }
 
-tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n,
+tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int answers,
                      int64_t enter_ns, tdm_error *err)
 {
     if (s->stranded) drop(s);
@@ -114,11 +115,11 @@ tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const
     tdm_status status = joins ? buffer_append(&s->words, "\n", 1, err) : TDM_OK;
     if (!status) status = buffer_append(&s->words, words, n, err);
     if (!status) status = attach_reserve(&s->files, files->n, err);
-    if (!status) status = send_text(s, chat, files, s->words.n, enter_ns, err);
+    if (!status) status = send_text(s, chat, files, s->words.n, answers, enter_ns, err);
     if (status) {
         tdm_error unheard; /* what waited waits again, or can at least be taken back */
         s->words.n = before;
-        if (joins) s->stranded = send_text(s, chat, &(attachments){0}, before, enter_ns, &unheard) != TDM_OK;
+        if (joins) s->stranded = send_text(s, chat, &(attachments){0}, before, 1, enter_ns, &unheard) != TDM_OK;
         return status;
     }
     attach_append(&s->files, files);

@@ -19,10 +19,10 @@ typedef struct {
     bool stranded;     /* its conversation was left: nobody will answer it */
 } sent_messages;
 
-/* Sends files and words (valid UTF-8) as one message. With one that still waits they become one: the files of both,
- * then the words of both on lines of their own. On success `files` is empty; on failure it and the waiting message are
- * as before. */
-tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n,
+/* Sends files and words (valid UTF-8) as one message that gets so many answers; several only between replies. With one
+ * that still waits they become one: the files of both, then the words of both on lines of their own. On success `files`
+ * is empty; on failure it and the waiting message are as before. */
+tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int answers,
                      int64_t enter_ns, tdm_error *err);
 /* Looks whether the message on its way has become a part of the conversation. Call it at TDM_EV_TURN, before that
  * node's bytes are asked for. */

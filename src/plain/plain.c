@@ -72,10 +72,19 @@ typedef struct {
     char last; /* character written */
     int64_t started_ns;
     bool told_reading;
+    int number;    /* of several answers, the one that is written as it comes; 0: there is one */
+    struct {
+        struct buffer text; /* what has come of one whose turn it isn't */
+        tdm_event end;      /* of kind TDM_EV_NONE: it has not ended */
+    } answers[TDM_ANSWERS_MAX];
 } reply;
 
 static void show_text(reply *r, const tdm_event *e)
 {
+    if (e->answers > 1 && e->answer != r->number) {
+        if (!e->thinking) buffer_append(&r->answers[e->answer - 1].text, e->text, e->length, NULL);
+        return;
+    }
     if (e->thinking != r->thinking) {
         output_print(e->thinking ? "(thinking)\n" : "\n(answer)\n");
         r->thinking = e->thinking;
@@ -132,6 +141,30 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     if (compact_due(&p->app)) note("(%s)", compact_offer);
 }
 
+/* The next of several answers: its number, and what has come of it. */
+static void begin_answer(reply *r)
+{
+    const struct buffer *text = &r->answers[r->number++].text;
+    output_print("%s[%d]\n", r->number > 1 ? "\n" : "", r->number);
+    output_text(text->bytes ? text->bytes : "", text->n);
+    output_flush();
+    r->thinking = false;
+    r->last = text->n ? text->bytes[text->n - 1] : 0;
+}
+
+/* One of several answers has ended; it is told when its turn comes. */
+static void end_answer(plain *p, reply *r, const tdm_event *e)
+{
+    r->answers[e->answer - 1].end = *e;
+    while (r->number <= e->answers && r->answers[r->number - 1].end.kind == TDM_EV_END) {
+        show_end(p, r, &r->answers[r->number - 1].end);
+        if (r->number == e->answers) break;
+        begin_answer(r);
+    }
+    r->ended = e->writing == 0;
+    if (r->ended) note("(the next message replies to [1]; /branch N goes to another)");
+}
+
 static void take_events(plain *p, reply *r)
 {
     tdm_event e;
@@ -140,7 +173,14 @@ static void take_events(plain *p, reply *r)
         app_event(&p->app, &e, r->glyph_ns);
         switch (e.kind) {
         case TDM_EV_TEXT: show_text(r, &e); break;
+        case TDM_EV_REPLY:
+            if (e.answers > 1 && e.answer == 1) begin_answer(r);
+            break;
         case TDM_EV_END:
+            if (r->number) {
+                end_answer(p, r, &e);
+                break;
+            }
             show_end(p, r, &e);
             r->ended = true;
             break;
@@ -204,6 +244,7 @@ static void follow(plain *p)
         }
     }
     echo(p, true);
+    for (int i = 0; i < TDM_ANSWERS_MAX; i++) buffer_free(&r.answers[i].text);
 }
 
 static int room_now(const app *a)

@@ -207,7 +207,8 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
         tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     show_said(t, call, r.said.bytes, r.said.n);
     free(r.said.bytes);
-    bool replies = call->id == SLASH_REGEN || call->id == SLASH_CONTINUE || call->id == SLASH_COMPACT;
+    bool replies = call->id == SLASH_REGEN || call->id == SLASH_ANSWERS || call->id == SLASH_CONTINUE ||
+                   call->id == SLASH_COMPACT;
     if (replies && result.waits) { /* its clock runs before its events are taken */
         tui_turns_sent(t, enter_ns);
         transcript_sent(screen_transcript(t->screen));

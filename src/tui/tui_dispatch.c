@@ -81,6 +81,10 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_TOP:
         show_conversation(t);
         return tui_transcript_act(t, key, count);
+    case ACTION_LOOK: tui_turns_look(t, count); break;
+    case ACTION_STOP_ANSWER:
+        if (t->app.chat && t->turns.n) tdm_chat_stop_answer(t->app.chat, t->turns.turns[t->turns.n - 1].node);
+        break;
     case ACTION_FIND: tui_popup_find(&t->popup, 1); break;
     case ACTION_FIND_BACK: tui_popup_find(&t->popup, -1); break;
     case ACTION_FIND_NEXT: return tui_action_find(NULL, 1);

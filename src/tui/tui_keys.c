@@ -7,6 +7,7 @@
 #include "src/tui/tui_demo.h"
 #include "src/tui/tui_dispatch.h"
 #include "src/tui/tui_private.h"
+#include "src/tui/tui_transcript.h"
 #include "src/tui/tui_view.h"
 
 enum { CTRL_Z = 26 };
@@ -53,7 +54,6 @@ static bool on_chips(const tui *t, int row)
 
 static void mouse(tui *t, const struct decoder_event *e)
 {
-    struct transcript *transcript = screen_transcript(t->screen);
     bool click = e->mouse == DECODER_PRESS && e->button == 1;
     t->dirty = t->urgent = true;
     tui_keys_input(t); /* what was typed before it */
@@ -63,7 +63,8 @@ static void mouse(tui *t, const struct decoder_event *e)
         return;
     }
     if (e->mouse == DECODER_WHEEL && (e->button == 1 || e->button == -1))
-        transcript_scroll(transcript, tui_view_turns(t), 3 * e->button);
+        tui_transcript_act(t, e->button > 0 ? ACTION_LINE_DOWN : ACTION_LINE_UP, 3);
+    struct transcript *transcript = screen_transcript(t->screen);
     if (click && t->browse.on) {
         uint64_t id = transcript_turn_at(transcript, e->row);
         if (id) transcript_mark(transcript, id);

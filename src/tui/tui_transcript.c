@@ -103,18 +103,20 @@ static void go_branch(tui *t, const tui_turn *turn, int direction)
 
 static void scroll(tui *t, enum key_action action, int n)
 {
-    struct transcript *transcript = screen_transcript(t->screen);
+    struct view own;
+    const struct view *view = tui_view_turns(t);
+    struct transcript *transcript = screen_scrolled(t->screen, &view, &own);
     switch (action) {
-    case ACTION_PAGE_UP: transcript_page(transcript, tui_view_turns(t), -n); break;
-    case ACTION_PAGE_DOWN: transcript_page(transcript, tui_view_turns(t), n); break;
-    case ACTION_LINE_DOWN: transcript_scroll(transcript, tui_view_turns(t), n); break;
-    case ACTION_LINE_UP: transcript_scroll(transcript, tui_view_turns(t), -n); break;
-    case ACTION_TOP: transcript_home(transcript, tui_view_turns(t)); break;
-    case ACTION_BOTTOM: transcript_end(transcript, tui_view_turns(t)); break;
-    case ACTION_TURN_PREVIOUS: transcript_turn(transcript, tui_view_turns(t), -1); break;
-    case ACTION_TURN_NEXT: transcript_turn(transcript, tui_view_turns(t), 1); break;
-    case ACTION_FOLD: transcript_toggle_fold(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
-    case ACTION_RAW: transcript_toggle_raw(transcript, tui_view_turns(t), transcript_marked(transcript)); break;
+    case ACTION_PAGE_UP: transcript_page(transcript, view, -n); break;
+    case ACTION_PAGE_DOWN: transcript_page(transcript, view, n); break;
+    case ACTION_LINE_DOWN: transcript_scroll(transcript, view, n); break;
+    case ACTION_LINE_UP: transcript_scroll(transcript, view, -n); break;
+    case ACTION_TOP: transcript_home(transcript, view); break;
+    case ACTION_BOTTOM: transcript_end(transcript, view); break;
+    case ACTION_TURN_PREVIOUS: transcript_turn(transcript, view, -1); break;
+    case ACTION_TURN_NEXT: transcript_turn(transcript, view, 1); break;
+    case ACTION_FOLD: transcript_toggle_fold(transcript, view, transcript_marked(transcript)); break;
+    case ACTION_RAW: transcript_toggle_raw(transcript, view, transcript_marked(transcript)); break;
     default: break;
     }
 }

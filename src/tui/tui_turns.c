@@ -32,8 +32,19 @@ static void free_turn(tui_turn *turn)
     buffer_free(&turn->thinking);
 }
 
+static void free_answers(tui_turns *s)
+{
+    for (size_t i = 0; i < TDM_ANSWERS_MAX; i++) {
+        free_turn(&s->answers[i]);
+        s->answers[i] = (tui_turn){0};
+        s->answer_tokens[i] = 0;
+    }
+    s->n_answers = s->looked = 0;
+}
+
 void tui_turns_free(tui_turns *s)
 {
+    free_answers(s);
     for (size_t i = 0; i < s->n; i++) free_turn(&s->turns[i]);
     free(s->turns);
     free(s->shown);
@@ -96,6 +107,33 @@ static enum view_turn_state state_of(const tdm_node *node)
     }
 }
 
+/* The answer of that node among several, or NULL. */
+static tui_turn *answer_of(tui *t, int node)
+{
+    for (size_t i = 0; i < t->turns.n_answers; i++)
+        if (t->turns.answers[i].node == node) return &t->turns.answers[i];
+    return NULL;
+}
+
+static bool is_streaming(const tui_turn *turn)
+{
+    return turn->v.state == VIEW_TURN_ANSWERING || turn->v.state == VIEW_TURN_THINKING;
+}
+
+/* What the events have brought of an answer that is looked at from now on. */
+static void take_answer(tui_turn *turn, const tui_turn *answer)
+{
+    if (is_streaming(turn)) return; /* it has them itself */
+    assign(&turn->text, answer->text.bytes, answer->text.n);
+    assign(&turn->thinking, answer->thinking.bytes, answer->thinking.n);
+    turn->v.state = answer->v.state;
+    turn->v.start_ns = answer->v.start_ns;
+    turn->enter_ns = answer->enter_ns;
+    turn->thought_ns = answer->thought_ns;
+    turn->answer_ns = answer->answer_ns;
+    turn->v.revision++;
+}
+
 static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
 {
     turn->v.role = node->role == TDM_USER ? VIEW_USER : VIEW_ASSISTANT;
@@ -103,6 +141,11 @@ static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
     turn->v.branch = node->branch;
     turn->v.branches = node->branches;
     /* Its text comes with the events, which may be behind: a short reply may even have ended. */
+    const tui_turn *answer = answer_of(t, node->node);
+    if (answer && is_streaming(answer)) {
+        take_answer(turn, answer);
+        return;
+    }
     bool streams = t->turns.replying == node->node || (node->finish == TDM_UNFINISHED && t->status.phase != TDM_IDLE);
     if (streams && node->role == TDM_ASSISTANT) return;
     size_t attached = app_attached(&t->app, node);
@@ -175,12 +218,31 @@ void tui_turns_sync(tui *t)
     s->turns = fresh;
     s->n = count;
     t->dirty = true;
+    s->looked = 0;
+    while (s->looked < s->n_answers && (!s->n || s->answers[s->looked].node != s->turns[s->n - 1].node)) s->looked++;
+    if (s->looked == s->n_answers && t->status.phase == TDM_IDLE) free_answers(s);
+}
+
+void tui_turns_look(tui *t, int number)
+{
+    tdm_error err = {0};
+    if (!t->turns.n_answers) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "there are not several answers; /answers 3 makes them");
+    } else if (number < 1 || number > (int)t->turns.n_answers) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "there are %zu answers", t->turns.n_answers);
+    } else if (tdm_chat_select(t->app.chat, t->turns.answers[number - 1].node, &err)) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+    } else {
+        tui_turns_events(t);
+        tui_turns_sync(t);
+    }
 }
 
 void tui_turns_fresh(tui *t)
 {
     for (size_t i = 0; i < t->turns.n; i++) free_turn(&t->turns.turns[i]);
     t->turns.n = 0;
+    free_answers(&t->turns);
     t->turns.conversation++;
     t->turns.replying = 0;
     t->turns.ttft = (struct view_ttft){0};
@@ -207,8 +269,22 @@ void tui_turns_sent(tui *t, int64_t enter_ns)
     t->turns.just_sent = t->status.phase != TDM_READING || t->status.reading_total == t->status.reading_done;
 }
 
+/* One of several answers begins. */
+static void on_answer(tui *t, const tdm_event *e)
+{
+    tui_turns *s = &t->turns;
+    if (e->answer == 1) free_answers(s);
+    if (e->answers < 2 || e->answer < 1 || e->answer > TDM_ANSWERS_MAX) return;
+    tui_turn *answer = &s->answers[e->answer - 1];
+    *answer = (tui_turn){.node = e->node, .enter_ns = s->enter_ns};
+    answer->v = (struct view_turn){.id = id_of(t, e->node), .role = VIEW_ASSISTANT, .state = VIEW_TURN_ANSWERING};
+    s->n_answers = (size_t)e->answer;
+}
+
 static void on_reply(tui *t, const tdm_event *e)
 {
+    on_answer(t, e);
+    if (e->answer > 1) return;
     t->turns.replying = e->node;
     t->turns.waits_for_glyph = true;
     t->turns.ttft = ttft_of(&e->stats, 0);
@@ -242,11 +318,8 @@ static bool visible(const char *text, size_t n)
     return false;
 }
 
-static void on_text(tui *t, const tdm_event *e)
+static void add_text(tui_turn *turn, const tdm_event *e, int64_t now)
 {
-    tui_turn *turn = tui_turns_find(t, id_of(t, e->node));
-    if (!turn) return;
-    int64_t now = clock_ns();
     buffer_append(e->thinking ? &turn->thinking : &turn->text, e->text, e->length, NULL);
     turn->v.state = e->thinking ? VIEW_TURN_THINKING : VIEW_TURN_ANSWERING;
     if (!turn->v.start_ns) turn->v.start_ns = now;
@@ -256,23 +329,52 @@ static void on_text(tui *t, const tdm_event *e)
         turn->v.start_ns = now;
         if (turn->thought_ns) turn->v.thought_s = 1e-9 * (double)(now - turn->thought_ns);
     }
+}
+
+static void on_text(tui *t, const tdm_event *e)
+{
+    int64_t now = clock_ns();
+    tui_turn *turn = tui_turns_find(t, id_of(t, e->node)), *answer = answer_of(t, e->node);
+    if (answer) {
+        add_text(answer, e, now);
+        t->turns.answer_tokens[answer - t->turns.answers] = (int)e->tokens;
+        t->dirty = true;
+    }
+    if (!turn) return;
+    add_text(turn, e, now);
     if (t->turns.waits_for_glyph && visible(e->text, e->length)) first_glyph(t, turn);
     t->dirty = true;
 }
 
+/* One of several answers has ended: it is what its node says. */
+static void end_answer(tui *t, const tdm_event *e)
+{
+    tui_turn *answer = answer_of(t, e->node);
+    tdm_node node;
+    if (!answer || tdm_chat_node(t->app.chat, e->node, &node, NULL)) return;
+    answer->v.state = VIEW_TURN_DONE; /* its text is the node's from now on */
+    take_node(t, answer, &node);
+    t->turns.answer_tokens[answer - t->turns.answers] = (int)e->stats.reply_tokens;
+    tdm_node_free(&node);
+}
+
 static void on_end(tui *t, const tdm_event *e)
 {
-    t->turns.replying = 0;
-    t->turns.waits_for_glyph = false;
+    if (!e->writing || e->node == t->turns.replying) t->turns.replying = 0;
+    end_answer(t, e);
     tui_turns_sync(t);
     tui_turn *turn = e->node ? tui_turns_find(t, id_of(t, e->node)) : NULL;
-    if (turn) {
+    if (turn && e->answer > 1) set_stats(turn, &e->stats); /* the turn's figures are the first answer's */
+    if (e->answer > 1 && e->writing) return;
+    if (!e->writing) t->turns.waits_for_glyph = false;
+    if (turn && e->answer <= 1) {
         turn->enter_ns = e->stats.enter_ns;
         set_stats(turn, &e->stats);
         t->turns.ttft = ttft_of(&e->stats, turn->glyph_ns); /* to the first character, of a thought, too */
         t->turns.tok_s = e->stats.decode_tps;
         if (e->stats.first_id_ns) tui_figures_turn(t, &t->turns.ttft, &e->stats);
     }
+    if (e->writing) return;
     t->turns.ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
                : e->finish == TDM_LENGTH ? VIEW_LENGTH
                : e->finish == TDM_CONTEXT ? VIEW_FULL : VIEW_IDLE;

@@ -21,6 +21,11 @@ typedef struct {
     tui_turn *turns;
     size_t n;
     struct view_turn *shown; /* room for all of them */
+    tui_turn answers[TDM_ANSWERS_MAX]; /* the last message's, of which the path has the one looked at */
+    struct view_turn shown_answers[TDM_ANSWERS_MAX];
+    int answer_tokens[TDM_ANSWERS_MAX];
+    size_t n_answers;        /* 0: it has one */
+    size_t looked;           /* which of them is looked at, from 0; or n_answers: none */
     uint32_t conversation;   /* raised by /new, /resume ...: nodes are numbered anew then */
     int replying;            /* the node that streams; 0: none */
     struct view_ttft ttft;   /* of the running turn, once its reply has begun, else of the last one */
@@ -40,6 +45,8 @@ void tui_turns_events(tui *t); /* takes all events of the chat that are there */
 void tui_turns_free(tui_turns *turns);
 /* The turn with that id (0: the last reply), or NULL. */
 tui_turn *tui_turns_find(tui *t, uint64_t id);
+/* Looks at answer `number`, from 1: what is sent next replies to it. */
+void tui_turns_look(tui *t, int number);
 /* A message of ours is on its way. */
 void tui_turns_sent(tui *t, int64_t enter_ns);
 

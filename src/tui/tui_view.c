@@ -209,9 +209,40 @@ static void fill_turns(tui *t, int64_t now)
     t->view.n_turns = s->n;
 }
 
+/* Several answers take the conversation's place, but for somebody who goes through it. */
+static void fill_answers(tui *t)
+{
+    tui_turns *s = &t->turns;
+    struct view_answers *a = &t->view.answers;
+    *a = (struct view_answers){0};
+    if (s->n_answers < 2 || s->looked == s->n_answers || t->browse.on) return;
+    *a = (struct view_answers){.turns = s->shown_answers, .tokens = s->answer_tokens, .n = s->n_answers,
+                               .looked = s->looked};
+    for (size_t i = 0; i < s->n_answers; i++) {
+        tui_turn *answer = &s->answers[i];
+        struct view_turn *shown = &s->shown_answers[i];
+        *shown = answer->v;
+        a->writing += shown->state == VIEW_TURN_ANSWERING || shown->state == VIEW_TURN_THINKING;
+        shown->text = answer->text.bytes ? answer->text.bytes : "";
+        shown->text_len = answer->text.n;
+        shown->thinking = answer->thinking.n ? answer->thinking.bytes : NULL;
+        shown->thinking_len = answer->thinking.n;
+        shown->branches = 0; /* its number stands above it */
+        shown->stats.valid = false;
+    }
+}
+
+/* Beside several answers there is room for one line of the monitor. */
+static enum view_form form_of(const tui *t)
+{
+    bool wide = t->monitor.form != VIEW_FORM_OFF && t->monitor.form != VIEW_FORM_STRIP;
+    return t->view.answers.n && wide ? VIEW_FORM_LINE : t->monitor.form;
+}
+
 struct view *tui_view_turns(tui *t)
 {
     fill_turns(t, t->view.now_ns);
+    fill_answers(t);
     return &t->view;
 }
 
@@ -245,7 +276,7 @@ enum view_form tui_view_form(const tui *t)
 static void fill_popup(tui *t)
 {
     const struct canvas *c = t->canvas;
-    int cols = layout_left_cols(c->rows, c->cols, t->monitor.form, t->look.width);
+    int cols = layout_left_cols(c->rows, c->cols, form_of(t), t->look.width);
     tui_choose_fit(t, cols);
     tui_popup_fit(&t->popup, cols - 4);
     tui_popup_fill(&t->popup, &t->in, &t->view.popup);
@@ -264,10 +295,12 @@ void tui_view_fill(tui *t, int64_t now)
         t->status = s;
     }
     fill_turns(t, now);
+    fill_answers(t);
     fill_draft(t, now);
     if (t->in.is_draft) tui_monitor_drafted(&t->monitor, t->in.length);
     fill_status(t, now);
     tui_figures_fill(t, now);
+    t->view.monitor.form = form_of(t);
     t->view.n_notices = tui_notices_fill(&t->notices, now, t->in.message, &t->view.notices);
     fill_card(t);
     t->view.browse = t->browse.on;
@@ -286,7 +319,7 @@ void tui_view_draw(tui *t)
     if (cols > LAYOUT_MAX_COLS) cols = LAYOUT_MAX_COLS;
     if ((rows != t->canvas->rows || cols != t->canvas->cols) && !canvas_resize(t->canvas, rows, cols)) return;
     int64_t now = clock_ns();
-    input_set_columns(t->input, draft_columns(layout_text_cols(rows, cols, t->monitor.form, t->look.width)));
+    input_set_columns(t->input, draft_columns(layout_text_cols(rows, cols, form_of(t), t->look.width)));
     if (t->demo) {
         tui_demo_draw(t, now);
     } else {

@@ -61,6 +61,11 @@ struct tdm_chat {
     tdm_turn_kind kind;
     tdm_turn_mark mark;
     int turns;
+    int answers, at;   /* of the turn; whose texts come, from 0 */
+    struct {
+        int node, tokens;
+        bool writing;
+    } answer[TDM_ANSWERS_MAX];
     int tokens, limit; /* of the reply */
     int64_t enter_ns, first_ns;
 };
@@ -407,6 +412,8 @@ static void begin(struct tdm_chat *c, tdm_turn_kind kind, tdm_turn_mark mark, in
     c->first_ns = 0;
     c->reply = 0;
     c->tokens = 0;
+    c->answers = 1;
+    c->at = 0;
     c->limit = fake.options.max_tokens;
 }
 
@@ -465,9 +472,39 @@ static tdm_turn_stats stats_of(const struct tdm_chat *c)
     return s;
 }
 
+/* The node of answer i has ended; the turn with the last one. */
+static void end_answer(struct tdm_chat *c, int i, tdm_finish finish)
+{
+    if (!c->answer[i].writing) return;
+    c->answer[i].writing = false;
+    tdm_turn_stats s = stats_of(c);
+    s.end_ns = clock_ns();
+    s.reply_tokens = (uint32_t)c->answer[i].tokens;
+    c->conversation.nodes[c->answer[i].node].finish = finish;
+    c->conversation.nodes[c->answer[i].node].stats = s;
+    int writing = 0;
+    for (int k = 0; k < c->answers; k++) writing += c->answer[k].writing;
+    if (!writing) {
+        fake.status.phase = TDM_IDLE;
+        c->reply = 0;
+        c->turns++;
+    }
+    post(c, &(tdm_event){.kind = TDM_EV_END, .node = c->answer[i].node, .answer = i + 1, .answers = c->answers,
+                         .writing = writing, .finish = finish, .stats = s});
+}
+
+static void end_all(struct tdm_chat *c, tdm_finish finish)
+{
+    for (int i = 0; i < c->answers; i++) end_answer(c, i, finish);
+}
+
 static void end(struct tdm_chat *c, tdm_finish finish)
 {
     if (is_idle()) return;
+    if (c->answers > 1 && c->reply) {
+        end_all(c, finish);
+        return;
+    }
     tdm_turn_stats s = stats_of(c);
     s.end_ns = clock_ns();
     if (c->reply) fake.status.decode_tps = s.decode_tps;
@@ -512,9 +549,65 @@ TDM_API void tdm_chat_stop(tdm_chat *c)
     send_queued(c, TDM_QUEUED, clock_ns());
 }
 
+TDM_API void tdm_chat_stop_answer(tdm_chat *c, int node)
+{
+    for (int i = 0; i < c->answers; i++)
+        if (c->answer[i].node == node) end_answer(c, i, TDM_STOPPED);
+}
+
+TDM_API tdm_status tdm_chat_answers(tdm_chat *c, int answers, const char *text, size_t length, int64_t enter_ns,
+                                    tdm_error *err)
+{
+    if (busy(err)) return TDM_E_BUSY;
+    if (text) add_user(c, text, length);
+    else if (c->conversation.leaf) c->conversation.leaf = c->conversation.nodes[c->conversation.leaf].parent;
+    begin(c, next_kind(c), TDM_UNMARKED, enter_ns);
+    c->answers = answers;
+    return TDM_OK;
+}
+
+/* The first text of a turn with several answers: all begin. */
+static void begin_answers(struct tdm_chat *c)
+{
+    int user = c->conversation.leaf;
+    c->first_ns = clock_ns();
+    for (int i = 0; i < c->answers; i++) {
+        c->reply = conversation_add(&c->conversation, user, TDM_ASSISTANT, "", 0, NULL);
+        c->conversation.nodes[c->reply].finish = TDM_UNFINISHED;
+        c->answer[i].node = c->reply;
+        c->answer[i].tokens = 0;
+        c->answer[i].writing = true;
+    }
+    conversation_select(&c->conversation, c->answer[0].node);
+    fake.status.phase = TDM_ANSWERING;
+    for (int i = 0; i < c->answers; i++)
+        post(c, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->answer[i].node, .answer = i + 1, .answers = c->answers,
+                             .stats = stats_of(c)});
+}
+
+void fake_answer(int number)
+{
+    chat->at = number - 1;
+}
+
+static void answer_text(const char *text, size_t n, bool thinking)
+{
+    int i = chat->at, node = chat->answer[i].node;
+    if (!chat->answer[i].writing) return;
+    conversation_append(&chat->conversation, node, thinking, text, n, NULL);
+    post(chat, &(tdm_event){.kind = TDM_EV_TEXT, .node = node, .answer = i + 1, .answers = chat->answers, .text = text,
+                            .length = n, .thinking = thinking, .id = 1,
+                            .tokens = (uint32_t)(chat->answer[i].tokens += fake.tokens)});
+}
+
 void fake_reply(const char *text, size_t n, bool thinking)
 {
     if (is_idle()) return;
+    if (chat->answers > 1) {
+        if (!chat->reply) begin_answers(chat);
+        answer_text(text, n, thinking);
+        return;
+    }
     if (!chat->reply) {
         chat->reply = conversation_add(&chat->conversation, chat->conversation.leaf, TDM_ASSISTANT, "", 0, NULL);
         chat->conversation.nodes[chat->reply].finish = TDM_UNFINISHED;
@@ -531,7 +624,9 @@ void fake_reply(const char *text, size_t n, bool thinking)
 
 void fake_end(tdm_finish finish)
 {
-    end(chat, finish);
+    if (chat->answers > 1 && chat->reply) end_answer(chat, chat->at, finish);
+    else end(chat, finish);
+    if (!is_idle()) return;
     send_queued(chat, TDM_QUEUED, clock_ns());
 }
 

@@ -28,6 +28,8 @@ void fake_loaded(tdm_status status, const char *why);
 /* The reply to the last message: begun with the first of its text. */
 void fake_reply(const char *text, size_t n, bool thinking);
 void fake_end(tdm_finish finish);
+/* Of several answers, the one that the next texts and ends are of; from 1. */
+void fake_answer(int number);
 /* An event as it stands. */
 void fake_post(const tdm_event *event);
 

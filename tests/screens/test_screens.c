@@ -17,6 +17,7 @@
  *   wait MS                       time passes
  *   load WHAT DONE TOTAL | loaded | load-fails TEXT | no-room TEXT
  *   reply TEXT | think TEXT | end [stop|length|context|failed]
+ *   answer N                      of several, the one that the next texts and ends are of
  *   tokens N                      in each text of a reply from here on
  *   stat NAME VALUE               of the turn that ends next (in, before, out, tps, thinking)
  *   status NAME VALUE             of the chat (read, target, behind, ahead, draft-read ...; mark WORD)
@@ -310,6 +311,7 @@ static bool command(const char *name, char *rest)
     else if (!strcmp(name, "wait")) host.wait_ns = 1000000 * number(&rest);
     else if (!strcmp(name, "reply")) fake_reply(rest, unescape(rest), false);
     else if (!strcmp(name, "think")) fake_reply(rest, unescape(rest), true);
+    else if (!strcmp(name, "answer")) fake_answer((int)number(&rest));
     else if (!strcmp(name, "end")) end_reply(rest);
     else if (!strcmp(name, "stat")) set_stat(rest);
     else if (!strcmp(name, "status")) set_status(rest);
@@ -528,7 +530,7 @@ static void run_script(const char *name)
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_sizes) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
     X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
-    X(slow_disk) X(prompts_model) X(battery) X(memory)
+    X(slow_disk) X(prompts_model) X(battery) X(memory) X(answers)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

@@ -93,6 +93,17 @@ struct view_turn {
     const char *why;      /* VIEW_TURN_FAILED */
 };
 
+enum { VIEW_ANSWERS_MAX = 8 };
+
+/* Several answers to the last message; n 0: there is one, the last turn. */
+struct view_answers {
+    const struct view_turn *turns; /* [n] in their order; the one looked at is also the last turn of the conversation */
+    const int *tokens;             /* [n] written so far */
+    size_t n;
+    size_t looked;                 /* Enter replies to this one */
+    int writing;                   /* how many are being written */
+};
+
 /* ---- The draft ------------------------------------------------------------------------------------------------ */
 
 enum view_mark {
@@ -390,6 +401,7 @@ struct view {
     struct view_options options;
     const struct view_turn *turns;
     size_t n_turns;
+    struct view_answers answers; /* shown in place of the conversation, but for its last message */
     struct view_draft draft;
     struct view_status status;
     struct view_monitor monitor;

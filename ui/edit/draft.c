@@ -227,6 +227,21 @@ static int draw_reason(const struct view *view, struct canvas *canvas, struct re
     return end - N;
 }
 
+enum { HINT = 32 };
+
+/* What can be done with several answers; returns how many hints that are. */
+static int answers_hints(const struct view_answers *a, char parts[2][HINT], const char **hints)
+{
+    enum view_turn_state looked = a->turns[a->looked].state;
+    int n = 0;
+    snprintf(parts[0], HINT, "^X 1-%zu look", a->n);
+    snprintf(parts[1], HINT, "^X k stop %zu", a->looked + 1);
+    hints[n++] = parts[0];
+    if (looked == VIEW_TURN_ANSWERING || looked == VIEW_TURN_THINKING) hints[n++] = parts[1];
+    if (a->writing) hints[n++] = "^C stop all";
+    return n;
+}
+
 void draft_draw_rule(const struct draft_state *s, const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_draft *d = &view->draft;
@@ -244,6 +259,7 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
     int hints_end = draw_reason(view, canvas, area, draw_place(s, canvas, area, mark[0] ? mark_col : end));
     const char *hints[10];
     size_t marked = 0;
+    char parts[2][HINT];
     int n = 0;
     for (size_t i = 0; i < d->n_attached; i++)
         if (d->attached[i].marked) marked = i + 1;
@@ -258,6 +274,11 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
     } else if (d->editing) {
         snprintf(first, sizeof first, "editing turn %d: Enter branches, Ctrl-C leaves", d->editing);
         hints[n++] = first;
+    } else if (view->answers.n && d->mark != VIEW_MARK_RUNS && d->mark != VIEW_MARK_RUNNING) {
+        snprintf(first, sizeof first, "Enter replies to %zu", view->answers.looked + 1);
+        hints[n++] = first;
+        n += answers_hints(&view->answers, parts, hints + n);
+        hints[n++] = "F1 keys";
     } else {
         bool full = view->monitor.form == VIEW_FORM_FULL, running = d->mark == VIEW_MARK_RUNNING;
         if (marked) snprintf(first, sizeof first, "Backspace takes %zu back", marked);

@@ -432,7 +432,7 @@ static int command_read_inputrc(int count, int key)
 #define OWN_COMMANDS(X)                                                                                               \
     X(SEND_NOW) X(EDITOR) X(REDRAW) X(PAGE_UP) X(PAGE_DOWN) X(TOP) X(BOTTOM) X(KEYS) X(BROWSE) X(FIND) X(MONITOR)      \
     X(VIEW) X(HOLD) X(ZOOM_IN) X(ZOOM_OUT) X(INSPECT) X(LEGEND) X(FOLD) X(RAW) X(COPY) X(COPY_VIEW)             \
-    X(SPECULATION) X(SESSIONS) X(PROMPTS) X(SENSORS) X(ATTACHMENTS)
+    X(SPECULATION) X(SESSIONS) X(PROMPTS) X(SENSORS) X(ATTACHMENTS) X(STOP_ANSWER)
 
 #define DEFINE(name)                                                                                                  \
     static int tell_##name(int count, int key)                                                                        \
@@ -443,11 +443,20 @@ static int command_read_inputrc(int count, int key)
     }
 OWN_COMMANDS(DEFINE)
 
+/* The digit says which answer. */
+static int tell_LOOK(int count, int key)
+{
+    (void)count;
+    if (key >= '1' && key <= '8') input_push_action(input_self, ACTION_LOOK, key - '0');
+    return 0;
+}
+
 static rl_command_func_t *own_command(enum key_action action)
 {
 #define CASE(name) case ACTION_##name: return tell_##name;
     switch (action) {
         OWN_COMMANDS(CASE)
+        CASE(LOOK)
     default: return NULL;
     }
 }
@@ -497,6 +506,10 @@ void input_bind_commands(void)
             const char *key;
             if (keys_in_menu(&rows[i], &key) && !prefix) continue;
             bind_default(map, rows[i].sequence, own_command(rows[i].action), rl_clear_screen, rl_insert);
+        }
+        for (int digit = '2'; prefix && digit <= '8'; digit++) { /* the table has the first */
+            const char sequence[] = {'\\', 'C', '-', 'x', (char)digit, 0};
+            bind_default(map, sequence, tell_LOOK, NULL, NULL);
         }
         bind_default(map, "\\C-m", command_enter, rl_newline, NULL);
         bind_default(map, "\\C-j", command_newline, rl_newline, NULL);

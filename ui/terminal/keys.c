@@ -49,6 +49,10 @@ static const struct key_row rows[] = {
     {KEYS_CHAT, ACTION_ATTACHMENTS, "\\C-xa", 0, 0, "^X a", "tandem-attachments", "/attach", "attachments"},
     {KEYS_CHAT, ACTION_RUB_CHIP, NULL, 0, 0, "Backspace", NULL, "/detach",
      "at the draft's beginning: marks the last attachment, then takes it back"},
+    {KEYS_CHAT, ACTION_LOOK, "\\C-x1", 0, 0, "^X 1-8", "tandem-look", "/answers",
+     "look at an answer"},
+    {KEYS_CHAT, ACTION_STOP_ANSWER, "\\C-xk", 0, 0, "^X k", "tandem-stop-answer", NULL,
+     "stop the one looked at"},
     {KEYS_CHAT, ACTION_SENSORS, "\\C-xw", 0, 0, "^X w", "tandem-sensors", "/sensors", "how to allow sensors"},
 
     {KEYS_BROWSE, ACTION_LINE_DOWN, "j", KEYCODE_DOWN, 0, "j, Down", NULL, NULL, "line down"},
@@ -136,6 +140,9 @@ int keys_in_menu(const struct key_row *row, const char **key)
     static const char prefix[] = "\\C-x";
     if (row->context != KEYS_CHAT || !row->sequence || strncmp(row->sequence, prefix, sizeof prefix - 1)) return 0;
     const char *rest = row->sequence + sizeof prefix - 1;
-    *key = !strcmp(rest, "\\C-m") ? "Enter" : !strcmp(rest, "\\C-e") ? "^E" : rest;
+    *key = !strcmp(rest, "\\C-m")       ? "Enter"
+           : !strcmp(rest, "\\C-e")     ? "^E"
+           : row->action == ACTION_LOOK ? "1-8"
+                                        : rest;
     return 1;
 }

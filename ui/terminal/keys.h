@@ -78,6 +78,8 @@ enum key_action {
     ACTION_PROMPTS,
     ACTION_SENSORS,
     ACTION_KEYS,
+    ACTION_LOOK,        /* the count is the number of an answer */
+    ACTION_STOP_ANSWER, /* the one that is looked at */
     /* browse mode */
     ACTION_LINE_DOWN,
     ACTION_LINE_UP,

@@ -49,7 +49,10 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
                  format_count(b, s->total_tokens), time_left(left, s));
         break;
     case VIEW_CONTEXT: snprintf(out, STATE_SIZE, "CONTEXT %.0f%%", context_percent(s)); break;
-    default: snprintf(out, STATE_SIZE, "%s", (size_t)s->state < VIEW_STATES ? plain[s->state] : "");
+    default:
+        snprintf(out, STATE_SIZE, "%s", (size_t)s->state < VIEW_STATES ? plain[s->state] : "");
+        if (view->answers.writing && (s->state == VIEW_ANSWERING || s->state == VIEW_THINKING))
+            snprintf(out + strlen(out), STATE_SIZE - strlen(out), " %d of %zu", view->answers.writing, view->answers.n);
     }
     return out;
 }
@@ -100,6 +103,16 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
         snprintf(out, STATE_SIZE, "All is read: what you type is read as you type it");
 }
 
+/* "3 answers, 2 being written; PREFILL reads answer 2" */
+static void answers_sentence(char out[STATE_SIZE], const struct view *view)
+{
+    const struct view_answers *a = &view->answers;
+    int n = snprintf(out, STATE_SIZE, "%zu answers, %d being written", a->n, a->writing);
+    enum view_turn_state looked = a->turns[a->looked].state;
+    bool reads = view->monitor.follower.behind > 0 && (looked == VIEW_TURN_ANSWERING || looked == VIEW_TURN_THINKING);
+    if (reads) snprintf(out + n, STATE_SIZE - (size_t)n, "; PREFILL reads answer %zu", a->looked + 1);
+}
+
 const char *state_sentence(char out[STATE_SIZE], const struct view *view)
 {
     const struct view_status *s = &view->status;
@@ -128,7 +141,9 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
         break;
     case VIEW_THINKING:
     case VIEW_ANSWERING:
-        if (s->answered && s->read_after_enter > 0)
+        if (view->answers.n)
+            answers_sentence(out, view);
+        else if (s->answered && s->read_after_enter > 0)
             snprintf(out, STATE_SIZE, "%s after %s: %s %s read after Enter", began, format_ms(a, s->ttft.ms),
                      format_count(b, s->read_after_enter), s->read_after_enter == 1 ? "token was" : "tokens were");
         else if (s->answered)
@@ -160,7 +175,7 @@ bool state_matters(const struct view *view)
 {
     switch (view->status.state) {
     case VIEW_THINKING:
-    case VIEW_ANSWERING: return false;
+    case VIEW_ANSWERING: return view->answers.n > 0;
     case VIEW_IDLE: return view->draft.mark == VIEW_MARK_TOO_LONG;
     default: return true;
     }
@@ -198,7 +213,7 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     if (s->pace > 0)
         snprintf(part[n++], STATE_SIZE, "paced %s", format_rate(a, s->pace));
     else if (s->tok_s > 0)
-        snprintf(part[n++], STATE_SIZE, "%s", format_rate(a, s->tok_s));
+        snprintf(part[n++], STATE_SIZE, "%s%s", format_rate(a, s->tok_s), view->answers.writing > 1 ? " each" : "");
     if (s->ctx_size > 0)
         snprintf(part[n++], STATE_SIZE, "ctx %s/%s %.0f%%", format_count(a, s->ctx_used), format_count(b, s->ctx_size),
                  context_percent(s));

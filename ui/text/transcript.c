@@ -171,6 +171,7 @@ static void set_anchor(struct transcript *t)
     if (t->top.turn >= t->n) return;
     const struct turn_lines *l = t->turns[t->top.turn];
     size_t gap = gap_before(t->top.turn), line = t->top.line;
+    if (!gap && !turn_height(l)) return; /* there is no line to hold on to yet */
     t->anchor.id = l->id;
     t->anchor.generation = l->generation;
     t->anchor.blank = line < gap;

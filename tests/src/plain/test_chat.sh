@@ -136,3 +136,28 @@ said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." '/model tests/g
 holds 'chat: a model without room' "$said" 'no room for both models: Tandem Demo 51M is closed first'
 check 'chat: says what it lacks' grep -q 'memory for experts: expected at least 1 MB' "$tmp/err"
 holds 'chat: and the old one goes on' "$(tail -1 <<<"$said")" 'Bruno'
+
+# Several answers: numbered, kept as branches also by a program that is killed in them, replied to by choice.
+said=$(printf '%s\n' '/answers 3 Tell me a story.' /branch '/branch 2' 'And then?' '/answers 9 x' |
+    "$program" chat --plain -n 5 --ignore-eos --temp 1 --seed 4 2>"$tmp/err")
+check 'chat: /answers numbers them' test "$(grep -c '^\[[123]\]$' <<<"$said")" = 3
+holds 'chat: they are branches' "$said" '  3/3  '
+holds 'chat: which one is replied to' "$(cat "$tmp/err")" '(the next message replies to [1]; /branch N goes to another)'
+holds 'chat: too many answers' "$(cat "$tmp/err")" "/answers: expected 2 to 8 and a text, found '9 x'"
+said=$(echo /branch | "$program" chat --plain --resume 2>/dev/null)
+check 'chat: the one that was chosen is gone on with' grep -q '^\* 2/3' <<<"$said"
+rm -rf "$tmp/state"
+mkfifo "$tmp/keys"
+"$program" chat --plain --ignore-eos --temp 1 --seed 4 --pace 40 <"$tmp/keys" >"$tmp/out" 2>/dev/null &
+pid=$!
+exec 7>"$tmp/keys"
+echo '/answers 3 Tell me a story.' >&7
+for (( wait = 0; wait < 500; wait++ )); do # until enough has come of the first to have been saved
+    (( $(stat -c %s "$tmp/out") > 300 )) && break
+    sleep 0.02
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+exec 7>&-
+said=$(echo /branch | "$program" chat --plain --resume 2>/dev/null)
+check 'chat: killed, and all answers are there' test "$(grep -cE '^[* ] [123]/3  .{5}' <<<"$said")" = 3
