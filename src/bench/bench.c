@@ -182,6 +182,8 @@ static const struct suite {
     {"ttft", "time to the first token, by pipeline and prompt", bench_ttft, bench_ttft_conclude, 2, false, false},
     {"model", "prefill and decode beside the machine's ceilings", bench_model_speed, NULL, 1.5, false, false},
     {"pass", "where the time of one dispatch goes, by function", bench_pass, NULL, 0.5, false, false},
+    {"streams", "several streams decoded together, for one reading of the weights", bench_streams, NULL, 0.5, false,
+     false},
     {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2,
      false, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false, true},
