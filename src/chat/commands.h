@@ -10,6 +10,7 @@
 /* What a front end gives. ctx is handed to each. */
 typedef struct {
     void *ctx;
+    int cols; /* of the lines that it shows; 0: 80 */
     /* Shows text that a command prints: whole lines, each ended by a newline. */
     void (*say)(void *ctx, const char *text, size_t n);
     /* A command of the screen, or NULL: this front end has none. */

@@ -60,6 +60,7 @@ tdm_status command_redo(command *r, tdm_error *err);
 tdm_status command_edit(command *r, tdm_error *err);
 tdm_status command_copy(command *r, tdm_error *err);
 tdm_status command_branch(command *r, tdm_error *err);
+tdm_status command_compare(command *r, tdm_error *err);
 tdm_status command_attach(command *r, tdm_error *err);
 tdm_status command_detach(command *r, tdm_error *err);
 tdm_status command_compact(command *r, tdm_error *err);

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "src/chat/compact.h"
 #include "src/cli/number.h"
+#include "ui/text/compare.h"
 #include "ui/text/format.h"
 #include "ui/text/markdown.h"
 
@@ -215,6 +216,55 @@ tdm_status command_branch(command *r, tdm_error *err)
         tdm_node_free(&each);
     }
     tdm_node_free(&here);
+    return status;
+}
+
+/* "2/3, this one" */
+static void name_branch(const tdm_node *node, char out[40])
+{
+    snprintf(out, 40, "%d/%d%s", node->branch, node->branches, node->current ? ", this one" : "");
+}
+
+/* "2 3", "2" or NULL: which two of n branches, of which `here` is one. */
+static bool pick_two(const char *argument, int here, int n, int64_t out[2])
+{
+    char first[16] = "", second[16] = "", more[2] = "";
+    out[0] = here;
+    out[1] = here < n ? here + 1 : here - 1;
+    int words = argument ? sscanf(argument, "%15s %15s %1s", first, second, more) : 0;
+    if (words < 1) return true;
+    if (words > 2 || !number_int(first, 1, n, &out[words == 1])) return false;
+    if (words == 2 && !number_int(second, 1, n, &out[1])) return false;
+    return out[0] != out[1];
+}
+
+tdm_status command_compare(command *r, tdm_error *err)
+{
+    enum { MOST = 999 };
+    int nodes[MOST];
+    int64_t two[2];
+    tdm_node here, left = {0}, right = {0};
+    char left_name[40], right_name[40];
+    tdm_status status = last_branching(r->a, &here, err);
+    if (status) return status;
+    int n = siblings(r->a, &here, nodes, MOST);
+    if (!pick_two(r->call->argument, here.branch, n, two))
+        status = error_set(err, TDM_E_ARG, "/compare: expected one or two other branches from 1 to %d, found '%.40s'", n,
+                           r->call->argument);
+    tdm_node_free(&here);
+    if (!status) status = tdm_chat_node(r->a->chat, nodes[two[0] - 1], &left, err);
+    if (!status) status = tdm_chat_node(r->a->chat, nodes[two[1] - 1], &right, err);
+    if (!status) {
+        name_branch(&left, left_name);
+        name_branch(&right, right_name);
+        int cols = r->front->cols ? r->front->cols : 80;
+        char *text = compare_texts(left_name, left.text, right_name, right.text, cols);
+        if (text) r->front->say(r->front->ctx, text, strlen(text));
+        else status = error_set(err, TDM_E_NOMEM, "out of memory");
+        free(text);
+    }
+    tdm_node_free(&left);
+    tdm_node_free(&right);
     return status;
 }
 

@@ -78,8 +78,8 @@
       "Measures and prints tables: medians with the range from the 5th to the 95th percentile, and how often each "    \
       "was measured. Without SUITE all of turns, interference, model, pass, streams, throughput, ttft, dispatch, "    \
       "handover, crossover, power, glyph, screen and kernels, for the built-in model and synthetic:0.8b:q8_0, "       \
-      "within the budget. turns and glyph alone and without a budget measure 30 warm turns each, however long that takes. The "   \
-      "work is done by the program tandem-bench; it is there when Tandem was built with libvterm.")                    \
+      "within the budget. turns and glyph alone and without a budget measure 30 warm turns each, however long that "   \
+      "takes. The work is done by the program tandem-bench; it is there when Tandem was built with libvterm.")         \
     X(CONFIG, "config", "", "every option's value and where it comes from",                                           \
       "Lists the options that the configuration file may set, with value and origin: default, model file, "           \
       "configuration file or command line.")

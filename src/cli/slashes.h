@@ -60,6 +60,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(REDO, "redo", "", NONE, "", 0, 0, CONVERSATION, "brings the turn back that /undo took")                         \
     X(BRANCH, "branch", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                  \
       "lists the branches of the conversation, to go to one; N: number N of this place")                              \
+    X(COMPARE, "compare", "", TEXT, "[N [M]]", 0, 0, CONVERSATION,                                                    \
+      "shows in which words two branches differ: this one and the next, this one and N, or N and M")                  \
     X(COMPACT, "compact", "", TEXT, "[TEXT]", 0, 0, CONVERSATION,                                                     \
       "drafts a summary of all but the last two turns, to be edited; TEXT takes their place as a branch")             \
     X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \

@@ -198,8 +198,9 @@ static int turn_number(const tui *t, long wanted)
 static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
 {
     running r = {.t = t};
-    const commands_front front = {.ctx = &r, .say = say, .screen = on_screen, .look = on_look, .load = give_loaded,
-                                   .copy = copy, .copy_view = copy_view};
+    const int page = screen_layout(t->screen)->rule.cols - 4;
+    const commands_front front = {.ctx = &r, .cols = page, .say = say, .screen = on_screen, .look = on_look,
+                                   .load = give_loaded, .copy = copy, .copy_view = copy_view};
     commands_result result;
     tdm_error err = {0};
     int turn = turn_number(t, call->number);

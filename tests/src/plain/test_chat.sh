@@ -144,7 +144,8 @@ check 'chat: /answers numbers them' test "$(grep -c '^\[[123]\]$' <<<"$said")" =
 holds 'chat: they are branches' "$said" '  3/3  '
 holds 'chat: which one is replied to' "$(cat "$tmp/err")" '(the next message replies to [1]; /branch N goes to another)'
 holds 'chat: too many answers' "$(cat "$tmp/err")" "/answers: expected 2 to 8 and a text, found '9 x'"
-said=$(echo /branch | "$program" chat --plain --resume 2>/dev/null)
+said=$(printf '%s\n' /branch '/compare 1' | "$program" chat --plain --resume 2>/dev/null)
+check 'chat: /compare' grep -q '^2/3, this one  *| 1/3$' <<<"$said"
 check 'chat: the one that was chosen is gone on with' grep -q '^\* 2/3' <<<"$said"
 rm -rf "$tmp/state"
 mkfifo "$tmp/keys"
