@@ -273,7 +273,7 @@ void tui_turns_sent(tui *t, int64_t enter_ns)
 static void on_answer(tui *t, const tdm_event *e)
 {
     tui_turns *s = &t->turns;
-    if (e->answer == 1) free_answers(s);
+    if (e->answer <= 1) free_answers(s);
     if (e->answers < 2 || e->answer < 1 || e->answer > TDM_ANSWERS_MAX) return;
     tui_turn *answer = &s->answers[e->answer - 1];
     *answer = (tui_turn){.node = e->node, .enter_ns = s->enter_ns};
