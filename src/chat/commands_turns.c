@@ -249,8 +249,8 @@ tdm_status command_compare(command *r, tdm_error *err)
     if (status) return status;
     int n = siblings(r->a, &here, nodes, MOST);
     if (!pick_two(r->call->argument, here.branch, n, two))
-        status = error_set(err, TDM_E_ARG, "/compare: expected one or two other branches from 1 to %d, found '%.40s'", n,
-                           r->call->argument);
+        status = error_set(err, TDM_E_ARG, "/compare: expected one or two other branches from 1 to %d, found '%.40s'",
+                           n, r->call->argument);
     tdm_node_free(&here);
     if (!status) status = tdm_chat_node(r->a->chat, nodes[two[0] - 1], &left, err);
     if (!status) status = tdm_chat_node(r->a->chat, nodes[two[1] - 1], &right, err);

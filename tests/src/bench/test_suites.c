@@ -220,8 +220,8 @@ TEST(turns)
 TEST(most)
 {
     CHECK_SUITES(
-        run(FORM TINY "throughput dispatch handover crossover power ttft interference model pass streams -p 20 -n 4 -t 1 "
-                      "--dispatch 12,32"),
+        run(FORM TINY "throughput dispatch handover crossover power ttft interference model pass streams -p 20 -n 4 "
+                      "-t 1 --dispatch 12,32"),
         {"throughput", 27}, {"dispatch", 10}, {"handover", 18}, {"crossover", 0 /* none on one core */},
         {"power", 0 /* none without sensors */}, {"ttft", 54}, {"interference", 20}, {"model", 9}, {"pass", 22},
         {"streams", 29});
