@@ -62,10 +62,7 @@ struct tdm_chat {
     tdm_turn_mark mark;
     int turns;
     int answers, at;   /* of the turn; whose texts come, from 0 */
-    struct {
-        int node, tokens;
-        bool writing;
-    } answer[TDM_ANSWERS_MAX];
+    struct { int node, tokens; bool writing; } answer[TDM_ANSWERS_MAX];
     int tokens, limit; /* of the reply */
     int64_t enter_ns, first_ns;
 };
@@ -476,8 +473,8 @@ static tdm_turn_stats stats_of(const struct tdm_chat *c)
 static void end_answer(struct tdm_chat *c, int i, tdm_finish finish)
 {
     if (!c->answer[i].writing) return;
-    c->answer[i].writing = false;
     tdm_turn_stats s = stats_of(c);
+    c->answer[i].writing = false;
     s.end_ns = clock_ns();
     s.reply_tokens = (uint32_t)c->answer[i].tokens;
     c->conversation.nodes[c->answer[i].node].finish = finish;
@@ -493,18 +490,12 @@ static void end_answer(struct tdm_chat *c, int i, tdm_finish finish)
                          .writing = writing, .finish = finish, .stats = s});
 }
 
-static void end_all(struct tdm_chat *c, tdm_finish finish)
-{
-    for (int i = 0; i < c->answers; i++) end_answer(c, i, finish);
-}
-
 static void end(struct tdm_chat *c, tdm_finish finish)
 {
     if (is_idle()) return;
-    if (c->answers > 1 && c->reply) {
-        end_all(c, finish);
-        return;
-    }
+    bool several = c->answers > 1 && c->reply;
+    for (int i = 0; several && i < c->answers; i++) end_answer(c, i, finish);
+    if (several) return;
     tdm_turn_stats s = stats_of(c);
     s.end_ns = clock_ns();
     if (c->reply) fake.status.decode_tps = s.decode_tps;
