@@ -304,6 +304,7 @@ TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_er
 
 typedef struct tdm_chat tdm_chat;
 
+enum { TDM_MTP_AUTO = 0, TDM_MTP_OFF = -1, TDM_MTP_MOST = 5 };
 typedef enum { TDM_SPEC_OFF, TDM_SPEC_HISTORY, TDM_SPEC_DRAFT, TDM_SPEC_FULL } tdm_speculation;
 typedef enum {
     TDM_PIPE_SINGLE, TDM_PIPE_SLOTS, TDM_PIPE_SEQUENTIAL_SOLO, TDM_PIPE_SEQUENTIAL, TDM_PIPE_BATCH_SOLO,
@@ -341,6 +342,11 @@ typedef struct {
     bool ignore_eos;
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
+    int mtp;                     /* tokens drafted before a pass, which verifies them: 1 to TDM_MTP_MOST; TDM_MTP_AUTO:
+                                    as many as are worth it; TDM_MTP_OFF. The text is the same; not while paced, and
+                                    not while several answers are written */
+    double mtp_accept;           /* for measuring only: this share of the drafts counts as right, whatever the model
+                                    says, so the text is wrong; 0: off */
     double pace_tps;             /* decode at most so many tokens per second; 0: off. The first token is never delayed;
                                     tokens after a delay of up to 250 ms come faster until the rate is restored */
 } tdm_chat_options;
@@ -444,6 +450,8 @@ typedef struct {
     uint32_t suffix_evaluations;
     uint32_t reply_tokens, thinking_tokens;
     double decode_tps;              /* tokens after the first, per second, from the first to the last */
+    uint32_t passes;                /* that made the tokens after the first */
+    uint32_t drafted, accepted;     /* tokens that those passes verified; of them, those that the reply has */
     uint32_t lag_max;               /* largest distance in tokens from the follower to the reply being decoded */
     double handover_ms;             /* in memory, or save + read + restore through the bridge */
     double save_ms, read_ms, restore_ms;

@@ -17,7 +17,7 @@
 #ifndef TANDEM_BACKEND_BACKEND_H
 #define TANDEM_BACKEND_BACKEND_H
 
-#include "engine/forward/forward.h"
+#include "engine/forward/head.h"
 #include "engine/forward/sampler.h"
 
 /* A device other than the cores: the beginning of what its backend keeps of it. */
@@ -93,6 +93,13 @@ struct backend {
     /* As forward(), with states of this backend. The team is used by the cores alone. */
     tdm_status (*forward)(struct team *team, struct evaluator *e, const struct forward_run *runs, uint32_t n_runs,
                           const struct forward_options *options, uint64_t *bytes, tdm_error *err);
+
+    /* As forward_draft() and forward_accept(), for runs whose logits are on the host. NULL, both: this backend neither
+     * drafts nor verifies drafts, and runs have `kept` NULL. */
+    tdm_status (*draft)(struct team *team, struct evaluator *e, const struct draft_run *runs, uint32_t n_runs,
+                        uint64_t *bytes, tdm_error *err);
+    void (*accept)(struct team *team, struct evaluator *e, const struct forward_run *runs, const uint32_t *rows,
+                   uint32_t n_runs);
 
     /* Draws a token by the logits of s, which are valid; -1: none of them is finite. With one evaluator, draws from
      * several states may run at once. */

@@ -48,6 +48,20 @@ static tdm_status cpu_forward(struct team *team, struct evaluator *e, const stru
     return forward(team, e->model->weights, own->workspace, runs, n_runs, options, bytes, err);
 }
 
+static tdm_status cpu_draft(struct team *team, struct evaluator *e, const struct draft_run *runs, uint32_t n_runs,
+                            uint64_t *bytes, tdm_error *err)
+{
+    struct cpu_evaluator *own = (struct cpu_evaluator *)e;
+    return forward_draft(team, e->model->weights, own->workspace, runs, n_runs, bytes, err);
+}
+
+static void cpu_accept(struct team *team, struct evaluator *e, const struct forward_run *runs, const uint32_t *rows,
+                       uint32_t n_runs)
+{
+    struct cpu_evaluator *own = (struct cpu_evaluator *)e;
+    forward_accept(team, e->model->weights, own->workspace, runs, rows, n_runs);
+}
+
 static tdm_status cpu_draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
 {
     (void)e;
@@ -62,5 +76,7 @@ const struct backend backend_cpu = {
     .evaluator = cpu_evaluator,
     .evaluator_drop = cpu_evaluator_drop,
     .forward = cpu_forward,
+    .draft = cpu_draft,
+    .accept = cpu_accept,
     .draw = cpu_draw,
 };

@@ -27,8 +27,9 @@ bool chat_decoder_leads(const struct tdm_chat *c)
 {
     const struct decoder *d = c->decoder;
     const struct target *t = &c->target;
-    if (t->n == 0 || t->n > d->held + 1 || !d->held || !units_agree(c)) return false;
-    if (t->n == d->held + 1 && t->ids[d->held] != d->next) return false;
+    if (t->n == 0 || t->n > d->held + decoder_behind(d) || !d->held || !units_agree(c)) return false;
+    for (uint32_t i = d->held; i < t->n; i++)
+        if (t->ids[i] != decoder_token(d, i - d->held)) return false;
     uint32_t n = t->n < d->held ? t->n : d->held; /* a running job writes behind these */
     return target_common_prefix(t, d->state->tokens, n) == n;
 }

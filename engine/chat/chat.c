@@ -58,6 +58,10 @@ static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, t
     if ((unsigned)o->reading > TDM_READ_NEVER) return error_set(err, TDM_E_ARG, "no such time of reading");
     tdm_status status = template_check(m->form, o->think, o->keep_thinking, err);
     if (status) return status;
+    if (o->mtp < TDM_MTP_OFF || o->mtp > TDM_MTP_MOST)
+        return error_set(err, TDM_E_ARG, "mtp: expected auto, off or 1 to %d drafts", TDM_MTP_MOST);
+    if (!(o->mtp_accept >= 0 && o->mtp_accept <= 1))
+        return error_set(err, TDM_E_ARG, "mtp-accept: expected a share from 0 to 1, found %g", o->mtp_accept);
     if (!(o->pace_tps >= 0)) return error_set(err, TDM_E_ARG, "pace: expected 0 or more tokens per second");
     return sampler_check(&o->sampling, err);
 }
@@ -131,7 +135,8 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
     bool prompts = cold || !p->follows;
     uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
-    uint32_t runs = (uint32_t)answers, most = chat_sides_agree(c) ? runs : OWN_ROWS;
+    uint32_t runs = (uint32_t)answers, most = chat_sides_agree(c) ? 1 + DRAFTS_MOST : OWN_ROWS;
+    if (most < runs) most = runs;
     bool ready = has_room(decode->evaluator, most, runs) && has_decoders(c, decode->pool, answers);
     if (prompts) ready = ready && has_room(prompt->evaluator, rows, 1) && c->prompter.state &&
                          c->prompter.state->pool == prompt->pool;
@@ -139,6 +144,7 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
     tdm_status status = chat_evaluator(c, &decode->evaluator, decode, most, runs, err);
     if (status == TDM_OK) status = make_decoders(c, decode->pool, answers, err);
+    if (status == TDM_OK) chat_prepare_drafting(c);
     if (!prompts || status) return status;
     status = chat_evaluator(c, &prompt->evaluator, prompt, rows, 1, err);
     if (status == TDM_OK) status = state_on(&c->prompter.state, prompt->pool, err);
@@ -215,6 +221,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     machine_leave(c->machine, &c->client);
     if (c->follower.path) follower_free(&c->follower);
     for (int i = 0; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
+    chat_free_drafting(c);
     state_free(c->prompter.state);
     state_free(c->loaded);
     chat_close_sides(c);

@@ -19,6 +19,7 @@
 
 #include "engine/base/buffer.h"
 #include "engine/chat/conversation.h"
+#include "engine/chat/drafts.h"
 #include "engine/chat/events.h"
 #include "engine/chat/follower.h"
 #include "engine/chat/kept.h"
@@ -77,21 +78,48 @@ struct decoder {
     uint32_t max_tokens;     /* likewise; 0: no limit */
     uint32_t max_answer;     /* likewise; thinking is not counted */
     struct reply reply;
+    double mtp_accept;       /* likewise */
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
     uint32_t coming;         /* tokens that the running job adds to the state: 1 of a reply's, 0 of another job */
+    /* While accepted drafts are added to the state: those, the first one's forerunner before them, and the token drawn
+     * last; else `flights` is 0 and only `next` is known of what follows in the state. */
+    tdm_id flight[2 + DRAFTS_MOST];
+    uint32_t flights;
     tdm_turn_stats stats;    /* the turn's, with those of this reply */
+};
+
+/* The tokens that are known behind those that the state holds while no job runs. */
+static inline uint32_t decoder_behind(const struct decoder *d)
+{
+    return d->flights ? d->flights : 1;
+}
+static inline tdm_id decoder_token(const struct decoder *d, uint32_t i)
+{
+    return d->flights ? d->flight[i] : d->next;
+}
+
+/* What a run of a pass drew: a token for each of its rows until one differs from the draft of the next row. */
+struct drawn {
+    tdm_id id[1 + DRAFTS_MOST];
+    uint64_t hash[1 + DRAFTS_MOST]; /* of the logits so far, where these are hashed */
+    uint32_t n;
+    uint32_t taken;    /* of these: up to the reply's last one; as many of its rows stay in the state */
+    tdm_finish finish; /* why the last one taken is the reply's last; TDM_UNFINISHED: it isn't */
 };
 
 /* What the decode unit evaluates at once: a run for each answer that is being written. */
 struct decode_pass {
     struct decoder *decoder[TDM_ANSWERS_MAX];
     struct forward_run run[TDM_ANSWERS_MAX];
-    tdm_id drawn[TDM_ANSWERS_MAX];      /* by each run's decoder, after the pass */
+    struct drawn drawn[TDM_ANSWERS_MAX];
     tdm_status status[TDM_ANSWERS_MAX]; /* of its draw, or of making its state; and why it failed */
     tdm_error err[TDM_ANSWERS_MAX];
     uint32_t n;
     bool shares;               /* it began while a dispatch ran */
+    uint32_t drafts;           /* of its only run: wanted at first, then made */
+    tdm_id tokens[1 + DRAFTS_MOST]; /* of that run: the token that follows, then the drafts */
+    double draft_s;            /* seconds that the drafts took */
 };
 
 /* The most tokens of a continued reply's own ids in one pass. */
@@ -168,6 +196,11 @@ struct tdm_chat {
     struct decoder *decoder; /* the answer that is looked at; changes while no answer is, or among a turn's */
     struct decode_pass pass; /* the running one */
     struct own_pass own_pass;
+    struct drafting {        /* kept: NULL: no tokens are drafted */
+        struct drafts drafts;
+        struct forward_kept *kept;
+        float *logits;       /* [1 + DRAFTS_MOST][vocab] */
+    } drafting;
     struct arrival {         /* how the state of the prompt reached the decoder */
         int64_t since_ns;    /* when it began to move; 0: it was there */
         uint64_t bytes;      /* copied for that */
@@ -307,6 +340,22 @@ void chat_go_on(struct tdm_chat *c);
 void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id);
 /* Fills in what of this turn's prompt was there at Enter, and so its kind. */
 void chat_account_before(struct tdm_chat *c);
+
+/* ---- drafting.c: tokens drafted and verified --------------------------------------------------------------------- */
+
+/* Allocates what drafting needs if the decode unit's backend can verify; without memory for it nothing is drafted. */
+void chat_prepare_drafting(struct tdm_chat *c);
+void chat_free_drafting(struct tdm_chat *c);
+/* How many tokens to draft for the pass to come, which has this decoder's run alone. */
+uint32_t chat_drafts_wanted(const struct tdm_chat *c, const struct decoder *d);
+/* Of a claimed pass, without the lock: makes its drafts and its run one to be verified, unless there are none. */
+void chat_make_drafts(struct tdm_chat *c, struct team *team);
+/* Likewise after the pass: draws the tokens of a verified run's rows. */
+void chat_draw_rows(const struct tdm_chat *c, struct decoder *d, const struct forward_run *run, struct drawn *out);
+/* Likewise: the rows of the tokens taken become the state's. */
+void chat_accept_drafts(struct tdm_chat *c, struct team *team);
+/* With the lock: the pass took so many seconds, its drafts included. */
+void chat_count_drafts(struct tdm_chat *c, double took, bool timed);
 
 /* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 

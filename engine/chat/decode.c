@@ -42,7 +42,7 @@ void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, boo
 static void be_followed(struct tdm_chat *c, struct decoder *d)
 {
     uint32_t here = c->follower.length;
-    uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + ++c->unfollowed;
+    uint32_t behind = (c->target.n > here ? c->target.n - here : 0) + c->unfollowed;
     if (!chat_pipeline(c)->follows || chat_level(c) < TDM_SPEC_HISTORY) return;
     if (c->options.reading == TDM_READ_AT_PAUSES) return;
     if (here && behind > d->stats.lag_max) d->stats.lag_max = behind;
@@ -62,9 +62,8 @@ static tdm_finish last_because(const struct decoder *d, const struct reply_piece
     return d->prompt + d->index >= pool_context(d->state->pool) ? TDM_CONTEXT : TDM_UNFINISHED;
 }
 
-/* A token of the reply was drawn: shows it and decides whether it is the last. True while the reply goes on; when it
- * doesn't, the next turn may have begun already. */
-static bool take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
+/* A token of the reply was drawn: shows it, and decides whether it is the last and why. */
+static tdm_finish take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
 {
     struct node *node = &c->conversation.nodes[d->node];
     tdm_turn_stats *s = &d->stats;
@@ -72,13 +71,9 @@ static bool take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
     if (s->first_id_ns == 0) s->first_id_ns = now;
     if (id < 0) {
         events_post_line(c->events, TDM_EV_ERROR, "the model gave no finite logit: the reply ends here");
-        chat_end_answer(c, d, TDM_FAILED);
-        return false;
+        return TDM_FAILED;
     }
-    if (is_stop(c, id) && !c->options.ignore_eos) {
-        chat_end_answer(c, d, TDM_END);
-        return false;
-    }
+    if (is_stop(c, id) && !c->options.ignore_eos) return TDM_END;
     struct reply_piece piece;
     tdm_error err;
     bool thought = d->reply.thinking; /* </think> too */
@@ -86,10 +81,8 @@ static bool take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
     if (status == TDM_OK) status = reply_push(&d->reply, id, &piece, &err);
     if (status) {
         events_post_line(c->events, TDM_EV_ERROR, "no memory for the reply: it ends here");
-        chat_end_answer(c, d, TDM_FAILED);
-        return false;
+        return TDM_FAILED;
     }
-    sampler_accept(d->sampler, id);
     s->ids_hash = hash_id(s->ids_hash, id);
     s->reply_tokens++;
     if (thought) s->thinking_tokens++;
@@ -98,15 +91,19 @@ static bool take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
     if (c->options.pace_tps > 0) s->paced = true;
     d->next = id;
     d->index++;
+    if (d == c->decoder) c->unfollowed++;
     chat_give_text(c, d, piece.thinking, true, id);
     chat_give_text(c, d, piece.answer, false, id);
-    tdm_finish finish = last_because(d, &piece);
-    if (finish != TDM_UNFINISHED) {
+    return last_because(d, &piece);
+}
+
+/* The reply has gone on by a pass, or ends. */
+static void go_on(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
+{
+    if (finish != TDM_UNFINISHED)
         chat_end_answer(c, d, finish);
-        return false;
-    }
-    if (d == c->decoder) be_followed(c, d);
-    return true;
+    else if (d == c->decoder)
+        be_followed(c, d);
 }
 
 /* A pass gave its tokens: when is the next one due? */
@@ -125,7 +122,9 @@ static tdm_status draw(const struct tdm_chat *c, struct decoder *d, tdm_id *id, 
         if (status) return status;
         d->logits_hash = logits_hash(d->logits_hash, logits, pool_shape(d->state->pool)->vocab);
     }
-    return evaluator_draw(c->side[d->unit].evaluator, d->state, &draw, id, err);
+    tdm_status status = evaluator_draw(c->side[d->unit].evaluator, d->state, &draw, id, err);
+    if (status == TDM_OK && *id >= 0) sampler_accept(d->sampler, *id);
+    return status;
 }
 
 static uint32_t above(uint32_t a, uint32_t b)
@@ -226,6 +225,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     d->max_tokens = c->options.max_tokens > 0 ? (uint32_t)c->options.max_tokens : 0;
     d->max_answer = c->options.max_answer_tokens > 0 ? (uint32_t)c->options.max_answer_tokens : 0;
     d->hashes = c->options.hash_logits;
+    d->mtp_accept = c->options.mtp_accept;
     d->logits_hash = LOGITS_HASH_START;
     d->unit = chat_pipeline(c)->decode_unit;
     reply_free(&d->reply);
@@ -281,12 +281,13 @@ void chat_reply(struct tdm_chat *c)
         fail(c, err.text);
         return;
     }
+    tdm_finish finish = lacks_last_token ? TDM_UNFINISHED : take_token(c, d, first);
     if (lacks_last_token)
         d->next = first;
-    else if (!take_token(c, d, first) && alone)
-        return; /* it was the only one */
     else
-        keep_pace(c);
+        go_on(c, d, finish);
+    if (finish != TDM_UNFINISHED && alone) return; /* it was the only one */
+    if (!lacks_last_token) keep_pace(c);
     unit_wake(chat_unit(c, d->unit));
     chat_compute_target(c, clock_ns());
     c->follower_failed = false;
@@ -301,7 +302,8 @@ bool chat_continues_in_place(const struct tdm_chat *c)
     uint32_t n = d->held, all = t->n + t->own;
     if (n == 0 || n > all || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
     if (memcmp(t->ids, d->state->tokens, n * sizeof *t->ids)) return false;
-    if (d->coming && (n == all || t->ids[n++] != d->next)) return false;
+    for (uint32_t i = 0; i < d->coming; i++, n++)
+        if (n == all || t->ids[n] != decoder_token(d, i)) return false;
     return n + 1 >= all;
 }
 
@@ -313,19 +315,35 @@ void chat_go_on(struct tdm_chat *c)
         chat_on(c, ON_NOT_IN_PLACE);
 }
 
+/* The tokens of a run of the pass. */
+static tdm_status draw_run(struct tdm_chat *c, uint32_t i, tdm_error *err)
+{
+    struct decode_pass *p = &c->pass;
+    struct decoder *d = p->decoder[i];
+    struct drawn *drawn = &p->drawn[i];
+    if (p->run[i].kept) {
+        chat_draw_rows(c, d, &p->run[i], drawn);
+        return TDM_OK;
+    }
+    drawn->n = 1;
+    tdm_status status = draw(c, d, &drawn->id[0], err);
+    drawn->hash[0] = d->logits_hash;
+    return status;
+}
+
 /* Members take a run each: what is drawn depends on its decoder alone. */
 static void draw_runs(void *ctx, struct member *m)
 {
     struct tdm_chat *c = ctx;
     struct decode_pass *p = &c->pass;
     uint32_t i, end;
-    while (member_claim(m, p->n, 1, &i, &end)) p->status[i] = draw(c, p->decoder[i], &p->drawn[i], &p->err[i]);
+    while (member_claim(m, p->n, 1, &i, &end)) p->status[i] = draw_run(c, i, &p->err[i]);
 }
 
 static tdm_status draw_all(struct tdm_chat *c, struct team *team, tdm_error *err)
 {
     struct decode_pass *p = &c->pass;
-    if (p->n == 1) return draw(c, p->decoder[0], &p->drawn[0], err);
+    if (p->n == 1) return draw_run(c, 0, err);
     team_run(team, draw_runs, c);
     for (uint32_t i = 0; i < p->n; i++) {
         if (!p->status[i]) continue;
@@ -335,24 +353,61 @@ static tdm_status draw_all(struct tdm_chat *c, struct team *team, tdm_error *err
     return TDM_OK;
 }
 
-/* The tokens that a pass drew become their replies'. took: seconds; 0: it made states and evaluated nothing. */
+/* Is what a run of the pass drew still wanted? */
+static bool is_wanted(const struct tdm_chat *c, uint32_t i)
+{
+    return c->stage == STAGE_DECODE_RUN && c->pass.decoder[i]->writing && !c->pass.status[i];
+}
+
+/* The tokens that a pass drew become their replies'. Of a verified run whose tokens nobody wants any more the state
+ * gets the row of the token that was certain, as from any other run. */
+static void take_tokens(struct tdm_chat *c)
+{
+    struct decode_pass *p = &c->pass;
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct decoder *d = p->decoder[i];
+        struct drawn *drawn = &p->drawn[i];
+        drawn->finish = TDM_UNFINISHED;
+        drawn->taken = 0;
+        while (is_wanted(c, i) && drawn->taken < drawn->n && drawn->finish == TDM_UNFINISHED) {
+            d->logits_hash = d->stats.logits_hash = drawn->hash[drawn->taken];
+            drawn->finish = take_token(c, d, drawn->id[drawn->taken++]);
+        }
+        if (!p->run[i].kept) continue;
+        if (!drawn->taken) drawn->taken = 1;
+        d->coming = drawn->taken;
+        memcpy(d->flight, p->run[i].tokens, drawn->taken * sizeof *d->flight);
+        d->flight[drawn->taken] = d->next;
+        d->flights = drawn->taken + 1;
+    }
+}
+
+/* The states have what was taken: the replies go on, or end. took: seconds; 0: the pass made states and evaluated
+ * nothing. */
 static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status status, double took, const char *why)
 {
     struct decode_pass *p = &c->pass;
     bool wanted[TDM_ANSWERS_MAX], running = c->stage == STAGE_DECODE_RUN;
+    span->tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         struct decoder *d = p->decoder[i];
         wanted[i] = running && d->writing;
-        d->coming = 0;
+        d->coming = d->flights = 0;
         d->held = status || p->status[i] ? 0 : d->state->length;
+        if (status || took == 0) continue;
+        uint32_t taken = p->drawn[i].taken;
+        span->tokens += taken ? taken : 1;
+        d->stats.passes += taken > 0;
+        d->stats.accepted += taken ? taken - 1 : 0;
+        d->stats.drafted += p->drafts; /* of the only run */
     }
     chat_on(c, ON_RETURN);
-    if (!running) {
-        span->tokens = status ? 0 : p->n;
-        return;
-    }
+    if (!running) return;
     bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
-    if (status == TDM_OK && took > 0 && p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, took);
+    if (status == TDM_OK && took > 0 && p->n == 1 && (shared || alone)) {
+        kept_add(&c->kept, shared, took / drafts_cost(&c->drafting.drafts, p->drafts));
+        chat_count_drafts(c, took, alone);
+    }
     if (status) {
         fail(c, why);
         return;
@@ -364,10 +419,9 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
         if (p->status[i]) {
             events_post_line(c->events, TDM_EV_ERROR, "answer %d could not begin: %s", d->number, p->err[i].text);
             chat_end_answer(c, d, TDM_FAILED);
-            continue;
+        } else {
+            go_on(c, d, p->drawn[i].finish);
         }
-        d->stats.logits_hash = d->logits_hash;
-        take_token(c, d, p->drawn[i]);
     }
 }
 
@@ -380,11 +434,19 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     int64_t start = clock_ns();
     span->first = p->run[0].state->length;
     span->ids_hash = p->n == 1 ? activity_hash(p->run[0].tokens, 1) : 0;
+    chat_make_drafts(c, team);
     tdm_status status = evaluator_forward(team, side->evaluator, p->run, p->n, NULL, &span->bytes, &err);
     if (status == TDM_OK) status = draw_all(c, team, &err);
-    double took = (double)(clock_ns() - start) / 1e9;
     chat_lock(c);
-    end_pass(c, span, status, took, err.text);
+    if (status == TDM_OK) take_tokens(c);
+    if (status == TDM_OK && p->run[0].kept) {
+        /* What is accepted is already shown while it is added to the state. */
+        chat_unlock(c);
+        chat_accept_drafts(c, team);
+        span->ids_hash = activity_hash(p->tokens, p->drawn[0].taken);
+        chat_lock(c);
+    }
+    end_pass(c, span, status, (double)(clock_ns() - start) / 1e9, err.text);
     pthread_cond_broadcast(&c->settled);
     chat_unlock(c);
 }
@@ -398,7 +460,7 @@ static void fork_runs(void *ctx, struct member *m)
     while (member_claim(m, p->n, 1, &i, &end)) {
         struct decoder *d = p->decoder[i];
         p->status[i] = state_copy(d->state, c->decoders[0]->state, &p->err[i]);
-        if (p->status[i] == TDM_OK) p->status[i] = draw(c, d, &p->drawn[i], &p->err[i]);
+        if (p->status[i] == TDM_OK) p->status[i] = draw_run(c, i, &p->err[i]);
     }
 }
 
@@ -409,6 +471,7 @@ static void job_fork(void *ctx, struct team *team, struct activity_span *span)
     struct tdm_chat *c = ctx;
     team_run(team, fork_runs, c);
     chat_lock(c);
+    take_tokens(c);
     end_pass(c, span, TDM_OK, 0, "");
     pthread_cond_broadcast(&c->settled);
     chat_unlock(c);
@@ -420,7 +483,8 @@ static void job_fork(void *ctx, struct team *team, struct activity_span *span)
 static void plan_pass(struct tdm_chat *c, bool forks)
 {
     struct decode_pass *p = &c->pass;
-    p->n = 0;
+    p->n = p->drafts = 0;
+    p->draft_s = 0;
     p->shares = c->follower.plan.active;
     for (int i = forks; i < c->answers; i++) {
         struct decoder *d = c->decoders[i];
@@ -430,6 +494,7 @@ static void plan_pass(struct tdm_chat *c, bool forks)
         p->status[p->n] = TDM_OK;
         p->run[p->n++] = (struct forward_run){.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
     }
+    if (p->n == 1 && !forks) p->drafts = chat_drafts_wanted(c, p->decoder[0]);
 }
 
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)

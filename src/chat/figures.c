@@ -26,18 +26,24 @@ void figures_number(double value, char out[32])
     out[to] = 0;
 }
 
+double figures_per_pass(const tdm_turn_stats *t)
+{
+    return t->drafted && t->passes ? 1 + (double)t->accepted / t->passes : 0;
+}
+
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room)
 {
-    char ttft[32], in[32], read[32], replies[32], tps[32];
+    char ttft[32], in[32], read[32], replies[32], tps[32], passes[32] = "";
     figures_number(figures_ttft_ms(t, glyph_ns), ttft);
     figures_number(t->turn_tokens, in);
     figures_number(t->turn_before_enter, read);
     figures_number(t->reply_tokens, replies);
     figures_number(t->decode_tps, tps);
+    if (figures_per_pass(t) > 0) snprintf(passes, sizeof passes, ", %.1f a pass", figures_per_pass(t));
     double seconds = t->end_ns > t->enter_ns ? 1e-9 * (double)(t->end_ns - t->enter_ns) : 0;
-    snprintf(out, room, "%s %s ms%s%s | %s in, %s read before Enter | %s out, %s tok/s%s, %.1f s",
+    snprintf(out, room, "%s %s ms%s%s | %s in, %s read before Enter | %s out, %s tok/s%s%s, %.1f s",
              tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), in, read, replies,
-             tps, t->paced ? " paced" : "", seconds);
+             tps, passes, t->paced ? " paced" : "", seconds);
 }
 
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind)

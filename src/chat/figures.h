@@ -15,8 +15,10 @@ void figures_number(double value, char out[32]);
  * measures something else. */
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind);
 
+/* Tokens that a pass of the reply gave; 0: nothing was drafted. */
+double figures_per_pass(const tdm_turn_stats *t);
 /* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not
- * measured. */
+ * measured. Tokens for each pass behind the rate, where some were drafted. */
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);
 /* "warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes" */
 void figures_cold_line(const tdm_cold *c, char *out, size_t room);

@@ -30,6 +30,7 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id)
     case OPTION_SPECULATION: c->speculation = (tdm_speculation)number; break;
     case OPTION_DISPATCH: c->dispatch = (int)number; break;
     case OPTION_PAUSE: c->pause_ms = (int)number; break;
+    case OPTION_MTP: c->mtp = number > 1 ? (int)number - 1 : number ? TDM_MTP_OFF : TDM_MTP_AUTO; break;
     case OPTION_PACE: c->pace_tps = options_real(o, id, 0); break;
     default: break;
     }
@@ -73,6 +74,12 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
             snprintf(out, room, "auto");
         else
             snprintf(out, room, "%d", c->pause_ms);
+        break;
+    case OPTION_MTP:
+        if (c->mtp > 0)
+            snprintf(out, room, "%d", c->mtp);
+        else
+            snprintf(out, room, c->mtp == TDM_MTP_OFF ? "off" : "auto");
         break;
     case OPTION_PACE: snprintf(out, room, "%g", c->pace_tps); break;
     default: break;

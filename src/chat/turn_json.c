@@ -17,6 +17,9 @@ void turn_json_add(json_object *o, const tdm_turn_stats *s)
     jsonio_add_int(o, "wasted_tokens", s->wasted);
     jsonio_add_int(o, "reply_tokens", s->reply_tokens);
     jsonio_add_real(o, "decode_tps", s->decode_tps);
+    jsonio_add_int(o, "decode_passes", s->passes);
+    jsonio_add_int(o, "drafted_tokens", s->drafted);
+    jsonio_add_int(o, "accepted_tokens", s->accepted);
     jsonio_add_int(o, "lag_max", s->lag_max);
     jsonio_add_real(o, "handover_ms", s->handover_ms);
 }

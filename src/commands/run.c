@@ -291,8 +291,10 @@ static void print_figures(const run *a)
         tokens += a->answers[i].stats.reply_tokens;
         if (a->answers[i].stats.last_id_ns > last_ns) last_ns = a->answers[i].stats.last_id_ns;
     }
-    fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s%s",
-            s->prompt_tokens, prefill_tps(&a->answers[0]), figures_ttft_ms(s, 0), tokens, s->decode_tps,
+    char passes[40] = "";
+    if (figures_per_pass(s) > 0) snprintf(passes, sizeof passes, ", %.1f a pass", figures_per_pass(s));
+    fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s%s%s",
+            s->prompt_tokens, prefill_tps(&a->answers[0]), figures_ttft_ms(s, 0), tokens, s->decode_tps, passes,
             a->n > 1 ? " each" : "\n");
     double seconds = (double)(last_ns - s->first_id_ns) / 1e9;
     if (a->n > 1) fprintf(stderr, ", %.1f together\n", seconds > 0 ? tokens / seconds : 0);

@@ -41,6 +41,7 @@ void tui_figures_turn(tui *t, const struct view_ttft *ttft, const tdm_turn_stats
         .after_enter = (int)stats->after_enter,
         .out = (int)stats->reply_tokens,
         .tok_s = stats->decode_tps,
+        .per_pass = figures_per_pass(stats),
     };
     f->turn_end_ns = stats->end_ns;
     /* A turn this short is a speck in the live window. */

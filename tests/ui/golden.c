@@ -174,10 +174,10 @@ static void sample_monitor(struct sample *s)
                                          .checkpoint_bytes = 116u << 20,
                                          .checkpoint_budget = 2ull << 30};
     static const struct view_monitor_turn turns[] = {
-        {1, {VIEW_TTFT_FIRST, VIEW_TTFT_UNMARKED, 412}, 52, 40, 310, 30.4},
-        {2, {VIEW_TTFT_COLD, VIEW_TTFT_QUEUED, 261}, 31, 31, 120, 29.1},
-        {3, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 9}, 18, 0, 220, 31.2},
-        {4, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 8}, 42, 0, 0, 0}};
+        {1, {VIEW_TTFT_FIRST, VIEW_TTFT_UNMARKED, 412}, 52, 40, 310, 30.4, 0},
+        {2, {VIEW_TTFT_COLD, VIEW_TTFT_QUEUED, 261}, 31, 31, 120, 29.1, 0},
+        {3, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 9}, 18, 0, 220, 31.2, 0},
+        {4, {VIEW_TTFT_WARM, VIEW_TTFT_UNMARKED, 8}, 42, 0, 0, 0, 0}};
     memcpy(s->monitor_turns, turns, sizeof turns);
     m->turns = s->monitor_turns;
     m->n_turns = 4;

@@ -263,6 +263,7 @@ struct view_monitor_turn {
     int in, after_enter; /* tokens of the message with the end of the prompt; of these, read after Enter */
     int out;
     double tok_s;
+    double per_pass; /* tokens that a pass gave, where some were drafted; 0: none was */
 };
 
 /* A core of the machine. */

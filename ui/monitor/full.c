@@ -438,6 +438,7 @@ static void draw_turn(const struct view_monitor_turn *t, struct line *l)
     if (t->in) add(l, STYLE_STATUS, "%s in", format_count(a, t->in));
     if (t->in) add(l, STYLE_STATUS, "%s after Enter", format_count(a, t->after_enter));
     if (t->out) add(l, STYLE_STATUS, "%s out at %s", format_count(a, t->out), format_rate(text, t->tok_s));
+    if (t->per_pass > 0) add(l, STYLE_STATUS, "%.1f a pass", t->per_pass);
 }
 
 /* The newest first. */

@@ -1,0 +1,118 @@
+#include "engine/chat/drafts.h"
+
+/* How much a new value moves the means: of shares, of the time of a pass, of relative costs. */
+static const double share_weight = 1.0 / 24, time_weight = 1.0 / 8, cost_weight = 1.0 / 8;
+/* What drafting must be better by, since the means are not exact. */
+static const double margin = 1.03;
+/* The share of right drafts at first, and what a token more is taken to cost until it is measured. */
+static const double first_share = 0.7, first_slope = 0.1;
+
+enum { ALONE_PASSES = 4, LONGEST_NGRAM = 32 };
+
+void drafts_init(struct drafts *d, double draft)
+{
+    *d = (struct drafts){.draft = draft, .alone = ALONE_PASSES};
+    for (int i = 0; i < DRAFTS_MOST; i++) d->right[i] = first_share;
+    d->relative[0] = 1;
+}
+
+/* The relative cost of a pass of 1 + k tokens: measured, or going on as between the last two that were. */
+static double cost(const struct drafts *d, uint32_t k)
+{
+    uint32_t j = k;
+    while (j > 0 && !d->measured[j]) j--;
+    double slope = j ? (d->relative[j] - 1) / j : first_slope;
+    return j == k && k ? d->relative[k] : (j ? d->relative[j] : 1) + (k - j) * (slope > 0 ? slope : 0);
+}
+
+double drafts_cost(const struct drafts *d, uint32_t k)
+{
+    return cost(d, k) + k * d->draft;
+}
+
+double drafts_gain(const struct drafts *d, uint32_t k)
+{
+    double expected = 1, all_right = 1;
+    for (uint32_t i = 0; i < k; i++) expected += all_right *= d->right[i];
+    return expected / drafts_cost(d, k);
+}
+
+uint32_t drafts_choose(const struct drafts *d, uint32_t most)
+{
+    uint32_t best = 0;
+    if (most > DRAFTS_MOST) most = DRAFTS_MOST;
+    if (!most || d->alone) return 0;
+    for (uint32_t k = 1; k <= most; k++)
+        if (!best || drafts_gain(d, k) > drafts_gain(d, best)) best = k;
+    bool worth = drafts_gain(d, best) > margin;
+    if (worth) return d->passes < DRAFTS_PROBE_PASSES ? best : 0;
+    return d->tokens < DRAFTS_PROBE_TOKENS ? 0 : best;
+}
+
+static void approach(double *mean, double value, double weight)
+{
+    *mean += weight * (value - *mean);
+}
+
+/* Within a factor of two, so that a pass that was held up does not count for much. */
+static double sane(double value, double expected)
+{
+    return value > 2 * expected ? 2 * expected : value < expected / 2 ? expected / 2 : value;
+}
+
+static void count_time(struct drafts *d, uint32_t k, double pass_s, double draft_s)
+{
+    if (!d->pass_s) {
+        if (k == 0) d->pass_s = pass_s;
+        return;
+    }
+    if (k == 0) {
+        approach(&d->pass_s, sane(pass_s, d->pass_s), time_weight);
+        return;
+    }
+    double relative = sane(pass_s / d->pass_s, cost(d, k)), draft = draft_s / k / d->pass_s;
+    if (d->measured[k])
+        approach(&d->relative[k], relative, cost_weight);
+    else
+        d->relative[k] = relative;
+    d->measured[k] = true;
+    if (draft > 0) approach(&d->draft, draft, cost_weight);
+}
+
+void drafts_count(struct drafts *d, uint32_t k, uint32_t right, double pass_s, double draft_s, bool timed)
+{
+    for (uint32_t i = 0; i < k && i <= right; i++) approach(&d->right[i], i < right, share_weight);
+    /* Later drafts are not better than those before them. */
+    for (uint32_t i = k; k && i < DRAFTS_MOST; i++)
+        if (d->right[i] > d->right[i - 1]) d->right[i] = d->right[i - 1];
+    d->passes = k ? d->passes + 1 : 0;
+    d->tokens = k ? 0 : d->tokens + 1;
+    if (!timed) return;
+    if (k == 0 && d->alone) d->alone--;
+    count_time(d, k, pass_s, draft_s);
+}
+
+/* Equal tokens that end at a and at b, at most so many. */
+static uint32_t equal_before(const tdm_id *tokens, uint32_t a, uint32_t b, uint32_t most)
+{
+    uint32_t n = 0;
+    while (n < most && n < a && n < b && tokens[a - 1 - n] == tokens[b - 1 - n]) n++;
+    return n;
+}
+
+uint32_t drafts_from_context(const tdm_id *tokens, uint32_t n, tdm_id next, tdm_id *out, uint32_t most)
+{
+    uint32_t longest = DRAFTS_NGRAM - 2, from = 0; /* before `next` */
+    for (uint32_t at = n; at-- > 0;) {
+        if (tokens[at] != next) continue;
+        uint32_t length = equal_before(tokens, at, n, LONGEST_NGRAM);
+        if (length <= longest) continue;
+        longest = length;
+        from = at + 1;
+        if (length == LONGEST_NGRAM) break;
+    }
+    if (!from) return 0;
+    uint32_t i = 0;
+    for (; i < most && from + i <= n; i++) out[i] = from + i < n ? tokens[from + i] : next;
+    return i;
+}
