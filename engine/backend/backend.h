@@ -75,6 +75,7 @@ struct backend {
     tdm_status (*open)(struct backend_device **out, const char *name, tdm_error *err);
     void (*close)(struct backend_device *d);
     void (*about)(struct backend_device *d, struct backend_about *out);
+    bool (*lost)(struct backend_device *d);
 
     /* Copies a model's weights there. TDM_E_NOMEM: not enough memory; TDM_E_UNSUPPORTED: beyond this device. Both are
      * found before anything is copied. What is there already is shared: the same model is given, and is unloaded when

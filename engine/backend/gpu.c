@@ -1,12 +1,569 @@
-/* GPUs as a backend: this build has none. */
+/* GPUs as a backend, by way of engine/gpu. A state is one of the device's with what the host always has of it; between
+ * the device's form and the bytes of state files lies a state in the host's memory.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "engine/backend/backend.h"
-
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
+#include "engine/gpu/gpu.h"
+#include "engine/model/half.h"
+#include "engine/state/memory.h"
 
-static tdm_status gpu_unit_open(struct backend_device **out, const char *name, tdm_error *err)
+enum {
+    PASS_TOKENS = 128,   /* longer runs are evaluated in pieces */
+    PASS_RUNS = 8,
+    STATES_AT_LEAST = 2, /* a model without room for these is of no use on a device */
+};
+
+struct device {
+    struct backend_device base;
+    struct gpu *gpu;
+    char name[16];
+    pthread_mutex_t lock; /* guards what follows */
+    struct model *models; /* loaded now */
+};
+
+struct model {
+    struct backend_model base;
+    struct gpu_model *gpu;
+    struct gpu_needs needs;
+    enum kv_type kv;
+    uint32_t context;
+    int users;
+    struct model *next;
+};
+
+struct gpu_backed {
+    struct state base;
+    struct gpu_state *gpu;
+};
+
+static struct gpu_state *of(const struct state *s)
 {
-    *out = NULL;
-    return error_set(err, TDM_E_NOT_FOUND, "%s: this program was built without GPUs", name);
+    return ((const struct gpu_backed *)s)->gpu;
 }
 
-const struct backend backend_gpu = {.name = "gpu", .open = gpu_unit_open};
+static struct model *model_of(const struct backend_model *m)
+{
+    return (struct model *)m;
+}
+
+/* What the host has of a state is what the device's says. */
+static void take_over(struct state *s)
+{
+    struct gpu_state *own = of(s);
+    s->length = gpu_state_length(own);
+    s->logits_valid = gpu_state_logits(own);
+    s->broken = gpu_state_broken(own);
+}
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+static tdm_status open_gpu(struct backend_device **out, const char *name, tdm_error *err)
+{
+    struct device *d = calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d) return error_set(err, TDM_E_NOMEM, "%s: no memory", name);
+    tdm_status status = gpu_open(&d->gpu, name, NULL, err);
+    if (status) {
+        free(d);
+        return status;
+    }
+    struct gpu_info info;
+    gpu_about(d->gpu, &info);
+    uint64_t identity = fnv_bytes(fnv_bytes(FNV_START, info.name, strlen(info.name)), info.driver, strlen(info.driver));
+    d->base = (struct backend_device){.backend = &backend_gpu, .identity = identity | 1};
+    snprintf(d->name, sizeof d->name, "%s", name);
+    pthread_mutex_init(&d->lock, NULL);
+    *out = &d->base;
+    return TDM_OK;
+}
+
+static void close_gpu(struct backend_device *device)
+{
+    struct device *d = (struct device *)device;
+    assert_always(!d->models);
+    gpu_close(d->gpu);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+static void about(struct backend_device *device, struct backend_about *out)
+{
+    struct gpu *g = ((struct device *)device)->gpu;
+    struct gpu_info info;
+    gpu_about(g, &info);
+    *out = (struct backend_about){
+        .software = info.kind == GPU_SOFTWARE, .memory = info.memory, .free = info.free_memory, .used = gpu_used(g)};
+    snprintf(out->name, sizeof out->name, "%s", info.name);
+    snprintf(out->driver, sizeof out->driver, "%s", info.driver);
+}
+
+static bool is_lost(struct backend_device *device)
+{
+    return gpu_is_lost(((struct device *)device)->gpu);
+}
+
+/* ---- Models ------------------------------------------------------------------------------------------------------ */
+
+/* Before anything is copied. */
+static tdm_status check_fits(struct device *d, const struct gpu_needs *needs, tdm_error *err)
+{
+    struct gpu_info info;
+    gpu_about(d->gpu, &info);
+    uint64_t all = needs->weights + needs->scratch + STATES_AT_LEAST * needs->state;
+    if (!info.free_memory || all <= info.free_memory) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "%s (%s): the model takes %.1f GB there, %.1f GB are free", d->name, info.name,
+                     1e-9 * (double)all, 1e-9 * (double)info.free_memory);
+}
+
+static tdm_status upload(struct model *m, struct device *d, const struct backend_load *what, tdm_error *err)
+{
+    struct gpu_model_options o = {.lm_head = what->weights->lm_head->type, .kv = what->kv, .context = what->context,
+                                  .tokens = PASS_TOKENS, .runs = PASS_RUNS};
+    if (what->kv == KV_Q8_0)
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: keys and values: expected f16 or f32, found q8_0", d->name);
+    gpu_model_needs(what->source, &o, &m->needs);
+    tdm_status status = check_fits(d, &m->needs, err);
+    return status ? status : gpu_model_new(&m->gpu, d->gpu, what->source, &o, err);
+}
+
+static tdm_status load(struct backend_model **out, struct backend_device *device, const struct backend_load *what,
+                       tdm_error *err)
+{
+    struct device *d = (struct device *)device;
+    tdm_status status = TDM_OK;
+    pthread_mutex_lock(&d->lock);
+    struct model *m = d->models;
+    while (m && (m->base.weights != what->weights || m->kv != what->kv || m->context != what->context)) m = m->next;
+    if (!m) {
+        m = calloc(1, sizeof *m);
+        status = m ? upload(m, d, what, err) : error_set(err, TDM_E_NOMEM, "%s: no memory", d->name);
+        if (status) {
+            free(m);
+            m = NULL;
+        } else {
+            m->base = (struct backend_model){.backend = &backend_gpu, .weights = what->weights, .device = device};
+            m->kv = what->kv;
+            m->context = what->context;
+            m->next = d->models;
+            d->models = m;
+        }
+    }
+    if (m) m->users++;
+    pthread_mutex_unlock(&d->lock);
+    *out = m ? &m->base : NULL;
+    return status;
+}
+
+static void unload(struct backend_model *model)
+{
+    struct model *m = model_of(model);
+    struct device *d = (struct device *)m->base.device;
+    pthread_mutex_lock(&d->lock);
+    bool last = --m->users == 0;
+    struct model **at = &d->models;
+    while (*at != m) at = &(*at)->next;
+    if (last) *at = m->next;
+    pthread_mutex_unlock(&d->lock);
+    if (!last) return;
+    gpu_model_free(m->gpu);
+    free(m);
+}
+
+/* ---- States ------------------------------------------------------------------------------------------------------ */
+
+/* What a pool has: its model, and a pool of the host's memory for what goes to bytes and comes from them. */
+struct home {
+    struct model *model;
+    struct pool *host;
+};
+
+static struct home *home_of(const struct pool *p)
+{
+    return pool_device(p);
+}
+
+static tdm_status make(struct state **out, struct pool *pool, tdm_error *err)
+{
+    struct gpu_backed *s = calloc(1, sizeof *s);
+    *out = NULL;
+    if (!s) return error_set(err, TDM_E_NOMEM, "no memory for a state");
+    tdm_status status = gpu_state_new(&s->gpu, home_of(pool)->model->gpu, err);
+    if (status) {
+        free(s);
+        return status;
+    }
+    s->base.pool = pool;
+    s->base.tokens = (tdm_id *)gpu_state_tokens(s->gpu); /* in one place for its life */
+    *out = &s->base;
+    return TDM_OK;
+}
+
+static void drop(struct state *s)
+{
+    gpu_state_free(of(s));
+    free(s);
+}
+
+static void clear(struct state *s)
+{
+    gpu_state_clear(of(s));
+    take_over(s);
+}
+
+static tdm_status copy(struct state *dst, const struct state *src, tdm_error *err)
+{
+    tdm_status status = gpu_state_copy(of(dst), of(src), err);
+    take_over(dst);
+    return status;
+}
+
+static tdm_status make_room(struct state *s, uint32_t n, tdm_error *err)
+{
+    return gpu_state_make_room(of(s), n, err);
+}
+
+static uint32_t shared_pages(const struct state *a, const struct state *b)
+{
+    return gpu_state_shared_pages(of(a), of(b));
+}
+
+static tdm_status logits(struct state *s, const float **out, tdm_error *err)
+{
+    (void)err;
+    *out = gpu_state_logits(of(s));
+    return TDM_OK;
+}
+
+/* ---- To and from bytes ------------------------------------------------------------------------------------------- */
+
+/* The memory of an image of so many tokens, in one block. */
+static tdm_status image_new(struct gpu_image *out, void **block, const struct gpu_model *m, uint32_t tokens,
+                            tdm_error *err)
+{
+    size_t pages = (tokens + KV_PAGE - 1) / KV_PAGE * gpu_page_bytes(m);
+    size_t recurrent = gpu_recurrent_floats(m) * sizeof(float), conv = gpu_conv_floats(m) * sizeof(float);
+    char *at = *block = malloc(recurrent + conv + pages + 1);
+    if (!at) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", recurrent + conv + pages);
+    *out = (struct gpu_image){.recurrent = (float *)at, .conv = (float *)(at + recurrent), .pages = at + recurrent + conv};
+    return TDM_OK;
+}
+
+/* Between a row of keys or values on the device and floats. */
+static void row_from(enum kv_type kv, const void *row, float *x, uint32_t n)
+{
+    if (kv == KV_F32) memcpy(x, row, n * sizeof *x);
+    for (uint32_t i = 0; kv == KV_F16 && i < n; i++) x[i] = f16_widen(((const uint16_t *)row)[i]);
+}
+
+static void row_to(enum kv_type kv, void *row, const float *x, uint32_t n)
+{
+    if (kv == KV_F32) memcpy(row, x, n * sizeof *x);
+    for (uint32_t i = 0; kv == KV_F16 && i < n; i++) ((uint16_t *)row)[i] = f16_narrow(x[i]);
+}
+
+/* Keys and values of a position, between an image and a state of the host's memory. */
+static void move_position(const struct gpu_image *image, const struct model *m, struct state *s, uint32_t position,
+                          bool to_host)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    const struct kernels *kernels = pool_kernels(s->pool);
+    size_t row = shape->head_dim * (m->kv == KV_F16 ? 2 : 4), block = row * KV_PAGE;
+    char *head = (char *)image->pages + position / KV_PAGE * gpu_page_bytes(m->gpu) + position % KV_PAGE * row;
+    float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
+    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads; i++, head += 2 * block) {
+        uint32_t layer = i / shape->kv_heads, kv_head = i % shape->kv_heads;
+        void *keys = pool_keys(s->pool, s->pages[position / KV_PAGE], layer, kv_head);
+        void *values = pool_values(s->pool, s->pages[position / KV_PAGE], layer, kv_head);
+        if (to_host) {
+            row_from(m->kv, head, k, shape->head_dim);
+            row_from(m->kv, head + block, v, shape->head_dim);
+            kernels->kv_store(m->kv, shape->head_dim, keys, values, position % KV_PAGE, k, v);
+        } else {
+            kernels->kv_load(m->kv, shape->head_dim, keys, values, position % KV_PAGE, k, v);
+            row_to(m->kv, head, k, shape->head_dim);
+            row_to(m->kv, head + block, v, shape->head_dim);
+        }
+    }
+}
+
+/* Recurrent and convolution states likewise: the host has a head's columns in slabs. */
+static void move_recurrent(const struct gpu_image *image, struct state *s, bool to_host)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    float *at = image->recurrent;
+    for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads; i++) {
+        for (uint32_t d = 0; d < shape->key_dim; d++) {
+            for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
+                uint32_t width = state_shape_width(shape, slab);
+                float *own = state_slab(s, i / shape->value_heads, i % shape->value_heads, slab) + (size_t)d * width;
+                memcpy(to_host ? own : at, to_host ? at : own, width * sizeof *at);
+                at += width;
+            }
+        }
+    }
+    size_t conv = state_shape_conv_floats(shape) * sizeof *at;
+    if (conv) memcpy(to_host ? s->conv : image->conv, to_host ? image->conv : s->conv, conv);
+}
+
+/* A state in the host's memory with the contents of s. */
+static tdm_status to_host(struct state **out, const struct state *s, tdm_error *err)
+{
+    struct home *home = home_of(s->pool);
+    struct gpu_image image;
+    void *block;
+    *out = NULL;
+    tdm_status status = image_new(&image, &block, home->model->gpu, s->length, err);
+    if (!status) status = gpu_state_save(of(s), &image, 0, err);
+    if (!status) status = state_new(out, home->host, err);
+    if (!status) status = state_make_room(*out, s->length, err);
+    if (!status) {
+        struct state *host = *out;
+        for (uint32_t i = 0; i < s->length; i++) move_position(&image, home->model, host, i, true);
+        move_recurrent(&image, host, true);
+        memcpy(host->tokens, s->tokens, s->length * sizeof *s->tokens);
+        host->length = s->length;
+        host->logits_valid = image.logits;
+        if (image.logits) memcpy(host->logits, image.logits, pool_shape(host->pool)->vocab * sizeof *host->logits);
+    }
+    free(block);
+    if (!status) return TDM_OK;
+    state_free(*out);
+    *out = NULL;
+    return status;
+}
+
+/* s becomes what a state of the host's memory is. */
+static tdm_status from_host(struct state *s, struct state *host, tdm_error *err)
+{
+    struct home *home = home_of(s->pool);
+    struct gpu_image image;
+    void *block;
+    tdm_status status = image_new(&image, &block, home->model->gpu, host->length, err);
+    if (!status) {
+        image.length = host->length;
+        image.tokens = host->tokens;
+        image.logits = host->logits_valid ? host->logits : NULL;
+        for (uint32_t i = 0; i < host->length; i++) move_position(&image, home->model, host, i, false);
+        move_recurrent(&image, host, false);
+        status = gpu_state_load(of(s), &image, 0, err);
+    }
+    free(block);
+    if (status) clear(s);
+    take_over(s);
+    return status;
+}
+
+static tdm_status save(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err)
+{
+    struct state *host;
+    tdm_status status = to_host(&host, s, err);
+    if (!status) status = state_save_memory(host, fingerprint, out, err);
+    state_free(host);
+    return status;
+}
+
+static tdm_status restore(struct state *s, uint64_t fingerprint, const void *data, size_t size, tdm_error *err)
+{
+    struct state *host;
+    tdm_status status = state_new(&host, home_of(s->pool)->host, err);
+    if (!status) status = state_load_memory(host, fingerprint, data, size, err);
+    if (!status) status = from_host(s, host, err);
+    state_free(host);
+    return status;
+}
+
+static tdm_status fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err)
+{
+    struct state *host;
+    tdm_status status = state_new(&host, home_of(s->pool)->host, err);
+    if (!status) status = state_fill(host, length, seed, err);
+    if (!status) status = from_host(s, host, err);
+    state_free(host);
+    return status;
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+/* Memory of the device is taken when it is needed, and kept. */
+static tdm_status warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err)
+{
+    (void)p;
+    (void)pages;
+    (void)buffers;
+    (void)err;
+    return TDM_OK;
+}
+
+static struct pool_stats stats(struct pool *p)
+{
+    struct model *m = home_of(p)->model;
+    uint64_t used = gpu_used(((struct device *)m->base.device)->gpu), fixed = m->needs.weights + m->needs.scratch;
+    return (struct pool_stats){
+        .free_pages = UINT32_MAX, .free_buffers = UINT32_MAX, .bytes = used > fixed ? used - fixed : 0};
+}
+
+static void close_pool(struct pool *p)
+{
+    pool_free(home_of(p)->host);
+    free(home_of(p));
+}
+
+static const struct state_memory memory = {
+    .make = make,
+    .drop = drop,
+    .clear = clear,
+    .copy = copy,
+    .make_room = make_room,
+    .shared_pages = shared_pages,
+    .fill = fill,
+    .logits = logits,
+    .save = save,
+    .load = restore,
+    .warm = warm,
+    .stats = stats,
+    .close = close_pool,
+};
+
+static tdm_status pool(struct pool **out, const struct backend_model *model, enum kv_type kv, uint32_t context,
+                       tdm_error *err)
+{
+    struct model *m = model_of(model);
+    assert_always(kv == m->kv && context == m->context);
+    struct home *home = calloc(1, sizeof *home);
+    *out = NULL;
+    if (!home) return error_set(err, TDM_E_NOMEM, "no memory for the pool of states");
+    home->model = m;
+    tdm_status status = backend_cpu.pool(&home->host, model, kv, context, err);
+    if (!status) {
+        struct pool_form form = {.shape = pool_shape(home->host), .kv = kv, .context = context,
+                                 .page_bytes = m->needs.page, .buffer_bytes = m->needs.state};
+        status = pool_new_device(out, &memory, home, &form, err);
+    }
+    if (!status) return TDM_OK;
+    pool_free(home->host);
+    free(home);
+    return status;
+}
+
+/* ---- Passes ------------------------------------------------------------------------------------------------------ */
+
+static tdm_status new_evaluator(struct evaluator **out, const struct backend_model *m, const struct evaluator_form *form,
+                                tdm_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for a forward pass");
+    **out = (struct evaluator){.model = m, .form = *form}; /* the scratch of passes is the model's */
+    return TDM_OK;
+}
+
+static void drop_evaluator(struct evaluator *e)
+{
+    free(e);
+}
+
+/* Tokens [done, done + n) of a run. */
+static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uint32_t n, uint32_t vocab)
+{
+    bool last = done + n == run->n;
+    return (struct gpu_run){
+        .state = of(run->state),
+        .tokens = run->tokens + done,
+        .n = n,
+        .logits = run->logits == LOGITS_ALL            ? GPU_LOGITS_ALL
+                  : run->logits == LOGITS_LAST && last ? GPU_LOGITS_LAST
+                                                       : GPU_LOGITS_NONE,
+        .all = run->logits == LOGITS_ALL ? run->all + (size_t)done * vocab : NULL,
+    };
+}
+
+/* A pass of at most PASS_TOKENS of what is left of the runs; done[]: evaluated of each. */
+static tdm_status pass(struct model *m, const struct forward_run *runs, uint32_t n_runs, uint32_t *done,
+                       const struct forward_options *options, tdm_error *err)
+{
+    struct gpu_run pieces[PASS_RUNS];
+    uint32_t n = 0, room = PASS_TOKENS, which[PASS_RUNS];
+    for (uint32_t r = 0; r < n_runs && room > 0; r++) {
+        uint32_t some = runs[r].n - done[r] < room ? runs[r].n - done[r] : room;
+        if (!some) continue;
+        pieces[n] = piece_of(&runs[r], done[r], some, m->base.weights->config.vocab);
+        which[n++] = r;
+        room -= some;
+    }
+    bool first_run_ends = which[0] == 0 && done[0] + pieces[0].n == runs[0].n;
+    struct gpu_pass_options own = {.cancel = options ? options->cancel : NULL,
+                                   .hidden = options && first_run_ends ? options->hidden : NULL};
+    tdm_status status = gpu_forward(m->gpu, pieces, n, &own, err);
+    for (uint32_t i = 0; i < n; i++) {
+        take_over(runs[which[i]].state);
+        if (!status) done[which[i]] += pieces[i].n;
+    }
+    return status;
+}
+
+static uint64_t moved_bytes(const struct weights *w, const struct forward_run *runs, uint32_t n_runs)
+{
+    uint64_t bytes = w->layer_bytes;
+    bool head = false;
+    for (uint32_t r = 0; r < n_runs; r++) {
+        const struct pool *p = runs[r].state->pool;
+        bytes += 2 * pool_buffer_bytes(p) + (uint64_t)(runs[r].state->length / KV_PAGE) * pool_page_bytes(p);
+        head |= runs[r].logits != LOGITS_NONE;
+    }
+    return bytes + (head ? w->lm_head->bytes : 0);
+}
+
+static tdm_status run_forward(struct team *team, struct evaluator *e, const struct forward_run *runs, uint32_t n_runs,
+                              const struct forward_options *options, uint64_t *bytes, tdm_error *err)
+{
+    struct model *m = model_of(e->model);
+    uint32_t done[PASS_RUNS] = {0}, left = 0;
+    (void)team;
+    if (n_runs < 1 || n_runs > PASS_RUNS)
+        return error_set(err, TDM_E_ARG, "%u runs in a pass: at most %d", n_runs, PASS_RUNS);
+    tdm_status status = TDM_OK;
+    for (uint32_t r = 0; r < n_runs && !status; r++) {
+        left += runs[r].n;
+        status = state_make_room(runs[r].state, runs[r].n, err);
+    }
+    for (uint32_t all = left; left > 0 && !status;) {
+        status = pass(m, runs, n_runs, done, options, err);
+        bool begun = left < all;
+        left = 0;
+        for (uint32_t r = 0; r < n_runs; r++) {
+            left += runs[r].n - done[r];
+            if (status && begun) runs[r].state->broken = true; /* it holds a part of its run */
+        }
+    }
+    if (!status && bytes) *bytes = moved_bytes(m->base.weights, runs, n_runs);
+    return status;
+}
+
+static tdm_status draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
+{
+    (void)e;
+    const float *row;
+    tdm_status status = state_logits(s, &row, err);
+    if (!status) *out = sampler_draw(d->sampler, d->sampling, row, d->turn, d->attempt, d->index);
+    return status;
+}
+
+const struct backend backend_gpu = {
+    .name = "gpu",
+    .open = open_gpu,
+    .close = close_gpu,
+    .about = about,
+    .lost = is_lost,
+    .load = load,
+    .unload = unload,
+    .pool = pool,
+    .evaluator = new_evaluator,
+    .evaluator_drop = drop_evaluator,
+    .forward = run_forward,
+    .draw = draw,
+};

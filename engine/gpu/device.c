@@ -28,6 +28,14 @@ tdm_status device_failed(struct gpu *g, VkResult result, const char *call, tdm_e
     return error_set(err, TDM_E_IO, "%s", g->lost_line);
 }
 
+bool gpu_is_lost(struct gpu *g)
+{
+    device_lock(g);
+    bool lost = g->lost;
+    device_unlock(g);
+    return lost;
+}
+
 tdm_status device_check(struct gpu *g, tdm_error *err)
 {
     return g->lost ? error_set(err, TDM_E_IO, "%s", g->lost_line) : TDM_OK;

@@ -70,6 +70,7 @@ tdm_status gpu_open(struct gpu **out, const char *name, const struct gpu_options
 void gpu_close(struct gpu *g); /* NULL is allowed */
 void gpu_about(struct gpu *g, struct gpu_info *out);
 uint64_t gpu_used(struct gpu *g);       /* bytes that this device has handed out here */
+bool gpu_is_lost(struct gpu *g);
 uint32_t gpu_complaints(struct gpu *g); /* of the validation layer; their first line, NULL: none */
 const char *gpu_first_complaint(struct gpu *g);
 
@@ -116,6 +117,11 @@ tdm_status gpu_state_fork(struct gpu_state **out, const struct gpu_state *s, tdm
 tdm_status gpu_state_copy(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err);
 
 const struct gpu_model *gpu_state_model(const struct gpu_state *s);
+/* Takes pages for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM). */
+tdm_status gpu_state_make_room(struct gpu_state *s, uint32_t n, tdm_error *err);
+/* Full pages that two states of one model share: the first ones of both. */
+uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_state *b);
+
 uint32_t gpu_state_length(const struct gpu_state *s); /* tokens */
 bool gpu_state_broken(const struct gpu_state *s);     /* after a pass that failed midway */
 const tdm_id *gpu_state_tokens(const struct gpu_state *s);

@@ -289,6 +289,28 @@ tdm_status gpu_state_copy(struct gpu_state *dst, const struct gpu_state *src, td
     return status;
 }
 
+tdm_status gpu_state_make_room(struct gpu_state *s, uint32_t n, tdm_error *err)
+{
+    device_lock(s->model->gpu);
+    tdm_status status = device_check(s->model->gpu, err);
+    if (!status) status = state_make_pages(s, n, err);
+    device_unlock(s->model->gpu);
+    return status;
+}
+
+uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_state *b)
+{
+    uint32_t low = 0, high = (a->length < b->length ? a->length : b->length) / KV_PAGE;
+    while (low < high) { /* a shared page implies that those before it are shared */
+        uint32_t middle = (low + high + 1) / 2;
+        if (a->pages[middle - 1] == b->pages[middle - 1])
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 const struct gpu_model *gpu_state_model(const struct gpu_state *s)
 {
     return s->model;

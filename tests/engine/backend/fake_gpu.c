@@ -156,6 +156,12 @@ static void fake_about(struct backend_device *d, struct backend_about *out)
     *out = (struct backend_about){.name = "Fake", .driver = "none 1", .software = true, .memory = 1 << 30};
 }
 
+static bool fake_lost(struct backend_device *d)
+{
+    (void)d;
+    return fake.lost;
+}
+
 /* As the real one: a model that is there is shared. */
 struct loaded {
     struct backend_model base;
@@ -268,6 +274,7 @@ const struct backend backend_gpu = {
     .open = fake_open,
     .close = fake_close,
     .about = fake_about,
+    .lost = fake_lost,
     .load = fake_load,
     .unload = fake_unload,
     .pool = fake_pool,
