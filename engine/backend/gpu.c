@@ -250,7 +250,8 @@ static tdm_status image_new(struct gpu_image *out, void **block, const struct gp
     size_t recurrent = gpu_recurrent_floats(m) * sizeof(float), conv = gpu_conv_floats(m) * sizeof(float);
     char *at = *block = malloc(recurrent + conv + pages + 1);
     if (!at) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", recurrent + conv + pages);
-    *out = (struct gpu_image){.recurrent = (float *)at, .conv = (float *)(at + recurrent), .pages = at + recurrent + conv};
+    *out = (struct gpu_image){
+        .recurrent = (float *)at, .conv = (float *)(at + recurrent), .pages = at + recurrent + conv};
     return TDM_OK;
 }
 
@@ -453,8 +454,8 @@ static tdm_status pool(struct pool **out, const struct backend_model *model, enu
 
 /* ---- Passes ------------------------------------------------------------------------------------------------------ */
 
-static tdm_status new_evaluator(struct evaluator **out, const struct backend_model *m, const struct evaluator_form *form,
-                                tdm_error *err)
+static tdm_status new_evaluator(struct evaluator **out, const struct backend_model *m,
+                                const struct evaluator_form *form, tdm_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for a forward pass");

@@ -50,14 +50,14 @@ static void job_adopt(void *ctx, struct team *team, struct activity_span *span, 
     chat_lock(c);
     uint32_t to = c->follower.plan.from;
     follower_done(&c->follower, status, clock_ns() - start);
+    chat_on(c, ON_RETURN);
     if (status == TDM_OK) {
         c->adopted.from = c->decoder->prompt < to ? c->decoder->prompt : to;
         c->adopted.to = to;
-    } else { /* what it lacks is evaluated */
+    } else if (!chat_lose(c, err.text)) { /* what it lacks is evaluated */
         events_post_line(c->events, TDM_EV_ERROR, "the reply's state could not be taken over: %s", err.text);
         c->follower_failed = true;
     }
-    chat_on(c, ON_RETURN);
     pthread_cond_broadcast(&c->settled);
     chat_unlock(c);
 }

@@ -201,6 +201,9 @@ struct tdm_chat {
         struct forward_kept *kept;
         float *logits;       /* [1 + DRAFTS_MOST][vocab] */
     } drafting;
+    uint32_t own_from;       /* the decoder's own ids begin behind so many tokens of the prompt */
+    bool lost;               /* a GPU is lost, and the cores have not taken its place yet */
+    bool again;              /* the reply that is read again goes on then, as if nothing had been */
     struct arrival {         /* how the state of the prompt reached the decoder */
         int64_t since_ns;    /* when it began to move; 0: it was there */
         uint64_t bytes;      /* copied for that */
@@ -375,6 +378,14 @@ tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err);
 void chat_close_sides(struct tdm_chat *c);
 /* Does a token get the same bits whichever unit evaluates it? */
 bool chat_sides_agree(const struct tdm_chat *c);
+
+/* ---- lost.c ------------------------------------------------------------------------------------------------------ */
+
+/* A job has failed and returned: was that because a GPU is lost? Then says so, once, and the turn waits for the cores
+ * to take its place. In STAGE_DECODE it goes back to its prompt. */
+bool chat_lose(struct tdm_chat *c, const char *why);
+/* The cores take the lost GPU's place. False: a job uses its states, ask again. */
+bool chat_recover(struct tdm_chat *c);
 
 /* ---- bridge.c ---------------------------------------------------------------------------------------------------- */
 

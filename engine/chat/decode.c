@@ -116,13 +116,13 @@ static void keep_pace(struct tdm_chat *c)
 static tdm_status draw(const struct tdm_chat *c, struct decoder *d, tdm_id *id, tdm_error *err)
 {
     struct draw draw = {d->sampler, &d->sampling, d->turn, d->attempt, d->index};
-    if (d->hashes) {
-        const float *logits;
-        tdm_status status = state_logits(d->state, &logits, err);
-        if (status) return status;
-        d->logits_hash = logits_hash(d->logits_hash, logits, pool_shape(d->state->pool)->vocab);
-    }
     tdm_status status = evaluator_draw(c->side[d->unit].evaluator, d->state, &draw, id, err);
+    if (status == TDM_OK && d->hashes) {
+        const float *logits;
+        status = state_logits(d->state, &logits, err);
+        if (status == TDM_OK)
+            d->logits_hash = logits_hash(d->logits_hash, logits, pool_shape(d->state->pool)->vocab);
+    }
     if (status == TDM_OK && *id >= 0) sampler_accept(d->sampler, *id);
     return status;
 }
@@ -239,6 +239,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
 /* There is no next token. */
 static void fail(struct tdm_chat *c, const char *why)
 {
+    if (chat_lose(c, why)) return;
     events_post_line(c->events, TDM_EV_ERROR, "DECODE failed: %s", why);
     chat_end(c, TDM_FAILED);
 }
@@ -249,8 +250,32 @@ static void tell_reply(struct tdm_chat *c, const struct decoder *d)
                                         .answers = c->answers, .stats = d->stats});
 }
 
+/* The reply's state was lost and is there again: it goes on with its next token. */
+static void go_on_again(struct tdm_chat *c)
+{
+    struct decoder *d = c->decoder;
+    tdm_error err;
+    tdm_id id;
+    c->again = false;
+    d->held = d->state->length;
+    if (draw(c, d, &id, &err)) {
+        fail(c, err.text);
+        return;
+    }
+    d->stats.logits_hash = d->logits_hash;
+    tdm_finish finish = take_token(c, d, id);
+    go_on(c, d, finish);
+    if (finish != TDM_UNFINISHED) return;
+    unit_wake(chat_unit(c, d->unit));
+    chat_retarget(c, clock_ns());
+}
+
 void chat_reply(struct tdm_chat *c)
 {
+    if (c->again) {
+        go_on_again(c);
+        return;
+    }
     struct decoder *d = c->decoder;
     const struct arrival *arrival = &c->arrival;
     d->held = d->state->length;

@@ -43,7 +43,9 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
     bool wanted = c->stage == STAGE_MOVE;
     chat_on(c, ON_RETURN);
     if (status == TDM_OK) d->state = moved;
-    if (wanted && chat_can_hand_over(c)) {
+    if (wanted && status && chat_lose(c, err.text)) {
+        /* the prompt is read again where its state is gone */
+    } else if (wanted && chat_can_hand_over(c)) {
         if (status) {
             events_post_line(c->events, TDM_EV_ERROR, "the hand-over failed: %s", err.text);
             chat_end(c, TDM_FAILED);
@@ -75,7 +77,7 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
     if (status == TDM_OK && n) {
         double rate = n * 1e9 / (double)took;
         c->prefill_rate = c->prefill_rate > 0 ? 0.7 * c->prefill_rate + 0.3 * rate : rate;
-    } else if (status && status != TDM_E_CANCELLED) {
+    } else if (status && status != TDM_E_CANCELLED && !chat_lose(c, err.text)) {
         events_post_line(c->events, TDM_EV_ERROR, "PREFILL failed: %s; %s", err.text,
                          chat_phase(c) == PHASE_PROMPT ? "trying once more" : "the conversation goes on without it");
         if (chat_phase(c) == PHASE_PROMPT && c->follower_failed)

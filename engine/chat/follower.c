@@ -41,6 +41,21 @@ void follower_free(struct follower *f)
     *f = (struct follower){0};
 }
 
+void follower_renew(struct follower *f, struct evaluator *evaluator, struct state *state,
+                    struct checkpoints *checkpoints)
+{
+    assert_always(!f->plan.active);
+    checkpoints_free(f->checkpoints);
+    state_free(f->state);
+    evaluator_free(f->evaluator);
+    f->evaluator = evaluator;
+    f->state = state;
+    f->checkpoints = checkpoints;
+    f->kept = checkpoints_stats(checkpoints);
+    f->length = 0;
+    f->usable = true;
+}
+
 void follower_set_dispatch(struct follower *f, uint32_t dispatch)
 {
     assert_always(!f->plan.active);

@@ -106,6 +106,10 @@ struct state *follower_take(struct follower *f, struct state *other);
  * plan with a dispatch's worth of tokens restores it. */
 void follower_adopt_checkpoint(struct follower *f, const struct target *t);
 
+/* Replaces all that it works with, which is freed; it has read nothing then. Only while no plan is active. */
+void follower_renew(struct follower *f, struct evaluator *evaluator, struct state *state,
+                    struct checkpoints *checkpoints);
+
 /* Only while no plan is active. Less than before: the memory of what is dropped goes back to the system. */
 void follower_set_budget(struct follower *f, uint64_t checkpoint_bytes);
 

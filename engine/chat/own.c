@@ -14,13 +14,14 @@ tdm_status chat_take_own(struct tdm_chat *c, tdm_error *err)
     struct decoder *d = c->decoder;
     const struct target *t = &c->target;
     d->own.n = 0;
+    c->own_from = t->n;
     return t->own ? ids_list_append(&d->own, t->ids + t->n, t->own, err) : TDM_OK;
 }
 
 /* How many of them the decoder's state holds, behind the prompt. */
 static uint32_t read_already(const struct tdm_chat *c)
 {
-    return c->decoder->state->length - (c->stats.prompt_tokens - (uint32_t)c->decoder->own.n);
+    return c->decoder->state->length - c->own_from;
 }
 
 bool chat_lacks_own(const struct tdm_chat *c)
@@ -44,7 +45,9 @@ static void job_own(void *ctx, struct team *team, struct activity_span *span)
     bool wanted = c->stage == STAGE_OWN_RUN;
     chat_on(c, ON_RETURN);
     if (c->arrival.since_ns) c->arrival.since_ns += clock_ns() - start; /* that is no time of the hand-over */
-    if (wanted && status) {
+    if (wanted && status && chat_lose(c, err.text)) {
+        /* from the prompt on */
+    } else if (wanted && status) {
         events_post_line(c->events, TDM_EV_ERROR, "the decode unit failed: %s", err.text);
         chat_end(c, TDM_FAILED);
     } else if (wanted && p->last) {

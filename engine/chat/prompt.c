@@ -49,9 +49,12 @@ static void job_prompt(void *ctx, struct team *team, struct activity_span *span)
     p->done += status ? 0 : n;
     bool stopped = c->stage == STAGE_IDLE_DROP; /* perhaps too late for the pass to notice */
     chat_on(c, ON_RETURN);
-    if (status && status != TDM_E_CANCELLED)
+    bool again = status && status != TDM_E_CANCELLED && !stopped && !p->cold && chat_lose(c, err.text);
+    if (status && status != TDM_E_CANCELLED && !again)
         events_post_line(c->events, TDM_EV_ERROR, "the prompt could not be evaluated: %s", err.text);
-    if (status && !stopped && p->cold) {
+    if (again) {
+        /* from its beginning, on the cores */
+    } else if (status && !stopped && p->cold) {
         chat_on(c, ON_END);
     } else if (status && !stopped) {
         chat_end(c, TDM_FAILED);

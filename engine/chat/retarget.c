@@ -35,7 +35,8 @@ static struct target_input target_input(const struct tdm_chat *c)
         .reply = decoding && looked->writing ? looked->node : 0,
         .sent = phase == PHASE_PROMPT && !c->reply_node ? c->user_node : 0,
         .resumed = phase == PHASE_PROMPT ? c->reply_node : 0,
-        .apart = chat_pipeline(c)->prompt_unit != chat_pipeline(c)->decode_unit && !chat_sides_agree(c),
+        .apart = c->again ||
+                 (chat_pipeline(c)->prompt_unit != chat_pipeline(c)->decode_unit && !chat_sides_agree(c)),
         .draft = c->draft.bytes,
         .draft_length = c->draft_too_long || decoding ? 0 : c->draft.n,
         .draft_held = c->draft_held,

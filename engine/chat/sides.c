@@ -43,7 +43,7 @@ static tdm_status take_place(struct tdm_chat *c, int unit, const struct tdm_mode
     const tdm_chat_options *o = &c->options;
     struct side *side = &c->side[unit];
     tdm_status status = place_open(&side->place, c->machine, unit, m, (enum kv_type)kv, (uint32_t)o->context, err);
-    if (status != TDM_E_NOMEM && status != TDM_E_UNSUPPORTED) return status;
+    if (status != TDM_E_NOMEM && status != TDM_E_UNSUPPORTED && status != TDM_E_IO) return status;
     events_post_line(c->events, TDM_EV_NOTICE, "%s: the cores take its place", err->text);
     c->client.on_cores[unit] = true;
     return TDM_OK;
@@ -68,7 +68,7 @@ tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err)
     if (status == TDM_OK) status = backend_pool(&b->pool, b->place.model, (enum kv_type)o->kv, context, err);
     if (status) return status;
     c->two_pools = !same_pool(a, b, o) || sa.value_heads_tiled != sb.value_heads_tiled;
-    a->pool = b->pool;
+    a->pool = c->two_pools ? NULL : b->pool;
     if (c->two_pools)
         status = backend_pool(&a->pool, a->place.model, (enum kv_type)o->prefill_kv, context, err);
     if (status == TDM_OK) status = pool_warm(a->pool, READY_PAGES, READY_BUFFERS, err);

@@ -74,6 +74,8 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
         [ON_RETURN] = TO(COLD, NOTHING),
     },
     [STAGE_OWN] = {
+        [ON_FOLLOW] = TO(READ, NOTHING),
+        [ON_PROMPT] = TO(PROMPT, NOTHING),
         [ON_CLAIM] = TO(OWN_RUN, EVALUATE),
         [ON_READY] = TO(DECODE, REPLY),
         [ON_END] = TO(IDLE, NOTHING),
@@ -83,6 +85,8 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] = {
         [ON_END] = TO(IDLE_BUSY, NOTHING),
     },
     [STAGE_DECODE] = {
+        [ON_FOLLOW] = TO(READ, NOTHING),
+        [ON_PROMPT] = TO(PROMPT, NOTHING),
         [ON_CLAIM] = TO(DECODE_RUN, DECODE),
         [ON_ADOPT] = TO(DECODE_RUN, ADOPT),
         [ON_END] = TO(IDLE, NOTHING),

@@ -34,8 +34,8 @@ enum stage {
 };
 
 enum stage_event {
-    ON_FOLLOW,       /* a turn begins; the follower reads its prompt */
-    ON_PROMPT,       /* a turn begins; its prompt is evaluated from an empty state */
+    ON_FOLLOW,       /* a turn begins, or its state is lost; the follower reads its prompt */
+    ON_PROMPT,       /* likewise; its prompt is evaluated from an empty state */
     ON_COLD,         /* so is a prompt without a turn */
     ON_IN_PLACE,     /* the decoder's own state holds the prompt, or will when its job ends */
     ON_NOT_IN_PLACE, /* after all it doesn't */

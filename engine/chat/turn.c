@@ -48,10 +48,17 @@ void chat_on(struct tdm_chat *c, enum stage_event event)
 
 /* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
+/* A job still uses what is to be exchanged. */
+enum { LOOK_AGAIN_NS = 1000000 };
+
 static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *work)
 {
     chat_lock(c);
     int64_t when = UNIT_IDLE;
+    if (c->lost && !chat_recover(c)) {
+        chat_unlock(c);
+        return now_ns + LOOK_AGAIN_NS;
+    }
     if (unit == TDM_PREFILL_UNIT && c->loaded && !c->follower.plan.active) chat_adopt_loaded(c);
     if (c->stage == STAGE_RESUME) chat_go_on(c);
     if (chat_phase(c) == PHASE_DECODE && c->decoder->unit == unit)
@@ -218,6 +225,11 @@ void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
 void chat_end(struct tdm_chat *c, tdm_finish finish)
 {
     enum stage_phase phase = chat_phase(c);
+    if (phase == PHASE_PROMPT && c->again) {
+        c->again = false;
+        chat_end_answer(c, c->decoder, finish);
+        return;
+    }
     if (phase == PHASE_PROMPT) conclude(c, c->reply_node, &c->stats, finish);
     if (phase != PHASE_DECODE) return;
     /* The next turn may begin with the last one's end. */

@@ -18,6 +18,13 @@ tdm_status place_open(struct place *p, const struct tdm_machine *machine, int un
     return status;
 }
 
+void place_fall_back(struct place *p)
+{
+    p->loaded->backend->unload(p->loaded);
+    p->loaded = NULL;
+    p->model = &p->cores;
+}
+
 void place_close(struct place *p)
 {
     if (p->loaded) p->loaded->backend->unload(p->loaded);

@@ -17,6 +17,8 @@ void place_on_cores(struct place *p, const struct tdm_model *m);
 /* Where the unit computes. Fails as backend.h's load; p is then on the cores. */
 tdm_status place_open(struct place *p, const struct tdm_machine *machine, int unit, const struct tdm_model *m,
                       enum kv_type kv, uint32_t context, tdm_error *err);
+/* Its device is lost, and all pools and evaluators there are gone: it is on the cores now. */
+void place_fall_back(struct place *p);
 /* After pools and evaluators. One that is all zero may be closed. */
 void place_close(struct place *p);
 

@@ -78,6 +78,7 @@ static void gather(struct unit *u, int64_t now)
     if (u->elsewhere) return;
     for (int i = 1; i < u->cores; i++)
         if (is_available(u->core[i], u, now)) use(u, u->core[i]);
+    if (u->kind == UNIT_GPU) return; /* it has all of them, and no core of its own for its driver */
     int own = u->team.count;
     for (int k = 0; k < m->units; k++) {
         struct unit *v = m->unit[k];

@@ -46,7 +46,7 @@ static tdm_status find_cores(struct unit *u, const struct cores *cores, tdm_erro
     struct machine *m = u->machine;
     if (cores->count < 1) return error_set(err, TDM_E_ARG, "a unit without cores");
     tdm_status status = u->elsewhere ? schedule_core(&u->core[u->cores++], m, -1, err) : TDM_OK;
-    for (int i = 0; i < cores->count && !status; i++)
+    for (int i = u->elsewhere; i < cores->count && !status; i++) /* the driver stands for the first one */
         status = schedule_core(&u->core[u->cores++], m, cores->cpu[i], err);
     return status;
 }

@@ -13,7 +13,7 @@
  *
  * A unit of kind UNIT_GPU computes elsewhere. Its driver is a thread of its own, pinned to nothing, whose jobs mostly
  * wait for the device; it borrows no cores and lends none, and its teams are the driver alone. The cores that it is
- * opened with stand by: after unit_use_cores it works with them as any other.
+ * opened with, but the first, stand by: after unit_use_cores the driver works with them as any other.
  *
  * What needs no team does not wait for that. Sampling the first token from stored logits (the hand-over) is not a job
  * of the decode unit, whose driver may be lent to a dispatch of 100 ms. The thread that has the state does it: in the
