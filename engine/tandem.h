@@ -599,6 +599,8 @@ TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room);
 /* ---- The CPU ---------------------------------------------------------------------------------------------------
  * Lines of text for `info --cpu`: what was found and what was chosen. *text is malloc'ed. */
 TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err);
+/* The same for `info --gpu`: the devices that a unit can name, or why there is none. */
+TDM_API tdm_status tdm_gpu_describe(char **text, tdm_error *err);
 /* Resolves `kernels` (as in tdm_model_options) to the name of a kernel set, a static string. */
 TDM_API tdm_status tdm_kernels_name(const char *kernels, const char **name, tdm_error *err);
 

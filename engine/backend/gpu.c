@@ -59,6 +59,7 @@ static void take_over(struct state *s)
     s->length = gpu_state_length(own);
     s->logits_valid = gpu_state_logits(own);
     s->broken = gpu_state_broken(own);
+    s->headless = true; /* the device computes no MTP head */
 }
 
 /* ---- Devices ----------------------------------------------------------------------------------------------------- */
@@ -199,6 +200,7 @@ static tdm_status make(struct state **out, struct pool *pool, tdm_error *err)
         return status;
     }
     s->base.pool = pool;
+    s->base.headless = true;
     s->base.tokens = (tdm_id *)gpu_state_tokens(s->gpu); /* in one place for its life */
     *out = &s->base;
     return TDM_OK;
@@ -322,7 +324,10 @@ static tdm_status to_host(struct state **out, const struct state *s, tdm_error *
     tdm_status status = image_new(&image, &block, home->model->gpu, s->length, err);
     if (!status) status = gpu_state_save(of(s), &image, 0, err);
     if (!status) status = state_new(out, home->host, err);
-    if (!status) status = state_make_room(*out, s->length, err);
+    if (!status) {
+        (*out)->headless = true;
+        status = state_make_room(*out, s->length, err);
+    }
     if (!status) {
         struct state *host = *out;
         for (uint32_t i = 0; i < s->length; i++) move_position(&image, home->model, host, i, true);

@@ -281,6 +281,7 @@ enum {
       "leave out the words that open a reply")                                                                        \
     X(AS_IDS, "ids", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RENDER), "print token ids")                           \
     X(CPU, "cpu", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(INFO), "the processor, not the model")                   \
+    X(GPU, "gpu", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(INFO), "the GPUs that a unit can name, not the model")    \
     X(MEASURE, "measure", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(INFO),                                           \
       "with --cpu: measure what its cores can do at most, and keep it for the monitor's shares")                      \
     X(BENCH_MODELS, "model", 'm', LIST, "MODEL", 0, 0, "builtin and synthetic:0.8b:q8_0", MODEL, 0, FOR(BENCH),      \

@@ -1,4 +1,4 @@
-/* `tandem info`: what a model holds; `--cpu`: what was found in the processor. */
+/* `tandem info`: what a model holds; `--cpu`: what was found in the processor; `--gpu`: the GPUs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,11 +139,11 @@ static void print_json(const tdm_model_info *i)
     json_object_put(o);
 }
 
-static int print_cpu(void)
+static int print_described(tdm_status (*describe)(char **text, tdm_error *err))
 {
     tdm_error err = {0};
     char *text;
-    if (tdm_cpu_describe(&text, &err)) return load_failed(&err);
+    if (describe(&text, &err)) return load_failed(&err);
     output_text(text, strlen(text));
     free(text);
     return 0;
@@ -171,8 +171,9 @@ int info_main(options *o)
     tdm_error err = {0};
     if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU))
         return subcommands_usage(o, "--measure needs --cpu");
+    if (options_flag(o, OPTION_GPU)) return print_described(tdm_gpu_describe);
     if (options_flag(o, OPTION_CPU)) {
-        int status = print_cpu();
+        int status = print_described(tdm_cpu_describe);
         return status || !options_flag(o, OPTION_MEASURE) ? status : measure(o);
     }
     tdm_model *m;

@@ -1,0 +1,91 @@
+/* A real GPU (lavapipe where there is no other) as a unit of a machine, beside the cores. */
+#include "tests/check.h"
+
+#include "tests/engine/chat/drawn.h"
+#include "tests/engine/gpu/rig.h"
+
+static tdm_error err;
+
+static const struct pair {
+    bool prefill, decode;
+} pairs[] = {{true, false}, {false, true}, {true, true}};
+
+static void use(const struct pair *p)
+{
+    static char name[16];
+    if (!name[0]) snprintf(name, sizeof name, "%s", gpu_rig_name());
+    talk_units[TDM_PREFILL_UNIT] = p && p->prefill ? name : NULL;
+    talk_units[TDM_DECODE_UNIT] = p && p->decode ? name : NULL;
+}
+
+TEST(no_level_of_speculation_changes_a_token)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    static const struct way plain = {TDM_PIPE_TANDEM, TDM_SPEC_OFF, 32, 0};
+    static const struct way ways[] = {{TDM_PIPE_TANDEM, TDM_SPEC_FULL, 32, 0}, {TDM_PIPE_TANDEM, -1, 7, 0}};
+    static struct talk first, other;
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs && !check_failures; p++) {
+        use(&pairs[p]);
+        drawn_play(&first, NULL, &plain, p + 1, 1);
+        CHECK(first.n > 2);
+        for (int i = 0; i < 2 && !check_failures; i++) {
+            drawn_play(&other, NULL, &ways[i], p + 1, 100 + (uint64_t)i);
+            drawn_compare(&first, &other, "gpu", &ways[i], p + 1);
+        }
+    }
+    use(NULL);
+}
+
+static tdm_session *open_on(int unit)
+{
+    tdm_session *s = NULL;
+    tdm_session_options o = {.unit = unit, .kv = TDM_KV_F16, .context = 600};
+    if (tdm_session_open(&s, talk_model(NULL), talk_machine(0), &o, &err)) CHECK_FAIL("%s", err.text);
+    return s;
+}
+
+/* Saved on the GPU and loaded there a state has the same bits; loaded on the cores it goes on with theirs. */
+TEST(a_state_crosses_the_bridge)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    enum { N = 200 };
+    tdm_id ids[N + 1];
+    use(&pairs[0]); /* prefill: the GPU; decode: the cores */
+    tdm_session *gpu = open_on(TDM_PREFILL_UNIT), *again = open_on(TDM_PREFILL_UNIT), *cores = open_on(TDM_DECODE_UNIT);
+    REQUIRE(gpu && again && cores);
+    for (int i = 0; i <= N; i++) ids[i] = i * 7 % 500;
+    void *bytes, *back;
+    size_t n, m;
+    REQUIRE(tdm_session_eval(gpu, ids, N, true, NULL, &err) == TDM_OK);
+    REQUIRE(tdm_session_save(gpu, &bytes, &n, &err) == TDM_OK);
+    REQUIRE(tdm_session_load(again, bytes, n, &err) == TDM_OK);
+    REQUIRE(tdm_session_load(cores, bytes, n, &err) == TDM_OK);
+    REQUIRE(tdm_session_save(cores, &back, &m, &err) == TDM_OK);
+    CHECK(n == m && !memcmp(bytes, back, n));
+    tdm_model_info info;
+    tdm_model_describe(talk_model(NULL), &info);
+    size_t row = (size_t)info.vocabulary * sizeof(float);
+    CHECK(!memcmp(tdm_session_logits(gpu), tdm_session_logits(again), row));
+    CHECK(!memcmp(tdm_session_logits(gpu), tdm_session_logits(cores), row));
+    REQUIRE(tdm_session_eval(gpu, ids + N, 1, true, NULL, &err) == TDM_OK);
+    REQUIRE(tdm_session_eval(again, ids + N, 1, true, NULL, &err) == TDM_OK);
+    REQUIRE(tdm_session_eval(cores, ids + N, 1, true, NULL, &err) == TDM_OK);
+    CHECK(!memcmp(tdm_session_logits(gpu), tdm_session_logits(again), row));
+    double off = 0;
+    for (int i = 0; i < info.vocabulary; i++) {
+        double d = tdm_session_logits(gpu)[i] - tdm_session_logits(cores)[i];
+        off = d > off ? d : -d > off ? -d : off;
+    }
+    CHECK(off < 0.05);
+    n = m = 0;
+    CHECK_INT(TDM_E_FORMAT, tdm_session_load(again, bytes, 100, &err));
+    CHECK_INT(0, tdm_session_length(again));
+    tdm_session_close(gpu);
+    tdm_session_close(again);
+    tdm_session_close(cores);
+    free(bytes);
+    free(back);
+    use(NULL);
+}
+
+TEST_MAIN(T(no_level_of_speculation_changes_a_token), T(a_state_crosses_the_bridge))
