@@ -229,8 +229,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     d->logits_hash = LOGITS_HASH_START;
     d->unit = chat_pipeline(c)->decode_unit;
     reply_free(&d->reply);
-    /* A reply that was loaded from a file has left its think block where it has any text. */
-    bool thinks = node->think && c->model->form.can_think && !(node->reply.n == 0 && node->text.n);
+    bool thinks = node->think && c->model->form.can_think;
     reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
     sampler_start(d->sampler, prompt, d->prompt);
     if (node->reply.n) repeat_reply(c, d, node);

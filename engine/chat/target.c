@@ -244,8 +244,9 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
     out->n = (uint32_t)cache->ids.count;
     if (in->resumed) status = append_reply(cache, &c->nodes[in->resumed], err);
     out->ids = cache->ids.id;
+    out->reply = (uint32_t)cache->ids.count - out->n;
     if (in->apart)
-        out->own = (uint32_t)cache->ids.count - out->n;
+        out->own = out->reply;
     else
         out->n = (uint32_t)cache->ids.count;
 out:

@@ -38,6 +38,7 @@ struct target {
     const tdm_id *ids;    /* [n]; belong to the cache, valid until its next use */
     uint32_t n;
     uint32_t own;         /* ids behind the n: those of a reply to be continued, where they are evaluated elsewhere */
+    uint32_t reply;       /* so many of the last ids, own or not, are of a reply to be continued */
     uint32_t opening;     /* where the user's turn opens: ids from here to n are the user's turn with the suffix */
     uint32_t history;     /* ids before this one stand for past turns and the opening of the user's turn */
     uint32_t draft;       /* ids [history, draft) stand for the draft's text, those behind it for the suffix */

@@ -117,6 +117,16 @@ tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
     return TDM_OK;
 }
 
+/* A reply that was loaded from a file has a text and no ids; when it is continued it gets those that were made of its
+ * text, or a second continuation would know those of the first alone. */
+static tdm_status take_loaded_reply(struct tdm_chat *c, tdm_error *err)
+{
+    struct node *node = &c->conversation.nodes[c->reply_node];
+    const struct target *t = &c->target;
+    if (!c->reply_node || node->reply.n) return TDM_OK;
+    return ids_list_append(&node->reply, t->ids + t->n + t->own - t->reply, t->reply, err);
+}
+
 tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err)
 {
     bool resumed = answers == 0;
@@ -133,6 +143,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
     const struct pipeline *pipeline = chat_pipeline(c);
     chat_on(c, pipeline->follows ? ON_FOLLOW : ON_PROMPT); /* from now on the target is the whole prompt */
     status = fit(c, clock_ns(), err);
+    if (status == TDM_OK) status = take_loaded_reply(c, err);
     if (status == TDM_OK) status = chat_take_own(c, err);
     if (status == TDM_OK && !pipeline->follows) status = chat_begin_prompt(c, err);
     if (status) {

@@ -222,6 +222,36 @@ TEST(stop_and_continue_give_the_whole_reply)
     free(both);
 }
 
+/* With and without thinking: what was loaded stays the beginning of what is there. */
+TEST(a_loaded_reply_can_be_continued_twice)
+{
+    for (int thinks = 0; thinks < 2; thinks++) {
+        static struct played p;
+        p = (struct played){0};
+        tdm_chat *c = played_begin(&p);
+        REQUIRE(c);
+        const tdm_node nodes[] = {
+            {.node = 1, .role = TDM_USER, .text = "Hello", .length = 5},
+            {.node = 2, .parent = 1, .role = TDM_ASSISTANT, .text = "Good day to", .length = 11, .finish = TDM_LENGTH,
+             .thinking = thinks ? "Hm." : NULL, .thinking_length = thinks ? 3 : 0}};
+        CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
+        played_limit(c, 6, 0);
+        size_t before = 11;
+        for (int turn = 1; turn <= 3; turn++) {
+            CHECK(tdm_chat_continue(c, &err) == TDM_OK);
+            played_until(c, &p, turn);
+            tdm_node node;
+            CHECK(tdm_chat_node(c, 2, &node, &err) == TDM_OK);
+            CHECK(!strncmp(node.text, "Good day to", 11));
+            CHECK(node.length > before);
+            CHECK_STR(thinks ? "Hm." : "", node.thinking ? node.thinking : "");
+            before = node.length;
+            tdm_node_free(&node);
+        }
+        tdm_chat_close(c);
+    }
+}
+
 TEST(a_failed_dispatch_is_told_and_survived)
 {
     static struct played p;
@@ -475,7 +505,8 @@ TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_no
           T(the_record_of_a_turn_adds_up_in_every_pipeline),
           T(a_reply_has_one_rate_from_its_first_token_to_its_last), T(the_first_turn_after_loading_is_resumed),
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(an_answer_has_a_length_of_its_own),
-          T(stop_and_continue_give_the_whole_reply), T(a_failed_dispatch_is_told_and_survived),
+          T(stop_and_continue_give_the_whole_reply),
+          T(a_loaded_reply_can_be_continued_twice), T(a_failed_dispatch_is_told_and_survived),
           T(no_memory_for_checkpoints_is_told), T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told),
           T(four_fifths_of_the_context_are_told_once), T(the_oldest_turns_are_dropped_with_progress),
           T(cold_compares_with_every_pipeline), T(a_chat_works_on_when_the_one_before_it_closes),
