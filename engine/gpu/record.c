@@ -6,6 +6,17 @@
 #include "engine/base/error.h"
 #include "engine/gpu/pass.h"
 
+/* A barrier, where the next step reads what was written since the last one, or writes what was read or written. */
+static void wait_for_regions(struct recording *r, uint32_t reads, uint32_t writes)
+{
+    if (r->written & (reads | writes) || r->read & writes) {
+        device_barrier(r->model->gpu, r->commands);
+        r->written = r->read = 0;
+    }
+    r->written |= writes;
+    r->read |= reads;
+}
+
 void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shader shader, const uint32_t *constants,
                  uint32_t n, const void *push, uint32_t push_bytes, uint32_t x, uint32_t y, uint32_t z)
 {
@@ -13,12 +24,7 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
     VkPipeline pipeline;
     if (!r->status) r->status = device_pipeline(&pipeline, g, shader, constants, n, r->err);
     if (r->status) return;
-    if (r->written & (reads | writes) || r->read & writes) {
-        device_barrier(g, r->commands);
-        r->written = r->read = 0;
-    }
-    r->written |= writes;
-    r->read |= reads;
+    wait_for_regions(r, reads, writes);
     g->vk.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.CmdPushConstants(r->commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
     g->vk.CmdDispatch(r->commands, x, y, z);
@@ -30,12 +36,7 @@ void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const str
 {
     struct gpu *g = r->model->gpu;
     if (r->status) return;
-    if (r->written & (reads | writes) || r->read & writes) {
-        device_barrier(g, r->commands);
-        r->written = r->read = 0;
-    }
-    r->written |= writes;
-    r->read |= reads;
+    wait_for_regions(r, reads, writes);
     VkBufferCopy region = {from_at, to_at, bytes};
     g->vk.CmdCopyBuffer(r->commands, from->buffer, to->buffer, 1, &region);
 }

@@ -4,37 +4,8 @@
 #include "engine/forward/forward.h"
 #include "engine/model/safetensors.h"
 #include "tests/check.h"
+#include "tests/engine/forward/golden.h"
 #include "tests/engine/forward/rig.h"
-
-static const void *tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements)
-{
-    const struct safetensors_tensor *t = safetensors_find(file, name);
-    if (!t || strcmp(t->dtype, dtype) || t->elements != elements) {
-        CHECK_FAIL("%s: %s missing or of another shape", safetensors_path(file), name);
-        abort();
-    }
-    return t->data;
-}
-
-static double largest_difference(const float *a, const float *b, size_t n, double *largest)
-{
-    double worst = 0;
-    *largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        double d = fabs((double)a[i] - b[i]);
-        if (!(d <= worst)) worst = d; /* a NaN stays */
-        if (fabs(b[i]) > *largest) *largest = fabs(b[i]);
-    }
-    return worst;
-}
-
-static void compare(const char *what, const float *found, const float *expected, size_t n, double tolerance,
-                    bool relative)
-{
-    double largest, worst = largest_difference(found, expected, n, &largest);
-    if (!(worst <= (relative ? tolerance * largest : tolerance)))
-        CHECK_FAIL("%s: differs by %g (largest value %g)", what, worst, largest);
-}
 
 /* The value head that the golden calls `head`: GGUF files have them in another order. */
 static uint32_t stored_head(const struct config *c, uint32_t head)
@@ -49,7 +20,7 @@ static void compare_linear(const struct safetensors *golden, const struct config
     char name[64];
     uint32_t kd = c->lin_key_dim, vd = c->lin_value_dim, channels = config_conv_channels(c), taps = c->conv_kernel;
     snprintf(name, sizeof name, "layer%u.recurrent_states", layer);
-    const float *expected = tensor(golden, name, "F32", (uint64_t)c->lin_value_heads * kd * vd);
+    const float *expected = golden_tensor(golden, name, "F32", (uint64_t)c->lin_value_heads * kd * vd);
     float *found = malloc((size_t)c->lin_value_heads * kd * vd * sizeof *found);
     for (uint32_t h = 0; h < c->lin_value_heads; h++)
         for (uint32_t d = 0; d < kd; d++)
@@ -58,11 +29,11 @@ static void compare_linear(const struct safetensors *golden, const struct config
                 found[((size_t)h * kd + d) * vd + v] =
                     state_slab(s, index, stored_head(c, h), slab)[d * width + v % DELTA_SLAB];
             }
-    compare(name, found, expected, (size_t)c->lin_value_heads * kd * vd, 1e-3, true);
+    golden_compare(name, found, expected, (size_t)c->lin_value_heads * kd * vd, 1e-3, true);
     free(found);
 
     snprintf(name, sizeof name, "layer%u.conv_states", layer);
-    expected = tensor(golden, name, "F32", (uint64_t)channels * taps);
+    expected = golden_tensor(golden, name, "F32", (uint64_t)channels * taps);
     uint32_t first_value = 2 * c->lin_key_heads * kd;
     double largest = 0, worst = 0;
     for (uint32_t ch = 0; ch < channels; ch++) {
@@ -93,8 +64,8 @@ static void compare_attention(const struct safetensors *golden, const struct con
             pool_kernels(s->pool)->kv_load(pool_kv(s->pool), c->head_dim, pool_keys(s->pool, page, index, h),
                                            pool_values(s->pool, page, index, h), i % KV_PAGE, keys + at, values + at);
         }
-    compare(name[0], keys, tensor(golden, name[0], "F32", n), n, 1e-3, true);
-    compare(name[1], values, tensor(golden, name[1], "F32", n), n, 1e-3, true);
+    golden_compare(name[0], keys, golden_tensor(golden, name[0], "F32", n), n, 1e-3, true);
+    golden_compare(name[1], values, golden_tensor(golden, name[1], "F32", n), n, 1e-3, true);
     free(keys);
     free(values);
 }
@@ -121,27 +92,23 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n)
         CHECK_FAIL("%s", err.text);
         return;
     }
-    const tdm_id *ids = tensor(golden, "prompt_ids", "I32", n), *greedy = tensor(golden, "greedy_ids", "I32", 24);
+    const tdm_id *ids = golden_tensor(golden, "prompt_ids", "I32", n),
+                 *greedy = golden_tensor(golden, "greedy_ids", "I32", 24);
 
     struct state *s = rig_state(r);
     float *logits = malloc((size_t)n * c->vocab * sizeof *logits);
     float *hidden = malloc((size_t)(c->layers + 1) * c->hidden * sizeof *hidden);
     rig_all_logits(r, s, ids, n, logits, hidden);
-    compare("logits", logits, tensor(golden, "logits", "F32", (uint64_t)n * c->vocab), (size_t)n * c->vocab, 2e-3,
-            false);
-    const float *expected = tensor(golden, "hidden_last_token", "F32", (uint64_t)(c->layers + 1) * c->hidden);
-    for (uint32_t i = 0; i <= c->layers; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "hidden after layer %u", i);
-        compare(name, hidden + (size_t)i * c->hidden, expected + (size_t)i * c->hidden, c->hidden, 1e-3, true);
-    }
+    golden_compare("logits", logits, golden_tensor(golden, "logits", "F32", (uint64_t)n * c->vocab),
+                   (size_t)n * c->vocab, 2e-3, false);
+    golden_compare_hidden(golden, hidden, c->layers, c->hidden);
     CHECK(s->logits_valid && !memcmp(s->logits, logits + (size_t)(n - 1) * c->vocab, c->vocab * sizeof *logits));
     if (n == 70) compare_states(golden, c, s);
 
-    expected = tensor(golden, "greedy_logits", "F32", 24ull * c->vocab);
+    const float *expected = golden_tensor(golden, "greedy_logits", "F32", 24ull * c->vocab);
     for (int i = 0; i < 24; i++) {
         rig_eval(r, s, greedy + i, 1, 1);
-        compare("greedy logits", s->logits, expected + (size_t)i * c->vocab, c->vocab, 2e-3, false);
+        golden_compare("greedy logits", s->logits, expected + (size_t)i * c->vocab, c->vocab, 2e-3, false);
     }
     free(logits);
     free(hidden);

@@ -5,20 +5,11 @@
 #include "engine/model/safetensors.h"
 #include "engine/state/statefile.h"
 #include "tests/check.h"
+#include "tests/engine/forward/golden.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/state/equal.h"
 
 enum { CHAIN = 3 };
-
-static const void *tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements)
-{
-    const struct safetensors_tensor *t = safetensors_find(file, name);
-    if (!t || strcmp(t->dtype, dtype) || t->elements != elements) {
-        CHECK_FAIL("%s: %s missing or of another shape", safetensors_path(file), name);
-        abort();
-    }
-    return t->data;
-}
 
 static void draft(struct rig *r, struct state *s, tdm_id next, uint32_t n, tdm_id *drafts, float *logits)
 {
@@ -51,9 +42,10 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n, uint32_t
         CHECK_FAIL("%s", err.text);
         return;
     }
-    const tdm_id *ids = tensor(golden, "prompt_ids", "I32", n), *chain = tensor(golden, "chain_ids", "I32", CHAIN);
-    const float *expected = tensor(golden, "logits", "F32", (uint64_t)(n - 1) * vocab);
-    const float *chain_logits = tensor(golden, "chain_logits", "F32", (uint64_t)CHAIN * vocab);
+    const tdm_id *ids = golden_tensor(golden, "prompt_ids", "I32", n),
+                 *chain = golden_tensor(golden, "chain_ids", "I32", CHAIN);
+    const float *expected = golden_tensor(golden, "logits", "F32", (uint64_t)(n - 1) * vocab);
+    const float *chain_logits = golden_tensor(golden, "chain_logits", "F32", (uint64_t)CHAIN * vocab);
     struct state *s = rig_state(r);
     float *logits = malloc((1 + CHAIN) * (size_t)vocab * sizeof *logits);
     tdm_id drafts[1 + CHAIN];
