@@ -68,7 +68,7 @@
       "without TAG it is Q4_K_M, else UD-Q4_K_XL, else the largest that fits the memory less 3 GB. Of a "              \
       "safetensors model it takes configuration, tokenizer and weights. What was cut off goes on where it ended; "     \
       "every file is checked against the hub's digest. Then -m takes the same name. The work is done by the "          \
-      "program tandem-pull, the only one that opens a connection; it is there when Tandem was built with libcurl. "    \
+      "program tandem-pull, since the chat opens no connection; it is there when Tandem was built with libcurl. "      \
       "With --json every line is an object with \"event\": plan (repository, tag, host, reason, files, bytes, "        \
       "missing_bytes, free_bytes, fits_memory, folder), progress (done_bytes, total_bytes, bytes_per_s), note and "    \
       "error (text), stopped, and at last done (text: the name for -m).")                                              \
