@@ -30,7 +30,9 @@ static const char *set(options *o, bool screen, const char *argument)
     app_init(&a, o);
     const commands_front front = {.ctx = said, .say = say, .look = screen ? look : NULL};
     const slash_call call = {.id = SLASH_SET, .argument = argument[0] ? copy : NULL};
-    return commands_run(&a, &front, &call, &result, &err) ? err.text : said;
+    tdm_status status = commands_run(&a, &front, &call, &result, &err);
+    app_close(&a);
+    return status ? err.text : said;
 }
 
 TEST(settings_of_the_screen)
