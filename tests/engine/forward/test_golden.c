@@ -4,7 +4,7 @@
 #include "engine/forward/forward.h"
 #include "engine/model/safetensors.h"
 #include "tests/check.h"
-#include "tests/engine/forward/golden.h"
+#include "tests/engine/forward/expected.h"
 #include "tests/engine/forward/rig.h"
 
 /* The value head that the golden calls `head`: GGUF files have them in another order. */
@@ -20,7 +20,7 @@ static void compare_linear(const struct safetensors *golden, const struct config
     char name[64];
     uint32_t kd = c->lin_key_dim, vd = c->lin_value_dim, channels = config_conv_channels(c), taps = c->conv_kernel;
     snprintf(name, sizeof name, "layer%u.recurrent_states", layer);
-    const float *expected = golden_tensor(golden, name, "F32", (uint64_t)c->lin_value_heads * kd * vd);
+    const float *expected = expected_tensor(golden, name, "F32", (uint64_t)c->lin_value_heads * kd * vd);
     float *found = malloc((size_t)c->lin_value_heads * kd * vd * sizeof *found);
     for (uint32_t h = 0; h < c->lin_value_heads; h++)
         for (uint32_t d = 0; d < kd; d++)
@@ -29,11 +29,11 @@ static void compare_linear(const struct safetensors *golden, const struct config
                 found[((size_t)h * kd + d) * vd + v] =
                     state_slab(s, index, stored_head(c, h), slab)[d * width + v % DELTA_SLAB];
             }
-    golden_compare(name, found, expected, (size_t)c->lin_value_heads * kd * vd, 1e-3, true);
+    expected_compare(name, found, expected, (size_t)c->lin_value_heads * kd * vd, 1e-3, true);
     free(found);
 
     snprintf(name, sizeof name, "layer%u.conv_states", layer);
-    expected = golden_tensor(golden, name, "F32", (uint64_t)channels * taps);
+    expected = expected_tensor(golden, name, "F32", (uint64_t)channels * taps);
     uint32_t first_value = 2 * c->lin_key_heads * kd;
     double largest = 0, worst = 0;
     for (uint32_t ch = 0; ch < channels; ch++) {
@@ -64,8 +64,8 @@ static void compare_attention(const struct safetensors *golden, const struct con
             pool_kernels(s->pool)->kv_load(pool_kv(s->pool), c->head_dim, pool_keys(s->pool, page, index, h),
                                            pool_values(s->pool, page, index, h), i % KV_PAGE, keys + at, values + at);
         }
-    golden_compare(name[0], keys, golden_tensor(golden, name[0], "F32", n), n, 1e-3, true);
-    golden_compare(name[1], values, golden_tensor(golden, name[1], "F32", n), n, 1e-3, true);
+    expected_compare(name[0], keys, expected_tensor(golden, name[0], "F32", n), n, 1e-3, true);
+    expected_compare(name[1], values, expected_tensor(golden, name[1], "F32", n), n, 1e-3, true);
     free(keys);
     free(values);
 }
@@ -92,23 +92,23 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n)
         CHECK_FAIL("%s", err.text);
         return;
     }
-    const tdm_id *ids = golden_tensor(golden, "prompt_ids", "I32", n),
-                 *greedy = golden_tensor(golden, "greedy_ids", "I32", 24);
+    const tdm_id *ids = expected_tensor(golden, "prompt_ids", "I32", n),
+                 *greedy = expected_tensor(golden, "greedy_ids", "I32", 24);
 
     struct state *s = rig_state(r);
     float *logits = malloc((size_t)n * c->vocab * sizeof *logits);
     float *hidden = malloc((size_t)(c->layers + 1) * c->hidden * sizeof *hidden);
     rig_all_logits(r, s, ids, n, logits, hidden);
-    golden_compare("logits", logits, golden_tensor(golden, "logits", "F32", (uint64_t)n * c->vocab),
+    expected_compare("logits", logits, expected_tensor(golden, "logits", "F32", (uint64_t)n * c->vocab),
                    (size_t)n * c->vocab, 2e-3, false);
-    golden_compare_hidden(golden, hidden, c->layers, c->hidden);
+    expected_compare_hidden(golden, hidden, c->layers, c->hidden);
     CHECK(s->logits_valid && !memcmp(s->logits, logits + (size_t)(n - 1) * c->vocab, c->vocab * sizeof *logits));
     if (n == 70) compare_states(golden, c, s);
 
-    const float *expected = golden_tensor(golden, "greedy_logits", "F32", 24ull * c->vocab);
+    const float *expected = expected_tensor(golden, "greedy_logits", "F32", 24ull * c->vocab);
     for (int i = 0; i < 24; i++) {
         rig_eval(r, s, greedy + i, 1, 1);
-        golden_compare("greedy logits", s->logits, expected + (size_t)i * c->vocab, c->vocab, 2e-3, false);
+        expected_compare("greedy logits", s->logits, expected + (size_t)i * c->vocab, c->vocab, 2e-3, false);
     }
     free(logits);
     free(hidden);

@@ -5,7 +5,7 @@
 #include "engine/model/safetensors.h"
 #include "engine/state/statefile.h"
 #include "tests/check.h"
-#include "tests/engine/forward/golden.h"
+#include "tests/engine/forward/expected.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/state/equal.h"
 
@@ -42,10 +42,10 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n, uint32_t
         CHECK_FAIL("%s", err.text);
         return;
     }
-    const tdm_id *ids = golden_tensor(golden, "prompt_ids", "I32", n),
-                 *chain = golden_tensor(golden, "chain_ids", "I32", CHAIN);
-    const float *expected = golden_tensor(golden, "logits", "F32", (uint64_t)(n - 1) * vocab);
-    const float *chain_logits = golden_tensor(golden, "chain_logits", "F32", (uint64_t)CHAIN * vocab);
+    const tdm_id *ids = expected_tensor(golden, "prompt_ids", "I32", n),
+                 *chain = expected_tensor(golden, "chain_ids", "I32", CHAIN);
+    const float *expected = expected_tensor(golden, "logits", "F32", (uint64_t)(n - 1) * vocab);
+    const float *chain_logits = expected_tensor(golden, "chain_logits", "F32", (uint64_t)CHAIN * vocab);
     struct state *s = rig_state(r);
     float *logits = malloc((1 + CHAIN) * (size_t)vocab * sizeof *logits);
     tdm_id drafts[1 + CHAIN];

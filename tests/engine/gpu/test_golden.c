@@ -4,7 +4,7 @@
 #include "engine/model/half.h"
 #include "engine/model/safetensors.h"
 #include "tests/check.h"
-#include "tests/engine/forward/golden.h"
+#include "tests/engine/forward/expected.h"
 #include "tests/engine/gpu/rig.h"
 
 /* The value head that the golden calls `head`: GGUF files have them in another order. */
@@ -20,13 +20,13 @@ static void compare_linear(const struct safetensors *golden, const struct config
     char name[64];
     size_t head = (size_t)c->lin_key_dim * c->lin_value_dim, channels = config_conv_channels(c), taps = c->conv_kernel;
     snprintf(name, sizeof name, "layer%u.recurrent_states", layer);
-    const float *expected = golden_tensor(golden, name, "F32", c->lin_value_heads * head);
+    const float *expected = expected_tensor(golden, name, "F32", c->lin_value_heads * head);
     for (uint32_t h = 0; h < c->lin_value_heads; h++)
-        golden_compare(name, s->recurrent + (index * c->lin_value_heads + stored_head(c, h)) * head,
+        expected_compare(name, s->recurrent + (index * c->lin_value_heads + stored_head(c, h)) * head,
                        expected + h * head, head, 1e-3, true);
 
     snprintf(name, sizeof name, "layer%u.conv_states", layer);
-    expected = golden_tensor(golden, name, "F32", channels * taps);
+    expected = expected_tensor(golden, name, "F32", channels * taps);
     uint32_t first_value = 2 * c->lin_key_heads * c->lin_key_dim, vd = c->lin_value_dim;
     float *found = calloc(channels * taps, sizeof *found), *wanted = calloc(channels * taps, sizeof *wanted);
     for (uint32_t ch = 0; ch < channels; ch++) {
@@ -38,7 +38,7 @@ static void compare_linear(const struct safetensors *golden, const struct config
             found[ch * taps + t] = s->conv[(index * (taps - 1) + t) * channels + own];
         }
     }
-    golden_compare(name, found, wanted, channels * taps, 1e-3, true);
+    expected_compare(name, found, wanted, channels * taps, 1e-3, true);
     free(found);
     free(wanted);
 }
@@ -59,7 +59,7 @@ static void compare_attention(const struct safetensors *golden, const struct gpu
                        page + ((index * c->kv_heads + h) * 2 + (size_t)values) * block + i % KV_PAGE * dim,
                        dim * sizeof *found);
             }
-        golden_compare(name, found, golden_tensor(golden, name, "F32", n), n, 1e-3, true);
+        expected_compare(name, found, expected_tensor(golden, name, "F32", n), n, 1e-3, true);
         free(found);
     }
 }
@@ -89,24 +89,24 @@ static void check_golden(struct gpu_model *m, const char *folder, uint32_t n)
         CHECK_FAIL("%s", err.text);
         return;
     }
-    const tdm_id *ids = golden_tensor(golden, "prompt_ids", "I32", n),
-                 *greedy = golden_tensor(golden, "greedy_ids", "I32", 24);
+    const tdm_id *ids = expected_tensor(golden, "prompt_ids", "I32", n),
+                 *greedy = expected_tensor(golden, "greedy_ids", "I32", 24);
     struct gpu_state *s = gpu_rig_state(m);
     float *logits = malloc((size_t)n * c->vocab * sizeof *logits);
     float *hidden = malloc((size_t)(c->layers + 1) * c->hidden * sizeof *hidden);
     gpu_rig_logits(m, s, ids, n, logits, hidden);
-    golden_compare("logits", logits, golden_tensor(golden, "logits", "F32", (uint64_t)n * c->vocab),
+    expected_compare("logits", logits, expected_tensor(golden, "logits", "F32", (uint64_t)n * c->vocab),
                    (size_t)n * c->vocab, 2e-3, false);
-    golden_compare_hidden(golden, hidden, c->layers, c->hidden);
+    expected_compare_hidden(golden, hidden, c->layers, c->hidden);
     CHECK(gpu_state_logits(s) &&
           !memcmp(gpu_state_logits(s), logits + (size_t)(n - 1) * c->vocab, c->vocab * sizeof *logits));
     if (n == 70) compare_states(golden, m, s);
 
-    const float *expected = golden_tensor(golden, "greedy_logits", "F32", 24ull * c->vocab);
+    const float *expected = expected_tensor(golden, "greedy_logits", "F32", 24ull * c->vocab);
     int fed = getenv("TANDEM_LONG") ? 24 : 4;
     for (int i = 0; i < fed && !check_failures; i++) {
         gpu_rig_eval(m, s, greedy + i, 1, 1);
-        golden_compare("greedy logits", gpu_state_logits(s), expected + (size_t)i * c->vocab, c->vocab, 2e-3, false);
+        expected_compare("greedy logits", gpu_state_logits(s), expected + (size_t)i * c->vocab, c->vocab, 2e-3, false);
     }
     free(logits);
     free(hidden);

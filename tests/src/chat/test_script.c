@@ -102,8 +102,8 @@ TEST(the_demo_sends_sentences)
         "What's my dog's name?",
         "Why is the sky blue?",
         "Write a poem about the sea.",
-        "Here are my notes: On Monday Ana comes by train from Gdansk. On Tuesday we bake bread. On Wednesday the shop "
-        "is closed, and on Thursday we go to the sea with Bruno. What do we do on Tuesday?"};
+        ("Here are my notes: On Monday Ana comes by train from Gdansk. On Tuesday we bake bread. On Wednesday the shop "
+         "is closed, and on Thursday we go to the sea with Bruno. What do we do on Tuesday?")};
     enum { SENTENCES = sizeof sentences / sizeof *sentences };
     script s;
     tdm_error err = {0};

@@ -1,6 +1,6 @@
 /* Golden files: what other implementations computed, and comparing with it. */
-#ifndef TANDEM_TESTS_GOLDEN_H
-#define TANDEM_TESTS_GOLDEN_H
+#ifndef TANDEM_TESTS_EXPECTED_H
+#define TANDEM_TESTS_EXPECTED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,13 +8,13 @@
 #include "engine/model/safetensors.h"
 
 /* The data of a tensor of this type and so many elements; another one ends the program. */
-const void *golden_tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements);
+const void *expected_tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements);
 
 /* Fails the test where a value differs by more than the tolerance; relative: times the largest expected value. */
-void golden_compare(const char *what, const float *found, const float *expected, size_t n, double tolerance,
+void expected_compare(const char *what, const float *found, const float *expected, size_t n, double tolerance,
                     bool relative);
 
 /* The residual stream of a text's last token: hidden [layers + 1][width]. */
-void golden_compare_hidden(const struct safetensors *golden, const float *hidden, uint32_t layers, uint32_t width);
+void expected_compare_hidden(const struct safetensors *golden, const float *hidden, uint32_t layers, uint32_t width);
 
 #endif

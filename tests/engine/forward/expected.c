@@ -1,8 +1,8 @@
-#include "tests/engine/forward/golden.h"
+#include "tests/engine/forward/expected.h"
 
 #include "tests/check.h"
 
-const void *golden_tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements)
+const void *expected_tensor(const struct safetensors *file, const char *name, const char *dtype, uint64_t elements)
 {
     const struct safetensors_tensor *t = safetensors_find(file, name);
     if (!t || strcmp(t->dtype, dtype) || t->elements != elements) {
@@ -12,7 +12,7 @@ const void *golden_tensor(const struct safetensors *file, const char *name, cons
     return t->data;
 }
 
-void golden_compare(const char *what, const float *found, const float *expected, size_t n, double tolerance,
+void expected_compare(const char *what, const float *found, const float *expected, size_t n, double tolerance,
                     bool relative)
 {
     double worst = 0, largest = 0;
@@ -25,12 +25,12 @@ void golden_compare(const char *what, const float *found, const float *expected,
         CHECK_FAIL("%s: differs by %g (largest value %g)", what, worst, largest);
 }
 
-void golden_compare_hidden(const struct safetensors *golden, const float *hidden, uint32_t layers, uint32_t width)
+void expected_compare_hidden(const struct safetensors *golden, const float *hidden, uint32_t layers, uint32_t width)
 {
-    const float *expected = golden_tensor(golden, "hidden_last_token", "F32", (uint64_t)(layers + 1) * width);
+    const float *expected = expected_tensor(golden, "hidden_last_token", "F32", (uint64_t)(layers + 1) * width);
     for (uint32_t i = 0; i <= layers; i++) {
         char name[32];
         snprintf(name, sizeof name, "hidden after layer %u", i);
-        golden_compare(name, hidden + (size_t)i * width, expected + (size_t)i * width, width, 1e-3, true);
+        expected_compare(name, hidden + (size_t)i * width, expected + (size_t)i * width, width, 1e-3, true);
     }
 }
