@@ -143,8 +143,8 @@ SHADERS   := $(patsubst engine/gpu/%.comp,$(B)/%.inc,$(wildcard engine/gpu/shade
 UI_C      := $(call find,ui,*.c)
 # tandem-pull is what src/pull/main.c needs, tandem-net what src/net/main.c does. These of their files need libraries of
 # their own; the others are compiled and tested everywhere.
-PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c)
-NET_ONLY  := $(addprefix src/net/,main.c request.c)
+PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c) src/net/https.c
+NET_ONLY  := $(addprefix src/net/,main.c request.c https.c)
 BENCH_C   := $(call find,src/bench,*.c)
 # tandem-gpu, which measures a GPU, is carried to machines that have one.
 GPU_ONLY  := src/gpu/main.c

@@ -6,14 +6,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
-#include "src/cli/number.h"
 #include "src/net/address.h"
+#include "src/net/https.h"
 #include "src/net/sse.h"
 
 enum {
@@ -33,8 +32,8 @@ typedef struct request {
     CURL *curl;
     char *body; /* what is sent */
     bool stream, headed, cancelled, refused, paused;
-    bool events; /* the answer is a stream of events */
-    long retry_after;
+    bool events;     /* the answer is a stream of events */
+    int retry_after; /* seconds; -1: not said */
     size_t got;
     sse sse;
     tdm_error error; /* code TDM_OK: none */
@@ -132,22 +131,10 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
 
 static size_t on_header(char *line, size_t one, size_t n, void *ctx)
 {
-    static const char name[] = "retry-after:";
     request *r = ctx;
-    char text[64];
-    int64_t seconds;
+    struct span value;
     (void)one;
-    if (n <= sizeof name || strncasecmp(line, name, sizeof name - 1)) return n;
-    const char *from = line + sizeof name - 1, *end = line + n;
-    while (from < end && (*from == ' ' || *from == '\t')) from++;
-    while (end > from && strchr("\r\n \t", end[-1])) end--;
-    if ((size_t)(end - from) >= sizeof text) return n;
-    snprintf(text, sizeof text, "%.*s", (int)(end - from), from);
-    time_t then, now = time(NULL);
-    if (number_int(text, 0, INT32_MAX, &seconds))
-        r->retry_after = (long)seconds;
-    else if ((then = curl_getdate(text, NULL)) > now)
-        r->retry_after = then - now > INT32_MAX ? INT32_MAX : (long)(then - now);
+    if (https_header(line, n, "Retry-After", &value)) r->retry_after = https_seconds(value);
     return n;
 }
 
@@ -187,23 +174,10 @@ static void set_options(request *r, const char *url, bool post, size_t body, lon
 {
     CURL *curl = r->curl;
     const server *s = r->server;
-    const char *certificates = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
-#if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, s->secure ? "https" : "http");
-#else
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, s->secure ? (long)CURLPROTO_HTTPS : (long)CURLPROTO_HTTP);
-#endif
+    https_prepare(curl, "tandem-net/" TANDEM_VERSION, !s->secure, s->secure);
+    https_limit(curl, CONNECT_SECONDS, silent_s);
     curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tandem-net/" TANDEM_VERSION);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (certificates && certificates[0]) curl_easy_setopt(curl, CURLOPT_CAINFO, certificates);
-    if (folder && folder[0]) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
     if (!s->secure) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, silent_s);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, r);

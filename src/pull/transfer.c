@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "engine/base/error.h"
 #include "src/cli/interrupt.h"
 #include "src/cli/number.h"
+#include "src/net/https.h"
 #include "src/pull/pause.h"
 
 enum {
@@ -42,44 +42,27 @@ struct transfer {
 
 /* ---- Headers --------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const char *at;
-    size_t n;
-} value;
-
-/* The trimmed value of the line when it is the header `name`. */
-static bool header_is(const char *line, size_t n, const char *name, value *out)
-{
-    size_t length = strlen(name);
-    if (n <= length || strncasecmp(line, name, length) || line[length] != ':') return false;
-    const char *from = line + length + 1, *end = line + n;
-    while (from < end && (*from == ' ' || *from == '\t')) from++;
-    while (end > from && strchr("\r\n \t", end[-1])) end--;
-    *out = (value){from, (size_t)(end - from)};
-    return true;
-}
-
 /* False when it doesn't fit. */
-static bool value_copy(value v, char *out, size_t room)
+static bool value_copy(struct span v, char *out, size_t room)
 {
-    if (v.n >= room || memchr(v.at, 0, v.n)) return false;
-    memcpy(out, v.at, v.n);
-    out[v.n] = 0;
+    if (v.length >= room || memchr(v.bytes, 0, v.length)) return false;
+    memcpy(out, v.bytes, v.length);
+    out[v.length] = 0;
     return true;
 }
 
 /* W/"abc" -> abc. What is no digest (a mirror may make its own) says nothing about the content. */
-static void take_etag(transfer *t, value v)
+static void take_etag(transfer *t, struct span v)
 {
     char *etag = t->reply->etag;
-    if (v.n >= 2 && !memcmp(v.at, "W/", 2)) v.at += 2, v.n -= 2;
-    if (v.n >= 2 && v.at[0] == '"' && v.at[v.n - 1] == '"') v.at++, v.n -= 2;
-    bool digest = (v.n == 40 || v.n == 64) && value_copy(v, etag, sizeof t->reply->etag);
-    if (!digest || strspn(etag, "0123456789abcdef") != v.n) etag[0] = 0;
+    if (v.length >= 2 && !memcmp(v.bytes, "W/", 2)) v.bytes += 2, v.length -= 2;
+    if (v.length >= 2 && v.bytes[0] == '"' && v.bytes[v.length - 1] == '"') v.bytes++, v.length -= 2;
+    bool digest = (v.length == 40 || v.length == 64) && value_copy(v, etag, sizeof t->reply->etag);
+    if (!digest || strspn(etag, "0123456789abcdef") != v.length) etag[0] = 0;
 }
 
 /* bytes 100-199/200 */
-static void take_range(transfer_reply *r, value v)
+static void take_range(transfer_reply *r, struct span v)
 {
     char text[100], *slash, *dash;
     if (!value_copy(v, text, sizeof text) || strncmp(text, "bytes ", 6)) return;
@@ -88,43 +71,32 @@ static void take_range(transfer_reply *r, value v)
     r->ranged = number_whole(text + 6, &r->from) && number_whole(slash + 1, &r->total);
 }
 
-/* A number of seconds, or a date. */
-static int seconds_of(value v)
-{
-    char text[64];
-    int64_t seconds;
-    if (!value_copy(v, text, sizeof text)) return -1;
-    if (number_int(text, 0, INT32_MAX, &seconds)) return (int)seconds;
-    time_t then = curl_getdate(text, NULL), now = time(NULL);
-    return then < 0 ? -1 : then <= now ? 0 : then - now > INT32_MAX ? INT32_MAX : (int)(then - now);
-}
-
 static void take_header(transfer *t, const char *line, size_t n)
 {
     transfer_reply *r = t->reply;
     char text[32];
-    value v;
-    if (header_is(line, n, "Location", &v)) {
+    struct span v;
+    if (https_header(line, n, "Location", &v)) {
         free(t->location);
-        t->location = strndup(v.at, v.n);
-    } else if (header_is(line, n, "Retry-After", &v)) {
-        t->after = seconds_of(v);
-    } else if (header_is(line, n, "Content-Range", &v)) {
+        t->location = strndup(v.bytes, v.length);
+    } else if (https_header(line, n, "Retry-After", &v)) {
+        t->after = https_seconds(v);
+    } else if (https_header(line, n, "Content-Range", &v)) {
         take_range(r, v);
     } else if (!t->own) {
         return; /* what follows only the hub's own server can know */
-    } else if (header_is(line, n, "X-Linked-Etag", &v)) {
+    } else if (https_header(line, n, "X-Linked-Etag", &v)) {
         take_etag(t, v);
         t->linked = true;
-    } else if (header_is(line, n, "ETag", &v)) {
+    } else if (https_header(line, n, "ETag", &v)) {
         if (!t->linked) take_etag(t, v);
-    } else if (header_is(line, n, "X-Linked-Size", &v)) {
+    } else if (https_header(line, n, "X-Linked-Size", &v)) {
         r->sized = value_copy(v, text, sizeof text) && number_whole(text, &r->size);
-    } else if (header_is(line, n, "Link", &v)) {
+    } else if (https_header(line, n, "Link", &v)) {
         char next[REPOSITORY_URL_ROOM];
-        if (repository_next_page(v.at, v.n, next)) strcpy(r->next, next);
-    } else if (header_is(line, n, "X-Error-Message", &v)) {
-        snprintf(r->message, sizeof r->message, "%.*s", (int)(v.n < 199 ? v.n : 199), v.at);
+        if (repository_next_page(v.bytes, v.length, next)) strcpy(r->next, next);
+    } else if (https_header(line, n, "X-Error-Message", &v)) {
+        snprintf(r->message, sizeof r->message, "%.*s", (int)(v.length < 199 ? v.length : 199), v.bytes);
     }
 }
 
@@ -359,29 +331,11 @@ static tdm_status take_token(transfer *t, const char *token, tdm_error *err)
     return t->with_token ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
 }
 
-static void set_protocols(CURL *curl)
-{
-#if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-}
-
 static void set_options(transfer *t)
 {
-    const char *certificates = getenv("SSL_CERT_FILE"), *folder = getenv("SSL_CERT_DIR");
     CURL *curl = t->curl;
-    set_protocols(curl);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tandem-pull/" TANDEM_VERSION);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (certificates && certificates[0]) curl_easy_setopt(curl, CURLOPT_CAINFO, certificates);
-    if (folder && folder[0]) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
+    https_prepare(curl, "tandem-pull/" TANDEM_VERSION, true, true);
+    https_limit(curl, CONNECT_SECONDS, SILENT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->reason);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);

@@ -8,7 +8,7 @@ cp Makefile "$tree"
 cp assets/measured.mk "$tree/assets"
 cp tests/deps "$tree/tests"
 touch "$tree"/{engine/part.c,engine/kernel/set_avx2.c,engine/kernel/set_neon.c,ui/part.c,src/main.c,src/part.c,LICENSE} \
-    "$tree"/src/{bench/{main,pty},pull/{main,transfer,digest,download},net/{main,request}}.c \
+    "$tree"/src/{bench/{main,pty},pull/{main,transfer,digest,download},net/{main,request,https}}.c \
     "$tree"/assets/{tandem-demo-0m.gguf,tandem-demo-0m.md,bench.txt,demo.json,prompts/a.md}
 for tool in make sh bash env awk cat chmod cp cut dirname echo find grep install mkdir mv printf rm sed sort touch tr; do
     ln -s "$(type -P $tool)" "$bin"
