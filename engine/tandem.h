@@ -19,28 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/status.h" /* tdm_status and tdm_error */
+
 #define TDM_API __attribute__((visibility("default")))
 
 /* ---- Errors -------------------------------------------------------------------------------------------------- */
-
-typedef enum {
-    TDM_OK = 0,
-    TDM_E_IO = -1,          /* the system refused: open, read, map, write */
-    TDM_E_FORMAT = -2,      /* a file is damaged or not what it claims to be */
-    TDM_E_UNSUPPORTED = -3, /* well-formed, but beyond this engine */
-    TDM_E_NOMEM = -4,
-    TDM_E_ARG = -5,         /* an argument or option is out of range */
-    TDM_E_CONTEXT = -6,     /* the context is full, or too small */
-    TDM_E_CANCELLED = -7,
-    TDM_E_NOT_FOUND = -8,
-    TDM_E_REFUSED = -9,     /* the chat template refuses these messages */
-    TDM_E_BUSY = -10,
-} tdm_status;
-
-typedef struct {
-    tdm_status code;
-    char text[400]; /* one line, no control characters */
-} tdm_error;
 
 /* The hook is called with one line of text just before the engine aborts on a broken invariant, on the thread that
  * found it. It should restore the terminal and then print the line: the engine does not. NULL (the default): the engine

@@ -13,7 +13,7 @@
 #define TANDEM_KERNEL_KERNEL_H
 
 #include "engine/model/type.h"
-#include "engine/tandem.h"
+#include "engine/status.h"
 
 /* ---- Weights --------------------------------------------------------------------------------------------------
  * matrix: weights [rows][cols] in the set's packed layout (engine/kernel/README.md). Immutable once packed. */
