@@ -17,23 +17,28 @@ void device_unlock(const struct gpu *g)
     pthread_mutex_unlock((pthread_mutex_t *)&g->lock);
 }
 
-tdm_status device_failed(struct gpu *g, VkResult result, const char *call, tdm_error *err)
+/* With its line; the first one stays. */
+static void lose(struct gpu *g, VkResult result, const char *call)
 {
-    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
-        return error_set(err, TDM_E_NOMEM, "%s: no memory (%s says %s)", g->info.name, call, vulkan_result(result));
+    device_lock(g);
     if (!g->lost)
         snprintf(g->lost_line, sizeof g->lost_line, "%s %s: %s says %s", g->info.name,
                  result == VK_ERROR_DEVICE_LOST ? "was lost" : "failed", call, vulkan_result(result));
     g->lost = true;
+    device_unlock(g);
+}
+
+tdm_status device_failed(struct gpu *g, VkResult result, const char *call, tdm_error *err)
+{
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
+        return error_set(err, TDM_E_NOMEM, "%s: no memory (%s says %s)", g->info.name, call, vulkan_result(result));
+    lose(g, result, call);
     return error_set(err, TDM_E_IO, "%s", g->lost_line);
 }
 
 bool gpu_is_lost(struct gpu *g)
 {
-    device_lock(g);
-    bool lost = g->lost;
-    device_unlock(g);
-    return lost;
+    return g->lost;
 }
 
 tdm_status device_check(struct gpu *g, tdm_error *err)
@@ -210,26 +215,42 @@ void device_barrier(struct gpu *g, VkCommandBuffer commands)
     g->vk.CmdPipelineBarrier(commands, work, work | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &all, 0, NULL, 0, NULL);
 }
 
-tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err)
+tdm_status device_fence(VkFence *out, struct gpu *g, tdm_error *err)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkResult result = g->vk.CreateFence(g->device, &info, NULL, out);
+    if (result) *out = VK_NULL_HANDLE;
+    return result ? device_failed(g, result, "vkCreateFence", err) : TDM_OK;
+}
+
+tdm_status device_submit(struct gpu *g, VkFence fence, const VkCommandBuffer *commands, uint32_t n, tdm_error *err)
 {
     VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = n, .pCommandBuffers = commands};
-    VkResult result = g->vk.ResetFences(g->device, 1, &g->fence);
+    tdm_status status = device_check(g, err);
+    if (status) return status;
+    VkResult result = g->vk.ResetFences(g->device, 1, &fence);
     if (result) return device_failed(g, result, "vkResetFences", err);
-    result = g->vk.QueueSubmit(g->queue, 1, &info, g->fence);
-    if (result) {
-        g->vk.DeviceWaitIdle(g->device);
-        return device_failed(g, result, "vkQueueSubmit", err);
-    }
-    result = g->vk.WaitForFences(g->device, 1, &g->fence, VK_TRUE, UINT64_MAX);
+    result = g->vk.QueueSubmit(g->queue, 1, &info, fence);
     if (!result) return TDM_OK;
+    g->vk.DeviceWaitIdle(g->device);
+    return device_failed(g, result, "vkQueueSubmit", err);
+}
+
+tdm_status device_wait(struct gpu *g, VkFence fence, tdm_error *err)
+{
+    VkResult result = g->vk.WaitForFences(g->device, 1, &fence, VK_TRUE, UINT64_MAX);
+    if (!result) return TDM_OK;
+    device_lock(g);
     g->vk.DeviceWaitIdle(g->device); /* so that nothing is freed that the device may still write to */
-    tdm_status status = device_failed(g, result, "vkWaitForFences", err);
-    if (!g->lost) { /* for want of memory the host doesn't know whether the work was done */
-        g->lost = true;
-        snprintf(g->lost_line, sizeof g->lost_line, "%s failed: vkWaitForFences says %s", g->info.name,
-                 vulkan_result(result));
-    }
-    return status;
+    device_unlock(g);
+    lose(g, result, "vkWaitForFences"); /* for want of memory too: the host doesn't know whether the work was done */
+    return device_failed(g, result, "vkWaitForFences", err);
+}
+
+tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err)
+{
+    tdm_status status = device_submit(g, g->fence, commands, n, err);
+    return status ? status : device_wait(g, g->fence, err);
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* Private to engine/gpu: a device, its memory, its pipelines, and submissions.
  *
  * Shaders reach memory by addresses that they are given as push constants, so there are no descriptors. All work goes
- * to one queue; barriers order it, across submissions too. Functions that can fail return a tdm_status; the first
- * failure that is not for want of memory makes the device lost.
+ * to one queue; barriers order it, across submissions too: threads may submit while others wait. Functions that can
+ * fail return a tdm_status; the first failure that is not for want of memory makes the device lost.
  */
 #ifndef TANDEM_GPU_DEVICE_H
 #define TANDEM_GPU_DEVICE_H
@@ -81,8 +81,9 @@ struct gpu {
     VkCommandBuffer once; /* of copies */
     _Atomic uint64_t used;
     pthread_mutex_t lock; /* of everything above and of what lies on the device; recursive */
-    bool lost;
-    char lost_line[300];
+    atomic_bool lost;
+    char lost_line[300]; /* written once, before `lost` is */
+    atomic_int in_flight; /* submissions that are waited for */
     _Atomic uint32_t complaints;
     char first_complaint[400];
 };
@@ -106,6 +107,11 @@ tdm_status device_begin(struct gpu *g, VkCommandBuffer commands, bool once, tdm_
 tdm_status device_end(struct gpu *g, VkCommandBuffer commands, tdm_error *err);
 /* All before is done, and seen, before what follows: shaders, copies, and the host's reading. */
 void device_barrier(struct gpu *g, VkCommandBuffer commands);
+tdm_status device_fence(VkFence *out, struct gpu *g, tdm_error *err);
+/* Submits, with the lock; the fence tells when it is done, and all that was submitted before. */
+tdm_status device_submit(struct gpu *g, VkFence fence, const VkCommandBuffer *commands, uint32_t n, tdm_error *err);
+/* Waits for it, with or without the lock. */
+tdm_status device_wait(struct gpu *g, VkFence fence, tdm_error *err);
 /* Submits and waits. */
 tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err);
 

@@ -13,7 +13,9 @@
  * Errors: TDM_E_NOMEM no memory on device and host; TDM_E_IO the device was lost or the driver failed, after which
  * every call on it but the freeing ones returns TDM_E_IO with the same line. States are worthless then.
  *
- * Threads: any thread; calls on one device wait for each other. One thread at a time per state. A device is closed
+ * Threads: any thread. Passes of several threads share the device's one queue: a long pass is submitted in slices of
+ * about the time of a pass of one token, and a short pass (at most 8 tokens a run) waits for one of them at most; long
+ * passes of one model wait for each other, and so do short ones. One thread at a time per state. A device is closed
  * last, a model after its states.
  */
 #ifndef TANDEM_GPU_GPU_H
@@ -170,7 +172,7 @@ struct gpu_run {
 };
 
 struct gpu_pass_options {
-    const atomic_bool *cancel; /* looked at before each submission; NULL: never */
+    const atomic_bool *cancel; /* looked at before each slice; NULL: never */
     float *hidden; /* [layers + 1][hidden] of the first run's last token: embedding, output of each layer but the last,
                       final norm; for comparisons. NULL: not wanted */
 };

@@ -59,6 +59,10 @@ struct gpu_state {
 
 struct scratch; /* pass.h */
 
+/* Which passes a scratch is for: of at most SHORT_TOKENS tokens a run, those of replies among them, or others. */
+enum scratch_use { SCRATCH_LONG, SCRATCH_SHORT, SCRATCHES };
+enum { SHORT_TOKENS = 8 };
+
 struct gpu_model {
     struct gpu *gpu;
     struct config config;
@@ -75,7 +79,8 @@ struct gpu_model {
     struct slab *slabs;
     struct gpu_page *free_pages;
     struct buffer *free_buffers;
-    struct scratch *scratch;
+    struct scratch *scratch[SCRATCHES];
+    _Atomic int64_t token_ns; /* the time of a pass of one token; 0: not known */
 };
 
 /* Bytes of the keys of one head in a page; their values take as many. */

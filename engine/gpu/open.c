@@ -203,9 +203,8 @@ static tdm_status make_device(struct gpu *g, tdm_error *err)
                                     .queueFamilyIndex = g->family};
     result = vk->CreateCommandPool(g->device, &pool, NULL, &g->pool);
     if (result) return device_failed(g, result, "vkCreateCommandPool", err);
-    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    result = vk->CreateFence(g->device, &fence, NULL, &g->fence);
-    if (result) return device_failed(g, result, "vkCreateFence", err);
+    status = device_fence(&g->fence, g, err);
+    if (status) return status;
     VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = PUSH_BYTES};
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                          .pushConstantRangeCount = 1,

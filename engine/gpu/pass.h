@@ -61,6 +61,7 @@ enum {
     RECORD_BYTES = 176,   /* int8 activations of 128 columns */
     MOST_RECORDED = 48,
     WATCHED_QUERIES = 8192,
+    SIZES = 16,
 };
 
 /* Activations for products: floats [rows][128 chunks], records [rows][chunks]. */
@@ -76,11 +77,18 @@ struct shape {
 
 struct recorded {
     struct shape shape;
-    VkCommandBuffer commands;
+    VkCommandBuffer *commands; /* of a pass that is sliced one for each layer, else one for all */
+    uint32_t n;
     uint64_t used; /* when, for the oldest to go first */
 };
 
+/* What one pass needs on the device besides states and weights, and how it is cut into submissions. */
 struct scratch {
+    pthread_mutex_t busy; /* one pass at a time; taken before the device's lock */
+    VkFence fence;
+    uint32_t tokens;              /* of a pass, at most */
+    bool sliced;                  /* passes are submitted by layers, in slices of about a token's time */
+    int64_t layer_ns[SIZES];      /* the time of a layer of a pass of up to 2^i tokens; 0: not known */
     struct block memory, table, read;
     uint64_t x, qkv, z, a, b, convolved, gates, delta, q_gate, k, v, q, partials, attended, gate, up;
     uint64_t router, chosen, shares, expert_gate, expert_up, expert_out, shared_out, logits, hidden;
@@ -104,6 +112,17 @@ struct matmul {
     float eps;
     uint64_t by, gate, index;
 };
+
+/* Pages, and blocks of positions, of a state that is full. */
+static inline uint64_t pass_pages(const struct gpu_model_options *o)
+{
+    return (o->context + KV_PAGE - 1) / KV_PAGE;
+}
+
+static inline uint32_t pass_blocks(uint32_t context)
+{
+    return (context + ATTEND_BLOCK - 1) / ATTEND_BLOCK;
+}
 
 struct recording;
 /* Called after each recorded step: for measurements. */
@@ -136,10 +155,12 @@ uint32_t record_staged(enum weight_kind kind, uint32_t tokens, uint32_t segments
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);
 uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
-/* The commands of a pass but for its logits; hidden: with the copies of the residual stream of row `hidden_row`. And of
- * logits. */
-void record_pass(struct recording *r, bool hidden, uint32_t hidden_row);
+/* The commands of the layers [first, end) of a pass, of the first one with the embeddings before it; hidden: with the
+ * copies of the residual stream of row `hidden_row`. And of logits. */
+void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row);
 void record_head(struct recording *r);
+
+void recorded_free(struct recorded *r, struct gpu *g);
 
 /* A pass of one run, recorded for this once with a watcher; the pool's WATCHED_QUERIES queries are reset first. */
 tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_watcher *watch, void *ctx,

@@ -520,26 +520,27 @@ static void keep_hidden(struct recording *r, uint32_t layer, uint32_t row)
                 s->hidden_read_at + layer * bytes, bytes);
 }
 
-void record_pass(struct recording *r, bool hidden, uint32_t hidden_row)
+void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row)
 {
     const struct gpu_model *m = r->model;
     const struct config *c = &m->config;
-    uint32_t attention_layers = 0, linear_layers = 0;
-    embed(r);
-    for (uint32_t i = 0; i < c->layers; i++) {
+    uint32_t attention_layers = 0;
+    for (uint32_t i = 0; i < first; i++) attention_layers += c->full_attention[i];
+    if (first == 0) embed(r);
+    for (uint32_t i = first; i < end; i++) {
         const struct gpu_layer *layer = &m->layers[i];
         if (hidden) keep_hidden(r, i, hidden_row);
         if (c->full_attention[i])
             attention(r, layer, attention_layers++);
         else
-            linear(r, layer, linear_layers++);
+            linear(r, layer, i - attention_layers);
         if (c->experts)
             mixture(r, layer);
         else
             feed_forward(r, layer);
     }
-    if (hidden) keep_hidden(r, c->layers, hidden_row);
-    device_barrier(m->gpu, r->commands);
+    if (hidden && end == c->layers) keep_hidden(r, end, hidden_row);
+    if (!r->status) device_barrier(m->gpu, r->commands);
 }
 
 void record_head(struct recording *r)
