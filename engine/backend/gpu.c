@@ -459,18 +459,43 @@ static tdm_status pool(struct pool **out, const struct backend_model *model, enu
 
 /* ---- Passes ------------------------------------------------------------------------------------------------------ */
 
+/* The scratch of passes is the model's. */
+struct gpu_evaluator {
+    struct evaluator base;
+    struct gpu_state *padding; /* where padded rows go; NULL: there were none yet */
+};
+
 static tdm_status new_evaluator(struct evaluator **out, const struct backend_model *m,
                                 const struct evaluator_form *form, tdm_error *err)
 {
-    *out = calloc(1, sizeof **out);
-    if (!*out) return error_set(err, TDM_E_NOMEM, "no memory for a forward pass");
-    **out = (struct evaluator){.model = m, .form = *form}; /* the scratch of passes is the model's */
+    struct gpu_evaluator *e = calloc(1, sizeof *e);
+    *out = NULL;
+    if (!e) return error_set(err, TDM_E_NOMEM, "no memory for a forward pass");
+    e->base = (struct evaluator){.model = m, .form = *form};
+    *out = &e->base;
     return TDM_OK;
 }
 
 static void drop_evaluator(struct evaluator *e)
 {
+    gpu_state_free(((struct gpu_evaluator *)e)->padding);
     free(e);
+}
+
+/* Rows that change no state are a run of a state that nobody needs: what they are does not matter, what they cost
+ * does. */
+static tdm_status pad(struct evaluator *e, uint32_t rows, struct gpu_run *out, tdm_error *err)
+{
+    static const tdm_id ids[PASS_TOKENS];
+    struct gpu_evaluator *own = (struct gpu_evaluator *)e;
+    struct gpu_model *m = model_of(e->model)->gpu;
+    if (!own->padding) {
+        tdm_status status = gpu_state_new(&own->padding, m, err);
+        if (status) return status;
+    }
+    gpu_state_clear(own->padding);
+    *out = (struct gpu_run){.state = own->padding, .tokens = ids, .n = rows, .logits = GPU_LOGITS_NONE};
+    return gpu_state_make_room(own->padding, rows, err);
 }
 
 /* Tokens [done, done + n) of a run. */
@@ -488,11 +513,12 @@ static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uin
     };
 }
 
-/* A pass of at most PASS_TOKENS of what is left of the runs; done[]: evaluated of each. */
-static tdm_status pass(struct model *m, const struct forward_run *runs, uint32_t n_runs, uint32_t *done,
-                       const struct forward_options *options, tdm_error *err)
+/* A pass of at most PASS_TOKENS of what is left of the runs, then of the padded rows; done[]: evaluated of each. */
+static tdm_status pass(struct evaluator *e, const struct forward_run *runs, uint32_t n_runs, uint32_t *done,
+                       uint32_t *padding, const struct forward_options *options, tdm_error *err)
 {
-    struct gpu_run pieces[PASS_RUNS];
+    struct model *m = model_of(e->model);
+    struct gpu_run pieces[PASS_RUNS + 1];
     uint32_t n = 0, room = PASS_TOKENS, which[PASS_RUNS];
     for (uint32_t r = 0; r < n_runs && room > 0; r++) {
         uint32_t some = runs[r].n - done[r] < room ? runs[r].n - done[r] : room;
@@ -501,10 +527,14 @@ static tdm_status pass(struct model *m, const struct forward_run *runs, uint32_t
         which[n++] = r;
         room -= some;
     }
-    bool first_run_ends = which[0] == 0 && done[0] + pieces[0].n == runs[0].n;
+    bool first_run_ends = n && which[0] == 0 && done[0] + pieces[0].n == runs[0].n;
     struct gpu_pass_options own = {.cancel = options ? options->cancel : NULL,
                                    .hidden = options && first_run_ends ? options->hidden : NULL};
-    tdm_status status = gpu_forward(m->gpu, pieces, n, &own, err);
+    uint32_t padded = room < *padding ? room : *padding;
+    padded = padded < m->context ? padded : m->context;
+    tdm_status status = padded ? pad(e, padded, &pieces[n], err) : TDM_OK;
+    if (!status) status = gpu_forward(m->gpu, pieces, n + (padded > 0), &own, err);
+    *padding -= padded;
     for (uint32_t i = 0; i < n; i++) {
         take_over(runs[which[i]].state);
         if (!status) done[which[i]] += pieces[i].n;
@@ -528,8 +558,9 @@ static tdm_status run_forward(struct team *team, struct evaluator *e, const stru
                               const struct forward_options *options, uint64_t *bytes, tdm_error *err)
 {
     struct model *m = model_of(e->model);
-    uint32_t done[PASS_RUNS] = {0}, left = 0;
+    uint32_t done[PASS_RUNS] = {0}, left = 0, padding = runs[0].pad;
     (void)team;
+    assert_always(!padding || n_runs == 1);
     if (n_runs < 1 || n_runs > PASS_RUNS)
         return error_set(err, TDM_E_ARG, "%u runs in a pass: at most %d", n_runs, PASS_RUNS);
     tdm_status status = TDM_OK;
@@ -537,8 +568,8 @@ static tdm_status run_forward(struct team *team, struct evaluator *e, const stru
         left += runs[r].n;
         status = state_make_room(runs[r].state, runs[r].n, err);
     }
-    for (uint32_t all = left; left > 0 && !status;) {
-        status = pass(m, runs, n_runs, done, options, err);
+    for (uint32_t all = left; (left > 0 || padding > 0) && !status;) {
+        status = pass(e, runs, n_runs, done, &padding, options, err);
         bool begun = left < all;
         left = 0;
         for (uint32_t r = 0; r < n_runs; r++) {

@@ -240,14 +240,21 @@ static tdm_status copy_contents(struct gpu_state *dst, const struct gpu_state *s
     return device_copy(m->gpu, copies, n, err);
 }
 
+/* Pages that both have in common among the first `most`. */
+static uint32_t same_pages(const struct gpu_state *a, const struct gpu_state *b, uint32_t most)
+{
+    uint32_t same = 0;
+    while (same < most && a->pages[same] == b->pages[same]) same++;
+    return same;
+}
+
 static tdm_status copy_locked(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err)
 {
     struct gpu_model *m = src->model;
     uint32_t full = src->length / KV_PAGE;
     assert_always(dst->model == m && !src->broken);
     dst->broken = true;
-    uint32_t same = 0;
-    while (same < full && dst->pages[same] == src->pages[same]) same++;
+    uint32_t same = same_pages(dst, src, full);
     drop_pages(dst, same);
     for (uint32_t i = same; i < full; i++) {
         dst->pages[i] = src->pages[i];
@@ -300,15 +307,7 @@ tdm_status gpu_state_make_room(struct gpu_state *s, uint32_t n, tdm_error *err)
 
 uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_state *b)
 {
-    uint32_t low = 0, high = (a->length < b->length ? a->length : b->length) / KV_PAGE;
-    while (low < high) { /* a shared page implies that those before it are shared */
-        uint32_t middle = (low + high + 1) / 2;
-        if (a->pages[middle - 1] == b->pages[middle - 1])
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return same_pages(a, b, (a->length < b->length ? a->length : b->length) / KV_PAGE);
 }
 
 const struct gpu_model *gpu_state_model(const struct gpu_state *s)

@@ -22,13 +22,14 @@ TEST(no_level_of_speculation_changes_a_token)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     static const struct way plain = {TDM_PIPE_TANDEM, TDM_SPEC_OFF, 32, 0};
-    static const struct way ways[] = {{TDM_PIPE_TANDEM, TDM_SPEC_FULL, 32, 0}, {TDM_PIPE_TANDEM, -1, 7, 0}};
+    static const struct way ways[] = {
+        {TDM_PIPE_TANDEM, TDM_SPEC_FULL, 32, 0}, {TDM_PIPE_TANDEM, -1, 7, 0}, {TDM_PIPE_SLOTS, TDM_SPEC_FULL, 32, 0}};
     static struct talk first, other;
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs && !check_failures; p++) {
         use(&pairs[p]);
         drawn_play(&first, NULL, &plain, p + 1, 1);
         CHECK(first.n > 2);
-        for (int i = 0; i < 2 && !check_failures; i++) {
+        for (int i = 0; i < (p ? 2 : 3) && !check_failures; i++) { /* slots: the prefill unit alone */
             drawn_play(&other, NULL, &ways[i], p + 1, 100 + (uint64_t)i);
             drawn_compare(&first, &other, "gpu", &ways[i], p + 1);
         }
