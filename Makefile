@@ -5,6 +5,7 @@
 #   tests/**/test_X.c                  is one test program, linked with the engine, ui/ and src/ (less each main.c)
 #   tests/**/fake_X.c                  stands in for other code in all test programs of its folder
 #   tests/**/fuzz_X.c                  is one fuzz target (make fuzz)
+#   tests/server/*.c                   are the server of models that tests talk to
 #   tests/**/test_X.sh                 is one end-to-end test, run with TANDEM=the program
 
 .DEFAULT_GOAL := all
@@ -23,10 +24,10 @@ HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm cu
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
 TESTING    := test test-long unit bench bench-smoke figures tables measured measured-join
-DEBIAN_TESTING     := python3 mesa-vulkan-drivers vulkan-validationlayers
-FEDORA_TESTING     := python3 mesa-vulkan-drivers vulkan-validation-layers
-ARCH_LINUX_TESTING := python vulkan-swrast vulkan-validation-layers
-HOMEBREW_TESTING   := python
+DEBIAN_TESTING     := python3 libmicrohttpd-dev mesa-vulkan-drivers vulkan-validationlayers
+FEDORA_TESTING     := python3 libmicrohttpd-devel mesa-vulkan-drivers vulkan-validation-layers
+ARCH_LINUX_TESTING := python libmicrohttpd vulkan-swrast vulkan-validation-layers
+HOMEBREW_TESTING   := python libmicrohttpd
 
 INSTALLING := $(filter deps deps-cross,$(MAKECMDGOALS))
 AFTERWARDS := $(filter-out $(INSTALLING),$(MAKECMDGOALS))
@@ -78,6 +79,7 @@ PKGS_ENGINE := json-c libutf8proc openblas
 PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
 PKGS_BENCH  := vterm
+PKGS_SERVE  := libmicrohttpd libcrypto
 PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(MACHINE)/pkgconfig) pkg-config
 PKG_CFLAGS  := $(shell $(PKG_CONFIG) --cflags $(PKGS_ENGINE) $(PKGS_UI) 2>/dev/null)
 ENGINE_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_ENGINE) 2>/dev/null) -lm -pthread
@@ -97,12 +99,17 @@ endif
 ifeq ($(origin BENCH),undefined)
 BENCH       := $(if $(call lacking,$(PKGS_BENCH)),,$(B)/tandem-bench)
 endif
+# The tests that want a server of models are skipped without it.
+ifeq ($(origin SERVE),undefined)
+SERVE       := $(if $(call lacking,$(PKGS_SERVE)),,$(B)/tests/server/serve)
+endif
 PROGRAMS    := $(B)/tandem $(PULL) $(NET) $(BENCH)
 PULL_LIBS   := $(if $(PULL),$(shell $(PKG_CONFIG) --libs $(PKGS_PULL) json-c 2>/dev/null))
 NET_LIBS    := $(if $(NET),$(shell $(PKG_CONFIG) --libs libcurl json-c 2>/dev/null))
+SERVE_LIBS  := $(if $(SERVE),$(shell $(PKG_CONFIG) --libs $(PKGS_SERVE) 2>/dev/null))
 BENCH_LIBS  := $(shell $(PKG_CONFIG) --libs $(PKGS_BENCH) 2>/dev/null)
 PKG_CFLAGS  += $(if $(PULL)$(NET),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null)) $(shell $(PKG_CONFIG) --cflags \
-	$(PKGS_BENCH) 2>/dev/null)
+	$(PKGS_BENCH) $(if $(SERVE),$(PKGS_SERVE)) 2>/dev/null)
 # What keeps the program from being built is said in one line, before anything is compiled. Tests and measurements can't do
 # without what tandem-bench needs.
 ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
@@ -152,7 +159,8 @@ SRC_C     := $(filter-out $(GPU_ONLY) $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
-TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C),$(call find,tests,*.c))
+SERVE_C   := $(call find,tests/server,*.c)
+TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
@@ -208,6 +216,11 @@ $(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtand
 $(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+
+$(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 # Libraries that another machine may lack are linked into it.
 $(B)/tandem-gpu: $(call obj,$(GPU_ONLY)) $(B)/libtandem.a
@@ -276,10 +289,10 @@ help: ## this list
 run: all ## a conversation with the built-in model
 	@$(B)/tandem
 
-unit: $(TESTS) $(PROGRAMS) ## build and run the tests (T=name runs those whose path contains name)
+unit: $(TESTS) $(PROGRAMS) $(SERVE) ## build and run the tests (T=name runs those whose path contains name)
 	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
 
-test-programs: $(TESTS) $(PROGRAMS)
+test-programs: $(TESTS) $(PROGRAMS) $(SERVE)
 
 test: ## everything that CI runs, with a short form of every long test
 	@$(MAKE) --no-print-directory WERROR=1 all

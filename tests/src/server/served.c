@@ -1,0 +1,106 @@
+#include "tests/src/server/served.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/cli/jsonio.h"
+#include "src/server/facts.h"
+
+enum { MOST_ARGUMENTS = 30 };
+
+static const char *program(void)
+{
+    static char path[4096];
+    const char *build = getenv("BUILD");
+    snprintf(path, sizeof path, "%s/tests/server/serve", build ? build : "build");
+    return path;
+}
+
+bool served_is_there(void)
+{
+    return access(program(), X_OK) == 0 && access("assets/tandem-demo-51m-q6_k.gguf", R_OK) == 0;
+}
+
+bool served_start(served *s, const char *const *arguments)
+{
+    int ends[2];
+    const char *argv[MOST_ARGUMENTS + 2] = {program()};
+    for (int i = 0; arguments[i] && i < MOST_ARGUMENTS; i++) argv[i + 1] = arguments[i];
+    *s = (served){0};
+    if (pipe(ends)) return false;
+    s->child = fork();
+    if (s->child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execv(argv[0], (char **)argv);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *f = fdopen(ends[0], "r");
+    bool good = s->child > 0 && f && fscanf(f, "%99s %99s", s->url, s->control) == 2;
+    if (f) fclose(f);
+    if (!good) served_stop(s);
+    return good;
+}
+
+void served_stop(served *s)
+{
+    if (s->child > 0) {
+        kill(s->child, SIGTERM);
+        waitpid(s->child, NULL, 0);
+    }
+    s->child = 0;
+}
+
+/* False: no answer, or another than 200. */
+static bool ask(const served *s, const char *path, const char *body, struct buffer *answer)
+{
+    connection *c = NULL;
+    struct buffer request = {0};
+    if (connection_open(&c, &(connection_options){.url = s->control}, NULL)) return false;
+    tdm_status status = body ? dialect_post(path, body, &request, NULL) : dialect_get(path, &request, NULL);
+    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, answer, NULL, NULL, NULL);
+    connection_close(c);
+    buffer_free(&request);
+    return !status;
+}
+
+json_object *served_counters(const served *s)
+{
+    struct buffer answer = {0};
+    json_object *o = NULL;
+    if (ask(s, "/test/counters", NULL, &answer)) jsonio_parse(&o, "counters", answer.bytes, answer.n, NULL);
+    buffer_free(&answer);
+    return o;
+}
+
+int64_t served_count(const served *s, const char *name)
+{
+    json_object *o = served_counters(s);
+    int64_t n = jsonio_int(o, name, -1);
+    json_object_put(o);
+    return n;
+}
+
+static bool tell(const served *s, const char *path, const char *body)
+{
+    struct buffer answer = {0};
+    bool good = ask(s, path, body, &answer);
+    buffer_free(&answer);
+    return good;
+}
+
+bool served_fault(const served *s, const char *fault)
+{
+    return tell(s, "/test/fault", fault);
+}
+
+bool served_restart(const served *s)
+{
+    return tell(s, "/test/restart", "");
+}
