@@ -29,6 +29,9 @@ bool dialect_takes_prompts(dialect d)
 /* Seconds without a byte after which a server counts as lost: evaluating a long prompt may take minutes. */
 enum { SILENT_ASK = 900, SILENT_GET = 15 };
 
+/* Tokens of a reply where neither the user nor the context sets a limit that is known. */
+enum { UNKNOWN_ROOM = 2048 };
+
 static tdm_status append_request(const char *method, const char *path, bool stream, int silent_s, const char *body,
                                  struct buffer *out, tdm_error *err)
 {
@@ -102,10 +105,22 @@ static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
     jsonio_add_int(o, "id_slot", ask->slot);
 }
 
+/* Of a reply to a rendered prompt. Left out, it would be 16; more than the context has left is refused. */
+static int most_tokens(const dialect_ask *ask)
+{
+    int most = ask->max_tokens, room = ask->room > 0 ? ask->room : UNKNOWN_ROOM;
+    return most && (most < room || ask->room <= 0) ? most : room;
+}
+
 static void add_openai(dialect d, json_object *o, const dialect_ask *ask, bool ahead)
 {
     if (ask->model) jsonio_add_string(o, "model", ask->model);
-    if (ahead || ask->max_tokens) jsonio_add_int(o, "max_tokens", ahead ? 1 : ask->max_tokens);
+    if (ahead)
+        jsonio_add_int(o, "max_tokens", 1);
+    else if (dialect_takes_prompts(d))
+        jsonio_add_int(o, "max_tokens", most_tokens(ask));
+    else if (ask->max_tokens)
+        jsonio_add_int(o, "max_tokens", ask->max_tokens);
     if (!ahead) {
         json_object *usage = json_object_new_object();
         add_bool(usage, "include_usage", true);
@@ -247,10 +262,11 @@ static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
         status = append_text(&p->thinking, delta, "reasoning", err);
     const char *reason = jsonio_text(choice, "finish_reason", NULL);
     if (!reason) return status;
+    if (!strcmp(reason, "abort")) return error_set(err, TDM_E_IO, "the server has broken the reply off");
+    /* vLLM and SGLang: the stop string that ended it; a number is the end token's. */
+    bool stop = jsonio_text(choice, "stop_reason", NULL) || jsonio_text(choice, "matched_stop", NULL);
     p->end = true;
-    p->finish = !strcmp(reason, "length")                  ? TDM_LENGTH
-                : jsonio_text(choice, "stop_reason", NULL) ? TDM_STOP_STRING
-                                                           : TDM_END;
+    p->finish = !strcmp(reason, "length") ? TDM_LENGTH : stop ? TDM_STOP_STRING : TDM_END;
     return status;
 }
 

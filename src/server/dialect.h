@@ -37,6 +37,7 @@ typedef struct {
     bool continues; /* the last message is a reply to go on with */
     const tdm_sampling *sampling;
     int max_tokens; /* 0: until the model ends or its context does */
+    int room;       /* about the tokens that the context has left for the reply; 0: not known */
     bool ignore_eos;
     const char *const *stops; /* NULL-terminated, or NULL */
     int slot;                 /* LLAMA: of the conversation; -1: the server's choice */
@@ -65,8 +66,8 @@ typedef struct {
 
 void dialect_piece_free(dialect_piece *p);
 /* Reads the data of one event, or the whole body of an answer that was not streamed, into p, whose buffers are emptied
- * first. TDM_E_FORMAT: it is none of this dialect; or the server's own error, as its line. "[DONE]" is an empty piece.
- */
+ * first. TDM_E_FORMAT: it is none of this dialect; or the server's own error, as its line. TDM_E_IO: the server has
+ * broken the reply off. "[DONE]" is an empty piece. */
 tdm_status dialect_read(dialect d, struct span data, dialect_piece *p, tdm_error *err);
 
 /* The line of a failure: what the server says in its body, or the status alone. Control characters are replaced. */

@@ -53,7 +53,7 @@ TEST(vllm_and_sglang_are_asked_for_completions)
 {
     dialect_ask ask = {.model = "m", .prompt = {"p", 1}, .sampling = &sampling, .slot = -1};
     check_request("{\"method\":\"POST\",\"path\":\"/v1/completions\",\"stream\":true,\"silent_s\":900}",
-                  "{\"model\":\"m\",\"stream_options\":{\"include_usage\":true},\"prompt\":\"p\","
+                  "{\"model\":\"m\",\"max_tokens\":2048,\"stream_options\":{\"include_usage\":true},\"prompt\":\"p\","
                   "\"add_special_tokens\":false,\"stream\":true,\"temperature\":0.5,\"top_p\":0.75,"
                   "\"presence_penalty\":0,\"frequency_penalty\":0,\"seed\":7,\"top_k\":20,\"min_p\":0,"
                   "\"repetition_penalty\":1}",

@@ -1,0 +1,336 @@
+/* What is asked and answered, against exchanges written down from the documentation and sources of the real servers
+ * (tests/src/server/exchanges): every field that we send is one of theirs, every answer of theirs is read, and the
+ * server of the tests answers in the same form. TANDEM_TEST_SERVER=http://HOST:PORT asks a real one as well. */
+#include "tests/check.h"
+
+#include <dirent.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#include "engine/base/buffer.h"
+#include "src/cli/files.h"
+#include "src/cli/jsonio.h"
+#include "src/server/connection.h"
+#include "src/server/dialect.h"
+#include "src/server/facts.h"
+#include "tests/src/server/scripted.h"
+#include "tests/src/server/served.h"
+
+static const char *const files[] = {"llama-server", "llama-server-old", "vllm", "sglang", "openai"};
+enum { FILES = sizeof files / sizeof *files };
+
+static json_object *load(const char *name)
+{
+    char path[200], *text;
+    size_t n;
+    tdm_error err = {0};
+    json_object *o = NULL;
+    snprintf(path, sizeof path, "src/server/exchanges/%s.json", name);
+    if (files_read(check_data(path), 1 << 20, &text, &n, &err) || jsonio_parse(&o, name, text, n, &err))
+        CHECK_FAIL("%s", err.text);
+    else
+        free(text);
+    return o;
+}
+
+static dialect kind_of(json_object *exchanges)
+{
+    int d = dialect_find(jsonio_text(exchanges, "kind", NULL));
+    if (d < 0) abort();
+    return (dialect)d;
+}
+
+/* ---- What we ask ------------------------------------------------------------------------------------------------- */
+
+static const char user[] = "What is the capital of Peru?";
+static const char rendered[] =
+    "<|im_start|>user\nWhat is the capital of Peru?<|im_end|>\n<|im_start|>assistant\n<think>\n"
+    "\n</think>\n\n";
+
+static void request(dialect d, bool ahead, const char *model, struct buffer *out)
+{
+    static const tdm_sampling sampling = {.temperature = 0, .top_k = 20, .top_p = 0.8F, .repeat_penalty = 1, .seed = 7};
+    static const char *const stops[] = {"\nuser", NULL};
+    tdm_message message = {TDM_USER, user, strlen(user), NULL, 0};
+    dialect_ask ask = {.model = model,
+                       .prompt = {rendered, strlen(rendered)},
+                       .messages = &message,
+                       .n_messages = 1,
+                       .sampling = &sampling,
+                       .max_tokens = 40,
+                       .stops = stops,
+                       .slot = d == DIALECT_LLAMA ? 1 : -1};
+    if (dialect_request(d, &ask, ahead, out, NULL)) abort();
+}
+
+static const char *type_name(json_type t)
+{
+    /* A whole number is as good as any where a real one is wanted. */
+    return t == json_type_int ? "int" : json_type_to_name(t);
+}
+
+static void check_fields(json_object *exchanges, bool ahead)
+{
+    struct buffer b = {0};
+    json_object *body = NULL, *fields = jsonio_member(exchanges, "fields", json_type_object);
+    json_object *needs = jsonio_member(exchanges, "needs", json_type_array);
+    request(kind_of(exchanges), ahead, "m", &b);
+    const char *line = strchr(b.bytes, '\n') + 1;
+    jsonio_parse(&body, "body", line, b.n - (size_t)(line - b.bytes), NULL);
+    json_object_object_foreach(body, key, value)
+    {
+        const char *wanted = jsonio_text(fields, key, NULL), *is = type_name(json_object_get_type(value));
+        bool good = wanted && (!strcmp(wanted, is) || (!strcmp(wanted, "double") && !strcmp(is, "int")));
+        if (!good) CHECK_FAIL("%s: sent as %s, the server takes %s", key, is, wanted ? wanted : "no such field");
+    }
+    for (size_t i = 0; needs && i < json_object_array_length(needs); i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(needs, i));
+        json_object *there;
+        if (!json_object_object_get_ex(body, name, &there)) CHECK_FAIL("%s: not sent", name);
+    }
+    json_object_put(body);
+    buffer_free(&b);
+}
+
+TEST(we_send_fields_that_they_take)
+{
+    for (int i = 0; i < FILES; i++) {
+        json_object *exchanges = load(files[i]);
+        REQUIRE(exchanges);
+        check_fields(exchanges, false);
+        check_fields(exchanges, true);
+        json_object_put(exchanges);
+    }
+}
+
+/* ---- What they answer -------------------------------------------------------------------------------------------- */
+
+static const char *end_of(const dialect_piece *p)
+{
+    if (!p->end) return "";
+    return p->finish == TDM_END           ? "end"
+           : p->finish == TDM_LENGTH      ? "length"
+           : p->finish == TDM_STOP_STRING ? "stop string"
+                                          : "context";
+}
+
+static void check_reading(dialect d, json_object *one, dialect_piece *p)
+{
+    json_object *reads = jsonio_member(one, "reads", json_type_object);
+    const char *says = json_object_to_json_string(jsonio_member(one, "says", json_type_object));
+    const char *fails = jsonio_text(one, "fails", NULL);
+    tdm_error err = {0};
+    tdm_status status = dialect_read(d, (struct span){says, strlen(says)}, p, &err);
+    if (fails) {
+        CHECK_STR(fails, status ? err.text : "read");
+        return;
+    }
+    if (status) CHECK_FAIL("%s: %s", says, err.text);
+    CHECK_STR(jsonio_text(reads, "text", NULL), p->text.n ? p->text.bytes : "");
+    const char *thinking = jsonio_text(reads, "thinking", NULL), *end = jsonio_text(reads, "end", NULL);
+    CHECK_STR(thinking ? thinking : "", p->thinking.n ? p->thinking.bytes : "");
+    CHECK_STR(end ? end : "", end_of(p));
+    CHECK_INT(jsonio_int(reads, "prompt", -1), p->prompt_tokens);
+    CHECK_INT(jsonio_int(reads, "cached", -1), p->cached_tokens);
+    CHECK_INT(jsonio_int(reads, "evaluated", -1), p->evaluated_tokens);
+    CHECK_INT(jsonio_int(reads, "reply", -1), p->reply_tokens);
+    double prompt_ms = jsonio_real(reads, "prompt_ms", -1), reply_ms = jsonio_real(reads, "reply_ms", -1);
+    CHECK(prompt_ms < 0 || p->prompt_ms == prompt_ms);
+    CHECK(reply_ms < 0 || p->reply_ms == reply_ms);
+}
+
+TEST(their_answers_are_read)
+{
+    static const char *const parts[] = {"reply", "ahead", "also"};
+    dialect_piece piece = {0};
+    for (int i = 0; i < FILES; i++) {
+        json_object *exchanges = load(files[i]);
+        REQUIRE(exchanges);
+        for (int k = 0; k < 3; k++) {
+            json_object *list = jsonio_member(exchanges, parts[k], json_type_array);
+            REQUIRE(list && json_object_array_length(list));
+            for (size_t n = 0; n < json_object_array_length(list); n++)
+                check_reading(kind_of(exchanges), json_object_array_get_idx(list, n), &piece);
+        }
+        json_object_put(exchanges);
+    }
+    dialect_piece_free(&piece);
+}
+
+TEST(their_refusals_have_one_line)
+{
+    for (int i = 0; i < FILES; i++) {
+        json_object *exchanges = load(files[i]);
+        json_object *list = jsonio_member(exchanges, "refusals", json_type_array);
+        REQUIRE(list);
+        for (size_t n = 0; n < json_object_array_length(list); n++) {
+            json_object *one = json_object_array_get_idx(list, n);
+            const char *says = json_object_to_json_string(jsonio_member(one, "says", json_type_object));
+            tdm_error err = {0};
+            dialect_failure((int)jsonio_int(one, "status", 0), (struct span){says, strlen(says)}, &err);
+            CHECK_STR(jsonio_text(one, "line", NULL), err.text);
+        }
+        json_object_put(exchanges);
+    }
+}
+
+/* ---- What the server of the tests answers, or a real one --------------------------------------------------------- */
+
+enum { MOST_EVENTS = 500 };
+
+struct heard {
+    json_object *event[MOST_EVENTS];
+    int n, status;
+    struct buffer body;
+    bool stream;
+    char error[300];
+    sem_t end;
+};
+
+static void on_head(void *ctx, int status, int retry_after_s)
+{
+    (void)retry_after_s;
+    ((struct heard *)ctx)->status = status;
+}
+
+static void on_data(void *ctx, struct span bytes)
+{
+    struct heard *h = ctx;
+    if (!h->stream)
+        buffer_append(&h->body, bytes.bytes, bytes.length, NULL);
+    else if (h->n < MOST_EVENTS && !span_is(bytes, "[DONE]") &&
+             !jsonio_parse(&h->event[h->n], "event", bytes.bytes, bytes.length, NULL))
+        h->n++;
+}
+
+static void on_end(void *ctx, const char *error, double connect_ms, double first_ms, double total_ms)
+{
+    struct heard *h = ctx;
+    (void)connect_ms, (void)first_ms, (void)total_ms;
+    if (error) snprintf(h->error, sizeof h->error, "%s", error);
+    if (!h->stream && h->body.n && !jsonio_parse(&h->event[0], "body", h->body.bytes, h->body.n, NULL)) h->n = 1;
+    sem_post(&h->end);
+}
+
+/* Has o every member of `like`, of the same type, in its parts too? What is null on either side fits. */
+static bool has_form(json_object *o, json_object *like, char *missing)
+{
+    if (!o || !like) return true;
+    json_type is = json_object_get_type(o), want = json_object_get_type(like);
+    bool numbers =
+        (is == json_type_int || is == json_type_double) && (want == json_type_int || want == json_type_double);
+    if (is != want) return numbers;
+    if (want == json_type_array)
+        return json_object_array_length(like) == 0 ||
+               (json_object_array_length(o) > 0 &&
+                has_form(json_object_array_get_idx(o, 0), json_object_array_get_idx(like, 0), missing));
+    if (want != json_type_object) return true;
+    json_object_object_foreach(like, key, value)
+    {
+        json_object *member = NULL;
+        bool there = json_object_object_get_ex(o, key, &member);
+        if (there && has_form(member, value, missing)) continue;
+        if (!there) snprintf(missing, 100, "%s", key);
+        return false;
+    }
+    return true;
+}
+
+static void check_form(json_object *exchanges, const char *part, const struct heard *h)
+{
+    json_object *list = jsonio_member(exchanges, part, json_type_array);
+    for (size_t n = 0; n < json_object_array_length(list); n++) {
+        json_object *says = jsonio_member(json_object_array_get_idx(list, n), "says", json_type_object);
+        char missing[100] = "another type";
+        bool found = false;
+        for (int i = 0; i < h->n && !found; i++) found = has_form(h->event[i], says, missing);
+        if (!found) CHECK_FAIL("%s %zu: no answer of this form: %s", part, n, missing);
+    }
+}
+
+/* Asks, and checks form and content of what comes. */
+static void check_exchange(json_object *exchanges, const char *url, const char *model, bool ahead)
+{
+    dialect d = kind_of(exchanges);
+    connection *c = NULL;
+    struct heard *h = calloc(1, sizeof *h);
+    struct buffer b = {0};
+    dialect_piece p = {0};
+    char reply[1000] = "";
+    bool ended = false;
+    REQUIRE(h && !connection_open(&c, &(connection_options){.url = url}, NULL));
+    sem_init(&h->end, 0, 0);
+    h->stream = !ahead;
+    request(d, ahead, model, &b);
+    connection_send(c, (struct span){b.bytes, b.n}, &(connection_calls){h, on_head, on_data, on_end});
+    sem_wait(&h->end);
+    CHECK_INT(200, h->status);
+    CHECK_STR("", h->error);
+    check_form(exchanges, ahead ? "ahead" : "reply", h);
+    for (int i = 0; i < h->n; i++) {
+        tdm_error err = {0};
+        const char *line = jsonio_line(h->event[i]);
+        if (dialect_read(d, (struct span){line, strlen(line)}, &p, &err)) CHECK_FAIL("%s", err.text);
+        ended |= p.end;
+        snprintf(reply + strlen(reply), sizeof reply - strlen(reply), "%s", p.text.n ? p.text.bytes : "");
+        json_object_put(h->event[i]);
+    }
+    CHECK(ended);
+    if (!ahead) CHECK_STR("Lima is the capital of Peru.", reply);
+    dialect_piece_free(&p);
+    connection_close(c);
+    buffer_free(&b);
+    buffer_free(&h->body);
+    free(h);
+}
+
+TEST(the_server_of_the_tests_answers_like_them)
+{
+    if (!served_is_there()) SKIP("tests/server/serve was not built (libmicrohttpd)");
+    for (int i = 0; i < FILES; i++) {
+        json_object *exchanges = load(files[i]);
+        REQUIRE(exchanges);
+        bool old = json_object_get_boolean(jsonio_member(exchanges, "old", json_type_boolean));
+        const char *kind = jsonio_text(exchanges, "kind", NULL);
+        served s;
+        REQUIRE(served_start(&s, (const char *const[]){"--kind", kind, old ? "--old" : NULL, NULL}));
+        check_exchange(exchanges, s.url, "tandem-demo-51m", true);
+        check_exchange(exchanges, s.url, "tandem-demo-51m", false);
+        served_stop(&s);
+        json_object_put(exchanges);
+    }
+}
+
+TEST(a_real_server_answers_like_them)
+{
+    const char *url = getenv("TANDEM_TEST_SERVER");
+    if (!url) SKIP("TANDEM_TEST_SERVER names none (tests/server/README.md)");
+    connection *c = NULL;
+    facts f = {0};
+    tdm_error err = {0};
+    REQUIRE(!connection_open(&c, &(connection_options){.url = url}, &err));
+    if (facts_ask(&f, c, -1, NULL, &err)) CHECK_FAIL("%s", err.text);
+    connection_close(c);
+    bool old = f.kind == DIALECT_LLAMA && !f.version[0];
+    for (int i = 0; i < FILES; i++) {
+        json_object *exchanges = load(files[i]);
+        bool is = kind_of(exchanges) == f.kind;
+        is = is && json_object_get_boolean(jsonio_member(exchanges, "old", json_type_boolean)) == old;
+        if (is) check_exchange(exchanges, url, f.model, true);
+        if (is) check_exchange(exchanges, url, f.model, false);
+        json_object_put(exchanges);
+    }
+    facts_free(&f);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct check_test tests[] = {
+        T(we_send_fields_that_they_take), T(their_answers_are_read), T(their_refusals_have_one_line),
+        T(the_server_of_the_tests_answers_like_them), T(a_real_server_answers_like_them)};
+    if (!scripted_find_net()) {
+        puts("skip exchanges: tandem-net was not built (libcurl)");
+        return 0;
+    }
+    return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
+}
