@@ -160,9 +160,12 @@ TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
 SERVE_C   := $(call find,tests/server,*.c)
-TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C),$(call find,tests,*.c))
+# Shared libraries that the tests of their folder load in place of others.
+SHARED_C  := $(call find,tests,shared_*.c)
+TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(SHARED_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
+shared     = $(patsubst %.c,$(B)/%.so,$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
 
 .PHONY: all help run test test-long test-programs unit fuzz fuzz-programs device-kit bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
@@ -228,10 +231,16 @@ $(B)/tandem-gpu: $(call obj,$(GPU_ONLY)) $(B)/libtandem.a
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljson-c -lutf8proc -Wl,-Bdynamic -lm -pthread
 
 .SECONDEXPANSION:
-$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a \
+	| $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+
+$(call shared,$(SHARED_C)): $(B)/%.so: %.c
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fPIC -shared -o $@ $<
 
 # The kernel sets are templates spread out: with every check in them a file takes minutes to compile. The vector sets, and
 # all sets in fuzz targets, which try parsers, do without checks; the scalar and reference sets, from the same templates,
