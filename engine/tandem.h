@@ -206,9 +206,13 @@ typedef struct {
     const char *name;         /* "cpu:1", "gpu:0" */
     const char *kind;         /* native, blas, gpu */
     int cores;                /* that it computes with */
-    char device[128];         /* of a GPU: what it calls itself; else "" */
-    uint64_t device_memory, device_used; /* of a GPU: bytes in all, and those that this program has there */
+    char device[128];         /* of a GPU: what it calls itself; else "", and what follows is 0 */
+    char device_driver[128];  /* with its version */
+    char device_pci[16];      /* where it is plugged in, "0000:41:00.0"; "": not known */
+    uint64_t device_memory, device_used; /* bytes in all, and those that this program has there */
     bool shares_device;       /* both units are on this GPU */
+    bool device_software;     /* it computes on the cores */
+    bool device_lost;         /* the cores do its work */
     struct { uint64_t spans, tokens, ns, bytes; } total[TDM_SPAN_KINDS]; /* since the machine was opened */
 } tdm_unit_info;
 
@@ -223,8 +227,8 @@ typedef struct {
 } tdm_ceiling;
 
 typedef struct {
-    tdm_ceiling unit[TDM_UNITS]; /* of its own cores, with the other unit idle */
-    tdm_ceiling all;             /* of the cores of both units together */
+    tdm_ceiling unit[TDM_UNITS]; /* of its own cores, with the other unit idle; not measured where it is a GPU */
+    tdm_ceiling all;             /* of the cores of both units together; not measured where both are GPUs */
 } tdm_ceilings;
 
 /* Measures the limits with a kernel set (NULL: the best for this CPU); takes about 2 s and 256 MiB. It first waits for

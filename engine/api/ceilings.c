@@ -62,9 +62,11 @@ TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_
     struct measurement w = {.kernels = k, .memory = memory, .progress = progress, .progress_ctx = progress_ctx};
     for (int u = 0; u <= TDM_UNITS && !w.cancelled; u++) {
         bool all = u == TDM_UNITS;
+        struct unit *on = m->units[!all ? u : m->device[TDM_DECODE_UNIT] ? TDM_PREFILL_UNIT : TDM_DECODE_UNIT];
+        if (unit_kind(on) == UNIT_GPU) continue; /* its jobs have one thread, which waits */
         w.out = all ? &out->all : &out->unit[u];
         machine_set_lending(m->machine, all);
-        unit_call(m->units[all ? TDM_DECODE_UNIT : u], &(struct work){.fn = job_measure, .ctx = &w, .kind = SPAN_NONE});
+        unit_call(on, &(struct work){.fn = job_measure, .ctx = &w, .kind = SPAN_NONE});
     }
     machine_set_lending(m->machine, lending);
     for (int u = 0; u < TDM_UNITS; u++) unit_resume(m->units[u]);

@@ -170,6 +170,10 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
         struct backend_about about;
         m->device[unit]->backend->about(m->device[unit], &about);
         snprintf(out->device, sizeof out->device, "%s", about.name);
+        snprintf(out->device_driver, sizeof out->device_driver, "%s", about.driver);
+        snprintf(out->device_pci, sizeof out->device_pci, "%s", about.pci);
+        out->device_software = about.software;
+        out->device_lost = m->device[unit]->backend->lost(m->device[unit]);
         out->device_memory = about.memory;
         out->device_used = about.used;
         out->shares_device = m->device[0] == m->device[1];

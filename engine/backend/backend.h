@@ -28,6 +28,7 @@ struct backend_device {
 
 struct backend_about {
     char name[128], driver[128]; /* driver: with its version */
+    char pci[16];                /* as in gpu_info */
     bool software;               /* it runs on the cores */
     uint64_t memory, free, used; /* bytes: of the device; what this program may still have (0: unknown); has now */
 };

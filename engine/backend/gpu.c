@@ -102,6 +102,7 @@ static void about(struct backend_device *device, struct backend_about *out)
         .software = info.kind == GPU_SOFTWARE, .memory = info.memory, .free = info.free_memory, .used = gpu_used(g)};
     snprintf(out->name, sizeof out->name, "%s", info.name);
     snprintf(out->driver, sizeof out->driver, "%s", info.driver);
+    snprintf(out->pci, sizeof out->pci, "%s", info.pci);
 }
 
 static bool is_lost(struct backend_device *device)

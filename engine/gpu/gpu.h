@@ -33,6 +33,7 @@ enum gpu_kind { GPU_DISCRETE, GPU_INTEGRATED, GPU_VIRTUAL, GPU_SOFTWARE /* runs 
 
 struct gpu_info {
     char name[128], driver[128]; /* as the driver says, without control characters; driver: name and version */
+    char pci[16];         /* where it is plugged in, "0000:41:00.0"; "": the driver doesn't tell, or nowhere */
     enum gpu_kind kind;
     uint64_t memory;      /* bytes of device memory */
     uint64_t free_memory; /* that the driver lets this program have now; 0: it doesn't tell */

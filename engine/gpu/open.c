@@ -104,6 +104,27 @@ static bool suits(const struct vulkan *vk, VkPhysicalDevice device, uint32_t *fa
     return false;
 }
 
+static bool tells_place(const struct vulkan *vk, VkPhysicalDevice device)
+{
+    VkExtensionProperties all[512];
+    uint32_t n = sizeof all / sizeof *all;
+    VkResult result = vk->EnumerateDeviceExtensionProperties(device, NULL, &n, all);
+    for (uint32_t i = 0; i < n && (!result || result == VK_INCOMPLETE); i++)
+        if (!strcmp(all[i].extensionName, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME)) return true;
+    return false;
+}
+
+static void find_place(const struct vulkan *vk, VkPhysicalDevice device, struct gpu_info *out)
+{
+    VkPhysicalDevicePCIBusInfoPropertiesEXT at = {.sType =
+                                                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &at};
+    if (!tells_place(vk, device)) return;
+    vk->GetPhysicalDeviceProperties2(device, &p);
+    snprintf(out->pci, sizeof out->pci, "%04x:%02x:%02x.%x", at.pciDomain & 0xffff, at.pciBus & 0xff,
+             at.pciDevice & 0xff, at.pciFunction & 0xf);
+}
+
 static void describe(const struct vulkan *vk, VkPhysicalDevice device, struct gpu_info *out)
 {
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
@@ -114,6 +135,7 @@ static void describe(const struct vulkan *vk, VkPhysicalDevice device, struct gp
     vk->GetPhysicalDeviceMemoryProperties2(device, &memory);
     put_text(out->name, sizeof out->name, "%s%s", p.properties.deviceName, "");
     put_text(out->driver, sizeof out->driver, "%s %s", driver.driverName, driver.driverInfo);
+    find_place(vk, device, out);
     out->vendor = p.properties.vendorID;
     out->device = p.properties.deviceID;
     switch (p.properties.deviceType) {

@@ -53,6 +53,16 @@ static bool read_speed(json_object *o, const char *key, double *out)
     return *out > 0 && *out < 1e21;
 }
 
+/* All the speeds of a place, or 0 for all: it was not measured. */
+static bool read_place(json_object *o, tdm_ceiling *c)
+{
+    int known = read_speed(o, "bytes", &c->bytes);
+    for (int a = 0; a < TDM_ARITHMETICS; a++) known += read_speed(o, arithmetics[a], &c->operations[a]);
+    bool none = o && c->bytes == 0;
+    for (int a = 0; a < TDM_ARITHMETICS; a++) none = none && c->operations[a] == 0;
+    return none || known == TDM_ARITHMETICS + 1;
+}
+
 bool ceilings_read(ceilings *out, const char *processor, const char *text, size_t n)
 {
     json_object *o;
@@ -60,12 +70,8 @@ bool ceilings_read(ceilings *out, const char *processor, const char *text, size_
     if (jsonio_parse(&o, "ceilings", text, n, NULL)) return false;
     const char *whose = jsonio_text(o, "processor", NULL);
     bool good = jsonio_int(o, "format", 0) == FORMAT && whose && !strcmp(whose, processor);
-    for (int i = 0; i <= TDM_UNITS && good; i++) {
-        json_object *each = jsonio_member(o, places[i], json_type_object);
-        tdm_ceiling *c = place(&found, i);
-        for (int a = 0; a < TDM_ARITHMETICS; a++) good = good && read_speed(each, arithmetics[a], &c->operations[a]);
-        good = good && read_speed(each, "bytes", &c->bytes);
-    }
+    for (int i = 0; i <= TDM_UNITS && good; i++)
+        good = read_place(jsonio_member(o, places[i], json_type_object), place(&found, i));
     int64_t when = good ? jsonio_int(o, "measured", 0) : 0;
     json_object_put(o);
     if (good) *out = (ceilings){true, found, when};
@@ -161,6 +167,10 @@ char *ceilings_text(const ceilings *c, const tdm_machine *m)
     for (int i = 0; i <= TDM_UNITS; i++) {
         const tdm_ceiling *each = place(&value, i);
         fprintf(out, "%-7s", names[i]);
+        if (each->bytes == 0) {
+            fprintf(out, " not measured: %s\n", i < TDM_UNITS ? info[i].device : "neither computes on cores");
+            continue;
+        }
         for (int a = 0; a < TDM_ARITHMETICS; a++) fprintf(out, " %6.0f", each->operations[a] * 1e-9);
         fprintf(out, " %7.1f\n", each->bytes * 1e-9);
     }

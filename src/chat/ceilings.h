@@ -9,7 +9,7 @@
 
 typedef struct {
     bool known;
-    tdm_ceilings value;
+    tdm_ceilings value; /* 0: of a GPU, whose limits aren't measured */
     int64_t when; /* of the measurement, in seconds since 1970; 0: not known */
 } ceilings;
 

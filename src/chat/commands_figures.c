@@ -24,6 +24,19 @@ static tdm_status measure_units(command *r, tdm_error *err)
     return TDM_OK;
 }
 
+static void say_unit(const command *r, const char *role, const tdm_unit_info *info)
+{
+    if (!info->device[0]) {
+        command_say(r, "%s: %s, %s, %d %s\n", role, info->name, info->kind, info->cores,
+                    info->cores == 1 ? "core" : "cores");
+        return;
+    }
+    command_say(r, "%s: %s, %s, %.1f of %.1f GiB%s%s\n", role, info->name, info->device,
+                (double)info->device_used / (1 << 30), (double)info->device_memory / (1 << 30),
+                info->shares_device ? "; both share one GPU" : "",
+                info->device_lost ? "; it was lost, the cores do its work" : "");
+}
+
 tdm_status command_units(command *r, tdm_error *err)
 {
     if (r->call->argument) return measure_units(r, err);
@@ -33,8 +46,7 @@ tdm_status command_units(command *r, tdm_error *err)
     for (int unit = 0; unit < TDM_UNITS; unit++) {
         tdm_unit_info info;
         tdm_unit_describe(r->a->machine, unit, &info);
-        command_say(r, "%s: %s, %s, %d %s\n", unit == TDM_PREFILL_UNIT ? "PREFILL" : "DECODE", info.name, info.kind,
-                    info.cores, info.cores == 1 ? "core" : "cores");
+        say_unit(r, unit == TDM_PREFILL_UNIT ? "PREFILL" : "DECODE", &info);
         command_say(r, "%-14s %5s %8s %6s\n", "", "spans", "tokens", "s");
         for (int kind = 0; kind < TDM_SPAN_KINDS; kind++)
             if (info.total[kind].spans)

@@ -36,6 +36,24 @@ TEST(what_was_written_is_read)
     free(text);
 }
 
+/* A unit that is a GPU. */
+TEST(what_was_not_measured_is_kept_as_such)
+{
+    ceilings value = {true, sample(), 1795269600}, found;
+    value.value.unit[TDM_DECODE_UNIT] = value.value.all = (tdm_ceiling){0};
+    size_t n;
+    char *text = ceilings_write(&value, processor, &n);
+    REQUIRE(text);
+    CHECK(ceilings_read(&found, processor, text, n));
+    CHECK(!memcmp(&value.value, &found.value, sizeof value.value));
+    free(text);
+    value.value.all.bytes = 1; /* but not one speed alone */
+    text = ceilings_write(&value, processor, &n);
+    REQUIRE(text);
+    CHECK(!ceilings_read(&found, processor, text, n));
+    free(text);
+}
+
 TEST(nonsense_is_not_read)
 {
     static const char *const wrong[] = {"0", "-1e9", "1e300", "null", "\"fast\"", "[]", "true"};
@@ -134,5 +152,6 @@ TEST(a_measurement_is_given_up_at_once_or_ends)
     tdm_machine_close(m);
 }
 
-TEST_MAIN(T(what_was_written_is_read), T(nonsense_is_not_read), T(time_with_lent_cores_counts_against_all_cores),
+TEST_MAIN(T(what_was_written_is_read), T(what_was_not_measured_is_kept_as_such), T(nonsense_is_not_read),
+          T(time_with_lent_cores_counts_against_all_cores),
           T(a_machine_is_measured_and_remembered), T(a_measurement_is_given_up_at_once_or_ends))
