@@ -267,7 +267,7 @@ void demo_draw(const struct demo_view *v, struct canvas *c)
         draw_lanes(v, i, &p, c);
     }
     if (p.legend >= 0)
-        legend_draw(c, (struct rect){p.legend, p.left[0], 1, c->cols - p.left[0]}, NULL);
+        legend_draw(c, (struct rect){p.legend, p.left[0], 1, c->cols - p.left[0]}, false, NULL);
     if (p.waits >= 0) draw_waits(v, p.waits, p.left[0], c);
     if (p.keys >= 0) draw_keys(v, p.keys, c);
 }

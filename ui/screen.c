@@ -110,7 +110,7 @@ static struct rect text_part(const struct screen *s, struct rect area)
 static int rows_of_legend(const struct screen *s, const struct view *view)
 {
     bool shown = s->layout.form == VIEW_FORM_STRIP && view->monitor.legend;
-    return shown ? legend_rows(s->layout.notices.cols, LEGEND_HIDE) : 0;
+    return shown ? legend_rows(s->layout.notices.cols, legend_lost(&view->monitor), LEGEND_HIDE) : 0;
 }
 
 /* Notices, warnings that last, the queued message, the legend, the sentence: one row each, the last ones
@@ -138,7 +138,8 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
         if (state_warning(text, view, i)) canvas_puts(canvas, row--, area.col, end, text, STYLE_WARN);
     int legend = rows_of_legend(s, view);
     if (legend && row - legend + 1 >= area.row)
-        legend_draw(canvas, (struct rect){row - legend + 1, area.col, legend, area.cols}, LEGEND_HIDE);
+        legend_draw(canvas, (struct rect){row - legend + 1, area.col, legend, area.cols}, legend_lost(&view->monitor),
+                    LEGEND_HIDE);
 }
 
 static void draw_too_small(struct canvas *canvas)

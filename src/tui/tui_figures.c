@@ -179,10 +179,11 @@ static struct view_figure figure(double value)
     return (struct view_figure){.value = value, .valid = value > 0, .why = "not yet"};
 }
 
-static struct view_figure share(double value, double most)
+static struct view_figure share(double value, double most, bool of_gpu)
 {
-    bool known = most > 0;
-    return (struct view_figure){.value = known ? 100 * value / most : 0, .valid = known, .why = "not measured yet"};
+    bool known = most > 0 && !of_gpu;
+    return (struct view_figure){.value = known ? 100 * value / most : 0, .valid = known,
+                                .why = of_gpu ? "a GPU is not measured" : "not measured yet"};
 }
 
 /* What a unit did in a stretch of time, in nanoseconds, tokens and bytes. */
@@ -254,8 +255,11 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     out->tok_s = figure(unit == TDM_PREFILL_UNIT ? prefill_tok_s : tui_figures_tok_s(t));
     out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
     out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
-    out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time));
-    out->gflop_share = share(operations, ceilings_operations(&t->app.ceilings, unit, arithmetic_of(t, unit), time));
+    bool of_gpu = f->unit[unit].device[0] && !f->unit[unit].device_lost;
+    out->gpu = sensing_gpu(&f->sensing, unit);
+    out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time), of_gpu);
+    out->gflop_share = share(operations, ceilings_operations(&t->app.ceilings, unit, arithmetic_of(t, unit), time),
+                             of_gpu);
     out->kept = figure(100 * t->status.speed_kept);
     out->history = f->history[unit];
     out->n_history = TUI_HISTORY_S;
@@ -370,8 +374,9 @@ void tui_figures_fill(tui *t, int64_t now)
         sample_charts(t, now);
         f->sampled_ns = now;
     }
-    sensing_read(&f->sensing, shows_sensors(t), last_work(f), now, f->unit[TDM_PREFILL_UNIT].name,
-                 f->unit[TDM_DECODE_UNIT].name);
+    bool read = sensing_read(&f->sensing, shows_sensors(t), last_work(f), now, f->unit[TDM_PREFILL_UNIT].name,
+                             f->unit[TDM_DECODE_UNIT].name);
+    sensing_read_gpus(&f->sensing, f->unit, read, now);
     m->turn_view = t->monitor.turn_view && f->turn_start_ns && (f->turn_end_ns || t->monitor.view_chosen);
     m->turn_start_ns = f->turn_start_ns;
     m->turn_end_ns = f->turn_end_ns ? f->turn_end_ns : now;
@@ -404,8 +409,15 @@ void tui_figures_fill(tui *t, int64_t now)
     m->power_w = f->sensing.power;
     m->temperature_c = f->sensing.temperature;
     m->energy_j = (struct view_figure){.why = "no power"};
-    double tok_s = tui_figures_tok_s(t);
-    if (f->sensing.power.valid && tok_s > 0) m->energy_j = figure(f->sensing.power.value / tok_s);
+    double tok_s = tui_figures_tok_s(t), watts = f->sensing.power.value;
+    bool known = f->sensing.power.valid;
+    for (int unit = 0; unit < TDM_UNITS; unit++) {
+        const struct view_gpu *gpu = &units[unit]->gpu;
+        if (!gpu->device || f->unit[unit].device_software || (unit && gpu->shared)) continue;
+        known = known && gpu->watts.valid;
+        watts += gpu->watts.value;
+    }
+    if (known && tok_s > 0) m->energy_j = figure(watts / tok_s);
     m->power_remedy = f->sensing.remedy[0] ? f->sensing.remedy : NULL;
 }
 

@@ -46,6 +46,18 @@ static const struct field unit_fields[] = {
     ABSENT(view_unit, "speed_kept_percent", kept, "not yet"),
 };
 
+/* Of a unit that is a GPU. */
+static const struct field gpu_fields[] = {
+    FIELD(TEXT, view_gpu, "device", device),
+    FIELD(TEXT, view_gpu, "reason", why),
+    ABSENT(view_gpu, "busy_percent", busy, NULL),
+    ABSENT(view_gpu, "memory_gib", memory, NULL),
+    ABSENT(view_gpu, "memory_total_gib", total, NULL),
+    ABSENT(view_gpu, "clock_ghz", ghz, NULL),
+    ABSENT(view_gpu, "temperature_c", celsius, NULL),
+    ABSENT(view_gpu, "power_w", watts, NULL),
+};
+
 static const struct field follower_fields[] = {
     FIELD(WHOLE, view_follower, "target", target),
     FIELD(WHOLE, view_follower, "read", read),
@@ -147,6 +159,17 @@ static void add_lanes(json_object *o, const struct view_unit *u)
     json_object_object_add(o, "share_10min", points(u->shares, u->n_points));
 }
 
+/* null where the unit is cores. */
+static json_object *gpu(const struct view_gpu *g)
+{
+    json_object *o = g->device ? json_object_new_object() : NULL;
+    if (!o) return NULL;
+    add_fields(o, gpu_fields, COUNT(gpu_fields), g);
+    json_object_object_add(o, "shared", json_object_new_boolean(g->shared));
+    jsonio_add_int(o, "lost_ns", g->lost_ns);
+    return o;
+}
+
 static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
 {
     json_object *o = json_object_new_object();
@@ -158,6 +181,7 @@ static json_object *unit(const struct view *view, const struct view_unit *u, boo
     jsonio_add_real(o, "lent_percent", share.lent);
     jsonio_add_real(o, "idle_percent", share.idle);
     json_object_object_add(o, "resting", json_object_new_boolean(u->resting));
+    json_object_object_add(o, "gpu", gpu(&u->gpu));
     if (lanes) add_lanes(o, u);
     return o;
 }
@@ -371,12 +395,24 @@ static void read_charts(struct view_unit *u, float *speeds, float *shares, json_
     u->shares = shares + (other - u->n_points);
 }
 
+static void read_gpu(struct view_gpu *g, json_object *o)
+{
+    *g = (struct view_gpu){0};
+    if (!o) return;
+    read_fields(o, gpu_fields, COUNT(gpu_fields), g);
+    if (!g->device) g->device = "";
+    g->shared = json_object_get_boolean(jsonio_member(o, "shared", json_type_boolean));
+    int64_t lost = time_of(jsonio_int(o, "lost_ns", 0));
+    g->lost_ns = lost > 0 ? lost : 0;
+}
+
 static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
 {
     json_object *points = jsonio_member(o, "busy_60s", json_type_array);
     *u = (struct view_unit){0};
     read_fields(o, unit_fields, COUNT(unit_fields), u);
     u->resting = json_object_get_boolean(jsonio_member(o, "resting", json_type_boolean));
+    read_gpu(&u->gpu, jsonio_member(o, "gpu", json_type_object));
     read_spans(u, spans, jsonio_member(o, "spans", json_type_array));
     size_t n, first = newest(points, MONITOR_SECONDS, &n);
     for (size_t i = 0; i < n; i++) {

@@ -3,7 +3,9 @@
 #ifndef TANDEM_SRC_SENSING_H
 #define TANDEM_SRC_SENSING_H
 
+#include "engine/tandem.h"
 #include "engine/unit/sensors.h"
+#include "src/watch/gpu_sensing.h"
 #include "ui/draw/view.h"
 
 enum { SENSING_SETTLES_S = 10 }; /* so long after the last work power and temperature still fall */
@@ -17,12 +19,25 @@ typedef struct {
     struct view_core *cores; /* n_cores of them */
     size_t n_cores;
     char reason[96], remedy[64];
+    const char *nvml; /* NVIDIA's library, NULL: the installed one */
+    struct sensing_gpu {
+        tdm_unit_info about; /* whose it is */
+        gpu_sensing *sensors; /* NULL: not opened yet, or nothing to read there */
+        struct gpu_sensors_now now;
+        bool known;           /* `now` was read */
+        int64_t lost_ns;
+    } gpus[TDM_UNITS]; /* by unit; of a GPU that both units share, the first has the sensors */
 } sensing;
 
-/* Reads if it is time. shown: somebody looks; last_work_ns: when a unit last worked. prefill, decode: the units' names,
- * which tell their cores ("cpu:0-5,12"). */
-void sensing_read(sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns, const char *prefill,
+/* Reads if it is time, and tells whether it did. shown: somebody looks; last_work_ns: when a unit last worked. prefill,
+ * decode: the units' names, which tell their cores ("cpu:0-5,12"). */
+bool sensing_read(sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns, const char *prefill,
                   const char *decode);
+/* Takes in what the units are now. due: sensing_read has read, so the sensors of their GPUs are asked, too: what they
+ * tell is there at a later call. */
+void sensing_read_gpus(sensing *s, const tdm_unit_info units[TDM_UNITS], bool due, int64_t now_ns);
+/* What is known of a unit's GPU; points into s. */
+struct view_gpu sensing_gpu(const sensing *s, int unit);
 /* Whether a unit's name tells that CPU. */
 bool sensing_unit_has(const char *unit, int cpu);
 /* Whether the machine runs on a battery with less than that percentage left. Reads the sensors at once: not for every

@@ -154,6 +154,50 @@ TEST(sizes)
     check_screen("alone-silent", &s.view, 5, 20);
 }
 
+/* A unit that is a GPU: beside cores, two of them, one that both share, one that was lost, one without sensors. */
+TEST(gpus)
+{
+    static const struct view_gpu one = {.device = "NVIDIA H200", .busy = {97, true, NULL}, .memory = {43.2, true, NULL},
+                                        .total = {139.8, true, NULL}, .ghz = {1.98, true, NULL},
+                                        .celsius = {71, true, NULL}, .watts = {512.3, true, NULL}};
+    static const struct view_gpu software = {.device = "llvmpipe (LLVM 15.0.6, 256 bits)", .memory = {0.3, true, NULL},
+                                             .total = {2.0, true, NULL}, .why = "it runs on the cores"};
+    static const int sizes[][2] = {{24, 80}, {40, 120}, {60, 200}};
+    struct sample s;
+    char name[40];
+    sample_init(&s);
+    s.view.monitor.legend = true;
+    struct view_unit *prefill = &s.view.monitor.prefill, *decode = &s.view.monitor.decode;
+    decode->name = "gpu:0";
+    decode->kind = "gpu";
+    decode->gpu = one;
+    check_screen("gpu-decode-120x40", &s.view, 40, 120);
+    prefill->name = "gpu:1";
+    prefill->kind = "gpu";
+    prefill->gpu = software;
+    check_screen("gpu-two-120x40", &s.view, 40, 120);
+    s.view.monitor.alone = true;
+    s.view.monitor.form = VIEW_FORM_FULL;
+    check_screen("gpu-two-alone-120x40", &s.view, 40, 120);
+    prefill->name = "gpu:0";
+    decode->gpu.shared = true;
+    prefill->gpu = decode->gpu;
+    check_screen("gpu-shared-alone-80x24", &s.view, 24, 80);
+    check_screen("gpu-shared-alone-200x60", &s.view, 60, 200);
+    check_screen("gpu-shared-alone-39x20", &s.view, 20, 39);
+    s.view.monitor.alone = false;
+    s.view.monitor.form = VIEW_FORM_AUTO;
+    check_screen("gpu-shared-120x40", &s.view, 40, 120);
+    prefill->gpu.shared = decode->gpu.shared = false;
+    decode->gpu.lost_ns = s.view.now_ns - 3000000000;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        snprintf(name, sizeof name, "gpu-lost-%dx%d", sizes[i][1], sizes[i][0]);
+        check_screen(name, &s.view, sizes[i][0], sizes[i][1]);
+    }
+    s.view.monitor.form = VIEW_FORM_FULL;
+    check_screen("gpu-lost-full-200x60", &s.view, 60, 200);
+}
+
 TEST(states)
 {
     static const char *const names[VIEW_STATES] = {"no-model", "loading",  "packing",   "failed",  "idle",
@@ -503,6 +547,6 @@ TEST(random_screens)
 }
 
 TEST_MAIN(T(random_screens), T(sketch_80x24), T(sketch_paused), T(long_draft), T(sketch_line), T(sketch_panel),
-          T(sizes), T(states), T(warnings_and_notices), T(attachments),
+          T(sizes), T(gpus), T(states), T(warnings_and_notices), T(attachments),
           T(marks_of_attachments), T(cards), T(popups), T(colour_classes),
           T(ascii_is_ascii), T(the_tint_grows_by_words_and_shrinks_by_edits), T(an_idle_screen_asks_for_no_frames))

@@ -224,9 +224,22 @@ struct view_span {
 
 enum { VIEW_CHART_S = 2, VIEW_CHART_POINTS = 300 }; /* of the charts: ten minutes */
 
+/* The GPU that a unit is. */
+struct view_gpu {
+    const char *device;     /* what it calls itself; NULL: the unit is cores */
+    bool shared;            /* both units are on it */
+    int64_t lost_ns;        /* when it was lost; the cores do its work since. 0: it works */
+    const char *why;        /* why the figures below are absent, where the sensors tell nothing; NULL: they tell */
+    struct view_figure busy;      /* percent, of all programs */
+    struct view_figure memory;    /* GiB: of all programs where that is told, else of this one */
+    struct view_figure total;     /* GiB */
+    struct view_figure ghz, celsius, watts;
+};
+
 struct view_unit {
-    const char *name;              /* "cpu:1" */
-    const char *kind;              /* "native", "blas" */
+    const char *name;              /* "cpu:1", "gpu:0" */
+    const char *kind;              /* "native", "blas", "gpu" */
+    struct view_gpu gpu;
     const char *failed;            /* why the unit is out of service; NULL while it works */
     const struct view_span *spans; /* oldest first */
     size_t n_spans;

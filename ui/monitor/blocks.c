@@ -19,6 +19,7 @@ static const struct {
     [BLOCK_DECODE] = {1, 2, 1, ALONE, 1},
     [BLOCK_INSPECT] = {2, 2, 2, ALONE, 0},
     [BLOCK_LEGEND] = {1, 0, 13, ALONE, 1},
+    [BLOCK_GPUS] = {1, 0, 12, ALONE, 2},
     [BLOCK_CORES] = {1, 0, 11, ALONE, 2},
     [BLOCK_PREFILL_SPEED] = {6, 13, 16, CHARTS, 3},
     [BLOCK_DECODE_SPEED] = {6, 13, 15, CHARTS, 3},
@@ -39,7 +40,8 @@ enum {
     MOST_TURNS = 6,
 };
 
-static const char *const panel_names[] = {"lanes", "cores", "charts", "read ahead", "turns", "context, memory, power"};
+static const char *const panel_names[] = {"lanes", "cores, GPUs", "charts", "read ahead", "turns",
+                                          "context, memory, power"};
 
 int blocks_panel(enum block block) { return table[block].panel; }
 const char *blocks_panel_name(int panel) { return panel_names[panel - 1]; }
@@ -69,7 +71,8 @@ static int rows_for(int things, int side_by_side)
 
 static int least_rows(const struct blocks_request *r, enum block b)
 {
-    if (b == BLOCK_LEGEND) return legend_rows(r->cols, r->alone ? NULL : LEGEND_HIDE); /* half of it would mislead */
+    if (b == BLOCK_LEGEND) /* half of it would mislead */
+        return legend_rows(r->cols, r->lost, r->alone ? NULL : LEGEND_HIDE);
     return table[b].least;
 }
 
@@ -78,6 +81,7 @@ static int wanted_rows(const struct blocks_request *r, enum block b)
     int turns;
     switch (b) {
     case BLOCK_LEGEND: return least_rows(r, b);
+    case BLOCK_GPUS: return r->gpus;
     case BLOCK_CORES: return 1 + rows_for(r->cores, blocks_side_by_side(r->cols, BLOCKS_CORE_COLS));
     case BLOCK_POWER: return 1 + r->remedy;
     case BLOCK_TURNS:
@@ -93,6 +97,7 @@ static bool is_wanted(const struct blocks_request *r, enum block b)
     switch (b) {
     case BLOCK_INSPECT: return r->inspect;
     case BLOCK_LEGEND: return r->legend && !r->inspect && r->cols >= BLOCKS_LEGEND_COLS;
+    case BLOCK_GPUS: return r->gpus > 0;
     case BLOCK_CORES: return r->cores > 0;
     case BLOCK_KEYS: return r->alone;
     default: return table[b].group != CHARTS || r->cols >= BLOCKS_CHART_COLS;

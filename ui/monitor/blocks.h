@@ -21,6 +21,7 @@ enum block {
     BLOCK_DECODE,
     BLOCK_INSPECT, /* what is under the cursor; only while there is one */
     BLOCK_LEGEND,  /* the letters of the lanes; only while there is no cursor, and until it is hidden */
+    BLOCK_GPUS,  /* only where a unit is one */
     BLOCK_CORES,
     BLOCK_PREFILL_SPEED, /* charts */
     BLOCK_DECODE_SPEED,
@@ -49,8 +50,9 @@ enum {
 
 struct blocks_request {
     int rows, cols;
-    int cores, turns; /* how many there are to show */
+    int cores, gpus, turns; /* how many there are to show */
     bool alone, inspect, legend;
+    bool lost;         /* the legend explains a GPU that was lost */
     bool remedy;       /* there is a line that says how to allow the sensor of power */
     unsigned hidden; /* bit n hides panel n + 1, see block_panel() */
 };

@@ -175,11 +175,13 @@ static void draw_lane_figures(const struct painter *p, struct rect at, bool pref
     if (is_narrow(p)) return;
     if (prefill) add_speed(&l, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak");
     else add_speed(&l, &u->gb_s, &u->gb_share, "GB/s", "memory speed");
-    add(&l, STYLE_STATUS, "helps %s", format_percent(a, share->lent));
+    if (!u->gpu.device) add(&l, STYLE_STATUS, "helps %s", format_percent(a, share->lent)); /* a GPU lends nothing */
     add(&l, STYLE_STATUS, "idle %s", format_percent(a, share->idle));
     if (!prefill && u->kept.valid)
         add(&l, STYLE_STATUS, "%s of its speed kept beside PREFILL", format_percent(a, u->kept.value));
-    if (u->name && u->kind) add(&l, STYLE_QUIET, "%s %s", u->name, u->kind);
+    if (u->gpu.device) add(&l, u->gpu.lost_ns ? STYLE_ERROR : STYLE_QUIET, "%s%s", u->name,
+                           u->gpu.lost_ns ? " lost" : "");
+    else if (u->name && u->kind) add(&l, STYLE_QUIET, "%s %s", u->name, u->kind);
 }
 
 static void draw_lane(const struct painter *p, struct rect at, bool prefill)
@@ -264,6 +266,41 @@ static void draw_cores(const struct painter *p, struct rect at)
     if (shown < n && shown) add(&l, STYLE_QUIET, "%d of %d shown", shown, n);
     for (int i = 0; i < shown; i++)
         draw_core(p, &p->m->cores[i], at.row + 1 + i % high, at.col + i / high * (BLOCKS_CORE_COLS + BLOCKS_GAP));
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------------------------ */
+
+/* The units that have a row: one of two that share a GPU. Returns how many. */
+static int gpu_rows(const struct view_monitor *m, const struct view_unit *rows[2])
+{
+    int n = 0;
+    if (m->prefill.gpu.device) rows[n++] = &m->prefill;
+    if (m->decode.gpu.device && !m->decode.gpu.shared) rows[n++] = &m->decode;
+    return n;
+}
+
+static void draw_gpu(const struct painter *p, struct rect at, int row, const struct view_unit *u)
+{
+    const struct view_gpu *g = &u->gpu;
+    struct line l = line_at(p, at, row);
+    char text[FORMAT_SIZE];
+    bool narrow = is_narrow(p);
+    if (!narrow && !row) add_head(&l, "GPU");
+    else if (!narrow) l.from = l.col += HEAD;
+    if (g->lost_ns) add(&l, STYLE_ERROR, narrow ? "%s lost" : "%s was lost: the cores do its work", u->name);
+    else if (narrow) add(&l, STYLE_STATUS, "%s", u->name);
+    else if (g->shared) add(&l, STYLE_STATUS, "both share one GPU (%s)", u->name);
+    else add(&l, STYLE_STATUS, "%s is %s", u == &p->m->prefill ? "PREFILL" : "DECODE", u->name);
+    for (int i = 0; i < FORMAT_GPU_PIECES && !g->lost_ns; i++) add(&l, STYLE_STATUS, "%s", format_gpu(text, g, i));
+    if (g->why && !narrow && !g->lost_ns) add(&l, STYLE_QUIET, "no sensors: %s", g->why);
+    if (!narrow) add(&l, STYLE_QUIET, "%s", g->device);
+}
+
+static void draw_gpus(const struct painter *p, struct rect at)
+{
+    const struct view_unit *rows[2];
+    int n = gpu_rows(p->m, rows);
+    for (int i = 0; i < n && i < at.rows; i++) draw_gpu(p, at, i, rows[i]);
 }
 
 /* ---- Charts ---------------------------------------------------------------------------------------------------- */
@@ -484,7 +521,8 @@ static void draw_block(const struct painter *p, enum block block, struct rect at
     case BLOCK_PREFILL: draw_lane(p, at, true); break;
     case BLOCK_DECODE: draw_lane(p, at, false); break;
     case BLOCK_INSPECT: draw_inspect(p, at); break;
-    case BLOCK_LEGEND: legend_draw(p->canvas, at, p->m->alone ? NULL : LEGEND_HIDE); break;
+    case BLOCK_LEGEND: legend_draw(p->canvas, at, legend_lost(p->m), p->m->alone ? NULL : LEGEND_HIDE); break;
+    case BLOCK_GPUS: draw_gpus(p, at); break;
     case BLOCK_CORES: draw_cores(p, at); break;
     case BLOCK_PREFILL_SPEED: draw_speed(p, at, true); break;
     case BLOCK_DECODE_SPEED: draw_speed(p, at, false); break;
@@ -506,8 +544,9 @@ void full_draw(struct monitor_state *state, const struct view *view, const struc
     struct rect place[BLOCKS];
     struct painter p = {state, view, m, canvas, area.cols, blocks_lane_left(area.cols)};
     struct blocks_request request = {.rows = area.rows, .cols = area.cols, .cores = (int)m->n_cores,
-                                     .turns = (int)m->n_turns, .alone = m->alone, .inspect = m->inspect,
-                                     .legend = m->legend || m->alone,
+                                     .gpus = gpu_rows(m, (const struct view_unit *[2]){0}), .turns = (int)m->n_turns,
+                                     .alone = m->alone, .inspect = m->inspect, .legend = m->legend || m->alone,
+                                     .lost = legend_lost(m),
                                      .remedy = m->power_remedy && !m->power_w.valid && !m->alone,
                                      .hidden = m->alone ? m->hidden : 0};
     blocks_place(&request, place);

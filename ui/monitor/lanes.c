@@ -79,7 +79,9 @@ static void fill(char *lane, const struct view_unit *unit, int64_t from, int64_t
             if (best < 0 || time[k] > time[best]) best = k;
         }
         int64_t ground = idle > time[VIEW_K_LENT] ? idle : time[VIEW_K_LENT];
-        if (handover)
+        if (unit->gpu.lost_ns && unit->gpu.lost_ns >= a && unit->gpu.lost_ns < b)
+            lane[c] = LANES_LOST;
+        else if (handover)
             lane[c] = '>';
         else if (best >= 0 && (begins || work * WORK_WEIGHT >= ground))
             lane[c] = letters[best];
@@ -120,6 +122,7 @@ style_t lanes_style(char letter)
     case '=': return STYLE_DECODE;
     case '>': return STYLE_HANDOVER;
     case '~': return STYLE_LENT;
+    case LANES_LOST: return STYLE_ERROR;
     default: return STYLE_IDLE;
     }
 }

@@ -1,10 +1,11 @@
 /* The lanes of the monitor: what each unit did in a stretch of time, one letter per column.
  *
- *     h reply and history  d draft  s end of prompt  p prompt  = writes  > to DECODE  ~ helps  . idle
+ *     h reply and history  d draft  s end of prompt  p prompt
+ *     = writes  > to DECODE  ~ helps  . idle  x GPU lost
  *
- * The work with most time in a column wins; a hand-over always shows; checkpoint and restore are drawn as the dispatch
- * that follows them. A dispatch is often shorter than its column: it shows at least where it begins, and elsewhere work
- * counts threefold against lent and idle time.
+ * The work with most time in a column wins; a hand-over always shows, and so does the moment in which a unit's GPU was
+ * lost; checkpoint and restore are drawn as the dispatch that follows them. A dispatch is often shorter than its
+ * column: it shows at least where it begins, and elsewhere work counts threefold against lent and idle time.
  */
 #ifndef TANDEM_UI_LANES_H
 #define TANDEM_UI_LANES_H
@@ -12,7 +13,7 @@
 #include "ui/draw/theme.h"
 #include "ui/draw/view.h"
 
-enum { LANES_MAX = 400, LANES_ENTERS = 32, LANES_LIVE_S = 20 /* unless zoomed */ };
+enum { LANES_MAX = 400, LANES_ENTERS = 32, LANES_LIVE_S = 20 /* unless zoomed */, LANES_LOST = 'x' };
 
 struct lanes {
     int cols;

@@ -3,12 +3,19 @@
 #define TANDEM_UI_LEGEND_H
 
 #include "ui/draw/canvas.h"
+#include "ui/draw/view.h"
 
-/* The rows that it takes in so many columns. hint: one more word at its end; NULL: none. */
-int legend_rows(int cols, const char *hint);
+/* lost: with the letter of a GPU that was lost, which is explained only where there may be one. hint: one more word at
+ * its end; NULL: none. */
+
+/* The rows that it takes in so many columns. */
+int legend_rows(int cols, bool lost, const char *hint);
 
 /* Draws as much of it as the area holds. */
-void legend_draw(struct canvas *canvas, struct rect area, const char *hint);
+void legend_draw(struct canvas *canvas, struct rect area, bool lost, const char *hint);
+
+/* Was a unit's GPU lost? */
+bool legend_lost(const struct view_monitor *m);
 
 /* How it is hidden, as a hint. */
 #define LEGEND_HIDE "^X l hides this"

@@ -55,8 +55,9 @@ static void units(struct pen *p)
     canvas_puts(p->canvas, p->row, p->col, left, "DECODE", STYLE_STATUS);
     monitor_lane(lanes, lanes->decode, &p->m->decode, p->canvas, p->row++, left);
     if (!p->m->legend) return;
-    struct rect at = {p->row, p->col, legend_rows(p->end - p->col, LEGEND_HIDE), p->end - p->col};
-    legend_draw(p->canvas, at, LEGEND_HIDE);
+    struct rect at = {p->row, p->col, legend_rows(p->end - p->col, legend_lost(p->m), LEGEND_HIDE),
+                      p->end - p->col};
+    legend_draw(p->canvas, at, legend_lost(p->m), LEGEND_HIDE);
     p->row += at.rows;
 }
 
@@ -81,6 +82,31 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
                       col + (int)strlen(why) + 8 <= p->end ? "share: " : "", why);
 }
 
+/* Of two units that share a GPU the first one has its figures. */
+static int gpu_rows(const struct view_unit *u, bool prefill)
+{
+    return u->gpu.device && !u->gpu.lost_ns && (prefill || !u->gpu.shared) ? 2 : 0;
+}
+
+static void gpu(struct pen *p, const struct view_unit *u)
+{
+    const struct view_gpu *g = &u->gpu;
+    char text[FORMAT_SIZE];
+    int all = 0, col = p->col, end = p->end, row = p->row + 1, n = 0;
+    for (int i = 0; i < FORMAT_GPU_PIECES; i++) all += (int)strlen(format_gpu(text, g, i)) + 2;
+    int gap = all - 2 <= end - col ? 2 : 1;
+    canvas_printf(p->canvas, p->row, col, end, STYLE_STATUS, "%s%s", g->shared ? "both share one GPU: " : "",
+                  g->device);
+    for (int i = 0; i < FORMAT_GPU_PIECES; i++) {
+        int width = (int)strlen(format_gpu(text, g, i)), at = col + (n ? gap : 0);
+        if (!width || at + width > end) continue;
+        col = canvas_puts(p->canvas, row, at, end, text, STYLE_STATUS);
+        n++;
+    }
+    if (g->why) canvas_printf(p->canvas, row, col + (n ? 2 : 0), end, STYLE_QUIET, "no sensors: %s", g->why);
+    p->row += 2;
+}
+
 static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
 {
     char line[160], rate[32], window[32], a[FORMAT_SIZE], b[FORMAT_SIZE];
@@ -89,16 +115,19 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     int cols = p->state->lanes.cols ? p->state->lanes.cols : LANES_MAX; /* their block may be hidden */
     monitor_span_name(window, monitor_lanes(p->state, p->view, cols), p->m);
     const struct lanes_share *share = prefill ? &p->state->prefill : &p->state->decode;
-    const char *kind = u->kind ? u->kind : "", *state = u->failed ? "failed" : kind;
-    snprintf(line, sizeof line, "%s %s %s, %s", role, u->name ? u->name : "", state,
-             window);
+    const char *kind = u->kind && !u->gpu.device ? u->kind : ""; /* a GPU's name says it */
+    const char *state = u->failed ? "failed" : u->gpu.lost_ns ? "lost, on the cores" : kind;
+    snprintf(line, sizeof line, "%s %s%s%s, %s", role, u->name ? u->name : "", state[0] ? " " : "", state, window);
     header(p, line);
     int full = (int)(share->busy * BAR / 100 + 0.5);
     int col =
         canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
-    canvas_printf(p->canvas, p->row++, col + BAR, p->end, STYLE_STATUS, "  helps %3s  idle %3s",
-                  format_percent(a, share->lent), format_percent(b, share->idle));
+    col += BAR;
+    if (!u->gpu.device) /* which lends nothing */
+        col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  helps %3s",
+                            format_percent(a, share->lent));
+    canvas_printf(p->canvas, p->row++, col, p->end, STYLE_STATUS, "  idle %3s", format_percent(b, share->idle));
     col = canvas_puts(p->canvas, p->row, p->col, p->end, monitor_rate(rate, u, prefill ? 0 : p->view->status.pace),
                       STYLE_STATUS) + 2;
     if (col < p->col + HISTORY) col = p->col + HISTORY;
@@ -120,6 +149,7 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     graph_history(p->canvas, (struct rect){p->row, p->col + HISTORY, 1, p->end - p->col - HISTORY}, u->history,
                   u->n_history, SPAN, ascii, style);
     p->row++;
+    if (gpu_rows(u, prefill)) gpu(p, u);
 }
 
 static void follower(struct pen *p)
@@ -250,7 +280,9 @@ static void power(struct pen *p)
 static int block_rows(const struct pen *p, int b)
 {
     static const int rows[PARTS] = {4, 4, 5, 4, 0, 1, 1, 2};
-    if (b == 0 && p->m->legend) return rows[b] + legend_rows(p->end - p->col, LEGEND_HIDE);
+    if (b == 0 && p->m->legend) return rows[b] + legend_rows(p->end - p->col, legend_lost(p->m), LEGEND_HIDE);
+    if (b == 1) return rows[b] + gpu_rows(&p->m->prefill, true);
+    if (b == 2) return rows[b] + gpu_rows(&p->m->decode, false);
     if (b == 4) return p->rows >= 3 || p->m->n_turns == 0 ? 2 + turns_shown(p) : p->rows + 1;
     if (b == 7 && p->m->power_w.valid) return 1;
     return rows[b];

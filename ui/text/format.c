@@ -70,6 +70,30 @@ const char *format_percent(char out[FORMAT_SIZE], double percent)
     return out;
 }
 
+const char *format_gpu(char out[FORMAT_SIZE], const struct view_gpu *g, int piece)
+{
+    out[0] = 0;
+    switch (piece) {
+    case 0:
+        if (g->busy.valid) snprintf(out, FORMAT_SIZE, "busy %.0f%%", g->busy.value);
+        break;
+    case 1:
+        if (g->memory.valid && g->total.valid)
+            snprintf(out, FORMAT_SIZE, "%.1f/%.1f GiB", g->memory.value, g->total.value);
+        else if (g->memory.valid) snprintf(out, FORMAT_SIZE, "%.1f GiB", g->memory.value);
+        break;
+    case 2:
+        if (g->watts.valid) snprintf(out, FORMAT_SIZE, "%.0f W", g->watts.value);
+        break;
+    case 3:
+        if (g->celsius.valid) snprintf(out, FORMAT_SIZE, "%.0f C", g->celsius.value);
+        break;
+    default:
+        if (g->ghz.valid) snprintf(out, FORMAT_SIZE, "%.2f GHz", g->ghz.value);
+    }
+    return out;
+}
+
 const char *format_ttft_kind(enum view_ttft_kind kind)
 {
     static const char *const names[] = {"", "first", "resumed", "warm", "cold"};

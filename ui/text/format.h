@@ -20,6 +20,10 @@ const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes);
 const char *format_rate(char out[FORMAT_SIZE], double tok_s);
 /* "40%", "<1%" for what is not nothing */
 const char *format_percent(char out[FORMAT_SIZE], double percent);
+/* A GPU's figures in pieces, the most telling first: "busy 97%", "43.2/139.8 GiB", "512 W", "71 C", "1.98 GHz"; "" for
+ * one that is absent. */
+enum { FORMAT_GPU_PIECES = 5 };
+const char *format_gpu(char out[FORMAT_SIZE], const struct view_gpu *gpu, int piece);
 /* "first", "resumed", "warm", "cold"; "" for none */
 const char *format_ttft_kind(enum view_ttft_kind kind);
 /* "queued", "cut", "head start"; "" for none */

@@ -13,7 +13,7 @@
 #include "ui/text/format.h"
 
 static const char units_members[] = "name:s kind:s failed:n busy_percent:r lent_percent:r idle_percent:r resting:b tok_s:r gb_s:? "
-                                    "gflop_s:? gb_limit_percent:? gflop_peak_percent:? speed_kept_percent:?";
+                                    "gflop_s:? gb_limit_percent:? gflop_peak_percent:? speed_kept_percent:? gpu:?";
 static const struct {
     const char *object, *members; /* name:type, as documented for scripts: s text, i whole, r number, b, o, a, n null, ? any */
 } schema[] = {
@@ -21,14 +21,20 @@ static const struct {
          "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
          "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
          "free_gib:r total_gib:r given_back_bytes:i checkpointed:i host_took_percent:r battery_percent:n memory_gb_s:r measured_s:i power_w:n "
-         "temperature_c:n energy_j_per_token:n power_reason:s"},
+         "temperature_c:n energy_j_per_token:n power_reason:s gpu:o"},
     {"draft", "mark:s bytes:i tokens:i to_read:i"},
     {"prefill", units_members},
     {"decode", units_members},
     {"follower", "target:i read:i behind:i ahead:i adopted:i wasted:i phase_read:i phase_total:i handover_ms:r "
                  "checkpoints:i checkpoint_bytes:i checkpoint_budget:i"},
     {"warm_median", "ms:r n:i"},
+    {"gpu", "device:s reason:n busy_percent:r memory_gib:r memory_total_gib:r clock_ghz:r temperature_c:r power_w:n shared:b "
+            "lost_ns:i"},
 };
+
+/* One of which something isn't known. */
+static const struct view_gpu a_gpu = {.device = "Some GPU", .shared = true, .lost_ns = 5, .busy = {97, true, NULL}, .memory = {43.2, true, NULL},
+                                      .total = {139.8, true, NULL}, .ghz = {1.98, true, NULL}, .celsius = {71, true, NULL}};
 
 static bool is_of_type(json_object *o, char type)
 {
@@ -81,7 +87,11 @@ TEST(the_schema)
 {
     struct sample s;
     sample_init(&s);
+    s.view.monitor.decode.gpu = a_gpu;
     json_object *o = monitor_json_write(&s.view, false);
+    json_object *decode = jsonio_member(o, "decode", json_type_object);
+    json_object_object_add(o, "gpu", json_object_get(jsonio_member(decode, "gpu", json_type_object)));
+    CHECK(!jsonio_member(jsonio_member(o, "prefill", json_type_object), "gpu", json_type_object)); /* cores: null */
     for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) {
         json_object *at = schema[i].object[0] ? jsonio_member(o, schema[i].object, json_type_object) : o, *member;
         char members[1000], *rest = members;
@@ -115,6 +125,10 @@ TEST(what_is_read_draws_the_same_picture)
     s.view.monitor.turn_start_ns = s.view.now_ns - 5000000000;
     s.view.monitor.turn_end_ns = s.view.now_ns;
     s.view.monitor.power_remedy = NULL;
+    s.view.monitor.prefill.gpu = s.view.monitor.decode.gpu = a_gpu;
+    s.view.monitor.prefill.gpu.lost_ns = 0;
+    s.view.monitor.decode.gpu.shared = false;
+    s.view.monitor.decode.gpu.lost_ns = s.view.now_ns - 2000000000;
     json_object *o = monitor_json_write(&s.view, true);
     monitor_json_read(&other, &room, o);
     other.monitor.form = s.view.monitor.form = VIEW_FORM_FULL;
@@ -189,6 +203,7 @@ TEST(nonsense_is_left_out)
         "{\"prefill\":[],\"decode\":7,\"follower\":\"x\",\"turns\":{},\"enters\":[1,[2],[3,\"x\"]],\"draft\":[]}",
         "{\"prefill\":{\"spans\":[[0,5,1,0,0],[99,1,2,0,0],[-1,1,2,0,0],[0,-5,9,0,0],[0,1,9223372036854775807,0,0],[0,1,2],1,[]],\"busy_60s\":[-1,300,\"x\"],"
         "\"busy_percent\":1e300},\"context_used\":-4,\"context_size\":99999999999,\"ttft_ms\":1e999,\"turn_start_ns\":-9,"
+        "\"decode\":{\"gpu\":{\"device\":7,\"lost_ns\":-3,\"busy_percent\":\"x\",\"memory_gib\":1e300,\"shared\":[]}},"
         "\"cores\":[[1],[0,9,5,5],[-1,0,0,0],[0,0,0,-5],7],\"schema\":2,\"now_ns\":-4,\"total_gib\":-1e11,\"measured_s\":-1,"
         "\"turns\":[1,{\"number\":-1,\"kind\":\"lukewarm\"}],\"state\":\"dancing\"}",
     };
@@ -199,6 +214,8 @@ TEST(nonsense_is_left_out)
         monitor_json_read(&v, &room, o);
         CHECK_INT(0, v.monitor.prefill.n_spans);
         CHECK_INT(0, v.monitor.n_cores);
+        CHECK(v.monitor.decode.gpu.lost_ns == 0 && v.monitor.decode.gpu.memory.value == 0);
+        CHECK(!v.monitor.decode.gpu.shared && !v.monitor.prefill.gpu.device);
         CHECK(monitor_json_check(o, NULL) == TDM_E_FORMAT && monitor_json_time(o) == -1);
         CHECK_INT(VIEW_IDLE, v.status.state);
         CHECK(v.status.ctx_used == 0 && v.monitor.turn_start_ns == 0);

@@ -125,6 +125,56 @@ TEST(cores_of_the_units)
     sensing_close(&s);
 }
 
+#define GPU "/sys/bus/pci/devices/0000:03:00.0/"
+
+/* Both units on one, its sensors read on another thread; then on another one; then on none. */
+TEST(gpus_of_the_units)
+{
+    sensing s = {.root = machine(), .nvml = "/nowhere"};
+    tdm_unit_info units[TDM_UNITS] = {{.device = "Some GPU", .device_pci = "0000:03:00.0", .device_memory = 4ull << 30,
+                                       .device_used = 1ull << 30, .shares_device = true}};
+    struct gpu_sensors_now now;
+    units[1] = units[0];
+    tree_write(s.root, "0x1002", GPU "vendor");
+    tree_write(s.root, "43", GPU "gpu_busy_percent");
+    tree_write(s.root, "3221225472", GPU "mem_info_vram_used");
+    sensing_read_gpus(&s, units, false, second);
+    CHECK(!s.gpus[0].sensors); /* nobody looks: not even opened */
+    struct view_gpu g = sensing_gpu(&s, 0);
+    CHECK(g.shared && !g.busy.valid && g.lost_ns == 0);
+    CHECK_STR("Some GPU", g.device);
+    CHECK_STR("not yet", g.why);
+    CHECK_NEAR(1, g.memory.value, 1e-9); /* of this program alone */
+    CHECK_NEAR(4, g.total.value, 1e-9);
+    sensing_read_gpus(&s, units, true, second);
+    REQUIRE(s.gpus[0].sensors && !s.gpus[1].sensors);
+    CHECK(sensing_deadline(&s, true, second, second) < INT64_MAX);
+    REQUIRE(gpu_sensing_wait(s.gpus[0].sensors, &now));
+    sensing_read_gpus(&s, units, false, 2 * second);
+    for (int u = 0; u < TDM_UNITS; u++) {
+        g = sensing_gpu(&s, u);
+        CHECK(g.busy.valid && !g.watts.valid && !g.why);
+        CHECK_NEAR(43, g.busy.value, 1e-9);
+        CHECK_NEAR(3, g.memory.value, 1e-9); /* of all programs */
+    }
+    units[0].device_lost = units[1].device_lost = true;
+    for (int i = 3; i < 5; i++) sensing_read_gpus(&s, units, false, i * second);
+    CHECK(sensing_gpu(&s, 1).lost_ns == 3 * second); /* when it was first seen */
+
+    units[0] = (tdm_unit_info){.device = "Other GPU"};
+    units[1] = (tdm_unit_info){.device = "llvmpipe", .device_software = true};
+    sensing_read_gpus(&s, units, true, 5 * second);
+    CHECK(s.gpus[0].sensors && !s.gpus[1].sensors && sensing_gpu(&s, 0).lost_ns == 0);
+    REQUIRE(gpu_sensing_wait(s.gpus[0].sensors, &now));
+    sensing_read_gpus(&s, units, false, 6 * second);
+    CHECK_STR("the driver does not tell which device it is", sensing_gpu(&s, 0).why);
+    CHECK_STR("it runs on the cores", sensing_gpu(&s, 1).why);
+    units[0] = units[1] = (tdm_unit_info){0};
+    sensing_read_gpus(&s, units, true, 7 * second);
+    CHECK(!s.gpus[0].sensors && !sensing_gpu(&s, 0).device && !sensing_gpu(&s, 1).device);
+    sensing_close(&s);
+}
+
 TEST(cores_in_the_names_of_units)
 {
     CHECK(sensing_unit_has("cpu:0-5,12", 3) && sensing_unit_has("cpu:0-5,12", 12) && sensing_unit_has("cpu:7", 7));
@@ -132,5 +182,6 @@ TEST(cores_in_the_names_of_units)
     CHECK(!sensing_unit_has(NULL, 0) && !sensing_unit_has("cpu:1-", 4) && !sensing_unit_has("cpu:-3", 2));
 }
 
-TEST_MAIN(T(cores_of_the_units), T(cores_in_the_names_of_units), T(at_most_once_a_second_and_only_when_shown),
+TEST_MAIN(T(cores_of_the_units), T(gpus_of_the_units), T(cores_in_the_names_of_units),
+          T(at_most_once_a_second_and_only_when_shown),
           T(it_rests_with_the_units), T(what_the_machine_does_not_tell))

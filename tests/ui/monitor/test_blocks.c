@@ -48,7 +48,8 @@ TEST(every_size)
             for (int k = 0; k < 12; k++) {
                 struct rect place[BLOCKS];
                 struct blocks_request r = {.rows = rows, .cols = cols, .cores = cores[k % 4], .turns = turns[k % 3],
-                                           .alone = k & 1, .inspect = k % 5 == 0, .legend = k & 2};
+                                           .gpus = k % 7 % 3, .lost = k % 7 == 2, .alone = k & 1,
+                                           .inspect = k % 5 == 0, .legend = k & 2};
                 blocks_place(&r, place);
                 int covered = check_places(&r, place);
                 /* With a chart the whole area is filled. */
@@ -111,8 +112,8 @@ TEST(a_panel_is_hidden_by_its_digit)
 {
     for (int panel = 1; panel <= 6; panel++) {
         struct rect place[BLOCKS];
-        struct blocks_request r = {.rows = 60, .cols = 200, .cores = 2, .turns = 2, .alone = true, .legend = true,
-                                   .hidden = 1u << (panel - 1)};
+        struct blocks_request r = {.rows = 60, .cols = 200, .cores = 2, .gpus = 1, .turns = 2, .alone = true,
+                                   .legend = true, .hidden = 1u << (panel - 1)};
         blocks_place(&r, place);
         for (int b = 0; b < BLOCKS; b++)
             CHECK(rect_empty(place[b]) == (blocks_panel((enum block)b) == panel || b == BLOCK_INSPECT));

@@ -46,6 +46,16 @@ TEST(a_hand_over_always_shows)
     CHECK_STR("p>=", lane(spans, 3, 3));
 }
 
+TEST(the_loss_of_a_gpu_always_shows)
+{
+    struct lanes lanes;
+    struct view_span span = {0, 300, VIEW_K_DECODE, 0, 0};
+    struct view_monitor m = {.decode = {.spans = &span, .n_spans = 1, .gpu = {.device = "Some GPU", .lost_ns = 150}}};
+    lanes_compute(&lanes, &m, 0, 300, 3);
+    CHECK(!memcmp("=x=", lanes.decode, 3) && !memcmp("...", lanes.prefill, 3));
+    CHECK(lanes_style(LANES_LOST) == STYLE_ERROR);
+}
+
 TEST(checkpoint_and_restore_are_drawn_as_what_follows)
 {
     struct view_span spans[] = {{0, 90, VIEW_K_CHECKPOINT, 0, 0},
@@ -214,6 +224,7 @@ TEST(graphs)
 }
 
 TEST_MAIN(T(the_kind_with_most_time_wins), T(short_work_shows_where_it_begins), T(a_hand_over_always_shows),
+          T(the_loss_of_a_gpu_always_shows),
           T(checkpoint_and_restore_are_drawn_as_what_follows), T(the_live_window_moves_by_columns_and_stops),
           T(holding_stands_still), T(figures_are_renewed_twice_a_second),
           T(percentages_are_of_what_the_lanes_show), T(one_unit_is_written_one_way), T(numbers), T(graphs))

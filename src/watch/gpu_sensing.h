@@ -1,0 +1,19 @@
+/* A GPU's sensors, read on a thread of their own: a reading may take longer than a frame. One thread uses it. */
+#ifndef TANDEM_SRC_GPU_SENSING_H
+#define TANDEM_SRC_GPU_SENSING_H
+
+#include "engine/unit/gpu_sensors.h"
+
+typedef struct gpu_sensing gpu_sensing;
+
+/* As gpu_sensors_open; the thread rests until it is asked. NULL: no memory, or no thread. */
+gpu_sensing *gpu_sensing_open(const char *pci, const char *root, const char *nvml);
+void gpu_sensing_close(gpu_sensing *g); /* waits for the reading under way; NULL is allowed */
+/* Has a reading begin, unless one is under way. */
+void gpu_sensing_ask(gpu_sensing *g);
+/* The newest finished reading; false: there is none yet. */
+bool gpu_sensing_take(gpu_sensing *g, struct gpu_sensors_now *out);
+/* The same once the reading that was asked for has finished. */
+bool gpu_sensing_wait(gpu_sensing *g, struct gpu_sensors_now *out);
+
+#endif
