@@ -258,7 +258,7 @@ struct int8_part {
  * width, sub, levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after
  * inlining. width 8: the dot products take bytes with 128 added; else what has so many bits, as in the file. bits 0:
  * they are expanded, each in a byte; else packed in so many, taken apart here in registers and, where that is less than
- * the width, looked up, which is best for a single token. The integers are the same either way, as the activations'
+ * the width, looked up, which is best for a few tokens. The integers are the same either way, as the activations'
  * offset is scaled to match (centred: what is multiplied stands for itself less half its range). */
 static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
                                     uint32_t width, uint32_t sub, bool levels, bool whole, bool centred,
@@ -389,19 +389,49 @@ INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
 #endif
 
-/* One token on packed quants. */
-static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks,
-                              const struct act *a, size_t stride, float *acc, struct ahead next)
+/* The types whose quants stay packed for a few tokens, too: those that most files are in. */
+#define INT8_FEW(X)                                                                                                    \
+    X(4, 4, 32, true, false)                                                                                           \
+    X(4, 4, 32, false, true)                                                                                           \
+    X(5, 5, 32, true, false)                                                                                           \
+    X(6, 6, 16, true, true)
+
+/* Whether so many tokens take the quants as they are packed. Each piece of tokens takes them apart anew, in registers,
+ * until storing them once and loading them for each piece is cheaper. */
+static bool int8_stays_packed(const struct layout *l, uint32_t tokens)
 {
+    bool few = false;
 #define INT8_PACKED(is_bits, width, sub, levels, centred)                                                              \
-    if (l->bits == is_bits && INT8_IS(l, width, sub, levels, centred)) {                                               \
+    few |= l->bits == is_bits && INT8_IS(l, width, sub, levels, centred);
+    INT8_FEW(INT8_PACKED)
+#undef INT8_PACKED
+    return l->bits < 8 && tokens <= (few ? PACKED_TOKENS : 1);
+}
+
+/* One piece of tokens on packed quants. */
+static void int8_group_packed(const struct layout *l, const struct expanded *const *e, uint32_t blocks,
+                              uint32_t tokens, const struct act *a, size_t stride, float *acc, struct ahead next)
+{
+#define INT8_PACKED(n, is_bits, width, sub, levels, centred)                                                           \
+    if (tokens == n && n <= INT8_TOKENS && n <= PACKED_TOKENS && l->bits == is_bits &&                                 \
+        INT8_IS(l, width, sub, levels, centred)) {                                                                     \
         for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                 \
-            int8_tile(e, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS, 1,  \
-                      a, stride, acc, next);                                                                           \
+            int8_tile(e, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS,     \
+                      n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                                 \
         return;                                                                                                        \
     }
-    INT8_SMALL(INT8_PACKED)
-    INT8_LOOKED_UP(INT8_PACKED)
+#define INT8_ONE(...) INT8_PACKED(1, __VA_ARGS__)
+#define INT8_MORE(...)                                                                                                 \
+    INT8_PACKED(2, __VA_ARGS__)                                                                                        \
+    INT8_PACKED(3, __VA_ARGS__)                                                                                        \
+    INT8_PACKED(4, __VA_ARGS__)                                                                                        \
+    INT8_PACKED(5, __VA_ARGS__)                                                                                        \
+    INT8_PACKED(6, __VA_ARGS__)
+    INT8_SMALL(INT8_ONE)
+    INT8_LOOKED_UP(INT8_ONE)
+    INT8_FEW(INT8_MORE)
+#undef INT8_MORE
+#undef INT8_ONE
 #undef INT8_PACKED
 }
 
@@ -410,7 +440,7 @@ typedef void int8_group_fn(const struct expanded *const *e, uint32_t blocks, uin
                            size_t stride, float *acc, struct ahead next);
 
 /* acc[tokens][TILE_ROWS] = one tile of the matrix times tokens [t0, t0 + tokens) of the panel, by groups that are
- * expanded to `form` (EXPAND_SCALES: a single token takes them packed, without `group`). */
+ * expanded to `form` (EXPAND_SCALES: the tokens take them packed, without `group`). */
 static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                         struct stream *stream, int8_group_fn *group, uint32_t pieces, enum expand_to form, float *acc)
 {
@@ -430,14 +460,12 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
         int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);
-        if (form == EXPAND_SCALES) {
-            int8_group_packed(l, halves, blocks, a, p->tokens, acc, next);
-        } else {
-            for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size, none larger than the last */
-                uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
-                group(halves, blocks, to - from, a + from, p->tokens, acc + from * TILE_ROWS, next);
-                next = ahead_after(next, blocks);
-            }
+        for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size, none larger than the last */
+            uint32_t from = tokens * i / pieces, n = tokens * (i + 1) / pieces - from;
+            float *out = acc + from * TILE_ROWS;
+            if (form == EXPAND_SCALES) int8_group_packed(l, halves, blocks, n, a + from, p->tokens, out, next);
+            else group(halves, blocks, n, a + from, p->tokens, out, next);
+            next = ahead_after(next, blocks);
         }
         packed += 2 * (quants + scales);
     }
@@ -462,7 +490,7 @@ static void int8_tile_product(const struct matrix *m, const struct panel *p, uin
                               uint32_t tokens, struct stream *stream, float *acc)
 {
     const struct layout *l = &layouts[m->type];
-    enum expand_to form = l->bits < 8 && tokens == 1   ? EXPAND_SCALES
+    enum expand_to form = int8_stays_packed(l, tokens) ? EXPAND_SCALES
                           : l->width < 8 && DOT_WORDS ? EXPAND_QUANTS
                           : QUANTS_RAISED             ? EXPAND_RAISED
                                                       : EXPAND_SIGNED;

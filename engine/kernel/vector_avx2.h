@@ -15,9 +15,9 @@
 enum { LANES = 8 };
 /* Register tiles, of 16 registers. */
 #ifdef __AVXVNNI__
-enum { INT8_VECTORS = 2, INT8_TOKENS = 3, DOT_UNSIGNED = 1 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 3, PACKED_TOKENS = 8, DOT_UNSIGNED = 1 };
 #else
-enum { INT8_VECTORS = 2, INT8_TOKENS = 2, DOT_UNSIGNED = 0 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 2, PACKED_TOKENS = 8, DOT_UNSIGNED = 0 };
 #endif
 enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 6, DELTA_VECTORS = 2, ATTEND_ROWS = 2, VALUE_VECTORS = 2 };
 enum { WHOLE_SUMS = 0 };

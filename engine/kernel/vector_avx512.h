@@ -14,7 +14,8 @@ enum { LANES = 16 };
 /* Register tiles: vectors of rows times tokens. Of 32 registers, int8 takes a sum, a part and 2 weights a vector. */
 #define DOT_PAIRS 0
 #define DOT_WORDS 0
-enum { INT8_VECTORS = 2, INT8_TOKENS = 6, DOT_UNSIGNED = 1, FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 6, PACKED_TOKENS = 16, DOT_UNSIGNED = 1 };
+enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
 enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2 };
 /* The product of int32 takes two instructions' time; but folded sums of the matrix unit are whole, and its set's all
  * are the same. */

@@ -17,10 +17,10 @@ enum { LANES = 4 };
 /* Register tiles, of 32 registers. The products take signed weights. */
 #ifdef __ARM_FEATURE_MATMUL_INT8
 #define DOT_PAIRS 1
-enum { INT8_VECTORS = 2, INT8_TOKENS = 6 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 6, PACKED_TOKENS = 1 };
 #else
 #define DOT_PAIRS 0
-enum { INT8_VECTORS = 4, INT8_TOKENS = 3 };
+enum { INT8_VECTORS = 4, INT8_TOKENS = 3, PACKED_TOKENS = 1 };
 #endif
 enum { DOT_UNSIGNED = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
 enum { DELTA_VECTORS = 4, ATTEND_ROWS = 2, VALUE_VECTORS = 4 };

@@ -13,7 +13,8 @@
 
 #define SET_PLAIN_LOOPS
 enum { LANES = 1 };
-enum { INT8_VECTORS = 16, INT8_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 }; /* register tiles */
+/* Register tiles: vectors of rows times tokens; how many tokens take weights packed (int8_stays_packed). */
+enum { INT8_VECTORS = 16, INT8_TOKENS = 1, PACKED_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 };
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
 /* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 where floats might not
  * hold the sums (layout_fits_floats), 2 always. */
