@@ -1,11 +1,12 @@
 #include "engine/chat/drafts.h"
 
 /* How much a new value moves the means: of shares, of the time of a pass, of relative costs. */
-static const double share_weight = 1.0 / 24, time_weight = 1.0 / 8, cost_weight = 1.0 / 8;
+static const double share_weight = 1.0 / 48, time_weight = 1.0 / 8, cost_weight = 1.0 / 8;
 /* What drafting must be better by, since the means are not exact. */
 static const double margin = 1.03;
-/* The share of right drafts at first, and what a token more is taken to cost until it is measured. */
-static const double first_share = 0.7, first_slope = 0.1;
+/* The share of right drafts at first, which counts as so many drafts, and what a token more is taken to cost until it
+ * is measured. */
+static const double first_share = 0.7, first_drafts = 2, first_slope = 0.1;
 
 enum { ALONE_PASSES = 4, LONGEST_NGRAM = 32 };
 
@@ -16,13 +17,17 @@ void drafts_init(struct drafts *d, double draft)
     d->relative[0] = 1;
 }
 
-/* The relative cost of a pass of 1 + k tokens: measured, or going on as between the last two that were. */
+/* The relative cost of a pass of 1 + k tokens: measured, or going on from those that were; at most that of a larger
+ * one, so that a size whose passes were held up is tried again. */
 static double cost(const struct drafts *d, uint32_t k)
 {
     uint32_t j = k;
-    while (j > 0 && !d->measured[j]) j--;
-    double slope = j ? (d->relative[j] - 1) / j : first_slope;
-    return j == k && k ? d->relative[k] : (j ? d->relative[j] : 1) + (k - j) * (slope > 0 ? slope : 0);
+    while (j > 0 && !d->costs[j]) j--;
+    double slope = j ? (d->relative[j] - 1) / j : first_slope, least = d->relative[j];
+    if (j < k) least += (k - j) * (slope > 0 ? slope : 0);
+    for (j = k + 1; k && j <= DRAFTS_MOST; j++)
+        if (d->costs[j] && d->relative[j] < least) least = d->relative[j];
+    return least;
 }
 
 double drafts_cost(const struct drafts *d, uint32_t k)
@@ -44,9 +49,11 @@ uint32_t drafts_choose(const struct drafts *d, uint32_t most)
     if (!most || d->alone) return 0;
     for (uint32_t k = 1; k <= most; k++)
         if (!best || drafts_gain(d, k) > drafts_gain(d, best)) best = k;
-    bool worth = drafts_gain(d, best) > margin;
-    if (worth) return d->passes < DRAFTS_PROBE_PASSES ? best : 0;
-    return d->tokens < DRAFTS_PROBE_TOKENS ? 0 : best;
+    if (drafts_gain(d, best) <= margin) return d->tokens < DRAFTS_PROBE_TOKENS ? 0 : best;
+    if (d->passes >= DRAFTS_PROBE_PASSES) return 0;
+    if ((d->passes + 1) % DRAFTS_PROBE_SIZES) return best;
+    bool more = d->passes / DRAFTS_PROBE_SIZES % 2;
+    return more ? (best < most ? best + 1 : best) : best > 1 ? best - 1 : best;
 }
 
 static void approach(double *mean, double value, double weight)
@@ -54,42 +61,47 @@ static void approach(double *mean, double value, double weight)
     *mean += weight * (value - *mean);
 }
 
-/* Within a factor of two, so that a pass that was held up does not count for much. */
+/* The weight of a value that comes after n others: that of a plain mean until there are enough for a decaying one. */
+static double weight_after(double n, double least)
+{
+    return 1 / (n + 1) > least ? 1 / (n + 1) : least;
+}
+
+/* A pass that was held up does not count for much; one that was not held up may be much faster than expected. */
 static double sane(double value, double expected)
 {
-    return value > 2 * expected ? 2 * expected : value < expected / 2 ? expected / 2 : value;
+    return value > 1.25 * expected ? 1.25 * expected : value < expected / 2 ? expected / 2 : value;
 }
 
 static void count_time(struct drafts *d, uint32_t k, double pass_s, double draft_s)
 {
-    if (!d->pass_s) {
-        if (k == 0) d->pass_s = pass_s;
-        return;
-    }
     if (k == 0) {
-        approach(&d->pass_s, sane(pass_s, d->pass_s), time_weight);
+        if (d->alone && (!d->pass_s || pass_s < d->pass_s)) d->pass_s = pass_s;
+        else if (!d->alone) approach(&d->pass_s, sane(pass_s, d->pass_s), time_weight);
         return;
     }
+    if (!d->pass_s) return;
     double relative = sane(pass_s / d->pass_s, cost(d, k)), draft = draft_s / k / d->pass_s;
-    if (d->measured[k])
-        approach(&d->relative[k], relative, cost_weight);
-    else
-        d->relative[k] = relative;
-    d->measured[k] = true;
+    approach(&d->relative[k], relative, weight_after(d->costs[k], cost_weight));
+    if (d->costs[k] < UINT32_MAX) d->costs[k]++;
     if (draft > 0) approach(&d->draft, draft, cost_weight);
 }
 
 void drafts_count(struct drafts *d, uint32_t k, uint32_t right, double pass_s, double draft_s, bool timed)
 {
-    for (uint32_t i = 0; i < k && i <= right; i++) approach(&d->right[i], i < right, share_weight);
+    for (uint32_t i = 0; i < k && i <= right; i++) {
+        approach(&d->right[i], i < right, weight_after(first_drafts + d->shares[i], share_weight));
+        if (d->shares[i] < UINT32_MAX) d->shares[i]++;
+    }
     /* Later drafts are not better than those before them. */
     for (uint32_t i = k; k && i < DRAFTS_MOST; i++)
         if (d->right[i] > d->right[i - 1]) d->right[i] = d->right[i - 1];
     d->passes = k ? d->passes + 1 : 0;
-    d->tokens = k ? 0 : d->tokens + 1;
+    /* A look that found a right draft is followed by another. */
+    d->tokens = !k ? d->tokens + 1 : right ? DRAFTS_PROBE_TOKENS : 0;
     if (!timed) return;
-    if (k == 0 && d->alone) d->alone--;
     count_time(d, k, pass_s, draft_s);
+    if (k == 0 && d->alone) d->alone--;
 }
 
 /* Equal tokens that end at a and at b, at most so many. */

@@ -3,11 +3,13 @@
  * A pass of 1 + k tokens yields E(k) = 1 + p1 + p1 p2 + ... tokens, p_i the share of i-th drafts that were right where
  * those before them were. It costs the pass and k drafts. The k with the most expected tokens for its time is taken;
  * 0 unless another is better by a margin. Shares and times are decaying means of what was measured. Where nothing is
- * drafted one pass in DRAFTS_PROBE_TOKENS drafts all the same, to see whether that has changed; where drafts are made
- * one in DRAFTS_PROBE_PASSES makes none.
+ * drafted one pass in DRAFTS_PROBE_TOKENS drafts all the same, to see whether that has changed, and another one as long
+ * as such drafts are right; where drafts are made one in DRAFTS_PROBE_PASSES makes none, and one in DRAFTS_PROBE_SIZES
+ * one more or less than was best.
  *
  * Times of passes are kept as one time, of a pass of one token, and the costs of the others relative to it: a machine
- * that becomes slower changes the first alone.
+ * that becomes slower changes the first alone. Single times may be far off, since other programs run: each counts for
+ * little, and no size of pass is taken to cost more than a larger one.
  *
  * Pure functions of their arguments; the caller's lock guards the struct.
  */
@@ -19,16 +21,17 @@
 
 #include "engine/tandem.h"
 
-enum { DRAFTS_MOST = 5, DRAFTS_PROBE_TOKENS = 64, DRAFTS_PROBE_PASSES = 128 };
+enum { DRAFTS_MOST = 5, DRAFTS_PROBE_TOKENS = 64, DRAFTS_PROBE_PASSES = 128, DRAFTS_PROBE_SIZES = 24 };
 
 struct drafts {
     double right[DRAFTS_MOST];          /* p_1 ... */
     double pass_s;                      /* of a pass of one token; 0: none was measured */
     double relative[DRAFTS_MOST + 1];   /* a pass of 1 + k tokens to one of one token */
-    bool measured[DRAFTS_MOST + 1];
+    uint32_t costs[DRAFTS_MOST + 1];    /* of them that were measured */
+    uint32_t shares[DRAFTS_MOST];       /* of the i-th drafts that were verified */
     double draft;                       /* a draft to a pass of one token */
     uint32_t passes, tokens;            /* since the last pass without drafts; since the last one with some */
-    uint32_t alone;                     /* passes without drafts at the beginning */
+    uint32_t alone;                     /* passes to come without drafts, at first; the fastest of them counts */
 };
 
 /* draft: the expected cost of a draft, relative to a pass of one token. */

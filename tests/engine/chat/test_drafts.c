@@ -2,9 +2,11 @@
 #include "engine/chat/drafts.h"
 #include "tests/check.h"
 
-/* A machine on which a pass of 1 + k tokens costs 1 + slope k, and a draft `draft`; drafts are right with a share. */
+/* A machine on which a pass of 1 + k tokens costs 1 + slope k, and a draft `draft`; drafts are right with a share.
+ * Times that are measured are off by up to `noise` of themselves, and now and then, with the share `held_up`, up to
+ * three times as long. */
 struct machine {
-    double slope, draft, right;
+    double slope, draft, right, noise, held_up;
     uint64_t seed;
 };
 
@@ -14,7 +16,13 @@ static double uniform(struct machine *m)
     return (double)(m->seed >> 33) / (double)(1u << 31);
 }
 
-/* Makes passes until there are so many tokens; returns their time relative to one without drafts. */
+static double as_measured(struct machine *m, double time)
+{
+    if (uniform(m) < m->held_up) time *= 1 + 2 * uniform(m);
+    return time * (1 + m->noise * (2 * uniform(m) - 1));
+}
+
+/* Makes passes until there are so many tokens; returns their true time relative to one without drafts. */
 static double run(struct drafts *d, struct machine *m, uint32_t tokens, uint32_t *used)
 {
     double time = 0;
@@ -24,7 +32,7 @@ static double run(struct drafts *d, struct machine *m, uint32_t tokens, uint32_t
         uint32_t k = drafts_choose(d, DRAFTS_MOST), right = 0;
         double pass = 1 + m->slope * k, drafting = m->draft * k;
         while (right < k && uniform(m) < m->right) right++;
-        drafts_count(d, k, right, pass * 0.01, drafting * 0.01, true);
+        drafts_count(d, k, right, as_measured(m, pass * 0.01), as_measured(m, drafting * 0.01), true);
         time += pass + drafting;
         made += 1 + right;
         used[k]++;
@@ -54,6 +62,54 @@ TEST(poor_drafts_are_left_at_a_small_cost)
     m.slope = 0.02, m.draft = 0.05, m.right = 0.9; /* the text changed, and the machine */
     run(&d, &m, 4000, used);
     CHECK(run(&d, &m, 1000, used) < 0.6);
+}
+
+/* The time of a token where k is always the best one. */
+static double best_time(const struct machine *m)
+{
+    double best = 1;
+    for (int k = 1; k <= DRAFTS_MOST; k++) {
+        double expected = 1, right = 1;
+        for (int i = 0; i < k; i++) expected += right *= m->right;
+        double time = (1 + (m->slope + m->draft) * k) / expected;
+        if (time < best) best = time;
+    }
+    return best;
+}
+
+/* On a machine that others use, too, the choice stays near the best one for every kind of model and text. */
+TEST(times_may_be_far_off)
+{
+    double most = 0, sum = 0;
+    int n = 0;
+    for (double slope = 0.03; slope < 0.5; slope *= 2)
+        for (double right = 0.1; right < 0.95; right += 0.2)
+            for (uint64_t seed = 1; seed <= 8; seed++, n++) {
+                struct drafts d;
+                struct machine m = {.slope = slope, .draft = 0.06, .right = right, .noise = 0.1, .held_up = 0.1,
+                                    .seed = seed};
+                uint32_t used[DRAFTS_MOST + 1];
+                drafts_init(&d, 0.1);
+                run(&d, &m, 300, used);
+                double over = run(&d, &m, 3000, used) / best_time(&m);
+                sum += over;
+                if (over > most) most = over;
+                if (over > 1.12)
+                    CHECK_FAIL("slope %.2f, right %.1f, seed %d: %.3f of the best", slope, right, (int)seed, over);
+            }
+    printf("# of the best time %.3f on average, at most %.3f\n", sum / n, most);
+    CHECK(sum / n < 1.03);
+}
+
+/* What it costs to find out that drafts are never right, in a first reply. */
+TEST(useless_drafts_are_given_up_soon)
+{
+    struct drafts d;
+    struct machine m = {.slope = 0.1, .draft = 0.06, .right = 0, .seed = 1};
+    uint32_t used[DRAFTS_MOST + 1];
+    drafts_init(&d, 0.1);
+    CHECK(run(&d, &m, 128, used) < 1.02);
+    CHECK(run(&d, &m, 2000, used) < 1.005);
 }
 
 TEST(never_more_than_there_is_room_for)
@@ -96,5 +152,5 @@ TEST(drafts_from_the_context)
     CHECK_STR("ba", out);
 }
 
-TEST_MAIN(T(good_drafts_are_made), T(poor_drafts_are_left_at_a_small_cost), T(never_more_than_there_is_room_for),
-          T(drafts_from_the_context))
+TEST_MAIN(T(good_drafts_are_made), T(poor_drafts_are_left_at_a_small_cost), T(times_may_be_far_off),
+          T(useless_drafts_are_given_up_soon), T(never_more_than_there_is_room_for), T(drafts_from_the_context))
