@@ -37,6 +37,9 @@ measure.25-large-screen     := screen $(large) --runs 5 --budget 7m
 measure.26-experts          := model -m synthetic:35b-a3b/8:q8_0 -m synthetic:35b-a3b/8:q4_k -p 512 -n 64 -t 2 --budget 5m
 measure.27-experts-turns    := turns -m synthetic:35b-a3b/8:q4_k --rows 'pipelines tandem full' --rows 'pipelines single' \
 	--runs 10 --budget 5m
+measure.28-mtp              := mtp -m synthetic:4b:q4_k -m synthetic:9b:q4_k -m synthetic:9b/8:q8_0 -m synthetic:35b-a3b/8:q4_k \
+	--mtp-accept 0.8 --runs 5 --budget 9m
+measure.29-mtp-small        := mtp $(small) $(large) --mtp-accept 0.8 --runs 10 --budget 5m
 measure.30-small            := throughput dispatch handover crossover power ttft interference screen pass $(small) --budget 8m
 measure.31-small-turns      := turns $(small) --rows pipelines --rows gaps --runs 15 --budget 8m
 measure.32-small-glyph      := glyph $(small) --runs 30 --budget 8m

@@ -184,6 +184,8 @@ static const struct suite {
     {"pass", "where the time of one dispatch goes, by function", bench_pass, NULL, 0.5, false, false},
     {"streams", "several streams decoded together, for one reading of the weights", bench_streams, NULL, 0.5, false,
      false},
+    {"mtp", "drafted tokens that one pass verifies: passes, prompts and replies beside those without", bench_mtp, NULL,
+     1.5, false, false},
     {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2,
      false, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false, true},

@@ -55,7 +55,7 @@ typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
 /* The suites, one function each. */
 bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_throughput, bench_ttft, bench_dispatch,
     bench_handover, bench_crossover, bench_power, bench_glyph, bench_screen_suite, bench_pass, bench_streams,
-    bench_kernels;
+    bench_mtp, bench_kernels;
 
 /* What can be said of a suite's finished tables, measured now or read from a file: notes. */
 void bench_turns_conclude(bench_table *t);

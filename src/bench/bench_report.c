@@ -27,7 +27,8 @@ char *bench_report_command(const bench *b, const char *suite, const char *model,
         OPTION_QUICK,         OPTION_NO_LENDING,    OPTION_BUDGET,       OPTION_RUNS,           OPTION_REST,
         OPTION_BENCH_THREADS, OPTION_BENCH_PROMPTS, OPTION_BENCH_REPLY,  OPTION_BENCH_DISPATCH, OPTION_KV,
         OPTION_KERNELS,       OPTION_QUANT,         OPTION_LM_HEAD,      OPTION_PREFILL_UNIT,   OPTION_DECODE_UNIT,
-        OPTION_PREFILL_KIND,  OPTION_DECODE_KIND,   OPTION_EXPERT_MEMORY};
+        OPTION_PREFILL_KIND,  OPTION_DECODE_KIND,   OPTION_EXPERT_MEMORY, OPTION_BENCH_STREAMS,
+        OPTION_MTP_ACCEPT};
     static const option_id lists[] = {OPTION_BENCH_MODELS, OPTION_ROWS, OPTION_FROM};
     const options *o = b->o;
     char *text = NULL;

@@ -76,7 +76,7 @@
       "Reads a model in any form that -m takes and writes a GGUF file with its matrices in the type asked for.")      \
     X(BENCH, "bench", "[SUITE...]", "measure this machine and compare the pipelines",                                 \
       "Measures and prints tables: medians with the range from the 5th to the 95th percentile, and how often each "    \
-      "was measured. Without SUITE all of turns, interference, model, pass, streams, throughput, ttft, dispatch, "    \
+      "was measured. Without SUITE all of turns, interference, model, pass, streams, mtp, throughput, ttft, dispatch, "\
       "handover, crossover, power, glyph, screen and kernels, for the built-in model and synthetic:0.8b:q8_0, "       \
       "within the budget. turns and glyph alone and without a budget measure 30 warm turns each, however long that "   \
       "takes. The work is done by the program tandem-bench; it is there when Tandem was built with libvterm.")         \
@@ -295,6 +295,8 @@ enum {
       "tokens of one forward pass (suites model, pass); with experts 512,128,32 and 1,12,128,512 unless given")       \
     X(BENCH_STREAMS, "streams", 0, TEXT, "N,N,...", 0, 0, "1,2,4,8,16", MODEL, 0, FOR(BENCH),                          \
       "streams decoded together (suite streams), at most 16")                                                          \
+    X(MTP_ACCEPT, "mtp-accept", 0, REAL, "P", 0, 1, "off", MODEL, 0, FOR(BENCH),                                       \
+      "a simulation beside the rest: drafted tokens count as right with this probability (suite mtp)")                 \
     X(RUNS, "runs", 0, INT, "N", 3, 10000, "10", OUTPUT, 0, FOR(BENCH), "most measurements of each row, at least 3")  \
     X(BUDGET, "budget", 0, TEXT, "TIME", 0, 0, "20m", OUTPUT, 0, FOR(BENCH), "time for all suites together: 90s, 20m") \
     X(QUICK, "quick", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(BENCH),                                              \

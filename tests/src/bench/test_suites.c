@@ -227,6 +227,16 @@ TEST(most)
         {"streams", 29});
 }
 
+/* What is a simulation is said to be one. */
+TEST(mtp)
+{
+    char *text = run(FORM "mtp -m tests/goldens/tiny-d --mtp-accept 0.8 --rows ' 4' --rows 'prefill' --rows any");
+    CHECK_SUITES(strdup(text), {"mtp", 21});
+    CHECK(strstr(text, "\"auto, simulated P 0.8\""));
+    CHECK(strstr(text, "SIMULATION: with P 0.8 "));
+    free(text);
+}
+
 TEST(kernels) { CHECK_SUITES(run(FORM "kernels --rows 'q8_0 16' --rows packing"), {"kernels", 8}); }
 
 TEST(glyph) { CHECK_SUITES(terminal(0), {"glyph", 9}); }
@@ -255,4 +265,4 @@ TEST(read_again)
     free(twice);
 }
 
-TEST_MAIN(T(starts), T(turns), T(most), T(kernels), T(read_again), T(glyph), T(screen))
+TEST_MAIN(T(starts), T(turns), T(most), T(mtp), T(kernels), T(read_again), T(glyph), T(screen))
