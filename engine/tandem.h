@@ -95,6 +95,7 @@ typedef struct {
     int tokens;                  /* ids that the tokenizer knows */
     int trained_context;
     bool tied, synthetic;
+    bool on_server;              /* tdm_model_open_server: path is its host, and counts of tokens are estimates */
     bool can_think, has_efforts; /* --think; its low, medium and xhigh */
     bool can_keep_thinking, keeps_thinking; /* thinking of past turns: on request; by default */
     const char *template_name;   /* "qwen3.5", "qwen3.6", "qwen3.8", "built-in", "none (qwen3.5 form)" */
@@ -165,6 +166,86 @@ typedef struct {
 TDM_API tdm_status tdm_render(const tdm_model *m, const tdm_message *messages, size_t n,
                               const tdm_render_options *options, tdm_ids *ids, char **text, tdm_error *err);
 
+/* ---- Servers -------------------------------------------------------------------------------------------------
+ * A model that a server computes with: the caller says how the server is reached, the chat what is to be evaluated and
+ * when. Such a model has no weights. Its prompts are rendered here, as text; its tokens are counted by the tokenizer of
+ * another model, so that all counts but the server's own are estimates. A chat on it works like any other in the
+ * pipeline `tandem`, the only one that it has: it reads ahead by requests for the prompt so far, of which the server
+ * keeps what it evaluated, at pauses and never while a reply is written. TDM_E_UNSUPPORTED there: sessions, states in
+ * files, cold prompts, other pipelines. The engine itself opens no connection. */
+
+typedef enum {
+    TDM_END,        /* the model's end token */
+    TDM_LENGTH,     /* max_tokens, max_answer_tokens */
+    TDM_STOP_STRING,
+    TDM_CONTEXT,    /* the context is full */
+    TDM_STOPPED,    /* by tdm_chat_stop or send_now */
+    TDM_FAILED,     /* a unit failed; the text so far is kept */
+    TDM_UNFINISHED, /* still being decoded, or the program died in it */
+} tdm_finish;
+
+/* What a server tells of a request; -1: it doesn't. */
+typedef struct {
+    int64_t prompt, cached, evaluated, reply; /* tokens; prompt = cached + evaluated */
+    double prompt_ms, reply_ms;               /* by the server's clock */
+} tdm_server_counts;
+
+typedef struct {
+    const char *prompt;           /* rendered, with what there is of a reply that is continued: valid UTF-8. The text of
+                                     messages can't spell a token of the template: such a spelling has a U+2060 in it */
+    size_t length;
+    bool ahead;                   /* it is only to be evaluated and kept; what follows is not looked at then */
+    int answer;                   /* the number of the answer, from 1: that many are written at the same time */
+    bool think;                   /* the prompt's setting */
+    const tdm_sampling *sampling; /* its seed is of this turn and attempt */
+    int max_tokens;               /* of the reply; 0: no limit */
+    const char *const *stops;     /* NULL-terminated; or NULL */
+    bool ignore_eos;
+} tdm_server_ask;
+
+typedef enum {
+    TDM_SERVER_NOTHING, /* nothing has come yet */
+    TDM_SERVER_TEXT,    /* text of the reply: whole characters */
+    TDM_SERVER_NOTE,    /* a line for the user, and nothing of the reply */
+    TDM_SERVER_END,     /* the reply, or the prompt, is at its end */
+    TDM_SERVER_FAILED,  /* there will be no more; text: why, one line */
+} tdm_server_news_kind;
+
+typedef struct {
+    tdm_server_news_kind kind;
+    const char *text;         /* valid until the next call for this request */
+    size_t length;
+    bool thinking;            /* TEXT: told apart by the server; else the text has </think> in it, if it has thinking */
+    int tokens;               /* TEXT: that it stands for, about */
+    tdm_finish finish;        /* END */
+    tdm_server_counts counts; /* as known so far */
+} tdm_server_news;
+
+/* How the server is reached. Called by the units' threads, several requests at a time, each by one thread. */
+typedef struct {
+    void *ctx;
+    /* Begins a request, without waiting. The strings are the caller's again when it returns. */
+    tdm_status (*start)(void *ctx, const tdm_server_ask *ask, void **request, tdm_error *err);
+    /* The next news of it, at most after timeout_ms. */
+    void (*next)(void *ctx, void *request, int timeout_ms, tdm_server_news *out);
+    /* Frees it; what is still under way is given up. */
+    void (*end)(void *ctx, void *request);
+} tdm_server;
+
+typedef struct {
+    const char *name;          /* of the model, as it is shown */
+    const char *host;          /* where it is */
+    const char *chat_template; /* the model's own; NULL: not known */
+    const char *template_name; /* the form that it is known to have, as in tdm_model_info; NULL: by chat_template */
+    const char *tokenizer;     /* the model file whose tokenizer counts */
+    int context;               /* tokens; 0: not known */
+    double round_trip_ms;      /* twice that is the shortest pause that is worth a request */
+    const tdm_sampling *sampling; /* NULL: the published ones */
+    tdm_server server;         /* must outlive the model */
+} tdm_server_options;
+
+TDM_API tdm_status tdm_model_open_server(tdm_model **out, const tdm_server_options *options, tdm_error *err);
+
 /* ---- Machine and units -----------------------------------------------------------------------------------------
  * tdm_machine: one pinned worker thread per allowed core, and two units made of them. Unit 0 prefills, unit 1
  * decodes. A unit may be a GPU instead: its driver is a thread that waits for it, and the cores stand by for the case
@@ -203,10 +284,10 @@ typedef struct {
 } tdm_span;
 
 typedef struct {
-    const char *name;         /* "cpu:1", "gpu:0" */
-    const char *kind;         /* native, blas, gpu */
+    const char *name;         /* "cpu:1", "gpu:0"; "server" while the chat that is served is on one */
+    const char *kind;         /* native, blas, gpu, server */
     int cores;                /* that it computes with */
-    char device[128];         /* of a GPU: what it calls itself; else "", and what follows is 0 */
+    char device[128];         /* of a GPU: what it calls itself; of a server its host; else "". What follows is a GPU's */
     char device_driver[128];  /* with its version */
     char device_pci[16];      /* where it is plugged in, "0000:41:00.0"; "": not known */
     uint64_t device_memory, device_used; /* bytes in all, and those that this program has there */
@@ -386,16 +467,6 @@ TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err);
 TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t length, tdm_error *err);
 TDM_API void tdm_chat_clear(tdm_chat *c);                                  /* a new, empty conversation */
 
-typedef enum {
-    TDM_END,        /* the model's end token */
-    TDM_LENGTH,     /* max_tokens, max_answer_tokens */
-    TDM_STOP_STRING,
-    TDM_CONTEXT,    /* the context is full */
-    TDM_STOPPED,    /* by tdm_chat_stop or send_now */
-    TDM_FAILED,     /* a unit failed; the text so far is kept */
-    TDM_UNFINISHED, /* still being decoded, or the program died in it */
-} tdm_finish;
-
 /* What a turn could build on when Enter was pressed. Only warm turns show the benefit of reading ahead. */
 typedef enum {
     TDM_FIRST,      /* the first turn of a conversation */
@@ -443,6 +514,9 @@ typedef struct {
     double handover_ms;             /* in memory, or save + read + restore through the bridge */
     double save_ms, read_ms, restore_ms;
     uint64_t ids_hash, logits_hash; /* FNV-1a of prompt and reply ids; of all logits sampled from */
+    bool by_server;                 /* the counts are a server's own, where they were told (counted), else estimates */
+    bool counted;
+    double server_prompt_ms, server_reply_ms; /* by the server's clock; 0: not told */
 } tdm_turn_stats;
 
 /* A node of the conversation. Nodes are numbered from 1 in order of creation; 0 is the root. */
@@ -558,6 +632,10 @@ typedef struct {
                                    known: too few tokens were measured, or their times vary too much */
     double handover_ms;         /* the last one */
     uint64_t weight_bytes, state_bytes;
+    bool on_server;             /* what follows is of a server */
+    bool rereads;               /* it evaluates a prompt anew that only its end is new of: less is read ahead */
+    double round_trip_ms;
+    tdm_server_counts last;     /* of the last request that it told something of */
 } tdm_chat_status;
 
 TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out);

@@ -125,7 +125,8 @@ static void set_sources(struct tdm_machine *m)
     const struct client *c = m->client;
     for (int u = 0; u < TDM_UNITS; u++) {
         unit_set_source(m->units[u], c ? c->next[u] : NULL, c ? c->ctx : NULL);
-        unit_use_cores(m->units[u], c && c->on_cores[u]);
+        bool on_device = m->device[u] && !(c && c->on_cores[u]);
+        unit_work_elsewhere(m->units[u], on_device || (c && c->server));
     }
 }
 
@@ -159,6 +160,17 @@ TDM_API int tdm_machine_cores(const tdm_machine *m)
     return machine_cores(m->machine);
 }
 
+/* The host of the chat that is served, if a server does its work. */
+static bool is_a_servers(const tdm_machine *m, char *host, size_t room)
+{
+    struct tdm_machine *own = (struct tdm_machine *)m;
+    pthread_mutex_lock(&own->serving);
+    const char *server = m->client ? m->client->server : NULL;
+    if (server) snprintf(host, room, "%s", server);
+    pthread_mutex_unlock(&own->serving);
+    return server;
+}
+
 TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out)
 {
     struct unit *u = m->units[unit];
@@ -166,7 +178,9 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     unit_now(u, &now);
     static const char *const kinds[] = {[UNIT_NATIVE] = "native", [UNIT_BLAS] = "blas", [UNIT_GPU] = "gpu"};
     *out = (tdm_unit_info){.name = m->names[unit], .kind = kinds[unit_kind(u)], .cores = now.cores.count};
-    if (m->device[unit]) {
+    if (is_a_servers(m, out->device, sizeof out->device)) {
+        out->name = out->kind = "server";
+    } else if (m->device[unit]) {
         struct backend_about about;
         m->device[unit]->backend->about(m->device[unit], &about);
         snprintf(out->device, sizeof out->device, "%s", about.name);

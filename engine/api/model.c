@@ -200,14 +200,23 @@ static void count_work(struct tdm_model *m)
 
 static void fill_template(struct tdm_model *m, bool has_one)
 {
-    static const char *const names[] = {[TEMPLATE_QWEN35] = "qwen3.5", [TEMPLATE_QWEN36] = "qwen3.6",
-                                        [TEMPLATE_QWEN38] = "qwen3.8", [TEMPLATE_BUILTIN] = "built-in"};
     tdm_model_info *i = &m->info;
-    i->template_name = has_one ? names[m->form.kind] : "none (Qwen3.5 form)";
+    i->template_name = has_one ? template_name(m->form) : "none (Qwen3.5 form)";
     i->can_think = m->form.can_think;
     i->has_efforts = m->form.kind == TEMPLATE_QWEN38;
     i->can_keep_thinking = template_check(m->form, TDM_THINK_OFF, TDM_KEEP_ON, NULL) == TDM_OK;
     i->keeps_thinking = template_keeps(m->form, TDM_KEEP_AUTO);
+}
+
+void model_take_template(struct tdm_model *m, const char *name, const char *text)
+{
+    struct template_form form = {.substituted = true};
+    if (text && text[0]) form = template_recognise((struct span){text, strlen(text)});
+    if (name) template_find(name, &form);
+    bool known = !form.substituted;
+    m->form = known ? form : (struct template_form){TEMPLATE_BUILTIN, false, true};
+    m->info.template_replaced = !known;
+    fill_template(m, known);
 }
 
 static void fill_info(struct tdm_model *m)
@@ -309,6 +318,7 @@ TDM_API void tdm_model_close(tdm_model *m)
 {
     if (!m) return;
     packed_writer_stop(m->packed);
+    server_link_free(m->server);
     weights_free(m->weights);
     tokenizer_free(m->tokenizer);
     source_close(m->source);

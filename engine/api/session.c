@@ -32,6 +32,9 @@ struct evaluation {
 TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_machine *machine,
                                     const tdm_session_options *o, tdm_error *err)
 {
+    if (m->server)
+        return error_set(err, TDM_E_UNSUPPORTED, "the model is on a server (%s): this works with local models only",
+                         m->server->host);
     if (!m->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
     if ((unsigned)o->unit >= TDM_UNITS) return error_set(err, TDM_E_ARG, "no unit %d", o->unit);
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);

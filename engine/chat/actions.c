@@ -392,8 +392,17 @@ static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t
     return best ? state_fork(copy, best, err) : status;
 }
 
+/* What lies in states that are here. */
+static tdm_status check_here(const struct tdm_chat *c, const char *what, tdm_error *err)
+{
+    if (!chat_on_server(c)) return TDM_OK;
+    return error_set(err, TDM_E_UNSUPPORTED, "%s: the model is on a server (%s), which keeps its states", what,
+                     c->model->server->host);
+}
+
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err)
 {
+    if (check_here(c, "save", err)) return TDM_E_UNSUPPORTED;
     struct state *copy = NULL;
     uint64_t fingerprint;
     struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
@@ -411,6 +420,7 @@ TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error 
 TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err)
 {
     struct state *read = NULL;
+    if (check_here(c, "load", err)) return TDM_E_UNSUPPORTED;
     tdm_status status = state_new(&read, c->side[TDM_PREFILL_UNIT].pool, err);
     if (status == TDM_OK) status = statefile_load(path, read, state_fingerprint(c), err);
     if (status) {
@@ -434,6 +444,7 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
 TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *err)
 {
     if ((unsigned)pipeline >= TDM_PIPELINES) return error_set(err, TDM_E_ARG, "no such pipeline");
+    if (check_here(c, "cold", err)) return TDM_E_UNSUPPORTED;
     chat_lock(c);
     tdm_status status = busy(c, "cold", err);
     int reply = c->conversation.leaf;

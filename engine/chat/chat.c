@@ -63,6 +63,8 @@ static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, t
     if (!(o->mtp_accept >= 0 && o->mtp_accept <= 1))
         return error_set(err, TDM_E_ARG, "mtp-accept: expected a share from 0 to 1, found %g", o->mtp_accept);
     if (!(o->pace_tps >= 0)) return error_set(err, TDM_E_ARG, "pace: expected 0 or more tokens per second");
+    status = chat_check_server(o, m, err);
+    if (status) return status;
     return sampler_check(&o->sampling, err);
 }
 
@@ -218,6 +220,7 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     if (!c) return;
     atomic_store(&c->follower.cancel, true);
     atomic_store(&c->prompter.cancel, true);
+    if (c->events && chat_on_server(c)) tdm_chat_stop(c); /* or its reply would be waited for */
     machine_leave(c->machine, &c->client);
     if (c->follower.path) follower_free(&c->follower);
     for (int i = 0; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
@@ -265,6 +268,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     /* What the follower works with is exchanged between two of its dispatches. */
     bool budget = options->checkpoint_bytes && options->checkpoint_bytes != now->checkpoint_bytes;
     bool between = budget || options->dispatch != now->dispatch;
+    if (between && chat_on_server(c)) atomic_store(&c->follower.cancel, true); /* a request may take long */
     if (between) unit_quiesce(c->machine->units[TDM_PREFILL_UNIT]);
     if (budget) pthread_mutex_lock(&c->saving); /* a smaller one drops checkpoints */
     chat_lock(c);
@@ -439,6 +443,17 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)
         out->weight_bytes += c->side[TDM_PREFILL_UNIT].weights->bytes;
     if (c->two_pools) out->state_bytes += pool_stats(c->side[TDM_PREFILL_UNIT].pool).bytes;
+    if (chat_on_server(c)) {
+        struct server_link *server = c->model->server;
+        out->on_server = true;
+        out->rereads = atomic_load(&server->rereads);
+        out->round_trip_ms = server->round_trip_ms;
+        out->last = server_last(server);
+        if (chat_phase(c) == PHASE_DECODE && !c->decoder->stats.first_id_ns) {
+            out->phase = TDM_READING; /* as far as can be seen from here */
+            out->reading_total = c->stats.after_enter;
+        }
+    }
     chat_unlock(c);
 }
 

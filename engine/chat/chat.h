@@ -215,7 +215,9 @@ struct tdm_chat {
     double handover_ms;
     double decode_rate;      /* of the last reply */
     double prefill_rate;
-    bool never_adopts;       /* for measuring: the follower evaluates everything itself */
+    bool never_adopts;       /* the follower evaluates everything itself: for measuring, and with a server */
+    uint32_t asked;          /* of a server: tokens of the turn's prompt that it was asked to evaluate before Enter */
+    bool ahead_failed;       /* it could not be asked to read ahead, which was said; until it can */
     atomic_int fail_dispatches; /* fault injection: how many of the follower's next dispatches fail */
 };
 
@@ -343,6 +345,19 @@ void chat_go_on(struct tdm_chat *c);
 void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id);
 /* Fills in what of this turn's prompt was there at Enter, and so its kind. */
 void chat_account_before(struct tdm_chat *c);
+
+/* ---- stream.c: replies of a server ------------------------------------------------------------------------------- */
+
+/* Is the model on a server? Then replies come as text (chat_next_stream), and no token is drawn. */
+bool chat_on_server(const struct tdm_chat *c);
+/* TDM_E_UNSUPPORTED: an option asks for what only a model that is here can do. */
+tdm_status chat_check_server(const tdm_chat_options *o, const tdm_model *m, tdm_error *err);
+/* The prompt of the turn is known, and the decoder is free: begins the reply, whatever was read ahead of it. */
+void chat_ask_server(struct tdm_chat *c);
+/* The next work of the decode unit in STAGE_DECODE. */
+int64_t chat_next_stream(struct tdm_chat *c, struct work *work);
+/* The least rest of a draft that is worth a request, in ns. */
+int64_t chat_server_pause_ns(const struct tdm_chat *c);
 
 /* ---- drafting.c: tokens drafted and verified --------------------------------------------------------------------- */
 

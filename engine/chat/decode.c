@@ -229,7 +229,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     d->logits_hash = LOGITS_HASH_START;
     d->unit = chat_pipeline(c)->decode_unit;
     reply_free(&d->reply);
-    bool thinks = node->think && c->model->form.can_think;
+    bool thinks = node->think && c->model->form.can_think && !(chat_on_server(c) && node->text.n);
     reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
     sampler_start(d->sampler, prompt, d->prompt);
     if (node->reply.n) repeat_reply(c, d, node);
@@ -280,11 +280,11 @@ void chat_reply(struct tdm_chat *c)
     d->held = d->state->length;
     for (int i = 0; i < c->answers; i++) begin_answer(c, c->decoders[i], i + 1, d->state->tokens);
     for (uint32_t i = 0; i < d->prompt; i++) c->stats.ids_hash = hash_id(c->stats.ids_hash, d->state->tokens[i]);
-    bool lacks_last_token = d->held < d->prompt + d->index;
+    bool lacks_last_token = d->held < d->prompt + d->index, draws = !lacks_last_token && !chat_on_server(c);
     const tdm_ids *before = &c->conversation.nodes[d->node].reply;
     tdm_error err;
     tdm_id first = lacks_last_token ? before->ids[before->n - 1] : -1;
-    tdm_status status = lacks_last_token ? TDM_OK : draw(c, d, &first, &err);
+    tdm_status status = draws ? draw(c, d, &first, &err) : TDM_OK;
     c->stats.logits_hash = d->logits_hash;
     account(c);
     if (arrival->since_ns) {
@@ -299,19 +299,17 @@ void chat_reply(struct tdm_chat *c)
         tell_reply(c, c->decoders[i]);
     }
     bool alone = c->answers == 1;
-    c->forks = !alone;
+    c->forks = !alone && !chat_on_server(c);
     c->not_before_ns = 0;
     if (status) {
         fail(c, err.text);
         return;
     }
-    tdm_finish finish = lacks_last_token ? TDM_UNFINISHED : take_token(c, d, first);
-    if (lacks_last_token)
-        d->next = first;
-    else
-        go_on(c, d, finish);
+    tdm_finish finish = draws ? take_token(c, d, first) : TDM_UNFINISHED;
+    if (lacks_last_token) d->next = first;
+    if (draws) go_on(c, d, finish);
     if (finish != TDM_UNFINISHED && alone) return; /* it was the only one */
-    if (!lacks_last_token) keep_pace(c);
+    if (draws) keep_pace(c);
     unit_wake(chat_unit(c, d->unit));
     chat_compute_target(c, clock_ns());
     c->follower_failed = false;
@@ -524,6 +522,7 @@ static void plan_pass(struct tdm_chat *c, bool forks)
 int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
 {
     if (c->stage != STAGE_DECODE) return UNIT_IDLE;
+    if (chat_on_server(c)) return chat_next_stream(c, work);
     bool forks = c->forks;
     if (!forks && chat_next_adoption(c, c->decoder->unit, now_ns, work)) return UNIT_WORK;
     if (!forks && now_ns < c->not_before_ns) return c->not_before_ns;

@@ -15,6 +15,7 @@ void chat_adopt_loaded(struct tdm_chat *c)
 
 bool chat_can_hand_over(const struct tdm_chat *c)
 {
+    if (chat_on_server(c)) return c->stage == STAGE_READ;
     return c->stage == STAGE_READ && follower_is_ready(&c->follower, &c->target);
 }
 
@@ -22,6 +23,10 @@ void chat_hand_over(struct tdm_chat *c)
 {
     int64_t start = clock_ns();
     assert_always(!c->two_pools);
+    if (chat_on_server(c)) {
+        chat_ask_server(c);
+        return;
+    }
     c->decoder->state = follower_take(&c->follower, c->decoder->state);
     chat_begin_reply(c, start, 0);
 }
@@ -58,6 +63,19 @@ static void job_hand_over(void *ctx, struct team *team, struct activity_span *sp
     chat_unlock(c);
 }
 
+/* What a server says of its work stands in place of our estimates. What fails is said once, not at every rest. */
+static void end_of_request(struct tdm_chat *c, tdm_status status, struct activity_span *span, const tdm_error *err)
+{
+    tdm_server_counts last = server_last(c->model->server);
+    if (status == TDM_OK && last.evaluated >= 0) span->tokens = (uint32_t)last.evaluated;
+    if (status == TDM_OK && last.evaluated > 0 && last.prompt_ms > 0)
+        c->prefill_rate = (double)last.evaluated * 1e3 / last.prompt_ms;
+    if (status == TDM_OK) c->ahead_failed = false;
+    if (status == TDM_OK || status == TDM_E_CANCELLED) return;
+    if (!c->ahead_failed) events_post_line(c->events, TDM_EV_NOTICE, "not read ahead: %s", err->text);
+    c->ahead_failed = c->follower_failed = true;
+}
+
 static void job_follow(void *ctx, struct team *team, struct activity_span *span)
 {
     struct tdm_chat *c = ctx;
@@ -74,6 +92,12 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
     chat_lock(c);
     uint32_t n = c->follower.plan.n;
     follower_done(&c->follower, status, took);
+    if (chat_on_server(c)) {
+        end_of_request(c, status, span, &err);
+        pthread_cond_broadcast(&c->settled);
+        chat_unlock(c);
+        return;
+    }
     if (status == TDM_OK && n) {
         double rate = n * 1e9 / (double)took;
         c->prefill_rate = c->prefill_rate > 0 ? 0.7 * c->prefill_rate + 0.3 * rate : rate;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/backend/server.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
@@ -24,7 +25,8 @@ tdm_status follower_init(struct follower *f, struct evaluator *evaluator, struct
                          struct checkpoints *checkpoints, uint32_t dispatch, tdm_error *err)
 {
     *f = (struct follower){.weights = evaluator->model->weights, .evaluator = evaluator, .state = state,
-                           .checkpoints = checkpoints, .usable = true};
+                           .checkpoints = checkpoints, .usable = true,
+                           .whole = evaluator->model->backend == &backend_server};
     follower_set_dispatch(f, dispatch);
     f->path = malloc(pool_context(state->pool) * sizeof *f->path);
     if (!f->path) return error_set(err, TDM_E_NOMEM, "no memory for the follower");
@@ -59,8 +61,8 @@ void follower_renew(struct follower *f, struct evaluator *evaluator, struct stat
 void follower_set_dispatch(struct follower *f, uint32_t dispatch)
 {
     assert_always(!f->plan.active);
-    f->dispatch = dispatch;
-    f->polite = f->weights->experts && dispatch > POLITE ? POLITE : dispatch;
+    f->dispatch = f->whole ? pool_context(f->state->pool) : dispatch;
+    f->polite = f->weights->experts && f->dispatch > POLITE ? POLITE : f->dispatch;
 }
 
 /* Does a dispatch of n tokens take the time in which its weights are read? */
@@ -164,7 +166,7 @@ bool follower_plan(struct follower *f, const struct target *t, bool polite, bool
     }
     uint32_t most = polite ? f->polite : f->dispatch, end = plan.from + most;
     if (end > t->n) end = t->n;
-    end = urgent ? split_at_suffix(t, plan.from, end, most) : split_at_turns(t, plan.from, end);
+    if (!f->whole) end = urgent ? split_at_suffix(t, plan.from, end, most) : split_at_turns(t, plan.from, end);
     plan.n = end - plan.from;
     /* What is wanted and not what fits before the next turn: a short end of an old turn must not hold up the rest. */
     if (polite && !t->complete && t->n - plan.from < most) return false;

@@ -47,6 +47,7 @@ struct follower {
     struct checkpoints *checkpoints;
     struct checkpoints_stats kept; /* of the checkpoints, when the last plan ended: they belong to the running one */
     uint32_t dispatch;       /* most tokens of one forward pass, */
+    bool whole;              /* each dispatch goes to the target's end: it is a request to a server */
     uint32_t polite;         /* and of one while a reply is being decoded: it holds up the decoder that long */
     tdm_id *path;            /* [context] */
     uint32_t length;         /* tokens of path that are evaluated; those of the active plan follow them */

@@ -151,7 +151,7 @@ static tdm_status recover(struct tdm_chat *c, tdm_error *err)
         side[u].pool = fresh[u].pool;
         place_fall_back(&side[u].place);
         c->client.on_cores[u] = true;
-        unit_use_cores(chat_unit(c, u), true);
+        unit_work_elsewhere(chat_unit(c, u), false);
     }
     c->two_pools = side[0].pool != side[1].pool;
     return TDM_OK;

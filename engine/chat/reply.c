@@ -17,6 +17,7 @@ void reply_free(struct reply *r)
 {
     detokenizer_free(&r->detokenizer);
     buffer_free(&r->held);
+    buffer_free(&r->thought);
     *r = (struct reply){0};
 }
 
@@ -35,20 +36,26 @@ static bool stop_begins(const char *const *stops, const char *text, size_t n, bo
 }
 
 /* Bytes of the held text that come before any stop string or possible beginning of one; stopped: one was met. */
-static size_t free_to_go(const struct reply *r, bool *stopped)
+static size_t free_to_go(const struct buffer *held, const char *const *stops, bool *stopped)
 {
-    for (size_t at = 0; at < r->held.n; at++)
-        if (stop_begins(r->stops, r->held.bytes + at, r->held.n - at, stopped)) return at;
+    for (size_t at = 0; at < held->n; at++)
+        if (stop_begins(stops, held->bytes + at, held->n - at, stopped)) return at;
     *stopped = false;
-    return r->held.n;
+    return held->n;
 }
 
 /* Drops what the last call gave out; until then its piece points into the held text. */
+static void drop(struct buffer *held, size_t *given)
+{
+    if (*given) memmove(held->bytes, held->bytes + *given, held->n - *given);
+    held->n -= *given;
+    *given = 0;
+}
+
 static void drop_given(struct reply *r)
 {
-    if (r->given) memmove(r->held.bytes, r->held.bytes + r->given, r->held.n - r->given);
-    r->held.n -= r->given;
-    r->given = 0;
+    drop(&r->held, &r->given);
+    drop(&r->thought, &r->thought_given);
 }
 
 static bool is_space(char c)
@@ -61,6 +68,22 @@ static struct span without_leading_space(struct reply *r, struct span text)
     while (r->skip_space && text.length && is_space(*text.bytes)) text.bytes++, text.length--;
     if (text.length) r->skip_space = false;
     return text;
+}
+
+/* Of the answer: what no stop string can begin in any more. */
+static tdm_status push_answer(struct reply *r, struct span text, struct reply_piece *out, tdm_error *err)
+{
+    text = without_leading_space(r, text);
+    if (!r->stops) {
+        out->answer = text;
+        return TDM_OK;
+    }
+    tdm_status status = buffer_append(&r->held, text.bytes, text.length, err);
+    if (status) return status;
+    r->given = free_to_go(&r->held, r->stops, &out->stopped);
+    out->answer = (struct span){r->held.bytes, r->given};
+    if (out->stopped) r->held.n = r->given;
+    return TDM_OK;
 }
 
 tdm_status reply_push(struct reply *r, tdm_id id, struct reply_piece *out, tdm_error *err)
@@ -80,17 +103,33 @@ tdm_status reply_push(struct reply *r, tdm_id id, struct reply_piece *out, tdm_e
         out->thinking = text;
         return TDM_OK;
     }
-    text = without_leading_space(r, text);
-    if (!r->stops) {
-        out->answer = text;
+    return push_answer(r, text, out, err);
+}
+
+tdm_status reply_push_text(struct reply *r, struct span text, bool thought, struct reply_piece *out, tdm_error *err)
+{
+    static const char *const ends[] = {"</think>", NULL};
+    *out = (struct reply_piece){0};
+    drop_given(r);
+    if (thought) {
+        out->thinking = text;
+        r->thinking = false; /* the answer comes as such */
+        r->skip_space = true;
         return TDM_OK;
     }
-    status = buffer_append(&r->held, text.bytes, text.length, err);
+    if (!r->thinking) return push_answer(r, text, out, err);
+    bool ended = false;
+    tdm_status status = buffer_append(&r->thought, text.bytes, text.length, err);
     if (status) return status;
-    r->given = free_to_go(r, &out->stopped);
-    out->answer = (struct span){r->held.bytes, r->given};
-    if (out->stopped) r->held.n = r->given;
-    return TDM_OK;
+    r->thought_given = free_to_go(&r->thought, ends, &ended);
+    out->thinking = (struct span){r->thought.bytes, r->thought_given};
+    if (!ended) return TDM_OK;
+    size_t answer = r->thought_given + strlen(ends[0]);
+    r->thinking = false;
+    r->skip_space = true;
+    status = push_answer(r, (struct span){r->thought.bytes + answer, r->thought.n - answer}, out, err);
+    r->thought_given = r->thought.n; /* all of it has gone one way or the other */
+    return status;
 }
 
 tdm_status reply_finish(struct reply *r, struct reply_piece *out, tdm_error *err)
@@ -99,7 +138,8 @@ tdm_status reply_finish(struct reply *r, struct reply_piece *out, tdm_error *err
     drop_given(r);
     struct span text = detokenizer_finish(&r->detokenizer);
     if (r->thinking) {
-        out->thinking = text;
+        out->thinking = r->thought.n ? (struct span){r->thought.bytes, r->thought.n} : text;
+        r->thought_given = r->thought.n;
         return TDM_OK;
     }
     tdm_status status = buffer_append(&r->held, text.bytes, text.length, err);

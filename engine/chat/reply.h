@@ -20,6 +20,8 @@ struct reply {
     const char *const *stops; /* NULL-terminated; or NULL; the caller's */
     struct buffer held;       /* answer text not yet given out, behind `given` bytes that the last call gave */
     size_t given;
+    struct buffer thought;    /* likewise of a server's thinking: what may be the beginning of </think> */
+    size_t thought_given;
 };
 
 /* thinking: the prompt has opened a think block. */
@@ -33,6 +35,9 @@ struct reply_piece {
 };
 
 tdm_status reply_push(struct reply *r, tdm_id id, struct reply_piece *out, tdm_error *err);
+/* The same for text of a server: whole characters, among which the spelling </think> ends the thinking. thought: the
+ * server has told it apart, it is all thinking. */
+tdm_status reply_push_text(struct reply *r, struct span text, bool thought, struct reply_piece *out, tdm_error *err);
 /* At the end of the reply: the text that was held back. */
 tdm_status reply_finish(struct reply *r, struct reply_piece *out, tdm_error *err);
 

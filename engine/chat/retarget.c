@@ -7,12 +7,16 @@
 int64_t chat_pause_ns(const struct tdm_chat *c)
 {
     if (c->options.pause_ms >= 0) return (int64_t)c->options.pause_ms * 1000000;
+    if (chat_on_server(c)) return chat_server_pause_ns(c);
     return pause_auto(&c->typing, c->draft.bytes, c->draft.n, c->follower.figures.suffix_ns);
 }
 
 tdm_speculation chat_level(const struct tdm_chat *c)
 {
-    return c->options.reading == TDM_READ_NEVER ? TDM_SPEC_OFF : c->options.speculation;
+    tdm_speculation level = c->options.reading == TDM_READ_NEVER ? TDM_SPEC_OFF : c->options.speculation;
+    /* A server that evaluates all of a prompt again for each new end is only asked for what stays. */
+    bool rereads = chat_on_server(c) && atomic_load(&c->model->server->rereads);
+    return rereads && level > TDM_SPEC_HISTORY ? TDM_SPEC_HISTORY : level;
 }
 
 static bool draft_counts(const struct tdm_chat *c)
@@ -56,7 +60,7 @@ bool chat_waits_for_pause(const struct tdm_chat *c)
 
 int64_t chat_rests_until(const struct tdm_chat *c, int64_t now_ns)
 {
-    if (c->options.reading != TDM_READ_AT_PAUSES) return 0;
+    if (c->options.reading != TDM_READ_AT_PAUSES && !chat_on_server(c)) return 0;
     if (chat_phase(c) == PHASE_DECODE) return INT64_MAX;
     int64_t until = draft_counts(c) ? c->typing.last_ns + chat_pause_ns(c) : 0;
     return until > now_ns ? until : 0;

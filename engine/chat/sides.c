@@ -22,8 +22,10 @@ bool chat_sides_agree(const struct tdm_chat *c)
            backend_agrees(c->side[TDM_PREFILL_UNIT].place.model, c->side[TDM_DECODE_UNIT].place.model);
 }
 
-static uint32_t default_context(const struct weights *w, enum kv_type kv)
+static uint32_t default_context(const struct tdm_model *m, enum kv_type kv)
 {
+    const struct weights *w = m->weights;
+    if (m->server) return w->config.context_length;
     uint32_t most = w->config.context_length < CONTEXT_MAX ? w->config.context_length : CONTEXT_MAX;
     uint64_t layers = 0;
     for (uint32_t i = 0; i < w->config.layers; i++) layers += w->config.full_attention[i];
@@ -53,6 +55,8 @@ tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err)
 {
     tdm_chat_options *o = &c->options;
     const tdm_model *m = c->model, *prefill = o->prefill_model ? o->prefill_model : m;
+    if (m->server) c->client.server = m->server->host;
+    if (m->server) c->never_adopts = true;
     if (!m->weights || !prefill->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
     struct side *a = &c->side[TDM_PREFILL_UNIT], *b = &c->side[TDM_DECODE_UNIT];
     a->weights = prefill->weights;
@@ -60,7 +64,7 @@ tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err)
     struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
     if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge sees to it */
         return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
-    if (o->context == 0) o->context = (int)default_context(b->weights, (enum kv_type)o->kv);
+    if (o->context == 0) o->context = (int)default_context(m, (enum kv_type)o->kv);
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
     tdm_status status = take_place(c, TDM_DECODE_UNIT, m, o->kv, err);
     if (status == TDM_OK) status = take_place(c, TDM_PREFILL_UNIT, prefill, o->prefill_kv, err);

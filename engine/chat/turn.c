@@ -123,7 +123,7 @@ static tdm_status take_loaded_reply(struct tdm_chat *c, tdm_error *err)
 {
     struct node *node = &c->conversation.nodes[c->reply_node];
     const struct target *t = &c->target;
-    if (!c->reply_node || node->reply.n) return TDM_OK;
+    if (!c->reply_node || node->reply.n || chat_on_server(c)) return TDM_OK; /* a server goes on from the text */
     return ids_list_append(&node->reply, t->ids + t->n + t->own - t->reply, t->reply, err);
 }
 

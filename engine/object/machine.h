@@ -15,6 +15,7 @@ struct client {
     unit_next_fn *next[TDM_UNITS];
     void *ctx;
     bool on_cores[TDM_UNITS]; /* its work for this unit is the cores', though the unit is a device's */
+    const char *server;       /* the host that does the work of both units; NULL: they do */
     struct client *before;
 };
 

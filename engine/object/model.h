@@ -1,11 +1,13 @@
 /* What a tdm_model is inside the engine: for the other files of the library, and for the bench that measures its
  * parts; not for its users.
  *
- * A model opened with text_only has no weights, one made from a bare tokenizer.json neither weights nor template.
+ * A model opened with text_only has no weights, one made from a bare tokenizer.json neither weights nor template. One
+ * on a server has weights without matrices: a configuration alone.
  */
 #ifndef TANDEM_API_MODEL_H
 #define TANDEM_API_MODEL_H
 
+#include "engine/backend/server.h"
 #include "engine/forward/packed_writer.h"
 #include "engine/forward/weights.h"
 #include "engine/tandem.h"
@@ -18,11 +20,16 @@ struct tdm_model {
     struct template_form form;
     struct weights *weights;
     struct packed_writer *packed; /* keeps them for the next start; NULL: nothing to do */
+    struct server_link *server;  /* NULL: the model is here */
     tdm_model_info info;
     char weight_types[160], skipped[96];
     tdm_arithmetic arithmetic;
     char *path;
 };
+
+/* The form of its template becomes that of this name, or the one that is recognised in the text (both may be NULL);
+ * where neither is known, the simplest, which refuses nothing. With its part of the information. */
+void model_take_template(struct tdm_model *m, const char *name, const char *text);
 
 /* Tokens of a dispatch where nothing else is said. Those of a mixture are long, as 32 tokens would touch nearly as many
  * experts. */

@@ -11,7 +11,8 @@ tdm_status place_open(struct place *p, const struct tdm_machine *machine, int un
 {
     struct backend_device *device = machine->device[unit];
     place_on_cores(p, m);
-    if (!device) return TDM_OK;
+    if (m->server) p->model = &m->server->model;
+    if (m->server || !device) return TDM_OK;
     struct backend_load what = {.weights = m->weights, .source = m->source, .kv = kv, .context = context};
     tdm_status status = device->backend->load(&p->loaded, device, &what, err);
     if (status == TDM_OK) p->model = p->loaded;

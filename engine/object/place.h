@@ -1,4 +1,4 @@
-/* A place: where a unit computes with a model, on its device or on the cores. */
+/* A place: where a unit computes with a model, on its device or on the cores; or on the model's server. */
 #ifndef TANDEM_OBJECT_PLACE_H
 #define TANDEM_OBJECT_PLACE_H
 
@@ -6,7 +6,7 @@
 #include "engine/object/model.h"
 
 struct place {
-    const struct backend_model *model; /* `cores` or `loaded` */
+    const struct backend_model *model; /* `cores`, `loaded` or the server's */
     struct backend_model cores;
     struct backend_model *loaded;
 };

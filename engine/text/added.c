@@ -47,6 +47,15 @@ tdm_id added_find(const struct added *set, const char *text, size_t n)
     return -1;
 }
 
+size_t added_begins(const struct added *set, const char *text, size_t n)
+{
+    if (!n || !set->count) return 0;
+    unsigned char first = (unsigned char)text[0];
+    for (size_t i = set->first[first]; i < set->first[first + 1]; i++)
+        if (fits(&set->tokens[i], text, n)) return set->tokens[i].text.length;
+    return 0;
+}
+
 static bool stands_alone(const uint8_t *classes, const char *text, size_t n, size_t begin, size_t end)
 {
     size_t length;

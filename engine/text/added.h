@@ -37,6 +37,9 @@ void added_free(struct added *set);
 /* The id of the token with this text, or -1. */
 tdm_id added_find(const struct added *set, const char *text, size_t n);
 
+/* The length of the longest token that text[0..n) begins with, wherever it may stand; 0: none. */
+size_t added_begins(const struct added *set, const char *text, size_t n);
+
 /* The first occurrence at or after `from`: its id and its extent with the white space that it includes. False: none. */
 bool added_next(const struct added *set, const char *text, size_t n, size_t from, tdm_id *id, size_t *begin,
                 size_t *end);

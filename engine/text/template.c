@@ -63,6 +63,24 @@ struct template_form template_recognise(struct span text)
     return form;
 }
 
+static const char *const names[] = {[TEMPLATE_QWEN35] = "qwen3.5", [TEMPLATE_QWEN36] = "qwen3.6",
+                                    [TEMPLATE_QWEN38] = "qwen3.8", [TEMPLATE_BUILTIN] = "built-in"};
+
+const char *template_name(struct template_form form)
+{
+    return names[form.kind];
+}
+
+bool template_find(const char *name, struct template_form *out)
+{
+    for (int kind = 0; kind < (int)(sizeof names / sizeof *names); kind++) {
+        if (strcmp(name, names[kind])) continue;
+        *out = (struct template_form){(enum template_kind)kind, kind != TEMPLATE_BUILTIN, false};
+        return true;
+    }
+    return false;
+}
+
 tdm_status template_check(struct template_form form, tdm_thinking think, tdm_keep_thinking keep, tdm_error *err)
 {
     if (think && !form.can_think)

@@ -41,6 +41,10 @@ struct template_form {
  * contents, since files are renamed and templates copied into other models. */
 struct template_form template_recognise(struct span text);
 
+/* The form of this name ("qwen3.5", "qwen3.6", "qwen3.8", "built-in"); false: there is none. */
+bool template_find(const char *name, struct template_form *out);
+const char *template_name(struct template_form form);
+
 /* Whether the form supports these settings: TDM_E_REFUSED with a line that says what it supports. */
 tdm_status template_check(struct template_form form, tdm_thinking think, tdm_keep_thinking keep, tdm_error *err);
 /* Whether past turns keep their thinking. */

@@ -243,10 +243,27 @@ bool tokenizer_is_special(const struct tokenizer *t, tdm_id id)
     return id >= 0 && id < t->count && t->special[id];
 }
 
+static tdm_id find_added(const struct tokenizer *t, const char *text, size_t n)
+{
+    tdm_id id = added_find(&t->raw, text, n);
+    return id >= 0 ? id : added_find(&t->normalized, text, n);
+}
+
 tdm_id tokenizer_find(const struct tokenizer *t, const char *text)
 {
-    tdm_id id = added_find(&t->raw, text, strlen(text));
-    return id >= 0 ? id : added_find(&t->normalized, text, strlen(text));
+    return find_added(t, text, strlen(text));
+}
+
+bool tokenizer_is_added(const struct tokenizer *t, tdm_id id)
+{
+    struct span text = tokenizer_bytes(t, id);
+    return find_added(t, text.bytes, text.length) == id;
+}
+
+size_t tokenizer_spells_added(const struct tokenizer *t, const char *text, size_t n)
+{
+    size_t raw = added_begins(&t->raw, text, n), normalized = added_begins(&t->normalized, text, n);
+    return raw > normalized ? raw : normalized;
 }
 
 /* ---- Encoding ------------------------------------------------------------------------------------------------ */

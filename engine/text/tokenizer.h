@@ -67,6 +67,10 @@ tdm_id tokenizer_count(const struct tokenizer *t);
 /* The bytes that an id stands for; empty for holes and ids out of range. */
 struct span tokenizer_bytes(const struct tokenizer *t, tdm_id id);
 bool tokenizer_is_special(const struct tokenizer *t, tdm_id id);
+/* The spelling of the longest added token at the beginning of text[0..n): its length; 0: none. */
+size_t tokenizer_spells_added(const struct tokenizer *t, const char *text, size_t n);
+/* Whether it is an added token, special or not. */
+bool tokenizer_is_added(const struct tokenizer *t, tdm_id id);
 /* The id of the added token with this text, or -1. */
 tdm_id tokenizer_find(const struct tokenizer *t, const char *text);
 

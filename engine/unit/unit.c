@@ -12,10 +12,10 @@ enum unit_kind unit_kind(const struct unit *u)
     return u->kind;
 }
 
-void unit_use_cores(struct unit *u, bool on)
+void unit_work_elsewhere(struct unit *u, bool on)
 {
     pthread_mutex_lock(&u->machine->lock);
-    u->elsewhere = u->kind == UNIT_GPU && !on;
+    u->elsewhere = on;
     pthread_mutex_unlock(&u->machine->lock);
 }
 

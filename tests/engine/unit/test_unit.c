@@ -166,12 +166,12 @@ TEST(a_gpu_neither_borrows_cores_nor_lends_any)
     unit_now(gpu, &now);
     CHECK(now.cores.count == 0 && now.lent == 0);
     CHECK_INT(0, activity_total(unit_activity(gpu), SPAN_LENT).spans);
-    unit_use_cores(gpu, true); /* those that stood by */
+    unit_work_elsewhere(gpu, false); /* those that stood by */
     CHECK_INT(2, call(gpu).team); /* the driver stands for the first one */
     CHECK_INT(1, call(other).team);
     unit_now(gpu, &now);
     CHECK_INT(1, now.cores.count);
-    unit_use_cores(gpu, false);
+    unit_work_elsewhere(gpu, true);
     CHECK_INT(1, call(gpu).team);
     unit_close(gpu);
     unit_close(other);
