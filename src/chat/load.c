@@ -9,6 +9,7 @@
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
+#include "src/server/hosted.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
 
@@ -110,15 +111,19 @@ static void set_packing(tdm_model_options *m, const options *o, char **folder)
     m->pack_read_only = option_belongs(OPTION_PRIVATE, o->command) && options_flag(o, OPTION_PRIVATE);
 }
 
+static const char no_builtin[] =
+    "the built-in model (" BUILTIN_NAME
+    ") was not found: set TANDEM_DATADIR to its folder, or name another model with -m (`tandem pull` fetches one)";
+
 tdm_status load_model(tdm_model **out, const options *o, const char *path, const load_how *how, tdm_error *err)
 {
     const char *builtin = load_builtin();
     if (load_is_builtin(path)) path = NULL;
     if (!path && !builtin)
-        return error_set(err, TDM_E_NOT_FOUND,
-                         "the built-in model (" BUILTIN_NAME
-                         ") was not found: set TANDEM_DATADIR to its folder, or name "
-                         "another model with -m (`tandem pull` fetches one)");
+        return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
+    if (path && place_is_meant(path))
+        return error_set(err, TDM_E_UNSUPPORTED, "%.200s: `%s` works with local models only", path,
+                         command_table[o->command].name);
     progress_line line = {0};
     if (!how->progress) line = progress_begin();
     tdm_model_options m = {
@@ -148,6 +153,18 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
+/* A model on a server. */
+static tdm_status open_hosted(load_pair *out, const options *o, const char *address, const load_how *how,
+                              tdm_error *err)
+{
+    hosted_options s = {
+        .address = address, .kind = -1, .tokenizer = load_builtin(), .agreed = how->agreed || options_flag(o, OPTION_YES)};
+    if (!s.tokenizer) return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
+    tdm_status status = hosted_open(&out->server, &s, err);
+    if (!status) out->model = hosted_model(out->server);
+    return status;
+}
+
 tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err)
 {
     bool first = same_text(path, options_text(o, OPTION_MODEL));
@@ -156,6 +173,7 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
     load_how its = *how;
     its.prefill = true;
     *out = (load_pair){0};
+    if (path && place_is_meant(path)) return open_hosted(out, o, path, how, err);
     tdm_status status = load_model(&out->model, o, path, how, err);
     if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
     if (status) load_pair_close(out);
@@ -165,7 +183,8 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
 void load_pair_close(load_pair *pair)
 {
     tdm_model_close(pair->prefill);
-    tdm_model_close(pair->model);
+    if (!pair->server) tdm_model_close(pair->model);
+    hosted_close(pair->server);
     *pair = (load_pair){0};
 }
 

@@ -26,6 +26,8 @@ typedef struct {
     const char *kernels;   /* this set; NULL: as --kernels says */
     bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind; set by those
                               that load two */
+    bool agreed;           /* the user has agreed that what they write goes to the server that the model is on; else
+                              --yes says it */
     tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;
 } load_how;
@@ -37,6 +39,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
  * with, so it counts for that path alone; the kinds count for every model. */
 typedef struct {
     tdm_model *model, *prefill; /* prefill NULL: it shares the model */
+    struct hosted *server;      /* the model is its; NULL: the model is here */
 } load_pair;
 
 tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err);

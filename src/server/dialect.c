@@ -103,6 +103,7 @@ static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
     jsonio_add_int(o, "n_predict", ahead ? 0 : ask->max_tokens ? ask->max_tokens : -1);
     add_bool(o, "cache_prompt", true);
     jsonio_add_int(o, "id_slot", ask->slot);
+    if (!ahead) add_bool(o, "timings_per_token", true);
 }
 
 /* Of a reply to a rendered prompt. Left out, it would be 16; more than the context has left is refused. */
@@ -141,6 +142,15 @@ static void add_openai(dialect d, json_object *o, const dialect_ask *ask, bool a
         add_bool(arguments, "enable_thinking", ask->think);
         json_object_object_add(o, "chat_template_kwargs", arguments);
     }
+}
+
+tdm_status dialect_render(const dialect_ask *ask, struct buffer *out, tdm_error *err)
+{
+    json_object *o = json_object_new_object();
+    json_object_object_add(o, "messages", messages_of(ask));
+    tdm_status status = dialect_post("/apply-template", jsonio_line(o), out, err);
+    json_object_put(o);
+    return status;
 }
 
 tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct buffer *out, tdm_error *err)
@@ -219,6 +229,7 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
     if (!jsonio_text(o, "content", NULL)) return error_set(err, TDM_E_FORMAT, "expected `content` of the server");
     tdm_status status = append_text(&p->text, o, "content", err);
     json_object *timings = jsonio_member(o, "timings", json_type_object);
+    p->slot = (int)jsonio_int(o, "id_slot", -1);
     if (timings) {
         p->evaluated_tokens = jsonio_int(timings, "prompt_n", -1);
         p->cached_tokens = jsonio_int(timings, "cache_n", -1);
@@ -277,6 +288,7 @@ tdm_status dialect_read(dialect d, struct span data, dialect_piece *p, tdm_error
     p->end = false;
     p->prompt_tokens = p->cached_tokens = p->evaluated_tokens = p->reply_tokens = -1;
     p->prompt_ms = p->reply_ms = -1;
+    p->slot = -1;
     if (span_is(data, "[DONE]")) return TDM_OK;
     json_object *o = NULL;
     tdm_status status = jsonio_parse(&o, "the server's answer", data.bytes, data.length, err);

@@ -47,6 +47,8 @@ typedef struct {
 /* Appends a WIRE_REQUEST's bytes (src/net/wire.h): a reply is streamed, or with `ahead` the prompt is only evaluated.
  */
 tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct buffer *out, tdm_error *err);
+/* A POST of /apply-template: llama-server's own rendering of the messages. */
+tdm_status dialect_render(const dialect_ask *ask, struct buffer *out, tdm_error *err);
 /* The same for a GET, and a POST of this body. */
 tdm_status dialect_get(const char *path, struct buffer *out, tdm_error *err);
 tdm_status dialect_post(const char *path, const char *body, struct buffer *out, tdm_error *err);
@@ -61,6 +63,7 @@ typedef struct {
     int64_t prompt_tokens, cached_tokens; /* of the whole prompt, and of these the ones that were kept */
     int64_t evaluated_tokens;             /* of the prompt, for this request */
     int64_t reply_tokens;
+    int slot;                   /* LLAMA: that the server took; -1: not told */
     double prompt_ms, reply_ms; /* by the server's clock */
 } dialect_piece;
 

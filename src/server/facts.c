@@ -193,6 +193,18 @@ static tdm_status find_kind(facts *f, connection *c, int kind, tdm_error *err)
     return TDM_OK;
 }
 
+/* Servers that don't tell their template have a model whose name says which one it is. */
+static const char *form_of(const char *model)
+{
+    static const struct { const char *part, *form; } known[] = {
+        {"qwen3.5", "qwen3.5"}, {"qwen3_5", "qwen3.5"}, {"qwen3.6", "qwen3.6"}, {"qwen3_6", "qwen3.6"},
+        {"qwen3.8", "qwen3.8"}, {"qwen3_8", "qwen3.8"}, {"tandem-demo", "built-in"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasestr(model, known[i].part)) return known[i].form;
+    return NULL;
+}
+
 tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm_error *err)
 {
     int code;
@@ -207,6 +219,7 @@ tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm
         if (!o && out->kind == DIALECT_LLAMA && out->model[0] && !is_final(code)) status = TDM_OK;
         json_object_put(o);
     }
+    if (!status && !out->chat_template) out->form = form_of(out->model);
     if (status) facts_free(out);
     return status;
 }

@@ -22,6 +22,7 @@ typedef struct {
     int context;          /* tokens of a conversation; 0 when it doesn't say */
     int slots;            /* conversations that it keeps; 0 when it doesn't say */
     char *chat_template;  /* malloc'ed; NULL when it doesn't say */
+    const char *form;     /* of Tandem's templates the one that the model's name stands for; NULL: none */
     double round_trip_ms; /* of a question on an open connection */
 } facts;
 

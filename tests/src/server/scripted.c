@@ -59,6 +59,7 @@ static void *serve_all(void *ctx)
     for (;;) {
         int fd = accept(listening, NULL, NULL);
         if (fd < 0) return NULL;
+        scripted.connected++;
         serve(fd);
         close(fd);
     }

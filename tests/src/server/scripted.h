@@ -18,7 +18,7 @@ extern struct scripted {
     size_t flood;                      /* then so many bytes of 'x' */
     bool hangs;                        /* then nothing, until the other end goes ... */
     sem_t left;                        /* ... which is told here */
-    int port, served;                  /* requests so far */
+    int port, connected, served;       /* connections and requests so far */
     char asked[1 << 16];               /* the last request as it came */
 } scripted;
 
