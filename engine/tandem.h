@@ -96,6 +96,7 @@ typedef struct {
     int trained_context;
     bool tied, synthetic;
     bool on_server;              /* tdm_model_open_server: path is its host, and counts of tokens are estimates */
+    int read_ahead;              /* on a server: the highest level of speculation that it is open to */
     bool can_think, has_efforts; /* --think; its low, medium and xhigh */
     bool can_keep_thinking, keeps_thinking; /* thinking of past turns: on request; by default */
     const char *template_name;   /* "qwen3.5", "qwen3.6", "qwen3.8", "built-in", "none (qwen3.5 form)" */
@@ -287,7 +288,8 @@ typedef struct {
     const char *name;         /* "cpu:1", "gpu:0"; "server" while the chat that is served is on one */
     const char *kind;         /* native, blas, gpu, server */
     int cores;                /* that it computes with */
-    char device[128];         /* of a GPU: what it calls itself; of a server its host; else "". What follows is a GPU's */
+    char device[128];         /* of a GPU: what it calls itself; of a server its host; else "". What follows is 0 where
+                                 it is no GPU */
     char device_driver[128];  /* with its version */
     char device_pci[16];      /* where it is plugged in, "0000:41:00.0"; "": not known */
     uint64_t device_memory, device_used; /* bytes in all, and those that this program has there */

@@ -1,4 +1,5 @@
 /* tdm_model: opening a model's files, and the facts about it. */
+#include "engine/backend/server.h"
 #include "engine/object/model.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* tdm_model: a model on a server. Its tokenizer and shape are another model's, which is here. */
+#include "engine/backend/server.h"
 #include "engine/object/model.h"
 
 #include <stdlib.h>

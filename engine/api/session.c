@@ -1,4 +1,5 @@
 /* tdm_session: one timeline of tokens on one unit, driven by its caller. */
+#include "engine/backend/server.h"
 #include "engine/object/machine.h"
 #include "engine/object/model.h"
 #include "engine/object/place.h"

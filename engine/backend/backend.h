@@ -141,10 +141,10 @@ static inline void evaluator_free(struct evaluator *e) /* NULL is allowed */
 }
 
 static inline tdm_status evaluator_forward(struct team *team, struct evaluator *e, const struct forward_run *runs,
-                                           uint32_t n_runs, const struct forward_options *options, uint64_t *bytes,
+                                           uint32_t n_runs, const struct forward_options *how, uint64_t *bytes,
                                            tdm_error *err)
 {
-    return e->model->backend->forward(team, e, runs, n_runs, options, bytes, err);
+    return e->model->backend->forward(team, e, runs, n_runs, how, bytes, err);
 }
 
 static inline tdm_status evaluator_draw(struct evaluator *e, struct state *s, const struct draw *draw, tdm_id *out,

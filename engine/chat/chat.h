@@ -17,6 +17,7 @@
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H
 
+#include "engine/backend/server.h"
 #include "engine/base/buffer.h"
 #include "engine/chat/conversation.h"
 #include "engine/chat/drafts.h"

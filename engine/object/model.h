@@ -7,12 +7,13 @@
 #ifndef TANDEM_API_MODEL_H
 #define TANDEM_API_MODEL_H
 
-#include "engine/backend/server.h"
 #include "engine/forward/packed_writer.h"
 #include "engine/forward/weights.h"
 #include "engine/tandem.h"
 #include "engine/text/template.h"
 #include "engine/text/tokenizer.h"
+
+struct server_link;
 
 struct tdm_model {
     struct source *source;       /* NULL for a bare tokenizer */
@@ -20,7 +21,7 @@ struct tdm_model {
     struct template_form form;
     struct weights *weights;
     struct packed_writer *packed; /* keeps them for the next start; NULL: nothing to do */
-    struct server_link *server;  /* NULL: the model is here */
+    struct server_link *server;   /* engine/backend/server.h; NULL: the model is here */
     tdm_model_info info;
     char weight_types[160], skipped[96];
     tdm_arithmetic arithmetic;

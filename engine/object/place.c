@@ -1,3 +1,4 @@
+#include "engine/backend/server.h"
 #include "engine/object/place.h"
 
 void place_on_cores(struct place *p, const struct tdm_model *m)

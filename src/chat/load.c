@@ -158,7 +158,11 @@ static tdm_status open_hosted(load_pair *out, const options *o, const char *addr
                               tdm_error *err)
 {
     hosted_options s = {
-        .address = address, .kind = -1, .tokenizer = load_builtin(), .agreed = how->agreed || options_flag(o, OPTION_YES)};
+        .address = address,
+        .kind = -1,
+        .tokenizer = load_builtin(),
+        .agreed = how->agreed || options_flag(o, OPTION_YES),
+    };
     if (!s.tokenizer) return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
     tdm_status status = hosted_open(&out->server, &s, err);
     if (!status) out->model = hosted_model(out->server);

@@ -140,7 +140,7 @@ enum {
     X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in one; chat: the last", MODEL, KEEP, FOR_MODEL,           \
       "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), builtin, or "  \
       "synthetic:0.8b[/layers][:type]; without it a chat takes the last one")                                         \
-    X(YES, "yes", 0, FLAG, NULL, 0, 0, "off", MODEL, 0, FOR(CHAT) | FOR(RUN) | FOR(BENCH),                              \
+    X(YES, "yes", 0, FLAG, NULL, 0, 0, "off", MODEL, 0, FOR(CHAT) | FOR(RUN) | FOR(BENCH),                            \
       "what is written may go to the server that -m names, which would be asked otherwise")                           \
     X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                 \
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \

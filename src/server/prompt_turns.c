@@ -43,7 +43,8 @@ static struct span answer_of(struct span text)
 tdm_status prompt_turns_read(prompt_turns *out, struct span rest, tdm_error *err)
 {
     size_t room = 1;
-    for (size_t i = 0; i + sizeof START <= rest.length + 1; i++) room += !memcmp(rest.bytes + i, START, sizeof START - 1);
+    for (size_t i = 0; i + sizeof START <= rest.length + 1; i++)
+        room += !memcmp(rest.bytes + i, START, sizeof START - 1);
     *out = (prompt_turns){.list = calloc(room, sizeof *out->list)};
     if (!out->list) return error_set(err, TDM_E_NOMEM, "no memory for %zu messages", room);
     while (rest.length) {

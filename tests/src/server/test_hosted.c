@@ -17,7 +17,8 @@
     "{\"default_generation_settings\":{\"n_ctx\":4096},\"total_slots\":1,\"chat_template\":\"{% enable_thinking %}"    \
     "<|im_start|>\"}"
 
-static const char END[] = "data: {\"content\":\"\",\"stop\":true,\"stop_type\":\"eos\",\"tokens_evaluated\":30,\"id_slot\":3,"
+static const char END[] = "data: {\"content\":\"\",\"stop\":true,\"stop_type\":\"eos\",\"tokens_evaluated\":30,"
+                          "\"id_slot\":3,"
                           "\"timings\":{\"prompt_n\":5,\"cache_n\":25,\"predicted_n\":2,\"prompt_ms\":7,"
                           "\"predicted_ms\":9}}\n\n";
 
