@@ -296,6 +296,7 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
     if (!status) status = bench_cost_measure(b, err);
     if (!status) bench_report_model(b);
     if (!status) status = run_suites(b, false, chosen, model_weight(name), shares_left, err);
+    bench_pairs_close(&b->pairs);
     load_pair_close(&b->models);
     return status;
 }
@@ -369,7 +370,10 @@ int bench_main(options *o)
     for (int s = 0; s < SUITES; s++)
         b.in_full |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
     bool reads = options_given(o, OPTION_FROM);
-    if (!reads) bench_host_start(&b.host);
+    if (!reads) {
+        bench_host_start(&b.host);
+        bench_pairs_find_gpu(&b);
+    }
     tdm_status status = bench_report_open(&b, &err);
     if (!status) status = reads ? bench_from_files(&b, &err) : measure(&b, chosen, budget, &err);
     tdm_error late = {0};

@@ -6,6 +6,7 @@
 
 #include "src/bench/bench_cost.h"
 #include "src/bench/bench_host.h"
+#include "src/bench/bench_pairs.h"
 #include "src/bench/bench_prompt.h"
 #include "src/bench/bench_table.h"
 #include "src/chat/load.h"
@@ -38,6 +39,7 @@ typedef struct bench {
     load_pair models;               /* no model: the suite measures none */
     tdm_model_info info;
     bench_cost cost;          /* what work with this model takes */
+    bench_pairs pairs;        /* with this model */
     const char *kernels;      /* the name of the set */
     int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */
     int64_t start_ns, until_ns;     /* of its part that runs */

@@ -15,27 +15,36 @@ static tdm_status step(tdm_session *s, const tdm_id *ids, size_t n, double *seco
     return status;
 }
 
+tdm_status bench_cost_of(bench *b, tdm_session *prefill, tdm_session *decode, bench_cost *out, tdm_error *err)
+{
+    tdm_ids ids = {0};
+    double took;
+    tdm_status status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
+    tdm_session_clear(prefill);
+    for (int i = 0; i < 2 && !status; i++)
+        status = step(prefill, ids.ids + i * BENCH_LOOP_DISPATCH, BENCH_LOOP_DISPATCH, &out->dispatch_s, err);
+    if (decode != prefill) tdm_session_clear(decode);
+    out->one_s = 0;
+    for (int i = 0; i <= TOKENS && !status; i++) {
+        status = step(decode, ids.ids + 2 * BENCH_LOOP_DISPATCH + i, 1, &took, err);
+        if (i) out->one_s += took / TOKENS;
+    }
+    tdm_session_clear(prefill);
+    tdm_session_clear(decode);
+    tdm_ids_free(&ids);
+    return status;
+}
+
 tdm_status bench_cost_measure(bench *b, tdm_error *err)
 {
     tdm_machine *machine = NULL;
     tdm_session *session = NULL;
-    tdm_ids ids = {0};
-    double took;
-    bench_cost *c = &b->cost;
     tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err); /* names the units */
-    if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
     if (!status)
         status = bench_session(b, &session, machine, TDM_DECODE_UNIT, BENCH_LOOP_PROMPT, BENCH_LOOP_DISPATCH, err);
-    for (int i = 0; i < 2 && !status; i++)
-        status = step(session, ids.ids + i * BENCH_LOOP_DISPATCH, BENCH_LOOP_DISPATCH, &c->dispatch_s, err);
-    c->one_s = 0;
-    for (int i = 0; i <= TOKENS && !status; i++) {
-        status = step(session, ids.ids + 2 * BENCH_LOOP_DISPATCH + i, 1, &took, err);
-        if (i) c->one_s += took / TOKENS;
-    }
+    if (!status) status = bench_cost_of(b, session, session, &b->cost, err);
     tdm_session_close(session);
     tdm_machine_close(machine);
-    tdm_ids_free(&ids);
     return status;
 }
 

@@ -16,6 +16,9 @@ typedef struct {
 /* Measures both dispatches with the model that is open. */
 tdm_status bench_cost_measure(bench *b, tdm_error *err);
 
+/* The same by these sessions, which are cleared: dispatches of the one, single tokens of the other. */
+tdm_status bench_cost_of(bench *b, tdm_session *prefill, tdm_session *decode, bench_cost *out, tdm_error *err);
+
 /* n tokens in dispatches of `dispatch`. */
 double bench_cost_prefill(const bench *b, int n, int dispatch);
 double bench_cost_decode(const bench *b, int n);

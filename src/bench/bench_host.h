@@ -23,6 +23,9 @@ typedef struct {
     char cpu[96], caches[96]; /* "Some CPU"; "L1 48K, L2 2048K" */
     int cpus;                 /* of the machine */
     struct cores cores;       /* those that units use by default */
+    char gpu[16];             /* "gpu:0": the one that pairs of units have (bench_pairs.h); "": none */
+    char gpu_name[128], gpu_driver[128], gpu_pci[16];
+    bool gpu_software;        /* it runs on the cores */
     char units[200];          /* "cpu:0 (native) prefills, cpu:1 (native) decodes, lending on" */
     bench_moment start;
     double peak[PANEL_KINDS], matrix_peak[PANEL_KINDS], read; /* operations and bytes per second, all cores; 0: none */

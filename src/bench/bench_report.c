@@ -69,6 +69,8 @@ tdm_status bench_report_open(bench *b, tdm_error *err)
     free(asked);
     if (!options_given(b->o, OPTION_FROM)) {
         printf("%scpu    %s\n", indent, bench_host_text(&b->host, text, sizeof text));
+        if (b->host.gpu[0])
+            printf("%sgpu    %s is %s, driver %s\n", indent, b->host.gpu, b->host.gpu_name, b->host.gpu_driver);
         printf("%sstart  %s\n", indent, bench_moment_text(&b->host.start, text, sizeof text));
     }
     fflush(stdout);
@@ -139,6 +141,10 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
     jsonio_add_int(machine, "cores", b->host.cores.count);
     jsonio_add_int(machine, "cpus", b->host.cpus);
     jsonio_add_string(machine, "caches", b->host.caches);
+    if (b->host.gpu[0]) {
+        jsonio_add_string(machine, "gpu", b->host.gpu_name);
+        jsonio_add_string(machine, "gpu_driver", b->host.gpu_driver);
+    }
     json_object_object_add(o, "machine", machine);
     for (int kind = 0; kind < PANEL_KINDS; kind++) add_real_or_null(c, ceilings[kind], 1e-9 * b->host.peak[kind]);
     add_real_or_null(c, "matrix_int8_gops", 1e-9 * b->host.matrix_peak[PANEL_INT8]);
@@ -182,6 +188,8 @@ void bench_report_machine(const bench *b, json_object *o)
            told(o, "model"), jsonio_real(o, "seconds", 0), told(machine, "cpu"),
            (long long)jsonio_int(machine, "cores", 0), (long long)jsonio_int(machine, "cpus", 0),
            told(machine, "caches"));
+    if (jsonio_text(machine, "gpu", NULL))
+        printf("%s, driver %s; ", told(machine, "gpu"), told(machine, "gpu_driver"));
     if (jsonio_text(o, "units", NULL)) printf("%s; ", told(o, "units"));
     if (jsonio_text(o, "kv", NULL)) printf("keys and values %s; ", told(o, "kv"));
     printf("kernels %s; ceilings: int8 %s Gop/s, bf16 %s, fp32 %s", told(o, "kernels"),

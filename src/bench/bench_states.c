@@ -1,7 +1,9 @@
 /* `tandem bench handover`: what it costs to bring a state to the other unit, through the bridge (saved, read, restored,
- * as between units that share nothing) and in memory, by its length. The values are made up. */
+ * as between units that share nothing) and in memory, by its length; and on every pair of units where there is a GPU.
+ * The values are made up. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,7 +31,8 @@ static tdm_status through(int fd, char *bytes, size_t n, bool write, tdm_error *
 
 enum { H_BRIDGE, H_MOVE, H_SAVE, H_READ, H_RESTORE, H_SIZE };
 
-static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *to, bool keep, size_t length,
+/* moves: it can go in memory, too. Row -1: the figures aren't kept. */
+static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *to, bool moves, size_t length,
                       tdm_error *err)
 {
     void *bytes = NULL;
@@ -50,14 +53,14 @@ static tdm_status one(bench_table *t, int row, tdm_session *from, tdm_session *t
     restore = ms_since(start);
     free(bytes);
     close(fd);
-    if (!status) tdm_session_clear(to);
+    if (!status && moves) tdm_session_clear(to);
     start = clock_ns();
-    if (!status) status = tdm_session_handover(to, from, err);
+    if (!status && moves) status = tdm_session_handover(to, from, err);
     move = ms_since(start);
     if (!status && tdm_session_length(to) != length)
         status = error_set(err, TDM_E_IO, "bench: %zu tokens arrived instead of %zu", tdm_session_length(to), length);
-    if (status || !keep) return status;
-    bench_table_add(t, row, H_MOVE, move);
+    if (status) return status;
+    if (moves) bench_table_add(t, row, H_MOVE, move);
     bench_table_add(t, row, H_BRIDGE, save + read + restore);
     bench_table_add(t, row, H_SAVE, save);
     bench_table_add(t, row, H_READ, read);
@@ -71,6 +74,7 @@ struct handover {
     tdm_machine *machine;
     tdm_session *from, *to; /* with room for `length` tokens */
     int length;
+    bool moves; /* both units are of one kind: a state can go in memory, too */
 };
 
 static const int lengths[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
@@ -98,7 +102,7 @@ static tdm_status run_once(bench *b, struct handover *x, int length, bool keep, 
     tdm_session_clear(x->from);
     if (!status) status = tdm_session_fill(x->from, (size_t)length, 1, err);
     int row = keep ? bench_table_row(x->t, "%d", length) : -1;
-    return status ? status : one(x->t, row, x->from, x->to, keep, (size_t)length, err);
+    return status ? status : one(x->t, row, x->from, x->to, x->moves, (size_t)length, err);
 }
 
 static tdm_status measure(bench *b, void *ctx, int row, int round, tdm_error *err)
@@ -129,19 +133,92 @@ static tdm_status plan_lengths(bench *b, struct handover *x, bench_plan *plan, t
     return TDM_OK;
 }
 
+/* ---- Pairs of units ---------------------------------------------------------------------------------------------- */
+
+static const int pair_lengths[] = {64, 512, 2048};
+enum { PAIR_LENGTHS = sizeof pair_lengths / sizeof *pair_lengths };
+
+struct pair_handover {
+    bench_table *t;
+    const bench_pairs *pairs;
+};
+
+/* Between kinds there is only the bridge. */
+static tdm_status measure_pair(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct pair_handover *x = ctx;
+    const bench_pair *pair = &x->pairs->pair[number / PAIR_LENGTHS];
+    int length = pair_lengths[number % PAIR_LENGTHS];
+    tdm_session *from = pair->session[TDM_PREFILL_UNIT], *to = pair->session[TDM_DECODE_UNIT];
+    bool moves = pair->gpu[0] == pair->gpu[1];
+    tdm_status status = TDM_OK;
+    bench_step(b, "%s, %d tokens", pair->name, length);
+    for (int warm = round == 0; warm >= 0 && !status; warm--) { /* memory is touched in a first one */
+        tdm_session_clear(from);
+        status = tdm_session_fill(from, (size_t)length, 1, err);
+        int row = warm ? -1 : bench_table_row(x->t, "%s|%d", pair->name, length);
+        if (!status) status = one(x->t, row, from, to, moves, (size_t)length, err);
+    }
+    tdm_session_clear(from);
+    tdm_session_clear(to);
+    return status;
+}
+
+static tdm_status handover_of_pairs(bench *b, tdm_error *err)
+{
+    struct pair_handover x = {0};
+    bool wanted = false;
+    char row[16];
+    for (int i = 0; i < PAIR_LENGTHS; i++) {
+        snprintf(row, sizeof row, "%d", pair_lengths[i]);
+        wanted |= bench_pairs_wanted(b, row);
+    }
+    if (!wanted) return TDM_OK;
+    x.t = bench_new_table(b, "pairs", "bringing a state from PREFILL to DECODE, each of a kind of its own",
+                          "units|tokens", "bridge:ms|in_memory:ms|save:ms|read:ms|restore:ms|state:MB", err);
+    if (!x.t) return err->code;
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    tdm_status status = bench_pairs_open(b, x.t, &x.pairs, err);
+    for (int p = 0; !status && p < x.pairs->n; p++)
+        for (int i = 0; i < PAIR_LENGTHS; i++) {
+            if (pair_lengths[i] > x.pairs->context) bench_plan_skip(&plan);
+            else bench_plan_add(b, &plan, i, 0, 0.02 + 2e-4 * pair_lengths[i], "%s|%d", x.pairs->pair[p].name,
+                                pair_lengths[i]);
+        }
+    if (!status) status = bench_plan_run(b, &plan, measure_pair, &x, err);
+    bench_plan_close(&plan);
+    return status;
+}
+
+static bool same_kind(const tdm_machine *m)
+{
+    tdm_unit_info unit[TDM_UNITS];
+    for (int u = 0; u < TDM_UNITS; u++) tdm_unit_describe(m, u, &unit[u]);
+    return !strcmp(unit[0].device, unit[1].device) && (!unit[0].device[0] || unit[0].shares_device);
+}
+
+/* ---- Both -------------------------------------------------------------------------------------------------------- */
+
 tdm_status bench_handover(bench *b, tdm_error *err)
 {
     struct handover x = {0};
+    if (b->host.gpu[0]) bench_part(b, 0.5);
     x.t = bench_new_table(b, "", "bringing a state to the other unit: in memory, and through the bridge", "tokens",
                           "bridge:ms|in_memory:ms|save:ms|read:ms|restore:ms|state:MB", err);
     if (!x.t) return err->code;
     bench_plan plan;
     bench_plan_open(&plan, x.t);
     tdm_status status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = plan_lengths(b, &x, &plan, err);
-    if (!status) status = bench_plan_run(b, &plan, measure, &x, err);
+    bool wanted = false;
+    for (int i = 0; i < LENGTHS; i++) wanted |= bench_wanted(b, " %d", lengths[i]);
+    if (!status) x.moves = same_kind(x.machine);
+    if (!status && wanted) status = plan_lengths(b, &x, &plan, err);
+    x.t->unwanted = bench_plan_seconds(&plan, false) <= 0;
+    if (!status && !x.t->unwanted) status = bench_plan_run(b, &plan, measure, &x, err);
     bench_plan_close(&plan);
     close_sessions(&x);
     tdm_machine_close(x.machine);
-    return status;
+    if (b->host.gpu[0]) bench_part(b, 1);
+    return status ? status : handover_of_pairs(b, err);
 }

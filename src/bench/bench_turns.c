@@ -1,6 +1,6 @@
-/* `tandem bench turns`: conversations of three turns, typed in real time. Four tables: every pipeline and level of
- * speculation; the time between last key and Enter; slow typists, after the reply and into it; and replies whose state
- * is adopted, against the same ones read again. */
+/* `tandem bench turns`: conversations of three turns, typed in real time. Tables: every pipeline and level of
+ * speculation; the pairs of units where there is a GPU (bench_turns_pairs.c); the time between last key and Enter; slow
+ * typists, after the reply and into it; and replies whose state is adopted, against the same ones read again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,32 +10,15 @@
 #include "engine/chat/chat.h"
 #include "engine/chat/pipeline.h"
 #include "src/bench/bench.h"
-#include "src/bench/bench_loop.h"
 #include "src/bench/bench_plan.h"
-#include "src/bench/bench_talk.h"
+#include "src/bench/bench_played.h"
+#include "src/bench/bench_turns_pairs.h"
 
-enum {
-    TURNS = 3,
-    MOST_TURNS = BENCH_TALK_TURNS,
-    MESSAGE_TOKENS = 74,
-    MESSAGE_CHARACTERS = 370, /* about so many, for the expected time */
-    REPLY_TOKENS = 100,
-    QUICK_REPLY_TOKENS = 24,
-    WARM_TURNS = 30, /* of a row in full */
-    BUDGET_WORDS = 12, /* typed live within a budget */
-    QUICK_WORDS = 2,
-    MOST_SPANS = 8192,
-};
+enum { TURNS = 3, WARM_TURNS = 30 /* of a row in full */ };
 #define CPS 30.0
 
-struct variant {
-    tdm_pipeline pipeline;
-    tdm_speculation level;
-    bool keeps, adopts; /* past turns render as they were decoded; the follower may take over the decoder's state */
-};
-
 /* The most telling first: a budget cuts from the end. */
-static const struct variant variants[] = {
+static const bench_variant variants[] = {
     {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_FULL},     {.pipeline = TDM_PIPE_SINGLE},
     {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_HISTORY},  {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_DRAFT},
     {.pipeline = TDM_PIPE_TANDEM, .level = TDM_SPEC_OFF},      {.pipeline = TDM_PIPE_BATCH},
@@ -44,194 +27,22 @@ static const struct variant variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* How a conversation is typed. */
-struct keying {
-    int turns;
-    double cps, gap_s[MOST_TURNS];
-    int last_words; /* typed live; the rest stands there before. 0: all */
-    bool while_it_streams;
-    bool unread; /* also where nobody looks at the draft before Enter, so that all have typed as long */
-};
-
-struct played {
-    tdm_turn_stats stats[MOST_TURNS];
-    size_t typed[MOST_TURNS];       /* characters */
-    int64_t last_key_ns[MOST_TURNS]; /* 0: nothing was typed live */
-    double history_ms[MOST_TURNS];  /* of prefill_ms, on tokens before the user's message */
-    double history_tokens[MOST_TURNS]; /* these */
-    double prefill_ms[MOST_TURNS];  /* spent on the turn's prompt by both units, before and after Enter */
-    double pause_ms[MOST_TURNS]; /* from the last key to the evaluation of the suffix before Enter; 0: there was none */
-};
-
-static const char *level_name(const struct variant *v)
-{
-    return v->pipeline == TDM_PIPE_TANDEM ? tdm_speculation_name(v->level) : "-";
-}
-
-static int reply_tokens(const bench *b)
-{
-    return b->quick ? QUICK_REPLY_TOKENS : REPLY_TOKENS;
-}
-
 static double ms(int64_t ns)
 {
     return 1e-6 * (double)ns;
-}
-
-/* Words of a message that are typed live; 0: all. */
-static int live_words(const bench *b)
-{
-    return b->in_full ? 0 : b->quick ? QUICK_WORDS : BUDGET_WORDS;
-}
-
-static void note_live_words(const bench *b, bench_table *t)
-{
-    if (live_words(b))
-        bench_table_note(t,
-                         "within a budget only the last %d words are typed live, where the draft is read before Enter; "
-                         "the others stand there before",
-                         live_words(b));
-}
-
-/* The byte where the last n words begin. */
-static size_t last_words(const char *text, int n)
-{
-    size_t at = strlen(text);
-    while (n-- && at) {
-        at--;
-        while (at && text[at - 1] != ' ') at--;
-    }
-    return at;
-}
-
-/* Turns of a conversation as a script; the texts are malloc'ed. */
-struct scripted {
-    char *text[MOST_TURNS], *there[MOST_TURNS]; /* the latter stands there before the typing begins */
-    script_turn turns[MOST_TURNS];
-    script_event paste[MOST_TURNS];
-};
-
-/* Nobody looks at the draft below level draft: its typing would be mere waiting. There a second lets a follower that is
- * behind catch up. */
-static tdm_status script_one_turn(const bench *b, struct scripted *s, int turn, const struct variant *v,
-                                  const struct keying *typing, bench_talk *talk, struct played *out, tdm_error *err)
-{
-    const char *text = s->text[turn];
-    bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
-    bool typed = turn && (looked_at || typing->unread), follows = turn && !typed && v->level == TDM_SPEC_HISTORY;
-    size_t there = !typed ? strlen(text) : typing->last_words ? last_words(text, typing->last_words) : 0;
-    if (!(s->there[turn] = strndup(text, there))) return error_set(err, TDM_E_NOMEM, "out of memory");
-    s->paste[turn] = (script_event){.action = SCRIPT_INSERT, .text = s->there[turn], .after_tokens = -1};
-    s->turns[turn] = (script_turn){.text = text + there,
-                                   .pause_s = typed ? typing->gap_s[turn] : follows ? 1 : 0,
-                                   .start_after_tokens = turn && typing->while_it_streams ? reply_tokens(b) / 5 : -1,
-                                   .speculation = -1,
-                                   .events = &s->paste[turn],
-                                   .n_events = there > 0};
-    talk->unread[turn] = !typed && !follows;
-    out->typed[turn] = typed ? strlen(text) - there : 0;
-    return TDM_OK;
-}
-
-/* Fills in prefill_ms, pause_ms and the history's part, from the spans of both units since the conversation began. */
-static tdm_status add_spans(tdm_machine *machine, int64_t since_ns, int turns, struct played *p, tdm_error *err)
-{
-    tdm_span *spans = malloc(sizeof *spans * MOST_SPANS);
-    if (!spans) return error_set(err, TDM_E_NOMEM, "out of memory");
-    for (int u = 0; u < TDM_UNITS; u++) {
-        size_t n = tdm_unit_spans(machine, u, since_ns, spans, MOST_SPANS);
-        for (size_t i = 0; i < n; i++) {
-            const tdm_span *s = &spans[i];
-            int turn = 0;
-            if (s->kind > TDM_SPAN_PROMPT || !s->end_ns) continue;
-            while (turn < turns && p->stats[turn].first_id_ns <= s->start_ns) turn++;
-            if (turn == turns) continue; /* the follower after the last turn */
-            if (s->kind == TDM_SPAN_HISTORY) {
-                p->history_ms[turn] += ms(s->end_ns - s->start_ns);
-                p->history_tokens[turn] += s->tokens;
-            }
-            p->prefill_ms[turn] += ms(s->end_ns - s->start_ns);
-            int64_t key = p->last_key_ns[turn];
-            if (s->kind == TDM_SPAN_SUFFIX && key && s->start_ns > key && s->start_ns < p->stats[turn].enter_ns &&
-                (p->pause_ms[turn] <= 0 || ms(s->start_ns - key) < p->pause_ms[turn]))
-                p->pause_ms[turn] = ms(s->start_ns - key);
-        }
-    }
-    free(spans);
-    return TDM_OK;
-}
-
-/* The figures of the turns' replies. */
-static tdm_status add_stats(const tdm_chat *chat, int turns, struct played *out, tdm_error *err)
-{
-    int path[2 * MOST_TURNS], n = tdm_chat_path(chat, path, 2 * MOST_TURNS);
-    if (n != 2 * turns) return error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
-    for (int i = 1; i < n; i += 2) {
-        tdm_node node;
-        tdm_status status = tdm_chat_node(chat, path[i], &node, err);
-        if (status) return status;
-        out->stats[i / 2] = node.stats;
-        tdm_node_free(&node);
-    }
-    return TDM_OK;
-}
-
-/* One conversation. With v->keeps it has the template of Qwen3.8, thinking off, and ends its replies itself: an ignored
- * end token is no part of the text. */
-static tdm_status play(bench *b, tdm_machine *machine, const struct variant *v, const struct keying *typing, int seed,
-                       struct played *out, tdm_error *err)
-{
-    struct tdm_model *model = b->models.model;
-    struct template_form form = model->form;
-    *out = (struct played){0};
-    tdm_chat_options o;
-    bench_chat_options(b, &o);
-    o.pipeline = v->pipeline;
-    o.speculation = v->level;
-    o.max_tokens = reply_tokens(b);
-    o.ignore_eos = !v->keeps;
-    if (v->keeps) model->form = (struct template_form){TEMPLATE_QWEN38, true, false};
-    struct scripted s = {0};
-    const script turns = {.turns = s.turns, .n = typing->turns, .max_tokens = o.max_tokens, .typing_cps = typing->cps,
-                          .seed = (uint64_t)seed};
-    bench_talk talk = {0};
-    tdm_status status = TDM_OK;
-    for (int i = 0; i < typing->turns && !status; i++)
-        status = bench_prompt_message(&b->prompt, model, 97 * (MOST_TURNS * seed + i), MESSAGE_TOKENS, &s.text[i], err);
-    int64_t began_ns = clock_ns();
-    if (!status) status = bench_talk_open(&talk, model, machine, &o, err);
-    if (!status) talk.chat.chat->never_adopts = !v->adopts;
-    for (int i = 0; i < typing->turns && !status; i++) status = script_one_turn(b, &s, i, v, typing, &talk, out, err);
-    if (!status) status = bench_talk_play(&talk, &turns, err);
-    for (int i = 0; i < typing->turns; i++)
-        if (out->typed[i]) out->last_key_ns[i] = talk.last_key_ns[i];
-    if (!status) status = add_stats(talk.chat.chat, typing->turns, out, err);
-    if (!status) status = add_spans(machine, began_ns, typing->turns, out, err);
-    bench_talk_close(&talk);
-    model->form = form;
-    for (int i = 0; i < typing->turns; i++) {
-        free(s.text[i]);
-        free(s.there[i]);
-    }
-    return status;
-}
-
-static double ttft(const tdm_turn_stats *s)
-{
-    return ms(s->first_id_ns - s->enter_ns);
 }
 
 /* ---- Pipelines and levels -------------------------------------------------------------------------------------- */
 
 enum { P_WARM, P_COLD, P_AFTER, P_PREFILL, P_TRANSFER, P_DECODE, P_TURN, P_TOTAL, P_LAG, P_OTHER };
 
-static void add_played(bench_table *t, int row, const struct played *p, const struct played *first)
+static void add_played(bench_table *t, int row, const bench_played *p, const bench_played *first)
 {
     double total = 0;
     for (int i = 0; i < TURNS; i++) {
         const tdm_turn_stats *s = &p->stats[i];
         total += ms(s->end_ns - s->enter_ns);
-        bench_table_add(t, row, i ? P_WARM : P_COLD, ttft(s));
+        bench_table_add(t, row, i ? P_WARM : P_COLD, bench_ttft_ms(s));
         bench_table_add(t, row, P_DECODE, s->decode_tps);
         bench_table_add(t, row, P_OTHER, s->ids_hash != first->stats[i].ids_hash);
         if (!i) continue;
@@ -248,6 +59,7 @@ static void add_played(bench_table *t, int row, const struct played *p, const st
 void bench_turns_conclude(bench_table *t)
 {
     int tandem = -1, single = -1, differing = 0;
+    if (!strcmp(t->part, "pairs")) bench_turns_pairs_conclude(t);
     if (strcmp(t->part, "pipelines")) return;
     for (int r = 0; r < t->n_rows; r++) {
         const figures_row *other = &t->rows[r].value[P_OTHER];
@@ -269,51 +81,26 @@ void bench_turns_conclude(bench_table *t)
 /* One turn whose figures nobody keeps: memory is touched, clocks rise. */
 static tdm_status warm_up(bench *b, tdm_machine *machine, tdm_error *err)
 {
-    struct played played;
-    const struct keying typing = {.turns = 1};
+    bench_played played;
+    const bench_keying typing = {.turns = 1};
     bench_step(b, "warming up");
-    return play(b, machine, &variants[0], &typing, 0, &played, err);
-}
-
-/* What a conversation takes, in seconds. */
-static double conversation_s(const bench *b, const struct variant *v, const struct keying *typing)
-{
-    enum { FRAME = 15, SUFFIX = 12, CHARACTERS_A_WORD = 6 };
-    static const int pieces[] = {
-        [PIECES_WHOLE] = 128, [PIECES_SLOTS] = 64, [PIECES_ONE] = 1, [PIECES_DISPATCH] = BENCH_LOOP_DISPATCH};
-    bool follows = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_HISTORY;
-    bool looked_at = v->pipeline == TDM_PIPE_TANDEM && v->level >= TDM_SPEC_DRAFT;
-    int live = typing->last_words ? CHARACTERS_A_WORD * typing->last_words : MESSAGE_CHARACTERS;
-    double seconds = 0;
-    for (int turn = 0; turn < typing->turns; turn++) {
-        int prompt = FRAME + MESSAGE_TOKENS + turn * (FRAME + MESSAGE_TOKENS + reply_tokens(b));
-        int after = turn && looked_at ? SUFFIX : turn && follows ? SUFFIX + MESSAGE_TOKENS : prompt;
-        seconds += bench_cost_prefill(b, after, pieces[pipeline_of(v->pipeline)->pieces]) +
-                   bench_cost_decode(b, reply_tokens(b));
-        if (!turn) continue;
-        if (looked_at || typing->unread) /* the message stands there, is read, and its last words are typed */
-            seconds += 0.3 + bench_cost_prefill(b, MESSAGE_TOKENS, BENCH_LOOP_DISPATCH) + live / typing->cps +
-                       typing->gap_s[turn];
-        else if (follows)
-            seconds += 1.3;
-    }
-    return seconds;
+    return bench_play(b, machine, &variants[0], &typing, 0, &played, err);
 }
 
 struct turns {
     tdm_machine *machine;
     bench_table *pipelines, *gaps, *typed, *adopted;
-    struct played first; /* of the round that runs */
+    bench_played first; /* of the round that runs */
     int first_round;     /* whose round that is; -1: none yet */
 };
 
-static struct keying pipelines_typing(const bench *b)
+static bench_keying pipelines_typing(const bench *b)
 {
-    return (struct keying){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = live_words(b)};
+    return (bench_keying){.turns = TURNS, .cps = CPS, .gap_s = {0.3, 0.3, 0.3}, .last_words = bench_live_words(b)};
 }
 
 /* The first row of a round is what the others' tokens are held against. */
-static void compare_with_first(struct turns *x, int round, const struct played *played)
+static void compare_with_first(struct turns *x, int round, const bench_played *played)
 {
     if (x->first_round == round) return;
     x->first = *played;
@@ -323,11 +110,11 @@ static void compare_with_first(struct turns *x, int round, const struct played *
 static tdm_status measure_pipeline(bench *b, void *ctx, int v, int round, tdm_error *err)
 {
     struct turns *x = ctx;
-    const char *pipeline = tdm_pipeline_name(variants[v].pipeline), *level = level_name(&variants[v]);
-    const struct keying typing = pipelines_typing(b);
-    struct played played;
+    const char *pipeline = tdm_pipeline_name(variants[v].pipeline), *level = bench_variant_level(&variants[v]);
+    const bench_keying typing = pipelines_typing(b);
+    bench_played played;
     bench_step(b, "%s %s", pipeline, level);
-    tdm_status status = play(b, x->machine, &variants[v], &typing, round, &played, err);
+    tdm_status status = bench_play(b, x->machine, &variants[v], &typing, round, &played, err);
     if (status) return status;
     compare_with_first(x, round, &played);
     add_played(x->pipelines, bench_table_row(x->pipelines, "%s|%s", pipeline, level), &played, &x->first);
@@ -339,10 +126,10 @@ static bench_table *open_part(bench *b, bench_plan *plan, const char *part, cons
                               const char *measures, tdm_error *err)
 {
     char text[200];
-    snprintf(text, sizeof text, title, MESSAGE_TOKENS, reply_tokens(b));
+    snprintf(text, sizeof text, title, BENCH_MESSAGE_TOKENS, bench_reply_tokens(b));
     bench_table *t = bench_new_table(b, part, text, parameters, measures, err);
     bench_plan_open(plan, t);
-    if (t) note_live_words(b, t);
+    if (t) bench_note_live_words(b, t);
     return t;
 }
 
@@ -357,10 +144,10 @@ static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
                   "warm_turn:ms|three_turns:ms|lag_max:tokens|other_tokens:turns",
                   err);
     if (!t) return NULL;
-    const struct keying typing = pipelines_typing(b);
+    const bench_keying typing = pipelines_typing(b);
     for (int v = 0; v < VARIANTS; v++) {
-        bench_plan_add(b, plan, v, 0, conversation_s(b, &variants[v], &typing), "%s|%s",
-                       tdm_pipeline_name(variants[v].pipeline), level_name(&variants[v]));
+        bench_plan_add(b, plan, v, 0, bench_played_s(b, &variants[v], &typing), "%s|%s",
+                       tdm_pipeline_name(variants[v].pipeline), bench_variant_level(&variants[v]));
         if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
     }
     return t;
@@ -369,12 +156,12 @@ static bench_table *plan_pipelines(bench *b, bench_plan *plan, tdm_error *err)
 /* ---- Gaps ------------------------------------------------------------------------------------------------------ */
 
 static const int gap_ms[] = {0, 100, 300, 1000};
-enum { GAPS = MOST_TURNS - 1 };
+enum { GAPS = BENCH_TALK_TURNS - 1 };
 
 /* A conversation with every gap once, in another order each time: later turns have longer histories. */
-static struct keying gaps_typing(const bench *b, int round)
+static bench_keying gaps_typing(const bench *b, int round)
 {
-    struct keying typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = live_words(b)};
+    bench_keying typing = {.turns = 1 + GAPS, .cps = CPS, .last_words = bench_live_words(b)};
     for (int i = 0; i < GAPS; i++) typing.gap_s[1 + i] = 1e-3 * gap_ms[(i + round) % GAPS];
     return typing;
 }
@@ -382,17 +169,17 @@ static struct keying gaps_typing(const bench *b, int round)
 static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_error *err)
 {
     struct turns *x = ctx;
-    struct played played;
-    const struct keying typing = gaps_typing(b, round);
+    bench_played played;
+    const bench_keying typing = gaps_typing(b, round);
     (void)unused;
     bench_step(b, "a conversation with gaps of 0 to 1000 ms");
-    tdm_status status = play(b, x->machine, &variants[0], &typing, 100 + round, &played, err);
+    tdm_status status = bench_play(b, x->machine, &variants[0], &typing, 100 + round, &played, err);
     if (status) return status;
     for (int i = 0; i < GAPS; i++) bench_table_row(x->gaps, "%d", gap_ms[i]); /* in their order */
     for (int i = 0; i < GAPS; i++) {
         const tdm_turn_stats *s = &played.stats[1 + i];
         int row = bench_table_row(x->gaps, "%d", gap_ms[(i + round) % GAPS]);
-        bench_table_add(x->gaps, row, 0, ttft(s));
+        bench_table_add(x->gaps, row, 0, bench_ttft_ms(s));
         bench_table_add(x->gaps, row, 1, s->after_enter);
         bench_table_add(x->gaps, row, 2, s->handover_ms);
         bench_table_add(x->gaps, row, 3, s->wasted);
@@ -411,8 +198,8 @@ static bench_table *plan_gaps(bench *b, bench_plan *plan, tdm_error *err)
         "messages typed at 30 characters a second after the reply of %d tokens",
         "ms_gap", "TTFT:ms|after_Enter:tokens|hand-over:ms|wasted:tokens|lag_max:tokens|decode:tok/s|pause:ms", err);
     if (!t) return NULL;
-    const struct keying typing = gaps_typing(b, 0);
-    bench_plan_add(b, plan, 0, 0, conversation_s(b, &variants[0], &typing), "a conversation with all gaps");
+    const bench_keying typing = gaps_typing(b, 0);
+    bench_plan_add(b, plan, 0, 0, bench_played_s(b, &variants[0], &typing), "a conversation with all gaps");
     if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS));
     return t;
 }
@@ -427,15 +214,15 @@ enum { T_TTFT, T_PREFILL, T_TRANSFER, T_DECODE, T_TURN, T_TOTAL, T_AFTER, T_SUFF
 /* "100|after the reply|tandem|full". Returns out. */
 static char *typist(int kind, char *out, size_t room)
 {
-    const struct variant *v = &variants[kind % TYPIST_VARIANTS];
+    const bench_variant *v = &variants[kind % TYPIST_VARIANTS];
     bool streams = kind / TYPIST_VARIANTS % 2;
     snprintf(out, room, "%d|%s|%s|%s", words_a_minute[kind / TYPIST_VARIANTS / 2],
-             streams ? "while it streams" : "after the reply", tdm_pipeline_name(v->pipeline), level_name(v));
+             streams ? "while it streams" : "after the reply", tdm_pipeline_name(v->pipeline), bench_variant_level(v));
     return out;
 }
 
 /* The first turn, which nothing can be read ahead of, has a row of its own. */
-static void add_typed(bench_table *t, const char *who, const struct played *p)
+static void add_typed(bench_table *t, const char *who, const bench_played *p)
 {
     double total = 0;
     int later = bench_table_row(t, "%s|2 and 3", who);
@@ -443,7 +230,7 @@ static void add_typed(bench_table *t, const char *who, const struct played *p)
         const tdm_turn_stats *s = &p->stats[i];
         int row = i ? later : bench_table_row(t, "%s|1", who);
         total += ms(s->end_ns - s->enter_ns);
-        bench_table_add(t, row, T_TTFT, ttft(s));
+        bench_table_add(t, row, T_TTFT, bench_ttft_ms(s));
         bench_table_add(t, row, T_PREFILL, p->prefill_ms[i]);
         bench_table_add(t, row, T_TRANSFER, s->handover_ms);
         bench_table_add(t, row, T_DECODE, s->decode_tps);
@@ -458,9 +245,9 @@ static void add_typed(bench_table *t, const char *who, const struct played *p)
     bench_table_add(t, later, T_TOTAL, total);
 }
 
-static struct keying typist_typing(int kind)
+static bench_keying typist_typing(int kind)
 {
-    return (struct keying){.turns = TURNS,
+    return (bench_keying){.turns = TURNS,
                            .cps = words_a_minute[kind / TYPIST_VARIANTS / 2] * 5 / 60.0,
                            .last_words = TYPIST_WORDS,
                            .unread = true,
@@ -470,12 +257,13 @@ static struct keying typist_typing(int kind)
 static tdm_status measure_typist(bench *b, void *ctx, int kind, int round, tdm_error *err)
 {
     struct turns *x = ctx;
-    const struct keying typing = typist_typing(kind);
-    struct played played;
+    const bench_keying typing = typist_typing(kind);
+    bench_played played;
     char who[100];
     typist(kind, who, sizeof who);
     bench_step(b, "typed, %s", who);
-    tdm_status status = play(b, x->machine, &variants[kind % TYPIST_VARIANTS], &typing, 500 + round, &played, err);
+    const bench_variant *v = &variants[kind % TYPIST_VARIANTS];
+    tdm_status status = bench_play(b, x->machine, v, &typing, 500 + round, &played, err);
     if (!status) add_typed(x->typed, who, &played);
     return status;
 }
@@ -497,11 +285,11 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
            "auto (none after a sentence, else twice what the suffix or a key takes, at most 150 ms). A "
            "pause between two words can be one too: suffix evaluations counts them all");
     for (int kind = 0; kind < TYPISTS; kind++) {
-        const struct keying typing = typist_typing(kind);
+        const bench_keying typing = typist_typing(kind);
         char who[100];
         /* First tandem against single at both speeds, then the levels between. */
         bench_plan_add(b, plan, kind % TYPIST_VARIANTS, 0,
-                       conversation_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
+                       bench_played_s(b, &variants[kind % TYPIST_VARIANTS], &typing), "%s",
                        typist(kind, who, sizeof who));
         if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
     }
@@ -511,7 +299,7 @@ static bench_table *plan_typists(bench *b, bench_plan *plan, tdm_error *err)
 /* ---- Adoption -------------------------------------------------------------------------------------------------- */
 
 enum { A_TTFT, A_AFTER, A_READ, A_READ_MS, A_ADOPTED, A_REPLY, A_DECODE, A_OTHER };
-static const struct variant adoption[] = {{TDM_PIPE_TANDEM, TDM_SPEC_FULL, .keeps = true, .adopts = true},
+static const bench_variant adoption[] = {{TDM_PIPE_TANDEM, TDM_SPEC_FULL, .keeps = true, .adopts = true},
                                           {TDM_PIPE_TANDEM, TDM_SPEC_FULL, .keeps = true}};
 enum { ADOPTION = sizeof adoption / sizeof *adoption };
 
@@ -523,16 +311,16 @@ static const char *adoption_name(int v)
 static tdm_status measure_adoption(bench *b, void *ctx, int v, int round, tdm_error *err)
 {
     struct turns *x = ctx;
-    const struct keying typing = pipelines_typing(b);
-    struct played played;
+    const bench_keying typing = pipelines_typing(b);
+    bench_played played;
     bench_step(b, "replies %s", adoption_name(v));
-    tdm_status status = play(b, x->machine, &adoption[v], &typing, 900 + round, &played, err);
+    tdm_status status = bench_play(b, x->machine, &adoption[v], &typing, 900 + round, &played, err);
     if (status) return status;
     compare_with_first(x, round, &played);
     int row = bench_table_row(x->adopted, "%s", adoption_name(v));
     for (int i = 1; i < TURNS; i++) {
         const tdm_turn_stats *s = &played.stats[i];
-        bench_table_add(x->adopted, row, A_TTFT, ttft(s));
+        bench_table_add(x->adopted, row, A_TTFT, bench_ttft_ms(s));
         bench_table_add(x->adopted, row, A_AFTER, s->after_enter);
         bench_table_add(x->adopted, row, A_READ, played.history_tokens[i]);
         bench_table_add(x->adopted, row, A_READ_MS, played.history_ms[i]);
@@ -559,48 +347,53 @@ static bench_table *plan_adoption(bench *b, bench_plan *plan, tdm_error *err)
                         "token; reply: of that turn");
     bench_table_note(t, "a reply is adopted where its text has the ids that were decoded, which a model with made-up "
                         "weights seldom gives");
-    const struct keying typing = pipelines_typing(b);
+    const bench_keying typing = pipelines_typing(b);
     for (int v = 0; v < ADOPTION; v++) {
-        bench_plan_add(b, plan, v, 0, conversation_s(b, &adoption[v], &typing), "%s", adoption_name(v));
+        bench_plan_add(b, plan, v, 0, bench_played_s(b, &adoption[v], &typing), "%s", adoption_name(v));
         if (b->in_full) bench_plan_most(plan, bench_full_count(b, WARM_TURNS / (TURNS - 1)));
     }
     return t;
 }
 
-/* ---- All four -------------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------------------------- */
 
-enum { PARTS = 4 };
-
+enum { PIPELINES, PAIRS, GAPS_PART, TYPISTS_PART, ADOPTION_PART, PARTS };
 
 tdm_status bench_turns(bench *b, tdm_error *err)
 {
-    static bench_measure *const measure[PARTS] = {measure_pipeline, measure_gaps, measure_typist, measure_adoption};
-    static const double weights[2][PARTS] = {{0.55, 0.2, 0.15, 0.1},
-                                             {0.85, 0.05, 0.05, 0.05}}; /* the latter with --quick */
+    static bench_measure *const measure[PARTS] = {measure_pipeline, bench_turns_measure_pair, measure_gaps,
+                                                  measure_typist, measure_adoption};
+    static const double weights[2][PARTS] = {{0.55, 0.5, 0.2, 0.15, 0.1},
+                                             {0.85, 0.8, 0.05, 0.05, 0.05}}; /* the latter with --quick */
     const double *weight = weights[b->quick];
     struct turns x = {.first_round = -1};
+    bench_turns_pairs pairs = {0};
+    void *const ctx[PARTS] = {&x, &pairs, &x, &x, &x};
     bench_plan plan[PARTS] = {0};
-    double left = 0, seconds = 0;
+    double left = 0, seconds = 0, pairs_s = 0;
     tdm_status status = TDM_OK;
-    if (!(x.pipelines = plan_pipelines(b, &plan[0], err)) || !(x.gaps = plan_gaps(b, &plan[1], err)) ||
-        !(x.typed = plan_typists(b, &plan[2], err)) || !(x.adopted = plan_adoption(b, &plan[3], err)))
+    if (!(x.pipelines = plan_pipelines(b, &plan[PIPELINES], err)) ||
+        bench_turns_plan_pairs(b, &plan[PAIRS], &pairs, err) || !(x.gaps = plan_gaps(b, &plan[GAPS_PART], err)) ||
+        !(x.typed = plan_typists(b, &plan[TYPISTS_PART], err)) ||
+        !(x.adopted = plan_adoption(b, &plan[ADOPTION_PART], err)))
         status = err->code;
     for (int p = 0; p < PARTS; p++) {
         seconds += bench_plan_seconds(&plan[p], true);
         left += bench_plan_seconds(&plan[p], false) > 0 ? weight[p] : 0;
+        if (p == PAIRS) pairs_s = bench_plan_seconds(&plan[p], true);
     }
     if (b->in_full)
         fprintf(stderr, "turns in full, %s: some %.0f minutes; --budget or --rows shorten it\n", b->model_name,
                 ceil(seconds / 60));
     if (!status) status = bench_machine(b, &x.machine, !options_flag(b->o, OPTION_NO_LENDING), err);
-    if (!status) status = warm_up(b, x.machine, err);
+    if (!status && seconds > pairs_s) status = warm_up(b, x.machine, err); /* pairs have machines of their own */
     for (int p = 0; p < PARTS && !status; p++) {
         plan[p].table->unwanted = bench_plan_seconds(&plan[p], false) <= 0;
         if (plan[p].table->unwanted) continue;
         bench_part(b, weight[p] / left);
         left -= weight[p];
         x.first_round = -1;
-        status = bench_plan_run(b, &plan[p], measure[p], &x, err);
+        status = bench_plan_run(b, &plan[p], measure[p], ctx[p], err);
     }
     for (int p = 0; p < PARTS; p++) bench_plan_close(&plan[p]);
     tdm_machine_close(x.machine);

@@ -294,7 +294,108 @@ static void plan_crossover(bench *b, const struct crossover *x, bench_plan *plan
     }
 }
 
-tdm_status bench_crossover(bench *b, tdm_error *err)
+/* ---- Crossover between kinds ------------------------------------------------------------------------------------- */
+
+struct kinds {
+    bench_table *t;
+    const bench_pairs *pairs;
+    tdm_ids ids;
+};
+
+/* A prompt is of use where it is decoded: what brings its state there counts, too. */
+static tdm_status measure_kinds(bench *b, void *ctx, int number, int round, tdm_error *err)
+{
+    struct kinds *x = ctx;
+    const bench_pair *pair = &x->pairs->pair[number / LENGTHS];
+    int tokens = crossover_lengths[number % LENGTHS];
+    tdm_session *from = pair->session[TDM_PREFILL_UNIT], *to = pair->session[TDM_DECODE_UNIT];
+    tdm_status status = TDM_OK;
+    bench_step(b, "%s, %d tokens", pair->name, tokens);
+    for (int warm = round == 0; warm >= 0 && !status; warm--) {
+        double took;
+        void *bytes = NULL;
+        size_t n = 0;
+        status = prefill_ms(from, x->ids.ids, tokens, &took, err);
+        tdm_session_clear(to);
+        int64_t start = clock_ns();
+        if (!status && pair->gpu[0] == pair->gpu[1]) {
+            status = tdm_session_handover(to, from, err);
+        } else if (!status) {
+            status = tdm_session_save(from, &bytes, &n, err);
+            if (!status) status = tdm_session_load(to, bytes, n, err);
+            free(bytes);
+        }
+        double moved = 1e-6 * (double)(clock_ns() - start);
+        if (status || warm) continue;
+        int row = bench_table_row(x->t, "%s|%d", pair->name, tokens);
+        bench_table_add(x->t, row, 0, took + moved);
+        bench_table_add(x->t, row, 1, took);
+        bench_table_add(x->t, row, 2, moved);
+    }
+    return status;
+}
+
+static tdm_status crossover_of_kinds(bench *b, tdm_error *err)
+{
+    struct kinds x = {0};
+    bool wanted = false;
+    char row[16];
+    for (int i = 0; i < LENGTHS; i++) {
+        snprintf(row, sizeof row, "%d", crossover_lengths[i]);
+        wanted |= bench_pairs_wanted(b, row);
+    }
+    if (!wanted) return TDM_OK;
+    x.t = bench_new_table(b, "pairs", "a prompt read by PREFILL, and its state brought to DECODE",
+                          "units|prompt_tokens", "ready:ms|prefill:ms|moved:ms", err);
+    if (!x.t) return err->code;
+    bench_plan plan;
+    bench_plan_open(&plan, x.t);
+    tdm_status status = bench_pairs_open(b, x.t, &x.pairs, err);
+    if (!status)
+        status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &x.ids, err);
+    const bench_cost usual = b->cost;
+    for (int p = 0; !status && p < x.pairs->n; p++) {
+        b->cost = x.pairs->pair[p].cost;
+        for (int i = 0; i < LENGTHS; i++) {
+            double run = bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH);
+            if (crossover_lengths[i] > x.pairs->context) bench_plan_skip(&plan);
+            else bench_plan_add(b, &plan, i, run, run, "%s|%d", x.pairs->pair[p].name, crossover_lengths[i]);
+        }
+    }
+    b->cost = usual;
+    if (!status) status = bench_plan_run(b, &plan, measure_kinds, &x, err);
+    bench_plan_close(&plan);
+    tdm_ids_free(&x.ids);
+    return status;
+}
+
+/* Of two pairs that decode on one kind, from which length on the GPU reads sooner than the cores. */
+static void conclude_kinds(bench_table *t)
+{
+    static const char *const twins[2][2] = {{"GPU+GPU", "cores+GPU"}, {"GPU+cores", "cores+cores"}};
+    for (int k = 0; k < 2; k++) {
+        const char *from = NULL;
+        int both = 0;
+        for (int r = 0; r < t->n_rows; r++) {
+            if (strcmp(t->rows[r].parameter[0], twins[k][0])) continue;
+            for (int c = 0; c < t->n_rows; c++) {
+                if (strcmp(t->rows[c].parameter[0], twins[k][1]) ||
+                    strcmp(t->rows[c].parameter[1], t->rows[r].parameter[1]))
+                    continue;
+                both++;
+                bool sooner = bench_table_cell(t, r, 0).p95 < bench_table_cell(t, c, 0).p5;
+                from = !sooner ? NULL : from ? from : t->rows[r].parameter[1];
+            }
+        }
+        if (!both) continue;
+        if (from) bench_table_note(t, "%s is sooner than %s from %s tokens on", twins[k][0], twins[k][1], from);
+        else bench_table_note(t, "%s is not sooner than %s at these lengths", twins[k][0], twins[k][1]);
+    }
+}
+
+/* ---- All of crossover -------------------------------------------------------------------------------------------- */
+
+static tdm_status crossover_of_cores(bench *b, tdm_error *err)
 {
     struct crossover x = {0};
     int all = b->host.cores.count;
@@ -314,17 +415,30 @@ tdm_status bench_crossover(bench *b, tdm_error *err)
     bench_plan plan;
     bench_plan_open(&plan, x.t);
     plan_crossover(b, &x, &plan);
-    if (!status) status = bench_plan_run(b, &plan, measure_crossover, &x, err);
+    x.t->unwanted = bench_plan_seconds(&plan, false) <= 0;
+    if (!status && !x.t->unwanted) status = bench_plan_run(b, &plan, measure_crossover, &x, err);
     bench_plan_close(&plan);
     close_split(&x);
     tdm_ids_free(&x.ids);
     return status;
 }
 
+tdm_status bench_crossover(bench *b, tdm_error *err)
+{
+    if (b->host.gpu[0]) bench_part(b, 0.5);
+    tdm_status status = crossover_of_cores(b, err);
+    if (b->host.gpu[0]) bench_part(b, 1);
+    return status ? status : crossover_of_kinds(b, err);
+}
+
 /* Where it is that the order of the two units changes. */
 void bench_crossover_conclude(bench_table *t)
 {
     if (t->n_measures < 2) return; /* quoted: what was concluded elsewhere */
+    if (!strcmp(t->part, "pairs")) {
+        conclude_kinds(t);
+        return;
+    }
     for (int r = 0; r < t->n_rows;) {
         const char *cores = t->rows[r].parameter[0];
         char found[80] = "";

@@ -3,6 +3,7 @@
  * small model, so that each suite takes moments. */
 #include "tests/check.h"
 
+#include "engine/gpu/gpu.h"
 #include "src/cli/jsonio.h"
 
 static FILE *start(const char *arguments)
@@ -237,6 +238,17 @@ TEST(mtp)
     free(text);
 }
 
+/* Pairs of units, with a GPU that is named. */
+TEST(pairs)
+{
+    struct gpu_info info;
+    if (gpu_list(&info, 1) < 1) SKIP("no GPU");
+    CHECK_SUITES(run(FORM TINY "turns handover crossover power --prefill-unit gpu --rows 'pairs cores+GPU off' "
+                               "--rows 'pairs cores+GPU full' --rows 'pairs GPU+cores 64' "
+                               "--rows 'pairs cores+GPU 28'"),
+                 {"turns", 19}, {"handover", 5}, {"crossover", 3}, {"power", 0 /* none without sensors */});
+}
+
 TEST(kernels) { CHECK_SUITES(run(FORM "kernels --rows 'q8_0 16' --rows packing"), {"kernels", 8}); }
 
 TEST(glyph) { CHECK_SUITES(terminal(0), {"glyph", 9}); }
@@ -265,4 +277,4 @@ TEST(read_again)
     free(twice);
 }
 
-TEST_MAIN(T(starts), T(turns), T(most), T(mtp), T(kernels), T(read_again), T(glyph), T(screen))
+TEST_MAIN(T(starts), T(turns), T(most), T(mtp), T(pairs), T(kernels), T(read_again), T(glyph), T(screen))

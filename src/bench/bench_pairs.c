@@ -1,0 +1,115 @@
+#include "src/bench/bench_pairs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/gpu/gpu.h"
+#include "src/bench/bench.h"
+#include "src/bench/bench_loop.h"
+#include "src/bench/bench_talk.h"
+
+static const bench_pair kinds[BENCH_PAIRS] = {{.name = "GPU+GPU", .gpu = {true, true}},
+                                              {.name = "cores+GPU", .gpu = {false, true}},
+                                              {.name = "GPU+cores", .gpu = {true, false}},
+                                              {.name = "cores+cores"}};
+
+static bool is_gpu(const char *unit)
+{
+    return unit && !strncmp(unit, "gpu", 3);
+}
+
+void bench_pairs_find_gpu(bench *b)
+{
+    enum { MOST = 16 };
+    const char *named[] = {options_text(b->o, OPTION_PREFILL_UNIT), options_text(b->o, OPTION_DECODE_UNIT)};
+    struct gpu_info info[MOST];
+    int n = gpu_list(info, MOST), at = n > 0 && info[0].kind != GPU_SOFTWARE ? 0 : -1;
+    for (int u = 1; u >= 0; u--) {
+        const char *number = is_gpu(named[u]) ? strchr(named[u], ':') : NULL;
+        if (is_gpu(named[u])) at = number ? atoi(number + 1) : 0;
+    }
+    if (at < 0 || at >= n || at >= MOST) return;
+    snprintf(b->host.gpu, sizeof b->host.gpu, "gpu:%d", at);
+    snprintf(b->host.gpu_name, sizeof b->host.gpu_name, "%s", info[at].name);
+    snprintf(b->host.gpu_driver, sizeof b->host.gpu_driver, "%s", info[at].driver);
+    b->host.gpu_software = info[at].kind == GPU_SOFTWARE;
+    snprintf(b->host.gpu_pci, sizeof b->host.gpu_pci, "%s", info[at].pci);
+}
+
+bool bench_pairs_wanted(const bench *b, const char *row)
+{
+    bool wanted = false;
+    for (int i = 0; i < BENCH_PAIRS && b->host.gpu[0]; i++)
+        wanted |= bench_wanted(b, "pairs|%s|%s", kinds[i].name, row);
+    return wanted;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+static void close_pair(bench_pair *p)
+{
+    for (int u = 0; u < TDM_UNITS; u++) tdm_session_close(p->session[u]);
+    tdm_machine_close(p->machine);
+    *p = (bench_pair){0};
+}
+
+static tdm_status open_pair(bench *b, bench_pair *p, int context, tdm_error *err)
+{
+    static const option_id chosen[TDM_UNITS] = {OPTION_PREFILL_UNIT, OPTION_DECODE_UNIT};
+    const char *unit[TDM_UNITS];
+    for (int u = 0; u < TDM_UNITS; u++) {
+        const char *named = options_text(b->o, chosen[u]);
+        unit[u] = p->gpu[u] ? b->host.gpu : is_gpu(named) ? NULL : named;
+    }
+    tdm_machine_options m = {.prefill_unit = unit[0],
+                             .decode_unit = unit[1],
+                             .no_lending = options_flag(b->o, OPTION_NO_LENDING)};
+    bench_step(b, "opening %s", p->name);
+    tdm_status status = tdm_machine_open(&p->machine, &m, err);
+    for (int u = 0; u < TDM_UNITS && !status; u++)
+        status = bench_session(b, &p->session[u], p->machine, u, context,
+                               p->gpu[u] ? BENCH_PAIR_DISPATCH : BENCH_LOOP_DISPATCH, err);
+    if (!status) status = bench_cost_of(b, p->session[TDM_PREFILL_UNIT], p->session[TDM_DECODE_UNIT], &p->cost, err);
+    return status;
+}
+
+/* One pair that can't be had leaves the others. */
+static tdm_status open_all(bench *b, bench_pairs *p, tdm_error *err)
+{
+    tdm_chat_options talk;
+    bench_talk_defaults(&talk, b->models.model);
+    p->context = talk.context;
+    for (int i = 0; i < BENCH_PAIRS; i++) {
+        bench_pair *pair = &p->pair[p->n];
+        *pair = kinds[i];
+        tdm_status status = open_pair(b, pair, p->context, err);
+        if (!status) {
+            p->n++;
+            continue;
+        }
+        close_pair(pair);
+        if (status == TDM_E_CANCELLED) return status;
+        snprintf(p->notes[p->n_notes++], sizeof p->notes[0], "left out: %s: %.150s", kinds[i].name, err->text);
+    }
+    return TDM_OK;
+}
+
+tdm_status bench_pairs_open(bench *b, bench_table *t, const bench_pairs **out, tdm_error *err)
+{
+    bench_pairs *p = &b->pairs;
+    *out = p;
+    tdm_status status = TDM_OK;
+    if (!p->opened && b->host.gpu[0]) {
+        status = open_all(b, p, err);
+        p->opened = true;
+    }
+    for (int i = 0; i < p->n_notes; i++) bench_table_note(t, "%s", p->notes[i]);
+    return status;
+}
+
+void bench_pairs_close(bench_pairs *p)
+{
+    for (int i = 0; i < p->n; i++) close_pair(&p->pair[i]);
+    *p = (bench_pairs){0};
+}
