@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/gpu/gpu.h"
 #include "src/bench/bench.h"
 
 #define ZONE "/sys/class/powercap/intel-rapl:"
@@ -45,20 +46,30 @@ static void *draw_power(void *unused)
     return NULL;
 }
 
-static bench_table *measure(void)
+/* All tables of the suite; gpu: with pairs of units, of which one row is measured. Returns the last table. */
+static bench_table *measure(bool gpu)
 {
     static bench b;
     static options o;
+    static char *rows[] = {"pairs cores+GPU decode", NULL};
     tdm_error err;
     b = (bench){.o = &o, .runs = 3, .quick = true, .suite = "power", .model_name = "tiny", .sensors_root = root};
     bench_host_start(&b.host);
+    if (gpu) {
+        snprintf(b.host.gpu, sizeof b.host.gpu, "gpu:0");
+        snprintf(b.host.gpu_pci, sizeof b.host.gpu_pci, "0000:03:00.0");
+        o.values[OPTION_ROWS].list = rows;
+        o.values[OPTION_ROWS].n = 1;
+    }
     if (bench_prompt_open(&b.prompt, &err) ||
         tdm_model_open(&b.models.model, &(tdm_model_options){.path = check_data("goldens/tiny-a")}, &err) ||
         bench_power(&b, &err))
         CHECK_FAIL("%s", err.text);
+    bench_pairs_close(&b.pairs);
     tdm_model_close(b.models.model);
     bench_prompt_close(&b.prompt);
-    return b.tables[0];
+    for (int i = 0; i + 1 < b.n_tables; i++) bench_table_free(b.tables[i]);
+    return b.n_tables ? b.tables[b.n_tables - 1] : NULL;
 }
 
 TEST(watts)
@@ -72,7 +83,7 @@ TEST(watts)
     }
     put_energy();
     REQUIRE(!pthread_create(&thread, NULL, draw_power, NULL));
-    bench_table *t = measure();
+    bench_table *t = measure(false);
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
     REQUIRE(t);
@@ -93,11 +104,41 @@ TEST(watts)
 TEST(unreadable)
 {
     root = tree_new();
-    bench_table *t = measure();
+    bench_table *t = measure(false);
     REQUIRE(t);
     CHECK_INT(0, t->n_rows);
     CHECK(t->n_notes == 1 && !strncmp(t->notes[0], "not measured: ", 14));
     bench_table_free(t);
 }
 
-TEST_MAIN(T(watts), T(unreadable))
+#define GPU "/sys/bus/pci/devices/0000:03:00.0/"
+
+/* A GPU that tells its power alone, beside packages that tell nothing: what is unknown is said to be. */
+TEST(a_gpu_of_a_pair)
+{
+    struct gpu_info info;
+    if (gpu_list(&info, 1) < 1) SKIP("no GPU");
+    root = tree_new();
+    tree_write(root, "0x1002", GPU "vendor");
+    tree_write(root, "100000000", GPU "hwmon/hwmon0/power1_average");
+    bench_table *t = measure(true);
+    REQUIRE(t);
+    CHECK_INT(1, t->n_rows);
+    CHECK_STR("cores+GPU", t->rows[0].parameter[0]);
+    CHECK_STR("decode", t->rows[0].parameter[1]);
+    CHECK_STR("gpu:0", t->rows[0].parameter[2]);
+    bench_summary watts = bench_table_cell(t, 0, 0), energy = bench_table_cell(t, 0, 2),
+                  speed = bench_table_cell(t, 0, 3);
+    CHECK_INT(3, watts.n);
+    CHECK_NEAR(100, watts.median, 1e-9);
+    CHECK_INT(3, energy.n);
+    CHECK(speed.median > 0);
+    for (int i = 0; i < energy.n; i++)
+        CHECK_NEAR(100, t->rows[0].value[2].values[i] * t->rows[0].value[3].values[i], 1e-6);
+    int unknown = 0;
+    for (int i = 0; i < t->n_notes; i++) unknown += !strncmp(t->notes[i], "packages: unknown: ", 19);
+    CHECK_INT(1, unknown);
+    bench_table_free(t);
+}
+
+TEST_MAIN(T(watts), T(unreadable), T(a_gpu_of_a_pair))
