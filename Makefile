@@ -153,8 +153,8 @@ UI_C      := $(call find,ui,*.c)
 PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c) src/net/https.c
 NET_ONLY  := $(addprefix src/net/,main.c request.c https.c)
 BENCH_C   := $(call find,src/bench,*.c)
-# tandem-gpu, which measures a GPU, is carried to machines that have one.
-GPU_ONLY  := src/gpu/main.c
+# tandem-gpu, which measures a GPU, is carried to machines that have one, and tandem-bench without BLAS.
+GPU_ONLY  := src/gpu/main.c src/gpu/no_blas.c
 SRC_C     := $(filter-out $(GPU_ONLY) $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
@@ -225,10 +225,15 @@ $(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(B)/
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
-# Libraries that another machine may lack are linked into it.
-$(B)/tandem-gpu: $(call obj,$(GPU_ONLY)) $(B)/libtandem.a
+# What is carried to another machine: libraries that it may lack are linked in, libvulkan lies beside.
+CARRIED = -Wl,-rpath,'$$ORIGIN/lib' -Wl,-Bstatic -lvterm -ljson-c -lutf8proc -Wl,-Bdynamic -lm -pthread
+$(B)/tandem-gpu: $(call obj,src/gpu/main.c) $(B)/libtandem.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljson-c -lutf8proc -Wl,-Bdynamic -lm -pthread
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(CARRIED)
+
+$(B)/tandem-bench-alone: $(call obj,src/bench/main.c src/gpu/no_blas.c) $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(CARRIED)
 
 .SECONDEXPANSION:
 $(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a \
@@ -315,9 +320,12 @@ fuzz: ## run every fuzz target (FUZZ_RUNS=N each, default a million; T=name pick
 
 fuzz-programs: $(FUZZERS)
 
-device-kit: $(B)/tandem-gpu ## a GPU's measurements to carry to another machine: build/kit
-	@mkdir -p $(B)/kit/lib
-	strip -o $(B)/kit/tandem-gpu $<
+device-kit: $(B)/tandem-gpu $(B)/tandem-bench-alone ## a GPU's measurements to carry to another machine: build/kit
+	@rm -rf $(B)/kit; mkdir -p $(B)/kit/lib
+	strip -o $(B)/kit/tandem-gpu $(B)/tandem-gpu
+	strip -o $(B)/kit/tandem-bench.out $(B)/tandem-bench-alone
+	gzip -9c $(B)/kit/tandem-bench.out >$(B)/kit/tandem-bench.gz; rm $(B)/kit/tandem-bench.out
+	install -m755 src/gpu/tandem-bench.sh $(B)/kit/tandem-bench
 	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/
 
 bench: all ## every measurement (tandem bench)
