@@ -54,6 +54,7 @@ NEVER(void, gpu_model_needs, const struct source *source, const struct gpu_model
 NEVER(tdm_status, gpu_model_new, struct gpu_model **out, struct gpu *g, const struct source *source,
       const struct gpu_model_options *options, tdm_error *err)
 NEVER(const struct config *, gpu_model_config, const struct gpu_model *m)
+NEVER(uint32_t, gpu_model_together, const struct gpu_model *m)
 NEVER(double *, gpu_model_frequencies, struct gpu_model *m)
 NEVER(tdm_status, gpu_state_new, struct gpu_state **out, struct gpu_model *m, tdm_error *err)
 NEVER(void, gpu_state_clear, struct gpu_state *s)

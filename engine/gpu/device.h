@@ -39,6 +39,7 @@ enum shader {
     SHADER_CHOOSE,
     SHADER_MIX,
     SHADER_READ,
+    SHADER_TOKEN,
     SHADERS
 };
 extern const struct shader_code {
@@ -47,7 +48,7 @@ extern const struct shader_code {
     size_t bytes;
 } shader_codes[SHADERS];
 
-enum { MOST_CONSTANTS = 8, PUSH_BYTES = 128 };
+enum { MOST_CONSTANTS = 12, PUSH_BYTES = 128 };
 
 /* A shader with its specialisation constants. */
 struct pipeline {
@@ -73,7 +74,9 @@ struct gpu {
     struct gpu_info info;
     uint64_t slice; /* bytes of a matrix in one piece */
     struct gpu_tuning tuning;
-    float tick_ns; /* of timestamps */
+    uint32_t shared_bytes; /* shared memory of a workgroup */
+    uint32_t cores;        /* that run workgroups beside each other; 0: not known */
+    float tick_ns;         /* of timestamps */
     struct pipeline pipelines[MOST_PIPELINES];
     uint32_t n_pipelines;
     struct block upload; /* staging memory, made when first needed */
@@ -82,7 +85,7 @@ struct gpu {
     _Atomic uint64_t used;
     pthread_mutex_t lock; /* of everything above and of what lies on the device; recursive */
     atomic_bool lost;
-    char lost_line[300]; /* written once, before `lost` is */
+    char lost_line[300];  /* written once, before `lost` is */
     atomic_int in_flight; /* submissions that are waited for */
     _Atomic uint32_t complaints;
     char first_complaint[400];

@@ -59,6 +59,8 @@ struct gpu_tuning {
     uint32_t delta_lanes; /* for a head of the delta rule, at most */
     uint32_t groups;      /* for the rows of a matrix, at most; they take more rows each beyond */
     uint32_t own_groups;  /* the same where each makes a token's activations for itself */
+    uint32_t subgroup;    /* lanes that exchange values without shared memory, at most: a power of two; 0, 1: none */
+    uint32_t together;    /* workgroups of a pass of one token in one dispatch (program.h), at most; 0: none such */
 };
 
 struct gpu_options {
@@ -102,6 +104,8 @@ tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct sou
                          const struct gpu_model_options *options, tdm_error *err);
 void gpu_model_free(struct gpu_model *m); /* NULL is allowed */
 const struct config *gpu_model_config(const struct gpu_model *m);
+/* The workgroups that do a pass of one token in one dispatch; 0: it is dispatched step by step. */
+uint32_t gpu_model_together(const struct gpu_model *m);
 /* For comparison with other implementations: RoPE's angles for a position are position * frequency[i], i below
  * rope_dims / 2; 64-bit floats that may be changed before the first pass. */
 double *gpu_model_frequencies(struct gpu_model *m);

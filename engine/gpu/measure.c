@@ -6,7 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/gpu/pass.h"
+#include "engine/gpu/program.h"
 
 /* ---- Timestamps ---------------------------------------------------------------------------------------------------
  */
@@ -225,19 +225,23 @@ struct steps {
     uint32_t kinds;
 };
 
+/* The place of a kind of step; the last one also has those that there is no room for. */
+static uint32_t kind_named(struct gpu_step_time *out, uint32_t *kinds, const char *name)
+{
+    uint32_t k = 0;
+    while (k < *kinds && strcmp(out[k].name, name)) k++;
+    if (k < *kinds || k == GPU_STEP_KINDS) return k < GPU_STEP_KINDS ? k : GPU_STEP_KINDS - 1;
+    out[k] = (struct gpu_step_time){0};
+    snprintf(out[k].name, sizeof out[k].name, "%s", name);
+    return (*kinds)++;
+}
+
 /* Called after each step. */
 static void after_step(void *ctx, struct recording *r, const char *name)
 {
     struct steps *s = ctx;
-    uint32_t k = 0;
     if (s->watch.n >= s->watch.room) return;
-    while (k < s->kinds && strcmp(s->out[k].name, name)) k++;
-    if (k == s->kinds && k < GPU_STEP_KINDS) {
-        s->out[k] = (struct gpu_step_time){0};
-        snprintf(s->out[k].name, sizeof s->out[k].name, "%s", name);
-        s->kinds++;
-    }
-    s->kind[s->watch.n] = (uint8_t)k;
+    s->kind[s->watch.n] = (uint8_t)kind_named(s->out, &s->kinds, name);
     device_barrier(r->model->gpu, r->commands);
     stamp(&s->watch, r->commands);
 }
@@ -272,5 +276,53 @@ tdm_status gpu_measure_pass(struct gpu_model *m, struct gpu_state *state, const 
     stopwatch_free(&s->watch);
     device_unlock(g);
     free(s);
+    return status;
+}
+
+/* ---- A pass in one dispatch, up to each operation ------------------------------------------------------------------
+ */
+
+struct some_operations {
+    const struct program *program;
+    uint32_t end;
+};
+
+static tdm_status record_operations(struct gpu *g, VkCommandBuffer commands, void *ctx, tdm_error *err)
+{
+    const struct some_operations *some = ctx;
+    (void)err;
+    program_dispatch(g, commands, some->program, some->end);
+    return TDM_OK;
+}
+
+static void name_operation(char out[32], const struct program_op *op)
+{
+    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta"};
+    struct matmul push;
+    memcpy(&push, op->push, sizeof push);
+    if (op->what == DO_PRODUCT)
+        snprintf(out, 32, "%ux%u%s", op->tiles * PACK_ROWS, push.chunks * PACK_COLS, op->barrier ? "" : " no barrier");
+    else
+        snprintf(out, 32, "%s", names[op->what]);
+}
+
+tdm_status gpu_measure_together(struct gpu_model *m, struct gpu_step_time out[GPU_STEP_KINDS], uint32_t *kinds,
+                                tdm_error *err)
+{
+    const struct program *p = m->scratch[SCRATCH_SHORT]->program;
+    tdm_status status = TDM_OK;
+    double before = 0;
+    *kinds = 0;
+    for (uint32_t i = 0; p && p->groups && i < p->n && !status; i++) {
+        struct some_operations some = {p, i + 1};
+        double seconds;
+        char name[32];
+        status = shortest(m->gpu, record_operations, &some, &seconds, err);
+        name_operation(name, &p->ops[i]);
+        struct gpu_step_time *to = &out[kind_named(out, kinds, name)];
+        to->count++;
+        to->seconds += seconds - before;
+        before = seconds;
+    }
     return status;
 }

@@ -35,4 +35,9 @@ enum { GPU_STEP_KINDS = 64 };
 tdm_status gpu_measure_pass(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n,
                             struct gpu_step_time out[GPU_STEP_KINDS], uint32_t *kinds, tdm_error *err);
 
+/* The same of a pass of one token in one dispatch, after such a pass: how much longer it takes with each operation than
+ * without it and those after it. What states hold afterwards is worthless. No kinds: it is dispatched step by step. */
+tdm_status gpu_measure_together(struct gpu_model *m, struct gpu_step_time out[GPU_STEP_KINDS], uint32_t *kinds,
+                                tdm_error *err);
+
 #endif

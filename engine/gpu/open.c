@@ -90,6 +90,12 @@ static bool suits(const struct vulkan *vk, VkPhysicalDevice device, uint32_t *fa
     const VkPhysicalDeviceLimits *l = &properties.properties.limits;
     if (l->maxComputeWorkGroupInvocations < 256 || l->maxComputeSharedMemorySize < 32768) return false;
     vk->GetPhysicalDeviceFeatures2(device, &features);
+    VkPhysicalDeviceVulkan11Properties p11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+    properties.pNext = &p11;
+    vk->GetPhysicalDeviceProperties2(device, &properties);
+    if (!(p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) ||
+        !(p11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT))
+        return false;
     if (!f12.bufferDeviceAddress || !f12.scalarBlockLayout || !features.features.shaderInt64 ||
         !f13.shaderIntegerDotProduct)
         return false;
@@ -236,6 +242,37 @@ static tdm_status make_device(struct gpu *g, tdm_error *err)
     return device_commands(&g->once, g, err);
 }
 
+static bool has_extension(struct gpu *g, const char *name)
+{
+    VkExtensionProperties all[512];
+    uint32_t n = 512;
+    VkResult result = g->vk.EnumerateDeviceExtensionProperties(g->physical, NULL, &n, all);
+    for (uint32_t i = 0; (!result || result == VK_INCOMPLETE) && i < n; i++)
+        if (!strcmp(all[i].extensionName, name)) return true;
+    return false;
+}
+
+/* Workgroups that run beside each other, where the driver tells. */
+static uint32_t count_cores(struct gpu *g)
+{
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+    VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &nvidia};
+    if (!has_extension(g, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) return 0;
+    g->vk.GetPhysicalDeviceProperties2(g->physical, &p);
+    return nvidia.shaderSMCount;
+}
+
+/* Lanes of a subgroup, where they are always as many. */
+static uint32_t lanes_of_subgroups(struct gpu *g)
+{
+    VkPhysicalDeviceVulkan13Properties p13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+    VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &p13};
+    g->vk.GetPhysicalDeviceProperties2(g->physical, &p);
+    if (p13.minSubgroupSize != p13.maxSubgroupSize) return 1;
+    return p13.minSubgroupSize < 32 ? p13.minSubgroupSize : 32;
+}
+
 /* The largest piece of a matrix. */
 static void set_limits(struct gpu *g, const struct gpu_options *options)
 {
@@ -246,6 +283,7 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     g->vk.GetPhysicalDeviceProperties2(g->physical, &p);
     g->vk.GetPhysicalDeviceMemoryProperties2(g->physical, &m);
     g->memory = m.memoryProperties;
+    g->shared_bytes = p.properties.limits.maxComputeSharedMemorySize;
     g->tick_ns = p.properties.limits.timestampPeriod;
     g->slice = p.properties.limits.maxStorageBufferRange;
     if (g->slice > memory.maxMemoryAllocationSize) g->slice = memory.maxMemoryAllocationSize;
@@ -253,11 +291,16 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (options && options->slice && options->slice < g->slice) g->slice = options->slice;
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
-    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096}
-                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056};
+    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 0}
+                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 0};
+    g->tuning.subgroup = lanes_of_subgroups(g);
+    g->cores = count_cores(g);
+    if (!software) g->tuning.together = g->cores;
     if (!software && p.properties.limits.maxComputeWorkGroupInvocations < 512)
-        g->tuning.segments = 8, g->tuning.lanes = 256;
+        g->tuning.segments = 8, g->tuning.lanes = 256; /* with a lane for each row of each segment */
+    uint32_t subgroup = g->tuning.subgroup;
     if (options && options->tuning) g->tuning = *options->tuning;
+    if (g->tuning.subgroup > subgroup) g->tuning.subgroup = subgroup;
 }
 
 tdm_status gpu_open(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err)

@@ -1,5 +1,5 @@
 /* The host's part of a pass: checks, tables, submissions, and the states' new lengths. */
-#include "engine/gpu/pass.h"
+#include "engine/gpu/program.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +110,9 @@ static tdm_status record(struct recording *r, uint32_t first, uint32_t end, bool
     struct gpu *g = r->model->gpu;
     tdm_status status = device_begin(g, r->commands, false, r->err);
     if (status) return status;
-    if (r->shape.head_rows)
+    if (r->shape.together)
+        program_record(r, r->shape.together == 2 ? r->s->program->n : r->s->program->layers);
+    else if (r->shape.head_rows)
         record_head(r);
     else
         record_layers(r, first, end, hidden, hidden_row);
@@ -294,11 +296,12 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
     for (uint32_t first = 0, some; !status && (!first || first < logits); first += some) {
         int64_t took;
         some = logits - first < HEAD_ROWS ? logits - first : HEAD_ROWS;
-        if (some) status = head_commands(&commands[n++], m, s, first, some, err);
+        if (some && !layers->shape.together) status = head_commands(&commands[n++], m, s, first, some, err);
         if (!status && is_cancelled(options)) status = error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
         if (status) break;
         for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken = true;
         status = run(m, s, commands, n, &took, err);
+        if (!status && layers->shape.together) status = program_check(m, s, err);
         if (!status && layers->shape.rows == 1 && took) count_token(m, took);
         n = 0;
         for (uint32_t i = 0; i < some && !status; i++)
@@ -354,8 +357,9 @@ static tdm_status prepare(struct gpu_model *m, struct scratch *s, const struct g
     if (!status) status = check(m, runs, n_runs, err);
     if (!status) status = fill_tables(m, s, runs, n_runs, &shape, err);
     if (!status) *logits = fill_index(s, runs, n_runs);
-    if (!status)
-        status = commands_for(layers, m, s, &shape, options && options->hidden, runs[0].n - 1, err);
+    if (!status && shape.rows == 1 && s->program && s->program->groups && !(options && options->hidden))
+        shape = (struct shape){.rows = 1, .runs = 1, .tiles = 1, .together = *logits ? 2 : 1};
+    if (!status) status = commands_for(layers, m, s, &shape, options && options->hidden, runs[0].n - 1, err);
     device_unlock(m->gpu);
     return status;
 }

@@ -73,6 +73,7 @@ struct forms {
 struct shape {
     uint32_t rows, runs, tiles, blocks; /* blocks: of positions, where attention is split; a power of two */
     uint32_t head_rows, head_first;     /* commands for logits: so many rows, from this place in the index */
+    uint32_t together;                  /* one token, in one dispatch (program.h): 1 without logits, 2 with them */
 };
 
 struct recorded {
@@ -86,16 +87,17 @@ struct recorded {
 struct scratch {
     pthread_mutex_t busy; /* one pass at a time; taken before the device's lock */
     VkFence fence;
-    uint32_t tokens;              /* of a pass, at most */
-    bool sliced;                  /* passes are submitted by layers, in slices of about a token's time */
-    int64_t layer_ns[SIZES];      /* the time of a layer of a pass of up to 2^i tokens; 0: not known */
+    uint32_t tokens;         /* of a pass, at most */
+    bool sliced;             /* passes are submitted by layers, in slices of about a token's time */
+    int64_t layer_ns[SIZES]; /* the time of a layer of a pass of up to 2^i tokens; 0: not known */
     struct block memory, table, read;
     uint64_t x, qkv, z, a, b, convolved, gates, delta, q_gate, k, v, q, partials, attended, gate, up;
     uint64_t router, chosen, shares, expert_gate, expert_up, expert_out, shared_out, logits, hidden;
     struct forms in, inner, expert_inner, head;
     uint64_t hidden_at;                                                 /* in memory */
     uint64_t rows_at, runs_at, tiles_at, index_at, angles_at, pages_at; /* in the table */
-    uint64_t logits_at, hidden_read_at;                                 /* logits in memory; hidden in `read` */
+    uint64_t logits_at, hidden_read_at, broken_read_at;                 /* logits in memory; the others in `read` */
+    struct program *program;                                            /* NULL: none */
     uint32_t blocks;                                                    /* of a state */
     float *angles; /* [position][cosines, then sines], as far as needed */
     uint32_t angle_rows;
@@ -134,9 +136,10 @@ struct recording {
     struct scratch *s;
     VkCommandBuffer commands;
     struct shape shape;
-    uint32_t written, read; /* regions since the last barrier */
-    step_watcher *watch;    /* NULL: none */
-    char product[32];       /* what the watcher is told of the product that is recorded */
+    struct program *program; /* steps are added to it instead; NULL: commands are recorded */
+    uint32_t written, read;  /* regions since the last barrier */
+    step_watcher *watch;     /* NULL: none */
+    char product[32];        /* what the watcher is told of the product that is recorded */
     void *watch_ctx;
     tdm_status status;
     tdm_error *err;
@@ -152,6 +155,8 @@ void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const str
 uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks);
 /* Quads of shared memory that the activations of a product take. */
 uint32_t record_staged(enum weight_kind kind, uint32_t tokens, uint32_t segments);
+/* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys. */
+void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts);
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);
 uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
@@ -159,6 +164,7 @@ uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
  * copies of the residual stream of row `hidden_row`. And of logits. */
 void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row);
 void record_head(struct recording *r);
+void record_logits_copy(struct recording *r, uint32_t rows);
 
 void recorded_free(struct recorded *r, struct gpu *g);
 

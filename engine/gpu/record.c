@@ -4,17 +4,17 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/gpu/pass.h"
+#include "engine/gpu/program.h"
 
-/* A barrier, where the next step reads what was written since the last one, or writes what was read or written. */
-static void wait_for_regions(struct recording *r, uint32_t reads, uint32_t writes)
+/* Whether there is a barrier before the next step: where it reads what was written since the last one, or writes what
+ * was read or written. */
+static bool has_to_wait(struct recording *r, uint32_t reads, uint32_t writes)
 {
-    if (r->written & (reads | writes) || r->read & writes) {
-        device_barrier(r->model->gpu, r->commands);
-        r->written = r->read = 0;
-    }
+    bool wait = r->written & (reads | writes) || r->read & writes;
+    if (wait) r->written = r->read = 0;
     r->written |= writes;
     r->read |= reads;
+    return wait;
 }
 
 void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shader shader, const uint32_t *constants,
@@ -22,9 +22,14 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
 {
     struct gpu *g = r->model->gpu;
     VkPipeline pipeline;
-    if (!r->status) r->status = device_pipeline(&pipeline, g, shader, constants, n, r->err);
+    if (!r->status && !r->program) r->status = device_pipeline(&pipeline, g, shader, constants, n, r->err);
     if (r->status) return;
-    wait_for_regions(r, reads, writes);
+    bool wait = has_to_wait(r, reads, writes);
+    if (r->program) {
+        program_add(r, wait, shader, constants, push, push_bytes, x, z);
+        return;
+    }
+    if (wait) device_barrier(g, r->commands);
     g->vk.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.CmdPushConstants(r->commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
     g->vk.CmdDispatch(r->commands, x, y, z);
@@ -36,7 +41,7 @@ void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const str
 {
     struct gpu *g = r->model->gpu;
     if (r->status) return;
-    wait_for_regions(r, reads, writes);
+    if (has_to_wait(r, reads, writes)) device_barrier(g, r->commands);
     VkBufferCopy region = {from_at, to_at, bytes};
     g->vk.CmdCopyBuffer(r->commands, from->buffer, to->buffer, 1, &region);
 }
@@ -74,8 +79,9 @@ static void activations(struct recording *r, uint32_t reads, uint32_t writes, en
     a.eps = r->model->config.rms_eps;
     a.floats = floats ? to->floats : 0;
     a.records = records ? to->records : 0;
-    record_step(r, reads, writes, SHADER_ACT, (uint32_t[]){mode, r->model->gpu->tuning.lanes}, 2, &a, sizeof a, rows, 1,
-                1);
+    record_step(r, reads, writes, SHADER_ACT,
+                (uint32_t[]){mode, r->model->gpu->tuning.lanes, r->model->gpu->tuning.subgroup}, 3, &a, sizeof a, rows,
+                1, 1);
 }
 
 uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks)
@@ -144,7 +150,7 @@ static void own_product(struct recording *r, uint32_t reads, enum act_mode mode,
     const struct gpu_tuning *t = &r->model->gpu->tuning;
     uint32_t quads = w->chunks * (pack_takes_floats(w->kind) ? PACK_COLS / 4 : RECORD_BYTES / 16);
     /* Segments without columns add nothing to a sum, so there may be more than record_segments says. */
-    const uint32_t constants[] = {w->kind, 1, 0, t->segments, mode + 1, quads};
+    const uint32_t constants[] = {w->kind, 1, 0, t->segments, mode + 1, quads, t->subgroup};
     snprintf(r->product, sizeof r->product, "%s %ux%u own", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -168,7 +174,7 @@ static void own_product(struct recording *r, uint32_t reads, enum act_mode mode,
                               .gate = a->gate,
                               .index = a->index};
         uint32_t groups = tiles < t->own_groups ? tiles : t->own_groups;
-        record_step(r, i ? 0 : reads, i ? 0 : o->region, SHADER_MATMUL, constants, 6, &push, sizeof push, groups, 1, 1);
+        record_step(r, i ? 0 : reads, i ? 0 : o->region, SHADER_MATMUL, constants, 7, &push, sizeof push, groups, 1, 1);
     }
 }
 
@@ -322,17 +328,12 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
 
 /* ---- Gated DeltaNet ------------------------------------------------------------------------------------------- */
 
-/* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys. */
-static uint32_t delta_slab(const struct config *c)
+void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts)
 {
-    return c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
-}
-
-static uint32_t delta_parts(const struct recording *r, const struct config *c)
-{
-    uint32_t parts = 1, most = r->model->gpu->tuning.delta_lanes;
-    while (delta_slab(c) * parts * 2 <= most && c->lin_key_dim % (2 * parts) == 0) parts *= 2;
-    return parts;
+    const struct config *c = &m->config;
+    *slab = c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
+    *parts = 1;
+    while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (2 * *parts) == 0) *parts *= 2;
 }
 
 static void convolution(struct recording *r, const struct gpu_layer *layer, uint32_t conv_floats)
@@ -371,8 +372,11 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     const struct scratch *s = r->s;
     bool both = r->shape.rows == r->shape.runs;
     uint32_t conv_floats = index * (c->conv_kernel - 1) * config_conv_channels(c);
-    uint32_t parts = delta_parts(r, c), slab = delta_slab(c);
-    const uint32_t constants[] = {slab * parts, c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts, slab, both};
+    uint32_t parts, slab;
+    record_delta(r->model, &slab, &parts);
+    const uint32_t constants[] = {(slab * parts + 31) / 32 * 32, c->lin_key_dim, c->lin_value_dim,
+                                  c->lin_key_dim / parts,        slab,           both,
+                                  r->model->gpu->tuning.subgroup};
     struct {
         uint64_t runs, qkv, gates, result;
         uint32_t key_heads, value_heads, tiled, layer_floats;
@@ -398,7 +402,7 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(DELTA) | REGION(RECURRENT);
     if (both) reads = REGION(QKV) | REGION(A) | REGION(B), writes |= REGION(CONV);
     if (!both) convolution(r, layer, conv_floats);
-    record_step(r, reads, writes, SHADER_DELTA, constants, 6, &push, sizeof push, c->lin_value_heads, r->shape.runs,
+    record_step(r, reads, writes, SHADER_DELTA, constants, 7, &push, sizeof push, c->lin_value_heads, r->shape.runs,
                 c->lin_value_dim / slab);
 }
 
@@ -540,7 +544,14 @@ void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidde
             feed_forward(r, layer);
     }
     if (hidden && end == c->layers) keep_hidden(r, end, hidden_row);
-    if (!r->status) device_barrier(m->gpu, r->commands);
+    if (!r->status && !r->program) device_barrier(m->gpu, r->commands);
+}
+
+void record_logits_copy(struct recording *r, uint32_t rows)
+{
+    const struct scratch *s = r->s;
+    record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
+                sizeof(float) * (uint64_t)rows * r->model->config.vocab);
 }
 
 void record_head(struct recording *r)
@@ -553,7 +564,7 @@ void record_head(struct recording *r)
     norm.index = table(r, s->index_at) + 4 * (uint64_t)r->shape.head_first;
     struct output logits = {m->head, REGION(LOGITS), s->logits, c->vocab, false};
     products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
-    record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
-                sizeof(float) * (uint64_t)rows * c->vocab);
+    if (r->program) return;
+    record_logits_copy(r, rows);
     if (!r->status) device_barrier(m->gpu, r->commands);
 }

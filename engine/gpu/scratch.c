@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/gpu/pass.h"
+#include "engine/gpu/program.h"
 
 /* Hands out parts of a block; without an address it only measures. */
 struct parts {
@@ -114,12 +114,11 @@ static tdm_status fill(struct scratch *s, struct gpu_model *m, tdm_error *err)
     place(s, &measured, c, &m->options);
     uint64_t logits = sizeof(float) * (uint64_t)(s->tokens < HEAD_ROWS ? s->tokens : HEAD_ROWS) * c->vocab;
     s->hidden_read_at = logits;
+    s->broken_read_at = logits + sizeof(float) * (uint64_t)(c->layers + 1) * c->hidden;
     tdm_status status = device_fence(&s->fence, m->gpu, err);
     if (!status) status = block_new(&s->memory, m->gpu, BLOCK_DEVICE, measured.at, err);
     if (!status) status = block_new(&s->table, m->gpu, BLOCK_TABLE, tables.at, err);
-    if (!status)
-        status = block_new(&s->read, m->gpu, BLOCK_READ, logits + sizeof(float) * (uint64_t)(c->layers + 1) * c->hidden,
-                           err);
+    if (!status) status = block_new(&s->read, m->gpu, BLOCK_READ, s->broken_read_at + sizeof(uint32_t), err);
     if (status) return status;
     struct parts p = {.address = s->memory.address};
     place(s, &p, c, &m->options);
@@ -139,6 +138,7 @@ tdm_status scratch_new(struct gpu_model *m, tdm_error *err)
         s->tokens = tokens_of((enum scratch_use)use, o);
         s->sliced = use == SCRATCH_LONG;
         status = fill(s, m, err);
+        if (!status && use == SCRATCH_SHORT) status = program_new(m, s, err);
     }
     return status;
 }
@@ -153,6 +153,7 @@ void recorded_free(struct recorded *r, struct gpu *g)
 static void free_one(struct scratch *s, struct gpu *g)
 {
     for (uint32_t i = 0; i < s->n_recorded; i++) recorded_free(&s->recorded[i], g);
+    program_free(s->program, g);
     block_free(&s->memory, g);
     block_free(&s->table, g);
     block_free(&s->read, g);

@@ -35,6 +35,9 @@ SHADER(mix)
 SHADER(read)
 #include <shaders/read.inc>
     ;
+SHADER(token)
+#include <shaders/token.inc>
+    ;
 
 #define CODE(name)                                                                                                     \
     {                                                                                                                  \
@@ -44,5 +47,5 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_EMBED] = CODE(embed), [SHADER_ACT] = CODE(act),       [SHADER_MATMUL] = CODE(matmul),
     [SHADER_HEADS] = CODE(heads), [SHADER_ATTEND] = CODE(attend), [SHADER_MERGE] = CODE(merge),
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
-    [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),
+    [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
 };

@@ -131,17 +131,38 @@ static int exactness(struct gpu_model *m, const char *name, const tdm_id *ids)
     return status ? failed(&err) : 0;
 }
 
+static void print_steps(const char *what, const char *name, uint32_t n, const struct gpu_step_time *times,
+                        uint32_t kinds)
+{
+    for (uint32_t i = 0; i < kinds; i++) {
+        if (!times[i].count) continue; /* the first step only starts the clock */
+        printf("{\"what\":\"%s\",\"model\":\"%s\",\"tokens\":%u,\"step\":\"%s\",\"count\":%u,\"us\":%.1f}\n", what,
+               name, n, times[i].name, times[i].count, times[i].seconds * 1e6);
+    }
+}
+
 static int steps(struct gpu_model *m, struct gpu_state *s, const char *name, const tdm_id *ids, uint32_t n)
 {
     struct gpu_step_time times[GPU_STEP_KINDS];
     uint32_t kinds;
     tdm_error err;
     if (gpu_measure_pass(m, s, ids, n, times, &kinds, &err)) return failed(&err);
-    for (uint32_t i = 0; i < kinds; i++) {
-        if (!times[i].count) continue; /* the first step only starts the clock */
-        printf("{\"what\":\"step\",\"model\":\"%s\",\"tokens\":%u,\"step\":\"%s\",\"count\":%u,\"us\":%.1f}\n", name, n,
-               times[i].name, times[i].count, times[i].seconds * 1e6);
-    }
+    print_steps("step", name, n, times, kinds);
+    return 0;
+}
+
+/* The operations of a pass of one token in one dispatch. */
+static int operations(struct gpu_model *m, const char *name)
+{
+    struct gpu_step_time times[GPU_STEP_KINDS];
+    uint32_t kinds;
+    tdm_error err;
+    double all = 0;
+    if (gpu_measure_together(m, times, &kinds, &err)) return failed(&err);
+    print_steps("operation", name, 1, times, kinds);
+    for (uint32_t i = 0; i < kinds; i++) all += times[i].seconds;
+    printf("{\"what\":\"together\",\"model\":\"%s\",\"groups\":%u,\"us\":%.1f}\n", name, gpu_model_together(m),
+           all * 1e6);
     return 0;
 }
 
@@ -174,7 +195,8 @@ static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
     double each = (double)(clock_ns() - start) / 1e9 / n;
     printf("{\"what\":\"decode\",\"model\":\"%s\",\"from\":%u,\"us\":%.1f,\"tok_s\":%.1f}\n", name, gpu_state_length(s),
            each * 1e6, 1 / each);
-    int wrong = steps(m, s, name, ids, 1);
+    int wrong = operations(m, name);
+    if (!wrong) wrong = steps(m, s, name, ids, 1);
     if (!wrong) wrong = steps(m, s, name, ids, quick ? 4 : 74);
     gpu_state_free(s);
     return wrong;

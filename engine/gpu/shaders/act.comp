@@ -4,23 +4,15 @@
 layout(local_size_x_id = 1) in;
 layout(constant_id = 0) const uint MODE = 0;
 layout(constant_id = 1) const uint LANES = 256; // a multiple of 32, the same for all passes of a device
+layout(constant_id = 2) const uint SUBGROUP = 1;
 layout(push_constant, scalar) uniform Push {
     uint64_t x, by, gate;
     uint64_t floats, records, index; // 0: not wanted; index: of the rows
     uint columns, ldx, ldg, head;
     float eps;
 };
+#include "lanes.glsl"
 #include "activation.glsl"
-
-bool wants_records()
-{
-    return records != 0;
-}
-
-bool wants_floats()
-{
-    return floats != 0;
-}
 
 void put_word(uint chunk, uint word, uint value)
 {
@@ -37,5 +29,6 @@ void put_floats(uint column, vec4 v)
 void main()
 {
     uint to = gl_WorkGroupID.x;
-    activate(index == 0 ? to : Words(index).v[to]);
+    Activation a = Activation(x, by, gate, MODE, columns, ldx, ldg, head, eps, floats != 0, records != 0);
+    activate(a, index == 0 ? to : Words(index).v[to]);
 }

@@ -1,30 +1,23 @@
 #version 460
 #include "common.glsl"
-// Attention of some query rows, a row being a head of a token, over blocks of 128 absolute positions: within a block each
-// score, the largest, the exponentials' sum and the weighted values in one order; blocks are merged in ascending order
-// (merge.glsl), here (SPLIT 0) or by merge.comp from partial results. A workgroup is a tile of tokens of a run and the
-// heads of a KV head; with SPLIT 1 and a block.
-#include "merge.glsl"
+// Attention of some query rows, a row being a head of a token, over blocks of absolute positions (attend.glsl); blocks are
+// merged in ascending order (merge.glsl), here (SPLIT 0) or by merge.comp from partial results. A workgroup is a tile of
+// tokens of a run and the heads of a KV head; with SPLIT 1 and a block.
 layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint HALF = 0;
 layout(constant_id = 1) const uint HEAD = 256;
 layout(constant_id = 2) const uint ROWS = 4; // of a workgroup, at most 16
 layout(constant_id = 3) const uint SPLIT = 0;
+#include "merge.glsl"
+#include "attend.glsl"
 layout(push_constant, scalar) uniform Push {
     uint64_t runs, tiles, q, result, partials; // tiles: { run, first token in it, tokens, 0 }
     uint heads, kv_heads, layer_bytes, kv_bytes, blocks; // blocks: of a row's partial results
 };
-const uint BLOCK = 128;
 const uint DIMS = (HEAD + BLOCK - 1) / BLOCK; // of a lane
 shared vec4 query[ROWS * HEAD / 4];
 shared float weight[ROWS * BLOCK];
 shared float eight[16 * 8];
-
-vec4 four_of(uint64_t base, uint at)
-{
-    if (HALF == 1) return halves(Pairs(base).v[at / 4]);
-    return uintBitsToFloat(Quads(base).v[at / 4]);
-}
 
 float one_of(uint64_t base, uint at)
 {
@@ -57,23 +50,29 @@ void main()
         uint position = b * BLOCK + i, end = min(last + 1 - b * BLOCK, BLOCK); // positions that exist
         if (i < end) {
             uint64_t keys = pages.v[position / 32] + layer;
-            vec4 four[ROWS];
-            [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
-            const uint STEP = HEAD % 32 == 0 ? 8 : 1; // vectors in flight
-            for (uint d = 0; d < HEAD / 4; d += STEP) {
-                vec4 key[STEP];
-                [[unroll]] for (uint k = 0; k < STEP; k++) key[k] = four_of(keys, position % 32 * HEAD + 4 * (d + k));
-                [[unroll]] for (uint k = 0; k < STEP; k++)
-                    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                        precise vec4 more = fma(key[k], query[r * (HEAD / 4) + d + k], four[r]);
-                        four[r] = more;
-                    }
+            float score[ROWS];
+            [[unroll]] for (uint part = 0; part < PARTS; part++) {
+                vec4 four[ROWS];
+                [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
+                for (uint d = part * PART; d < min(part * PART + PART, HEAD / 4); d += AT_ONCE) {
+                    vec4 key[AT_ONCE];
+                    [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = four_of(keys, position % 32 * HEAD + 4 * (d + k));
+                    [[unroll]] for (uint k = 0; k < AT_ONCE; k++)
+                        [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                            precise vec4 more = fma(key[k], query[r * (HEAD / 4) + d + k], four[r]);
+                            four[r] = more;
+                        }
+                }
+                [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                    precise float x = four[r].x + four[r].y, y = four[r].z + four[r].w;
+                    precise float some = x + y;
+                    precise float more = part == 0 ? some : score[r] + some;
+                    score[r] = more;
+                }
             }
             [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                precise float x = four[r].x + four[r].y, y = four[r].z + four[r].w;
-                precise float score = x + y;
                 bool seen = position <= run.start + tile.y + r / group;
-                weight[r * BLOCK + i] = seen ? score : NOTHING;
+                weight[r * BLOCK + i] = seen ? score[r] : NOTHING;
             }
         } else {
             [[unroll]] for (uint r = 0; r < ROWS; r++) weight[r * BLOCK + i] = NOTHING;
@@ -103,24 +102,32 @@ void main()
         }
         barrier();
         float out_acc[ROWS][DIMS];
-        [[unroll]] for (uint r = 0; r < ROWS; r++)
-            [[unroll]] for (uint k = 0; k < DIMS; k++) out_acc[r][k] = 0;
         // Positions beyond the last have no weight, but nothing is stored there either: the last one is read again.
-        for (uint p0 = 0; p0 < end; p0 += 8) {
-            uint64_t values = pages.v[(b * BLOCK + p0) / 32] + layer + kv_bytes;
-            float value[8][DIMS];
-            [[unroll]] for (uint k = 0; k < 8; k++)
-                [[unroll]] for (uint e = 0; e < DIMS; e++) {
-                    uint d = e * BLOCK + i, p = min(p0 + k, end - 1);
-                    value[k][e] = d < HEAD ? one_of(values, p % 32 * HEAD + d) : 0;
-                }
-            [[unroll]] for (uint k = 0; k < 8; k++)
-                [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                    float w = weight[r * BLOCK + p0 + k];
+        [[unroll]] for (uint part = 0; part < PARTS; part++) {
+            float some[ROWS][DIMS];
+            [[unroll]] for (uint r = 0; r < ROWS; r++)
+                [[unroll]] for (uint e = 0; e < DIMS; e++) some[r][e] = 0;
+            for (uint p0 = part * 32; p0 < min(part * 32 + 32, end); p0 += 8) {
+                uint64_t values = pages.v[(b * BLOCK + p0) / 32] + layer + kv_bytes;
+                float value[8][DIMS];
+                [[unroll]] for (uint k = 0; k < 8; k++)
                     [[unroll]] for (uint e = 0; e < DIMS; e++) {
-                        precise float more = fma(w, value[k][e], out_acc[r][e]);
-                        out_acc[r][e] = more;
+                        uint d = e * BLOCK + i, p = min(p0 + k, end - 1);
+                        value[k][e] = d < HEAD ? one_of(values, p % 32 * HEAD + d) : 0;
                     }
+                [[unroll]] for (uint k = 0; k < 8; k++)
+                    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                        float w = weight[r * BLOCK + p0 + k];
+                        [[unroll]] for (uint e = 0; e < DIMS; e++) {
+                            precise float more = fma(w, value[k][e], some[r][e]);
+                            some[r][e] = more;
+                        }
+                    }
+            }
+            [[unroll]] for (uint r = 0; r < ROWS; r++)
+                [[unroll]] for (uint e = 0; e < DIMS; e++) {
+                    precise float more = part == 0 ? some[r][e] : out_acc[r][e] + some[r][e];
+                    out_acc[r][e] = more;
                 }
         }
         [[unroll]] for (uint r = 0; r < ROWS; r++) {

@@ -5,12 +5,23 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Quads { uvec4 v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Pairs { uvec2 v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Words { uint v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Floats { float v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Addresses { uint64_t v[]; };
+// What one workgroup writes and another one of the same dispatch reads has to be coherent (token.comp).
+#ifdef TOGETHER
+#define SEEN coherent
+#else
+#define SEEN
+#endif
+layout(buffer_reference, scalar, buffer_reference_align = 16) SEEN buffer Quads { uvec4 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) SEEN buffer Pairs { uvec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) SEEN buffer Words { uint v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) SEEN buffer Floats { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Addresses { uint64_t v[]; };
+// What no shader writes: weights.
+layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer WeightQuads { uvec4 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer WeightPairs { uvec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer WeightWords { uint v[]; };
 
 // A row of a pass (struct table_row) and a run (struct table_run): engine/gpu/pass.h.
 struct Row {
@@ -20,8 +31,8 @@ struct Run {
     uint64_t recurrent, conv_in, conv_out, pages;
     uint first_row, n, start, unused;
 };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Rows { Row v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Runs { Run v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Rows { Row v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Runs { Run v[]; };
 
 // The sum of four products of signed bytes.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4450)

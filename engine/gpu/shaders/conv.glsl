@@ -2,11 +2,16 @@
 float convolved(Floats x, Floats before, Floats w, Run run, uint index, uint c, uint channels, uint taps, uint layer)
 {
     precise float y = 0;
-    for (uint j = 0; j < taps; j++) {
-        uint from = index + j; // less taps - 1: the token whose input this tap takes
-        float in_x = from + 1 >= taps ? x.v[(run.first_row + from + 1 - taps) * channels + c]
-                                      : before.v[layer + from * channels + c];
-        y = fma(w.v[j * channels + c], in_x, y);
+    for (uint j0 = 0; j0 < taps; j0 += 4) {
+        float in_x[4], in_w[4]; // loaded together
+        [[unroll]] for (uint k = 0; k < 4; k++) {
+            uint j = min(j0 + k, taps - 1), from = index + j; // less taps - 1: the token whose input this tap takes
+            in_w[k] = w.v[j * channels + c];
+            if (from + 1 >= taps) in_x[k] = x.v[(run.first_row + from + 1 - taps) * channels + c];
+            else in_x[k] = before.v[layer + from * channels + c];
+        }
+        [[unroll]] for (uint k = 0; k < 4; k++)
+            if (j0 + k < taps) y = fma(in_w[k], in_x[k], y);
     }
     return silu(y);
 }

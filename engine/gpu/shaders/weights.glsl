@@ -12,7 +12,7 @@ uint chunk_quads(uint kind)
 }
 
 // Word i (columns 4i to 4i + 3) of a row of quants, as signed bytes; at: the chunk's first quad.
-int weight_word(uint kind, Quads w, uint at, uint row, uint i)
+int weight_word(uint kind, WeightQuads w, uint at, uint row, uint i)
 {
     if (kind == Q8) return int(w.v[at + (i / 4) * TILE + row][i % 4]);
     uint nibbles = w.v[at + (i / 4 % 4) * TILE + row][i % 4] >> (i / 16 * 4) & 0x0F0F0F0Fu;
@@ -22,7 +22,7 @@ int weight_word(uint kind, Quads w, uint at, uint row, uint i)
 }
 
 // One weight.
-float weight_at(uint kind, Quads w, uint at, uint row, uint c)
+float weight_at(uint kind, WeightQuads w, uint at, uint row, uint c)
 {
     if (kind == F32) return uintBitsToFloat(w.v[at + c / 4 * TILE + row][c % 4]);
     if (kind <= BF16) {
@@ -31,7 +31,7 @@ float weight_at(uint kind, Quads w, uint at, uint row, uint c)
         return unpackHalf2x16(pair)[c % 2];
     }
     int q = bitfieldExtract(weight_word(kind, w, at, row, c / 4), int(c % 4 * 8), 8);
-    Words words = Words(uint64_t(w));
+    WeightWords words = WeightWords(uint64_t(w));
     if (kind == Q8) {
         precise float y = unpackHalf2x16(words.v[(at + 256) * 4 + row * 2 + c / 64])[c / 32 % 2] * float(q);
         return y;

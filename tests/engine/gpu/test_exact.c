@@ -10,12 +10,12 @@ static const struct {
     const char *name;
     enum kv_type kv;
     uint64_t slice;
-    uint32_t tokens;
+    uint32_t tokens, together;
 } models[MODELS] = {
-    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16, 0, 140},
-    {"tests/goldens/tiny-d", KV_F32, 0, 50}, /* experts take long on cores */
-    {"tests/goldens/gguf/tiny-a-bf16.gguf", KV_F32, 64 << 10, 140},
-    {"tests/goldens/gguf/tiny-d-q8_0.gguf", KV_F16, 64 << 10, 140},
+    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16, 0, 140, 1},
+    {"tests/goldens/tiny-d", KV_F32, 0, 50, 0}, /* experts take long on cores */
+    {"tests/goldens/gguf/tiny-a-bf16.gguf", KV_F32, 64 << 10, 140, 1},
+    {"tests/goldens/gguf/tiny-d-q8_0.gguf", KV_F16, 64 << 10, 140, 0},
 };
 
 struct expected {
@@ -61,9 +61,12 @@ static void for_each(void (*body)(struct gpu_model *m, struct expected *e, uint6
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     for (int i = 0; i < (getenv("TANDEM_LONG") ? MODELS : 2); i++) {
-        struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = models[i].slice});
+        /* As for cores; a pass of one token in one dispatch where the model's steps are among its operations. */
+        const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 1};
+        struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = models[i].slice, .tuning = &tuning});
         struct gpu_model *m = g ? gpu_rig_model(g, models[i].name, models[i].kv) : NULL;
         int before = check_failures;
+        if (m) CHECK_INT(models[i].together, gpu_model_together(m));
         if (m) {
             struct expected e;
             set_up(m, &e, models[i].tokens, (uint64_t)i + 1);

@@ -1,0 +1,242 @@
+#include "engine/gpu/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+
+enum {
+    TRIED_BARRIERS = 16,
+    TRIED_PATIENCE = 1 << 17, /* looks at a counter: some tens of milliseconds */
+    PATIENCE = 1 << 23,       /* seconds */
+    COUNTERS_BYTES = 256,
+    FEWEST_GROUPS = 8, /* with fewer of them passes would be slower */
+};
+
+/* ---- Operations ------------------------------------------------------------------------------------------------ */
+
+static struct program_op *grow(struct program *p)
+{
+    if (p->n == p->room) {
+        uint32_t room = p->room ? 2 * p->room : 256;
+        struct program_op *more = realloc(p->ops, room * sizeof *more);
+        if (!more) return NULL;
+        p->ops = more;
+        p->room = room;
+    }
+    p->ops[p->n] = (struct program_op){0};
+    return &p->ops[p->n++];
+}
+
+static void need_pool(struct program *p, uint32_t quads)
+{
+    if (p->pool < quads) p->pool = quads;
+}
+
+/* Whether two products have the same activations. */
+static bool same_activations(const struct program_op *a, const struct program_op *b)
+{
+    struct matmul x, y;
+    memcpy(&x, a->push, sizeof x);
+    memcpy(&y, b->push, sizeof y);
+    return b->what == DO_PRODUCT && a->mode == b->mode && x.x == y.x && x.by == y.by && x.gate == y.gate &&
+           x.columns == y.columns && pack_takes_floats(a->kind) == pack_takes_floats(b->kind);
+}
+
+/* Makes a product's matrix one of those of the product before it, where they have all else in common. */
+static bool joins(struct program_op *before, const struct program_op *op)
+{
+    struct matmul x, y;
+    uint32_t n = 0;
+    memcpy(&x, before->push, sizeof x);
+    memcpy(&y, op->push, sizeof y);
+    while (n < 3 && before->more[n][4]) n++;
+    if (op->fresh || n == 3 || before->kind != op->kind || x.add != y.add) return false;
+    memcpy(&before->more[n][0], &y.weights, sizeof y.weights);
+    memcpy(&before->more[n][2], &y.result, sizeof y.result);
+    before->more[n][4] = y.tiles;
+    before->more[n][5] = y.rows;
+    before->tiles += y.tiles;
+    return true;
+}
+
+/* constants: of matmul.comp. */
+static void add_product(struct program *p, const struct gpu *g, struct program_op *op, const uint32_t *constants)
+{
+    struct program_op *before = p->n > 1 ? op - 1 : NULL;
+    struct matmul push;
+    memcpy(&push, op->push, sizeof push);
+    if (constants[2] || !constants[4]) p->unfit = true; /* experts; activations that a step of its own makes */
+    uint32_t segments = record_segments(&g->tuning, push.chunks);
+    op->kind = constants[0];
+    op->mode = constants[4] - 1;
+    op->tiles = push.tiles;
+    while (1u << op->segments < segments) op->segments++;
+    op->fresh = op->barrier || !before || !same_activations(op, before);
+    if (op->barrier) p->tiles = 0;
+    op->start = p->tiles % (p->groups * (g->tuning.lanes / PACK_ROWS / segments));
+    p->tiles += push.tiles;
+    p->kinds |= 1u << op->kind;
+    need_pool(p, constants[5]);
+    if (before && joins(before, op)) p->n--;
+}
+
+void program_add(struct recording *r, bool barrier, enum shader shader, const uint32_t *constants, const void *push,
+                 uint32_t push_bytes, uint32_t x, uint32_t z)
+{
+    static const int whats[SHADERS] = {
+        [SHADER_EMBED] = DO_EMBED + 1,   [SHADER_MATMUL] = DO_PRODUCT + 1, [SHADER_HEADS] = DO_HEADS + 1,
+        [SHADER_ATTEND] = DO_ATTEND + 1, [SHADER_MERGE] = DO_MERGE + 1,    [SHADER_DELTA] = DO_DELTA + 1};
+    struct program *p = r->program;
+    struct program_op *op = grow(p);
+    if (!op) {
+        r->status = error_set(r->err, TDM_E_NOMEM, "no memory for the steps of a pass");
+        return;
+    }
+    assert_always(push_bytes <= sizeof op->push);
+    *op = (struct program_op){.barrier = barrier, .x = x, .z = z};
+    memcpy(op->push, push, push_bytes);
+    if (!whats[shader]) p->unfit = true;
+    op->what = (uint32_t)whats[shader] - 1;
+    if (shader == SHADER_MATMUL) add_product(p, r->model->gpu, op, constants);
+    if (shader == SHADER_EMBED) op->kind = constants[0], p->kinds |= 1u << op->kind;
+    if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
+        uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
+        need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4);
+    }
+}
+
+/* ---- Trying ---------------------------------------------------------------------------------------------------- */
+
+struct token_push {
+    uint64_t program, counters;
+    uint32_t first, end, barriers, patience;
+};
+
+static void dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, const struct token_push *push)
+{
+    g->vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
+    g->vk.CmdPushConstants(commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof *push, push);
+    g->vk.CmdDispatch(commands, p->groups, 1, 1);
+    device_barrier(g, commands);
+}
+
+/* Whether p->groups workgroups meet. */
+static tdm_status try_barriers(struct program *p, struct gpu *g, bool *meet, tdm_error *err)
+{
+    struct token_push push = {p->list.address, p->counters.address, 0, 0, TRIED_BARRIERS, TRIED_PATIENCE};
+    uint32_t counters[3];
+    tdm_status status = device_clear(g, &p->counters, err);
+    if (!status) status = device_begin(g, g->once, true, err);
+    if (status) return status;
+    dispatch(g, g->once, p, &push);
+    status = device_end(g, g->once, err);
+    if (!status) status = device_run(g, &g->once, 1, err);
+    if (!status) status = device_read(g, &p->counters, 0, counters, sizeof counters, err);
+    *meet = !status && !counters[2];
+    return !status && !*meet ? device_clear(g, &p->counters, err) : status;
+}
+
+static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_error *err)
+{
+    const struct config *c = &m->config;
+    const struct gpu_tuning *t = &m->gpu->tuning;
+    uint32_t slab, parts, rows = 1;
+    record_delta(m, &slab, &parts);
+    while (rows < c->heads / c->kv_heads) rows *= 2;
+    const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv == KV_F16,
+                                  c->head_dim, rows,        c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts,
+                                  slab};
+    return device_pipeline(&p->pipeline, m->gpu, SHADER_TOKEN, constants, sizeof constants / sizeof *constants, err);
+}
+
+/* Shared memory of token.comp: what it declares, a little rounded up. */
+static uint32_t shared_bytes(const struct program *p, const struct gpu_model *m)
+{
+    const struct config *c = &m->config;
+    uint32_t slab, parts, lanes = m->gpu->tuning.lanes;
+    record_delta(m, &slab, &parts);
+    return p->pool * 16 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 + 4 * c->lin_key_dim * 4 +
+           parts * (2 * slab + 1) * 4 + 64;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------------------------- */
+
+static tdm_status make_list(struct program *p, struct gpu_model *m, struct scratch *s, tdm_error *err)
+{
+    struct recording r = {
+        .model = m, .s = s, .program = p, .shape = {.rows = 1, .runs = 1, .tiles = 1, .blocks = 2}, .err = err};
+    record_layers(&r, 0, m->config.layers, false, 0);
+    p->layers = p->n;
+    r.shape.head_rows = 1;
+    record_head(&r);
+    return r.status;
+}
+
+static tdm_status upload(struct program *p, struct gpu *g, tdm_error *err)
+{
+    uint64_t bytes = p->n * sizeof *p->ops;
+    tdm_status status = block_new(&p->list, g, BLOCK_DEVICE, bytes, err);
+    if (!status) status = block_new(&p->counters, g, BLOCK_DEVICE, COUNTERS_BYTES, err);
+    return status ? status : device_write(g, &p->list, 0, p->ops, bytes, err);
+}
+
+tdm_status program_new(struct gpu_model *m, struct scratch *s, tdm_error *err)
+{
+    struct gpu *g = m->gpu;
+    bool meet = false;
+    if (!g->tuning.together) return TDM_OK;
+    struct program *p = s->program = calloc(1, sizeof *p);
+    if (!p) return error_set(err, TDM_E_NOMEM, "no memory for the steps of a pass");
+    p->groups = g->tuning.together;
+    tdm_status status = make_list(p, m, s, err);
+    if (status) return status;
+    p->unfit = p->unfit || shared_bytes(p, m) > g->shared_bytes;
+    if (!p->unfit) status = upload(p, g, err);
+    if (!p->unfit && !status) status = make_pipeline(p, m, err);
+    if (!p->unfit && !status) status = try_barriers(p, g, &meet, err);
+    if (!meet) p->groups = 0;
+    return status;
+}
+
+void program_free(struct program *p, struct gpu *g)
+{
+    if (!p) return;
+    block_free(&p->list, g);
+    block_free(&p->counters, g);
+    free(p->ops);
+    free(p);
+}
+
+uint32_t gpu_model_together(const struct gpu_model *m)
+{
+    const struct scratch *s = m->scratch[SCRATCH_SHORT];
+    return s->program ? s->program->groups : 0;
+}
+
+/* ---- Passes ---------------------------------------------------------------------------------------------------- */
+
+void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t end)
+{
+    struct token_push push = {p->list.address, p->counters.address, 0, end, 0, PATIENCE};
+    dispatch(g, commands, p, &push);
+}
+
+void program_record(struct recording *r, uint32_t end)
+{
+    struct gpu *g = r->model->gpu;
+    struct scratch *s = r->s;
+    const struct program *p = s->program;
+    program_dispatch(g, r->commands, p, end);
+    record_copy(r, 0, REGION(READ), &p->counters, 2 * sizeof(uint32_t), &s->read, s->broken_read_at, sizeof(uint32_t));
+    if (end > p->layers) record_logits_copy(r, 1);
+    if (!r->status) device_barrier(g, r->commands);
+}
+
+tdm_status program_check(struct gpu_model *m, struct scratch *s, tdm_error *err)
+{
+    uint32_t broken;
+    memcpy(&broken, (char *)s->read.mapped + s->broken_read_at, sizeof broken);
+    return broken ? device_failed(m->gpu, VK_TIMEOUT, "a barrier of all workgroups", err) : TDM_OK;
+}

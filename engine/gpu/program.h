@@ -1,0 +1,54 @@
+/* Private to engine/gpu: a pass of one token in one dispatch (shaders/token.comp). The steps of such a pass, as
+ * record.c has them, become a list of operations that a fixed number of workgroups goes through together, with barriers
+ * between them: a barrier takes half the time of one between dispatches, and weights are loaded while it is waited for.
+ * Products of the same activations are one operation.
+ *
+ * Workgroups that wait for each other must all run at once, which Vulkan promises nobody. So a program is used only
+ * where that has been tried on this device, with the very shader and its shared memory, and where it is given up after
+ * a bounded time; everywhere else, and where a step is not among the operations, a pass is dispatched step by step.
+ */
+#ifndef TANDEM_GPU_PROGRAM_H
+#define TANDEM_GPU_PROGRAM_H
+
+#include "engine/gpu/pass.h"
+
+enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA };
+
+/* As token.comp reads it, in 64 words. */
+struct program_op {
+    uint32_t what, barrier;
+    uint32_t fresh;                  /* a product's activations are not those of the one before it */
+    uint32_t x, z;                   /* workgroups of the step's shader */
+    uint32_t kind, mode;             /* of weights; of activations */
+    uint32_t start, segments, tiles; /* a product's: where its tiles begin in the round of workgroups; a power of two */
+    uint32_t push[32];               /* the push constants of the step's shader */
+    uint32_t more[3][6];             /* a product's further matrices: weights, result (addresses), tiles, rows */
+    uint32_t unused[4];
+};
+
+struct program {
+    struct program_op *ops;
+    uint32_t n, room, layers; /* layers: operations before those for logits */
+    uint32_t kinds, pool;     /* bits; quads of shared memory */
+    uint32_t tiles;           /* of products since the last barrier */
+    bool unfit;               /* a step is not among the operations */
+    struct block list, counters;
+    VkPipeline pipeline;
+    uint32_t groups; /* workgroups; 0: passes are dispatched step by step */
+};
+
+/* Makes the one of a model's passes with this scratch, and tries it. */
+tdm_status program_new(struct gpu_model *m, struct scratch *s, tdm_error *err);
+void program_free(struct program *p, struct gpu *g); /* NULL is allowed */
+
+/* Called by record_step for each step of a program that is made. */
+void program_add(struct recording *r, bool barrier, enum shader shader, const uint32_t *constants, const void *push,
+                 uint32_t push_bytes, uint32_t x, uint32_t z);
+
+/* The operations [0, end) and a barrier; the commands of a pass, with what it copies back. */
+void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t end);
+void program_record(struct recording *r, uint32_t end);
+/* After a pass: TDM_E_IO, and the device is lost, when workgroups waited too long for each other. */
+tdm_status program_check(struct gpu_model *m, struct scratch *s, tdm_error *err);
+
+#endif

@@ -1,0 +1,83 @@
+// Queries normalised, rotated and scaled; keys normalised and rotated, and values, into the state's pages: one head of a row.
+// Who includes this has declared HALF and HEAD.
+struct Heads {
+    uint64_t rows, runs, angles; // angles: [row][pair] cosine, then [row][pair] sine
+    uint64_t q_gate, k, v, q_norm, k_norm, q;
+    uint heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes; // of a layer in a page; of one head's keys
+    float eps, scale;
+};
+shared float squares_of[64];
+shared float of_head[HEAD];
+
+// Keys and values are float16, or float32.
+void put_kv(Heads p, Row r, uint kv_head, uint from)
+{
+    uint i = gl_LocalInvocationIndex, lanes = gl_WorkGroupSize.x, at = r.position % 32 * HEAD;
+    uint64_t page = Addresses(Runs(p.runs).v[r.run].pages).v[r.position / 32];
+    uint64_t keys = page + p.layer_bytes + uint64_t(kv_head) * 2 * p.kv_bytes;
+    Floats in_v = Floats(p.v);
+    if (HALF == 1) {
+        Words out_k = Words(keys), out_v = Words(keys + p.kv_bytes);
+        for (uint d = 2 * i; d < HEAD; d += 2 * lanes) {
+            out_k.v[(at + d) / 2] = packHalf2x16(vec2(of_head[d], of_head[d + 1]));
+            out_v.v[(at + d) / 2] = packHalf2x16(vec2(in_v.v[from + d], in_v.v[from + d + 1]));
+        }
+    } else {
+        Floats out_k = Floats(keys), out_v = Floats(keys + p.kv_bytes);
+        for (uint d = i; d < HEAD; d += lanes) {
+            out_k.v[at + d] = of_head[d];
+            out_v.v[at + d] = in_v.v[from + d];
+        }
+    }
+}
+
+void prepare_head(Heads p, uint head, uint row)
+{
+    uint i = gl_LocalInvocationIndex, lanes = gl_WorkGroupSize.x;
+    bool key = head >= p.heads;
+    uint kv_head = head - p.heads;
+    Floats x = Floats(key ? p.k : p.q_gate);
+    uint from = key ? (row * p.kv_heads + kv_head) * HEAD : (row * p.heads + head) * 2 * HEAD;
+    for (uint j = i; j < 64; j += lanes) {
+        precise float sum = 0;
+        for (uint d = j; d < HEAD; d += 64) {
+            float v = x.v[from + d];
+            of_head[d] = v;
+            sum = fma(v, v, sum);
+        }
+        squares_of[j] = sum;
+    }
+    barrier();
+    [[unroll]] for (uint n = 32; n > 0; n /= 2) {
+        for (uint j = i; j < n; j += lanes) {
+            precise float two = squares_of[j] + squares_of[j + n];
+            squares_of[j] = two;
+        }
+        barrier();
+    }
+    precise float mean = squares_of[0] * inverse(float(HEAD)) + p.eps;
+    precise float by = inverse_sqrt(mean);
+    Floats norm = Floats(key ? p.k_norm : p.q_norm);
+    for (uint d = i; d < HEAD; d += lanes) {
+        precise float y = of_head[d] * by * norm.v[d];
+        of_head[d] = y;
+    }
+    barrier();
+    Floats angle = Floats(p.angles);
+    for (uint j = i; j < p.rope_pairs; j += lanes) {
+        float a = of_head[j], b = of_head[j + p.rope_pairs];
+        float cosine = angle.v[row * p.rope_pairs + j], sine = angle.v[(p.n_rows + row) * p.rope_pairs + j];
+        precise float bs = b * sine, as = a * sine;
+        precise float first = fma(a, cosine, -bs), second = fma(b, cosine, as);
+        of_head[j] = first;
+        of_head[j + p.rope_pairs] = second;
+    }
+    barrier();
+    if (key) put_kv(p, Rows(p.rows).v[row], kv_head, from);
+    Floats out_q = Floats(p.q);
+    for (uint d = i; d < HEAD && !key; d += lanes) {
+        precise float y = of_head[d] * p.scale;
+        out_q.v[(row * p.heads + head) * HEAD + d] = y;
+    }
+    barrier();
+}
