@@ -264,6 +264,9 @@ typedef struct {
     const char *prefill_kind; /* "native" or "blas"; NULL: native. For cores only */
     const char *decode_kind;
     bool no_lending;
+    /* The folder where results of self-tests of GPUs' drivers are kept: a unit whose GPU fails it has cores instead
+     * (tdm_unit_info.refused). NULL: drivers are not tested. */
+    const char *cache_folder;
 } tdm_machine_options;
 
 TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *options, tdm_error *err);
@@ -296,6 +299,7 @@ typedef struct {
     bool shares_device;       /* both units are on this GPU */
     bool device_software;     /* it computes on the cores */
     bool device_lost;         /* the cores do its work */
+    char refused[256];        /* why the GPU that it was to be is not used: one line; else "" */
     struct { uint64_t spans, tokens, ns, bytes; } total[TDM_SPAN_KINDS]; /* since the machine was opened */
 } tdm_unit_info;
 
@@ -666,8 +670,17 @@ TDM_API size_t tdm_sensors_read(tdm_sensors *s, tdm_sensor *out, size_t room);
 /* ---- The CPU ---------------------------------------------------------------------------------------------------
  * Lines of text for `info --cpu`: what was found and what was chosen. *text is malloc'ed. */
 TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err);
-/* The same for `info --gpu`: the devices that a unit can name, or why there is none. */
-TDM_API tdm_status tdm_gpu_describe(char **text, tdm_error *err);
+/* The same for `info --gpu`: the devices that a unit can name and the results of their self-tests that are kept in the
+ * folder (tdm_machine_options.cache_folder; NULL: none are), or why there is none. */
+TDM_API tdm_status tdm_gpu_describe(const char *cache_folder, char **text, tdm_error *err);
+
+typedef struct {
+    char name[128], driver[128]; /* driver: with its version */
+    bool software;               /* it runs on the cores */
+    uint64_t identity;           /* of device, driver and this program's shaders */
+} tdm_gpu_info;
+/* Those devices in their order, at most `room`; returns how many there are. */
+TDM_API int tdm_gpu_list(tdm_gpu_info *out, int room);
 /* Resolves `kernels` (as in tdm_model_options) to the name of a kernel set, a static string. */
 TDM_API tdm_status tdm_kernels_name(const char *kernels, const char **name, tdm_error *err);
 

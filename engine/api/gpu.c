@@ -1,10 +1,12 @@
-/* tdm_gpu_describe: the GPUs that a unit may name. */
+/* tdm_gpu_describe, tdm_gpu_list: the GPUs that a unit may name. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/backend/selftest.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/gpu/gpu.h"
+#include "engine/base/fnv.h"
 #include "engine/unit/gpu_sensors.h"
 
 enum { MOST = 16 };
@@ -38,7 +40,19 @@ static void print_sensors(FILE *out, const char *pci)
     gpu_sensors_close(s);
 }
 
-TDM_API tdm_status tdm_gpu_describe(char **text, tdm_error *err)
+static void describe_test(FILE *out, const char *cache_folder, const struct gpu_info *info)
+{
+    struct selftest_result r = {0};
+    if (cache_folder) selftest_kept(&r, cache_folder, info);
+    if (!r.known)
+        fprintf(out, "%-14s self-test: when it is first used\n", "");
+    else if (r.passed)
+        fprintf(out, "%-14s self-test passed\n", "");
+    else
+        fprintf(out, "%-14s self-test failed, so it is not used: %s\n", "", r.why);
+}
+
+TDM_API tdm_status tdm_gpu_describe(const char *cache_folder, char **text, tdm_error *err)
 {
     static const char *const kinds[] = {[GPU_DISCRETE] = "discrete", [GPU_INTEGRATED] = "integrated",
                                         [GPU_VIRTUAL] = "virtual", [GPU_SOFTWARE] = "software, runs on the cores"};
@@ -53,6 +67,22 @@ TDM_API tdm_status tdm_gpu_describe(char **text, tdm_error *err)
         fprintf(out, "gpu:%-10d %s\n%-14s %s, driver %s, %.1f GB%s%s\n", i, info[i].name, "", kinds[info[i].kind],
                 info[i].driver, 1e-9 * (double)info[i].memory, info[i].pci[0] ? ", at " : "", info[i].pci);
         if (info[i].kind != GPU_SOFTWARE) print_sensors(out, info[i].pci);
+        describe_test(out, cache_folder, &info[i]);
     }
     return fclose(out) ? error_set(err, TDM_E_NOMEM, "no memory for the list of GPUs") : TDM_OK;
+}
+
+TDM_API int tdm_gpu_list(tdm_gpu_info *out, int room)
+{
+    struct gpu_info info[MOST];
+    int n = gpu_list(info, MOST);
+    n = n < MOST ? n : MOST;
+    for (int i = 0; i < n && i < room; i++) {
+        uint64_t hash = fnv_bytes(gpu_shaders_hash(), info[i].name, strlen(info[i].name));
+        out[i] = (tdm_gpu_info){.software = info[i].kind == GPU_SOFTWARE,
+                                .identity = fnv_bytes(hash, info[i].driver, strlen(info[i].driver))};
+        memcpy(out[i].name, info[i].name, sizeof out[i].name);
+        memcpy(out[i].driver, info[i].driver, sizeof out[i].driver);
+    }
+    return n;
 }

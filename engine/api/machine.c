@@ -20,6 +20,8 @@ static tdm_status kind_of(const char *name, const char *option, enum unit_kind *
     return TDM_OK;
 }
 
+static const char *const unit_names[TDM_UNITS] = {"prefill", "decode"};
+
 struct plan {
     struct topology topology;
     struct cores cores[TDM_UNITS];
@@ -47,12 +49,11 @@ static void join_cores(struct plan *p)
     *b = *a;
 }
 
-/* The GPU that the unit names. Both units may name the same one. */
-static tdm_status open_device(struct tdm_machine *m, int unit, const char *set, const char *kind, const char *option,
+/* The GPU that the unit names. Both units may name the same one. One that computes something else than the cores is not
+ * used: the unit has cores then. */
+static tdm_status open_device(struct tdm_machine *m, int unit, const char *set, const tdm_machine_options *o,
                               tdm_error *err)
 {
-    if (kind && strcmp(kind, "native"))
-        return error_set(err, TDM_E_ARG, "%s-kind: a unit on a GPU has none, found %s", option, kind);
     if (!strcmp(set, "gpu")) set = "gpu:0";
     snprintf(m->names[unit], sizeof m->names[unit], "%s", set);
     for (int other = 0; other < unit; other++) {
@@ -60,23 +61,41 @@ static tdm_status open_device(struct tdm_machine *m, int unit, const char *set, 
         m->device[unit] = m->device[other];
         return TDM_OK;
     }
-    return backend_gpu.open(&m->device[unit], set, err);
+    tdm_status status = backend_gpu.open(&m->device[unit], set, err);
+    if (status || !o->cache_folder || !backend_gpu.check) return status;
+    status = backend_gpu.check(m->device[unit], o->cache_folder, err);
+    if (status != TDM_E_UNSUPPORTED) return status;
+    snprintf(m->refused[unit], sizeof m->refused[unit], "%.255s", err->text);
+    backend_gpu.close(m->device[unit]);
+    m->device[unit] = NULL;
+    return TDM_OK;
+}
+
+static tdm_status open_devices(struct tdm_machine *m, const tdm_machine_options *o, tdm_error *err)
+{
+    const char *const sets[TDM_UNITS] = {o->prefill_unit, o->decode_unit};
+    const char *const kinds[TDM_UNITS] = {o->prefill_kind, o->decode_kind};
+    tdm_status status = TDM_OK;
+    for (int u = 0; u < TDM_UNITS && status == TDM_OK; u++) {
+        if (!names_gpu(sets[u])) continue;
+        if (kinds[u] && strcmp(kinds[u], "native"))
+            return error_set(err, TDM_E_ARG, "%s-kind: a unit on a GPU has none, found %s", unit_names[u], kinds[u]);
+        status = open_device(m, u, sets[u], o, err);
+    }
+    return status;
 }
 
 static tdm_status open_unit(struct tdm_machine *m, struct plan *plan, int u, const char *set, const char *kind,
                             tdm_error *err)
 {
-    static const char *const names[TDM_UNITS] = {"prefill", "decode"};
     static const char *const kind_options[TDM_UNITS] = {"prefill-kind", "decode-kind"};
     enum unit_kind k;
     tdm_status status = kind_of(kind, kind_options[u], &k, err);
-    if (status == TDM_OK && names_gpu(set)) {
+    if (status == TDM_OK && m->device[u])
         k = UNIT_GPU;
-        status = open_device(m, u, set, kind, names[u], err);
-    } else if (status == TDM_OK && set) {
+    else if (status == TDM_OK && set && !names_gpu(set))
         status = cores_parse(&plan->cores[u], set, err);
-    }
-    if (status == TDM_OK) status = unit_open(&m->units[u], m->machine, names[u], k, &plan->cores[u], err);
+    if (status == TDM_OK) status = unit_open(&m->units[u], m->machine, unit_names[u], k, &plan->cores[u], err);
     if (status == TDM_OK && k != UNIT_GPU) cores_format(&plan->cores[u], m->names[u], sizeof m->names[u]);
     return status;
 }
@@ -89,11 +108,12 @@ TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options
     struct tdm_machine *m = calloc(1, sizeof *m);
     if (m) pthread_mutex_init(&m->serving, NULL);
     tdm_status status = plan && m ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the machine");
+    if (status == TDM_OK) status = open_devices(m, o, err);
     if (status == TDM_OK) status = topology_read(&plan->topology, "", NULL, err);
     if (status == TDM_OK) {
         topology_split(&plan->topology, &plan->cores[TDM_PREFILL_UNIT], &plan->cores[TDM_DECODE_UNIT]);
         limit_cores(plan, o->threads);
-        if (names_gpu(o->prefill_unit) || names_gpu(o->decode_unit)) join_cores(plan);
+        if (m->device[TDM_PREFILL_UNIT] || m->device[TDM_DECODE_UNIT]) join_cores(plan);
         status = machine_open(&m->machine, err);
     }
     for (int u = 0; status == TDM_OK && u < TDM_UNITS; u++)
@@ -178,6 +198,7 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     unit_now(u, &now);
     static const char *const kinds[] = {[UNIT_NATIVE] = "native", [UNIT_BLAS] = "blas", [UNIT_GPU] = "gpu"};
     *out = (tdm_unit_info){.name = m->names[unit], .kind = kinds[unit_kind(u)], .cores = now.cores.count};
+    snprintf(out->refused, sizeof out->refused, "%s", m->refused[unit]);
     if (is_a_servers(m, out->device, sizeof out->device)) {
         out->name = out->kind = "server";
     } else if (m->device[unit]) {

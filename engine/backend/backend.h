@@ -77,6 +77,9 @@ struct backend {
     void (*close)(struct backend_device *d);
     void (*about)(struct backend_device *d, struct backend_about *out);
     bool (*lost)(struct backend_device *d);
+    /* Compares the device's arithmetic with that of the cores, once for each driver: what came out is kept in the
+     * folder (selftest.h). TDM_E_UNSUPPORTED: it differs, so the device is not to be used. NULL: nothing to compare. */
+    tdm_status (*check)(struct backend_device *d, const char *folder, tdm_error *err);
 
     /* Copies a model's weights there. TDM_E_NOMEM: not enough memory; TDM_E_UNSUPPORTED: beyond this device. Both are
      * found before anything is copied. What is there already is shared: the same model is given, and is unloaded when

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/backend/backend.h"
+#include "engine/backend/selftest.h"
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/gpu/gpu.h"
@@ -108,6 +109,23 @@ static void about(struct backend_device *device, struct backend_about *out)
 static bool is_lost(struct backend_device *device)
 {
     return gpu_is_lost(((struct device *)device)->gpu);
+}
+
+static tdm_status check(struct backend_device *device, const char *folder, tdm_error *err)
+{
+    struct device *d = (struct device *)device;
+    struct selftest_result r;
+    struct gpu_info info;
+    gpu_about(d->gpu, &info);
+    selftest_kept(&r, folder, &info);
+    if (!r.known) {
+        tdm_status status = selftest_run(&r, d->gpu, err);
+        if (status) return status;
+        selftest_keep(&r, folder, &info, NULL); /* where it can't be kept it is tested again */
+    }
+    if (r.passed) return TDM_OK;
+    return error_set(err, TDM_E_UNSUPPORTED, "%s (%s) is not used: its driver (%s) fails the self-test: %s", d->name,
+                     info.name, info.driver, r.why);
 }
 
 /* ---- Models ------------------------------------------------------------------------------------------------------ */
@@ -597,6 +615,7 @@ const struct backend backend_gpu = {
     .close = close_gpu,
     .about = about,
     .lost = is_lost,
+    .check = check,
     .load = load,
     .unload = unload,
     .pool = pool,

@@ -47,6 +47,9 @@ const char *gpu_absence(void);
  * are filled in. */
 int gpu_list(struct gpu_info *out, int room);
 
+/* A hash of the shaders in this program. */
+uint64_t gpu_shaders_hash(void);
+
 struct gpu;
 
 /* How work is cut into workgroups. Bits may depend on it, so it is the same for all that one device is used for; what a

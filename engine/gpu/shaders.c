@@ -1,4 +1,5 @@
 /* The shaders, as glslc compiled them when the program was built (Makefile). */
+#include "engine/base/fnv.h"
 #include "engine/gpu/device.h"
 
 #define SHADER(name) static const uint32_t name##_words[] =
@@ -49,3 +50,12 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
     [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
 };
+
+uint64_t gpu_shaders_hash(void)
+{
+    uint64_t hash = FNV_START;
+    for (int i = 0; i < SHADERS; i++)
+        for (size_t j = 0; j < shader_codes[i].bytes / sizeof(uint32_t); j++)
+            hash = fnv_step(hash, shader_codes[i].words[j]);
+    return hash;
+}

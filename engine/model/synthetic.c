@@ -92,22 +92,27 @@ static const struct size {
     uint32_t hidden, layers, intermediate, heads, kv_heads, lin_value_heads;
     bool tied;
     uint32_t experts, experts_used, expert_intermediate;
+    uint32_t vocab; /* 0: that of the real models */
 } sizes[] = {
-    {"0.8b", 1024, 24, 3584, 8, 2, 16, true, 0, 0, 0},
-    {"2b", 2048, 24, 6144, 8, 2, 16, true, 0, 0, 0},
-    {"4b", 2560, 32, 9216, 16, 4, 32, true, 0, 0, 0},
-    {"9b", 4096, 32, 12288, 16, 4, 32, false, 0, 0, 0},
-    {"35b-a3b", 2048, 40, 512, 16, 2, 32, false, 256, 8, 512},
+    {"0.8b", 1024, 24, 3584, 8, 2, 16, true, 0, 0, 0, 0},
+    {"2b", 2048, 24, 6144, 8, 2, 16, true, 0, 0, 0, 0},
+    {"4b", 2560, 32, 9216, 16, 4, 32, true, 0, 0, 0, 0},
+    {"9b", 4096, 32, 12288, 16, 4, 32, false, 0, 0, 0, 0},
+    {"35b-a3b", 2048, 40, 512, 16, 2, 32, false, 256, 8, 512, 0},
+    /* without a tokenizer, for checking arithmetic in moments */
+    {"small", 256, 2, 768, 4, 2, 32, false, 0, 0, 0, 1024},
+    {"small-moe", 256, 2, 256, 4, 2, 16, true, 8, 2, 256, 1024},
 };
 
 /* SIZE[/LAYERS][:TYPE] */
-static tdm_status parse_name(const char *name, const struct size **size, uint32_t *layers, enum type *type,
-                             tdm_error *err)
+static tdm_status parse_name(const char *name, bool has_text, const struct size **size, uint32_t *layers,
+                             enum type *type, tdm_error *err)
 {
     const char *p = strchr(name, ':') + 1, *end = p + strcspn(p, "/:"), *colon = strchrnul(p, ':');
     *size = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (strlen(sizes[i].name) == (size_t)(end - p) && !strncasecmp(sizes[i].name, p, (size_t)(end - p)))
+        if (has_text == !sizes[i].vocab && strlen(sizes[i].name) == (size_t)(end - p) &&
+            !strncasecmp(sizes[i].name, p, (size_t)(end - p)))
             *size = &sizes[i];
     *layers = *size ? (*size)->layers : 0;
     bool good = true;
@@ -138,7 +143,7 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
         .experts = size->experts,
         .experts_used = size->experts_used,
         .expert_intermediate = size->expert_intermediate,
-        .vocab = 248320,
+        .vocab = size->vocab ? size->vocab : 248320,
         .context_length = 262144,
         .tied = size->tied,
         .rms_eps = 1e-6f,
@@ -156,7 +161,7 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
     };
     strcpy(c->architecture, size->experts ? "qwen35moe" : "qwen35");
     snprintf(c->name, sizeof c->name, "%s", name);
-    for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3;
+    for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3 || (size->vocab && i % 2);
     c->mtp_layers = 1;
     c->mtp = c->mtp_norm = c->full_attention[layers] = true;
 }
@@ -189,27 +194,35 @@ static tdm_status add_layer(struct source *s, uint32_t layer, enum type type, si
     return status;
 }
 
+/* The tokenizer and the stop tokens of the built-in model. */
+static tdm_status take_builtin(struct source *s, tdm_error *err)
+{
+    struct config builtin;
+    tdm_status status = gguf_open(&s->gguf, s->options.builtin, err);
+    if (!status) status = config_from_gguf(&builtin, s->gguf, err);
+    if (!status) status = source_take_text(s, s->gguf, err);
+    for (uint32_t i = 0; !status && i < builtin.stop_count; i++) config_add_stop(&s->config, builtin.stops[i]);
+    return status;
+}
+
 tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *err)
 {
     enum { NAME_ROOM = 80 };
     const struct size *size;
     uint32_t layers;
     enum type type;
-    struct config builtin;
-    tdm_status status = parse_name(name, &size, &layers, &type, err);
+    bool small = !strncmp(name, "synthetic:small", strlen("synthetic:small"));
+    tdm_status status = parse_name(name, !small || s->options.builtin, &size, &layers, &type, err);
     if (status) return status;
     s->format = SOURCE_SYNTHETIC;
-    if (!s->options.builtin)
+    if (!s->options.builtin && !small)
         return error_set(err, TDM_E_NOT_FOUND,
                          "%.80s: synthetic models use the built-in model's tokenizer, and that model "
                          "is missing",
                          name);
-    status = gguf_open(&s->gguf, s->options.builtin, err);
-    if (!status) status = config_from_gguf(&builtin, s->gguf, err);
-    if (!status) status = source_take_text(s, s->gguf, err);
-    if (status) return status;
     set_config(&s->config, size, layers, name);
-    for (uint32_t i = 0; i < builtin.stop_count; i++) config_add_stop(&s->config, builtin.stops[i]);
+    if (!small) status = take_builtin(s, err);
+    if (status) return status;
 
     size_t room = (size_t)ROLE_COUNT * config_blocks(&s->config);
     status = source_reserve(s, room, err);

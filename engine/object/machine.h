@@ -24,6 +24,7 @@ struct tdm_machine {
     struct unit *units[TDM_UNITS];
     struct backend_device *device[TDM_UNITS]; /* NULL: cores; both may be the same */
     char names[TDM_UNITS][64];
+    char refused[TDM_UNITS][256]; /* why the GPU that the unit names is not used; "": it is, or it names none */
     pthread_mutex_t serving;
     struct client *client;
 };

@@ -212,7 +212,11 @@ tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
         .decode_kind = options_text(o, OPTION_DECODE_KIND),
         .no_lending = options_flag(o, OPTION_NO_LENDING),
     };
-    return tdm_machine_open(out, &m, err);
+    char *folder = files_path(FILES_CACHE, "gpu");
+    m.cache_folder = folder;
+    tdm_status status = tdm_machine_open(out, &m, err);
+    free(folder);
+    return status;
 }
 
 bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t room)
@@ -225,7 +229,9 @@ bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t
     bool second = decode.cores && options_given(o, OPTION_DECODE_UNIT);
     int shared = prefill.cores + decode.cores - cores;
     out[0] = 0;
-    if (prefill.shares_device)
+    if (prefill.refused[0] || decode.refused[0])
+        snprintf(out, room, "%s", prefill.refused[0] ? prefill.refused : decode.refused);
+    else if (prefill.shares_device)
         snprintf(out, room, "both share one GPU (%s)", prefill.device);
     else if (threads > cores)
         snprintf(out, room, "%d core%s used, not %d: %s", cores, cores > 1 ? "s are" : " is", threads,
@@ -258,7 +264,7 @@ void load_notes(const tdm_model *m)
 
 void load_machine_notes(const options *o, const tdm_machine *m)
 {
-    char line[200];
+    char line[300];
     if (load_machine_note(o, m, line, sizeof line)) fprintf(stderr, "tandem: %s\n", line);
 }
 

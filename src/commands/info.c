@@ -4,9 +4,10 @@
 
 #include "src/chat/ceilings.h"
 #include "src/chat/load.h"
+#include "src/cli/files.h"
 #include "src/cli/jsonio.h"
-#include "src/cli/subcommands.h"
 #include "src/cli/output.h"
+#include "src/cli/subcommands.h"
 #include "src/commands/info_server.h"
 #include "src/server/place.h"
 
@@ -139,14 +140,30 @@ static void print_json(const tdm_model_info *i)
     json_object_put(o);
 }
 
-static int print_described(tdm_status (*describe)(char **text, tdm_error *err))
+/* text: freed here. */
+static int print_described(tdm_status status, char *text, const tdm_error *err)
 {
-    tdm_error err = {0};
-    char *text;
-    if (describe(&text, &err)) return load_failed(&err);
+    if (status) return load_failed(err);
     output_text(text, strlen(text));
     free(text);
     return 0;
+}
+
+static int describe_cpu(void)
+{
+    tdm_error err = {0};
+    char *text;
+    tdm_status status = tdm_cpu_describe(&text, &err);
+    return print_described(status, text, &err);
+}
+
+static int describe_gpus(void)
+{
+    tdm_error err = {0};
+    char *text, *folder = files_path(FILES_CACHE, "gpu");
+    tdm_status status = tdm_gpu_describe(folder, &text, &err);
+    free(folder);
+    return print_described(status, text, &err);
 }
 
 /* The same as /units measure, without a conversation. */
@@ -171,9 +188,9 @@ int info_main(options *o)
     tdm_error err = {0};
     if (options_flag(o, OPTION_MEASURE) && !options_flag(o, OPTION_CPU))
         return subcommands_usage(o, "--measure needs --cpu");
-    if (options_flag(o, OPTION_GPU)) return print_described(tdm_gpu_describe);
+    if (options_flag(o, OPTION_GPU)) return describe_gpus();
     if (options_flag(o, OPTION_CPU)) {
-        int status = print_described(tdm_cpu_describe);
+        int status = describe_cpu();
         return status || !options_flag(o, OPTION_MEASURE) ? status : measure(o);
     }
     tdm_model *m;

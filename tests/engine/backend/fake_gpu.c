@@ -47,6 +47,19 @@ void fake_gpu_heal(void)
     fake.lost = false;
 }
 
+static const char *selftest_fails;
+
+void fake_gpu_fail_selftest(const char *why)
+{
+    selftest_fails = why;
+}
+
+static tdm_status fake_check(struct backend_device *d, const char *folder, tdm_error *err)
+{
+    (void)d, (void)folder;
+    return selftest_fails ? error_set(err, TDM_E_UNSUPPORTED, "gpu:0 is not used: %s", selftest_fails) : TDM_OK;
+}
+
 uint64_t fake_gpu_tokens(void)
 {
     return fake.tokens;
@@ -275,6 +288,7 @@ const struct backend backend_gpu = {
     .close = fake_close,
     .about = fake_about,
     .lost = fake_lost,
+    .check = fake_check,
     .load = fake_load,
     .unload = fake_unload,
     .pool = fake_pool,

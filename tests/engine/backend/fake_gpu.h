@@ -20,6 +20,8 @@ void fake_gpu_fail(enum fake_call call, int n, tdm_status status);
 /* Calls so far that did not fail, or the whole of it is off: no failure waits any more. */
 int fake_gpu_calls(enum fake_call call);
 void fake_gpu_heal(void);
+/* Devices opened from now on fail their self-test, for this reason; NULL: they don't. */
+void fake_gpu_fail_selftest(const char *why);
 /* Tokens evaluated by all devices so far. */
 uint64_t fake_gpu_tokens(void);
 

@@ -187,6 +187,29 @@ TEST(a_unit_is_named_by_its_gpu)
     CHECK_STR("prefill-kind: a unit on a GPU has none, found blas", err.text);
 }
 
+TEST(a_gpu_that_fails_its_selftest_is_not_used)
+{
+    tdm_machine *m;
+    tdm_unit_info info;
+    tdm_machine_options o = {.prefill_unit = "gpu", .decode_unit = "gpu", .cache_folder = "/nowhere"};
+    fake_gpu_fail_selftest("products of Q4_K: wrong");
+    REQUIRE(tdm_machine_open(&m, &o, &err) == TDM_OK);
+    for (int u = 0; u < TDM_UNITS; u++) {
+        tdm_unit_describe(m, u, &info);
+        CHECK_STR("gpu:0 is not used: products of Q4_K: wrong", info.refused);
+        CHECK_STR("native", info.kind);
+        CHECK(info.cores >= 1 && !info.device[0] && !info.shares_device);
+    }
+    tdm_machine_close(m);
+    o.cache_folder = NULL; /* then nothing is tested */
+    REQUIRE(tdm_machine_open(&m, &o, &err) == TDM_OK);
+    tdm_unit_describe(m, TDM_DECODE_UNIT, &info);
+    CHECK(!info.refused[0] && !strcmp(info.kind, "gpu"));
+    tdm_machine_close(m);
+    fake_gpu_fail_selftest(NULL);
+}
+
 TEST_MAIN(T(no_level_of_speculation_changes_a_token), T(replies_that_keep_their_form_are_read_again_where_kinds_differ),
           T(a_loaded_reply_is_continued_by_the_decode_unit),
-          T(a_reply_that_is_continued_goes_on_as_if_it_had_not_been_stopped), T(a_unit_is_named_by_its_gpu))
+          T(a_reply_that_is_continued_goes_on_as_if_it_had_not_been_stopped), T(a_unit_is_named_by_its_gpu),
+          T(a_gpu_that_fails_its_selftest_is_not_used))

@@ -1,0 +1,26 @@
+/* The self-test of a GPU's driver: small models with made-up weights in every form that matrices have on a device, a
+ * mixture of experts among them, evaluated there and on the cores. Drivers compile shaders and may do it wrongly; what
+ * they then compute looks like text. The result is kept, so that each driver is tested once.
+ *
+ * Threads: one at a time for a device.
+ */
+#ifndef TANDEM_BACKEND_SELFTEST_H
+#define TANDEM_BACKEND_SELFTEST_H
+
+#include "engine/gpu/gpu.h"
+
+struct selftest_result {
+    bool known, passed;
+    char why[160]; /* it did not pass: one line */
+};
+
+/* Tests the device. Fails for want of memory only; what else goes wrong is the driver's and in *out. */
+tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_error *err);
+
+/* What is kept in the folder of this device with this driver and Tandem's present shaders; not known: nothing. */
+void selftest_kept(struct selftest_result *out, const char *folder, const struct gpu_info *info);
+/* Keeps it there; the folder is made. */
+tdm_status selftest_keep(const struct selftest_result *result, const char *folder, const struct gpu_info *info,
+                         tdm_error *err);
+
+#endif

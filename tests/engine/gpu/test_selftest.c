@@ -1,0 +1,81 @@
+/* The self-test of a driver: a good one passes, one that leaves out a step of the arithmetic does not, and what came
+ * out is kept for this device, driver and shaders. */
+#include "tests/check.h"
+
+#include "engine/backend/selftest.h"
+#include "tests/engine/gpu/rig.h"
+
+static tdm_error err;
+
+#ifdef TANDEM_GPU
+#include "engine/gpu/vulkan.h"
+
+/* A driver that forgets one in so many dispatches. */
+static PFN_vkCmdDispatch real_dispatch;
+static int dispatches, forgotten;
+
+static VKAPI_ATTR void VKAPI_CALL forgetful(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z)
+{
+    if (++dispatches != forgotten) real_dispatch(commands, x, y, z);
+}
+
+static void put_forgetful(struct vulkan *vk)
+{
+    if (!vk->CmdDispatch || vk->CmdDispatch == forgetful) return;
+    real_dispatch = vk->CmdDispatch;
+    vk->CmdDispatch = forgetful;
+}
+
+TEST(a_good_driver_passes_and_a_bad_one_does_not)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    struct selftest_result r;
+    vulkan_loaded = put_forgetful;
+    struct gpu *g = gpu_rig_open(NULL);
+    vulkan_loaded = NULL;
+    REQUIRE(g != NULL);
+    CHECK_INT(TDM_OK, selftest_run(&r, g, &err));
+    CHECK(r.known && r.passed);
+    if (!r.passed) printf("# %s\n", r.why);
+    int all = dispatches;
+    uint64_t used = gpu_used(g);
+    for (forgotten = 7; forgotten < all; forgotten += all / 2) {
+        dispatches = 0;
+        CHECK_INT(TDM_OK, selftest_run(&r, g, &err));
+        CHECK(r.known && !r.passed && strstr(r.why, "differ"));
+        CHECK(used == gpu_used(g)); /* nothing stays there */
+    }
+    gpu_close(g);
+}
+#else
+TEST(a_good_driver_passes_and_a_bad_one_does_not)
+{
+    SKIP(gpu_absence());
+}
+#endif
+
+TEST(what_came_out_is_kept_for_this_driver)
+{
+    struct gpu_info one = {.name = "Some GPU", .driver = "made up 1.0"}, other = one;
+    struct selftest_result r, good = {.known = true, .passed = true},
+                              bad = {.known = true, .why = "products of Q4_K: wrong"};
+    char folder[600], name[700];
+    snprintf(folder, sizeof folder, "%s/a/b", check_tmp());
+    snprintf(other.driver, sizeof other.driver, "made up 1.1");
+    selftest_kept(&r, folder, &one);
+    CHECK(!r.known);
+    CHECK_INT(TDM_OK, selftest_keep(&good, folder, &one, &err));
+    CHECK_INT(TDM_OK, selftest_keep(&bad, folder, &other, &err));
+    selftest_kept(&r, folder, &one);
+    CHECK(r.known && r.passed);
+    selftest_kept(&r, folder, &other);
+    CHECK(r.known && !r.passed);
+    CHECK_STR(bad.why, r.why);
+    /* A file that was cut says nothing. */
+    snprintf(name, sizeof name, "truncate -s -2 %s/*.txt", folder);
+    CHECK_INT(0, system(name));
+    selftest_kept(&r, folder, &one);
+    CHECK(!r.known);
+}
+
+TEST_MAIN(T(a_good_driver_passes_and_a_bad_one_does_not), T(what_came_out_is_kept_for_this_driver))
