@@ -73,7 +73,7 @@ tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *e
     tdm_model_describe(a->models.model, &a->info);
     tdm_status status = copy_name(&a->model_path, path, err);
     if (!status) status = set_system_text(a, system, system ? strlen(system) : 0, err);
-    if (!status) status = load_machine(&a->machine, a->o, err);
+    if (!status) status = load_machine(&a->machine, a->o, models->model, err);
     if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     if (!status) status = open_chat(a, &a->models, &a->chat, err);
     if (!status) attach_job_model(a->attaching, a->models.model);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/chat/units.h"
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
@@ -202,8 +203,21 @@ tdm_status load_convert(const char *in, const char *out, const char *type, tdm_e
     return status;
 }
 
-tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
+/* The units that were measured to be the best ones. */
+static void choose_units(tdm_machine_options *m, const options *o, const tdm_model *model, char *gpu, size_t room)
 {
+    tdm_model_info info;
+    units_pair pair;
+    if (!model || !units_are_open(o)) return;
+    tdm_model_describe(model, &info);
+    if (!units_choose(info.fingerprint, &pair, gpu, room)) return;
+    if (pair != UNITS_CORES_GPU) m->prefill_unit = gpu;
+    if (pair != UNITS_GPU_CORES) m->decode_unit = gpu;
+}
+
+tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, tdm_error *err)
+{
+    char gpu[16];
     tdm_machine_options m = {
         .threads = (int)options_int(o, OPTION_THREADS, 0),
         .prefill_unit = options_text(o, OPTION_PREFILL_UNIT),
@@ -212,6 +226,7 @@ tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err)
         .decode_kind = options_text(o, OPTION_DECODE_KIND),
         .no_lending = options_flag(o, OPTION_NO_LENDING),
     };
+    choose_units(&m, o, model, gpu, sizeof gpu);
     char *folder = files_path(FILES_CACHE, "gpu");
     m.cache_folder = folder;
     tdm_status status = tdm_machine_open(out, &m, err);

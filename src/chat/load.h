@@ -46,7 +46,9 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
 void load_pair_close(load_pair *pair);
 /* Writes the model `in` (as -m takes it) as a GGUF file; progress and Ctrl-C as above. */
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err);
-tdm_status load_machine(tdm_machine **out, const options *o, tdm_error *err);
+/* model: the one that will be used there, for which the best units may be known where none are named (units.h); NULL:
+ * the cores are split by topology. */
+tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, tdm_error *err);
 /* Where the machine is not what -t, --prefill-unit and --decode-unit seem to say: a line on what is used instead. */
 bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t room);
 /* The same on stderr. */

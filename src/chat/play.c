@@ -124,7 +124,7 @@ static tdm_status open_all(play *p, tdm_error *err)
     const char *path = options_text(o, OPTION_MODEL);
     tdm_status status = script_read(&p->script, options_text(o, OPTION_SCRIPT), err);
     if (!status) status = load_pair_open(&p->models, o, path, &(load_how){0}, err);
-    if (!status) status = load_machine(&p->machine, o, err);
+    if (!status) status = load_machine(&p->machine, o, p->models.model, err);
     if (status) return status;
     load_machine_notes(o, p->machine);
     settings_chat_options(settings, o, p->models.model);

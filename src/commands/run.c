@@ -330,7 +330,7 @@ static tdm_status open_all(run *a, tdm_error *err)
     c.speculation = TDM_SPEC_OFF;
     if (!options_given(o, OPTION_MAX_TOKENS) && !c.ignore_eos) c.max_answer_tokens = LONGEST_ANSWER;
     c.prefill_model = a->models.prefill;
-    status = load_machine(&a->machine, o, err);
+    status = load_machine(&a->machine, o, a->models.model, err);
     if (!status) load_machine_notes(o, a->machine);
     if (!status) status = tdm_chat_open(&a->chat, a->models.model, a->machine, &c, err);
     if (!status && system) status = tdm_chat_set_system(a->chat, system, strlen(system), err);

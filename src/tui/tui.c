@@ -114,13 +114,24 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* What is still to be measured: the cores first, then which units are the best. */
+static bool lacks_ceilings(const tui *t)
+{
+    return !t->app.ceilings.known && !t->measuring.failed;
+}
+
+static bool lacks_units(const tui *t)
+{
+    return t->choosing.done_with != t->app.info.fingerprint && !t->app.models.prefill && units_are_open(t->o);
+}
+
 /* When the machine is to be measured: after some seconds in which nobody typed and the units had nothing to do;
  * INT64_MAX: not to be measured. */
 static int64_t measuring_begins(const tui *t)
 {
     enum { QUIET_S = 5 };
-    if (!t->app.chat || t->app.ceilings.known || t->app.private || t->measuring.running || t->measuring.failed)
-        return INT64_MAX;
+    if (!t->app.chat || t->app.private || t->measuring.running || t->choosing.running) return INT64_MAX;
+    if (!lacks_ceilings(t) && !lacks_units(t)) return INT64_MAX;
     if (t->popup.kind || t->models.looks || t->away) return INT64_MAX; /* the list of models has it begun itself */
     if (t->status.phase != TDM_IDLE || t->demo || t->load.state == TUI_LOAD_RUNNING ||
         !options_int(t->o, OPTION_MEASURE_IDLE, 1))
@@ -139,10 +150,18 @@ static void measure(tui *t, int64_t now)
         t->typed_ns = now; /* a rest for the next attempt */
         t->dirty = true;
     }
+    char line[300];
+    if (units_job_take(&t->choosing, line, sizeof line)) {
+        if (line[0]) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", line);
+        t->typed_ns = now;
+        t->dirty = true;
+    }
     if (t->app.chat && !t->typed_ns) t->typed_ns = now; /* its first rest begins */
     if (now < measuring_begins(t)) return;
     if (sensing_battery_is_low(&t->figures.sensing, LEAST_BATTERY, now)) t->typed_ns = now + 60 * TUI_S; /* later */
-    else ceilings_job_begin(&t->measuring, t->app.machine, t->app.info.kernels, true, t->wake[1]);
+    else if (lacks_ceilings(t))
+        ceilings_job_begin(&t->measuring, t->app.machine, t->app.info.kernels, true, t->wake[1]);
+    else units_job_begin(&t->choosing, t->app.models.model, t->wake[1]);
 }
 
 /* When something has to be done although nothing comes. */
@@ -393,6 +412,7 @@ static void close_all(tui *t)
 {
     tui_socket_close(&t->socket);
     ceilings_job_end(&t->measuring);
+    units_job_end(&t->choosing);
     tui_load_cancel(&t->load);
     tui_models_close(&t->models);
     tui_demo_end(t);

@@ -261,6 +261,7 @@ static void export_screen(tui *t, const char *path)
 static void switch_model(tui *t, const char *path, const char *prompt)
 {
     tdm_error err = {0};
+    units_job_end(&t->choosing); /* it uses the model that is left */
     if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
         t->load.prompt = prompt ? strdup(prompt) : NULL;
     else {
@@ -284,6 +285,7 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
     ceilings_job_end(&t->measuring); /* two at a time can't measure */
+    units_job_cancel(&t->choosing);
     if (call->id == SLASH_MODEL) {
         if (call->argument) switch_model(t, call->argument, NULL);
         else tui_choose_open(t);

@@ -113,6 +113,7 @@ static void begin_runs(tui *t)
         .wake = t->wake[1],
     };
     ceilings_job_end(&t->measuring);
+    units_job_end(&t->choosing);
     if (demo_run_begin(&d->run, &wants, &err)) fail(d, err.text);
     else d->begun = true;
     d->since_ns = clock_ns();

@@ -22,6 +22,7 @@
 
 #include "src/chat/app.h"
 #include "src/chat/ceilings_job.h"
+#include "src/chat/units_job.h"
 #include "src/tui/tui_attach.h"
 #include "src/tui/tui_browse.h"
 #include "src/tui/tui_draft.h"
@@ -74,6 +75,7 @@ struct tui {
     int64_t frame_ns;
     char model_name[64];
     ceilings_job measuring;
+    units_job choosing;
     int64_t typed_ns;             /* when the last key came */
     int64_t context_until_ns;     /* so long the state says that the context fills */
     bool context_told;
