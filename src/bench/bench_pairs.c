@@ -37,11 +37,17 @@ void bench_pairs_find_gpu(bench *b)
     snprintf(b->host.gpu_pci, sizeof b->host.gpu_pci, "%s", info[at].pci);
 }
 
-bool bench_pairs_wanted(const bench *b, const char *row)
+static bool is_wanted(const bench *b, const bench_pair *pair, const char *const *rows)
 {
     bool wanted = false;
-    for (int i = 0; i < BENCH_PAIRS && b->host.gpu[0]; i++)
-        wanted |= bench_wanted(b, "pairs|%s|%s", kinds[i].name, row);
+    for (; *rows; rows++) wanted |= bench_wanted(b, "pairs|%s|%s", pair->name, *rows);
+    return wanted;
+}
+
+bool bench_pairs_wanted(const bench *b, const char *const *rows)
+{
+    bool wanted = false;
+    for (int i = 0; i < BENCH_PAIRS && b->host.gpu[0]; i++) wanted |= is_wanted(b, &kinds[i], rows);
     return wanted;
 }
 
@@ -51,7 +57,8 @@ static void close_pair(bench_pair *p)
 {
     for (int u = 0; u < TDM_UNITS; u++) tdm_session_close(p->session[u]);
     tdm_machine_close(p->machine);
-    *p = (bench_pair){0};
+    p->session[0] = p->session[1] = NULL;
+    p->machine = NULL;
 }
 
 static tdm_status open_pair(bench *b, bench_pair *p, int context, tdm_error *err)
@@ -74,42 +81,37 @@ static tdm_status open_pair(bench *b, bench_pair *p, int context, tdm_error *err
     return status;
 }
 
-/* One pair that can't be had leaves the others. */
-static tdm_status open_all(bench *b, bench_pairs *p, tdm_error *err)
+/* One that can't be had leaves the others. */
+static tdm_status try_pair(bench *b, bench_pair *pair, int context, tdm_error *err)
 {
-    tdm_chat_options talk;
-    bench_talk_defaults(&talk, b->models.model);
-    p->context = talk.context;
-    for (int i = 0; i < BENCH_PAIRS; i++) {
-        bench_pair *pair = &p->pair[p->n];
-        *pair = kinds[i];
-        tdm_status status = open_pair(b, pair, p->context, err);
-        if (!status) {
-            p->n++;
-            continue;
-        }
-        close_pair(pair);
-        if (status == TDM_E_CANCELLED) return status;
-        snprintf(p->notes[p->n_notes++], sizeof p->notes[0], "left out: %s: %.150s", kinds[i].name, err->text);
-    }
-    return TDM_OK;
+    pair->tried = true;
+    tdm_status status = open_pair(b, pair, context, err);
+    if (!status) return TDM_OK;
+    close_pair(pair);
+    snprintf(pair->missing, sizeof pair->missing, "left out: %s: %.150s", pair->name, err->text);
+    return status == TDM_E_CANCELLED ? status : TDM_OK;
 }
 
-tdm_status bench_pairs_open(bench *b, bench_table *t, const bench_pairs **out, tdm_error *err)
+tdm_status bench_pairs_open(bench *b, bench_table *t, const char *const *rows, const bench_pairs **out, tdm_error *err)
 {
     bench_pairs *p = &b->pairs;
-    *out = p;
     tdm_status status = TDM_OK;
-    if (!p->opened && b->host.gpu[0]) {
-        status = open_all(b, p, err);
-        p->opened = true;
+    tdm_chat_options talk;
+    *out = p;
+    bench_talk_defaults(&talk, b->models.model);
+    p->context = talk.context;
+    for (int i = 0; i < BENCH_PAIRS && !status; i++) {
+        bench_pair *pair = &p->pair[i];
+        if (!pair->tried) *pair = kinds[i];
+        if (!is_wanted(b, pair, rows)) continue;
+        if (!pair->tried) status = try_pair(b, pair, p->context, err);
+        if (pair->missing[0]) bench_table_note(t, "%s", pair->missing);
     }
-    for (int i = 0; i < p->n_notes; i++) bench_table_note(t, "%s", p->notes[i]);
     return status;
 }
 
 void bench_pairs_close(bench_pairs *p)
 {
-    for (int i = 0; i < p->n; i++) close_pair(&p->pair[i]);
+    for (int i = 0; i < BENCH_PAIRS; i++) close_pair(&p->pair[i]);
     *p = (bench_pairs){0};
 }

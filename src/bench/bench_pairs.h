@@ -15,26 +15,26 @@ enum { BENCH_PAIRS = 4, BENCH_PAIR_DISPATCH = 128 /* tokens of a session's pass 
 typedef struct {
     const char *name;                 /* "GPU+cores" */
     bool gpu[TDM_UNITS];              /* is the unit one? */
-    tdm_machine *machine;
+    bool tried;
+    char missing[200];                /* why it can't be opened */
+    tdm_machine *machine;             /* NULL: not open */
     tdm_session *session[TDM_UNITS];  /* they keep the model where the units compute */
     bench_cost cost;                  /* a dispatch of PREFILL, a token of DECODE */
 } bench_pair;
 
 typedef struct {
-    bool opened;
-    int n, context; /* tokens of the sessions, and of the chats that share the model with them */
+    int context; /* tokens of the sessions, and of the chats that share the model with them */
     bench_pair pair[BENCH_PAIRS];
-    int n_notes;
-    char notes[BENCH_PAIRS][200]; /* why one is missing */
 } bench_pairs;
 
 /* Finds the GPU for b->host and the report; "" where there is none. */
 void bench_pairs_find_gpu(bench *b);
-/* Is there a GPU, and do the options ask for "pairs NAME ROW" of any pair? */
-bool bench_pairs_wanted(const bench *b, const char *row);
-/* The pairs for the running model, opened if they aren't. What can't be opened is left out, with a note below the table
- * t. n is 0 without a GPU. TDM_E_CANCELLED and what else ends a bench is returned. */
-tdm_status bench_pairs_open(bench *b, bench_table *t, const bench_pairs **out, tdm_error *err);
+/* Is there a GPU, and do the options ask for "pairs NAME ROW" of any pair and one of these rows (NULL-terminated)? */
+bool bench_pairs_wanted(const bench *b, const char *const *rows);
+/* Opens, for the running model, the pairs of which such a row is asked for. Those that can't be opened are left out,
+ * with a note below the table t. TDM_E_CANCELLED ends the bench. */
+tdm_status bench_pairs_open(bench *b, bench_table *t, const char *const *rows, const bench_pairs **out,
+                            tdm_error *err);
 void bench_pairs_close(bench_pairs *p);
 
 #endif

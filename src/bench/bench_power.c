@@ -264,9 +264,9 @@ static tdm_status power_of_pairs(bench *b, tdm_error *err)
 {
     struct pair_power y = {0};
     struct power *x = &y.power;
-    bool wanted = false;
-    for (int i = 0; i < PAIR_PHASES; i++) wanted |= bench_pairs_wanted(b, names[pair_phases[i]]);
-    if (!wanted) return TDM_OK;
+    const char *rows[PAIR_PHASES + 1] = {NULL};
+    for (int i = 0; i < PAIR_PHASES; i++) rows[i] = names[pair_phases[i]];
+    if (!bench_pairs_wanted(b, rows)) return TDM_OK;
     x->t = bench_new_table(b, "pairs", "PREFILL+DECODE on each kind of unit: power and energy of packages and GPU; "
                            "energy: of each, by the tokens of the phase",
                            "units|phase|of", "average:W|peak:W|energy:J/token|speed:tok/s", err);
@@ -281,14 +281,16 @@ static tdm_status power_of_pairs(bench *b, tdm_error *err)
     tdm_status status = x->sampler.sensors && x->sampler.gpu ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
     bool known = !status && note_unknown(b, x->t, &x->sampler);
     b->wanted |= !known;
-    if (!status && known) status = bench_pairs_open(b, x->t, &y.pairs, err);
+    if (!status && known) status = bench_pairs_open(b, x->t, rows, &y.pairs, err);
     if (!status) status = bench_prompt_ids(&b->prompt, b->models.model, 0, BENCH_LOOP_PROMPT, &ids, err);
     x->prefill = (bench_loop){.prompt = ids.ids, .at_most_s = phase_s(b)};
     x->decode = (bench_loop){.prompt = ids.ids, .decodes = true, .room = DECODE_ROOM, .at_most_s = phase_s(b)};
-    for (int p = 0; !status && known && p < y.pairs->n; p++)
-        for (int i = 0; i < PAIR_PHASES; i++)
-            bench_plan_add(b, &plan, i, 0, phase_s(b) + 2e-6 * SAMPLE_US, "%s|%s", y.pairs->pair[p].name,
-                           names[pair_phases[i]]);
+    for (int row = 0; !status && known && row < BENCH_PAIRS * PAIR_PHASES; row++) {
+        const bench_pair *pair = &y.pairs->pair[row / PAIR_PHASES];
+        int i = row % PAIR_PHASES;
+        if (!pair->machine) bench_plan_skip(&plan);
+        else bench_plan_add(b, &plan, i, 0, phase_s(b) + 2e-6 * SAMPLE_US, "%s|%s", pair->name, rows[i]);
+    }
     if (!status && known) status = bench_plan_run(b, &plan, measure_pair, &y, err);
     bench_plan_close(&plan);
     sensors_close(x->sampler.sensors);

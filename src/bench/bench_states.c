@@ -135,8 +135,9 @@ static tdm_status plan_lengths(bench *b, struct handover *x, bench_plan *plan, t
 
 /* ---- Pairs of units ---------------------------------------------------------------------------------------------- */
 
-static const int pair_lengths[] = {64, 512, 2048};
-enum { PAIR_LENGTHS = sizeof pair_lengths / sizeof *pair_lengths };
+enum { PAIR_LENGTHS = 3 };
+static const int pair_lengths[PAIR_LENGTHS] = {64, 512, 2048};
+static const char *const pair_rows[] = {"64", "512", "2048", NULL};
 
 struct pair_handover {
     bench_table *t;
@@ -167,25 +168,19 @@ static tdm_status measure_pair(bench *b, void *ctx, int number, int round, tdm_e
 static tdm_status handover_of_pairs(bench *b, tdm_error *err)
 {
     struct pair_handover x = {0};
-    bool wanted = false;
-    char row[16];
-    for (int i = 0; i < PAIR_LENGTHS; i++) {
-        snprintf(row, sizeof row, "%d", pair_lengths[i]);
-        wanted |= bench_pairs_wanted(b, row);
-    }
-    if (!wanted) return TDM_OK;
+    if (!bench_pairs_wanted(b, pair_rows)) return TDM_OK;
     x.t = bench_new_table(b, "pairs", "bringing a state from PREFILL to DECODE, each of a kind of its own",
                           "units|tokens", "bridge:ms|in_memory:ms|save:ms|read:ms|restore:ms|state:MB", err);
     if (!x.t) return err->code;
     bench_plan plan;
     bench_plan_open(&plan, x.t);
-    tdm_status status = bench_pairs_open(b, x.t, &x.pairs, err);
-    for (int p = 0; !status && p < x.pairs->n; p++)
-        for (int i = 0; i < PAIR_LENGTHS; i++) {
-            if (pair_lengths[i] > x.pairs->context) bench_plan_skip(&plan);
-            else bench_plan_add(b, &plan, i, 0, 0.02 + 2e-4 * pair_lengths[i], "%s|%d", x.pairs->pair[p].name,
-                                pair_lengths[i]);
-        }
+    tdm_status status = bench_pairs_open(b, x.t, pair_rows, &x.pairs, err);
+    for (int row = 0; !status && row < BENCH_PAIRS * PAIR_LENGTHS; row++) {
+        const bench_pair *pair = &x.pairs->pair[row / PAIR_LENGTHS];
+        int i = row % PAIR_LENGTHS, length = pair_lengths[i];
+        if (!pair->machine || length > x.pairs->context) bench_plan_skip(&plan);
+        else bench_plan_add(b, &plan, i, 0, 0.02 + 2e-4 * length, "%s|%s", pair->name, pair_rows[i]);
+    }
     if (!status) status = bench_plan_run(b, &plan, measure_pair, &x, err);
     bench_plan_close(&plan);
     return status;

@@ -34,20 +34,21 @@ tdm_status bench_turns_plan_pairs(bench *b, bench_plan *plan, bench_turns_pairs 
                                err);
     bench_plan_open(plan, x->table);
     if (!x->table) return err->code;
-    bool wanted = false;
-    for (int l = 0; l < LEVELS; l++) wanted |= bench_pairs_wanted(b, bench_variant_level(&levels[l].variant));
-    if (!wanted) return TDM_OK;
+    const char *rows[LEVELS + 1] = {NULL};
+    for (int l = 0; l < LEVELS; l++) rows[l] = bench_variant_level(&levels[l].variant);
+    if (!bench_pairs_wanted(b, rows)) return TDM_OK;
     bench_note_live_words(b, x->table);
-    tdm_status status = bench_pairs_open(b, x->table, &x->pairs, err);
+    tdm_status status = bench_pairs_open(b, x->table, rows, &x->pairs, err);
     const bench_keying keying = typing(b);
     const bench_cost usual = b->cost;
-    for (int p = 0; !status && p < x->pairs->n; p++) {
-        const bench_pair *pair = &x->pairs->pair[p];
+    for (int row = 0; !status && row < BENCH_PAIRS * LEVELS; row++) {
+        const bench_pair *pair = &x->pairs->pair[row / LEVELS];
+        int l = row % LEVELS;
         b->cost = pair->cost;
-        for (int l = 0; l < LEVELS; l++)
+        if (!pair->machine) bench_plan_skip(plan);
+        else
             bench_plan_add(b, plan, levels[l].rank + !pair->gpu[TDM_DECODE_UNIT], 0,
-                           bench_played_s(b, &levels[l].variant, &keying), "%s|%s", pair->name,
-                           bench_variant_level(&levels[l].variant));
+                           bench_played_s(b, &levels[l].variant, &keying), "%s|%s", pair->name, rows[l]);
     }
     b->cost = usual;
     return status;

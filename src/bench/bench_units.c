@@ -338,29 +338,24 @@ static tdm_status measure_kinds(bench *b, void *ctx, int number, int round, tdm_
 static tdm_status crossover_of_kinds(bench *b, tdm_error *err)
 {
     struct kinds x = {0};
-    bool wanted = false;
-    char row[16];
-    for (int i = 0; i < LENGTHS; i++) {
-        snprintf(row, sizeof row, "%d", crossover_lengths[i]);
-        wanted |= bench_pairs_wanted(b, row);
-    }
-    if (!wanted) return TDM_OK;
+    static const char *const rows[] = {"13", "28", "74", "133", "256", "512", NULL}; /* the lengths */
+    if (!bench_pairs_wanted(b, rows)) return TDM_OK;
     x.t = bench_new_table(b, "pairs", "a prompt read by PREFILL, and its state brought to DECODE",
                           "units|prompt_tokens", "ready:ms|prefill:ms|moved:ms", err);
     if (!x.t) return err->code;
     bench_plan plan;
     bench_plan_open(&plan, x.t);
-    tdm_status status = bench_pairs_open(b, x.t, &x.pairs, err);
+    tdm_status status = bench_pairs_open(b, x.t, rows, &x.pairs, err);
     if (!status)
         status = bench_prompt_ids(&b->prompt, b->models.model, 0, (size_t)crossover_lengths[LENGTHS - 1], &x.ids, err);
     const bench_cost usual = b->cost;
-    for (int p = 0; !status && p < x.pairs->n; p++) {
-        b->cost = x.pairs->pair[p].cost;
-        for (int i = 0; i < LENGTHS; i++) {
-            double run = bench_cost_prefill(b, crossover_lengths[i], BENCH_LOOP_DISPATCH);
-            if (crossover_lengths[i] > x.pairs->context) bench_plan_skip(&plan);
-            else bench_plan_add(b, &plan, i, run, run, "%s|%d", x.pairs->pair[p].name, crossover_lengths[i]);
-        }
+    for (int row = 0; !status && row < BENCH_PAIRS * LENGTHS; row++) {
+        const bench_pair *pair = &x.pairs->pair[row / LENGTHS];
+        int i = row % LENGTHS, tokens = crossover_lengths[i];
+        b->cost = pair->cost;
+        double run = bench_cost_prefill(b, tokens, BENCH_LOOP_DISPATCH);
+        if (!pair->machine || tokens > x.pairs->context) bench_plan_skip(&plan);
+        else bench_plan_add(b, &plan, i, run, run, "%s|%s", pair->name, rows[i]);
     }
     b->cost = usual;
     if (!status) status = bench_plan_run(b, &plan, measure_kinds, &x, err);
