@@ -96,7 +96,6 @@ typedef struct {
     int trained_context;
     bool tied, synthetic;
     bool on_server;              /* tdm_model_open_server: path is its host, and counts of tokens are estimates */
-    int read_ahead;              /* on a server: the highest level of speculation that it is open to */
     bool can_think, has_efforts; /* --think; its low, medium and xhigh */
     bool can_keep_thinking, keeps_thinking; /* thinking of past turns: on request; by default */
     const char *template_name;   /* "qwen3.5", "qwen3.6", "qwen3.8", "built-in", "none (qwen3.5 form)" */
@@ -185,6 +184,9 @@ typedef enum {
     TDM_UNFINISHED, /* still being decoded, or the program died in it */
 } tdm_finish;
 
+/* What is read before Enter: nothing, finished turns, also what is typed, at a pause also the prompt's end. */
+typedef enum { TDM_SPEC_OFF, TDM_SPEC_HISTORY, TDM_SPEC_DRAFT, TDM_SPEC_FULL } tdm_speculation;
+
 /* What a server tells of a request; -1: it doesn't. */
 typedef struct {
     int64_t prompt, cached, evaluated, reply; /* tokens; prompt = cached + evaluated */
@@ -241,6 +243,7 @@ typedef struct {
     const char *tokenizer;     /* the model file whose tokenizer counts */
     int context;               /* tokens; 0: not known */
     double round_trip_ms;      /* twice that is the shortest pause that is worth a request */
+    tdm_speculation ahead;     /* the most that may be sent before Enter: chats that ask for more get this, and say so */
     const tdm_sampling *sampling; /* NULL: the published ones */
     tdm_server server;         /* must outlive the model */
 } tdm_server_options;
@@ -379,7 +382,6 @@ TDM_API tdm_status tdm_session_handover(tdm_session *dst, tdm_session *s, tdm_er
 typedef struct tdm_chat tdm_chat;
 
 enum { TDM_MTP_AUTO = 0, TDM_MTP_OFF = -1, TDM_MTP_MOST = 5 };
-typedef enum { TDM_SPEC_OFF, TDM_SPEC_HISTORY, TDM_SPEC_DRAFT, TDM_SPEC_FULL } tdm_speculation;
 typedef enum {
     TDM_PIPE_SINGLE, TDM_PIPE_SLOTS, TDM_PIPE_SEQUENTIAL_SOLO, TDM_PIPE_SEQUENTIAL, TDM_PIPE_BATCH_SOLO,
     TDM_PIPE_BATCH, TDM_PIPE_TANDEM, TDM_PIPELINES

@@ -25,6 +25,7 @@ tdm_status server_link_new(struct server_link **out, const tdm_server_options *o
     link->server = o->server;
     link->tokenizer = tokenizer;
     link->round_trip_ms = o->round_trip_ms;
+    link->ahead = o->ahead;
     link->last = (tdm_server_counts){-1, -1, -1, -1, -1, -1};
     link->name = strdup(o->name);
     link->host = strdup(o->host);

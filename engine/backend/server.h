@@ -20,6 +20,7 @@ struct server_link {
     const struct tokenizer *tokenizer; /* by which ids become text */
     char *name, *host;
     double round_trip_ms;
+    tdm_speculation ahead;
     pthread_mutex_t lock; /* guards what follows */
     tdm_server_counts last;
     atomic_bool rereads; /* the server evaluates a prompt anew of which it was only given a new end */

@@ -191,6 +191,7 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     c->machine = machine;
     c->options = *options;
     c->pipeline = options->pipeline;
+    chat_cap_server(c, false);
     status = copy_stops(c, options->stops, err);
     if (status == TDM_OK) status = events_open(&c->events, err);
     if (status == TDM_OK) status = chat_open_sides(c, err);
@@ -285,6 +286,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         if (options->pace_tps != now->pace_tps) c->not_before_ns = 0;
         c->options = *options;
         c->options.context = context;
+        chat_cap_server(c, true);
         c->options.stops = (const char *const *)c->stops;
         if (chat_phase(c) == PHASE_IDLE) c->pipeline = options->pipeline;
         retarget_and_compare(c);

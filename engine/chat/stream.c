@@ -31,6 +31,17 @@ tdm_status chat_check_server(const tdm_chat_options *o, const tdm_model *m, tdm_
     return TDM_OK;
 }
 
+void chat_cap_server(struct tdm_chat *c, bool told)
+{
+    if (!chat_on_server(c) || c->options.speculation <= c->model->server->ahead) return;
+    c->options.speculation = c->model->server->ahead;
+    if (!told) return;
+    events_post_line(c->events, TDM_EV_NOTICE,
+                     c->options.speculation ? "speculation history: %s is sent nothing before Enter but finished turns"
+                                            : "speculation off: %s is sent nothing before Enter",
+                     c->model->server->host);
+}
+
 int64_t chat_server_pause_ns(const struct tdm_chat *c)
 {
     double ms = 2 * c->model->server->round_trip_ms;

@@ -154,6 +154,15 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
+/* What a server may have before Enter: what is typed never is sent without the user's word, and what may cost money
+ * only by --speculation. */
+static int may_be_sent_ahead(const options *o)
+{
+    if (!options_given(o, OPTION_SPECULATION)) return -1;
+    int64_t level = options_int(o, OPTION_SPECULATION, TDM_SPEC_OFF);
+    return level ? TDM_SPEC_HISTORY : TDM_SPEC_OFF;
+}
+
 /* A model on a server. */
 static tdm_status open_hosted(load_pair *out, const options *o, const char *address, const load_how *how,
                               tdm_error *err)
@@ -162,6 +171,7 @@ static tdm_status open_hosted(load_pair *out, const options *o, const char *addr
         .address = address,
         .kind = -1,
         .tokenizer = load_builtin(),
+        .ahead = may_be_sent_ahead(o),
         .agreed = how->agreed || options_flag(o, OPTION_YES),
     };
     if (!s.tokenizer) return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
@@ -270,7 +280,7 @@ void load_notes(const tdm_model *m)
 {
     tdm_model_info info;
     tdm_model_describe(m, &info);
-    if (info.template_replaced)
+    if (info.template_replaced && !info.on_server) /* a server renders its own */
         fputs("tandem: the model's own chat template is not known; the Qwen3.5 form is used instead\n", stderr);
     char disk[160];
     if (load_disk_note(&info, disk, sizeof disk)) fprintf(stderr, "tandem: %s\n", disk);

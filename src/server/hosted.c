@@ -57,6 +57,7 @@ struct hosted {
     connection *connection;
     tdm_model *model;
     bool own_template;     /* Tandem's text is what the server's template makes */
+    tdm_speculation ahead;
     pthread_mutex_t lock;  /* guards what follows, and what came of each request */
     pthread_cond_t news;
     int slot;              /* of the conversation, once the server has chosen it; -1 */
@@ -399,6 +400,9 @@ static tdm_status open_model(hosted *s, const hosted_options *o, tdm_error *err)
 {
     const facts *f = &s->facts;
     tdm_model_info info;
+    s->ahead = o->ahead >= 0                ? (tdm_speculation)o->ahead
+               : f->kind == DIALECT_OPENAI ? TDM_SPEC_OFF
+                                           : TDM_SPEC_HISTORY;
     tdm_server_options m = {
         .name = f->model,
         .host = s->place.host,
@@ -406,6 +410,7 @@ static tdm_status open_model(hosted *s, const hosted_options *o, tdm_error *err)
         .template_name = dialect_takes_prompts(f->kind) ? f->form : NULL,
         .tokenizer = o->tokenizer,
         .context = f->context,
+        .ahead = s->ahead,
         .round_trip_ms = f->round_trip_ms,
         .server = {.ctx = s, .start = start, .next = next, .end = end},
     };
@@ -471,7 +476,7 @@ const place *hosted_place(const hosted *s)
     return &s->place;
 }
 
-bool hosted_may_cost(const hosted *s)
+tdm_speculation hosted_ahead(const hosted *s)
 {
-    return s->facts.kind == DIALECT_OPENAI;
+    return s->ahead;
 }

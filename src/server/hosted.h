@@ -28,6 +28,8 @@ typedef struct {
     const char *key_file;  /* as connection.h; both may be NULL */
     const char *key_env;
     const char *tokenizer; /* the model file whose tokenizer counts */
+    int ahead;             /* the most that is sent before Enter, a tdm_speculation; -1: finished turns, and nothing
+                              where prompts may cost money */
     bool agreed;           /* the user has said that what is written may go to this host */
 } hosted_options;
 
@@ -40,7 +42,7 @@ void hosted_close(hosted *s);
 tdm_model *hosted_model(const hosted *s);
 const facts *hosted_facts(const hosted *s);
 const place *hosted_place(const hosted *s);
-/* Do prompts cost money there, as far as is known? Then reading ahead is for the user to ask for. */
-bool hosted_may_cost(const hosted *s);
+/* The most that is sent before Enter. */
+tdm_speculation hosted_ahead(const hosted *s);
 
 #endif

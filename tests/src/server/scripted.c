@@ -29,14 +29,17 @@ static bool read_request(int fd)
     return true;
 }
 
-static const char *answer_of(void)
+static const char *answer_of(bool *second)
 {
+    *second = false;
     const char *path = strchr(scripted.asked, ' ');
     for (const struct scripted_page *p = scripted.pages; p && p->path && path; p++) {
         size_t n = strlen(p->path);
         if (!strncmp(path + 1, p->path, n) && path[1 + n] == ' ') return p->answer;
     }
-    return scripted.answer;
+    *second = scripted.second && scripted.first_went;
+    scripted.first_went = scripted.second;
+    return *second ? scripted.second : scripted.answer;
 }
 
 static void serve(int fd)
@@ -44,13 +47,14 @@ static void serve(int fd)
     static char xs[1 << 16];
     if (!read_request(fd)) return;
     scripted.served++;
-    const char *answer = answer_of();
+    bool second;
+    const char *answer = answer_of(&second);
     if (send(fd, answer, strlen(answer), MSG_NOSIGNAL) < 0) return;
     memset(xs, 'x', sizeof xs);
     for (size_t sent = 0; sent < scripted.flood; sent += sizeof xs)
         if (send(fd, xs, sizeof xs, MSG_NOSIGNAL) < 0) break;
     char rest;
-    if (scripted.hangs && read(fd, &rest, 1) <= 0) sem_post(&scripted.left);
+    if ((scripted.hangs || (second && scripted.second_hangs)) && read(fd, &rest, 1) <= 0) sem_post(&scripted.left);
 }
 
 static void *serve_all(void *ctx)

@@ -14,6 +14,9 @@ struct scripted_page {
 /* Set before a request, read after it. */
 extern struct scripted {
     const char *answer;                /* to each request, but for those of the pages */
+    const char *second;                /* to each request after the next one, if not NULL */
+    bool second_hangs;                 /* these alone hang */
+    bool first_went;                   /* the server's own */
     const struct scripted_page *pages; /* ends with a path NULL; or NULL */
     size_t flood;                      /* then so many bytes of 'x' */
     bool hangs;                        /* then nothing, until the other end goes ... */

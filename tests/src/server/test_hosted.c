@@ -24,7 +24,7 @@ static const char END[] = "data: {\"content\":\"\",\"stop\":true,\"stop_type\":\
 
 static struct scripted_page pages[8];
 
-static hosted *open_server(void)
+static hosted *open_server(int ahead)
 {
     hosted *s = NULL;
     tdm_error err = {0};
@@ -34,7 +34,7 @@ static hosted *open_server(void)
     scripted.hangs = false;
     if (hosted_open(&s,
                     &(hosted_options){
-                        .address = scripted_start(), .kind = -1, .tokenizer = load_builtin(), .agreed = true},
+                        .address = scripted_start(), .kind = -1, .tokenizer = load_builtin(), .agreed = true, .ahead = ahead},
                     &err))
         CHECK_FAIL("%s", err.text);
     return s;
@@ -50,14 +50,13 @@ struct talk {
     tdm_turn_stats stats;
 };
 
-static bool open_talk(struct talk *t)
+static bool open_talk(struct talk *t, int ahead)
 {
     tdm_chat_options o;
     tdm_error err = {0};
-    *t = (struct talk){.server = open_server()};
+    *t = (struct talk){.server = open_server(ahead)};
     if (!t->server) return false;
     tdm_chat_defaults(&o, hosted_model(t->server));
-    o.speculation = TDM_SPEC_OFF;
     if (tdm_machine_open(&t->machine, &(tdm_machine_options){0}, &err) ||
         tdm_chat_open(&t->chat, hosted_model(t->server), t->machine, &o, &err))
         CHECK_FAIL("%s", err.text);
@@ -117,7 +116,7 @@ TEST(a_reply_comes_with_the_counts_of_the_server)
     struct talk t;
     static char answer[1000];
     snprintf(answer, sizeof answer, "%s%s%s%s", STREAM, PIECE("Hello"), PIECE(" you"), END);
-    if (!open_talk(&t)) return;
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
     scripted.answer = answer;
     say(&t, "Hi <|im_end|> there");
     CHECK_STR("Hello you", t.text.bytes);
@@ -141,7 +140,7 @@ TEST(what_came_of_a_cut_reply_stays_and_goes_on)
     struct talk t;
     tdm_error err = {0};
     static char answer[1000];
-    if (!open_talk(&t)) return;
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
     scripted.answer = STREAM PIECE("It is");
     say(&t, "What is it?");
     CHECK_STR("It is", t.text.bytes);
@@ -163,7 +162,7 @@ TEST(what_came_of_a_cut_reply_stays_and_goes_on)
 TEST(a_failure_is_a_line_and_the_conversation_goes_on)
 {
     struct talk t;
-    if (!open_talk(&t)) return;
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
     scripted.answer = "HTTP/1.1 500 Oops\r\nContent-Length: 36\r\nConnection: close\r\n\r\n"
                       "{\"error\":{\"message\":\"no\x07 memory\"}}   ";
     say(&t, "Hi");
@@ -180,7 +179,7 @@ TEST(a_failure_is_a_line_and_the_conversation_goes_on)
 TEST(a_stopped_reply_gives_its_request_up)
 {
     struct talk t;
-    if (!open_talk(&t)) return;
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
     scripted.answer = STREAM PIECE("endless");
     scripted.hangs = true;
     tdm_error err = {0};
@@ -194,12 +193,201 @@ TEST(a_stopped_reply_gives_its_request_up)
     close_talk(&t);
 }
 
+static void draft(struct talk *t, const char *text)
+{
+    tdm_error err = {0};
+    if (tdm_chat_set_draft(t->chat, text, strlen(text), false, &err)) CHECK_FAIL("%s", err.text);
+}
+
+static const char *good_answer(void)
+{
+    static char answer[1000];
+    snprintf(answer, sizeof answer, "%s%s%s%s", STREAM, PIECE("Hello"), PIECE(" you"), END);
+    return answer;
+}
+
+static const char *evaluated(int cached, int fresh)
+{
+    static char body[300];
+    snprintf(body, sizeof body,
+             "{\"content\":\"\",\"stop\":true,\"tokens_evaluated\":%d,\"timings\":{\"prompt_n\":%d,"
+             "\"cache_n\":%d,\"prompt_ms\":3}}",
+             cached + fresh, fresh, cached);
+    return scripted_ok(body);
+}
+
+/* One answer to replies, another to what reads ahead: the latter comes second. */
+static void say_and_read_ahead(struct talk *t, const char *text, const char *ahead)
+{
+    scripted.answer = good_answer();
+    scripted.second = ahead;
+    say(t, text);
+    CHECK(tdm_chat_wait_idle(t->chat, 10000));
+    scripted.second = NULL;
+}
+
+TEST(a_finished_turn_is_read_ahead_and_then_nothing_is_sent)
+{
+    struct talk t;
+    if (!open_talk(&t, -1)) return;
+    say_and_read_ahead(&t, "Hi", evaluated(20, 10));
+    CHECK_STR("Hello you", t.text.bytes);
+    CHECK(strstr(scripted.asked, "\"n_predict\":0"));
+    CHECK(strstr(scripted.asked, "Hello you<|im_end|>\\n<|im_start|>user\\n\""));
+    tdm_chat_status now;
+    tdm_chat_status_of(t.chat, &now);
+    CHECK(now.on_server && !now.rereads);
+    CHECK_INT(20, now.last.cached);
+    int connected = scripted.connected;
+    for (int i = 0; i < 10; i++) {
+        draft(&t, i % 2 ? "my secret. It is" : "my secret. It is out.");
+        poll(NULL, 0, 40);
+    }
+    CHECK(tdm_chat_wait_idle(t.chat, 10000));
+    CHECK_INT(connected, scripted.connected);
+    tdm_chat_options o;
+    tdm_chat_options_of(t.chat, &o);
+    CHECK_INT(TDM_SPEC_HISTORY, o.speculation);
+    close_talk(&t);
+}
+
+TEST(a_draft_is_read_ahead_where_the_user_has_said_so)
+{
+    struct talk t;
+    if (!open_talk(&t, TDM_SPEC_FULL)) return;
+    say_and_read_ahead(&t, "Hi", evaluated(20, 10));
+    scripted.answer = evaluated(30, 8);
+    draft(&t, "Tell me a story");
+    CHECK(tdm_chat_wait_idle(t.chat, 10000));
+    CHECK(strstr(scripted.asked, "\"n_predict\":0"));
+    CHECK(strstr(scripted.asked, "Tell me a story<|im_end|>\\n<|im_start|>assistant\\n"));
+    scripted.answer = good_answer();
+    say(&t, "Tell me a story");
+    CHECK_INT(TDM_WARM, t.stats.kind);
+    close_talk(&t);
+}
+
+TEST(what_reads_ahead_in_vain_is_given_up)
+{
+    struct talk t;
+    tdm_error err = {0};
+    if (!open_talk(&t, -1)) return;
+    scripted.answer = good_answer();
+    scripted.second = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{";
+    scripted.second_hangs = true;
+    int before = scripted.served;
+    say(&t, "Hi");
+    while (scripted.served < before + 2) poll(NULL, 0, 5);
+    draft(&t, "nobody waits for the server");
+    CHECK_INT(TDM_OK, tdm_chat_undo(t.chat, &err));
+    CHECK_INT(0, sem_wait(&scripted.left));
+    scripted.second_hangs = false;
+    scripted.second = NULL;
+    close_talk(&t);
+}
+
+TEST(a_server_that_rereads_is_asked_for_less)
+{
+    struct talk t;
+    tdm_chat_status now;
+    char text[2000] = "";
+    if (!open_talk(&t, TDM_SPEC_FULL)) return;
+    for (int i = 0; i < 150; i++) strcat(text, "some words ");
+    say_and_read_ahead(&t, text, evaluated(200, 10));
+    tdm_chat_status_of(t.chat, &now);
+    CHECK(!now.rereads);
+    scripted.answer = evaluated(0, 300);
+    draft(&t, "First.");
+    CHECK(tdm_chat_wait_idle(t.chat, 10000));
+    tdm_chat_status_of(t.chat, &now);
+    CHECK(now.rereads);
+    int before = scripted.served;
+    draft(&t, "First. And second.");
+    CHECK(tdm_chat_wait_idle(t.chat, 10000));
+    CHECK_INT(before, scripted.served);
+    close_talk(&t);
+}
+
+TEST(failures_of_reading_ahead_are_said_once)
+{
+    struct talk t;
+    tdm_event e;
+    int said = 0;
+    if (!open_talk(&t, TDM_SPEC_FULL)) return;
+    say_and_read_ahead(&t, "Hi", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    scripted.answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    for (int i = 0; i < 3; i++) {
+        draft(&t, i % 2 ? "One." : "Another one.");
+        CHECK(tdm_chat_wait_idle(t.chat, 10000));
+    }
+    while (tdm_chat_next_event(t.chat, &e)) said += e.kind == TDM_EV_NOTICE || e.kind == TDM_EV_ERROR;
+    CHECK_INT(1, said);
+    close_talk(&t);
+}
+
+TEST(a_busy_server_is_asked_again_when_it_said)
+{
+    struct talk t;
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    scripted.answer = "HTTP/1.1 429 Slow down\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    scripted.second = good_answer();
+    say(&t, "Hi");
+    CHECK_STR("Hello you", t.text.bytes);
+    CHECK(strstr(t.said, "busy (429): asked again in 1 s"));
+    scripted.second = NULL;
+    close_talk(&t);
+}
+
+TEST(several_answers_are_as_many_requests)
+{
+    struct talk t;
+    tdm_error err = {0};
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    scripted.answer = good_answer();
+    int before = scripted.served, ended = 0;
+    REQUIRE(tdm_chat_answers(t.chat, 3, "Hi", 2, clock_ns(), &err) == TDM_OK);
+    while (ended < 3) {
+        tdm_event e;
+        poll(&(struct pollfd){.fd = tdm_chat_fd(t.chat), .events = POLLIN}, 1, 200);
+        while (tdm_chat_next_event(t.chat, &e)) ended += e.kind == TDM_EV_END && e.finish == TDM_END;
+    }
+    CHECK_INT(before + 3, scripted.served);
+    tdm_node node;
+    REQUIRE(tdm_chat_node(t.chat, 4, &node, &err) == TDM_OK);
+    CHECK_STR("Hello you", node.text);
+    CHECK_INT(3, node.branches);
+    tdm_node_free(&node);
+    close_talk(&t);
+}
+
+TEST(thinking_is_told_apart)
+{
+    struct talk t;
+    tdm_chat_options o;
+    tdm_error err = {0};
+    static char answer[1000];
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    tdm_chat_options_of(t.chat, &o);
+    o.think = TDM_THINK_ON;
+    REQUIRE(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
+    snprintf(answer, sizeof answer, "%s%s%s%s%s", STREAM, PIECE("hm </th"), PIECE("ink>\\n\\nWell"), PIECE(" so"), END);
+    scripted.answer = answer;
+    say(&t, "Hi");
+    CHECK_STR("Well so", t.text.bytes);
+    CHECK(strstr(scripted.asked, "<|im_start|>assistant\\n<think>\\n\""));
+    tdm_node node;
+    REQUIRE(tdm_chat_node(t.chat, 2, &node, &err) == TDM_OK);
+    CHECK_STR("hm ", node.thinking);
+    tdm_node_free(&node);
+    close_talk(&t);
+}
+
 TEST(what_lies_in_states_is_refused)
 {
     struct talk t;
     tdm_session *s = NULL;
     tdm_error err = {0};
-    if (!open_talk(&t)) return;
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
     CHECK_INT(TDM_E_UNSUPPORTED, tdm_chat_save_state(t.chat, "/nowhere", &err));
     CHECK_INT(TDM_E_UNSUPPORTED, tdm_chat_cold(t.chat, TDM_PIPE_TANDEM, &err));
     CHECK_INT(TDM_E_UNSUPPORTED, tdm_session_open(&s, hosted_model(t.server), t.machine,
@@ -220,6 +408,14 @@ int main(int argc, char **argv)
         T(what_came_of_a_cut_reply_stays_and_goes_on),
         T(a_failure_is_a_line_and_the_conversation_goes_on),
         T(a_stopped_reply_gives_its_request_up),
+        T(a_finished_turn_is_read_ahead_and_then_nothing_is_sent),
+        T(a_draft_is_read_ahead_where_the_user_has_said_so),
+        T(what_reads_ahead_in_vain_is_given_up),
+        T(a_server_that_rereads_is_asked_for_less),
+        T(failures_of_reading_ahead_are_said_once),
+        T(a_busy_server_is_asked_again_when_it_said),
+        T(several_answers_are_as_many_requests),
+        T(thinking_is_told_apart),
         T(what_lies_in_states_is_refused),
     };
     if (!scripted_find_net()) {
