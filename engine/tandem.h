@@ -243,7 +243,7 @@ typedef struct {
     const char *tokenizer;     /* the model file whose tokenizer counts */
     int context;               /* tokens; 0: not known */
     double round_trip_ms;      /* twice that is the shortest pause that is worth a request */
-    tdm_speculation ahead;     /* the most that may be sent before Enter: chats that ask for more get this, and say so */
+    tdm_speculation ahead;     /* the most that may be sent before Enter, whatever a chat asks for */
     const tdm_sampling *sampling; /* NULL: the published ones */
     tdm_server server;         /* must outlive the model */
 } tdm_server_options;
@@ -294,8 +294,8 @@ typedef struct {
     const char *name;         /* "cpu:1", "gpu:0"; "server" while the chat that is served is on one */
     const char *kind;         /* native, blas, gpu, server */
     int cores;                /* that it computes with */
-    char device[128];         /* of a GPU: what it calls itself; of a server its host; else "". What follows is 0 where
-                                 it is no GPU */
+    char server[128];         /* the server's host; else "" */
+    char device[128];         /* of a GPU: what it calls itself; else "", and what follows is 0 */
     char device_driver[128];  /* with its version */
     char device_pci[16];      /* where it is plugged in, "0000:41:00.0"; "": not known */
     uint64_t device_memory, device_used; /* bytes in all, and those that this program has there */

@@ -199,7 +199,7 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     static const char *const kinds[] = {[UNIT_NATIVE] = "native", [UNIT_BLAS] = "blas", [UNIT_GPU] = "gpu"};
     *out = (tdm_unit_info){.name = m->names[unit], .kind = kinds[unit_kind(u)], .cores = now.cores.count};
     snprintf(out->refused, sizeof out->refused, "%s", m->refused[unit]);
-    if (is_a_servers(m, out->device, sizeof out->device)) {
+    if (is_a_servers(m, out->server, sizeof out->server)) {
         out->name = out->kind = "server";
     } else if (m->device[unit]) {
         struct backend_about about;

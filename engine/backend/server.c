@@ -53,7 +53,12 @@ void server_told(struct server_link *link, const tdm_server_counts *counts, uint
 {
     if (counts->prompt < 0 && counts->evaluated < 0 && counts->reply < 0) return;
     pthread_mutex_lock(&link->lock);
+    tdm_server_counts before = link->last;
     link->last = *counts;
+    if (counts->reply < 0) { /* it was no reply: that of the last one stands */
+        link->last.reply = before.reply;
+        link->last.reply_ms = before.reply_ms;
+    }
     pthread_mutex_unlock(&link->lock);
     if (counts->cached >= 0 && known >= 2 * WORTH_KEEPING)
         atomic_store(&link->rereads, counts->cached < (int64_t)known / 2 - WORTH_KEEPING);
@@ -267,6 +272,7 @@ static tdm_status evaluate(struct server_link *link, const struct buffer *prompt
     }
     if (!status && news.kind == TDM_SERVER_FAILED)
         status = error_set(err, TDM_E_IO, "%s: %.*s", link->host, (int)news.length, news.text);
+    news.counts.reply = -1;
     if (!status) server_told(link, &news.counts, known);
     link->server.end(link->server.ctx, request);
     return status;

@@ -22,4 +22,8 @@ void turn_json_add(json_object *o, const tdm_turn_stats *s)
     jsonio_add_int(o, "accepted_tokens", s->accepted);
     jsonio_add_int(o, "lag_max", s->lag_max);
     jsonio_add_real(o, "handover_ms", s->handover_ms);
+    if (!s->by_server) return;
+    jsonio_add_real(o, "server_prompt_ms", s->server_prompt_ms);
+    jsonio_add_real(o, "server_reply_ms", s->server_reply_ms);
+    json_object_object_add(o, "counts", json_object_new_string(s->counted ? "server" : "estimated"));
 }

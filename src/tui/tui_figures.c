@@ -253,8 +253,9 @@ static void fill_unit(const tui *t, int unit, struct view_unit *out, int64_t now
     out->resting = is_resting(t, unit, now);
     double prefill_tok_s = w.work > 0 ? 1e9 * w.tokens / w.work : 0;
     out->tok_s = figure(unit == TDM_PREFILL_UNIT ? prefill_tok_s : tui_figures_tok_s(t));
-    out->gb_s = figure(w.work > 0 ? w.bytes / w.work : 0);
-    out->gflop_s = figure(w.work > 0 ? operations / w.work : 0);
+    bool here = !f->unit[unit].server[0];
+    out->gb_s = figure(here && w.work > 0 ? w.bytes / w.work : 0);
+    out->gflop_s = figure(here && w.work > 0 ? operations / w.work : 0);
     bool of_gpu = f->unit[unit].device[0] && !f->unit[unit].device_lost;
     out->gpu = sensing_gpu(&f->sensing, unit);
     out->gb_share = share(w.bytes, ceilings_bytes(&t->app.ceilings, unit, time), of_gpu);
@@ -294,6 +295,20 @@ int64_t tui_figures_deadline(const tui *t, int64_t now)
 }
 
 /* ---- All ------------------------------------------------------------------------------------------------------- */
+
+static void fill_server(const tui *t, struct view_server *out)
+{
+    const tdm_chat_status *s = &t->status;
+    const tdm_server_counts *n = &s->last;
+    *out = (struct view_server){.cached = -1, .evaluated = -1};
+    if (!s->on_server || !t->figures.unit[TDM_PREFILL_UNIT].server[0]) return;
+    out->host = t->figures.unit[TDM_PREFILL_UNIT].server;
+    out->round_trip_ms = s->round_trip_ms;
+    out->rereads = s->rereads;
+    out->cached = n->cached < INT32_MAX ? (int)n->cached : -1;
+    out->evaluated = n->evaluated < INT32_MAX ? (int)n->evaluated : -1;
+    out->tok_s = n->reply > 0 && n->reply_ms > 0 ? 1e3 * (double)n->reply / n->reply_ms : 0;
+}
 
 static void fill_follower(const tui *t, struct view_follower *out)
 {
@@ -387,6 +402,7 @@ void tui_figures_fill(tui *t, int64_t now)
     }
     fill_unit(t, TDM_PREFILL_UNIT, &m->prefill, now);
     fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
+    fill_server(t, &m->server);
     fill_follower(t, &m->follower);
     m->enters = f->enters;
     m->n_enters = f->n_enters;

@@ -58,6 +58,15 @@ static const struct field gpu_fields[] = {
     ABSENT(view_gpu, "power_w", watts, NULL),
 };
 
+/* Of the server that does the units' work. */
+static const struct field server_fields[] = {
+    FIELD(TEXT, view_server, "host", host),
+    FIELD(WHOLE, view_server, "cached", cached),
+    FIELD(WHOLE, view_server, "evaluated", evaluated),
+    FIELD(REAL, view_server, "round_trip_ms", round_trip_ms),
+    FIELD(REAL, view_server, "tok_s", tok_s),
+};
+
 static const struct field follower_fields[] = {
     FIELD(WHOLE, view_follower, "target", target),
     FIELD(WHOLE, view_follower, "read", read),
@@ -170,6 +179,16 @@ static json_object *gpu(const struct view_gpu *g)
     return o;
 }
 
+/* null where the model is here. */
+static json_object *server(const struct view_server *s)
+{
+    json_object *o = s->host ? json_object_new_object() : NULL;
+    if (!o) return NULL;
+    add_fields(o, server_fields, COUNT(server_fields), s);
+    json_object_object_add(o, "rereads", json_object_new_boolean(s->rereads));
+    return o;
+}
+
 static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
 {
     json_object *o = json_object_new_object();
@@ -270,6 +289,7 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
     jsonio_add_real(o, "window_s", window_s(m));
     json_object_object_add(o, "prefill", unit(view, &m->prefill, lanes));
     json_object_object_add(o, "decode", unit(view, &m->decode, lanes));
+    json_object_object_add(o, "server", server(&m->server));
     json_object *follower = json_object_new_object();
     add_fields(follower, follower_fields, COUNT(follower_fields), &m->follower);
     json_object_object_add(o, "follower", follower);
@@ -406,6 +426,15 @@ static void read_gpu(struct view_gpu *g, json_object *o)
     g->lost_ns = lost > 0 ? lost : 0;
 }
 
+static void read_server(struct view_server *s, json_object *o)
+{
+    *s = (struct view_server){0};
+    if (!o) return;
+    read_fields(o, server_fields, COUNT(server_fields), s);
+    if (!s->host) s->host = "";
+    s->rereads = json_object_get_boolean(jsonio_member(o, "rereads", json_type_boolean));
+}
+
 static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
 {
     json_object *points = jsonio_member(o, "busy_60s", json_type_array);
@@ -517,6 +546,7 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
     read_charts(&m->prefill, room->speeds[0], room->shares[0], jsonio_member(o, "prefill", json_type_object));
     read_charts(&m->decode, room->speeds[1], room->shares[1], jsonio_member(o, "decode", json_type_object));
     read_cores(m, room, jsonio_member(o, "cores", json_type_array));
+    read_server(&m->server, jsonio_member(o, "server", json_type_object));
     m->follower = (struct view_follower){0};
     read_fields(jsonio_member(o, "follower", json_type_object), follower_fields, COUNT(follower_fields), &m->follower);
     read_turns(m, room, o);

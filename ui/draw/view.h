@@ -254,6 +254,14 @@ struct view_unit {
     size_t n_points;
 };
 
+/* The server whose work it is: what it tells of the last request. */
+struct view_server {
+    const char *host;            /* NULL: the model is here */
+    int cached, evaluated;       /* tokens of the prompt that it had kept, and had to read; -1: not told */
+    double round_trip_ms, tok_s; /* tok_s: by its own clock; 0: not told */
+    bool rereads;                /* it reads whole prompts again, so that less is read ahead */
+};
+
 struct view_follower {
     int target, read, behind; /* tokens */
     int adopted;              /* of read: the decoder evaluated them, and its state was taken over */
@@ -298,6 +306,7 @@ struct view_monitor {
     enum view_form form; /* the user's choice */
     bool alone;          /* `tandem monitor`: there is no chat beside it */
     struct view_unit prefill, decode;
+    struct view_server server;
     struct view_follower follower;
     const struct view_enter *enters; /* oldest first */
     size_t n_enters;

@@ -175,12 +175,14 @@ static void draw_lane_figures(const struct painter *p, struct rect at, bool pref
     if (is_narrow(p)) return;
     if (prefill) add_speed(&l, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak");
     else add_speed(&l, &u->gb_s, &u->gb_share, "GB/s", "memory speed");
-    if (!u->gpu.device) add(&l, STYLE_STATUS, "helps %s", format_percent(a, share->lent)); /* a GPU lends nothing */
+    if (!u->gpu.device && !p->m->server.host) /* they lend nothing */
+        add(&l, STYLE_STATUS, "helps %s", format_percent(a, share->lent));
     add(&l, STYLE_STATUS, "idle %s", format_percent(a, share->idle));
     if (!prefill && u->kept.valid)
         add(&l, STYLE_STATUS, "%s of its speed kept beside PREFILL", format_percent(a, u->kept.value));
     if (u->gpu.device) add(&l, u->gpu.lost_ns ? STYLE_ERROR : STYLE_QUIET, "%s%s", u->name,
                            u->gpu.lost_ns ? " lost" : "");
+    else if (p->m->server.host) add(&l, STYLE_QUIET, "%s", p->m->server.host);
     else if (u->name && u->kind) add(&l, STYLE_QUIET, "%s %s", u->name, u->kind);
 }
 

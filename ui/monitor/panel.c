@@ -107,6 +107,26 @@ static void gpu(struct pen *p, const struct view_unit *u)
     p->row += 2;
 }
 
+/* What a server tells in place of what is measured here. */
+static void server(struct pen *p, bool prefill, int col)
+{
+    const struct view_server *s = &p->m->server;
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    if (!prefill && s->tok_s > 0)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%.0f tok/s by its clock", s->tok_s);
+    else if (prefill && s->evaluated >= 0 && s->cached >= 0)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "%s kept, %s read", format_count(a, s->cached),
+                      format_count(b, s->evaluated));
+    else
+        canvas_puts(p->canvas, p->row, col, p->end, "it tells no counts", STYLE_QUIET);
+    p->row++;
+    if (!prefill) return;
+    col = canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "%s, round trip %s", s->host,
+                        format_ms(a, s->round_trip_ms));
+    if (s->rereads) canvas_puts(p->canvas, p->row, col, p->end, ", it reads all again", STYLE_STATUS);
+    p->row++;
+}
+
 static void unit(struct pen *p, const char *role, const struct view_unit *u, bool prefill)
 {
     char line[160], rate[32], window[32], a[FORMAT_SIZE], b[FORMAT_SIZE];
@@ -115,7 +135,7 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     int cols = p->state->lanes.cols ? p->state->lanes.cols : LANES_MAX; /* their block may be hidden */
     monitor_span_name(window, monitor_lanes(p->state, p->view, cols), p->m);
     const struct lanes_share *share = prefill ? &p->state->prefill : &p->state->decode;
-    const char *kind = u->kind && !u->gpu.device ? u->kind : ""; /* a GPU's name says it */
+    const char *kind = u->kind && !u->gpu.device && !p->m->server.host ? u->kind : ""; /* else the name says it */
     const char *state = u->failed ? "failed" : u->gpu.lost_ns ? "lost, on the cores" : kind;
     snprintf(line, sizeof line, "%s %s%s%s, %s", role, u->name ? u->name : "", state[0] ? " " : "", state, window);
     header(p, line);
@@ -124,19 +144,21 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
         canvas_printf(p->canvas, p->row, p->col, p->end, STYLE_STATUS, "busy %4s  ", format_percent(a, share->busy));
     graph_bar(p->canvas, p->row, col, full, BAR - full, ascii, style);
     col += BAR;
-    if (!u->gpu.device) /* which lends nothing */
+    if (!u->gpu.device && !p->m->server.host) /* they lend nothing */
         col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, "  helps %3s",
                             format_percent(a, share->lent));
     canvas_printf(p->canvas, p->row++, col, p->end, STYLE_STATUS, "  idle %3s", format_percent(b, share->idle));
     col = canvas_puts(p->canvas, p->row, p->col, p->end, monitor_rate(rate, u, prefill ? 0 : p->view->status.pace),
                       STYLE_STATUS) + 2;
     if (col < p->col + HISTORY) col = p->col + HISTORY;
-    if (prefill)
+    if (p->m->server.host)
+        server(p, prefill, col);
+    else if (prefill)
         speed(p, &u->gflop_s, &u->gflop_share, "GFLOP/s", "peak", col);
     else
         speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", col);
-    p->row++;
-    if (!prefill) {
+    if (!p->m->server.host) p->row++;
+    if (!prefill && !p->m->server.host) {
         if (u->kept.valid)
             snprintf(line, sizeof line, "speed kept beside PREFILL  %s, last 32 tokens",
                      format_percent(a, u->kept.value));

@@ -32,11 +32,9 @@ static hosted *open_server(int ahead)
     pages[1] = (struct scripted_page){"/v1/models", scripted_ok("{\"data\":[{\"id\":\"m\"}]}")};
     scripted.pages = pages;
     scripted.hangs = false;
-    if (hosted_open(&s,
-                    &(hosted_options){
-                        .address = scripted_start(), .kind = -1, .tokenizer = load_builtin(), .agreed = true, .ahead = ahead},
-                    &err))
-        CHECK_FAIL("%s", err.text);
+    hosted_options o = {
+        .address = scripted_start(), .kind = -1, .tokenizer = load_builtin(), .agreed = true, .ahead = ahead};
+    if (hosted_open(&s, &o, &err)) CHECK_FAIL("%s", err.text);
     return s;
 }
 

@@ -19,7 +19,7 @@ static const struct {
 } schema[] = {
     {"", "schema:i pid:i state:s model:s pipeline:s speculation:s tok_s:r pace:r ttft_kind:s ttft_mark:n ttft_ms:r window_s:r read_after_enter:i "
          "just_answered:b done_tokens:i total_tokens:i seconds_left:r done_bytes:i total_bytes:i draft:o context_used:i "
-         "context_size:i prefill:o decode:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
+         "context_size:i prefill:o decode:o server:o follower:o turns:a warm_median:o cold_median:o weights_gib:r states_gib:r "
          "free_gib:r total_gib:r given_back_bytes:i checkpointed:i host_took_percent:r battery_percent:n memory_gb_s:r measured_s:i power_w:n "
          "temperature_c:n energy_j_per_token:n power_reason:s gpu:o"},
     {"draft", "mark:s bytes:i tokens:i to_read:i"},
@@ -27,6 +27,7 @@ static const struct {
     {"decode", units_members},
     {"follower", "target:i read:i behind:i ahead:i adopted:i wasted:i phase_read:i phase_total:i handover_ms:r "
                  "checkpoints:i checkpoint_bytes:i checkpoint_budget:i"},
+    {"server", "host:s cached:i evaluated:i round_trip_ms:r tok_s:r rereads:b"},
     {"warm_median", "ms:r n:i"},
     {"gpu", "device:s reason:n busy_percent:r memory_gib:r memory_total_gib:r clock_ghz:r temperature_c:r power_w:n shared:b "
             "lost_ns:i"},
@@ -88,6 +89,7 @@ TEST(the_schema)
     struct sample s;
     sample_init(&s);
     s.view.monitor.decode.gpu = a_gpu;
+    s.view.monitor.server = (struct view_server){.host = "h", .cached = 7, .evaluated = 2, .round_trip_ms = 100};
     json_object *o = monitor_json_write(&s.view, false);
     json_object *decode = jsonio_member(o, "decode", json_type_object);
     json_object_object_add(o, "gpu", json_object_get(jsonio_member(decode, "gpu", json_type_object)));
