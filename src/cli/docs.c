@@ -185,7 +185,7 @@ void docs_man(FILE *out)
     }
     fputs(".SH DESCRIPTION\n"
           "Tandem runs Qwen3.5\\-family text models on this computer. Nothing you write leaves this\n"
-          "computer; \\fBtandem pull\\fR fetches what you name.\n"
+          "computer, unless you name a server of models; \\fBtandem pull\\fR fetches what you name.\n"
           "Two sets of cores work at the same time: while one writes a reply, the other reads\n"
           "what the next turn will need, the typed text included, so that the answer begins\n"
           "as soon as Enter is pressed.\n"
@@ -220,6 +220,12 @@ void docs_man(FILE *out)
     for (int i = 0; i < STYLES; i++)
         fprintf(out, "%s%s", theme_style_name((enum style)i), i + 1 < STYLES ? ", " : ".\n");
     fputs("A colour with less contrast than 4.5 is told, and taken.\n"
+          "\\fIserver.NAME.url = http://HOST:PORT\\fR names a server of models for \\fB\\-m NAME\\fR and\n"
+          "\\fB/model\\fR. More lines may follow: \\fI.model\\fR (as the server calls it), \\fI.kind\\fR\n"
+          "(llama\\-server, vllm, sglang, openai; else it is asked), \\fI.key\\-file\\fR or\n"
+          "\\fI.key\\-env\\fR (where the key is that it wants) and \\fI.drafts = yes\\fR (what is typed may\n"
+          "be read ahead there, and leaves this computer before Enter). Before anything is sent to a server\n"
+          "for the first time, you are asked whether it may be (\\fB\\-\\-yes\\fR for scripts).\n"
           ".TP\n\\fI$XDG_CONFIG_HOME/tandem/prompts/NAME.md\\fR\n"
           "Prompts for \\fB/p\\fR and \\fBtandem run \\-r\\fR; some come with the program\n"
           "(share/tandem/prompts), and one's own of the same name goes before them. Between two lines of\n"
@@ -234,6 +240,8 @@ void docs_man(FILE *out)
           "What was typed.\n"
           ".TP\n\\fI$XDG_STATE_HOME/tandem/models\\fR\n"
           "Paths of the models that conversations had lately, for \\fBtandem models\\fR.\n"
+          ".TP\n\\fI$XDG_STATE_HOME/tandem/servers\\fR\n"
+          "Servers that what is written may go to; one that is taken out is asked about again.\n"
           ".TP\n\\fI$XDG_RUNTIME_DIR/tandem\\fR\n"
           "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
           ".SH ENVIRONMENT\n"

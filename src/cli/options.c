@@ -225,6 +225,9 @@ void options_free(options *o)
     free(o->themes);
     o->themes = NULL;
     o->n_themes = 0;
+    free(o->servers);
+    o->servers = NULL;
+    o->n_servers = 0;
 }
 
 /* ---- The command line ------------------------------------------------------------------------------------------ */
@@ -343,11 +346,14 @@ bool options_parse(options *o, int argc, char **argv, tdm_error *err)
 
 /* ---- The configuration file ------------------------------------------------------------------------------------ */
 
-/* "theme.NAME.ROLE = colour". */
-static bool theme_line(options *o, const char *path, int number, const char *name, const char *value, tdm_error *err)
+/* "theme.NAME.ROLE = colour", "server.NAME.url = ...". */
+static bool dotted_line(options *o, const char *path, int number, const char *name, const char *value, tdm_error *err)
 {
     tdm_error why = {.text = "out of memory"};
-    if (!theme_own_set(&o->themes, &o->n_themes, name + strlen("theme."), value, &why)) return true;
+    const char *rest = strchr(name, '.') + 1;
+    tdm_status status = name[0] == 't' ? theme_own_set(&o->themes, &o->n_themes, rest, value, &why)
+                                       : servers_set(&o->servers, &o->n_servers, rest, value, &why);
+    if (!status) return true;
     error_set(err, TDM_E_FORMAT, "%s:%d: %s: %s", path, number, name, why.text);
     return false;
 }
@@ -363,7 +369,8 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
     }
     *equals = 0;
     char *name = trim(line), *value = trim(equals + 1);
-    if (!strncmp(name, "theme.", 6)) return theme_line(o, path, number, name, value, err);
+    if (!strncmp(name, "theme.", 6) || !strncmp(name, "server.", 7))
+        return dotted_line(o, path, number, name, value, err);
     option_id id = option_find(COMMAND_CONFIG, name);
     if (id == OPTION_COUNT) {
         nearest best = {0};
@@ -410,6 +417,11 @@ static bool read_lines(options *o, const char *path, tdm_error *err)
 bool options_read_file(options *o, const char *path, tdm_error *err)
 {
     if (!read_lines(o, path, err)) return false;
+    tdm_error why;
+    if (servers_check(o->servers, o->n_servers, &why)) {
+        error_set(err, TDM_E_FORMAT, "%s: %s", path, why.text);
+        return false;
+    }
     const option_value *theme = &o->values[OPTION_THEME];
     if (!theme->text || theme_is_known(o, theme->text)) return true;
     char where[400];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "engine/tandem.h"
+#include "src/cli/servers.h"
 #include "ui/draw/theme_own.h"
 
 /* ---- Commands: X(ID, name, arguments, one line of help, text of --help and the man page) ----------------------- */
@@ -138,10 +139,14 @@ enum {
 /* X(ID, name, letter, kind, argument, low, high, default, section, flags, commands, help) */
 #define OPTION_LIST(X)                                                                                                \
     X(MODEL, "model", 'm', FILE, "MODEL", 0, 0, "the built-in one; chat: the last", MODEL, KEEP, FOR_MODEL,           \
-      "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), builtin, or "  \
-      "synthetic:0.8b[/layers][:type]; without it a chat takes the last one")                                         \
+      "GGUF file, Hugging Face directory, what `tandem pull` fetched (unsloth/Qwen3.5-4B-GGUF:Q4_K_M), builtin, "      \
+      "http://HOST:PORT[#MODEL] or NAME of the configuration's servers, or synthetic:0.8b[/layers][:type]; without "  \
+      "it a chat takes the last one that was here")                                                                   \
     X(YES, "yes", 0, FLAG, NULL, 0, 0, "off", MODEL, 0, FOR(CHAT) | FOR(RUN) | FOR(BENCH),                            \
-      "what is written may go to the server that -m names, which would be asked otherwise")                           \
+      "what is written may go to the server that is named, which would be asked otherwise")                           \
+    X(READ_AHEAD, "read-ahead", 0, CHOICE, "auto|history|off", 0, 0, "auto", MODEL, KEEP, FOR(CHAT),                  \
+      "what of a conversation a server reads before Enter; auto: what is final, and nothing where that may cost "     \
+      "money, as with any server of OpenAI's form; history: there too")                                               \
     X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                 \
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                        \
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                     \
@@ -371,6 +376,8 @@ typedef struct {
     bool help, version;
     struct theme_own *themes; /* of the configuration file */
     int n_themes;
+    struct server_named *servers; /* likewise */
+    int n_servers;
 } options;
 
 /* Takes a value apart; on failure fills err with a line that says what is allowed. The value is unchanged then. */

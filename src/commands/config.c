@@ -33,6 +33,16 @@ static void print_theme(const struct theme_own *t)
     }
 }
 
+static void print_server(const struct server_named *s)
+{
+    char name[80];
+    const char *setting, *value;
+    for (int i = 0; servers_line(s, i, &setting, &value); i++) {
+        snprintf(name, sizeof name, "server.%s.%s", s->name, setting);
+        output_print("%-18s %-32s configuration file\n", name, value);
+    }
+}
+
 int config_main(options *o)
 {
     static const char *const origins[] = {"default", "configuration file", "command line"};
@@ -57,6 +67,7 @@ int config_main(options *o)
         output_print("%-18s %-32s %s\n", option_table[id].name, value, origin);
     }
     for (int i = 0; i < o->n_themes; i++) print_theme(&o->themes[i]);
+    for (int i = 0; i < o->n_servers; i++) print_server(&o->servers[i]);
     tdm_model_close(m);
     /* What a model that can't be opened would say is all that is missing. */
     if (!known) fprintf(stderr, "tandem: %s\n", err.text);

@@ -1,0 +1,139 @@
+#include "src/cli/servers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+
+static bool is_word(const char *text, size_t n)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    return n > 0 && strspn(text, allowed) >= n;
+}
+
+static bool is_url(const char *value)
+{
+    size_t scheme = !strncmp(value, "https://", 8) ? 8 : !strncmp(value, "http://", 7) ? 7 : 0;
+    return scheme && value[scheme] && !strpbrk(value, " \t@");
+}
+
+/* Of a member's value; NULL: it is good. */
+static const char *expected(const char *member, const char *value)
+{
+    if (!strcmp(member, "url")) return is_url(value) ? NULL : "http://HOST:PORT or https://HOST";
+    if (!strcmp(member, "kind")) {
+        static const char *const kinds[] = {"llama-server", "vllm", "sglang", "openai"};
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            if (!strcmp(value, kinds[i])) return NULL;
+        return "llama-server, vllm, sglang or openai";
+    }
+    if (!strcmp(member, "drafts")) return !strcmp(value, "yes") || !strcmp(value, "no") ? NULL : "yes or no";
+    if (!strcmp(member, "key-env"))
+        return is_word(value, strlen(value)) ? NULL : "the name of a variable that holds the key";
+    return value[0] ? NULL : "a text";
+}
+
+static char *member_of(struct server_named *s, const char *member, size_t *room)
+{
+    *room = SERVERS_TEXT;
+    if (!strcmp(member, "url")) return s->url;
+    if (!strcmp(member, "model")) return s->model;
+    if (!strcmp(member, "key-file")) return s->key_file;
+    if (!strcmp(member, "key-env")) return s->key_env;
+    *room = SERVERS_KIND;
+    return !strcmp(member, "kind") ? s->kind : NULL;
+}
+
+static struct server_named *find(struct server_named *all, int n, const char *name, size_t length)
+{
+    for (int i = 0; i < n; i++)
+        if (strlen(all[i].name) == length && !memcmp(all[i].name, name, length)) return &all[i];
+    return NULL;
+}
+
+/* The one of that name, made where there is none; NULL: err tells. */
+static struct server_named *server_of(struct server_named **all, int *n, const char *name, size_t length,
+                                      tdm_error *err)
+{
+    struct server_named *s = find(*all, *n, name, length);
+    if (s) return s;
+    struct server_named *larger = *n < SERVERS_MOST ? realloc(*all, ((size_t)*n + 1) * sizeof *larger) : NULL;
+    if (!larger) {
+        if (*n < SERVERS_MOST)
+            error_set(err, TDM_E_NOMEM, "out of memory");
+        else
+            error_set(err, TDM_E_FORMAT, "expected at most %d servers, found one more", SERVERS_MOST);
+        return NULL;
+    }
+    *all = larger;
+    s = &larger[(*n)++];
+    *s = (struct server_named){0};
+    memcpy(s->name, name, length);
+    return s;
+}
+
+tdm_status servers_set(struct server_named **all, int *n, const char *setting, const char *value, tdm_error *err)
+{
+    struct server_named trial = {0};
+    const char *dot = strrchr(setting, '.'), *member = dot ? dot + 1 : "";
+    size_t length = dot ? (size_t)(dot - setting) : 0, room;
+    bool drafts = !strcmp(member, "drafts");
+    if (!dot || (!drafts && !member_of(&trial, member, &room)))
+        return error_set(
+            err, TDM_E_FORMAT,
+            "expected server.NAME.url, .model, .kind, .key-file, .key-env or .drafts, found 'server.%.60s'", setting);
+    if (!is_word(setting, length) || length >= SERVERS_NAME || (length == 7 && !memcmp(setting, "builtin", 7)))
+        return error_set(err, TDM_E_FORMAT,
+                         "expected a name of letters, digits, - and _ (%d at most; not builtin), found '%.*s'",
+                         SERVERS_NAME - 1, (int)(length < 40 ? length : 40), setting);
+    const char *wanted = expected(member, value);
+    if (wanted) return error_set(err, TDM_E_FORMAT, "expected %s, found '%.100s'", wanted, value);
+    if (!drafts && strlen(value) >= room)
+        return error_set(err, TDM_E_FORMAT, "expected at most %zu characters", room - 1);
+    struct server_named *s = server_of(all, n, setting, length, err);
+    if (!s) return err ? err->code : TDM_E_NOMEM;
+    if (drafts) {
+        s->drafts = !strcmp(value, "yes");
+        s->says_drafts = true;
+    } else {
+        strcpy(member_of(s, member, &room), value);
+    }
+    return TDM_OK;
+}
+
+tdm_status servers_check(const struct server_named *all, int n, tdm_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        const struct server_named *s = &all[i];
+        if (!s->url[0]) return error_set(err, TDM_E_FORMAT, "server.%s has no server.%s.url", s->name, s->name);
+        if (s->key_file[0] && s->key_env[0])
+            return error_set(err, TDM_E_FORMAT, "expected server.%s.key-file or server.%s.key-env, found both", s->name,
+                             s->name);
+    }
+    return TDM_OK;
+}
+
+const struct server_named *servers_find(const struct server_named *all, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(all[i].name, name)) return &all[i];
+    return NULL;
+}
+
+bool servers_line(const struct server_named *s, int i, const char **setting, const char **value)
+{
+    const struct {
+        const char *setting, *value;
+    } lines[] = {{"url", s->url},           {"model", s->model},     {"kind", s->kind},
+                 {"key-file", s->key_file}, {"key-env", s->key_env}, {"drafts", s->drafts ? "yes" : "no"}};
+    int last = (int)(sizeof lines / sizeof *lines) - 1;
+    for (int k = 0; k <= last; k++) {
+        if (k == last ? !s->says_drafts : !lines[k].value[0]) continue;
+        if (i-- > 0) continue;
+        *setting = lines[k].setting;
+        *value = lines[k].value;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,33 @@
+#include "src/server/named.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "src/server/dialect.h"
+
+bool named_is_server(const options *o, const char *model)
+{
+    return model && (place_is_meant(model) || servers_find(o->servers, o->n_servers, model));
+}
+
+tdm_status named_find(named *out, const options *o, const char *model, tdm_error *err)
+{
+    tdm_error why;
+    const struct server_named *s = servers_find(o->servers, o->n_servers, model);
+    *out = (named){.kind = -1};
+    snprintf(out->address, sizeof out->address, "%s", s ? s->url : model);
+    if (s && s->model[0]) {
+        size_t n = strcspn(out->address, "#");
+        snprintf(out->address + n, sizeof out->address - n, "#%s", s->model);
+    }
+    tdm_status status = place_parse(&out->place, out->address, &why);
+    if (status && s) return error_set(err, status, "server.%s.url: %s", s->name, why.text);
+    if (status) return error_set(err, status, "%s", why.text);
+    if (!s) return TDM_OK;
+    if (s->kind[0]) out->kind = dialect_find(s->kind);
+    if (s->key_file[0]) out->key_file = s->key_file;
+    if (s->key_env[0]) out->key_env = s->key_env;
+    out->drafts = s->drafts;
+    return TDM_OK;
+}
