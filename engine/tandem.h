@@ -640,6 +640,7 @@ typedef struct {
                                    known: too few tokens were measured, or their times vary too much */
     double handover_ms;         /* the last one */
     uint64_t weight_bytes, state_bytes;
+    tdm_speculation level;      /* what is read ahead, as far as options, battery and server allow it */
     bool on_server;             /* what follows is of a server */
     bool rereads;               /* it evaluates a prompt anew that only its end is new of: less is read ahead */
     double round_trip_ms;

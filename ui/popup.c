@@ -311,9 +311,14 @@ static void wrap(struct lines *out, size_t *from, int cols)
 static void first_run(struct lines *out, const struct view_card *card, int cols)
 {
     size_t from = 0;
-    add(out, "Tandem talks with a language model on this computer.", STYLE_HEADING);
+    add(out, "Tandem talks with a language model on ", STYLE_HEADING);
+    add(out, card->host ? card->host : "this computer", STYLE_HEADING);
+    add(out, ".", STYLE_HEADING);
     wrap(out, &from, cols);
-    add(out, "Nothing you write leaves this computer; `pull` fetches what you name.", STYLE_TEXT);
+    add(out,
+        card->host ? "What you write goes there, and to nobody else."
+                   : "Nothing you write leaves this computer; `pull` fetches what you name.",
+        STYLE_TEXT);
     wrap(out, &from, cols);
     add(out, "Model: ", STYLE_TEXT);
     add(out, card->model ? card->model : card->missing ? card->missing : "none yet", STYLE_TEXT);
@@ -321,10 +326,14 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     add(out, card->model ? card->good_for : NULL, STYLE_TEXT);
     add(out, card->model ? "; /model loads another." : "; /model FILE loads one.", STYLE_TEXT);
     wrap(out, &from, cols);
-    add(out, "Two units work here: PREFILL reads while you type, DECODE writes the reply.", STYLE_TEXT);
-    wrap(out, &from, cols);
-    add(out, "Words change tint once they are read", STYLE_READ);
-    add(out, ", before Enter: replies come sooner.", STYLE_TEXT);
+    if (card->host) {
+        add(out, "What is final of a conversation is read there before you press Enter.", STYLE_TEXT);
+    } else {
+        add(out, "Two units work here: PREFILL reads while you type, DECODE writes the reply.", STYLE_TEXT);
+        wrap(out, &from, cols);
+        add(out, "Words change tint once they are read", STYLE_READ);
+        add(out, ", before Enter: replies come sooner.", STYLE_TEXT);
+    }
     wrap(out, &from, cols);
     add(out, "Try (Tab): ", STYLE_TEXT);
     for (size_t i = 0; i < card->n_tips; i++) {

@@ -445,6 +445,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)
         out->weight_bytes += c->side[TDM_PREFILL_UNIT].weights->bytes;
     if (c->two_pools) out->state_bytes += pool_stats(c->side[TDM_PREFILL_UNIT].pool).bytes;
+    out->level = chat_level(c);
     if (chat_on_server(c)) {
         struct server_link *server = c->model->server;
         out->on_server = true;

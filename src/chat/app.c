@@ -54,7 +54,8 @@ static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm
 /* The next start takes it, unless it is told another. */
 static void remember_model(const app *a, const char *name)
 {
-    if (a->o->command == COMMAND_CHAT && !a->private) recent_add(name);
+    bool elsewhere = load_is_elsewhere(a->o, name); /* nothing is sent there but by being named again */
+    if (a->o->command == COMMAND_CHAT && !a->private && !elsewhere) recent_add(name);
 }
 
 /* Copies the name of a model as given; *out stays NULL for the built-in one. */

@@ -11,6 +11,7 @@
 #include "src/cli/hub.h"
 #include "src/cli/interrupt.h"
 #include "src/server/hosted.h"
+#include "src/server/named.h"
 
 #define BUILTIN_NAME "tandem-demo-51m-q6_k.gguf"
 
@@ -112,6 +113,11 @@ static void set_packing(tdm_model_options *m, const options *o, char **folder)
     m->pack_read_only = option_belongs(OPTION_PRIVATE, o->command) && options_flag(o, OPTION_PRIVATE);
 }
 
+bool load_is_elsewhere(const options *o, const char *path)
+{
+    return named_is_server(o, path);
+}
+
 static const char no_builtin[] =
     "the built-in model (" BUILTIN_NAME
     ") was not found: set TANDEM_DATADIR to its folder, or name another model with -m (`tandem pull` fetches one)";
@@ -122,7 +128,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
     if (load_is_builtin(path)) path = NULL;
     if (!path && !builtin)
         return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
-    if (path && place_is_meant(path))
+    if (load_is_elsewhere(o, path))
         return error_set(err, TDM_E_UNSUPPORTED, "%.200s: `%s` works with local models only", path,
                          command_table[o->command].name);
     progress_line line = {0};
@@ -154,28 +160,32 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* What a server may have before Enter: what is typed never is sent without the user's word, and what may cost money
- * only by --speculation. */
-static int may_be_sent_ahead(const options *o)
+/* What a server may have before Enter, a tdm_speculation; -1: as it is right for its kind. Drafts only where the
+ * configuration says so for this server, what may cost money only by --read-ahead. */
+static int may_be_sent_ahead(const options *o, const named *n)
 {
-    if (!options_given(o, OPTION_SPECULATION)) return -1;
-    int64_t level = options_int(o, OPTION_SPECULATION, TDM_SPEC_OFF);
-    return level ? TDM_SPEC_HISTORY : TDM_SPEC_OFF;
+    const char *ahead = options_text(o, OPTION_READ_AHEAD);
+    if (ahead && !strcmp(ahead, "off")) return TDM_SPEC_OFF;
+    if (n->drafts) return TDM_SPEC_FULL;
+    return ahead && !strcmp(ahead, "history") ? TDM_SPEC_HISTORY : -1;
 }
 
 /* A model on a server. */
-static tdm_status open_hosted(load_pair *out, const options *o, const char *address, const load_how *how,
-                              tdm_error *err)
+static tdm_status open_hosted(load_pair *out, const options *o, const char *model, const load_how *how, tdm_error *err)
 {
+    named n;
+    tdm_status status = named_find(&n, o, model, err);
     hosted_options s = {
-        .address = address,
-        .kind = -1,
+        .address = n.address,
+        .kind = n.kind,
+        .key_file = n.key_file,
+        .key_env = n.key_env,
         .tokenizer = load_builtin(),
-        .ahead = may_be_sent_ahead(o),
+        .ahead = may_be_sent_ahead(o, &n),
         .agreed = how->agreed || options_flag(o, OPTION_YES),
     };
-    if (!s.tokenizer) return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
-    tdm_status status = hosted_open(&out->server, &s, err);
+    if (!status && !s.tokenizer) status = error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
+    if (!status) status = hosted_open(&out->server, &s, err);
     if (!status) out->model = hosted_model(out->server);
     return status;
 }
@@ -188,7 +198,7 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
     load_how its = *how;
     its.prefill = true;
     *out = (load_pair){0};
-    if (path && place_is_meant(path)) return open_hosted(out, o, path, how, err);
+    if (load_is_elsewhere(o, path)) return open_hosted(out, o, path, how, err);
     tdm_status status = load_model(&out->model, o, path, how, err);
     if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
     if (status) load_pair_close(out);

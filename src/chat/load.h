@@ -18,6 +18,9 @@ bool load_data(const char *name, char out[PATH_MAX]);
 /* Whether it is the built-in model: its name, or none. */
 bool load_is_builtin(const char *path);
 
+/* Is it on a server: by its address, or by a name of the configuration (src/server/named.h)? */
+bool load_is_elsewhere(const options *o, const char *path);
+
 /* The built-in model's file, or NULL. The string lives until the next call by the same thread. */
 const char *load_builtin(void);
 

@@ -291,7 +291,10 @@ static tdm_status read_key(json_object *o, char **key, tdm_error *err)
     *key = NULL;
     if (!file && !variable) return TDM_OK;
     if (file) {
-        tdm_status status = files_read(file, LONGEST_KEY, &text, &n, err);
+        char *path = files_expand(file, strlen(file));
+        tdm_status status = path ? files_read(path, LONGEST_KEY, &text, &n, err)
+                                 : error_set(err, TDM_E_NOMEM, "no memory for a key");
+        free(path);
         if (status) return status;
     } else if (!getenv(variable)) {
         return error_set(err, TDM_E_NOT_FOUND, "expected the server's key in $%s, which is not set", variable);

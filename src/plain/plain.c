@@ -16,6 +16,7 @@
 #include "engine/base/memory.h"
 #include "src/chat/commands.h"
 #include "src/chat/compact.h"
+#include "src/chat/consent.h"
 #include "src/chat/first_model.h"
 #include "src/chat/load.h"
 #include "src/cli/clip.h"
@@ -263,10 +264,27 @@ static void say(void *ctx, const char *text, size_t n)
     output_flush();
 }
 
+/* Says what would be sent and waits for a line. From a pipe nobody can agree but by --yes. */
+static bool may_send(const plain *p, const char *question)
+{
+    char *line = NULL;
+    size_t room = 0;
+    if (!p->terminal) return options_flag(p->app.o, OPTION_YES);
+    note("%s", question);
+    fputs("send it? [y/N] ", stderr);
+    ssize_t n = getline(&line, &room, stdin);
+    bool yes = n > 0 && (line[0] == 'y' || line[0] == 'Y');
+    free(line);
+    return yes;
+}
+
 static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *err)
 {
     plain *p = ctx;
-    tdm_status status = load_pair_open(out, p->app.o, path, &(load_how){0}, err);
+    char question[CONSENT_ROOM];
+    bool asks = consent_to_model(&p->app, path, question), agreed = p->terminal && (!asks || may_send(p, question));
+    if (asks && agreed) consent_keep(p->app.o, path);
+    tdm_status status = load_pair_open(out, p->app.o, path, &(load_how){.agreed = agreed}, err);
     interrupt_catch();
     if (!status) load_notes(out->model);
     return status;
@@ -326,6 +344,12 @@ static void run_command(plain *p, const slash_call *call)
     const commands_front front = {.ctx = p, .say = say, .load = load, .copy = copy, .copy_view = copy_view};
     commands_result result;
     tdm_error err = {0};
+    char question[CONSENT_ROOM];
+    bool asks = call->id == SLASH_RESUME && consent_to_resume(&p->app, call->argument, question);
+    if (asks && !may_send(p, question)) {
+        note("nothing was sent, and the conversation stays");
+        return;
+    }
     if (commands_run(&p->app, &front, call, &result, &err)) {
         note("%s", err.text);
     } else if (result.waits) {
@@ -635,7 +659,11 @@ static void greet(const plain *p)
     store_entry *entries;
     int n;
     if (!p->terminal) return;
-    note("tandem with %s; nothing you write leaves this computer", p->app.info.name);
+    if (p->app.info.on_server)
+        note("tandem with %s on %s: what you write goes there%s", p->app.info.name, p->app.info.path,
+             p->app.private ? ", and not to disk" : "");
+    else
+        note("tandem with %s; nothing you write leaves this computer", p->app.info.name);
     if (store_list(&entries, &n, NULL)) return;
     if (n)
         note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
@@ -673,11 +701,14 @@ int plain_main(options *o)
     plain p = {.terminal = isatty(STDIN_FILENO)};
     tdm_error err = {0};
     load_pair models;
-    char notice[400];
+    char notice[CONSENT_ROOM];
     app_init(&p.app, o);
     first_model(o, notice, sizeof notice);
     if (notice[0]) note("%s", notice);
-    tdm_status status = load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
+    bool asks = consent_to_start(o, notice), agreed = p.terminal && (!asks || may_send(&p, notice));
+    if (asks && agreed) consent_keep(o, options_text(o, OPTION_MODEL));
+    tdm_status status =
+        load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){.agreed = agreed}, &err);
     if (!status) {
         load_notes(models.model);
         status = app_start(&p.app, &models, notice, &err);

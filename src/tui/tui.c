@@ -450,6 +450,7 @@ static void close_all(tui *t)
     tui_prompts_close(&t->prompts);
     tui_draft_free(&t->draft);
     tui_load_free(&t->load);
+    tui_consent_free(&t->consent);
     tui_notices_free(&t->notices);
     tui_attached_close(&t->attached);
     tui_attach_free(&t->attach);

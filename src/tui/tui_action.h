@@ -18,6 +18,7 @@ typedef enum {
     TUI_ACTION_PROMPT,  /* opens the prompt `text` of the library in the user's editor */
     TUI_ACTION_FIND,    /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
     TUI_ACTION_LOOK_AT,    /* shows the text of attachment `number`, from 0 */
+    TUI_ACTION_CONSENT,    /* what waits for the user's consent (tui_consent.h) may be sent: `number` 1; else 0 */
     TUI_ACTION_READ_AGAIN, /* reads it once more from the disk, or runs its command */
 } tui_action_kind;
 

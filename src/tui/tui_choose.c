@@ -12,6 +12,7 @@ void tui_choose_first(tui *t)
     first_model(t->o, note, sizeof note);
     if (note[0]) tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", note);
     first_model_suggest(memory_total(), t->suggestion, sizeof t->suggestion);
+    if (tui_consent_start(t)) return;
     tui_load_begin(&t->load, t->o, options_text(t->o, OPTION_MODEL), false, t->wake[1], &err);
 }
 

@@ -261,6 +261,7 @@ static void export_screen(tui *t, const char *path)
 static void switch_model(tui *t, const char *path, const char *prompt)
 {
     tdm_error err = {0};
+    if (tui_consent_model(t, path, prompt)) return;
     units_job_end(&t->choosing); /* it uses the model that is left */
     if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
         t->load.prompt = prompt ? strdup(prompt) : NULL;
@@ -295,6 +296,7 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_sessions_show(t, false);
         return (tui_action){0};
     }
+    if (call->id == SLASH_RESUME && tui_consent_resume(t, call->argument)) return (tui_action){0};
     if (call->id == SLASH_SEARCH) {
         tdm_error err = {0};
         app_settle(&t->app);
@@ -330,6 +332,23 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_notices_limit_last(&t->notices, 0);
     }
     return run_call(t, call, enter_ns);
+}
+
+tui_action tui_commands_consent(tui *t, bool agreed)
+{
+    tui_consent *c = &t->consent;
+    char *prompt = c->prompt;
+    tui_action next = {0};
+    c->prompt = NULL;
+    tui_consent_answer(t, agreed);
+    if (agreed && c->kind == TUI_CONSENT_RESUME)
+        next = tui_action_command(SLASH_RESUME, c->name);
+    else if (agreed)
+        switch_model(t, c->name, prompt);
+    else
+        tui_draft_return_prompt(t, prompt ? strdup(prompt) : NULL);
+    free(prompt);
+    return next;
 }
 
 void tui_commands_model(tui *t, const char *path)

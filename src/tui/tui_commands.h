@@ -12,6 +12,8 @@ typedef struct tui tui;
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns);
 /* /model, once its model has been loaded. */
 void tui_commands_model(tui *t, const char *path);
+/* What waited for the user's consent goes on, or does not. */
+tui_action tui_commands_consent(tui *t, bool agreed);
 /* Moves the session with that id to the trash; the user has been asked. */
 void tui_commands_delete(tui *t, char *id);
 /* Opens the session with that id at a message that /search has found; what follows comes back. */

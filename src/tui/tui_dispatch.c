@@ -120,6 +120,7 @@ static tui_action do_one(tui *t, const tui_action *a)
         tui_transcript_find(t, a->text, a->count);
         break;
     case TUI_ACTION_LOOK_AT: look_at(t, a->number); break;
+    case TUI_ACTION_CONSENT: return tui_commands_consent(t, a->number);
     case TUI_ACTION_READ_AGAIN: read_again(t, a->number); break;
     }
     return (tui_action){0};

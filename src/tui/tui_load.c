@@ -19,7 +19,8 @@ static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t tota
 static void *run(void *arg)
 {
     tui_load *l = arg;
-    load_pair_open(&l->models, l->o, l->path, &(load_how){.progress = on_progress, .progress_ctx = l}, &l->err);
+    load_pair_open(&l->models, l->o, l->path,
+                   &(load_how){.agreed = true, .progress = on_progress, .progress_ctx = l}, &l->err);
     atomic_store(&l->done, true);
     ssize_t told = write(l->wake, "l", 1);
     (void)told;

@@ -30,7 +30,7 @@ typedef struct {
     char failure[400];    /* why there is no model; "": there is one, or it is not known yet */
 } tui_load;
 
-/* TDM_E_BUSY while a model is being loaded. */
+/* TDM_E_BUSY while a model is being loaded. Whether it may be one on a server has been asked (tui_consent.h). */
 tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool switching, int wake, tdm_error *err);
 /* Has the thread just ended? Then it is joined: models or err hold its result, and the state is DONE. */
 bool tui_load_take(tui_load *l);

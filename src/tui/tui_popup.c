@@ -223,6 +223,30 @@ static tui_action list_event(tui_popup *p, int rows, const struct decoder_event 
     return action;
 }
 
+/* ---- Consent --------------------------------------------------------------------------------------------------- */
+
+void tui_popup_consent(tui_popup *p, const char *question)
+{
+    int cols = p->cols < 12 ? 76 : p->cols;
+    char title[300];
+    snprintf(title, sizeof title, "send to %.*s?", (int)strcspn(question, " "), question);
+    open_popup(p, TUI_POPUP_CONSENT, title);
+    add_wrapped(p, "", question, strlen(question), cols - 3, 0);
+    add(p, "y", "send it", strlen("send it"), NULL);
+    add(p, "n", "send nothing", strlen("send nothing"), NULL);
+    p->selected = p->n ? p->n - 1 : 0;
+}
+
+static tui_action consent_key(tui_popup *p, const struct decoder_event *e)
+{
+    bool byte = e->kind == DECODER_BYTES && e->length == 1;
+    char c = byte ? e->data[0] : 0;
+    bool no = e->kind == DECODER_ESC || c == 'n' || c == 'q' || c == 3 || c == 7 || c == '\r';
+    if (c != 'y' && !no) return (tui_action){0};
+    tui_popup_close(p);
+    return (tui_action){.kind = TUI_ACTION_CONSENT, .number = c == 'y'};
+}
+
 /* ---- Search ---------------------------------------------------------------------------------------------------- */
 
 void tui_popup_find(tui_popup *p, int direction)
@@ -285,6 +309,7 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
         return (tui_action){0};
     }
     if (p->kind == TUI_POPUP_FIND) return find_key(p, e);
+    if (p->kind == TUI_POPUP_CONSENT) return consent_key(p, e);
     if (byte) list_byte(p, rows, (unsigned char)e->data[0]);
     if (e->kind == DECODER_KEY) list_code(p, rows, e->code);
     return (tui_action){0};
@@ -330,9 +355,11 @@ static void fill_list(const tui_popup *p, struct view_popup *v)
 void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view_popup *v)
 {
     static const char *const footers[] = {[TUI_POPUP_PAGE] = "q closes  j k Space b move",
-                                          [TUI_POPUP_FIND] = "Enter searches  Esc closes"};
+                                          [TUI_POPUP_FIND] = "Enter searches  Esc closes",
+                                          [TUI_POPUP_CONSENT] = "y n"};
     static const enum view_popup_kind kinds[] = {[TUI_POPUP_PAGE] = VIEW_POPUP_PAGER,
-                                                 [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT};
+                                                 [TUI_POPUP_FIND] = VIEW_POPUP_PROMPT,
+                                                 [TUI_POPUP_CONSENT] = VIEW_POPUP_QUESTION};
     *v = (struct view_popup){.selected = SIZE_MAX};
     if (p->kind >= TUI_POPUP_MODELS) {
         fill_list(p, v);

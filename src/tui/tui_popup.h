@@ -16,7 +16,7 @@
 #include "ui/terminal/decoder.h"
 
 typedef enum {
-    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND,
+    TUI_POPUP_NONE, TUI_POPUP_PAGE, TUI_POPUP_FIND, TUI_POPUP_CONSENT,
     /* lists */
     TUI_POPUP_MODELS, TUI_POPUP_SAVED, TUI_POPUP_HITS, TUI_POPUP_ATTACHED, TUI_POPUP_BRANCHES, TUI_POPUP_PROMPTS
 } tui_popup_kind;
@@ -61,6 +61,8 @@ void tui_popup_prompts(tui_popup *p, tui_prompts *prompts);
 void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */
 void tui_popup_find(tui_popup *p, int direction);
+/* Asks whether this may be sent to a server; what is answered is TUI_ACTION_CONSENT. */
+void tui_popup_consent(tui_popup *p, const char *question);
 /* rows: how many of a page are seen at once. */
 tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e);
 /* Fits an open page to a width. */

@@ -36,6 +36,10 @@ void tui_view_name_model(tui *t)
 {
     const tdm_model_info *info = &t->app.info;
     if (!t->app.chat) return;
+    if (info->on_server) {
+        snprintf(t->model_name, sizeof t->model_name, "%s", info->name);
+        return;
+    }
     double n = (double)info->parameters;
     char size[16], type[24];
     if (!size_in_name(info->name, size))
@@ -99,11 +103,13 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->pace = c.pace_tps;
     v->ctx_used = (int)s->context_used;
     v->ctx_size = (int)s->context_size;
-    v->speculation = c.reading == TDM_READ_NEVER ? "off"
+    v->speculation = s->on_server                ? tdm_speculation_name(s->level)
+                     : c.reading == TDM_READ_NEVER ? "off"
                      : c.reading == TDM_READ_AT_PAUSES && c.speculation ? "at pauses"
                                                                        : tdm_speculation_name(c.speculation);
     v->pipeline = tdm_pipeline_name(c.pipeline);
     v->model = t->model_name;
+    v->host = t->app.info.on_server ? t->app.info.path : NULL;
     v->session = t->app.name;
     if (t->app.unsaved[0]) v->warnings |= VIEW_WARN_NOT_SAVED;
     if (t->app.info.synthetic) v->warnings |= VIEW_WARN_SYNTHETIC;
@@ -257,6 +263,7 @@ static void fill_card(tui *t)
     bool builtin = !none && load_is_builtin(t->app.chat ? t->app.model_path : loading ? loading : asked);
     c->first_run = t->sessions.n == 0 || none;
     c->model = builtin ? "built-in 51M demo" : t->app.chat ? t->app.info.name : none ? NULL : loading;
+    c->host = t->app.chat && t->app.info.on_server ? t->app.info.path : NULL;
     c->missing = t->load.failure[0] ? t->load.failure : NULL;
     c->good_for = builtin ? "for trying, not for facts" : NULL;
     c->suggestion = builtin && t->suggestion[0] ? t->suggestion : NULL;

@@ -198,6 +198,7 @@ struct view_status {
     const char *model;       /* short: "0.8b q8_0" */
     const char *session;
     bool private_session;
+    const char *host;        /* of the server that what is written goes to; NULL: none */
 };
 
 /* ---- Monitor -------------------------------------------------------------------------------------------------- */
@@ -393,6 +394,7 @@ struct view_card {
     bool show;
     bool first_run;
     const char *model;    /* "built-in 51M demo"; NULL: there is none */
+    const char *host;     /* of the server that it is on; NULL: this computer */
     const char *missing;  /* without a model: how to get one */
     const char *good_for; /* "for trying, not for facts"; NULL: not said */
     const char *suggestion; /* a line with the command that gets a larger model; NULL: none */

@@ -88,6 +88,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
         /* More than a dispatch. */
         snprintf(out, STATE_SIZE, "%s tokens are still to be read; Enter need not wait for them",
                  format_count(a, view->draft.to_read));
+    else if (view->draft.mark == VIEW_MARK_OFF && s->host)
+        snprintf(out, STATE_SIZE, "What you type stays here until Enter");
     else if (view->draft.mark == VIEW_MARK_OFF)
         snprintf(out, STATE_SIZE, "Reading ahead is off: %s is read after Enter",
                  s->speculation && !strcmp(s->speculation, "history") ? "what you type" : "all");
@@ -201,6 +203,18 @@ const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
     return out;
 }
 
+/* The word of the state, and where what is written goes, which stands there at any width. */
+static int draw_word(struct canvas *canvas, int row, int col, int end, const char *word, const struct view_status *s)
+{
+    char host[STATE_SIZE];
+    if (!s->host) return canvas_puts(canvas, row, col, end, word, STYLE_STATE);
+    snprintf(host, sizeof host, "%ssent to %s", s->private_session ? "private on disk, " : "", s->host);
+    int room = end - 3 - width_text(host, strlen(host)), least = col + 9;
+    col = canvas_puts(canvas, row, col, room > least ? room : least, word, STYLE_STATE);
+    col = canvas_puts(canvas, row, col, end, " | ", STYLE_RULE);
+    return canvas_puts(canvas, row, col, end, host, STYLE_NOTICE);
+}
+
 void state_draw_status(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_status *s = &view->status;
@@ -208,7 +222,7 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     int n = 0, col = area.col, end = area.col + area.cols;
     if (rect_empty(area)) return;
     if (view->browse) col = canvas_puts(canvas, area.row, col, end, "BROWSE | ", STYLE_STATE);
-    col = canvas_puts(canvas, area.row, col, end, state_word(word, view), STYLE_STATE);
+    col = draw_word(canvas, area.row, col, end, state_word(word, view), s);
     if (s->ttft.kind != VIEW_TTFT_NONE) snprintf(part[n++], STATE_SIZE, "%s", format_ttft(a, &s->ttft));
     if (s->pace > 0)
         snprintf(part[n++], STATE_SIZE, "paced %s", format_rate(a, s->pace));
@@ -217,7 +231,8 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     if (s->ctx_size > 0)
         snprintf(part[n++], STATE_SIZE, "ctx %s/%s %.0f%%", format_count(a, s->ctx_used), format_count(b, s->ctx_size),
                  context_percent(s));
-    if (s->private_session) snprintf(part[n++], STATE_SIZE, "private"); /* it stays where the rest is dropped */
+    /* It stays where the rest is dropped. */
+    if (s->private_session && !s->host) snprintf(part[n++], STATE_SIZE, "private");
     if (s->speculation) snprintf(part[n++], STATE_SIZE, "ahead %s", s->speculation);
     if (s->pipeline && strcmp(s->pipeline, "tandem") != 0) snprintf(part[n++], STATE_SIZE, "%s", s->pipeline);
     if (s->model) snprintf(part[n++], STATE_SIZE, "%s", s->model);

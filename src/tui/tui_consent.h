@@ -1,0 +1,29 @@
+/* What waits for the user's consent to be sent to a server: the model of the start, /model and /p, or a session that is
+ * resumed while one on a server talks (src/chat/consent.h says when that is asked). Until the answer nothing is
+ * loaded. */
+#ifndef TANDEM_SRC_TUI_CONSENT_H
+#define TANDEM_SRC_TUI_CONSENT_H
+
+#include <stdbool.h>
+
+typedef struct tui tui;
+
+typedef enum { TUI_CONSENT_NONE, TUI_CONSENT_MODEL, TUI_CONSENT_RESUME } tui_consent_kind;
+
+/* Zeroed: nothing was asked. */
+typedef struct {
+    tui_consent_kind kind;
+    char *name;    /* of the model, or of the session */
+    char *prompt;  /* the argument of /p, which goes on with the model; NULL: none */
+    bool answered; /* with yes: what is asked for next is not asked about again */
+} tui_consent;
+
+/* Asks, where that is needed: true, and what was to be done waits for TUI_ACTION_CONSENT. */
+bool tui_consent_start(tui *t);
+bool tui_consent_model(tui *t, const char *model, const char *prompt);
+bool tui_consent_resume(tui *t, const char *wanted);
+/* The answer has come. With no, and no model there, that is why there is none. */
+void tui_consent_answer(tui *t, bool agreed);
+void tui_consent_free(tui_consent *c);
+
+#endif

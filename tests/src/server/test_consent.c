@@ -1,0 +1,191 @@
+/* What leaves this computer, and when: the full screen and the plain terminal with the server of the tests, whose
+ * counters say what it was sent. */
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "tests/src/server/scripted.h"
+#include "tests/src/server/served.h"
+#include "tests/src/tui/rig.h"
+
+static served s;
+static char home[300];
+
+/* A home of its own for each test, since agreement is kept there. */
+static void begin(const char *const *server)
+{
+    static int number;
+    snprintf(home, sizeof home, "%s/%d", check_tmp(), ++number);
+    mkdir(home, 0700);
+    if (!served_start(&s, server)) CHECK_FAIL("the server did not start");
+}
+
+static bool start(const char *a, const char *b)
+{
+    const char *const arguments[] = {"chat", "-m", s.url, "--temp", "0", "-n", "24", a, a ? b : NULL, NULL};
+    return rig_start(home, 24, 80, "xterm-256color", arguments);
+}
+
+static void say(const char *text)
+{
+    rig_type(text);
+    rig_type("\r");
+}
+
+static int64_t requests(void)
+{
+    return served_count(&s, "requests");
+}
+
+/* Until nothing has been sent for a while. */
+static void rest(void)
+{
+    for (int64_t before = -1, now = requests(); before != now; before = now, now = requests()) rig_take(1000);
+}
+
+static void end(void)
+{
+    if (check_failures) rig_print();
+    served_stop(&s);
+}
+
+TEST(nothing_is_sent_before_consent)
+{
+    begin((const char *const[]){NULL});
+    REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
+    CHECK_INT(0, served_count(&s, "connections"));
+    rig_type("n");
+    CHECK(rig_wait("nothing was sent"));
+    say("hello");
+    CHECK_INT(0, served_count(&s, "connections"));
+    CHECK_INT(0, served_count(&s, "bytes_there"));
+    rig_type("\x03");
+    LEAVE();
+    CHECK_INT(0, served_count(&s, "connections"));
+    end();
+}
+
+TEST(it_is_asked_once_for_each_server)
+{
+    begin((const char *const[]){NULL});
+    REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
+    rig_type("y");
+    CHECK(rig_wait("IDLE") && rig_shows("sent to 127.0.0.1"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("0 read before Enter"));
+    LEAVE();
+    REQUIRE(start(NULL, NULL) && rig_wait("IDLE"));
+    CHECK(rig_shows("sent to 127.0.0.1"));
+    LEAVE();
+    REQUIRE(start("--resume", NULL) && rig_wait("IDLE")); /* it has had that turn */
+    LEAVE();
+    end();
+}
+
+TEST(a_private_session_says_where_it_goes)
+{
+    begin((const char *const[]){NULL});
+    REQUIRE(start("--private", "--yes") && rig_wait("IDLE"));
+    CHECK(rig_shows("private on disk, sent to 127.0.0.1"));
+    LEAVE();
+    REQUIRE(start(NULL, NULL) && rig_wait("gets what you write")); /* --yes agrees once */
+    rig_type("n");
+    CHECK(rig_wait("nothing was sent"));
+    LEAVE();
+    end();
+}
+
+TEST(drafts_stay_here_and_rest_sends_nothing)
+{
+    begin((const char *const[]){NULL});
+    REQUIRE(start("--yes", NULL) && rig_wait("IDLE"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("0 read before Enter") && rig_wait("IDLE"));
+    rest(); /* the finished turn is read ahead */
+    int64_t before = requests(), bytes = served_count(&s, "bytes_there");
+    rig_type("secret words that are deleted again");
+    rig_take(1500);
+    CHECK(rig_shows("What you type stays here until Enter"));
+    CHECK_INT(before, requests());
+    CHECK_INT(bytes, served_count(&s, "bytes_there"));
+    rig_type("\x15");
+    LEAVE();
+    end();
+}
+
+TEST(a_running_conversation_is_asked_about_with_its_turns)
+{
+    static const char *const here[] = {"chat", "-m", "builtin", "--temp", "0", "-n", "24", NULL};
+    char command[200];
+    begin((const char *const[]){NULL});
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", here) && rig_wait("IDLE"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("IDLE"));
+    snprintf(command, sizeof command, "/model %s", s.url);
+    say(command);
+    CHECK(rig_wait("and the one turn of this"));
+    CHECK_INT(0, served_count(&s, "connections"));
+    rig_type("n");
+    CHECK(rig_wait("nothing was sent"));
+    CHECK_INT(0, served_count(&s, "connections"));
+    say(command);
+    CHECK(rig_wait("and the one turn of this"));
+    rig_type("y");
+    CHECK(rig_wait("sent to 127.0.0.1"));
+    say("/model builtin");
+    CHECK(rig_wait_gone("sent to 127.0.0.1"));
+    LEAVE();
+    end();
+}
+
+TEST(a_cut_reply_is_continued)
+{
+    begin((const char *const[]){NULL});
+    REQUIRE(start("--yes", NULL) && rig_wait("IDLE"));
+    CHECK(served_fault(&s, "cut:500*1"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("cut"));
+    CHECK(!rig_shows("capital of Peru."));
+    say("/continue");
+    CHECK(rig_wait("Lima is the capital of Peru."));
+    CHECK(rig_wait("IDLE"));
+    LEAVE();
+    end();
+}
+
+TEST(the_plain_terminal_asks_too)
+{
+    const char *const plain[] = {"chat", "--plain", "-m", s.url, "--temp", "0", NULL};
+    begin((const char *const[]){NULL});
+    REQUIRE(rig_start(home, 24, 80, "dumb", plain) && rig_said("send it? [y/N]"));
+    CHECK_INT(0, served_count(&s, "connections"));
+    rig_type("n\n");
+    int status = rig_end();
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    CHECK_INT(0, served_count(&s, "connections"));
+    REQUIRE(rig_start(home, 24, 80, "dumb", plain) && rig_said("send it? [y/N]"));
+    rig_type("y\n");
+    CHECK(rig_said("what you write goes there"));
+    say("What is the capital of Peru?");
+    CHECK(rig_said("Lima is the capital of Peru."));
+    rig_type("\x04");
+    rig_end();
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct check_test tests[] = {T(nothing_is_sent_before_consent),
+                                              T(it_is_asked_once_for_each_server),
+                                              T(a_private_session_says_where_it_goes),
+                                              T(drafts_stay_here_and_rest_sends_nothing),
+                                              T(a_running_conversation_is_asked_about_with_its_turns),
+                                              T(a_cut_reply_is_continued),
+                                              T(the_plain_terminal_asks_too)};
+    if (!scripted_find_net() || !served_is_there()) {
+        puts("skip consent: tandem-net (libcurl) or tests/server/serve (libmicrohttpd) was not built");
+        return 0;
+    }
+    return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
+}
