@@ -16,6 +16,7 @@
 #include "src/cli/subcommands.h"
 #include "src/cli/number.h"
 #include "src/cli/output.h"
+#include "src/server/hosted.h"
 
 /* ---- For the suites ---------------------------------------------------------------------------------------------- */
 
@@ -107,6 +108,11 @@ void bench_chat_options(const bench *b, tdm_chat_options *o)
     o->prefill_model = b->models.prefill;
 }
 
+double bench_round_trip_ms(const bench *b)
+{
+    return hosted_facts(b->models.server)->round_trip_ms;
+}
+
 tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err)
 {
@@ -190,6 +196,7 @@ static const struct suite {
      false, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false, true},
     {"screen", "the full screen: first frame, key echo, drawing", bench_screen_suite, NULL, 1, false, false},
+    {"server", "warm turns on a server, by level of speculation", bench_server, NULL, 1, false, false},
     {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true, false},
 };
 enum { SUITES = sizeof suites / sizeof *suites };
@@ -263,6 +270,14 @@ static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES],
     tdm_status status = TDM_OK;
     for (int s = 0; s < SUITES && !status; s++) {
         if (!chosen[s] || suites[s].no_model != no_model) continue;
+        bool of_server = suites[s].run == bench_server; /* the only one for a model that is not here */
+        if (!no_model && of_server != b->info.on_server) {
+            if (b->o->n_arguments)
+                fprintf(stderr, "tandem bench: %s measures models %s\n", suites[s].name,
+                        of_server ? "on servers (-m http://HOST:PORT)" : "that are here");
+            b->wanted = true;
+            continue;
+        }
         status = output_read() ? run_suite(b, &suites[s], weight, shares_left, err)
                                : error_set(err, TDM_E_CANCELLED, "interrupted");
     }
@@ -282,7 +297,8 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
     bool builtin = !strcmp(name, "builtin");
     name_model(b, builtin ? "built-in" : name);
     int64_t start = clock_ns();
-    tdm_status status = load_pair_open(&b->models, b->o, builtin ? NULL : name, &(load_how){0}, err);
+    /* What is typed at it is a text of ours. */
+    tdm_status status = load_pair_open(&b->models, b->o, builtin ? NULL : name, &(load_how){.drafts = true}, err);
     b->cost = (bench_cost){.load_s = 1e-9 * (double)(clock_ns() - start)};
     interrupt_catch(); /* loading has its own way with Ctrl-C */
     const struct kernels *k;
@@ -292,9 +308,10 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
         b->kernels = b->info.kernels;
         status = bench_kernel_set(b, &k, &kind, err);
     }
-    if (!status) status = bench_host_ceilings(&b->host, k, err);
-    if (!status) status = bench_cost_measure(b, err);
-    if (!status) bench_report_model(b);
+    bool here = !b->info.on_server;
+    if (!status && here) status = bench_host_ceilings(&b->host, k, err);
+    if (!status && here) status = bench_cost_measure(b, err);
+    if (!status && here) bench_report_model(b);
     if (!status) status = run_suites(b, false, chosen, model_weight(name), shares_left, err);
     bench_pairs_close(&b->pairs);
     load_pair_close(&b->models);

@@ -57,7 +57,7 @@ typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
 /* The suites, one function each. */
 bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_throughput, bench_ttft, bench_dispatch,
     bench_handover, bench_crossover, bench_power, bench_glyph, bench_screen_suite, bench_pass, bench_streams,
-    bench_mtp, bench_kernels;
+    bench_mtp, bench_kernels, bench_server;
 
 /* What can be said of a suite's finished tables, measured now or read from a file: notes. */
 void bench_turns_conclude(bench_table *t);
@@ -85,6 +85,8 @@ void bench_step(bench *b, const char *format, ...) __attribute__((format(printf,
 tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *err);
 /* Options of a chat on it: bench_talk_defaults, types and models as the options say. */
 void bench_chat_options(const bench *b, tdm_chat_options *o);
+/* Of the server that the model is on. */
+double bench_round_trip_ms(const bench *b);
 /* A session on a unit with room for `context` tokens. */
 tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err);

@@ -181,7 +181,7 @@ static tdm_status open_hosted(load_pair *out, const options *o, const char *mode
         .key_file = n.key_file,
         .key_env = n.key_env,
         .tokenizer = load_builtin(),
-        .ahead = may_be_sent_ahead(o, &n),
+        .ahead = how->drafts ? TDM_SPEC_FULL : may_be_sent_ahead(o, &n),
         .agreed = how->agreed || options_flag(o, OPTION_YES),
     };
     if (!status && !s.tokenizer) status = error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);

@@ -31,6 +31,7 @@ typedef struct {
                               that load two */
     bool agreed;           /* the user has agreed that what they write goes to the server that the model is on; else
                               --yes says it */
+    bool drafts;           /* what is typed may be sent to it as well, before Enter */
     tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;
 } load_how;

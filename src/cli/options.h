@@ -80,7 +80,8 @@
       "was measured. Without SUITE all of turns, interference, model, pass, streams, mtp, throughput, ttft, dispatch, "\
       "handover, crossover, power, glyph, screen and kernels, for the built-in model and synthetic:0.8b:q8_0, "       \
       "within the budget. turns and glyph alone and without a budget measure 30 warm turns each, however long that "   \
-      "takes. The work is done by the program tandem-bench; it is there when Tandem was built with libvterm.")         \
+      "takes. server measures warm turns on the server that -m names, to which it sends texts of its own (--yes). "    \
+      "The work is done by the program tandem-bench; it is there when Tandem was built with libvterm.")         \
     X(CONFIG, "config", "", "every option's value and where it comes from",                                           \
       "Lists the options that the configuration file may set, with value and origin: default, model file, "           \
       "configuration file or command line.")
