@@ -77,22 +77,30 @@ tdm_status facts_get(connection *c, struct span request, struct buffer *body, in
     return err->code;
 }
 
+static tdm_status fetch(connection *c, const char *path, struct buffer *body, int *code, double *took_ms,
+                        tdm_error *err)
+{
+    struct buffer request = {0};
+    *code = 0;
+    tdm_status status = dialect_get(path, &request, err);
+    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, body, code, took_ms, err);
+    buffer_free(&request);
+    return status;
+}
+
 /* The answer to GET path as an object, or NULL with the reason: a server that lacks the page is no failure of its own.
  */
 static json_object *get(connection *c, const char *path, int *code, double *took_ms, tdm_error *err)
 {
-    struct buffer request = {0}, body = {0};
+    struct buffer body = {0};
     json_object *o = NULL;
-    *code = 0;
-    tdm_status status = dialect_get(path, &request, err);
-    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, &body, code, took_ms, err);
+    tdm_status status = fetch(c, path, &body, code, took_ms, err);
     if (!status) status = jsonio_parse(&o, path, body.n ? body.bytes : "", body.n, err);
     if (!status && !json_object_is_type(o, json_type_object)) {
         error_set(err, TDM_E_FORMAT, "%s: expected an object of the server", path);
         json_object_put(o);
         o = NULL;
     }
-    buffer_free(&request);
     buffer_free(&body);
     return o;
 }
@@ -151,6 +159,17 @@ static tdm_status take_models(facts *f, json_object *o, const char *wanted, tdm_
     if (!wanted) return error_set(err, TDM_E_NOT_FOUND, "the server offers no model");
     return error_set(err, TDM_E_NOT_FOUND, "expected a model of the server, found %.100s; it offers %s%s", wanted,
                      f->n_models ? f->models[0] : "none", f->n_models > 1 ? " and others" : "");
+}
+
+tdm_status facts_read_models(facts *f, struct span text, const char *wanted, tdm_error *err)
+{
+    json_object *o = NULL;
+    tdm_status status = jsonio_parse(&o, "/v1/models", text.bytes, text.length, err);
+    if (!status && !json_object_is_type(o, json_type_object))
+        status = error_set(err, TDM_E_FORMAT, "/v1/models: expected an object of the server");
+    if (!status) status = take_models(f, o, wanted, err);
+    json_object_put(o);
+    return status;
 }
 
 /* No page is left to ask: the server can't be reached, or refuses. */
@@ -213,11 +232,14 @@ tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm
     *out = (facts){0};
     tdm_status status = find_kind(out, c, kind, err);
     if (!status) {
-        json_object *o = get(c, "/v1/models", &code, &out->round_trip_ms, err);
-        status = !o ? err->code : take_models(out, o, model, err);
+        struct buffer body = {0};
+        status = fetch(c, "/v1/models", &body, &code, &out->round_trip_ms, err);
         /* llama-server serves one model whatever it is called: an old one has no such page. */
-        if (!o && out->kind == DIALECT_LLAMA && out->model[0] && !is_final(code)) status = TDM_OK;
-        json_object_put(o);
+        if (status && out->kind == DIALECT_LLAMA && out->model[0] && !is_final(code))
+            status = TDM_OK;
+        else if (!status)
+            status = facts_read_models(out, (struct span){body.n ? body.bytes : "", body.n}, model, err);
+        buffer_free(&body);
     }
     if (!status && !out->chat_template) out->form = form_of(out->model);
     if (status) facts_free(out);

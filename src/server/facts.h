@@ -31,6 +31,9 @@ typedef struct {
 tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm_error *err);
 void facts_free(facts *f);
 
+/* What the text of /v1/models says, into a zeroed f: the names, and the one that is used. As facts_ask. */
+tdm_status facts_read_models(facts *f, struct span text, const char *wanted, tdm_error *err);
+
 /* Asks one thing and waits for the whole answer, of at most a few MiB. TDM_E_IO when none comes or its status is not
  * 200, with the status in *code (0: none; may be NULL). The request is dialect.h's; body's memory is the caller's. */
 tdm_status facts_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
