@@ -208,6 +208,7 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
         tdm_chat_close(c);
         return status;
     }
+    chat_tell_server(c);
     c->client.next[TDM_PREFILL_UNIT] = chat_next_prefill;
     c->client.next[TDM_DECODE_UNIT] = chat_next_decode;
     c->client.ctx = c;

@@ -355,6 +355,8 @@ bool chat_on_server(const struct tdm_chat *c);
 tdm_status chat_check_server(const tdm_chat_options *o, const tdm_model *m, tdm_error *err);
 /* What may not be read ahead there is not: lowers the level. told: says so, unless it was as low before. */
 void chat_cap_server(struct tdm_chat *c, bool told);
+/* Says which of the options have no meaning there; once. */
+void chat_tell_server(struct tdm_chat *c);
 /* The prompt of the turn is known, and the decoder is free: begins the reply, whatever was read ahead of it. */
 void chat_ask_server(struct tdm_chat *c);
 /* The next work of the decode unit in STAGE_DECODE. */

@@ -42,6 +42,16 @@ void chat_cap_server(struct tdm_chat *c, bool told)
                      c->model->server->host);
 }
 
+void chat_tell_server(struct tdm_chat *c)
+{
+    if (!chat_on_server(c)) return;
+    const char *host = c->model->server->host;
+    if (c->options.pace_tps > 0)
+        events_post_line(c->events, TDM_EV_NOTICE, "pace: %s writes as fast as it likes", host);
+    if (c->options.mtp > 0)
+        events_post_line(c->events, TDM_EV_NOTICE, "mtp: what %s drafts is its own affair", host);
+}
+
 int64_t chat_server_pause_ns(const struct tdm_chat *c)
 {
     double ms = 2 * c->model->server->round_trip_ms;

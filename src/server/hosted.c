@@ -45,7 +45,7 @@ struct request {
     struct buffer taken;          /* by the last call of next() */
     int tokens, thinking_tokens;
     char note[120];
-    bool ended;                   /* after what is not taken yet */
+    bool ended;                   /* after what is not taken yet; counts may come behind, while it is under way */
     tdm_finish finish;
     tdm_server_counts counts;
     tdm_error error;              /* code TDM_OK: none */
@@ -61,6 +61,7 @@ struct hosted {
     pthread_mutex_t lock;  /* guards what follows, and what came of each request */
     pthread_cond_t news;
     int slot;              /* of the conversation, once the server has chosen it; -1 */
+    bool told;             /* what its interface lacks */
 };
 
 static const tdm_server_counts UNKNOWN = {-1, -1, -1, -1, -1, -1};
@@ -185,7 +186,9 @@ static bool conclude(struct request *r, const char *error)
     r->under_way = false;
     if (r->orphan || r->error.code) return false;
     bool later = (r->status == 429 || r->status == 503) && r->retry_after_s >= 0 && r->retry_after_s <= MOST_WAIT_S;
-    if (error) {
+    if (r->ended) {
+        /* what comes behind an end is missed by nobody */
+    } else if (error) {
         r->s->slot = -1; /* who answers next may be another one */
         error_set(&err, TDM_E_IO, "%s", error);
     } else if (r->status != 200 && later && !r->ahead && r->tries < TRIES) {
@@ -198,7 +201,7 @@ static bool conclude(struct request *r, const char *error)
     } else if (r->ahead) {
         take_piece(r, (struct span){r->body.n ? r->body.bytes : "", r->body.n});
         r->ended = true;
-    } else if (!r->ended) {
+    } else {
         error_set(&err, TDM_E_IO, "the reply was cut off");
     }
     if (err.code) fail(r, &err);
@@ -283,6 +286,12 @@ static void take_ask(struct request *r, const tdm_server_ask *ask)
     hosted *s = r->s;
     const facts *f = &s->facts;
     if (ask->sampling) r->sampling = *ask->sampling;
+    const tdm_sampling *own = &r->sampling;
+    bool more = own->top_k || own->min_p > 0 || own->repeat_penalty != 1;
+    if (!ask->ahead && r->dialect == DIALECT_OPENAI && more && !s->told) {
+        s->told = true;
+        snprintf(r->note, sizeof r->note, "its interface has no top-k, min-p and repeat penalty: left out");
+    }
     r->ask = (dialect_ask){
         .model = f->model[0] ? f->model : NULL,
         .sampling = &r->sampling,
@@ -331,7 +340,7 @@ static tdm_status start(void *ctx, const tdm_server_ask *ask, void **out, tdm_er
 
 static bool has_news(const struct request *r)
 {
-    return r->note[0] || r->text.n || r->thinking.n || r->ended || r->error.code;
+    return r->note[0] || r->text.n || r->thinking.n || (r->ended && !r->under_way) || r->error.code;
 }
 
 /* One thing at a time, in their order. With the lock. */
@@ -356,7 +365,7 @@ static void give(struct request *r, tdm_server_news *out)
     } else if (r->error.code) {
         out->kind = TDM_SERVER_FAILED;
         buffer_append(&r->taken, r->error.text, strlen(r->error.text), NULL);
-    } else if (r->ended) {
+    } else if (r->ended && !r->under_way) {
         out->kind = TDM_SERVER_END;
         out->finish = r->finish;
     }

@@ -24,11 +24,14 @@ static const char END[] = "data: {\"content\":\"\",\"stop\":true,\"stop_type\":\
 
 static struct scripted_page pages[8];
 
+static const char *props; /* the server's own; NULL: PROPS */
+
 static hosted *open_server(int ahead)
 {
     hosted *s = NULL;
     tdm_error err = {0};
-    pages[0] = (struct scripted_page){"/props", scripted_ok(PROPS)};
+    pages[0] = (struct scripted_page){"/props", props ? props : scripted_ok(PROPS)};
+    pages[2].path = NULL;
     pages[1] = (struct scripted_page){"/v1/models", scripted_ok("{\"data\":[{\"id\":\"m\"}]}")};
     scripted.pages = pages;
     scripted.hangs = false;
@@ -380,6 +383,53 @@ TEST(thinking_is_told_apart)
     close_talk(&t);
 }
 
+TEST(a_server_with_another_template_renders_messages)
+{
+    struct talk t;
+    props = scripted_ok("{\"default_generation_settings\":{\"n_ctx\":4096},\"chat_template\":\"[INST]\"}");
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    pages[2] = (struct scripted_page){"/apply-template", scripted_ok("{\"prompt\":\"[INST]Hi[/INST]\"}")};
+    scripted.answer = good_answer();
+    say(&t, "Hi");
+    CHECK_STR("Hello you", t.text.bytes);
+    CHECK(strstr(scripted.asked, "POST /completion "));
+    CHECK(strstr(scripted.asked, "\"prompt\":\"[INST]Hi[/INST]\""));
+    pages[2].path = NULL;
+    props = NULL;
+    close_talk(&t);
+}
+
+TEST(other_servers_are_given_messages)
+{
+    struct talk t;
+    props = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    scripted.answer = props;
+    if (!open_talk(&t, -1)) return;
+    CHECK_INT(TDM_SPEC_OFF, hosted_ahead(t.server));
+    scripted.answer = STREAM "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n"
+                             "data: {\"choices\":[{\"delta\":{\"content\":\"Well.\"},\"finish_reason\":\"stop\"}]}\n\n"
+                             "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4}}\n\n"
+                             "data: [DONE]\n\n";
+    say(&t, "Hi");
+    CHECK_STR("Well.", t.text.bytes);
+    CHECK_INT(TDM_END, t.finish);
+    CHECK_INT(4, t.stats.reply_tokens);
+    CHECK(strstr(scripted.asked, "POST /v1/chat/completions "));
+    CHECK(strstr(scripted.asked, "\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]"));
+    CHECK(strstr(t.said, "no top-k"));
+    tdm_node node;
+    tdm_error err;
+    REQUIRE(tdm_chat_node(t.chat, 2, &node, &err) == TDM_OK);
+    CHECK_STR("hm", node.thinking);
+    tdm_node_free(&node);
+    say(&t, "And?");
+    CHECK(strstr(scripted.asked, "{\"role\":\"assistant\",\"content\":\"Well.\"},"
+                                 "{\"role\":\"user\",\"content\":\"And?\"}]"));
+    CHECK_STR("", t.said);
+    props = NULL;
+    close_talk(&t);
+}
+
 TEST(what_lies_in_states_is_refused)
 {
     struct talk t;
@@ -414,6 +464,8 @@ int main(int argc, char **argv)
         T(a_busy_server_is_asked_again_when_it_said),
         T(several_answers_are_as_many_requests),
         T(thinking_is_told_apart),
+        T(a_server_with_another_template_renders_messages),
+        T(other_servers_are_given_messages),
         T(what_lies_in_states_is_refused),
     };
     if (!scripted_find_net()) {
