@@ -304,6 +304,18 @@ static void take_ask(struct request *r, const tdm_server_ask *ask)
     };
 }
 
+/* Tokens that the context has left behind a prompt, by our tokenizer, whose few words make more tokens of a text than
+ * those of larger models; 0: not known. */
+static int room_behind(const hosted *s, struct span prompt)
+{
+    tdm_ids ids = {0};
+    int left = s->facts.context;
+    if (!left || tdm_tokenize(s->model, prompt.bytes, prompt.length, true, &ids, NULL)) return 0;
+    left -= (int)ids.n;
+    tdm_ids_free(&ids);
+    return left > 1 ? left : 1;
+}
+
 static tdm_status start(void *ctx, const tdm_server_ask *ask, void **out, tdm_error *err)
 {
     hosted *s = ctx;
@@ -324,6 +336,7 @@ static tdm_status start(void *ctx, const tdm_server_ask *ask, void **out, tdm_er
     take_ask(r, ask);
     pthread_mutex_unlock(&s->lock);
     r->ask.prompt = prompt;
+    if (s->own_template && s->facts.kind != DIALECT_LLAMA) r->ask.room = room_behind(s, prompt);
     if (!status && s->own_template)
         status = dialect_request(r->dialect, &r->ask, r->ahead, &r->asks, err);
     else if (!status)
