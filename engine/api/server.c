@@ -30,7 +30,7 @@ static void fill_info(struct tdm_model *m, const tdm_server_options *o)
         .path = m->server->host,
         .format = "server",
         .architecture = "",
-        .kernels = "",
+        .kernels = m->weights->kernels->name, /* of this machine: nothing is computed with them */
         .weight_types = "",
         .skipped = "",
         .vocabulary = own.vocabulary,

@@ -188,6 +188,7 @@ static tdm_status list_models(command *r, tdm_error *err)
     models_list list;
     tdm_status status = models_find(&list, a->o, err);
     for (size_t i = 0; !status && i < list.n; i++) models_describe(&list.rows[i], a->o, NULL, NULL);
+    if (!status) status = models_add_servers(&list, a->o, &a->models, a->model_path, err);
     if (!status) {
         const models_current current = {a->info.path, a->info.packed_bytes, a->info.from_disk_tps};
         models_judge(&list, &a->ceilings, &current);
@@ -232,7 +233,9 @@ tdm_status command_switch_model(const command *r, const char *path, tdm_error *e
     if (!status) status = app_switch_model(r->a, &models, path, err);
     else if (status == TDM_E_NOMEM && r->a->chat) status = switch_in_its_place(r, path, err);
     r->result->anew = !status;
+    char note[400];
     if (!status) command_say(r, "going on with %s\n", r->a->info.name);
+    if (!status && load_cost_note(&r->a->models, note, sizeof note)) command_say(r, "%s\n", note);
     return status;
 }
 

@@ -213,6 +213,17 @@ void load_pair_close(load_pair *pair)
     *pair = (load_pair){0};
 }
 
+bool load_cost_note(const load_pair *pair, char *out, size_t room)
+{
+    if (!pair->server || hosted_facts(pair->server)->kind != DIALECT_OPENAI) return false;
+    const char *host = hosted_place(pair->server)->host;
+    if (hosted_ahead(pair->server))
+        snprintf(out, room, "%s: each turn is read ahead by a request of its own, which may cost money", host);
+    else
+        snprintf(out, room, "%s: nothing is read before Enter, since it may cost money (--read-ahead history)", host);
+    return true;
+}
+
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err)
 {
     progress_line line = progress_begin();

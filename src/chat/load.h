@@ -64,6 +64,10 @@ tdm_kv load_kv(const options *o);
  * line each. */
 void load_notes(const tdm_model *m);
 
+/* Of a model on a server where reading ahead may cost money: whether it is done all the same. False: nothing is to be
+ * said. */
+bool load_cost_note(const load_pair *pair, char *out, size_t room);
+
 /* Where not all experts of a mixture fit into memory: says so, and how fast it will be, without a newline. */
 bool load_disk_note(const tdm_model_info *info, char *out, size_t room);
 

@@ -34,6 +34,7 @@ static void row_free(models_row *r)
     free(r->path);
     free(r->type);
     free(r->reason);
+    free(r->host);
 }
 
 void models_free(models_list *l)
@@ -204,6 +205,7 @@ void models_describe(models_row *r, const options *o, tdm_progress progress, voi
 static models_fit fit_of(const models_row *r, uint64_t free_bytes)
 {
     if (r->reason) return MODELS_REFUSED;
+    if (r->host) return MODELS_ELSEWHERE;
     if (!free_bytes || r->needs_bytes <= free_bytes) return MODELS_FITS;
     bool others_fit = r->expert_bytes && r->expert_bytes <= r->needs_bytes &&
                       r->needs_bytes - r->expert_bytes + states_bytes <= free_bytes;
@@ -218,8 +220,9 @@ void models_judge(models_list *l, const ceilings *c, const models_current *curre
     l->measured_s = c->known ? c->when : 0;
     for (size_t i = 0; i < l->n; i++) {
         models_row *r = &l->rows[i];
-        r->in_use = current && current->path && names(current->path, r);
         r->fit = fit_of(r, l->memory_free);
+        if (r->host) continue;
+        r->in_use = current && current->path && names(current->path, r);
         if (r->in_use && !r->reason) r->fit = current->from_disk_tps > 0 ? MODELS_FROM_DISK : MODELS_FITS;
         r->tps = l->bytes_per_s && r->token_bytes ? l->bytes_per_s / (double)r->token_bytes : 0;
         if (r->fit == MODELS_FROM_DISK) r->tps = r->in_use ? current->from_disk_tps : 0; /* told once it is loaded */

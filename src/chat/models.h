@@ -10,6 +10,7 @@
 #define TANDEM_SRC_MODELS_H
 
 #include "src/chat/ceilings.h"
+#include "src/chat/load.h"
 #include "src/cli/options.h"
 
 typedef enum {
@@ -17,11 +18,13 @@ typedef enum {
     MODELS_FROM_DISK, /* but not all experts of the mixture: the others are read from its file */
     MODELS_TOO_LARGE,
     MODELS_REFUSED, /* not for Tandem: `reason` */
+    MODELS_ELSEWHERE, /* on a server */
 } models_fit;
 
 typedef struct {
     char *name;   /* as -m takes it */
-    char *path;   /* of its file or folder */
+    char *path;   /* of its file or folder; of a model on a server its address */
+    char *host;   /* of that server; NULL: the model is here */
     char *type;   /* most of its weights ("q4_k"); "" before models_describe */
     char *reason; /* why Tandem can't use it; NULL: it can */
     uint64_t disk_bytes;
@@ -54,6 +57,10 @@ typedef struct {
 
 /* On failure (TDM_E_NOMEM) the list is to be freed all the same. */
 tdm_status models_find(models_list *out, const options *o, tdm_error *err);
+/* Appends the servers of the configuration, and what else the one offers that a model talks on (current; model: as it
+ * was named). Nothing is asked of a server. */
+tdm_status models_add_servers(models_list *l, const options *o, const load_pair *current, const char *model,
+                              tdm_error *err);
 /* progress NULL: shows none, is not stopped. */
 void models_describe(models_row *row, const options *o, tdm_progress progress, void *ctx);
 /* c: not known means no speed. current: NULL, or the one in use. Memory is looked at now. */

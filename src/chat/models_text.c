@@ -14,7 +14,8 @@ const char *models_verdict(const models_row *r, char *out, size_t room)
     static const char *const whats[] = {[MODELS_FITS] = "fits",
                                         [MODELS_FROM_DISK] = "from disk",
                                         [MODELS_TOO_LARGE] = "too large",
-                                        [MODELS_REFUSED] = "not for Tandem"};
+                                        [MODELS_REFUSED] = "not for Tandem",
+                                        [MODELS_ELSEWHERE] = "on a server"};
     const char *what = whats[r->fit];
     bool plain = r->in_use && r->fit == MODELS_FITS; /* that it fits goes without saying */
     snprintf(out, room, "%s%s%s%s%s", plain ? "" : what, r->in_use && !plain ? ", " : "", r->in_use ? "in use" : "",

@@ -654,16 +654,25 @@ static void talk_from_pipe(plain *p)
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
 
+static void greet_with_model(const plain *p)
+{
+    const tdm_model_info *info = &p->app.info;
+    char cost[400];
+    if (!info->on_server) {
+        note("tandem with %s; nothing you write leaves this computer", info->name);
+        return;
+    }
+    note("tandem with %s on %s: what you write goes there%s", info->name, info->path,
+         p->app.private ? ", and not to disk" : "");
+    if (load_cost_note(&p->app.models, cost, sizeof cost)) note("%s", cost);
+}
+
 static void greet(const plain *p)
 {
     store_entry *entries;
     int n;
     if (!p->terminal) return;
-    if (p->app.info.on_server)
-        note("tandem with %s on %s: what you write goes there%s", p->app.info.name, p->app.info.path,
-             p->app.private ? ", and not to disk" : "");
-    else
-        note("tandem with %s; nothing you write leaves this computer", p->app.info.name);
+    greet_with_model(p);
     if (store_list(&entries, &n, NULL)) return;
     if (n)
         note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);

@@ -6,20 +6,32 @@
 #include "engine/base/error.h"
 #include "src/server/dialect.h"
 
+/* The server of that name, whatever model follows; NULL: there is none. */
+static const struct server_named *find(const options *o, const char *model)
+{
+    char name[SERVERS_NAME];
+    size_t n = strcspn(model, "#");
+    if (n >= sizeof name) return NULL;
+    memcpy(name, model, n);
+    name[n] = 0;
+    return servers_find(o->servers, o->n_servers, name);
+}
+
 bool named_is_server(const options *o, const char *model)
 {
-    return model && (place_is_meant(model) || servers_find(o->servers, o->n_servers, model));
+    return model && (place_is_meant(model) || find(o, model));
 }
 
 tdm_status named_find(named *out, const options *o, const char *model, tdm_error *err)
 {
     tdm_error why;
-    const struct server_named *s = servers_find(o->servers, o->n_servers, model);
+    const struct server_named *s = find(o, model);
+    const char *hash = s ? strchr(model, '#') : NULL, *its = hash ? hash + 1 : s ? s->model : "";
     *out = (named){.kind = -1};
     snprintf(out->address, sizeof out->address, "%s", s ? s->url : model);
-    if (s && s->model[0]) {
+    if (its[0]) {
         size_t n = strcspn(out->address, "#");
-        snprintf(out->address + n, sizeof out->address - n, "#%s", s->model);
+        snprintf(out->address + n, sizeof out->address - n, "#%s", its);
     }
     tdm_status status = place_parse(&out->place, out->address, &why);
     if (status && s) return error_set(err, status, "server.%s.url: %s", s->name, why.text);

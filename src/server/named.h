@@ -1,5 +1,5 @@
-/* A server as -m, /model and the configuration name it: http://HOST:PORT[/v1][#MODEL], or NAME of server.NAME.url
- * (src/cli/servers.h). */
+/* A server as -m, /model and the configuration name it: http://HOST:PORT[/v1][#MODEL], or NAME[#MODEL] of
+ * server.NAME.url (src/cli/servers.h). */
 #ifndef TANDEM_SRC_NAMED_H
 #define TANDEM_SRC_NAMED_H
 

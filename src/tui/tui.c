@@ -134,7 +134,7 @@ static int64_t measuring_begins(const tui *t)
     if (!lacks_ceilings(t) && !lacks_units(t)) return INT64_MAX;
     if (t->popup.kind || t->models.looks || t->away) return INT64_MAX; /* the list of models has it begun itself */
     if (t->status.phase != TDM_IDLE || t->demo || t->load.state == TUI_LOAD_RUNNING ||
-        !options_int(t->o, OPTION_MEASURE_IDLE, 1))
+        !options_int(t->o, OPTION_MEASURE_IDLE, 1) || t->app.info.on_server)
         return INT64_MAX;
     int64_t last = t->idle_since_ns;
     if (t->typed_ns > last) last = t->typed_ns;

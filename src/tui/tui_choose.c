@@ -22,6 +22,8 @@ static void take_facts(tui *t)
     bool idle = t->app.chat && t->status.phase == TDM_IDLE && t->load.state != TUI_LOAD_RUNNING;
     *f = (tui_models_facts){
         .o = t->o,
+        .models = &t->app.models,
+        .model_path = t->app.model_path,
         .wake = t->wake[1],
         .ceilings = &t->app.ceilings,
         .measuring = &t->measuring,

@@ -28,7 +28,9 @@ static void start(tui *t)
     if (notice[0]) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
     if (load_machine_note(t->app.o, t->app.machine, notice, sizeof notice))
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", notice);
-    if (t->app.info.template_replaced)
+    if (load_cost_note(&t->app.models, notice, sizeof notice))
+        tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
+    if (t->app.info.template_replaced && !t->app.info.on_server) /* a server renders its own */
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN,
                         "the model's own chat template is not known; the Qwen3.5 form is used");
     char disk[160];

@@ -112,6 +112,9 @@ static void take_found(tui_models *m)
     m->list = m->found;
     m->found = (models_list){0};
     m->have = true;
+    tdm_error err;
+    if (models_add_servers(&m->list, m->facts.o, m->facts.models, m->facts.model_path, &err))
+        snprintf(m->said, sizeof m->said, "%s", err.text);
     m->wanted[0] = 0;
     models_judge(&m->list, m->facts.ceilings, &m->facts.current);
     filter(m, name);
@@ -300,6 +303,8 @@ static void inform(tui_models *m)
     if (!r) return;
     if (r->reason)
         snprintf(m->said, sizeof m->said, "%s: %s", r->path, r->reason);
+    else if (r->host)
+        snprintf(m->said, sizeof m->said, "%s: `tandem info %s` asks the server what it is", r->path, r->path);
     else
         snprintf(m->said, sizeof m->said, "%s: %s are read for a token, to read one takes %.2g GFLOP", r->path,
                  bytes_words(token, r->token_bytes), 1e-9 * (double)r->token_flops);

@@ -23,6 +23,8 @@ typedef struct {
     const options *o;
     int wake; /* descriptor that the thread writes to */
     models_current current;
+    const load_pair *models; /* of the conversation */
+    const char *model_path;  /* as it was named */
     const char *name;     /* of the model that talks ("4b q4_k"); NULL: none does */
     const char *loading;  /* -m of the model that is being loaded; NULL: none, or the built-in one */
     const ceilings *ceilings; /* what is known */

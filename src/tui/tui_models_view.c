@@ -73,8 +73,8 @@ static void cells_of(const models_row *r, bool wide, char cells[COLUMNS][CELL])
     char bytes[BYTES_ROOM];
     snprintf(cells[COLUMN_MARK], CELL, "%s", r->in_use ? "*" : "");
     name_cells(r, wide, cells[COLUMN_NAME], cells[COLUMN_TYPE]);
-    snprintf(cells[COLUMN_DISK], CELL, "%s", r->reason ? "" : bytes_words(bytes, r->disk_bytes));
-    snprintf(cells[COLUMN_NEEDS], CELL, "%s", r->reason ? "" : bytes_words(bytes, r->needs_bytes));
+    snprintf(cells[COLUMN_DISK], CELL, "%s", r->reason || r->host ? "" : bytes_words(bytes, r->disk_bytes));
+    snprintf(cells[COLUMN_NEEDS], CELL, "%s", r->reason || r->host ? "" : bytes_words(bytes, r->needs_bytes));
     speed_cell(r, cells[COLUMN_SPEED]);
     models_verdict(r, cells[COLUMN_VERDICT], CELL);
 }
@@ -208,6 +208,8 @@ static void tell_row(const tui_models *m, const models_row *r, char out[ROW])
         snprintf(out, ROW, "%s: not for Tandem: %s", r->name, r->reason);
     else if (r->in_use)
         snprintf(out, ROW, "%s: in use", r->name);
+    else if (r->host)
+        snprintf(out, ROW, "%s: Enter goes on with it on %s, which gets what you write", r->name, r->host);
     else if (r->fit == MODELS_TOO_LARGE)
         tell_too_large(m, r, out);
     else

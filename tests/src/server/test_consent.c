@@ -79,6 +79,9 @@ TEST(it_is_asked_once_for_each_server)
     CHECK(rig_shows("sent to 127.0.0.1"));
     LEAVE();
     REQUIRE(start("--resume", NULL) && rig_wait("IDLE")); /* it has had that turn */
+    say("/model");
+    CHECK(rig_wait("on a server, in use"));
+    rig_type("q");
     LEAVE();
     end();
 }
