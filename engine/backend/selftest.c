@@ -79,7 +79,8 @@ static tdm_status on_device(float *out, struct gpu *g, const struct source *sour
     if (!status) status = gpu_state_new(&s, m, err);
     for (uint32_t done = 0, n; done < tokens && !status; done += n) {
         n = piece_of(done, tokens);
-        struct gpu_run run = {s, ids + done, n, GPU_LOGITS_ALL, out + (size_t)done * source_config(source)->vocab};
+        struct gpu_run run = {.state = s, .tokens = ids + done, .n = n, .logits = GPU_LOGITS_ALL,
+                              .all = out + (size_t)done * source_config(source)->vocab};
         status = gpu_forward(m, &run, 1, NULL, err);
     }
     gpu_state_free(s);

@@ -81,3 +81,14 @@ NEVER(tdm_status, gpu_state_load, struct gpu_state *s, const struct gpu_image *i
       tdm_error *err)
 NEVER(tdm_status, gpu_forward, struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs,
       const struct gpu_pass_options *options, tdm_error *err)
+NEVER(bool, gpu_state_headless, const struct gpu_state *s)
+NEVER(size_t, gpu_head_page_bytes, const struct gpu_model *m)
+NEVER(tdm_status, gpu_kept_new, struct gpu_kept **out, struct gpu_model *m, tdm_error *err)
+NEVER(tdm_status, gpu_accept, const struct gpu_run *run, uint32_t rows, tdm_error *err)
+NEVER(tdm_status, gpu_draft, struct gpu_state *s, tdm_id next, uint32_t n, tdm_id *drafts, float *logits,
+      tdm_error *err)
+
+void gpu_kept_free(struct gpu_kept *k)
+{
+    assert_always(!k);
+}

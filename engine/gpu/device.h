@@ -40,6 +40,7 @@ enum shader {
     SHADER_MIX,
     SHADER_READ,
     SHADER_TOKEN,
+    SHADER_NORM,
     SHADERS
 };
 extern const struct shader_code {

@@ -134,6 +134,7 @@ uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_stat
 
 uint32_t gpu_state_length(const struct gpu_state *s); /* tokens */
 bool gpu_state_broken(const struct gpu_state *s);     /* after a pass that failed midway */
+bool gpu_state_headless(const struct gpu_state *s);   /* nothing is kept for an MTP head */
 const tdm_id *gpu_state_tokens(const struct gpu_state *s);
 /* [vocab], of the last token; NULL: not computed. In host memory, valid until the state changes. */
 const float *gpu_state_logits(const struct gpu_state *s);
@@ -150,14 +151,21 @@ struct gpu_image {
     void *pages;
     float *recurrent, *conv;
     float *logits; /* [vocab]; NULL: none */
+    /* Of the MTP head (engine/state/state.h); headless: nothing of it is there, and the rest of no meaning. */
+    bool headless;
+    uint32_t entries;
+    void *head_pages; /* [ceil(entries / KV_PAGE)] blocks of gpu_head_page_bytes, as `pages` */
+    float *waiting;   /* [length - entries][hidden], at most GPU_WAITING */
 };
+enum { GPU_WAITING = 32 };
 
 size_t gpu_page_bytes(const struct gpu_model *m);
+size_t gpu_head_page_bytes(const struct gpu_model *m); /* 0: it has no MTP head */
 size_t gpu_recurrent_floats(const struct gpu_model *m);
 size_t gpu_conv_floats(const struct gpu_model *m);
 
 /* Fills the memory that image points to: pages [first_page, last], recurrent, conv. Sets length and tokens (the state's
- * own), and logits to gpu_state_logits. Any of pages, recurrent, conv may be NULL: not wanted. */
+ * own), and logits to gpu_state_logits. Any of pages, recurrent, conv, head_pages, waiting may be NULL: not wanted. */
 tdm_status gpu_state_save(const struct gpu_state *s, struct gpu_image *image, uint32_t first_page, tdm_error *err);
 /* Makes s what image holds; pages before first_page are those that s has, which must be full (first_page * KV_PAGE <=
  * the state's length, the same tokens). TDM_E_CONTEXT: longer than the context. */
@@ -171,12 +179,17 @@ enum gpu_logits {
     GPU_LOGITS_ALL,  /* the same, and those of every token in `all` */
 };
 
+struct gpu_kept;
+
 struct gpu_run {
     struct gpu_state *state;
     const tdm_id *tokens;
     uint32_t n; /* at least 1 */
     enum gpu_logits logits;
     float *all; /* [n][vocab] for GPU_LOGITS_ALL */
+    /* Verification of drafted tokens, in a pass of one run, with GPU_LOGITS_ALL: the state stays as it is, and
+     * gpu_accept appends as many of the tokens as turn out right. NULL: the tokens are appended. */
+    struct gpu_kept *kept;
 };
 
 struct gpu_pass_options {
@@ -190,5 +203,22 @@ struct gpu_pass_options {
  *   TDM_E_CANCELLED, TDM_E_IO              the states of all runs are broken where a layer had begun */
 tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs,
                        const struct gpu_pass_options *options, tdm_error *err);
+
+
+/* ---- Drafts: as engine/forward/forward.h and head.h have them ------------------------------------------------- */
+
+/* For verified runs of at most GPU_KEPT tokens. */
+enum { GPU_KEPT = 8 };
+tdm_status gpu_kept_new(struct gpu_kept **out, struct gpu_model *m, tdm_error *err);
+void gpu_kept_free(struct gpu_kept *k); /* NULL is allowed; before its model */
+
+/* Appends the first `rows` tokens (0: none) of the run that was verified last with its `kept`. On failure the device is
+ * lost, and the state has the tokens and is broken. */
+tdm_status gpu_accept(const struct gpu_run *run, uint32_t rows, tdm_error *err);
+
+/* Drafts n tokens behind `next`, which follows the state's last token. The state has at least one, is not headless, and
+ * has room for 1 + n more (else TDM_E_CONTEXT). logits: [n][vocab] of the whole vocabulary; NULL: drafts are of the
+ * most frequent tokens. */
+tdm_status gpu_draft(struct gpu_state *s, tdm_id next, uint32_t n, tdm_id *drafts, float *logits, tdm_error *err);
 
 #endif

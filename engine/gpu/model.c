@@ -90,7 +90,7 @@ static void plan_model(struct plan *p, struct gpu_model *m)
     plan_matrix(p, &m->embed, ROLE_EMBED, 0);
     if (!c->tied) plan_matrix(p, &m->own_head, ROLE_LM_HEAD, 0);
     p->vectors += aligned(c->hidden * sizeof(float));
-    for (uint32_t i = 0; i < c->layers && !p->failed; i++)
+    for (uint32_t i = 0; i < config_blocks(c) && !p->failed; i++)
         for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT; role++) {
             if (is_vector(c, role, i)) {
                 const struct tensor *t = source_tensor(p->source, role, i);
@@ -231,7 +231,7 @@ static tdm_status load_all(struct loader *l, tdm_error *err)
     tdm_status status = load_matrix(l, &m->embed, ROLE_EMBED, 0, err);
     if (!status && !c->tied) status = load_matrix(l, &m->own_head, ROLE_LM_HEAD, 0, err);
     if (!status) status = load_vector(l, &m->final_norm, ROLE_FINAL_NORM, 0, err);
-    for (uint32_t i = 0; i < c->layers; i++)
+    for (uint32_t i = 0; i < config_blocks(c); i++)
         for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT && !status; role++) {
             if (is_vector(c, role, i))
                 status = load_vector(l, &m->layers[i].vector[role], role, i, err);
@@ -283,6 +283,22 @@ static tdm_status load(struct gpu_model *m, const struct source *source, uint64_
     return status;
 }
 
+/* What the MTP head has of its own, and what of the trunk's serves it. */
+static void find_head(struct gpu_model *m)
+{
+    const struct config *c = &m->config;
+    const struct gpu_layer *own = &m->layers[c->layers];
+    if (!c->mtp) return;
+    m->head_embed = c->mtp_embed ? &own->matrix[ROLE_MTP_EMBED] : &m->embed;
+    m->head_lm = c->mtp_head ? &own->matrix[ROLE_MTP_LM_HEAD] : m->head;
+    m->head_norm = c->mtp_norm ? own->vector[ROLE_MTP_NORM] : m->final_norm;
+    m->drafted = *m->head_lm;
+    if (m->drafted.rows <= DRAFTED_ROWS) return;
+    m->drafted.rows = DRAFTED_ROWS;
+    m->drafted.tiles = DRAFTED_ROWS / PACK_ROWS;
+    m->drafted.pieces = (m->drafted.tiles + m->drafted.piece_tiles - 1) / m->drafted.piece_tiles;
+}
+
 static tdm_status open_locked(struct gpu_model *m, const struct source *source, tdm_error *err)
 {
     struct plan plan = {.source = source, .options = &m->options, .slice = m->gpu->slice};
@@ -295,6 +311,7 @@ static tdm_status open_locked(struct gpu_model *m, const struct source *source, 
     for (uint32_t i = 0; i < plan.n; i++) total += plan.arenas[i];
     free(plan.arenas);
     if (!status) status = load(m, source, total, err);
+    if (!status) find_head(m);
     return status ? status : scratch_new(m, err);
 }
 
@@ -308,7 +325,7 @@ tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct sou
     m->config = *source_config(source);
     m->options = *options;
     m->head = m->config.tied ? &m->embed : &m->own_head;
-    m->layers = calloc(m->config.layers, sizeof *m->layers);
+    m->layers = calloc(config_blocks(&m->config), sizeof *m->layers);
     m->frequency = calloc(m->config.rope_dims / 2 + 1, sizeof *m->frequency);
     tdm_status status = m->layers && m->frequency ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a model");
     for (uint32_t i = 0; i < m->config.layers; i++)
@@ -333,7 +350,7 @@ static void free_pieces(struct gpu_model *m)
 {
     free(m->embed.piece);
     free(m->own_head.piece);
-    for (uint32_t i = 0; i < m->config.layers && m->layers; i++)
+    for (uint32_t i = 0; i < config_blocks(&m->config) && m->layers; i++)
         for (enum role role = 0; role < ROLE_COUNT; role++) free(m->layers[i].matrix[role].piece);
 }
 
@@ -369,7 +386,7 @@ void gpu_model_needs(const struct source *source, const struct gpu_model_options
     struct gpu_model m = {.config = *source_config(source), .options = *options};
     struct plan plan = {.source = source, .options = options, .slice = (uint64_t)1 << 30};
     *out = (struct gpu_needs){0};
-    m.layers = calloc(m.config.layers, sizeof *m.layers);
+    m.layers = calloc(config_blocks(&m.config), sizeof *m.layers);
     if (!m.layers) return;
     for (uint32_t i = 0; i < m.config.layers; i++)
         if (m.config.full_attention[i]) m.attention_layers++;
@@ -377,8 +394,9 @@ void gpu_model_needs(const struct source *source, const struct gpu_model_options
     for (uint32_t i = 0; i < plan.n; i++) out->weights += plan.arenas[i];
     out->weights += plan.vectors + plan.tables;
     out->scratch = scratch_bytes(&m.config, options);
-    out->state = 4 * (model_recurrent_floats(&m.config) + 2 * model_conv_floats(&m.config));
-    out->page = gpu_page_bytes(&m);
+    out->state = 4 * (model_recurrent_floats(&m.config) + 2 * model_conv_floats(&m.config) +
+                      (uint64_t)model_waiting_rows(&m) * m.config.hidden);
+    out->page = gpu_page_bytes(&m) + gpu_head_page_bytes(&m);
     free(plan.arenas);
     free_pieces(&m);
     free(m.layers);

@@ -25,6 +25,9 @@ struct gpu_layer {
     uint64_t vector[ROLE_COUNT];          /* addresses of floats; 0: none */
 };
 
+/* Rows of the LM head that drafts come from: the first ones, which hold the most frequent tokens. */
+enum { DRAFTED_ROWS = 65536 };
+
 /* A page of keys and values. */
 struct gpu_page {
     _Atomic uint32_t references;
@@ -46,12 +49,17 @@ struct buffer {
     struct buffer *next; /* free ones */
 };
 
+/* The pages of the layers, or those of the MTP head, which has one. */
+enum page_kind { PAGE_LAYERS, PAGE_HEAD, PAGE_KINDS };
+
+/* Of the MTP head: entries and headless as engine/state/state.h has them. The rows that wait lie in the buffer, that of
+ * position p at p % model_waiting_rows. */
 struct gpu_state {
     struct gpu_model *model;
-    uint32_t length;
-    bool logits_valid, broken;
+    uint32_t length, entries;
+    bool logits_valid, broken, headless;
     tdm_id *tokens;
-    struct gpu_page **pages;
+    struct gpu_page **pages[PAGE_KINDS];
     float *logits;
     struct buffer *buffer;
     uint32_t conv; /* which of the two convolution states is the present one */
@@ -76,9 +84,15 @@ struct gpu_model {
     uint32_t n_arenas;
     uint32_t attention_layers, linear_layers;
     double *frequency; /* [rope_dims / 2] */
-    struct slab *slabs;
-    struct gpu_page *free_pages;
+    struct page_store {
+        struct slab *slabs;
+        struct gpu_page *free;
+    } store[PAGE_KINDS];
     struct buffer *free_buffers;
+    /* of the MTP head, where config.mtp; its layer is the last of `layers` */
+    const struct gpu_matrix *head_embed, *head_lm;
+    struct gpu_matrix drafted; /* a view of the first rows of head_lm, from which drafts come */
+    uint64_t head_norm;        /* before head_lm */
     struct scratch *scratch[SCRATCHES];
     _Atomic int64_t token_ns; /* the time of a pass of one token; 0: not known */
 };
@@ -91,7 +105,13 @@ size_t model_conv_floats(const struct config *c);
 /* Where the buffer of a state has its convolution states. */
 uint64_t model_conv_at(const struct gpu_model *m, uint32_t which);
 
-/* Pages for n more tokens; and the memory that states gave back. */
+/* Where it has the rows that wait for the MTP head, and how many there is room for; where that of a position lies. */
+uint64_t model_waiting_at(const struct gpu_model *m);
+uint32_t model_waiting_rows(const struct gpu_model *m);
+uint64_t state_waiting_row(const struct gpu_state *s, uint32_t position);
+uint64_t model_page_bytes(const struct gpu_model *m, enum page_kind kind);
+
+/* Pages, the head's too, for n more tokens; and the memory that states gave back. */
 tdm_status state_make_pages(struct gpu_state *s, uint32_t n, tdm_error *err);
 void model_free_states(struct gpu_model *m);
 

@@ -29,35 +29,42 @@ static tdm_status make_angles(struct gpu_model *m, struct scratch *s, uint32_t n
     return TDM_OK;
 }
 
-static void fill_run(struct gpu_model *m, struct scratch *s, const struct gpu_run *run, uint32_t index,
-                     uint32_t first_row)
+static void fill_run(struct gpu_model *m, struct scratch *s, const struct gpu_run *run, enum page_kind kind,
+                     uint32_t index, const struct table_row *first, uint32_t first_row)
 {
     const struct gpu_state *state = run->state;
     uint64_t base = state->buffer->block.address, pages_at = s->pages_at + index * pass_pages(&m->options) * 8;
     uint64_t *pages = (uint64_t *)((char *)s->table.mapped + pages_at);
     struct table_run *to = (struct table_run *)((char *)s->table.mapped + s->runs_at) + index;
-    *to = (struct table_run){.recurrent = base,
+    *to = (struct table_run){.recurrent = run->kept ? run->kept->after.address : base,
                              .conv_in = base + model_conv_at(m, state->conv),
                              .conv_out = base + model_conv_at(m, !state->conv),
                              .pages = s->table.address + pages_at,
                              .first_row = first_row,
                              .n = run->n,
-                             .start = state->length};
-    for (uint32_t i = 0; i < (state->length + run->n + KV_PAGE - 1) / KV_PAGE; i++) pages[i] = state->pages[i]->address;
+                             .start = first->position};
+    for (uint32_t i = 0; i < (first->position + run->n + KV_PAGE - 1) / KV_PAGE; i++)
+        pages[i] = state->pages[kind][i]->address;
 }
 
-/* What shaders read of this pass; sets the shape. */
-static tdm_status fill_tables(struct gpu_model *m, struct scratch *s, const struct gpu_run *runs, uint32_t n_runs,
-                              struct shape *shape, tdm_error *err)
+/* Where the trunk's output of a position is to be: among the state's rows that wait, if it has such. */
+static uint64_t waiting_place(const struct scratch *s, const struct gpu_state *state, uint32_t position)
+{
+    return state->headless ? s->unwanted : state_waiting_row(state, position);
+}
+
+tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_run *runs, uint32_t n_runs,
+                       const struct table_source *source, struct shape *shape, tdm_error *err)
 {
     char *table = s->table.mapped;
     struct table_row *row = (struct table_row *)(table + s->rows_at);
     struct table_tile *tile = (struct table_tile *)(table + s->tiles_at);
     float *angles = (float *)(table + s->angles_at);
+    uint64_t *h = (uint64_t *)(table + s->h_at);
     uint32_t pairs = m->config.rope_dims / 2, rows = 0, longest = 0;
     for (uint32_t i = 0; i < n_runs; i++) {
         rows += runs[i].n;
-        uint32_t end = runs[i].state->length + runs[i].n;
+        uint32_t end = (source ? source->start : runs[i].state->length) + runs[i].n;
         longest = end > longest ? end : longest;
     }
     tdm_status status = make_angles(m, s, longest, err);
@@ -67,16 +74,18 @@ static tdm_status fill_tables(struct gpu_model *m, struct scratch *s, const stru
     uint32_t some = record_tile_tokens(m, rows), at = 0;
     for (uint32_t i = 0; i < n_runs; i++) {
         const struct gpu_run *run = &runs[i];
-        fill_run(m, s, run, i, at);
+        uint32_t start = source ? source->start : run->state->length, first = at;
         for (uint32_t t = 0; t < run->n; t += some)
             tile[shape->tiles++] = (struct table_tile){i, t, run->n - t < some ? run->n - t : some, 0};
         for (uint32_t t = 0; t < run->n; t++, at++) {
-            uint32_t position = run->state->length + t;
+            uint32_t position = start + t;
             row[at] = (struct table_row){i, position, (uint32_t)run->tokens[t], t};
+            if (m->config.mtp) h[at] = source ? source->h[at] : waiting_place(s, run->state, position);
             memcpy(angles + (size_t)at * pairs, s->angles + (size_t)position * 2 * pairs, pairs * sizeof *angles);
             memcpy(angles + (size_t)(rows + at) * pairs, s->angles + ((size_t)position * 2 + 1) * pairs,
                    pairs * sizeof *angles);
         }
+        fill_run(m, s, run, source ? source->pages : PAGE_LAYERS, i, &row[first], first);
     }
     return TDM_OK;
 }
@@ -114,14 +123,18 @@ static tdm_status record(struct recording *r, uint32_t first, uint32_t end, bool
         program_record(r, r->shape.together == 2 ? r->s->program->n : r->s->program->layers);
     else if (r->shape.head_rows)
         record_head(r);
+    else if (r->shape.kind == PASS_REPLAY)
+        record_replay(r);
+    else if (r->shape.kind != PASS_LAYERS)
+        record_mtp(r, r->shape.kind == PASS_ENTRIES);
     else
         record_layers(r, first, end, hidden, hidden_row);
     return r->status ? r->status : device_end(g, r->commands, r->err);
 }
 
-/* Those for this shape, recorded before or now, in so many parts; `hidden` ones are not kept. */
-static tdm_status commands_for(struct recorded **out, struct gpu_model *m, struct scratch *s, const struct shape *shape,
-                               bool hidden, uint32_t hidden_row, tdm_error *err)
+/* Those for this shape, recorded before or now; `hidden` ones are not kept. */
+tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scratch *s, const struct shape *shape,
+                         bool hidden, uint32_t hidden_row, tdm_error *err)
 {
     uint32_t layers = m->config.layers, parts = s->sliced && !hidden && !shape->head_rows ? layers : 1;
     s->uses++;
@@ -158,6 +171,7 @@ static tdm_status check(struct gpu_model *m, const struct gpu_run *runs, uint32_
     uint64_t rows = 0;
     if (n_runs < 1 || n_runs > m->options.runs)
         return error_set(err, TDM_E_ARG, "%u runs in a pass: at most %u", n_runs, m->options.runs);
+    assert_always(!runs[0].kept || (n_runs == 1 && runs[0].n <= KEPT_ROWS && runs[0].logits == GPU_LOGITS_ALL));
     for (uint32_t i = 0; i < n_runs; i++) {
         assert_always(runs[i].n >= 1 && runs[i].state->model == m && !runs[i].state->broken);
         assert_always(runs[i].logits != GPU_LOGITS_ALL || runs[i].all);
@@ -192,7 +206,7 @@ static void take_logits(const struct gpu_run *runs, uint32_t n_runs, uint32_t i,
             continue;
         }
         if (runs[r].logits == GPU_LOGITS_ALL) memcpy(runs[r].all + (size_t)i * vocab, row, vocab * sizeof *row);
-        if (i + 1 == n) memcpy(runs[r].state->logits, row, vocab * sizeof *row);
+        if (i + 1 == n && !runs[r].kept) memcpy(runs[r].state->logits, row, vocab * sizeof *row);
         return;
     }
 }
@@ -235,10 +249,8 @@ static void count_token(struct gpu_model *m, int64_t ns)
     m->token_ns = mean;
 }
 
-/* Submits, and waits without the lock, so that the other scratch's passes come in between. *alone_ns: how long it took;
- * 0 where it had to wait for others. */
-static tdm_status run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
-                      int64_t *alone_ns, tdm_error *err)
+tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
+                    int64_t *alone_ns, tdm_error *err)
 {
     struct gpu *g = m->gpu;
     int64_t start = clock_ns();
@@ -248,7 +260,7 @@ static tdm_status run(struct gpu_model *m, struct scratch *s, const VkCommandBuf
     device_unlock(g);
     if (!status) status = device_wait(g, s->fence, err);
     atomic_fetch_sub(&g->in_flight, 1);
-    *alone_ns = alone ? clock_ns() - start : 0;
+    if (alone_ns) *alone_ns = alone ? clock_ns() - start : 0;
     return status;
 }
 
@@ -264,7 +276,7 @@ static tdm_status run_slices(struct gpu_model *m, struct scratch *s, const struc
         if (is_cancelled(options)) return error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
         for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken = true;
         int64_t took;
-        tdm_status status = run(m, s, layers->commands + *done, some, &took, err);
+        tdm_status status = pass_run(m, s, layers->commands + *done, some, &took, err);
         if (status) return status;
         if (took) count_time(layer_time(s, rows), took / some);
         *done += some;
@@ -278,7 +290,7 @@ static tdm_status head_commands(VkCommandBuffer *out, struct gpu_model *m, struc
     struct recorded *recorded;
     struct shape head = {.head_rows = rows, .head_first = first};
     device_lock(m->gpu);
-    tdm_status status = commands_for(&recorded, m, s, &head, false, 0, err);
+    tdm_status status = pass_commands(&recorded, m, s, &head, false, 0, err);
     device_unlock(m->gpu);
     if (!status) *out = recorded->commands[0];
     return status;
@@ -289,18 +301,19 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
                          const struct recorded *layers, uint32_t logits, const struct gpu_pass_options *options,
                          tdm_error *err)
 {
-    VkCommandBuffer commands[CONFIG_MAX_LAYERS + 1];
-    uint32_t n, done = 0, vocab = m->config.vocab;
+    VkCommandBuffer commands[CONFIG_MAX_LAYERS + 2];
+    uint32_t n = 0, done = 0, vocab = m->config.vocab;
     tdm_status status = layers->n > 1 ? run_slices(m, s, layers, runs, n_runs, options, &done, err) : TDM_OK;
-    for (n = 0; done + n < layers->n; n++) commands[n] = layers->commands[done + n];
+    if (runs[0].kept) commands[n++] = runs[0].kept->copy;
+    for (; done < layers->n; done++) commands[n++] = layers->commands[done];
     for (uint32_t first = 0, some; !status && (!first || first < logits); first += some) {
         int64_t took;
         some = logits - first < HEAD_ROWS ? logits - first : HEAD_ROWS;
         if (some && !layers->shape.together) status = head_commands(&commands[n++], m, s, first, some, err);
         if (!status && is_cancelled(options)) status = error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
         if (status) break;
-        for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken = true;
-        status = run(m, s, commands, n, &took, err);
+        for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken |= !runs[i].kept;
+        status = pass_run(m, s, commands, n, &took, err);
         if (!status && layers->shape.together) status = program_check(m, s, err);
         if (!status && layers->shape.rows == 1 && took) count_token(m, took);
         n = 0;
@@ -316,6 +329,7 @@ static void append(const struct gpu_run *runs, uint32_t n_runs)
 {
     for (uint32_t i = 0; i < n_runs; i++) {
         struct gpu_state *s = runs[i].state;
+        if (runs[i].kept) continue;
         memcpy(s->tokens + s->length, runs[i].tokens, runs[i].n * sizeof *s->tokens);
         s->length += runs[i].n;
         s->conv = !s->conv;
@@ -332,7 +346,7 @@ tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_wat
     struct recording r = {.model = m, .s = s, .commands = g->once, .watch = watch, .watch_ctx = ctx, .err = err};
     tdm_status status = device_check(g, err);
     if (!status) status = check(m, run, 1, err);
-    if (!status) status = fill_tables(m, s, run, 1, &r.shape, err);
+    if (!status) status = pass_tables(m, s, run, 1, NULL, &r.shape, err);
     if (!status) status = device_begin(g, g->once, true, err);
     if (status) return status;
     g->vk.CmdResetQueryPool(g->once, pool, 0, WATCHED_QUERIES);
@@ -346,6 +360,18 @@ tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_wat
     return status;
 }
 
+/* The commands that copy the state's recurrent states to where the pass goes on with them. */
+static tdm_status kept_copy(struct gpu_kept *k, const struct gpu_state *s, tdm_error *err)
+{
+    struct gpu *g = k->model->gpu;
+    VkBufferCopy region = {0, 0, sizeof(float) * model_recurrent_floats(&k->model->config)};
+    tdm_status status = device_begin(g, k->copy, true, err);
+    if (status) return status;
+    if (region.size) g->vk.CmdCopyBuffer(k->copy, s->buffer->block.buffer, k->after.buffer, 1, &region);
+    device_barrier(g, k->copy);
+    return device_end(g, k->copy, err);
+}
+
 /* Before the first submission: checks, tables, commands. *logits: rows of them. */
 static tdm_status prepare(struct gpu_model *m, struct scratch *s, const struct gpu_run *runs, uint32_t n_runs,
                           const struct gpu_pass_options *options, struct recorded **layers, uint32_t *logits,
@@ -355,11 +381,16 @@ static tdm_status prepare(struct gpu_model *m, struct scratch *s, const struct g
     device_lock(m->gpu);
     tdm_status status = device_check(m->gpu, err);
     if (!status) status = check(m, runs, n_runs, err);
-    if (!status) status = fill_tables(m, s, runs, n_runs, &shape, err);
+    if (!status) status = pass_tables(m, s, runs, n_runs, NULL, &shape, err);
     if (!status) *logits = fill_index(s, runs, n_runs);
-    if (!status && shape.rows == 1 && s->program && s->program->groups && !(options && options->hidden))
+    bool hidden = options && options->hidden;
+    if (!status && shape.rows == 1 && s->program && s->program->groups && !hidden && !runs[0].kept)
         shape = (struct shape){.rows = 1, .runs = 1, .tiles = 1, .together = *logits ? 2 : 1};
-    if (!status) status = commands_for(layers, m, s, &shape, options && options->hidden, runs[0].n - 1, err);
+    if (!status && runs[0].kept) {
+        shape.kept = runs[0].kept->inputs.address;
+        status = kept_copy(runs[0].kept, runs[0].state, err);
+    }
+    if (!status) status = pass_commands(layers, m, s, &shape, hidden, runs[0].n - 1, err);
     device_unlock(m->gpu);
     return status;
 }
@@ -373,7 +404,7 @@ tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t
     pthread_mutex_lock(&s->busy);
     tdm_status status = prepare(m, s, runs, n_runs, options, &layers, &logits, err);
     if (!status) {
-        for (uint32_t i = 0; i < n_runs; i++) runs[i].state->logits_valid = false;
+        for (uint32_t i = 0; i < n_runs; i++) runs[i].state->logits_valid &= runs[i].kept != NULL;
         status = submit(m, s, runs, n_runs, layers, logits, options, err);
     }
     if (!status) append(runs, n_runs);
@@ -381,5 +412,7 @@ tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t
         memcpy(options->hidden, (char *)s->read.mapped + s->hidden_read_at,
                (size_t)(m->config.layers + 1) * m->config.hidden * sizeof(float));
     pthread_mutex_unlock(&s->busy);
+    for (uint32_t i = 0; i < n_runs && !status; i++)
+        if (!runs[i].kept) status = head_catch_up(runs[i].state, err);
     return status;
 }

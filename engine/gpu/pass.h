@@ -49,6 +49,7 @@ enum region {
     REGION_HEAD,
     REGION_LOGITS,
     REGION_READ,
+    REGION_WAITING,
     REGIONS
 };
 #define REGION(name) (1u << REGION_##name)
@@ -62,6 +63,7 @@ enum {
     MOST_RECORDED = 48,
     WATCHED_QUERIES = 8192,
     SIZES = 16,
+    KEPT_ROWS = SHORT_TOKENS,
 };
 
 /* Activations for products: floats [rows][128 chunks], records [rows][chunks]. */
@@ -69,11 +71,18 @@ struct forms {
     uint64_t floats, records;
 };
 
+/* The layers; of the MTP head its layer, or keys and values alone; what a verified run's tokens leave, again. */
+enum pass_kind { PASS_LAYERS, PASS_DRAFT, PASS_ENTRIES, PASS_REPLAY };
+/* Of the layers, or of the MTP head: of the tokens that drafts come from, or of all. */
+enum logits_kind { LOGITS_LAYERS, LOGITS_DRAFTED, LOGITS_DRAFT };
+
 /* What the commands of a pass depend on; all else is in the tables. */
 struct shape {
     uint32_t rows, runs, tiles, blocks; /* blocks: of positions, where attention is split; a power of two */
     uint32_t head_rows, head_first;     /* commands for logits: so many rows, from this place in the index */
     uint32_t together;                  /* one token, in one dispatch (program.h): 1 without logits, 2 with them */
+    uint32_t kind, logits;              /* enum pass_kind; enum logits_kind */
+    uint64_t kept;                      /* where the inputs of the recurrent states are kept; 0: they are not */
 };
 
 struct recorded {
@@ -92,10 +101,13 @@ struct scratch {
     int64_t layer_ns[SIZES]; /* the time of a layer of a pass of up to 2^i tokens; 0: not known */
     struct block memory, table, read;
     uint64_t x, qkv, z, a, b, convolved, gates, delta, q_gate, k, v, q, partials, attended, gate, up;
+    /* of the MTP head: what fc takes; its last output; where rows go that nobody wants */
+    uint64_t joined, head_h, unwanted;
     uint64_t router, chosen, shares, expert_gate, expert_up, expert_out, shared_out, logits, hidden;
-    struct forms in, inner, expert_inner, head;
+    struct forms in, inner, expert_inner, head, join;
     uint64_t hidden_at;                                                 /* in memory */
     uint64_t rows_at, runs_at, tiles_at, index_at, angles_at, pages_at; /* in the table */
+    uint64_t h_at; /* in the table: for each row where its h (engine/gpu/head.c) is, or is to be */
     uint64_t logits_at, hidden_read_at, broken_read_at;                 /* logits in memory; the others in `read` */
     struct program *program;                                            /* NULL: none */
     uint32_t blocks;                                                    /* of a state */
@@ -165,8 +177,44 @@ uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
 void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row);
 void record_head(struct recording *r);
 void record_logits_copy(struct recording *r, uint32_t rows);
+/* What the trunk gives the MTP head, if there is one, from a pass's last layer. */
+void record_waiting(struct recording *r);
+
+/* The MTP head's layer for some rows, or its keys and values alone; the recurrent states after a verified run's first
+ * tokens. */
+void record_mtp(struct recording *r, bool entries);
+void record_replay(struct recording *r);
 
 void recorded_free(struct recorded *r, struct gpu *g);
+
+/* What a verified run leaves. */
+struct gpu_kept {
+    struct gpu_model *model;
+    struct block inputs; /* [linear layer][KEPT_ROWS][channels], then the same of a and b [value heads] */
+    struct block after;  /* the recurrent states after all its tokens */
+    VkCommandBuffer copy;
+};
+uint64_t pass_kept_bytes(const struct config *c, uint32_t linear_layers); /* of the inputs */
+
+/* Makes entries of the MTP head where more than GPU_WAITING rows wait. (head.c) */
+tdm_status head_catch_up(struct gpu_state *s, tdm_error *err);
+
+/* ---- pass.c ---- */
+
+/* A pass over tokens that a state has at `start`, with pages of a kind. */
+struct table_source {
+    enum page_kind pages;
+    uint32_t start;
+    const uint64_t *h; /* [rows] addresses; NULL: where the rows of the trunk wait */
+};
+tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_run *runs, uint32_t n_runs,
+                       const struct table_source *source, struct shape *shape, tdm_error *err);
+tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scratch *s, const struct shape *shape,
+                         bool hidden, uint32_t hidden_row, tdm_error *err);
+/* Submits, and waits without the lock, so that the other scratch's passes come in between. *alone_ns: how long it took;
+ * 0 where it had to wait for others; may be NULL. */
+tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
+                    int64_t *alone_ns, tdm_error *err);
 
 /* A pass of one run, recorded for this once with a watcher; the pool's WATCHED_QUERIES queries are reset first. */
 tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_watcher *watch, void *ctx,

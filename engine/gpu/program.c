@@ -231,6 +231,7 @@ void program_record(struct recording *r, uint32_t end)
     program_dispatch(g, r->commands, p, end);
     record_copy(r, 0, REGION(READ), &p->counters, 2 * sizeof(uint32_t), &s->read, s->broken_read_at, sizeof(uint32_t));
     if (end > p->layers) record_logits_copy(r, 1);
+    record_waiting(r);
     if (!r->status) device_barrier(g, r->commands);
 }
 

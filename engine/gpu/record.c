@@ -278,19 +278,13 @@ static void attend(struct recording *r, uint32_t index)
                 r->shape.rows, 1);
 }
 
-static void attention(struct recording *r, const struct gpu_layer *layer, uint32_t index)
+/* Queries of so many heads, and keys and values into the pages. */
+static void rotate(struct recording *r, const struct gpu_layer *layer, uint32_t index, uint32_t heads)
 {
     const struct gpu_model *m = r->model;
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
-    uint32_t rows = r->shape.rows, attended = c->heads * c->head_dim;
-    const struct output in[] = {
-        {&layer->matrix[ROLE_Q], REGION(Q_GATE), s->q_gate, 2 * attended, false},
-        {&layer->matrix[ROLE_K], REGION(K), s->k, c->kv_heads * c->head_dim, false},
-        {&layer->matrix[ROLE_V], REGION(V), s->v, c->kv_heads * c->head_dim, false},
-    };
-    struct output out = {&layer->matrix[ROLE_O], REGION(X), s->x, c->hidden, true};
-    products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 3, rows);
+    uint32_t rows = r->shape.rows;
     struct {
         uint64_t rows, runs, angles, q_gate, k, v, q_norm, k_norm, q;
         uint32_t heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes;
@@ -304,7 +298,7 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
               layer->vector[ROLE_Q_NORM],
               layer->vector[ROLE_K_NORM],
               s->q,
-              c->heads,
+              heads,
               c->kv_heads,
               c->rope_dims / 2,
               rows,
@@ -314,7 +308,22 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
               1.0f / sqrtf((float)c->head_dim)};
     const uint32_t constants[] = {m->options.kv == KV_F16, c->head_dim};
     record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 2, &push,
-                sizeof push, c->heads + c->kv_heads, rows, 1);
+                sizeof push, heads + c->kv_heads, rows, 1);
+}
+
+static void attention(struct recording *r, const struct gpu_layer *layer, uint32_t index)
+{
+    const struct config *c = &r->model->config;
+    const struct scratch *s = r->s;
+    uint32_t rows = r->shape.rows, attended = c->heads * c->head_dim;
+    const struct output in[] = {
+        {&layer->matrix[ROLE_Q], REGION(Q_GATE), s->q_gate, 2 * attended, false},
+        {&layer->matrix[ROLE_K], REGION(K), s->k, c->kv_heads * c->head_dim, false},
+        {&layer->matrix[ROLE_V], REGION(V), s->v, c->kv_heads * c->head_dim, false},
+    };
+    struct output out = {&layer->matrix[ROLE_O], REGION(X), s->x, c->hidden, true};
+    products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 3, rows);
+    rotate(r, layer, index, c->heads);
     attend(r, index);
     products(r, REGION(ATTENDED) | REGION(Q_GATE), ACT_SIGMOID,
              (struct act){.x = s->attended,
@@ -336,7 +345,32 @@ void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts)
     while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (2 * *parts) == 0) *parts *= 2;
 }
 
-static void convolution(struct recording *r, const struct gpu_layer *layer, uint32_t conv_floats)
+/* Where a layer's inputs of convolution and gates lie: in the scratch, or where they are kept. */
+struct inputs {
+    uint64_t qkv, a, b;
+};
+
+static uint64_t kept_floats(const struct config *c)
+{
+    return (uint64_t)KEPT_ROWS * (config_conv_channels(c) + 2 * c->lin_value_heads);
+}
+
+uint64_t pass_kept_bytes(const struct config *c, uint32_t linear_layers)
+{
+    return sizeof(float) * kept_floats(c) * linear_layers;
+}
+
+static struct inputs inputs_of(const struct recording *r, uint32_t index)
+{
+    const struct config *c = &r->model->config;
+    if (!r->shape.kept) return (struct inputs){r->s->qkv, r->s->a, r->s->b};
+    uint64_t qkv = r->shape.kept + sizeof(float) * kept_floats(c) * index;
+    uint64_t a = qkv + sizeof(float) * KEPT_ROWS * config_conv_channels(c);
+    return (struct inputs){qkv, a, a + sizeof(float) * KEPT_ROWS * c->lin_value_heads};
+}
+
+static void convolution(struct recording *r, const struct gpu_layer *layer, const struct inputs *x,
+                        uint32_t conv_floats)
 {
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
@@ -346,9 +380,9 @@ static void convolution(struct recording *r, const struct gpu_layer *layer, uint
     } push = {
         .rows = table(r, s->rows_at),
         .runs = table(r, s->runs_at),
-        .qkv = s->qkv,
-        .a = s->a,
-        .b = s->b,
+        .qkv = x->qkv,
+        .a = x->a,
+        .b = x->b,
         .weights = layer->vector[ROLE_LIN_CONV],
         .rate = layer->vector[ROLE_LIN_A_LOG],
         .bias = layer->vector[ROLE_LIN_DT_BIAS],
@@ -370,6 +404,7 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
 {
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
+    struct inputs x = inputs_of(r, index);
     bool both = r->shape.rows == r->shape.runs;
     uint32_t conv_floats = index * (c->conv_kernel - 1) * config_conv_channels(c);
     uint32_t parts, slab;
@@ -384,15 +419,15 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
         uint32_t taps, conv_floats;
     } push = {
         .runs = table(r, s->runs_at),
-        .qkv = both ? s->qkv : s->convolved,
+        .qkv = both ? x.qkv : s->convolved,
         .gates = s->gates,
         .result = s->delta,
         .key_heads = c->lin_key_heads,
         .value_heads = c->lin_value_heads,
         .tiled = c->value_heads_tiled,
         .layer_floats = index * c->lin_key_dim * c->lin_value_dim * c->lin_value_heads,
-        .a = s->a,
-        .b = s->b,
+        .a = x.a,
+        .b = x.b,
         .weights = layer->vector[ROLE_LIN_CONV],
         .rate = layer->vector[ROLE_LIN_A_LOG],
         .bias = layer->vector[ROLE_LIN_DT_BIAS],
@@ -401,7 +436,7 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     };
     uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(DELTA) | REGION(RECURRENT);
     if (both) reads = REGION(QKV) | REGION(A) | REGION(B), writes |= REGION(CONV);
-    if (!both) convolution(r, layer, conv_floats);
+    if (!both) convolution(r, layer, &x, conv_floats);
     record_step(r, reads, writes, SHADER_DELTA, constants, 7, &push, sizeof push, c->lin_value_heads, r->shape.runs,
                 c->lin_value_dim / slab);
 }
@@ -411,11 +446,12 @@ static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t 
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows, width = c->lin_value_heads * c->lin_value_dim;
+    struct inputs x = inputs_of(r, index);
     const struct output in[] = {
-        {&layer->matrix[ROLE_LIN_QKV], REGION(QKV), s->qkv, config_conv_channels(c), false},
+        {&layer->matrix[ROLE_LIN_QKV], REGION(QKV), x.qkv, config_conv_channels(c), false},
         {&layer->matrix[ROLE_LIN_Z], REGION(Z), s->z, width, false},
-        {&layer->matrix[ROLE_LIN_A], REGION(A), s->a, c->lin_value_heads, false},
-        {&layer->matrix[ROLE_LIN_B], REGION(B), s->b, c->lin_value_heads, false},
+        {&layer->matrix[ROLE_LIN_A], REGION(A), x.a, c->lin_value_heads, false},
+        {&layer->matrix[ROLE_LIN_B], REGION(B), x.b, c->lin_value_heads, false},
     };
     struct output out = {&layer->matrix[ROLE_LIN_OUT], REGION(X), s->x, c->hidden, true};
     products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 4, rows);
@@ -493,10 +529,9 @@ static void mixture(struct recording *r, const struct gpu_layer *layer)
 
 /* ---- The whole pass ------------------------------------------------------------------------------------------- */
 
-static void embed(struct recording *r)
+static void embed(struct recording *r, const struct gpu_matrix *w)
 {
     const struct config *c = &r->model->config;
-    const struct gpu_matrix *w = &r->model->embed;
     struct {
         uint64_t rows, pieces, result;
         uint32_t piece_tiles, chunks, columns, ldx;
@@ -524,13 +559,27 @@ static void keep_hidden(struct recording *r, uint32_t layer, uint32_t row)
                 s->hidden_read_at + layer * bytes, bytes);
 }
 
+/* RMS norms of rows of the residual stream's width (norm.comp). */
+struct norm {
+    uint64_t from, to, by, from_rows, to_rows;
+    uint32_t columns, ld_from, ld_to;
+    float eps;
+};
+
+static void norms(struct recording *r, uint32_t reads, uint32_t writes, struct norm n, uint32_t rows)
+{
+    n.columns = r->model->config.hidden;
+    n.eps = r->model->config.rms_eps;
+    record_step(r, reads, writes, SHADER_NORM, NULL, 0, &n, sizeof n, rows, 1, 1);
+}
+
 void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row)
 {
     const struct gpu_model *m = r->model;
     const struct config *c = &m->config;
     uint32_t attention_layers = 0;
     for (uint32_t i = 0; i < first; i++) attention_layers += c->full_attention[i];
-    if (first == 0) embed(r);
+    if (first == 0) embed(r, &m->embed);
     for (uint32_t i = first; i < end; i++) {
         const struct gpu_layer *layer = &m->layers[i];
         if (hidden) keep_hidden(r, i, hidden_row);
@@ -544,7 +593,62 @@ void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidde
             feed_forward(r, layer);
     }
     if (hidden && end == c->layers) keep_hidden(r, end, hidden_row);
-    if (!r->status && !r->program) device_barrier(m->gpu, r->commands);
+    if (r->program) return;
+    if (end == c->layers) record_waiting(r);
+    if (!r->status) device_barrier(m->gpu, r->commands);
+}
+
+void record_waiting(struct recording *r)
+{
+    const struct config *c = &r->model->config;
+    if (c->mtp)
+        norms(r, REGION(X), REGION(WAITING),
+              (struct norm){.from = r->s->x, .by = r->model->final_norm, .ld_from = c->hidden,
+                            .to_rows = table(r, r->s->h_at)},
+              r->shape.rows);
+}
+
+void record_mtp(struct recording *r, bool entries)
+{
+    const struct gpu_model *m = r->model;
+    const struct config *c = &m->config;
+    const struct scratch *s = r->s;
+    const struct gpu_layer *layer = &m->layers[c->layers];
+    uint32_t rows = r->shape.rows, both = 2 * c->hidden;
+    uint64_t row_bytes = c->hidden * sizeof(float);
+    embed(r, m->head_embed);
+    norms(r, REGION(X), REGION(QKV), (struct norm){.from = s->x, .to = s->joined, .ld_from = c->hidden, .ld_to = both,
+                                                   .by = layer->vector[ROLE_MTP_EMBED_NORM]}, rows);
+    norms(r, REGION(WAITING), 0, (struct norm){.from_rows = table(r, s->h_at), .to = s->joined + row_bytes,
+                                               .ld_to = both, .by = layer->vector[ROLE_MTP_HIDDEN_NORM]}, rows);
+    struct output fc = {&layer->matrix[ROLE_MTP_FC], REGION(X), s->x, c->hidden, false};
+    products(r, REGION(QKV), ACT_PLAIN, (struct act){.x = s->joined, .columns = both, .ldx = both}, &s->join, REGION(Z),
+             &fc, 1, rows);
+    if (entries) {
+        const struct output in[] = {
+            {&layer->matrix[ROLE_K], REGION(K), s->k, c->kv_heads * c->head_dim, false},
+            {&layer->matrix[ROLE_V], REGION(V), s->v, c->kv_heads * c->head_dim, false},
+        };
+        products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 2, rows);
+        rotate(r, layer, 0, 0);
+    } else {
+        attention(r, layer, 0);
+        if (c->experts)
+            mixture(r, layer);
+        else
+            feed_forward(r, layer);
+        norms(r, REGION(X), REGION(WAITING),
+              (struct norm){.from = s->x + (rows - 1) * row_bytes, .to = s->head_h, .by = m->head_norm}, 1);
+    }
+    if (!r->status) device_barrier(m->gpu, r->commands);
+}
+
+void record_replay(struct recording *r)
+{
+    const struct gpu_model *m = r->model;
+    for (uint32_t i = 0, index = 0; i < m->config.layers; i++)
+        if (!m->config.full_attention[i]) rule(r, &m->layers[i], index++);
+    if (!r->status) device_barrier(m->gpu, r->commands);
 }
 
 void record_logits_copy(struct recording *r, uint32_t rows)
@@ -560,9 +664,11 @@ void record_head(struct recording *r)
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.head_rows;
-    struct act norm = norm_of(r, m->final_norm);
+    bool layers = r->shape.logits == LOGITS_LAYERS;
+    struct act norm = norm_of(r, layers ? m->final_norm : m->head_norm);
     norm.index = table(r, s->index_at) + 4 * (uint64_t)r->shape.head_first;
-    struct output logits = {m->head, REGION(LOGITS), s->logits, c->vocab, false};
+    const struct gpu_matrix *w = layers ? m->head : r->shape.logits == LOGITS_DRAFTED ? &m->drafted : m->head_lm;
+    struct output logits = {w, REGION(LOGITS), s->logits, c->vocab, false};
     products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
     if (r->program) return;
     record_logits_copy(r, rows);

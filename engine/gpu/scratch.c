@@ -78,6 +78,11 @@ static void place(struct scratch *s, struct parts *p, const struct config *c, co
     s->expert_inner = forms(p, slots, c->expert_intermediate);
     s->expert_out = floats(p, slots * c->hidden);
     s->shared_out = floats(p, c->experts ? rows * c->hidden : 0);
+    uint64_t both = c->mtp ? 2 * (uint64_t)c->hidden : 0;
+    s->joined = floats(p, rows * both);
+    s->join = forms(p, both ? rows : 0, (uint32_t)both);
+    s->head_h = floats(p, c->hidden);
+    s->unwanted = floats(p, c->hidden);
     s->head = forms(p, head_rows, c->hidden);
     s->hidden = floats(p, pack_chunks(c->hidden) * PACK_COLS);
     s->logits = floats(p, (uint64_t)head_rows * c->vocab);
@@ -101,6 +106,7 @@ static void place_tables(struct scratch *s, struct parts *p, const struct config
     s->runs_at = part(p, o->runs * sizeof(struct table_run));
     s->tiles_at = part(p, s->tokens * sizeof(struct table_tile));
     s->index_at = part(p, s->tokens * sizeof(uint32_t));
+    s->h_at = part(p, s->tokens * sizeof(uint64_t));
     s->angles_at = floats(p, (uint64_t)s->tokens * c->rope_dims);
     s->pages_at = part(p, o->runs * pass_pages(o) * sizeof(uint64_t));
 }

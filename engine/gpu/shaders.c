@@ -40,6 +40,10 @@ SHADER(token)
 #include <shaders/token.inc>
     ;
 
+SHADER(norm)
+#include <shaders/norm.inc>
+    ;
+
 #define CODE(name)                                                                                                     \
     {                                                                                                                  \
 #name, name##_words, sizeof name##_words                                                                       \
@@ -49,6 +53,7 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_HEADS] = CODE(heads), [SHADER_ATTEND] = CODE(attend), [SHADER_MERGE] = CODE(merge),
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
     [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
+    [SHADER_NORM] = CODE(norm),
 };
 
 uint64_t gpu_shaders_hash(void)

@@ -14,9 +14,19 @@ uint64_t model_kv_bytes(const struct gpu_model *m)
     return (uint64_t)KV_PAGE * m->config.head_dim * (m->options.kv == KV_F16 ? 2 : 4);
 }
 
+uint64_t model_page_bytes(const struct gpu_model *m, enum page_kind kind)
+{
+    return 2 * model_kv_bytes(m) * m->config.kv_heads * (kind == PAGE_HEAD ? 1 : m->attention_layers);
+}
+
 size_t gpu_page_bytes(const struct gpu_model *m)
 {
-    return 2 * model_kv_bytes(m) * m->config.kv_heads * m->attention_layers;
+    return model_page_bytes(m, PAGE_LAYERS);
+}
+
+size_t gpu_head_page_bytes(const struct gpu_model *m)
+{
+    return m->config.mtp ? model_page_bytes(m, PAGE_HEAD) : 0;
 }
 
 size_t model_recurrent_floats(const struct config *c)
@@ -48,16 +58,40 @@ uint64_t model_conv_at(const struct gpu_model *m, uint32_t which)
     return sizeof(float) * (model_recurrent_floats(&m->config) + which * model_conv_floats(&m->config));
 }
 
+uint64_t model_waiting_at(const struct gpu_model *m)
+{
+    return model_conv_at(m, 2);
+}
+
+uint32_t model_waiting_rows(const struct gpu_model *m)
+{
+    return m->config.mtp ? GPU_WAITING + m->options.tokens : 0;
+}
+
+static uint64_t waiting_bytes(const struct gpu_model *m)
+{
+    return (uint64_t)model_waiting_rows(m) * m->config.hidden * sizeof(float);
+}
+
+uint64_t state_waiting_row(const struct gpu_state *s, uint32_t position)
+{
+    const struct gpu_model *m = s->model;
+    uint32_t row = position % model_waiting_rows(m);
+    return s->buffer->block.address + model_waiting_at(m) + (uint64_t)row * m->config.hidden * sizeof(float);
+}
+
 static uint64_t buffer_bytes(const struct gpu_model *m)
 {
-    return model_conv_at(m, 2) + 256; /* models without such layers have an empty one */
+    return model_waiting_at(m) + waiting_bytes(m) + 256; /* models without such layers have an empty one */
 }
 
 /* ---- Pages and buffers ------------------------------------------------------------------------------------- */
 
-static tdm_status add_slab(struct gpu_model *m, tdm_error *err)
+static tdm_status add_slab(struct gpu_model *m, enum page_kind kind, tdm_error *err)
 {
-    uint64_t page = gpu_page_bytes(m) ? gpu_page_bytes(m) : 1; /* without full attention a page is empty */
+    struct page_store *store = &m->store[kind];
+    uint64_t page = model_page_bytes(m, kind);
+    if (!page) page = 1; /* without full attention a page is empty */
     uint32_t n = page < SLAB_BYTES ? (uint32_t)(SLAB_BYTES / page) : 1;
     n = n > 64 ? 64 : n;
     struct slab *slab = calloc(1, sizeof *slab + n * sizeof *slab->pages);
@@ -67,32 +101,33 @@ static tdm_status add_slab(struct gpu_model *m, tdm_error *err)
         free(slab);
         return status;
     }
-    slab->next = m->slabs;
-    m->slabs = slab;
+    slab->next = store->slabs;
+    store->slabs = slab;
     for (uint32_t i = n; i-- > 0;) {
         struct gpu_page *p = &slab->pages[i];
-        *p = (struct gpu_page){.block = &slab->block, .at = i * page, .next = m->free_pages};
+        *p = (struct gpu_page){.block = &slab->block, .at = i * page, .next = store->free};
         p->address = slab->block.address + p->at;
-        m->free_pages = p;
+        store->free = p;
     }
     return TDM_OK;
 }
 
-static tdm_status take_page(struct gpu_page **out, struct gpu_model *m, tdm_error *err)
+static tdm_status take_page(struct gpu_page **out, struct gpu_model *m, enum page_kind kind, tdm_error *err)
 {
-    tdm_status status = m->free_pages ? TDM_OK : add_slab(m, err);
+    struct page_store *store = &m->store[kind];
+    tdm_status status = store->free ? TDM_OK : add_slab(m, kind, err);
     if (status) return status;
-    *out = m->free_pages;
-    m->free_pages = (*out)->next;
+    *out = store->free;
+    store->free = (*out)->next;
     (*out)->references = 1;
     return TDM_OK;
 }
 
-static void drop_page(struct gpu_model *m, struct gpu_page *p)
+static void drop_page(struct page_store *store, struct gpu_page *p)
 {
     if (--p->references) return;
-    p->next = m->free_pages;
-    m->free_pages = p;
+    p->next = store->free;
+    store->free = p;
 }
 
 static tdm_status take_buffer(struct buffer **out, struct gpu_model *m, tdm_error *err)
@@ -115,17 +150,19 @@ static tdm_status take_buffer(struct buffer **out, struct gpu_model *m, tdm_erro
 
 void model_free_states(struct gpu_model *m)
 {
-    for (struct slab *next, *s = m->slabs; s; s = next) {
-        next = s->next;
-        block_free(&s->block, m->gpu);
-        free(s);
+    for (int kind = 0; kind < PAGE_KINDS; kind++) {
+        for (struct slab *next, *s = m->store[kind].slabs; s; s = next) {
+            next = s->next;
+            block_free(&s->block, m->gpu);
+            free(s);
+        }
+        m->store[kind] = (struct page_store){0};
     }
     for (struct buffer *next, *b = m->free_buffers; b; b = next) {
         next = b->next;
         block_free(&b->block, m->gpu);
         free(b);
     }
-    m->slabs = NULL;
     m->free_buffers = NULL;
 }
 
@@ -136,12 +173,31 @@ static uint32_t page_count(uint32_t length)
     return (length + KV_PAGE - 1) / KV_PAGE;
 }
 
-static void drop_pages(struct gpu_state *s, uint32_t from)
+/* The kinds of pages that states of this model have. */
+static int kinds_of(const struct gpu_model *m)
 {
-    for (uint32_t i = from; i < page_count(s->model->options.context) && s->pages[i]; i++) {
-        drop_page(s->model, s->pages[i]);
-        s->pages[i] = NULL;
+    return m->config.mtp ? PAGE_KINDS : 1;
+}
+
+/* The positions that pages of this kind hold. */
+static uint32_t filled(const struct gpu_state *s, enum page_kind kind)
+{
+    return kind == PAGE_HEAD ? s->entries : s->length;
+}
+
+static void drop_pages(struct gpu_state *s, enum page_kind kind, uint32_t from)
+{
+    struct gpu_page **pages = s->pages[kind];
+    for (uint32_t i = from; i < page_count(s->model->options.context) && pages[i]; i++) {
+        drop_page(&s->model->store[kind], pages[i]);
+        pages[i] = NULL;
     }
+}
+
+static void drop_all_pages(struct gpu_state *s)
+{
+    for (int kind = 0; kind < kinds_of(s->model); kind++)
+        if (s->pages[kind]) drop_pages(s, (enum page_kind)kind, 0);
 }
 
 /* Without contents. */
@@ -151,11 +207,13 @@ static tdm_status make(struct gpu_state **out, struct gpu_model *m, tdm_error *e
     if (s) {
         s->model = m;
         s->tokens = calloc(m->options.context, sizeof *s->tokens);
-        s->pages = calloc(page_count(m->options.context) + 1, sizeof(struct gpu_page *));
+        for (int kind = 0; kind < kinds_of(m); kind++)
+            s->pages[kind] = calloc(page_count(m->options.context) + 1, sizeof(struct gpu_page *));
+        s->headless = !m->config.mtp;
         s->logits = malloc(m->config.vocab * sizeof *s->logits);
     }
-    tdm_status status = s && s->tokens && s->pages && s->logits ? device_check(m->gpu, err)
-                                                                : error_set(err, TDM_E_NOMEM, "no memory for a state");
+    bool made = s && s->tokens && s->logits && s->pages[kinds_of(m) - 1] && s->pages[0];
+    tdm_status status = made ? device_check(m->gpu, err) : error_set(err, TDM_E_NOMEM, "no memory for a state");
     if (!status) status = take_buffer(&s->buffer, m, err);
     if (status) {
         gpu_state_free(s);
@@ -185,14 +243,14 @@ void gpu_state_free(struct gpu_state *s)
     if (!s) return;
     struct gpu_model *m = s->model;
     device_lock(m->gpu);
-    if (s->pages) drop_pages(s, 0);
+    drop_all_pages(s);
     if (s->buffer) {
         s->buffer->next = m->free_buffers;
         m->free_buffers = s->buffer;
     }
     device_unlock(m->gpu);
     free(s->tokens);
-    free(s->pages);
+    for (int kind = 0; kind < PAGE_KINDS; kind++) free(s->pages[kind]);
     free(s->logits);
     free(s);
 }
@@ -200,8 +258,9 @@ void gpu_state_free(struct gpu_state *s)
 void gpu_state_clear(struct gpu_state *s)
 {
     device_lock(s->model->gpu);
-    drop_pages(s, 0);
-    s->length = 0;
+    drop_all_pages(s);
+    s->length = s->entries = 0;
+    s->headless = !s->model->config.mtp;
     s->logits_valid = false;
     s->broken = device_clear(s->model->gpu, &s->buffer->block, NULL) != TDM_OK;
     device_unlock(s->model->gpu);
@@ -213,60 +272,70 @@ tdm_status state_make_pages(struct gpu_state *s, uint32_t n, tdm_error *err)
     if (n > context - s->length)
         return error_set(err, TDM_E_CONTEXT, "the context of %u tokens is full: %u are there, %u more", context,
                          s->length, n);
-    for (uint32_t i = 0; i < page_count(s->length + n); i++) {
-        if (s->pages[i]) continue;
-        tdm_status status = take_page(&s->pages[i], s->model, err);
-        if (status) return status;
-    }
+    for (int kind = 0; kind < (s->headless ? 1 : PAGE_KINDS); kind++)
+        for (uint32_t i = 0; i < page_count(s->length + n); i++) {
+            if (s->pages[kind][i]) continue;
+            tdm_status status = take_page(&s->pages[kind][i], s->model, (enum page_kind)kind, err);
+            if (status) return status;
+        }
     return TDM_OK;
 }
 
-/* The device's part of a copy: the partial page and the buffer, in one submission. */
+/* The device's part of a copy: the partial pages and the buffer, in one submission. */
 static tdm_status copy_contents(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err)
 {
     struct gpu_model *m = src->model;
-    struct copy copies[3];
-    uint32_t n = 0, full = src->length / KV_PAGE;
+    const struct block *from = &src->buffer->block, *to = &dst->buffer->block;
+    struct copy copies[5];
+    uint32_t n = 0;
     uint64_t recurrent = sizeof(float) * model_recurrent_floats(&m->config),
-             conv = sizeof(float) * model_conv_floats(&m->config);
-    if (recurrent) copies[n++] = (struct copy){&src->buffer->block, &dst->buffer->block, 0, 0, recurrent};
-    if (conv)
-        copies[n++] = (struct copy){&src->buffer->block, &dst->buffer->block, model_conv_at(m, src->conv),
-                                    model_conv_at(m, 0), conv};
-    if (src->length % KV_PAGE && gpu_page_bytes(m))
-        copies[n++] = (struct copy){src->pages[full]->block, dst->pages[full]->block, src->pages[full]->at,
-                                    dst->pages[full]->at, gpu_page_bytes(m)};
+             conv = sizeof(float) * model_conv_floats(&m->config), at = model_waiting_at(m);
+    if (recurrent) copies[n++] = (struct copy){from, to, 0, 0, recurrent};
+    if (conv) copies[n++] = (struct copy){from, to, model_conv_at(m, src->conv), model_conv_at(m, 0), conv};
+    if (!src->headless) copies[n++] = (struct copy){from, to, at, at, waiting_bytes(m)};
+    for (int kind = 0; kind < (src->headless ? 1 : PAGE_KINDS); kind++) {
+        uint32_t tokens = filled(src, (enum page_kind)kind), full = tokens / KV_PAGE;
+        uint64_t bytes = model_page_bytes(m, (enum page_kind)kind);
+        const struct gpu_page *a = src->pages[kind][full], *b = dst->pages[kind][full];
+        if (tokens % KV_PAGE && bytes) copies[n++] = (struct copy){a->block, b->block, a->at, b->at, bytes};
+    }
     dst->conv = 0;
     return device_copy(m->gpu, copies, n, err);
 }
 
-/* Pages that both have in common among the first `most`. */
-static uint32_t same_pages(const struct gpu_state *a, const struct gpu_state *b, uint32_t most)
+/* Pages of a kind that both have in common among the first `most`. */
+static uint32_t same_pages(const struct gpu_state *a, const struct gpu_state *b, enum page_kind kind, uint32_t most)
 {
     uint32_t same = 0;
-    while (same < most && a->pages[same] == b->pages[same]) same++;
+    while (same < most && a->pages[kind][same] == b->pages[kind][same]) same++;
     return same;
+}
+
+/* Full pages are shared. */
+static void share_pages(struct gpu_state *dst, const struct gpu_state *src, enum page_kind kind)
+{
+    uint32_t full = filled(src, kind) / KV_PAGE, same = same_pages(dst, src, kind, full);
+    drop_pages(dst, kind, same);
+    for (uint32_t i = same; i < full; i++) {
+        dst->pages[kind][i] = src->pages[kind][i];
+        dst->pages[kind][i]->references++;
+    }
 }
 
 static tdm_status copy_locked(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err)
 {
     struct gpu_model *m = src->model;
-    uint32_t full = src->length / KV_PAGE;
     assert_always(dst->model == m && !src->broken);
     dst->broken = true;
-    uint32_t same = same_pages(dst, src, full);
-    drop_pages(dst, same);
-    for (uint32_t i = same; i < full; i++) {
-        dst->pages[i] = src->pages[i];
-        dst->pages[i]->references++;
-    }
-    dst->length = full * KV_PAGE;
-    tdm_status status = state_make_pages(dst, src->length % KV_PAGE, err);
+    for (int kind = 0; kind < kinds_of(m); kind++) share_pages(dst, src, (enum page_kind)kind);
+    dst->headless = src->headless;
+    dst->length = src->length;
+    dst->entries = src->entries;
+    tdm_status status = state_make_pages(dst, 0, err);
     if (!status) status = copy_contents(dst, src, err);
     if (status) return status;
     memcpy(dst->tokens, src->tokens, src->length * sizeof *dst->tokens);
     if (src->logits_valid) memcpy(dst->logits, src->logits, m->config.vocab * sizeof *dst->logits);
-    dst->length = src->length;
     dst->logits_valid = src->logits_valid;
     dst->broken = false;
     return TDM_OK;
@@ -307,7 +376,7 @@ tdm_status gpu_state_make_room(struct gpu_state *s, uint32_t n, tdm_error *err)
 
 uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_state *b)
 {
-    return same_pages(a, b, (a->length < b->length ? a->length : b->length) / KV_PAGE);
+    return same_pages(a, b, PAGE_LAYERS, (a->length < b->length ? a->length : b->length) / KV_PAGE);
 }
 
 const struct gpu_model *gpu_state_model(const struct gpu_state *s)
@@ -325,6 +394,11 @@ bool gpu_state_broken(const struct gpu_state *s)
     return s->broken;
 }
 
+bool gpu_state_headless(const struct gpu_state *s)
+{
+    return s->headless;
+}
+
 const tdm_id *gpu_state_tokens(const struct gpu_state *s)
 {
     return s->tokens;
@@ -337,41 +411,76 @@ const float *gpu_state_logits(const struct gpu_state *s)
 
 /* ---- To and from host memory ------------------------------------------------------------------------------- */
 
+static tdm_status save_pages(const struct gpu_state *s, enum page_kind kind, void *out, uint32_t first, tdm_error *err)
+{
+    uint64_t page = model_page_bytes(s->model, kind);
+    tdm_status status = TDM_OK;
+    for (uint32_t i = first; i < page_count(filled(s, kind)) && !status && page; i++)
+        status = device_read(s->model->gpu, s->pages[kind][i]->block, s->pages[kind][i]->at,
+                             (char *)out + (i - first) * page, page, err);
+    return status;
+}
+
+/* Rows that wait, to or from the host; they lie in a ring. */
+static tdm_status move_waiting(const struct gpu_state *s, float *rows, bool save, tdm_error *err)
+{
+    struct gpu_model *m = s->model;
+    const struct block *b = &s->buffer->block;
+    uint64_t bytes = m->config.hidden * sizeof(float);
+    tdm_status status = TDM_OK;
+    for (uint32_t p = s->entries; p < s->length && !status; p++, rows += m->config.hidden) {
+        uint64_t at = state_waiting_row(s, p) - b->address;
+        status = save ? device_read(m->gpu, b, at, rows, bytes, err) : device_write(m->gpu, b, at, rows, bytes, err);
+    }
+    return status;
+}
+
 tdm_status gpu_state_save(const struct gpu_state *s, struct gpu_image *image, uint32_t first_page, tdm_error *err)
 {
     struct gpu_model *m = s->model;
     const struct block *b = &s->buffer->block;
-    uint64_t page = gpu_page_bytes(m);
     device_lock(m->gpu);
     tdm_status status = device_check(m->gpu, err);
-    for (uint32_t i = first_page; i < page_count(s->length) && !status && image->pages && page; i++)
-        status = device_read(m->gpu, s->pages[i]->block, s->pages[i]->at,
-                             (char *)image->pages + (i - first_page) * page, page, err);
+    if (!status && image->pages) status = save_pages(s, PAGE_LAYERS, image->pages, first_page, err);
     if (!status && image->recurrent)
         status = device_read(m->gpu, b, 0, image->recurrent, sizeof(float) * model_recurrent_floats(&m->config), err);
     if (!status && image->conv)
         status = device_read(m->gpu, b, model_conv_at(m, s->conv), image->conv,
                              sizeof(float) * model_conv_floats(&m->config), err);
+    if (!status && image->head_pages && !s->headless) status = save_pages(s, PAGE_HEAD, image->head_pages, 0, err);
+    if (!status && image->waiting && !s->headless) status = move_waiting(s, image->waiting, true, err);
     device_unlock(m->gpu);
     image->length = s->length;
+    image->entries = s->entries;
+    image->headless = s->headless;
     image->tokens = s->tokens;
     image->logits = s->logits_valid ? s->logits : NULL;
+    return status;
+}
+
+static tdm_status load_pages(struct gpu_state *s, enum page_kind kind, const void *from, uint32_t first, tdm_error *err)
+{
+    uint64_t page = model_page_bytes(s->model, kind);
+    tdm_status status = TDM_OK;
+    for (uint32_t i = first; i < page_count(filled(s, kind)) && !status && page; i++)
+        status = device_write(s->model->gpu, s->pages[kind][i]->block, s->pages[kind][i]->at,
+                              (const char *)from + (i - first) * page, page, err);
     return status;
 }
 
 static tdm_status load_locked(struct gpu_state *s, const struct gpu_image *image, uint32_t first_page, tdm_error *err)
 {
     struct gpu_model *m = s->model;
-    uint64_t page = gpu_page_bytes(m);
     tdm_status status = device_check(m->gpu, err);
     s->broken = true;
     s->logits_valid = false;
-    drop_pages(s, first_page);
-    s->length = first_page * KV_PAGE;
-    if (!status) status = state_make_pages(s, image->length - s->length, err);
-    for (uint32_t i = first_page; i < page_count(image->length) && !status && page; i++)
-        status = device_write(m->gpu, s->pages[i]->block, s->pages[i]->at,
-                              (const char *)image->pages + (i - first_page) * page, page, err);
+    drop_pages(s, PAGE_LAYERS, first_page);
+    if (m->config.mtp) drop_pages(s, PAGE_HEAD, 0);
+    s->headless = image->headless || !m->config.mtp;
+    s->length = image->length;
+    s->entries = s->headless ? 0 : image->entries;
+    if (!status) status = state_make_pages(s, 0, err);
+    if (!status) status = load_pages(s, PAGE_LAYERS, image->pages, first_page, err);
     s->conv = 0;
     if (!status)
         status = device_write(m->gpu, &s->buffer->block, 0, image->recurrent,
@@ -379,10 +488,15 @@ static tdm_status load_locked(struct gpu_state *s, const struct gpu_image *image
     if (!status)
         status = device_write(m->gpu, &s->buffer->block, model_conv_at(m, 0), image->conv,
                               sizeof(float) * model_conv_floats(&m->config), err);
-    if (status) return status;
+    if (!status && !s->headless) status = load_pages(s, PAGE_HEAD, image->head_pages, 0, err);
+    if (!status && !s->headless) status = move_waiting(s, image->waiting, false, err);
+    if (status) {
+        s->length = first_page * KV_PAGE;
+        s->entries = 0;
+        return status;
+    }
     memcpy(s->tokens, image->tokens, image->length * sizeof *s->tokens);
     if (image->logits) memcpy(s->logits, image->logits, m->config.vocab * sizeof *s->logits);
-    s->length = image->length;
     s->logits_valid = image->logits != NULL;
     s->broken = false;
     return TDM_OK;
@@ -394,6 +508,7 @@ tdm_status gpu_state_load(struct gpu_state *s, const struct gpu_image *image, ui
         return error_set(err, TDM_E_CONTEXT, "a state of %u tokens in a context of %u", image->length,
                          s->model->options.context);
     assert_always(first_page * KV_PAGE <= s->length && first_page * KV_PAGE <= image->length);
+    assert_always(image->headless || image->length - image->entries <= GPU_WAITING);
     device_lock(s->model->gpu);
     tdm_status status = load_locked(s, image, first_page, err);
     device_unlock(s->model->gpu);

@@ -176,7 +176,7 @@ static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
         double best = 1e9;
         for (int round = 0; round < (quick ? 2 : 6); round++) {
             gpu_state_clear(s);
-            struct gpu_run run = {s, ids, sizes[i], GPU_LOGITS_LAST, NULL};
+            struct gpu_run run = {.state = s, .tokens = ids, .n = sizes[i], .logits = GPU_LOGITS_LAST};
             int64_t start = clock_ns();
             if (gpu_forward(m, &run, 1, NULL, &err)) return failed(&err);
             double seconds = (double)(clock_ns() - start) / 1e9;
@@ -189,7 +189,7 @@ static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
     int64_t start = 0;
     for (int i = -n / 10 - 1; i < n; i++) {
         if (!i) start = clock_ns();
-        struct gpu_run run = {s, ids, 1, GPU_LOGITS_LAST, NULL};
+        struct gpu_run run = {.state = s, .tokens = ids, .n = 1, .logits = GPU_LOGITS_LAST};
         if (gpu_forward(m, &run, 1, NULL, &err)) return failed(&err);
     }
     double each = (double)(clock_ns() - start) / 1e9 / n;

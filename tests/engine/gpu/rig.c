@@ -88,7 +88,9 @@ struct gpu_image gpu_rig_image(const struct gpu_state *s)
     size_t pages = (gpu_state_length(s) + KV_PAGE - 1) / KV_PAGE;
     struct gpu_image image = {.pages = calloc(pages + 1, gpu_page_bytes(m)),
                               .recurrent = calloc(gpu_recurrent_floats(m) + 1, sizeof(float)),
-                              .conv = calloc(gpu_conv_floats(m) + 1, sizeof(float))};
+                              .conv = calloc(gpu_conv_floats(m) + 1, sizeof(float)),
+                              .head_pages = calloc(pages + 1, gpu_head_page_bytes(m) + 1),
+                              .waiting = calloc((size_t)GPU_WAITING * gpu_model_config(m)->hidden, sizeof(float))};
     failed(gpu_state_save(s, &image, 0, &err), &err);
     return image;
 }
@@ -98,6 +100,8 @@ void gpu_rig_image_free(struct gpu_image *image)
     free(image->pages);
     free(image->recurrent);
     free(image->conv);
+    free(image->head_pages);
+    free(image->waiting);
 }
 
 /* Keys and values of the positions that there are. */

@@ -120,8 +120,9 @@ static void any_runs(struct gpu_model *m, struct expected *e, uint64_t seed)
             more |= at < e->tokens;
             if (at == e->tokens || rig_random(&seed) % 4 == 0) continue;
             of[n_runs] = i;
-            runs[n_runs++] = (struct gpu_run){s[i], others[i].ids + at, n < e->tokens - at ? n : e->tokens - at,
-                                              (enum gpu_logits)(n % 3), rows[i]};
+            runs[n_runs++] = (struct gpu_run){.state = s[i], .tokens = others[i].ids + at,
+                                              .n = n < e->tokens - at ? n : e->tokens - at,
+                                              .logits = (enum gpu_logits)(n % 3), .all = rows[i]};
         }
         if (!n_runs) continue;
         if (gpu_forward(m, runs, n_runs, NULL, &err)) {
@@ -190,7 +191,7 @@ static void refusals(struct gpu_model *m, struct expected *e, uint64_t seed)
     static tdm_id ids[GPU_RIG_TOKENS + 1];
     struct gpu_state *s = gpu_rig_fork(e->state);
     tdm_error err;
-    struct gpu_run run = {s, ids, GPU_RIG_TOKENS + 1, GPU_LOGITS_LAST, NULL};
+    struct gpu_run run = {.state = s, .tokens = ids, .n = GPU_RIG_TOKENS + 1, .logits = GPU_LOGITS_LAST};
     CHECK_INT(TDM_E_ARG, gpu_forward(m, &run, 1, NULL, &err));
     run.n = 1;
     ids[0] = VOCAB;
