@@ -59,6 +59,8 @@ struct evaluator {
     struct evaluator_form form;
 };
 
+enum { BACKEND_KEPT = 8 };
+
 /* Which token of a reply is drawn, and how (sampler.h). */
 struct draw {
     struct sampler *sampler;
@@ -99,12 +101,16 @@ struct backend {
     tdm_status (*forward)(struct team *team, struct evaluator *e, const struct forward_run *runs, uint32_t n_runs,
                           const struct forward_options *options, uint64_t *bytes, tdm_error *err);
 
-    /* As forward_draft() and forward_accept(), for runs whose logits are on the host. NULL, both: this backend neither
-     * drafts nor verifies drafts, and runs have `kept` NULL. */
+    /* As forward_draft(), forward_accept() and forward_kept_new(), for runs whose logits are on the host; a pass of
+     * another backend than the cores verifies a single run, of at most BACKEND_KEPT tokens. Where accepting fails the
+     * state has the tokens, is broken, and its device lost. NULL, all: this backend neither drafts nor verifies drafts,
+     * and runs have `kept` NULL. */
     tdm_status (*draft)(struct team *team, struct evaluator *e, const struct draft_run *runs, uint32_t n_runs,
                         uint64_t *bytes, tdm_error *err);
     void (*accept)(struct team *team, struct evaluator *e, const struct forward_run *runs, const uint32_t *rows,
                    uint32_t n_runs);
+    tdm_status (*kept_new)(struct forward_kept **out, const struct backend_model *m, uint32_t rows, tdm_error *err);
+    void (*kept_free)(struct forward_kept *k); /* before its model; NULL is allowed */
 
     /* Draws a token by the logits of s, which are valid; -1: none of them is finite. With one evaluator, draws from
      * several states may run at once. */

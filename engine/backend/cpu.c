@@ -62,6 +62,11 @@ static void cpu_accept(struct team *team, struct evaluator *e, const struct forw
     forward_accept(team, e->model->weights, own->workspace, runs, rows, n_runs);
 }
 
+static tdm_status cpu_kept_new(struct forward_kept **out, const struct backend_model *m, uint32_t rows, tdm_error *err)
+{
+    return forward_kept_new(out, m->weights, rows, err);
+}
+
 static tdm_status cpu_draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
 {
     (void)e;
@@ -78,5 +83,7 @@ const struct backend backend_cpu = {
     .forward = cpu_forward,
     .draft = cpu_draft,
     .accept = cpu_accept,
+    .kept_new = cpu_kept_new,
+    .kept_free = forward_kept_free,
     .draw = cpu_draw,
 };

@@ -60,7 +60,7 @@ static void take_over(struct state *s)
     s->length = gpu_state_length(own);
     s->logits_valid = gpu_state_logits(own);
     s->broken = gpu_state_broken(own);
-    s->headless = true; /* the device computes no MTP head */
+    s->headless = gpu_state_headless(own);
 }
 
 /* ---- Devices ----------------------------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static tdm_status make(struct state **out, struct pool *pool, tdm_error *err)
         return status;
     }
     s->base.pool = pool;
-    s->base.headless = true;
+    s->base.headless = gpu_state_headless(s->gpu);
     s->base.tokens = (tdm_id *)gpu_state_tokens(s->gpu); /* in one place for its life */
     *out = &s->base;
     return TDM_OK;
@@ -268,11 +268,17 @@ static tdm_status image_new(struct gpu_image *out, void **block, const struct gp
                             tdm_error *err)
 {
     size_t pages = (tokens + KV_PAGE - 1) / KV_PAGE * gpu_page_bytes(m);
+    size_t head = (tokens + KV_PAGE - 1) / KV_PAGE * gpu_head_page_bytes(m);
     size_t recurrent = gpu_recurrent_floats(m) * sizeof(float), conv = gpu_conv_floats(m) * sizeof(float);
-    char *at = *block = malloc(recurrent + conv + pages + 1);
-    if (!at) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", recurrent + conv + pages);
-    *out = (struct gpu_image){
-        .recurrent = (float *)at, .conv = (float *)(at + recurrent), .pages = at + recurrent + conv};
+    size_t waiting = (size_t)GPU_WAITING * gpu_model_config(m)->hidden * sizeof(float);
+    size_t all = recurrent + conv + waiting + pages + head;
+    char *at = *block = malloc(all + 1);
+    if (!at) return error_set(err, TDM_E_NOMEM, "no memory for a state of %zu bytes", all);
+    *out = (struct gpu_image){.recurrent = (float *)at,
+                              .conv = (float *)(at + recurrent),
+                              .waiting = (float *)(at + recurrent + conv),
+                              .pages = at + recurrent + conv + waiting,
+                              .head_pages = at + recurrent + conv + waiting + pages};
     return TDM_OK;
 }
 
@@ -289,19 +295,26 @@ static void row_to(enum kv_type kv, void *row, const float *x, uint32_t n)
     for (uint32_t i = 0; kv == KV_F16 && i < n; i++) ((uint16_t *)row)[i] = f16_narrow(x[i]);
 }
 
-/* Keys and values of a position, between an image and a state of the host's memory. */
-static void move_position(const struct gpu_image *image, const struct model *m, struct state *s, uint32_t position,
+/* Keys and values of so many layers at a position, between pages of a device and pages of the host's memory. */
+struct moved {
+    char *device;
+    size_t page_bytes;
+    struct page **host;
+    uint32_t layers;
+};
+
+static void move_position(const struct moved *pages, const struct model *m, struct state *s, uint32_t position,
                           bool to_host)
 {
     const struct state_shape *shape = pool_shape(s->pool);
     const struct kernels *kernels = pool_kernels(s->pool);
     size_t row = shape->head_dim * (m->kv == KV_F16 ? 2 : 4), block = row * KV_PAGE;
-    char *head = (char *)image->pages + position / KV_PAGE * gpu_page_bytes(m->gpu) + position % KV_PAGE * row;
+    const struct page *page = pages->host[position / KV_PAGE];
+    char *head = pages->device + position / KV_PAGE * pages->page_bytes + position % KV_PAGE * row;
     float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
-    for (uint32_t i = 0; i < shape->attention_layers * shape->kv_heads; i++, head += 2 * block) {
+    for (uint32_t i = 0; i < pages->layers * shape->kv_heads; i++, head += 2 * block) {
         uint32_t layer = i / shape->kv_heads, kv_head = i % shape->kv_heads;
-        void *keys = pool_keys(s->pool, s->pages[position / KV_PAGE], layer, kv_head);
-        void *values = pool_values(s->pool, s->pages[position / KV_PAGE], layer, kv_head);
+        void *keys = pool_keys(s->pool, page, layer, kv_head), *values = pool_values(s->pool, page, layer, kv_head);
         if (to_host) {
             row_from(m->kv, head, k, shape->head_dim);
             row_from(m->kv, head + block, v, shape->head_dim);
@@ -312,6 +325,19 @@ static void move_position(const struct gpu_image *image, const struct model *m, 
             row_to(m->kv, head + block, v, shape->head_dim);
         }
     }
+}
+
+/* All pages, and the rows that wait for the MTP head. */
+static void move_pages(const struct gpu_image *image, const struct model *m, struct state *s, bool to_host)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    struct moved all = {image->pages, gpu_page_bytes(m->gpu), s->pages, shape->attention_layers},
+                 head = {image->head_pages, gpu_head_page_bytes(m->gpu), s->head_pages, 1};
+    for (uint32_t i = 0; i < image->length; i++) move_position(&all, m, s, i, to_host);
+    if (image->headless) return;
+    for (uint32_t i = 0; i < image->entries; i++) move_position(&head, m, s, i, to_host);
+    size_t waiting = (size_t)(image->length - image->entries) * shape->head_width * sizeof(float);
+    memcpy(to_host ? s->waiting : image->waiting, to_host ? image->waiting : s->waiting, waiting);
 }
 
 /* Recurrent and convolution states likewise: the host has a head's columns in slabs. */
@@ -344,12 +370,13 @@ static tdm_status to_host(struct state **out, const struct state *s, tdm_error *
     if (!status) status = gpu_state_save(of(s), &image, 0, err);
     if (!status) status = state_new(out, home->host, err);
     if (!status) {
-        (*out)->headless = true;
+        (*out)->headless = image.headless;
         status = state_make_room(*out, s->length, err);
     }
     if (!status) {
         struct state *host = *out;
-        for (uint32_t i = 0; i < s->length; i++) move_position(&image, home->model, host, i, true);
+        host->entries = image.headless ? 0 : image.entries;
+        move_pages(&image, home->model, host, true);
         move_recurrent(&image, host, true);
         memcpy(host->tokens, s->tokens, s->length * sizeof *s->tokens);
         host->length = s->length;
@@ -372,9 +399,11 @@ static tdm_status from_host(struct state *s, struct state *host, tdm_error *err)
     tdm_status status = image_new(&image, &block, home->model->gpu, host->length, err);
     if (!status) {
         image.length = host->length;
+        image.headless = host->headless;
+        image.entries = host->entries;
         image.tokens = host->tokens;
         image.logits = host->logits_valid ? host->logits : NULL;
-        for (uint32_t i = 0; i < host->length; i++) move_position(&image, home->model, host, i, false);
+        move_pages(&image, home->model, host, false);
         move_recurrent(&image, host, false);
         status = gpu_state_load(of(s), &image, 0, err);
     }
@@ -529,6 +558,7 @@ static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uin
                   : run->logits == LOGITS_LAST && last ? GPU_LOGITS_LAST
                                                        : GPU_LOGITS_NONE,
         .all = run->logits == LOGITS_ALL ? run->all + (size_t)done * vocab : NULL,
+        .kept = (struct gpu_kept *)run->kept,
     };
 }
 
@@ -600,6 +630,53 @@ static tdm_status run_forward(struct team *team, struct evaluator *e, const stru
     return status;
 }
 
+/* ---- Drafts ------------------------------------------------------------------------------------------------------ */
+
+_Static_assert((int)BACKEND_KEPT == (int)GPU_KEPT && (int)STATE_WAITING == (int)GPU_WAITING, "one size of each");
+
+/* struct forward_kept is a gpu_kept here. */
+static tdm_status new_kept(struct forward_kept **out, const struct backend_model *m, uint32_t rows, tdm_error *err)
+{
+    struct gpu_kept *k;
+    assert_always(rows <= GPU_KEPT);
+    tdm_status status = gpu_kept_new(&k, model_of(m)->gpu, err);
+    *out = (struct forward_kept *)k;
+    return status;
+}
+
+static void free_kept(struct forward_kept *k)
+{
+    gpu_kept_free((struct gpu_kept *)k);
+}
+
+static tdm_status draft(struct team *team, struct evaluator *e, const struct draft_run *runs, uint32_t n_runs,
+                        uint64_t *bytes, tdm_error *err)
+{
+    const struct weights *w = e->model->weights;
+    tdm_status status = TDM_OK;
+    uint32_t drafts = 0;
+    (void)team;
+    for (uint32_t r = 0; r < n_runs && !status; r++) {
+        status = gpu_draft(of(runs[r].state), runs[r].next, runs[r].n, runs[r].drafts, runs[r].logits, err);
+        drafts += runs[r].n;
+    }
+    if (bytes) *bytes = drafts * (w->head.bytes + (uint64_t)w->drafted.first_tiles * MATRIX_TILE *
+                                                      w->head.lm_head->bytes / w->head.lm_head->rows);
+    return status;
+}
+
+static void accept(struct team *team, struct evaluator *e, const struct forward_run *runs, const uint32_t *rows,
+                   uint32_t n_runs)
+{
+    tdm_error unheard; /* the device is lost then, which the next call says */
+    (void)team;
+    for (uint32_t r = 0; r < n_runs; r++) {
+        struct gpu_run run = piece_of(&runs[r], 0, runs[r].n, e->model->weights->config.vocab);
+        gpu_accept(&run, rows[r], &unheard);
+        take_over(runs[r].state);
+    }
+}
+
 static tdm_status draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
 {
     (void)e;
@@ -622,5 +699,9 @@ const struct backend backend_gpu = {
     .evaluator = new_evaluator,
     .evaluator_drop = drop_evaluator,
     .forward = run_forward,
+    .draft = draft,
+    .accept = accept,
+    .kept_new = new_kept,
+    .kept_free = free_kept,
     .draw = draw,
 };

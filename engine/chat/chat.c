@@ -140,6 +140,7 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     uint32_t runs = (uint32_t)answers, most = chat_sides_agree(c) ? 1 + DRAFTS_MOST : OWN_ROWS;
     if (most < runs) most = runs;
     bool ready = has_room(decode->evaluator, most, runs) && has_decoders(c, decode->pool, answers);
+    ready = ready && chat_drafting_fits(c);
     if (prompts) ready = ready && has_room(prompt->evaluator, rows, 1) && c->prompter.state &&
                          c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;

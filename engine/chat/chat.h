@@ -200,6 +200,7 @@ struct tdm_chat {
     struct drafting {        /* kept: NULL: no tokens are drafted */
         struct drafts drafts;
         struct forward_kept *kept;
+        const struct backend_model *model; /* that `kept` is for; NULL: none */
         float *logits;       /* [1 + DRAFTS_MOST][vocab] */
     } drafting;
     uint32_t own_from;       /* the decoder's own ids begin behind so many tokens of the prompt */
@@ -368,6 +369,8 @@ int64_t chat_server_pause_ns(const struct tdm_chat *c);
 
 /* Allocates what drafting needs if the decode unit's backend can verify; without memory for it nothing is drafted. */
 void chat_prepare_drafting(struct tdm_chat *c);
+/* Is what is prepared for the unit that decodes now? */
+bool chat_drafting_fits(const struct tdm_chat *c);
 void chat_free_drafting(struct tdm_chat *c);
 /* How many tokens to draft for the pass to come, which has this decoder's run alone. */
 uint32_t chat_drafts_wanted(const struct tdm_chat *c, const struct decoder *d);

@@ -8,6 +8,8 @@
 #include "engine/base/clock.h"
 #include "engine/forward/logits.h"
 
+_Static_assert(1 + DRAFTS_MOST <= BACKEND_KEPT, "every backend verifies so many tokens");
+
 static const struct side *decode_side(const struct tdm_chat *c)
 {
     return &c->side[chat_pipeline(c)->decode_unit];
@@ -27,12 +29,25 @@ static double expected_cost(const struct weights *w)
     return draft / (weights_pass_bytes(w, 1) + (double)w->lm_head->bytes);
 }
 
+bool chat_drafting_fits(const struct tdm_chat *c)
+{
+    const struct side *side = decode_side(c);
+    const struct backend_model *own = c->drafting.model;
+    if (!verifies(side)) return !own;
+    const struct backend_model *m = side->evaluator->model;
+    return own && own->backend == m->backend && (!m->device || own == m);
+}
+
 void chat_prepare_drafting(struct tdm_chat *c)
 {
     struct drafting *d = &c->drafting;
     const struct side *side = decode_side(c);
-    if (d->kept || !verifies(side)) return;
-    if (forward_kept_new(&d->kept, side->weights, 1 + DRAFTS_MOST, NULL)) return;
+    if (chat_drafting_fits(c)) return;
+    chat_free_drafting(c);
+    if (!verifies(side)) return;
+    const struct backend_model *m = side->evaluator->model;
+    if (m->backend->kept_new(&d->kept, m, 1 + DRAFTS_MOST, NULL)) return;
+    d->model = m;
     d->logits = malloc((1 + DRAFTS_MOST) * (size_t)side->weights->config.vocab * sizeof *d->logits);
     if (!d->logits) chat_free_drafting(c);
     drafts_init(&d->drafts, expected_cost(side->weights));
@@ -40,10 +55,12 @@ void chat_prepare_drafting(struct tdm_chat *c)
 
 void chat_free_drafting(struct tdm_chat *c)
 {
-    forward_kept_free(c->drafting.kept);
-    free(c->drafting.logits);
-    c->drafting.kept = NULL;
-    c->drafting.logits = NULL;
+    struct drafting *d = &c->drafting;
+    if (d->kept) d->model->backend->kept_free(d->kept);
+    free(d->logits);
+    d->model = NULL;
+    d->kept = NULL;
+    d->logits = NULL;
 }
 
 static uint32_t lower(uint32_t a, uint32_t b)
@@ -54,7 +71,7 @@ static uint32_t lower(uint32_t a, uint32_t b)
 uint32_t chat_drafts_wanted(const struct tdm_chat *c, const struct decoder *d)
 {
     uint32_t there = d->prompt + d->index, context = pool_context(d->state->pool), most = DRAFTS_MOST;
-    if (!c->drafting.kept || !verifies(decode_side(c)) || c->options.mtp == TDM_MTP_OFF || c->options.pace_tps > 0)
+    if (!c->drafting.kept || !chat_drafting_fits(c) || c->options.mtp == TDM_MTP_OFF || c->options.pace_tps > 0)
         return 0;
     /* The pass gives up to `most` tokens and one more; nothing is drafted that the reply has no room for. */
     most = lower(most, there < context ? context - there - 1 : 0);

@@ -120,6 +120,7 @@ static void put_fresh(struct tdm_chat *c, int unit, struct fresh *f)
         c->follower_failed = false;
     }
     if (f->evaluator) {
+        if (c->drafting.model == side->place.model) chat_free_drafting(c);
         evaluator_free(side->evaluator);
         side->evaluator = f->evaluator;
     }
@@ -154,6 +155,7 @@ static tdm_status recover(struct tdm_chat *c, tdm_error *err)
         unit_work_elsewhere(chat_unit(c, u), false);
     }
     c->two_pools = side[0].pool != side[1].pool;
+    chat_prepare_drafting(c);
     return TDM_OK;
 }
 

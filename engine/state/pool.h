@@ -44,7 +44,7 @@ struct pool_form {
     size_t page_bytes, buffer_bytes; /* of a page; of the rest of a state */
 };
 struct state_memory;
-/* A pool whose states, which are headless, lie where `memory` keeps them; `device` is for it alone (pool_device), and
+/* A pool whose states lie where `memory` keeps them; `device` is for it alone (pool_device), and
  * its close frees it.
  * On failure it stays the caller's. */
 tdm_status pool_new_device(struct pool **out, const struct state_memory *memory, void *device,

@@ -122,7 +122,8 @@ static bool lacks_ceilings(const tui *t)
 
 static bool lacks_units(const tui *t)
 {
-    return t->choosing.done_with != t->app.info.fingerprint && !t->app.models.prefill && units_are_open(t->o);
+    return t->choosing.done_with != t->app.info.fingerprint && !t->app.models.prefill && !t->app.models.server &&
+           units_are_open(t->o);
 }
 
 /* When the machine is to be measured: after some seconds in which nobody typed and the units had nothing to do;
