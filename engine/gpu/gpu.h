@@ -33,7 +33,7 @@ enum gpu_kind { GPU_DISCRETE, GPU_INTEGRATED, GPU_VIRTUAL, GPU_SOFTWARE /* runs 
 
 struct gpu_info {
     char name[128], driver[128]; /* as the driver says, without control characters; driver: name and version */
-    char pci[16];         /* where it is plugged in, "0000:41:00.0"; "": the driver doesn't tell, or nowhere */
+    char pci[16];                /* where it is plugged in, "0000:41:00.0"; "": the driver doesn't tell, or nowhere */
     enum gpu_kind kind;
     uint64_t memory;      /* bytes of device memory */
     uint64_t free_memory; /* that the driver lets this program have now; 0: it doesn't tell */
@@ -63,6 +63,7 @@ struct gpu_tuning {
     uint32_t groups;      /* for the rows of a matrix, at most; they take more rows each beyond */
     uint32_t own_groups;  /* the same where each makes a token's activations for itself */
     uint32_t subgroup;    /* lanes that exchange values without shared memory, at most: a power of two; 0, 1: none */
+    uint32_t own_columns; /* of activations that each workgroup makes in a pass of one token in one dispatch, at most */
     uint32_t together;    /* workgroups of a pass of one token in one dispatch (program.h), at most; 0: none such */
 };
 
@@ -77,7 +78,7 @@ struct gpu_options {
 tdm_status gpu_open(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err);
 void gpu_close(struct gpu *g); /* NULL is allowed */
 void gpu_about(struct gpu *g, struct gpu_info *out);
-uint64_t gpu_used(struct gpu *g);       /* bytes that this device has handed out here */
+uint64_t gpu_used(struct gpu *g); /* bytes that this device has handed out here */
 bool gpu_is_lost(struct gpu *g);
 uint32_t gpu_complaints(struct gpu *g); /* of the validation layer; their first line, NULL: none */
 const char *gpu_first_complaint(struct gpu *g);

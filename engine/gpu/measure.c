@@ -194,8 +194,9 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
     if (!status) status = device_clear(g, &weights, err);
     if (!status) status = device_clear(g, &x, err);
     uint32_t segments = record_segments(&product->tuning, chunks);
-    const uint32_t constants[] = {kind, at_once, 0, segments, 0, record_staged(kind, at_once, segments)};
-    if (!status) status = device_pipeline(&p.pipeline, g, SHADER_MATMUL, constants, 6, err);
+    uint32_t constants[MATMUL_CONSTANTS];
+    record_matmul(constants, &g->tuning, kind, at_once, segments);
+    if (!status) status = device_pipeline(&p.pipeline, g, SHADER_MATMUL, constants, MATMUL_CONSTANTS, err);
     p.first = weights.address;
     p.push = (struct matmul){.x = x.address,
                              .result = out.address,
@@ -297,7 +298,7 @@ static tdm_status record_operations(struct gpu *g, VkCommandBuffer commands, voi
 
 static void name_operation(char out[32], const struct program_op *op)
 {
-    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta"};
+    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta", "act"};
     struct matmul push;
     memcpy(&push, op->push, sizeof push);
     if (op->what == DO_PRODUCT)

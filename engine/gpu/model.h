@@ -43,9 +43,10 @@ struct slab {
     struct gpu_page pages[];
 };
 
-/* The rest of a state: recurrent states, then the convolution's before and after a pass. */
+/* The rest of a state: recurrent states, then the convolution's before and after a pass; logits, in the host's memory.
+ */
 struct buffer {
-    struct block block;
+    struct block block, logits;
     struct buffer *next; /* free ones */
 };
 
@@ -60,7 +61,7 @@ struct gpu_state {
     bool logits_valid, broken, headless;
     tdm_id *tokens;
     struct gpu_page **pages[PAGE_KINDS];
-    float *logits;
+    float *logits; /* of the buffer */
     struct buffer *buffer;
     uint32_t conv; /* which of the two convolution states is the present one */
 };

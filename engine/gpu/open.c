@@ -291,8 +291,8 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (options && options->slice && options->slice < g->slice) g->slice = options->slice;
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
-    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 0}
-                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 0};
+    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0}
+                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0};
     g->tuning.subgroup = lanes_of_subgroups(g);
     g->cores = count_cores(g);
     if (!software) g->tuning.together = g->cores;

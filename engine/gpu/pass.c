@@ -42,7 +42,8 @@ static void fill_run(struct gpu_model *m, struct scratch *s, const struct gpu_ru
                              .pages = s->table.address + pages_at,
                              .first_row = first_row,
                              .n = run->n,
-                             .start = first->position};
+                             .start = first->position,
+                             .logits = state->buffer->logits.address};
     for (uint32_t i = 0; i < (first->position + run->n + KV_PAGE - 1) / KV_PAGE; i++)
         pages[i] = state->pages[kind][i]->address;
 }
@@ -196,7 +197,7 @@ static bool is_cancelled(const struct gpu_pass_options *options)
     return options && options->cancel && atomic_load_explicit(options->cancel, memory_order_relaxed);
 }
 
-/* Row i of those whose logits were made, from what was read back. */
+/* Row i of those whose logits were made, from what was read back or from the state itself. */
 static void take_logits(const struct gpu_run *runs, uint32_t n_runs, uint32_t i, const float *row, uint32_t vocab)
 {
     for (uint32_t r = 0; r < n_runs; r++) {
@@ -206,7 +207,8 @@ static void take_logits(const struct gpu_run *runs, uint32_t n_runs, uint32_t i,
             continue;
         }
         if (runs[r].logits == GPU_LOGITS_ALL) memcpy(runs[r].all + (size_t)i * vocab, row, vocab * sizeof *row);
-        if (i + 1 == n && !runs[r].kept) memcpy(runs[r].state->logits, row, vocab * sizeof *row);
+        if (i + 1 == n && !runs[r].kept && row != runs[r].state->logits)
+            memcpy(runs[r].state->logits, row, vocab * sizeof *row);
         return;
     }
 }
@@ -317,8 +319,9 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
         if (!status && layers->shape.together) status = program_check(m, s, err);
         if (!status && layers->shape.rows == 1 && took) count_token(m, took);
         n = 0;
+        const float *rows = layers->shape.together ? runs[0].state->logits : s->read.mapped;
         for (uint32_t i = 0; i < some && !status; i++)
-            take_logits(runs, n_runs, first + i, (float *)s->read.mapped + (size_t)i * vocab, vocab);
+            take_logits(runs, n_runs, first + i, rows + (size_t)i * vocab, vocab);
         if (!some) break;
     }
     return status;

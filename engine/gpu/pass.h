@@ -12,6 +12,7 @@ struct table_row {
 struct table_run {
     uint64_t recurrent, conv_in, conv_out, pages;
     uint32_t first_row, n, start, unused;
+    uint64_t logits, unused_too;
 };
 struct table_tile {
     uint32_t run, first, tokens, unused;
@@ -56,6 +57,7 @@ enum region {
 
 enum {
     HEAD_ROWS = 32,       /* rows of logits that are made at once */
+    STAGED_TEAMS = 8,     /* of 32 lanes, at most, where a workgroup stages activations of several tokens */
     SPLIT_ROWS = 4,       /* passes of at most so many rows split attention by blocks */
     ATTEND_BLOCK = 128,   /* positions */
     OWN_BYTES = 20 << 10, /* of activations in shared memory */
@@ -118,6 +120,8 @@ struct scratch {
     uint64_t uses;
 };
 
+enum act_mode { ACT_PLAIN, ACT_NORM, ACT_SILU, ACT_SIGMOID, ACT_GATED_NORM };
+
 /* A product's push constants. */
 struct matmul {
     uint64_t weights, x, result, chosen;
@@ -165,8 +169,10 @@ void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const str
 
 /* In how many segments the columns of a matrix are cut: by its shape alone, on one device. */
 uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks);
-/* Quads of shared memory that the activations of a product take. */
-uint32_t record_staged(enum weight_kind kind, uint32_t tokens, uint32_t segments);
+/* The constants of matmul.comp for a product of `tokens` at once whose activations are there. */
+enum { MATMUL_EXPERTS = 2, MATMUL_SOURCE = 4, MATMUL_OWN = 5, MATMUL_CONSTANTS = 8 };
+void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning *t, enum weight_kind kind,
+                   uint32_t tokens, uint32_t segments);
 /* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys. */
 void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts);
 /* Whether attention is split, and the tokens of its tiles. */
@@ -176,7 +182,6 @@ uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
  * copies of the residual stream of row `hidden_row`. And of logits. */
 void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row);
 void record_head(struct recording *r);
-void record_logits_copy(struct recording *r, uint32_t rows);
 /* What the trunk gives the MTP head, if there is one, from a pass's last layer. */
 void record_waiting(struct recording *r);
 

@@ -67,10 +67,10 @@ static void add_product(struct program *p, const struct gpu *g, struct program_o
     struct program_op *before = p->n > 1 ? op - 1 : NULL;
     struct matmul push;
     memcpy(&push, op->push, sizeof push);
-    if (constants[2] || !constants[4]) p->unfit = true; /* experts; activations that a step of its own makes */
+    if (constants[MATMUL_EXPERTS]) p->unfit = true;
     uint32_t segments = record_segments(&g->tuning, push.chunks);
     op->kind = constants[0];
-    op->mode = constants[4] - 1;
+    op->mode = constants[MATMUL_SOURCE] ? constants[MATMUL_SOURCE] - 1 : MODE_MADE;
     op->tiles = push.tiles;
     while (1u << op->segments < segments) op->segments++;
     op->fresh = op->barrier || !before || !same_activations(op, before);
@@ -78,7 +78,7 @@ static void add_product(struct program *p, const struct gpu *g, struct program_o
     op->start = p->tiles % (p->groups * (g->tuning.lanes / PACK_ROWS / segments));
     p->tiles += push.tiles;
     p->kinds |= 1u << op->kind;
-    need_pool(p, constants[5]);
+    need_pool(p, push.chunks * (pack_takes_floats(op->kind) ? PACK_COLS / 4 : RECORD_BYTES / 16));
     if (before && joins(before, op)) p->n--;
 }
 
@@ -87,7 +87,8 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
 {
     static const int whats[SHADERS] = {
         [SHADER_EMBED] = DO_EMBED + 1,   [SHADER_MATMUL] = DO_PRODUCT + 1, [SHADER_HEADS] = DO_HEADS + 1,
-        [SHADER_ATTEND] = DO_ATTEND + 1, [SHADER_MERGE] = DO_MERGE + 1,    [SHADER_DELTA] = DO_DELTA + 1};
+        [SHADER_ATTEND] = DO_ATTEND + 1, [SHADER_MERGE] = DO_MERGE + 1,    [SHADER_DELTA] = DO_DELTA + 1,
+        [SHADER_ACT] = DO_ACT + 1};
     struct program *p = r->program;
     struct program_op *op = grow(p);
     if (!op) {
@@ -95,12 +96,17 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
         return;
     }
     assert_always(push_bytes <= sizeof op->push);
-    *op = (struct program_op){.barrier = barrier, .x = x, .z = z};
+    *op = (struct program_op){.barrier = barrier, .x = shader == SHADER_MATMUL ? 0 : x, .z = z};
     memcpy(op->push, push, push_bytes);
     if (!whats[shader]) p->unfit = true;
     op->what = (uint32_t)whats[shader] - 1;
     if (shader == SHADER_MATMUL) add_product(p, r->model->gpu, op, constants);
     if (shader == SHADER_EMBED) op->kind = constants[0], p->kinds |= 1u << op->kind;
+    if (shader == SHADER_ACT) { /* by chunks: a norm is of a whole row */
+        op->mode = constants[0];
+        p->unfit = p->unfit || op->mode != ACT_SILU;
+        need_pool(p, r->model->gpu->tuning.lanes); /* 32 quads for each chunk that a workgroup makes at once */
+    }
     if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
         uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
         need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4);
@@ -110,7 +116,7 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
 /* ---- Trying ---------------------------------------------------------------------------------------------------- */
 
 struct token_push {
-    uint64_t program, counters;
+    uint64_t program, counters, runs, trouble;
     uint32_t first, end, barriers, patience;
 };
 
@@ -122,20 +128,29 @@ static void dispatch(struct gpu *g, VkCommandBuffer commands, const struct progr
     device_barrier(g, commands);
 }
 
+static struct token_push token_push_of(const struct program *p, uint32_t end, uint32_t patience)
+{
+    return (struct token_push){.program = p->list.address,
+                               .counters = p->counters.address,
+                               .runs = p->runs,
+                               .trouble = p->trouble,
+                               .end = end,
+                               .patience = patience};
+}
+
 /* Whether p->groups workgroups meet. */
 static tdm_status try_barriers(struct program *p, struct gpu *g, bool *meet, tdm_error *err)
 {
-    struct token_push push = {p->list.address, p->counters.address, 0, 0, TRIED_BARRIERS, TRIED_PATIENCE};
-    uint32_t counters[3];
+    struct token_push push = token_push_of(p, 0, TRIED_PATIENCE);
+    push.barriers = TRIED_BARRIERS;
     tdm_status status = device_clear(g, &p->counters, err);
     if (!status) status = device_begin(g, g->once, true, err);
     if (status) return status;
     dispatch(g, g->once, p, &push);
     status = device_end(g, g->once, err);
     if (!status) status = device_run(g, &g->once, 1, err);
-    if (!status) status = device_read(g, &p->counters, 0, counters, sizeof counters, err);
-    *meet = !status && !counters[2];
-    return !status && !*meet ? device_clear(g, &p->counters, err) : status;
+    *meet = !status && !*p->troubled;
+    return status;
 }
 
 static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_error *err)
@@ -163,6 +178,22 @@ static uint32_t shared_bytes(const struct program *p, const struct gpu_model *m)
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */
 
+/* Logits go where the run's state has them: results become offsets. */
+static void to_the_state(struct program_op *op, const struct scratch *s)
+{
+    struct matmul push;
+    memcpy(&push, op->push, sizeof push);
+    push.result -= s->logits;
+    memcpy(op->push, &push, sizeof push);
+    for (uint32_t i = 0; i < 3 && op->more[i][4]; i++) {
+        uint64_t result;
+        memcpy(&result, &op->more[i][2], sizeof result);
+        result -= s->logits;
+        memcpy(&op->more[i][2], &result, sizeof result);
+    }
+    op->x = 1;
+}
+
 static tdm_status make_list(struct program *p, struct gpu_model *m, struct scratch *s, tdm_error *err)
 {
     struct recording r = {
@@ -171,6 +202,7 @@ static tdm_status make_list(struct program *p, struct gpu_model *m, struct scrat
     p->layers = p->n;
     r.shape.head_rows = 1;
     record_head(&r);
+    for (uint32_t i = p->layers; i < p->n; i++) to_the_state(&p->ops[i], s);
     return r.status;
 }
 
@@ -190,6 +222,10 @@ tdm_status program_new(struct gpu_model *m, struct scratch *s, tdm_error *err)
     struct program *p = s->program = calloc(1, sizeof *p);
     if (!p) return error_set(err, TDM_E_NOMEM, "no memory for the steps of a pass");
     p->groups = g->tuning.together;
+    p->runs = s->table.address + s->runs_at;
+    p->trouble = s->read.address + s->broken_read_at;
+    p->troubled = (uint32_t *)((char *)s->read.mapped + s->broken_read_at);
+    *p->troubled = 0;
     tdm_status status = make_list(p, m, s, err);
     if (status) return status;
     p->unfit = p->unfit || shared_bytes(p, m) > g->shared_bytes;
@@ -219,25 +255,18 @@ uint32_t gpu_model_together(const struct gpu_model *m)
 
 void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t end)
 {
-    struct token_push push = {p->list.address, p->counters.address, 0, end, 0, PATIENCE};
+    struct token_push push = token_push_of(p, end, PATIENCE);
     dispatch(g, commands, p, &push);
 }
 
 void program_record(struct recording *r, uint32_t end)
 {
-    struct gpu *g = r->model->gpu;
-    struct scratch *s = r->s;
-    const struct program *p = s->program;
-    program_dispatch(g, r->commands, p, end);
-    record_copy(r, 0, REGION(READ), &p->counters, 2 * sizeof(uint32_t), &s->read, s->broken_read_at, sizeof(uint32_t));
-    if (end > p->layers) record_logits_copy(r, 1);
+    program_dispatch(r->model->gpu, r->commands, r->s->program, end);
     record_waiting(r);
-    if (!r->status) device_barrier(g, r->commands);
+    if (!r->status && r->written) device_barrier(r->model->gpu, r->commands);
 }
 
 tdm_status program_check(struct gpu_model *m, struct scratch *s, tdm_error *err)
 {
-    uint32_t broken;
-    memcpy(&broken, (char *)s->read.mapped + s->broken_read_at, sizeof broken);
-    return broken ? device_failed(m->gpu, VK_TIMEOUT, "a barrier of all workgroups", err) : TDM_OK;
+    return *s->program->troubled ? device_failed(m->gpu, VK_TIMEOUT, "a barrier of all workgroups", err) : TDM_OK;
 }

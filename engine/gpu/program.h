@@ -12,13 +12,15 @@
 
 #include "engine/gpu/pass.h"
 
-enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA };
+enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
+/* A product's mode where its activations were made by an operation of their own; else an act_mode. */
+enum { MODE_MADE = ACT_GATED_NORM + 1 };
 
 /* As token.comp reads it, in 64 words. */
 struct program_op {
     uint32_t what, barrier;
     uint32_t fresh;                  /* a product's activations are not those of the one before it */
-    uint32_t x, z;                   /* workgroups of the step's shader */
+    uint32_t x, z;                   /* workgroups of the step's shader; a product's: x is 1 where it makes logits */
     uint32_t kind, mode;             /* of weights; of activations */
     uint32_t start, segments, tiles; /* a product's: where its tiles begin in the round of workgroups; a power of two */
     uint32_t push[32];               /* the push constants of the step's shader */
@@ -34,7 +36,9 @@ struct program {
     bool unfit;               /* a step is not among the operations */
     struct block list, counters;
     VkPipeline pipeline;
-    uint32_t groups; /* workgroups; 0: passes are dispatched step by step */
+    uint64_t runs, trouble; /* addresses: of the table, of the word that tells of a barrier waited for too long */
+    uint32_t *troubled;     /* that word */
+    uint32_t groups;        /* workgroups; 0: passes are dispatched step by step */
 };
 
 /* Makes the one of a model's passes with this scratch, and tries it. */
@@ -45,7 +49,7 @@ void program_free(struct program *p, struct gpu *g); /* NULL is allowed */
 void program_add(struct recording *r, bool barrier, enum shader shader, const uint32_t *constants, const void *push,
                  uint32_t push_bytes, uint32_t x, uint32_t z);
 
-/* The operations [0, end) and a barrier; the commands of a pass, with what it copies back. */
+/* The operations [0, end) and a barrier; the commands of a pass, with what it leaves the MTP head. */
 void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t end);
 void program_record(struct recording *r, uint32_t end);
 /* After a pass: TDM_E_IO, and the device is lost, when workgroups waited too long for each other. */

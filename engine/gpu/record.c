@@ -56,8 +56,6 @@ static uint32_t power(uint32_t n)
     return p;
 }
 
-enum act_mode { ACT_PLAIN, ACT_NORM, ACT_SILU, ACT_SIGMOID, ACT_GATED_NORM };
-
 struct act {
     uint64_t x, by, gate, floats, records, index;
     uint32_t columns, ldx, ldg, head;
@@ -89,11 +87,16 @@ uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks)
     return chunks < t->segments ? power(chunks) : t->segments;
 }
 
-uint32_t record_staged(enum weight_kind kind, uint32_t tokens, uint32_t segments)
+void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning *t, enum weight_kind kind,
+                   uint32_t tokens, uint32_t segments)
 {
-    if (pack_takes_floats(kind) || tokens == 1) return 1;
-    uint32_t sums = segments * tokens * PACK_ROWS / 4, records = segments * tokens * (RECORD_BYTES / 16);
-    return records > sums ? records : sums;
+    bool staged = !pack_takes_floats(kind) && tokens > 1;
+    uint32_t teams = staged && segments > STAGED_TEAMS ? STAGED_TEAMS : segments;
+    uint32_t sums = segments * (tokens < 8 ? tokens : 8) * PACK_ROWS / 4,
+             records = teams * tokens * (RECORD_BYTES / 16);
+    uint32_t own = !staged ? 1 : records > sums ? records : sums;
+    const uint32_t all[MATMUL_CONSTANTS] = {kind, tokens, 0, segments, 0, own, t->subgroup, teams};
+    memcpy(constants, all, sizeof all);
 }
 
 /* out[t][ldo] = (or +=) W x, for `tokens` rows. */
@@ -103,7 +106,8 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
     uint32_t most_groups = r->model->gpu->tuning.groups, most = r->model->gpu->tuning.tokens,
              at_once = power(tokens) < most ? power(tokens) : most;
     uint32_t segments = record_segments(&r->model->gpu->tuning, w->chunks);
-    const uint32_t constants[] = {w->kind, at_once, 0, segments, 0, record_staged(w->kind, at_once, segments)};
+    uint32_t constants[MATMUL_CONSTANTS];
+    record_matmul(constants, &r->model->gpu->tuning, w->kind, at_once, segments);
     snprintf(r->product, sizeof r->product, "%s %ux%u", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -119,7 +123,7 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
                               .ldo = ldo,
                               .add = add};
         /* Pieces write different rows of the result, so only the first may need a barrier. */
-        record_step(r, i ? 0 : reads, i ? 0 : writes, SHADER_MATMUL, constants, 6, &push, sizeof push,
+        record_step(r, i ? 0 : reads, i ? 0 : writes, SHADER_MATMUL, constants, MATMUL_CONSTANTS, &push, sizeof push,
                     tiles < most_groups ? tiles : most_groups, (tokens + at_once - 1) / at_once, 1);
     }
 }
@@ -150,7 +154,10 @@ static void own_product(struct recording *r, uint32_t reads, enum act_mode mode,
     const struct gpu_tuning *t = &r->model->gpu->tuning;
     uint32_t quads = w->chunks * (pack_takes_floats(w->kind) ? PACK_COLS / 4 : RECORD_BYTES / 16);
     /* Segments without columns add nothing to a sum, so there may be more than record_segments says. */
-    const uint32_t constants[] = {w->kind, 1, 0, t->segments, mode + 1, quads, t->subgroup};
+    uint32_t constants[MATMUL_CONSTANTS];
+    record_matmul(constants, t, w->kind, 1, t->segments);
+    constants[MATMUL_SOURCE] = mode + 1;
+    constants[MATMUL_OWN] = quads;
     snprintf(r->product, sizeof r->product, "%s %ux%u own", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -174,7 +181,8 @@ static void own_product(struct recording *r, uint32_t reads, enum act_mode mode,
                               .gate = a->gate,
                               .index = a->index};
         uint32_t groups = tiles < t->own_groups ? tiles : t->own_groups;
-        record_step(r, i ? 0 : reads, i ? 0 : o->region, SHADER_MATMUL, constants, 7, &push, sizeof push, groups, 1, 1);
+        record_step(r, i ? 0 : reads, i ? 0 : o->region, SHADER_MATMUL, constants, MATMUL_CONSTANTS, &push, sizeof push,
+                    groups, 1, 1);
     }
 }
 
@@ -183,7 +191,8 @@ static void products(struct recording *r, uint32_t reads, enum act_mode mode, st
                      uint32_t made, const struct output *outputs, int n, uint32_t rows)
 {
     const struct gpu_matrix *matrices[4];
-    bool own = rows == 1;
+    /* In one dispatch making them costs a barrier only, which is less than each workgroup takes for so many columns. */
+    bool own = rows == 1 && !(r->program && mode == ACT_SILU && a.columns > r->model->gpu->tuning.own_columns);
     assert_always(n <= 4);
     for (int i = 0; i < n; i++) {
         matrices[i] = outputs[i].matrix;
@@ -204,7 +213,9 @@ static void expert_product(struct recording *r, uint32_t reads, uint32_t writes,
                            const struct forms *x, uint64_t out, uint32_t slots, uint32_t each)
 {
     uint32_t most_groups = r->model->gpu->tuning.groups;
-    const uint32_t constants[] = {w->kind, 1, 1, record_segments(&r->model->gpu->tuning, w->chunks)};
+    uint32_t constants[MATMUL_CONSTANTS];
+    record_matmul(constants, &r->model->gpu->tuning, w->kind, 1, record_segments(&r->model->gpu->tuning, w->chunks));
+    constants[MATMUL_EXPERTS] = 1;
     struct matmul push = {.weights = w->table,
                           .x = pack_takes_floats(w->kind) ? x->floats : x->records,
                           .result = out,
@@ -216,7 +227,7 @@ static void expert_product(struct recording *r, uint32_t reads, uint32_t writes,
                           .ldo = w->rows,
                           .each = each};
     snprintf(r->product, sizeof r->product, "experts %ux%u", w->rows, w->cols);
-    record_step(r, reads | REGION(CHOSEN), writes, SHADER_MATMUL, constants, 4, &push, sizeof push,
+    record_step(r, reads | REGION(CHOSEN), writes, SHADER_MATMUL, constants, MATMUL_CONSTANTS, &push, sizeof push,
                 w->tiles < most_groups ? w->tiles : most_groups, slots, 1);
 }
 
@@ -651,13 +662,6 @@ void record_replay(struct recording *r)
     if (!r->status) device_barrier(m->gpu, r->commands);
 }
 
-void record_logits_copy(struct recording *r, uint32_t rows)
-{
-    const struct scratch *s = r->s;
-    record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
-                sizeof(float) * (uint64_t)rows * r->model->config.vocab);
-}
-
 void record_head(struct recording *r)
 {
     const struct gpu_model *m = r->model;
@@ -671,6 +675,7 @@ void record_head(struct recording *r)
     struct output logits = {w, REGION(LOGITS), s->logits, c->vocab, false};
     products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
     if (r->program) return;
-    record_logits_copy(r, rows);
+    record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
+                sizeof(float) * (uint64_t)rows * c->vocab);
     if (!r->status) device_barrier(m->gpu, r->commands);
 }

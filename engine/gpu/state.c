@@ -140,7 +140,9 @@ static tdm_status take_buffer(struct buffer **out, struct gpu_model *m, tdm_erro
     struct buffer *b = calloc(1, sizeof *b);
     if (!b) return error_set(err, TDM_E_NOMEM, "no memory for a state");
     tdm_status status = block_new(&b->block, m->gpu, BLOCK_DEVICE, buffer_bytes(m), err);
+    if (!status) status = block_new(&b->logits, m->gpu, BLOCK_READ, m->config.vocab * sizeof(float), err);
     if (status) {
+        block_free(&b->block, m->gpu);
         free(b);
         return status;
     }
@@ -161,6 +163,7 @@ void model_free_states(struct gpu_model *m)
     for (struct buffer *next, *b = m->free_buffers; b; b = next) {
         next = b->next;
         block_free(&b->block, m->gpu);
+        block_free(&b->logits, m->gpu);
         free(b);
     }
     m->free_buffers = NULL;
@@ -210,11 +213,11 @@ static tdm_status make(struct gpu_state **out, struct gpu_model *m, tdm_error *e
         for (int kind = 0; kind < kinds_of(m); kind++)
             s->pages[kind] = calloc(page_count(m->options.context) + 1, sizeof(struct gpu_page *));
         s->headless = !m->config.mtp;
-        s->logits = malloc(m->config.vocab * sizeof *s->logits);
     }
-    bool made = s && s->tokens && s->logits && s->pages[kinds_of(m) - 1] && s->pages[0];
+    bool made = s && s->tokens && s->pages[kinds_of(m) - 1] && s->pages[0];
     tdm_status status = made ? device_check(m->gpu, err) : error_set(err, TDM_E_NOMEM, "no memory for a state");
     if (!status) status = take_buffer(&s->buffer, m, err);
+    if (!status) s->logits = s->buffer->logits.mapped;
     if (status) {
         gpu_state_free(s);
         s = NULL;
@@ -251,7 +254,6 @@ void gpu_state_free(struct gpu_state *s)
     device_unlock(m->gpu);
     free(s->tokens);
     for (int kind = 0; kind < PAGE_KINDS; kind++) free(s->pages[kind]);
-    free(s->logits);
     free(s);
 }
 

@@ -30,5 +30,5 @@ void main()
 {
     uint to = gl_WorkGroupID.x;
     Activation a = Activation(x, by, gate, MODE, columns, ldx, ldg, head, eps, floats != 0, records != 0);
-    activate(a, index == 0 ? to : Words(index).v[to]);
+    activate(a, index == 0 ? to : Words(index).v[to], multipliers(a, 4 * gl_LocalInvocationIndex));
 }

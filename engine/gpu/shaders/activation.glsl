@@ -17,9 +17,33 @@ vec4 four_floats(uint64_t base, uint at)
     return uintBitsToFloat(Quads(base).v[at / 4]);
 }
 
-// scales[head] = 1 / RMS of each head of a row, 32 lanes a head.
+// A lane's four columns of a row from c on, what belongs there of the gate, and of the norm's multipliers.
+struct Four {
+    vec4 x, gate, by;
+};
+
+vec4 multipliers(Activation a, uint c)
+{
+    if (a.mode == NORM && c < a.columns) return four_floats(a.by, c);
+    if (a.mode == GATED_NORM && c < a.columns) return four_floats(a.by, c % a.head);
+    return vec4(1);
+}
+
+Four load(Activation a, uint row, uint c, vec4 by)
+{
+    Four f;
+    f.x = f.gate = vec4(0);
+    f.by = by;
+    if (c >= a.columns) return f;
+    f.x = four_floats(a.x, row * a.ldx + c);
+    if (a.mode == SIGMOID) f.gate = four_floats(a.gate, row * a.ldg + (2 * (c / a.head) + 1) * a.head + c % a.head);
+    else if (a.mode >= SILU) f.gate = four_floats(a.gate, row * a.ldg + c);
+    return f;
+}
+
+// scales[head] = 1 / RMS of each head of a row, 32 lanes a head. first: this lane's first four columns.
 shared float scales[256];
-void scale_heads(Activation a, uint row)
+void scale_heads(Activation a, uint row, vec4 first)
 {
     uint i = gl_LocalInvocationIndex, lane = i % 32, heads = a.columns / a.head;
     for (uint h0 = 0; h0 < heads; h0 += LANES / 32) {
@@ -27,7 +51,8 @@ void scale_heads(Activation a, uint row)
         precise float sum = 0;
         if (h < heads)
             for (uint c = 4 * lane; c < a.head; c += CHUNK) {
-                vec4 v = four_floats(a.x, row * a.ldx + h * a.head + c);
+                vec4 v = first;
+                if (h0 > 0 || a.head != CHUNK) v = four_floats(a.x, row * a.ldx + h * a.head + c);
                 sum = fma(v.x, v.x, sum);
                 sum = fma(v.y, v.y, sum);
                 sum = fma(v.z, v.z, sum);
@@ -42,22 +67,20 @@ void scale_heads(Activation a, uint row)
     barrier();
 }
 
-// What becomes of x[row][c .. c + 3]; other: what belongs there, the norm's multipliers or the gate.
-vec4 value_of(Activation a, vec4 v, vec4 other, uint c, float scale)
+vec4 value_of(Activation a, Four f, uint c, float scale)
 {
-    precise vec4 y = v;
+    precise vec4 y = f.x;
     if (a.mode == NORM) {
-        y = v * scale;
-        y *= other;
+        y = f.x * scale;
+        y *= f.by;
     } else if (a.mode != PLAIN) {
-        vec4 gate = a.mode == SILU ? v : other, by = vec4(1);
-        if (a.mode == GATED_NORM) by = four_floats(a.by, c % a.head);
+        vec4 gate = a.mode == SILU ? f.x : f.gate;
         float by_head = a.mode == GATED_NORM ? scales[c / a.head] : 1;
         [[unroll]] for (uint k = 0; k < 4; k++) {
             float s = sigmoid(gate[k]);
-            precise float one = v[k] * s, normed = v[k] * by_head, gated = gate[k] * s;
-            normed *= by[k];
-            if (a.mode == SILU) one *= other[k];
+            precise float one = f.x[k] * s, normed = f.x[k] * by_head, gated = gate[k] * s;
+            normed *= f.by[k];
+            if (a.mode == SILU) one *= f.gate[k];
             if (a.mode == GATED_NORM) one = normed * gated;
             y[k] = one;
         }
@@ -82,31 +105,15 @@ void put_record(uint chunk, bool there, vec4 v)
     }
 }
 
-// A lane's four columns of a row from c on, and what belongs there.
-struct Four {
-    vec4 x, other;
-};
-
-Four load(Activation a, uint row, uint c)
-{
-    Four f;
-    f.x = f.other = vec4(0);
-    if (c >= a.columns) return f;
-    f.x = four_floats(a.x, row * a.ldx + c);
-    if (a.mode == NORM) f.other = four_floats(a.by, c);
-    else if (a.mode == SIGMOID) f.other = four_floats(a.gate, row * a.ldg + (2 * (c / a.head) + 1) * a.head + c % a.head);
-    else if (a.mode != PLAIN) f.other = four_floats(a.gate, row * a.ldg + c);
-    return f;
-}
-
 // The loops are not unrolled: code that is run once takes longer to fetch than to execute. What comes next is loaded while
 // this is worked on.
-void activate(Activation a, uint row)
+// by: multipliers() of this lane's first columns, which are there before the values are.
+void activate(Activation a, uint row, vec4 by)
 {
     const uint STEP = 4 * LANES;
     uint own = 4 * gl_LocalInvocationIndex, end = (a.columns + CHUNK - 1) / CHUNK * CHUNK;
     float scale = 1;
-    Four next = load(a, row, own);
+    Four next = load(a, row, own, by);
     if (a.mode == NORM) {
         precise vec4 four = next.x * next.x;
         [[dont_unroll]] for (uint c = own + STEP; c < a.columns; c += STEP) {
@@ -118,13 +125,13 @@ void activate(Activation a, uint row)
         precise float mean = total_of(sum) * inverse(float(a.columns)) + a.eps;
         scale = inverse_sqrt(mean);
     }
-    if (a.mode == GATED_NORM) scale_heads(a, row);
+    if (a.mode == GATED_NORM) scale_heads(a, row, next.x);
     [[dont_unroll]] for (uint c0 = 0; c0 < end; c0 += STEP) {
         uint c = c0 + own;
         Four now = next;
-        if (c0 + STEP < end) next = load(a, row, c + STEP);
+        if (c0 + STEP < end) next = load(a, row, c + STEP, multipliers(a, c + STEP));
         vec4 v = vec4(0);
-        if (c < a.columns) v = value_of(a, now.x, now.other, c, scale);
+        if (c < a.columns) v = value_of(a, now, c, scale);
         if (a.floats && c < end) put_floats(c, v);
         if (a.records) put_record(c / CHUNK, c < end, v);
     }

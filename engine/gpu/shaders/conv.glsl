@@ -16,6 +16,35 @@ float convolved(Floats x, Floats before, Floats w, Run run, uint index, uint c, 
     return silu(y);
 }
 
+// What a channel's convolution of a run's only token needs besides its input: taps is at most 4.
+struct Window {
+    vec4 w, before; // before: the inputs before it, oldest first
+};
+
+Window window_of(Floats before, Floats w, uint c, uint channels, uint taps, uint layer)
+{
+    Window window;
+    [[unroll]] for (uint j = 0; j < 4; j++) {
+        window.w[j] = j < taps ? w.v[j * channels + c] : 0;
+        window.before[j] = j + 1 < taps ? before.v[layer + j * channels + c] : 0;
+    }
+    return window;
+}
+
+float convolved_one(Window window, float in_x, uint taps)
+{
+    precise float y = 0;
+    [[unroll]] for (uint j = 0; j < 4; j++)
+        if (j < taps) y = fma(window.w[j], j + 1 < taps ? window.before[j] : in_x, y);
+    return silu(y);
+}
+
+void keep_inputs_of_one(Window window, float in_x, Floats after, uint c, uint channels, uint taps, uint layer)
+{
+    [[unroll]] for (uint j = 0; j < 3; j++)
+        if (j + 1 < taps) after.v[layer + j * channels + c] = j + 2 < taps ? window.before[j + 1] : in_x;
+}
+
 void keep_inputs(Floats x, Floats before, Floats after, Run run, uint c, uint channels, uint taps, uint layer)
 {
     for (uint j = 0; j + 1 < taps; j++) {

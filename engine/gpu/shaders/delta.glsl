@@ -33,19 +33,28 @@ float squares(uint which)
 // A run's only token: queries, keys to queries[0]; returns the value's target and the gates. As conv.comp, lane by lane.
 vec3 convolve(Delta p, Run run, uint head, uint key_head, uint slab)
 {
+    const uint MINE = (2 * KEY + LANES - 1) / LANES; // channels of queries and keys of a lane
     uint i = gl_LocalInvocationIndex, channels = 2 * p.key_heads * KEY + p.value_heads * VALUE;
     Floats x = Floats(p.qkv), before = Floats(run.conv_in), after = Floats(run.conv_out), w = Floats(p.weights);
     bool first = p.tiled == 1 ? head < p.key_heads : head % (p.value_heads / p.key_heads) == 0;
     uint at = run.first_row * p.value_heads + head;
-    vec4 gate = vec4(Floats(p.a).v[at], Floats(p.b).v[at], Floats(p.rate).v[head], Floats(p.bias).v[head]);
-    uint value_c = 2 * p.key_heads * KEY + head * VALUE + slab * SLAB + i % SLAB;
-    float target = convolved(x, before, w, run, 0, value_c, channels, p.taps, p.conv_floats);
-    if (i < SLAB) keep_inputs(x, before, after, run, value_c, channels, p.taps, p.conv_floats);
-    for (uint e = i; e < 2 * KEY; e += LANES) {
-        uint c = (e / KEY * p.key_heads + key_head) * KEY + e % KEY;
-        queries[0][e] = convolved(x, before, w, run, 0, c, channels, p.taps, p.conv_floats);
-        if (first && slab == 0) keep_inputs(x, before, after, run, c, channels, p.taps, p.conv_floats);
+    uint value_c = 2 * p.key_heads * KEY + head * VALUE + slab * SLAB + i % SLAB, from = run.first_row * channels;
+    Window own = window_of(before, w, value_c, channels, p.taps, p.conv_floats), windows[MINE];
+    float rate = Floats(p.rate).v[head], bias = Floats(p.bias).v[head];
+    [[unroll]] for (uint k = 0; k < MINE; k++) {
+        uint e = min(i + k * LANES, 2 * KEY - 1), c = (e / KEY * p.key_heads + key_head) * KEY + e % KEY;
+        windows[k] = window_of(before, w, c, channels, p.taps, p.conv_floats);
     }
+    wait_for_inputs();
+    float in_a = Floats(p.a).v[at], in_b = Floats(p.b).v[at], in_value = x.v[from + value_c];
+    [[unroll]] for (uint k = 0; k < MINE; k++) {
+        uint e = i + k * LANES, c = (e / KEY * p.key_heads + key_head) * KEY + e % KEY;
+        if (e >= 2 * KEY) continue;
+        float in_x = x.v[from + c];
+        queries[0][e] = convolved_one(windows[k], in_x, p.taps);
+        if (first && slab == 0) keep_inputs_of_one(windows[k], in_x, after, c, channels, p.taps, p.conv_floats);
+    }
+    if (i < SLAB) keep_inputs_of_one(own, in_value, after, value_c, channels, p.taps, p.conv_floats);
     barrier();
     float by_query = head_scale(squares(0), true, KEY), by_key = head_scale(squares(1), false, KEY);
     barrier();
@@ -53,7 +62,7 @@ vec3 convolve(Delta p, Run run, uint head, uint key_head, uint slab)
         precise float y = queries[0][e] * (e < KEY ? by_query : by_key);
         queries[0][e] = y;
     }
-    return vec3(target, gates_of(gate.x, gate.y, gate.z, gate.w));
+    return vec3(convolved_one(own, in_value, p.taps), gates_of(in_a, in_b, rate, bias));
 }
 
 // A slab of a value head of a run. one: the run has one token, and what conv.comp does is done here.
@@ -72,7 +81,6 @@ void delta_rule(Delta p, uint head, uint run_at, uint slab, bool one)
     vec2 gates_now = vec2(0);
     if (works)
         [[unroll]] for (uint k = 0; k < KEYS; k++) s[k] = state.v[at + k * VALUE];
-    wait_for_inputs();
     for (uint t = 0; t <= run.n; t++) {
         // Loads for token t; the work on token t - 1 comes after, its queries and keys are in shared memory.
         float next_target = 0;

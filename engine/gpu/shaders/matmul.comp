@@ -1,13 +1,14 @@
 #version 460
 #include "common.glsl"
+#extension GL_KHR_shader_subgroup_basic : require
 #include "weights.glsl"
 // out[t][r] = (or +=) sum over c of W[r][c] x[t][c], for 32 rows and TOKENS tokens at a time.
 //
-// Lane x is a row. Lane y is one of SEGMENTS segments of the columns: it takes the chunks c with c % SEGMENTS = y, in
-// ascending order; the sums of the segments are added in ascending order. SEGMENTS follows from the device and the matrix's
-// shape, so each output's arithmetic is the same for every TOKENS.
+// Lane x is a row. The columns have SEGMENTS segments: one has the chunks c with c % SEGMENTS = its number, in ascending order;
+// lane y works on the segments y, y + TEAMS and so on. The sums of the segments are added in ascending order. SEGMENTS follows
+// from the device and the matrix's shape, so each output's arithmetic is the same for every TOKENS and TEAMS.
 // Of quants the sums of 16 or 32 products are exact integers, scaled as in engine/kernel/int8_template.h.
-layout(local_size_x = 32, local_size_y_id = 3) in;
+layout(local_size_x = 32, local_size_y_id = 7) in;
 layout(constant_id = 0) const uint KIND = 3;
 layout(constant_id = 1) const uint TOKENS = 1;
 layout(constant_id = 2) const uint EXPERTS = 0; // 1: output row t takes the matrix chosen[t] and the input row t / each
@@ -16,6 +17,7 @@ layout(constant_id = 3) const uint SEGMENTS = 8;
 // SOURCE - 1: the same bits as act.comp's if that has as many lanes, and cheaper than a dispatch and a barrier.
 layout(constant_id = 4) const uint SOURCE = 0;
 layout(constant_id = 6) const uint SUBGROUP = 1;
+layout(constant_id = 7) const uint TEAMS = 8; // SEGMENTS, or a divisor of it; SEGMENTS where activations are made here
 layout(constant_id = 5) const uint OWN = 1; // quads of activations in shared memory
 
 layout(push_constant, scalar) uniform Push {
@@ -33,7 +35,8 @@ layout(push_constant, scalar) uniform Push {
 const bool FLOATS = KIND <= BF16;
 const bool STAGED = !FLOATS && TOKENS > 1; // activations go through shared memory
 const uint QUADS = RECORD / 4;             // of a record
-const uint MODE = SOURCE == 0 ? 0 : SOURCE - 1, LANES = TILE * SEGMENTS, SOME = TOKENS < 8 ? TOKENS : 8;
+const uint EACH = SEGMENTS / TEAMS;        // segments of a lane
+const uint MODE = SOURCE == 0 ? 0 : SOURCE - 1, LANES = TILE * TEAMS, SOME = TOKENS < 8 ? TOKENS : 8;
 shared uvec4 own[OWN];
 // The sums of the segments; where activations are staged they take their place.
 shared float sums[STAGED ? 1 : SEGMENTS * SOME * TILE];
@@ -107,6 +110,13 @@ void stage(uint c, uint first)
     }
 }
 
+// The 32 lanes that work on a segment have come here.
+void wait_for_lanes()
+{
+    if (SUBGROUP >= TILE) subgroupBarrier();
+    else barrier();
+}
+
 void main()
 {
     uint lane = gl_LocalInvocationID.x, segment = gl_LocalInvocationID.y, first = gl_WorkGroupID.y * TOKENS;
@@ -117,38 +127,45 @@ void main()
     if (!FLOATS && segment < chunks) next = raw_of(KIND, w, (gl_WorkGroupID.x * chunks + segment) * quads, lane);
     if (SOURCE > 0) {
         Activation a = Activation(x, by, gate, MODE, columns, ldx, ldg, head, eps, FLOATS, !FLOATS);
-        activate(a, index == 0 ? 0 : Words(index).v[0]);
+        activate(a, index == 0 ? 0 : Words(index).v[0], multipliers(a, 4 * gl_LocalInvocationIndex));
         barrier();
     }
     for (uint tile = gl_WorkGroupID.x; tile < tiles; tile += gl_NumWorkGroups.x) {
-        float total[TOKENS];
-        vec4 four[TOKENS];
-        [[unroll]] for (uint t = 0; t < TOKENS; t++) {
-            total[t] = 0;
-            four[t] = vec4(0);
-        }
-        for (uint turn = 0; turn < turns; turn++) {
-            uint c = turn * SEGMENTS + segment, after_tile = turn + 1 < turns ? tile : tile + gl_NumWorkGroups.x;
-            uint after = turn + 1 < turns ? c + SEGMENTS : segment;
-            if (FLOATS) {
-                if (c < chunks) float_chunk(w, (tile * chunks + c) * quads, c, first, four);
-                continue;
+        float total[EACH][TOKENS];
+        vec4 four[EACH][TOKENS];
+        [[unroll]] for (uint s = 0; s < EACH; s++)
+            [[unroll]] for (uint t = 0; t < TOKENS; t++) {
+                total[s][t] = 0;
+                four[s][t] = vec4(0);
             }
-            if (STAGED) {
-                if (c < chunks) stage(c, first);
-                barrier();
+        for (uint turn = 0; turn < turns; turn++)
+            [[unroll]] for (uint s = 0; s < EACH; s++) {
+                bool last = turn + 1 == turns && s + 1 == EACH;
+                uint c = turn * SEGMENTS + s * TEAMS + segment, after = last ? segment : c + TEAMS;
+                uint after_tile = last ? tile + gl_NumWorkGroups.x : tile;
+                if (FLOATS) {
+                    if (c < chunks) float_chunk(w, (tile * chunks + c) * quads, c, first, four[s]);
+                    continue;
+                }
+                if (STAGED) {
+                    if (c < chunks) stage(c, first);
+                    wait_for_lanes();
+                }
+                Raw now = next;
+                if (after_tile < tiles && after < chunks) next = raw_of(KIND, w, (after_tile * chunks + after) * quads, lane);
+                if (c < chunks) quant_chunk(now, c, first, total[s]);
+                if (STAGED) wait_for_lanes();
             }
-            Raw now = next;
-            if (after_tile < tiles && after < chunks) next = raw_of(KIND, w, (after_tile * chunks + after) * quads, lane);
-            if (c < chunks) quant_chunk(now, c, first, total);
-            if (STAGED) barrier();
-        }
         if (FLOATS)
-            [[unroll]] for (uint t = 0; t < TOKENS; t++) total[t] = float_total(four[t]);
+            [[unroll]] for (uint s = 0; s < EACH; s++)
+                [[unroll]] for (uint t = 0; t < TOKENS; t++) total[s][t] = float_total(four[s][t]);
+        if (STAGED) barrier(); // before sums take the activations' place
         [[unroll]] for (uint t0 = 0; t0 < TOKENS; t0 += 8) {
-            [[unroll]] for (uint t = t0; t < min(t0 + 8, TOKENS); t++) put_sum((segment * SOME + t - t0) * TILE + lane, total[t]);
+            [[unroll]] for (uint s = 0; s < EACH; s++)
+                [[unroll]] for (uint t = t0; t < min(t0 + 8, TOKENS); t++)
+                    put_sum(((s * TEAMS + segment) * SOME + t - t0) * TILE + lane, total[s][t]);
             if (SEGMENTS > 1) barrier();
-            for (uint t = segment; t < min(8, TOKENS - t0); t += SEGMENTS) {
+            for (uint t = segment; t < min(8, TOKENS - t0); t += TEAMS) {
                 uint to = first + t0 + t, row = tile * TILE + lane, place = to * ldo + row;
                 if (to >= tokens || row >= rows) continue;
                 precise float sum = sum_at(t * TILE + lane);

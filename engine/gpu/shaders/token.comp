@@ -31,7 +31,8 @@ layout(constant_id = 10) const uint SLAB = 32;
 #include "delta.glsl"
 
 layout(push_constant, scalar) uniform Push {
-    uint64_t program, counters; // counters: arrivals, workgroups that are done, 1 = a barrier was waited for too long
+    uint64_t program, counters; // counters: arrivals, workgroups that are done
+    uint64_t runs, trouble;     // trouble: becomes 1 when a barrier was waited for too long
     uint first, end;            // operations
     uint barriers;              // that many for a start, to try whether all workgroups run
     uint patience;              // looks at the counter before that is given up
@@ -42,7 +43,9 @@ layout(push_constant, scalar) uniform Push {
 // result, tiles, rows.
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
            OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42;
-const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5;
+const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
+           DO_ACT = 6;
+const uint MADE = 5; // a mode: activations that an operation of their own made
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
 shared float sums[2][LANES];
@@ -98,7 +101,7 @@ uvec4 x_quad(uint place)
 
 // ---- The barrier ----
 
-// All workgroups have come here, and see what each has written. False: some did not come.
+// All workgroups have come here, and what each has written is where coherent loads find it. False: some did not come.
 bool meet()
 {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
@@ -110,7 +113,6 @@ bool meet()
         while (looks < patience &&
                atomicLoad(Words(counters).v[0], gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed) < all)
             looks++;
-        memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
         if (looks == patience) broken = 1;
     }
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
@@ -130,7 +132,7 @@ void leave()
 {
     if (gl_LocalInvocationIndex != 0) return;
     if (broken == 1) {
-        Words(counters).v[2] = 1;
+        Words(trouble).v[0] = 1;
         return;
     }
     if (atomicAdd(Words(counters).v[1], 1) + 1 == gl_NumWorkGroups.x) {
@@ -140,6 +142,8 @@ void leave()
 }
 
 // ---- Products ----
+
+uint64_t logits; // where they are wanted, if results are logits: they go there, into the host's memory
 
 // A tile of an operation's matrices.
 struct Tile {
@@ -159,7 +163,7 @@ Tile tile_of(uint n)
     uint from = more == 0 ? OP_PUSH : OP_MORE + more * 6 - 6, to = more == 0 ? OP_PUSH + 4 : from + 2;
     Tile t;
     t.w = WeightQuads(packUint2x32(uvec2(op(from), op(from + 1))));
-    t.result = Floats(packUint2x32(uvec2(op(to), op(to + 1))));
+    t.result = Floats(packUint2x32(uvec2(op(to), op(to + 1))) + logits);
     t.at = n;
     t.rows = more == 0 ? parameter(10) : op(from + 5);
     return t;
@@ -207,13 +211,21 @@ void add_raw(uint kind, Raw raw, uint chunk, uint part, inout float total, inout
     else if (has(kind, F32)) add_floats(F32, raw, chunk, part, four);
 }
 
-// Activations, where the operation before has not made the same.
+// Waits for the inputs and makes activations of them, where the operation before has not made the same.
 void make_activations(uint kind)
 {
-    if (op(OP_FRESH) == 0) return;
     Activation a = Activation(address(2), address(20), address(22), op(OP_MODE), parameter(15), parameter(16), parameter(17),
                               parameter(18), uintBitsToFloat(parameter(19)), kind < Q8, kind >= Q8);
-    activate(a, 0);
+    vec4 by = vec4(1);
+    if (a.mode != MADE) by = multipliers(a, 4 * gl_LocalInvocationIndex);
+    wait_for_inputs();
+    if (op(OP_FRESH) == 0) return;
+    if (a.mode == MADE) {
+        uint quads = parameter(9) * (kind < Q8 ? CHUNK / 4 : RECORD / 4);
+        for (uint e = gl_LocalInvocationIndex; e < quads; e += LANES) pool[e] = Quads(a.x).v[e];
+    } else {
+        activate(a, 0, by);
+    }
     barrier();
 }
 
@@ -222,6 +234,7 @@ void product()
 {
     uint i = gl_LocalInvocationIndex, lane = i % 32, warp = i / 32, kind = op(OP_KIND), loads = loads_of(kind);
     uint segments = 1 << op(OP_SEGMENTS), segment = warp & segments - 1, teams = LANES / 32 >> op(OP_SEGMENTS);
+    logits = op(OP_X) == 1 ? Runs(runs).v[0].logits : 0;
     uint tiles = op(OP_TILES), chunks = parameter(9), every = gl_NumWorkGroups.x * teams;
     // The first tiles of this team, and of the team that has this warp's number: its sums are added up here.
     uint start = op(OP_START), at = gl_WorkGroupID.x + (warp >> op(OP_SEGMENTS)) * gl_NumWorkGroups.x;
@@ -231,7 +244,6 @@ void product()
     Tile tile = tile_of(at);
     Raw next;
     if (at < tiles && segment < chunks) next = load_raw(kind, tile, segment, 0);
-    wait_for_inputs();
     make_activations(kind);
     [[dont_unroll]] for (uint round = 0; round * every < tiles; round++, at += every, own += every) {
         Tile mine = tile_of(own);
@@ -270,6 +282,22 @@ void product()
 
 // ---- Attention ----
 
+// Some vectors of a position's keys. What was there before this dispatch may come from a cache of this workgroup's core.
+void keys_of(uint64_t keys, uint at, bool old, out vec4 key[AT_ONCE])
+{
+    if (HALF == 1 && AT_ONCE == 8) {
+        [[unroll]] for (uint k = 0; k < 4; k++) {
+            uvec4 eight;
+            if (old) eight = WeightQuads(keys).v[at / 8 + k];
+            else eight = Quads(keys).v[at / 8 + k];
+            key[min(2 * k, AT_ONCE - 1)] = halves(eight.xy);
+            key[min(2 * k + 1, AT_ONCE - 1)] = halves(eight.zw);
+        }
+    } else {
+        [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = four_of(keys, at + 4 * k);
+    }
+}
+
 // attend.comp's block b of the heads of a KV head, for one token, spread over all lanes.
 void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint heads, uint kv_heads, uint layer_bytes,
             uint kv_bytes, uint blocks)
@@ -278,18 +306,20 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
     uint i = gl_LocalInvocationIndex, group = heads / kv_heads, end = min(run.start + 1 - b * BLOCK, BLOCK);
     Addresses pages = Addresses(run.pages);
     uint64_t layer = layer_bytes + uint64_t(kv_head) * 2 * kv_bytes;
+    uint64_t page = pages.v[(b * BLOCK + min(i % BLOCK, end - 1)) / 32]; // of this lane's first keys
+    wait_for_inputs();
     for (uint e = i; e < group * HEAD / 4; e += LANES)
         pool[e] = Quads(q).v[(run.first_row * heads + kv_head * group) * (HEAD / 4) + e];
     barrier();
     for (uint e = i; e < BLOCK * PARTS; e += LANES) {
         uint p = e % BLOCK, part = e / BLOCK, position = b * BLOCK + p;
         if (p >= end) continue;
-        uint64_t keys = pages.v[position / 32] + layer;
+        uint64_t keys = (LANES % BLOCK == 0 ? page : pages.v[position / 32]) + layer;
         vec4 four[ROWS];
         [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
         [[dont_unroll]] for (uint d = part * PART; d < min(part * PART + PART, HEAD / 4); d += AT_ONCE) {
             vec4 key[AT_ONCE];
-            [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = four_of(keys, position % 32 * HEAD + 4 * (d + k));
+            keys_of(keys, position % 32 * HEAD + 4 * d, position < run.start, key);
             [[unroll]] for (uint k = 0; k < AT_ONCE; k++)
                 [[unroll]] for (uint r = 0; r < ROWS; r++) {
                     precise vec4 more = fma(key[k], uintBitsToFloat(pool[r * (HEAD / 4) + d + k]), four[r]);
@@ -307,26 +337,26 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
         uint r = e / BLOCK, p = e % BLOCK;
         precise float score = pool_float(SOME + r * BLOCK + p);
         [[unroll]] for (uint part = 1; part < PARTS; part++) score += pool_float(SOME + (part * ROWS + r) * BLOCK + p);
-        put_pool(WEIGHT + e, p < end ? score : NOTHING);
+        put_pool(WEIGHT + p * ROWS + r, p < end ? score : NOTHING);
     }
     barrier();
     for (uint e = i; e < ROWS * 8; e += LANES) {
         float top = NOTHING;
-        [[unroll]] for (uint k = 0; k < 16; k++) top = max(top, pool_float(WEIGHT + e * 16 + k));
+        [[unroll]] for (uint k = 0; k < 16; k++) top = max(top, pool_float(WEIGHT + (e % 8 * 16 + k) * ROWS + e / 8));
         put_pool(EIGHT + e, top);
     }
     barrier();
     for (uint e = i; e < ROWS * BLOCK; e += LANES) {
-        float top = pool_float(EIGHT + e / BLOCK * 8), score = pool_float(WEIGHT + e);
-        [[unroll]] for (uint k = 1; k < 8; k++) top = max(top, pool_float(EIGHT + e / BLOCK * 8 + k));
+        float top = pool_float(EIGHT + e % ROWS * 8), score = pool_float(WEIGHT + e);
+        [[unroll]] for (uint k = 1; k < 8; k++) top = max(top, pool_float(EIGHT + e % ROWS * 8 + k));
         precise float less = score - top;
         put_pool(WEIGHT + e, score == NOTHING ? 0 : exp_of(less));
-        if (e % BLOCK == 0) put_pool(EIGHT + ROWS * 8 + e / BLOCK, top);
+        if (e < ROWS) put_pool(EIGHT + ROWS * 8 + e, top);
     }
     barrier();
     for (uint e = i; e < ROWS * 8; e += LANES) {
         precise float some = 0;
-        [[unroll]] for (uint k = 0; k < 16; k++) some += pool_float(WEIGHT + e * 16 + k);
+        [[unroll]] for (uint k = 0; k < 16; k++) some += pool_float(WEIGHT + (e % 8 * 16 + k) * ROWS + e / 8);
         put_pool(EIGHT + e, some);
     }
     for (uint e = i; e < PARTS * HEAD / 2; e += LANES) {
@@ -343,7 +373,9 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
             }
             [[unroll]] for (uint k = 0; k < 8; k++)
                 [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                    precise vec2 more = fma(vec2(pool_float(WEIGHT + r * BLOCK + p0 + k)), value[k], acc[r]);
+                    uint at = WEIGHT + (p0 + k) * ROWS + r;
+                    float w = ROWS % 4 == 0 ? uintBitsToFloat(pool[at / 4][r % 4]) : pool_float(at);
+                    precise vec2 more = fma(vec2(w), value[k], acc[r]);
                     acc[r] = more;
                 }
         }
@@ -388,6 +420,28 @@ void do_merge()
                 merge_blocks(Floats(address(2) + uint64_t(u * blocks) * (HEAD + 2) * 4), count, d);
 }
 
+// Activations made once for all workgroups, chunk by chunk, 32 lanes each (struct act).
+void do_act()
+{
+    uint warp = gl_LocalInvocationIndex / 32, lane = gl_LocalInvocationIndex % 32, columns = parameter(12);
+    uint64_t floats = address(6), records = address(8);
+    Activation a = Activation(address(0), address(2), address(4), op(OP_MODE), columns, parameter(13), parameter(14),
+                              parameter(15), uintBitsToFloat(parameter(16)), floats != 0, records != 0);
+    const uint chunks = (columns + CHUNK - 1) / CHUNK, each = floats != 0 ? CHUNK / 4 : RECORD / 4;
+    for (uint c0 = 0; c0 < chunks; c0 += gl_NumWorkGroups.x * (LANES / 32)) {
+        uint chunk = c0 + gl_WorkGroupID.x + warp * gl_NumWorkGroups.x, c = chunk * CHUNK + 4 * lane;
+        vec4 v = vec4(0);
+        if (c < columns) v = value_of(a, load(a, 0, c, vec4(1)), c, 1);
+        if (a.floats) put_floats(warp * CHUNK + 4 * lane, v);
+        else put_record(warp, true, v);
+        barrier();
+        if (chunk < chunks)
+            for (uint e = lane; e < each; e += 32)
+                Quads(a.floats ? floats : records).v[chunk * each + e] = pool[warp * each + e];
+        barrier();
+    }
+}
+
 void do_heads()
 {
     Heads p = Heads(address(0), address(2), address(4), address(6), address(8), address(10), address(12), address(14),
@@ -430,11 +484,13 @@ void main()
             product();
         } else if (what == DO_DELTA) {
             do_delta();
+        } else if (what == DO_ATTEND) {
+            do_attend();
         } else {
             wait_for_inputs();
             if (what == DO_HEADS) do_heads();
-            else if (what == DO_ATTEND) do_attend();
             else if (what == DO_MERGE) do_merge();
+            else if (what == DO_ACT) do_act();
             else if (what == DO_EMBED) do_embed();
         }
         wait_for_inputs();
