@@ -129,7 +129,10 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     case TDM_CONTEXT:
         note("(the context is full: /compact sums up the oldest turns, /new begins anew)");
         break;
-    case TDM_FAILED: note("(a unit failed; what came is kept, /regen tries again)"); break;
+    case TDM_FAILED:
+        note(p->app.info.on_server ? "(the reply broke off; what came is kept, /continue goes on)"
+                                   : "(a unit failed; what came is kept, /regen tries again)");
+        break;
     default: break;
     }
     if (!p->terminal) app_settle(&p->app); /* a script may take the turn's line for its being saved */

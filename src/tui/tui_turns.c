@@ -154,7 +154,9 @@ static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
     same &= assign(&turn->thinking, node->thinking, node->thinking ? node->thinking_length : 0);
     if (!same) turn->v.revision++;
     turn->v.state = state_of(node);
-    turn->v.why = turn->v.state == VIEW_TURN_FAILED ? "a unit failed; what came is kept" : NULL;
+    turn->v.why = turn->v.state != VIEW_TURN_FAILED ? NULL
+                  : t->app.info.on_server         ? "what came is kept, /continue goes on"
+                                                  : "a unit failed; what came is kept";
     if (node->role == TDM_ASSISTANT) set_stats(turn, &node->stats);
 }
 

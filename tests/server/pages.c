@@ -17,7 +17,6 @@ typedef struct {
     pages *pages;
     struct MHD_Connection *connection;
     json_object *asked; /* of a POST */
-    int cut;
 } request;
 
 static void add_bool(json_object *o, const char *key, bool value)
@@ -153,24 +152,38 @@ static enum MHD_Result models(request *r)
     return completion_send(r->connection, 200, o);
 }
 
+static enum MHD_Result respond(request *r, answer_form form)
+{
+    pages *p = r->pages;
+    json_object *stream = jsonio_member(r->asked, "stream", json_type_boolean);
+    int cut = -1;
+    pthread_mutex_lock(&p->lock);
+    if (p->fault.kind == FAULT_CUT && json_object_get_boolean(stream)) {
+        cut = p->fault.value;
+        if (p->fault.times > 0 && --p->fault.times == 0) p->fault.kind = FAULT_NONE;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return completion_answer(p, r->connection, form, r->asked, cut);
+}
+
 static enum MHD_Result completion(request *r)
 {
-    return completion_answer(r->pages, r->connection, FORM_LLAMA, r->asked, r->cut);
+    return respond(r, FORM_LLAMA);
 }
 
 static enum MHD_Result completions(request *r)
 {
-    return completion_answer(r->pages, r->connection, FORM_COMPLETION, r->asked, r->cut);
+    return respond(r, FORM_COMPLETION);
 }
 
 static enum MHD_Result chat_completions(request *r)
 {
-    return completion_answer(r->pages, r->connection, FORM_CHAT, r->asked, r->cut);
+    return respond(r, FORM_CHAT);
 }
 
 static enum MHD_Result generate(request *r)
 {
-    return completion_answer(r->pages, r->connection, FORM_GENERATE, r->asked, r->cut);
+    return respond(r, FORM_GENERATE);
 }
 
 enum { LLAMA = 1 << DIALECT_LLAMA, VLLM = 1 << DIALECT_VLLM, SGLANG = 1 << DIALECT_SGLANG, ALL = 15 };
@@ -207,8 +220,7 @@ static fault take_fault(pages *p, const char *url)
     int before = json_object_object_get_ex(p->by_path, url, &n) ? json_object_get_int(n) : 0;
     jsonio_add_int(p->by_path, url, before + 1);
     fault f = p->fault;
-    /* A cut is for streams, which only these pages have. */
-    if (f.kind == FAULT_CUT && !strstr(url, "completion") && strcmp(url, "/generate")) f.kind = FAULT_NONE;
+    if (f.kind == FAULT_CUT) f.kind = FAULT_NONE; /* it is for streams, of which is not known yet whether this is one */
     if (f.kind && f.times > 0 && --p->fault.times == 0) p->fault.kind = FAULT_NONE;
     pthread_mutex_unlock(&p->lock);
     return f;
@@ -327,7 +339,7 @@ enum MHD_Result pages_serve(void *ctx, struct MHD_Connection *c, const char *url
     bool post = !strcmp(method, "POST");
     for (size_t i = 0; i < sizeof page / sizeof *page; i++) {
         if (!(page[i].kinds >> p->kind & 1) || page[i].post != post || strcmp(page[i].path, url)) continue;
-        request r = {.pages = p, .connection = c, .cut = f.kind == FAULT_CUT ? f.value : -1};
+        request r = {.pages = p, .connection = c};
         if (post && jsonio_parse(&r.asked, "body", body->n ? body->bytes : "", body->n, NULL))
             return completion_send(c, 400, answer_error(p->kind, 400, "invalid_request_error", "expected JSON"));
         out = page[i].answer(&r);
