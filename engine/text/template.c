@@ -7,8 +7,9 @@
 #include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
 
-/* FNV-1a, 64 bits, of the template that the built-in model's files carry. */
-#define BUILTIN_HASH 0xBB2CEA580105BC4Au
+/* FNV-1a, 64 bits, of the template that the built-in model's files carry, without the newline at its end: servers that
+ * tell a model's template may leave that out. */
+#define BUILTIN_HASH 0x6F63D54059748984u
 
 enum { MARK_START, MARK_END, MARK_THINK, MARK_THOUGHT, MARKS };
 
@@ -50,6 +51,7 @@ static bool contains(struct span text, const char *what)
 struct template_form template_recognise(struct span text)
 {
     struct template_form form = {TEMPLATE_QWEN35, true, false};
+    while (text.length && text.bytes[text.length - 1] == '\n') text.length--;
     if (!text.length) return form;
     if (fnv_bytes(FNV_START, text.bytes, text.length) == BUILTIN_HASH)
         return (struct template_form){TEMPLATE_BUILTIN, false, false};

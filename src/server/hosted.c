@@ -20,6 +20,9 @@ enum {
     MOST_WAIT_S = 60,        /* that it is worth waiting for that */
 };
 
+/* Stands where a message that is read ahead may go on, while a server renders it: a text that nobody types. */
+#define CUT "\xe2\x81\xa0tandem-cuts-here\xe2\x81\xa0"
+
 /* What is under way of a request. */
 typedef enum { STEP_RENDER, STEP_ASK } step;
 
@@ -36,6 +39,7 @@ struct request {
     struct buffer asks;  /* STEP_ASK's request, to be made again */
     dialect_ask ask;     /* STEP_RENDER: what is left to be filled in; its strings are in `kept` */
     struct buffer begun; /* STEP_RENDER: goes behind the prompt that the server renders */
+    bool open;           /* STEP_RENDER: that is cut off at CUT */
     tdm_sampling sampling;
     char **stops;
     /* what came */
@@ -167,6 +171,10 @@ static tdm_status take_prompt(struct request *r, tdm_error *err)
     tdm_status status = jsonio_parse(&o, "/apply-template", r->body.n ? r->body.bytes : "", r->body.n, err);
     const char *text = status ? NULL : jsonio_text(o, "prompt", &n);
     if (!status && !text) status = error_set(err, TDM_E_FORMAT, "/apply-template: expected `prompt` of the server");
+    const char *cut = !status && r->open ? memmem(text, n, CUT, sizeof CUT - 1) : NULL;
+    if (!status && r->open && !cut)
+        status = error_set(err, TDM_E_FORMAT, "/apply-template: expected the messages in the prompt");
+    if (cut) n = (size_t)(cut - text);
     if (!status) status = buffer_append(&prompt, text, n, err);
     if (!status) status = buffer_append(&prompt, r->begun.bytes, r->begun.n, err);
     r->ask.prompt = (struct span){prompt.n ? prompt.bytes : "", prompt.n};
@@ -263,20 +271,30 @@ static tdm_status ask_by_messages(struct request *r, struct span prompt, struct 
     prompt_turns m;
     tdm_status status = prompt_turns_read(&m, prompt, err);
     if (status) return status;
+    struct buffer marked = {0};
     if (r->step == STEP_RENDER) {
         status = buffer_append(&r->begun, m.begun.bytes, m.begun.length, err);
+        if (m.open) { /* what the server renders is cut off where the message may go on */
+            tdm_message *last = &m.list[m.n - 1];
+            status = buffer_append(&marked, last->text, last->length, err);
+            if (!status) status = buffer_append(&marked, CUT, sizeof CUT - 1, err);
+            *last = (tdm_message){.role = TDM_USER, .text = marked.bytes, .length = marked.n};
+        }
+        r->open = m.open;
         r->ask.messages = m.list;
         r->ask.n_messages = m.n;
         if (!status) status = dialect_render(&r->ask, first, err);
     } else {
+        if (m.open && !m.list[m.n - 1].length) m.n--;
         r->ask.continues = m.begun.length > 0;
-        if (r->ask.continues) /* there is room: the turn that it belongs to was counted */
+        if (r->ask.continues)
             m.list[m.n++] = (tdm_message){.role = TDM_ASSISTANT, .text = m.begun.bytes, .length = m.begun.length};
         r->ask.messages = m.list;
         r->ask.n_messages = m.n;
         status = dialect_request(r->dialect, &r->ask, r->ahead, &r->asks, err);
     }
     r->ask.messages = NULL;
+    buffer_free(&marked);
     prompt_turns_free(&m);
     return status;
 }

@@ -42,7 +42,7 @@ static struct span answer_of(struct span text)
 
 tdm_status prompt_turns_read(prompt_turns *out, struct span rest, tdm_error *err)
 {
-    size_t room = 1;
+    size_t room = 2;
     for (size_t i = 0; i + sizeof START <= rest.length + 1; i++)
         room += !memcmp(rest.bytes + i, START, sizeof START - 1);
     *out = (prompt_turns){.list = calloc(room, sizeof *out->list)};
@@ -60,10 +60,11 @@ tdm_status prompt_turns_read(prompt_turns *out, struct span rest, tdm_error *err
         if (end) takes(&rest, END);
         if (end) takes(&rest, "\n");
         if (role == TDM_ASSISTANT) text = answer_of(text);
-        if (end || (role != TDM_ASSISTANT && text.length))
-            out->list[out->n++] = (tdm_message){.role = role, .text = text.bytes, .length = text.length};
-        else if (role == TDM_ASSISTANT)
+        if (!end && role == TDM_ASSISTANT)
             out->begun = text;
+        else
+            out->list[out->n++] = (tdm_message){.role = role, .text = text.bytes, .length = text.length};
+        out->open = !end && role == TDM_USER;
     }
     return TDM_OK;
 }

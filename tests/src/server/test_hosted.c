@@ -394,6 +394,13 @@ TEST(a_server_with_another_template_renders_messages)
     CHECK_STR("Hello you", t.text.bytes);
     CHECK(strstr(scripted.asked, "POST /completion "));
     CHECK(strstr(scripted.asked, "\"prompt\":\"[INST]Hi[/INST]\""));
+    close_talk(&t);
+    if (!open_talk(&t, -1)) return; /* once more, with reading ahead: what is rendered ends where the user goes on */
+    pages[2] = (struct scripted_page){
+        "/apply-template",
+        scripted_ok("{\"prompt\":\"[INST]Hi[/INST]Hello you[INST]\xe2\x81\xa0tandem-cuts-here\xe2\x81\xa0[/INST]\"}")};
+    say_and_read_ahead(&t, "Hi", evaluated(5, 5));
+    CHECK(strstr(scripted.asked, "\"prompt\":\"[INST]Hi[/INST]Hello you[INST]\",\"n_predict\":0"));
     pages[2].path = NULL;
     props = NULL;
     close_talk(&t);
