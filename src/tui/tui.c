@@ -191,7 +191,8 @@ static int64_t deadline(tui *t, int64_t now)
         int64_t next = t->view.now_ns + ms * TUI_MS;
         at = earlier(at, next > frame ? next : frame);
     }
-    return earlier(at, tui_figures_deadline(t, now));
+    int64_t sensors = tui_figures_deadline(t, now);
+    return earlier(at, sensors > frame ? sensors : frame);
 }
 
 static void wait_for_something(tui *t)

@@ -183,7 +183,7 @@ static struct view_figure share(double value, double most, bool of_gpu)
 {
     bool known = most > 0 && !of_gpu;
     return (struct view_figure){.value = known ? 100 * value / most : 0, .valid = known,
-                                .why = of_gpu ? "a GPU is not measured" : "not measured yet"};
+                                .why = of_gpu ? "not known" : "not measured yet"};
 }
 
 /* What a unit did in a stretch of time, in nanoseconds, tokens and bytes. */

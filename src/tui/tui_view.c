@@ -113,7 +113,9 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->session = t->app.name;
     if (t->app.unsaved[0]) v->warnings |= VIEW_WARN_NOT_SAVED;
     if (t->app.info.synthetic) v->warnings |= VIEW_WARN_SYNTHETIC;
-    if (tdm_machine_cores(t->app.machine) < 2) v->warnings |= VIEW_WARN_ONE_CORE;
+    const tdm_unit_info *a = &t->figures.unit[TDM_PREFILL_UNIT], *b = &t->figures.unit[TDM_DECODE_UNIT];
+    bool on_cores = a->name && !a->device[0] && !b->device[0];
+    if (on_cores && tdm_machine_cores(t->app.machine) < 2) v->warnings |= VIEW_WARN_ONE_CORE;
     if (s->no_checkpoints) v->warnings |= VIEW_WARN_NO_CHECKPOINTS;
     if (s->prefill_failed) v->warnings |= VIEW_WARN_UNIT_FAILED;
     v->unsaved = t->app.unsaved;

@@ -72,9 +72,9 @@ bool sensing_read(sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns, 
 {
     struct sensors_now now;
     if (!shown || (s->read_ns && (now_ns - s->read_ns < second || rests(last_work_ns, s->read_ns)))) return false;
+    s->read_ns = now_ns;
     if (!s->sensors && !(s->sensors = sensors_open(s->root ? s->root : ""))) return false;
     sensors_read(s->sensors, now_ns, &now);
-    s->read_ns = now_ns;
     take(s, &now);
     take_cores(s, &now, prefill, decode);
     return true;
@@ -153,6 +153,7 @@ bool sensing_battery_is_low(sensing *s, double percent, int64_t now_ns)
 int64_t sensing_deadline(const sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns)
 {
     bool moves = s->power.valid || s->temperature.valid || s->gpus[0].sensors || s->gpus[1].sensors;
+    if (shown && !s->read_ns) return now_ns; /* also at rest: a form that shows them was just chosen */
     return shown && moves && !rests(last_work_ns, now_ns) ? s->read_ns + second : INT64_MAX;
 }
 

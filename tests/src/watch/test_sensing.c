@@ -31,6 +31,7 @@ TEST(at_most_once_a_second_and_only_when_shown)
     sensing_read(&s, false, t, t, "cpu:1", "cpu:0");
     CHECK(s.read_ns == 0 && !s.sensors); /* nobody looks: not even opened */
     CHECK(sensing_deadline(&s, false, t, t) == INT64_MAX);
+    CHECK(sensing_deadline(&s, true, t - 60 * second, t) == t); /* also after the last work: at once */
     sensing_read(&s, true, t, t, "cpu:1", "cpu:0");
     CHECK_NEAR(51, s.temperature.value, 1e-9);
     CHECK_NEAR(2, s.free_gib, 1e-9);
