@@ -210,7 +210,7 @@ static void amx_folded_product(const struct matrix *m, const struct panel *p, ui
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS, packed += 2 * (quants + scales)) {
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_FAR, false,
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_DISTANCE, false,
                                       4 * AMX_CHUNKS * pieces);
         amx_fold(l, packed, packed + 2 * quants, &low, &w[0]);
         amx_fold(l, packed + quants, packed + 2 * quants + scales, &high, &w[1]);

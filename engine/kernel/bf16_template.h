@@ -79,6 +79,7 @@ enum {
     BF16_TOKENS = 12,
     BF16_PAIRS = 128, /* walked for all tokens before the next: 16 KiB of weights */
     BF16_FETCH = 4,
+    BF16_NEAR = 6, /* tokens whose weights go to L1 */
 };
 
 static ALWAYS_INLINE vf bf16_dot(vf acc, vf w, vf x)
@@ -135,7 +136,7 @@ static void bf16_tile_product(const struct matrix *m, const struct panel *p, uin
         uint32_t pairs = all - c < BF16_PAIRS ? all - c : BF16_PAIRS, steps = (pairs + BF16_FETCH - 1) / BF16_FETCH;
         const uint32_t *some = w + (size_t)c * TILE_ROWS;
         size_t bytes = pairs * TILE_ROWS * sizeof *w;
-        struct ahead next = stream_on(stream, (const uint8_t *)some, bytes, bytes, pieces == 1, steps * pieces);
+        struct ahead next = stream_on(stream, (const uint8_t *)some, bytes, bytes, tokens <= BF16_NEAR, steps * pieces);
         for (uint32_t i = 0; i < pieces; i++) {
             uint32_t from = tokens * i / pieces, to = tokens * (i + 1) / pieces;
             bf16_chunk(some, pairs, to - from, x + from * ldx + 2 * c, ldx, acc + from * TILE_ROWS, next);

@@ -129,7 +129,7 @@ static void float_tile_product(const struct matrix *m, const struct panel *p, ui
         uint32_t n = m->cols - c < CHUNK_COLS ? m->cols - c : CHUNK_COLS;
         size_t column = TILE_ROWS * (m->type == TYPE_F32 ? sizeof(float) : sizeof(uint16_t));
         const uint8_t *chunk = packed + c * column;
-        struct ahead next = stream_on(stream, chunk, n * column, n * column, tokens <= FLOAT_TOKENS,
+        struct ahead next = stream_on(stream, chunk, n * column, n * column, LANES >= 16 && tokens == 1,
                                       float_piece_count(tokens) * float_steps(n));
         if (m->type == TYPE_F32 || tokens <= 2 * FLOAT_TOKENS) { /* widened in registers, once for each piece */
             float_pieces(m->type, chunk, n, tokens, x + c, ldx, acc, next);

@@ -18,8 +18,9 @@
  * the others unless it comes near the largest sum that quants, scales and activations could make. */
 
 enum { ACT_COLS = PANEL_STEP };
-/* Distances (stream_on) that were measured best. */
-enum { INT8_NEAR = 8192, INT8_NEAR_PACKED = 10240, INT8_FAR = 12288 };
+/* The distance (stream_on) that was measured best. To L2 also for a single token: what comes to L1 so early takes the
+ * place of what is in use there. */
+enum { INT8_DISTANCE = 12288 };
 
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last
  * are zero. */
@@ -448,15 +449,13 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
-    bool near = tokens <= INT8_TOKENS;
-    size_t distance = !near ? INT8_FAR : l->bits == 8 ? INT8_NEAR : INT8_NEAR_PACKED;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), distance, near, blocks * pieces);
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_DISTANCE, false, blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
         int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);

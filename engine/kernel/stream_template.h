@@ -14,7 +14,7 @@ struct stream {
 struct ahead {
     const uint8_t *at;
     uint32_t lines;
-    bool near; /* to L1, for a few tokens, which use it at once; else to L2 */
+    bool near; /* to L1, where that was measured to be better; else to L2 */
 };
 
 /* What each of `steps` steps fetches while the group [group, group + bytes) is in use, so that at its end `distance`
