@@ -30,6 +30,14 @@ const char *check_tmp(void)
     return tmp_dir;
 }
 
+bool check_slow(void)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return true;
+#endif
+    return getenv("TEST_RUNNER");
+}
+
 const char *check_shared(const char *path)
 {
     static char full[1024];

@@ -33,6 +33,8 @@ const char *check_shared(const char *path);
 const char *check_data(const char *path);
 /* A new, empty temporary folder, removed at exit. */
 const char *check_tmp(void);
+/* Built with a sanitizer or run by an emulator, where everything takes many times as long and memory of its own. */
+bool check_slow(void);
 
 #define TEST(name) static void test_##name(void)
 #define T(name) {#name, test_##name}

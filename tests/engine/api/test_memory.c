@@ -87,17 +87,9 @@ static void check_peaks(const char *path, uint64_t experts)
     CHECK(measured >= 3);
 }
 
-static bool measurable(void)
-{
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    return false;
-#endif
-    return !getenv("TEST_RUNNER");
-}
-
 TEST(the_builtin_model_fits)
 {
-    if (!measurable()) SKIP("sanitizers and emulators take memory of their own");
+    if (check_slow()) SKIP("sanitizers and emulators take memory of their own");
     check_peaks(BUILTIN, 0);
 }
 
@@ -114,7 +106,7 @@ static void check_converted(const char *from, const char *type, uint64_t experts
 
 TEST(converted_models_fit)
 {
-    if (!measurable()) SKIP("sanitizers and emulators take memory of their own");
+    if (check_slow()) SKIP("sanitizers and emulators take memory of their own");
     const char *from = getenv("TANDEM_LONG") ? "synthetic:0.8b:bf16" : BUILTIN;
     check_converted(from, "bf16", 0);
     check_converted(from, "q8_0", 0);
@@ -123,7 +115,7 @@ TEST(converted_models_fit)
 /* A file of 1.7 GB, of whose experts a tenth may be in memory. */
 TEST(experts_stay_within_their_memory)
 {
-    if (!measurable()) SKIP("sanitizers and emulators take memory of their own");
+    if (check_slow()) SKIP("sanitizers and emulators take memory of their own");
     if (!getenv("TANDEM_LONG")) SKIP("takes a minute: TANDEM_LONG");
     check_converted("synthetic:35b-a3b/2:bf16", "q4_0", 90 << 20);
 }

@@ -14,7 +14,7 @@ struct words {
 /* 14 tokens a reply. */
 struct words drafted_words(uint64_t seed, float temperature);
 
-/* Three turns, one of which is continued, without drafts, then with several numbers of them. */
+/* Three turns, one of which is continued, without drafts, then with several numbers of them; check_slow: with 3. */
 void drafted_check(const char *kernels, const struct words *w);
 
 /* What is asked. */
