@@ -419,8 +419,9 @@ typedef struct {
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
     int mtp;                     /* tokens drafted before a pass, which verifies them: 1 to TDM_MTP_MOST; TDM_MTP_AUTO:
-                                    as many as are worth it; TDM_MTP_OFF. The text is the same; not while paced, and
-                                    not while several answers are written */
+                                    as many as are worth it; TDM_MTP_OFF. The text is the same. While paced only as
+                                    many as are late, where the model is slower than the pace; not while several
+                                    answers are written */
     double mtp_accept;           /* for measuring only: this share of the drafts counts as right, whatever the model
                                     says, so the text is wrong; 0: off */
     double pace_tps;             /* decode at most so many tokens per second; 0: off. The first token is never delayed;

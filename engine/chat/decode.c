@@ -106,10 +106,11 @@ static void go_on(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
         be_followed(c, d);
 }
 
-/* A pass gave its tokens: when is the next one due? */
-static void keep_pace(struct tdm_chat *c)
+/* A pass gave so many tokens of each reply: when is the next one due? */
+static void keep_pace(struct tdm_chat *c, uint32_t tokens)
 {
-    if (c->options.pace_tps > 0) c->not_before_ns = pace_next(c->not_before_ns, clock_ns(), c->options.pace_tps);
+    double tps = c->options.pace_tps / tokens;
+    if (tps > 0) c->not_before_ns = pace_next(c->not_before_ns, clock_ns(), tps);
 }
 
 /* Draws the next token of the reply from the decoder's state. Whoever claimed the decoder calls it. */
@@ -309,7 +310,7 @@ void chat_reply(struct tdm_chat *c)
     if (lacks_last_token) d->next = first;
     if (draws) go_on(c, d, finish);
     if (finish != TDM_UNFINISHED && alone) return; /* it was the only one */
-    if (draws) keep_pace(c);
+    if (draws) keep_pace(c, 1);
     unit_wake(chat_unit(c, d->unit));
     chat_compute_target(c, clock_ns());
     c->follower_failed = false;
@@ -434,7 +435,8 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
         fail(c, why);
         return;
     }
-    if (took > 0) keep_pace(c); /* before the last reply ends, and perhaps the next one begins */
+    /* Before the last reply ends, and perhaps the next one begins. */
+    if (took > 0) keep_pace(c, p->run[0].kept ? p->drawn[0].taken : 1);
     for (uint32_t i = 0, n = p->n; i < n; i++) {
         struct decoder *d = p->decoder[i];
         if (!wanted[i]) continue;

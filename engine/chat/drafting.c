@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "engine/base/clock.h"
+#include "engine/chat/pace.h"
 #include "engine/forward/logits.h"
 
 _Static_assert(1 + DRAFTS_MOST <= BACKEND_KEPT, "every backend verifies so many tokens");
@@ -71,10 +72,11 @@ static uint32_t lower(uint32_t a, uint32_t b)
 uint32_t chat_drafts_wanted(const struct tdm_chat *c, const struct decoder *d)
 {
     uint32_t there = d->prompt + d->index, context = pool_context(d->state->pool), most = DRAFTS_MOST;
-    if (!c->drafting.kept || !chat_drafting_fits(c) || c->options.mtp == TDM_MTP_OFF || c->options.pace_tps > 0)
-        return 0;
+    if (!c->drafting.kept || !chat_drafting_fits(c) || c->options.mtp == TDM_MTP_OFF) return 0;
     /* The pass gives up to `most` tokens and one more; nothing is drafted that the reply has no room for. */
     most = lower(most, there < context ? context - there - 1 : 0);
+    /* A reply that is held back needs none; where the model is slower than the pace they come no sooner than due. */
+    if (c->options.pace_tps > 0) most = lower(most, pace_late(c->not_before_ns, clock_ns(), c->options.pace_tps));
     if (d->max_tokens) most = lower(most, d->max_tokens - d->stats.reply_tokens - 1);
     return c->options.mtp > 0 ? lower(most, (uint32_t)c->options.mtp) : drafts_choose(&c->drafting.drafts, most);
 }

@@ -18,4 +18,8 @@ enum { PACE_BEHIND_MS = 250 };
  * pace. tps: above 0. The result is never 0. */
 int64_t pace_next(int64_t due_ns, int64_t now_ns, double tps);
 
+/* How many tokens more than the next one are late, too, when that was due at due_ns (0: there is no such time): so many
+ * may come with it. */
+uint32_t pace_late(int64_t due_ns, int64_t now_ns, double tps);
+
 #endif

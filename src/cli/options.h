@@ -212,7 +212,7 @@ enum {
       "once it has ended; full: as on mains; off: nothing before Enter")                                              \
     X(MTP, "mtp", 0, CHOICE, "auto|off|1|2|3|4|5", 0, 0, "auto", UNITS, KEEP | LIVE, FOR_TALK,                         \
       "tokens drafted by the model's MTP head, or from the context, for one pass to verify; the text stays the same; " \
-      "auto: as many as pay")                                                                                         \
+      "auto: as many as pay; with --pace only where the model is slower than that")                                   \
     X(PREFILL_UNIT, "prefill-unit", 0, TEXT, "cpu:A-B|gpu:N", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,             \
       "cores of PREFILL, the unit that reads, or a GPU (gpu: the first one)")                                          \
     X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B|gpu:N", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,               \

@@ -110,6 +110,30 @@ TEST(stopped_and_continued)
     talk_close(&stopped), talk_close(&plain);
 }
 
+/* A pace that no model keeps holds nothing back, so drafts are made; the text is the same. */
+TEST(slower_than_its_pace)
+{
+    if (getenv("TEST_RUNNER")) SKIP("an emulator takes minutes for the built-in model");
+    talk_path = talk_builtin;
+    const tdm_model *m = talk_model(NULL);
+    REQUIRE(m);
+    struct talk t[2];
+    for (int i = 0; i < 2; i++) {
+        tdm_chat_options o = talk_options(m);
+        o.max_tokens = 40;
+        o.ignore_eos = true;
+        o.mtp = i ? 3 : TDM_MTP_OFF;
+        o.pace_tps = 100000;
+        REQUIRE(talk_open(&t[i], NULL, 2, &o));
+        CHECK(!tdm_chat_send(t[i].chat, drafted_questions[0], strlen(drafted_questions[0]), clock_ns(), &err));
+        talk_until(&t[i], 1);
+    }
+    CHECK(t[0].turns[0].text == t[1].turns[0].text);
+    CHECK_INT(0, t[0].turns[0].stats.drafted);
+    CHECK(t[1].turns[0].stats.drafted > 0);
+    for (int i = 0; i < 2; i++) talk_close(&t[i]);
+}
+
 TEST(figures_out_of_range)
 {
     talk_path = "tests/goldens/tiny-a";
@@ -122,4 +146,5 @@ TEST(figures_out_of_range)
     CHECK_STR("mtp: expected auto, off or 1 to 5 drafts", err.text);
 }
 
-TEST_MAIN(T(every_kernel_set), T(twenty_seeds), T(stop_strings), T(stopped_and_continued), T(figures_out_of_range))
+TEST_MAIN(T(every_kernel_set), T(twenty_seeds), T(stop_strings), T(stopped_and_continued), T(slower_than_its_pace),
+          T(figures_out_of_range))

@@ -90,6 +90,27 @@ TEST(any_pace_is_taken)
     CHECK(pace_next(0, 1, 1e9) != 0);
 }
 
+/* Several tokens may come at once where they are late, and only so many. */
+TEST(what_is_late_may_come_at_once)
+{
+    CHECK_INT(0, pace_late(0, START, 50));
+    CHECK_INT(0, pace_late(START + MS, START, 50));
+    CHECK_INT(0, pace_late(START, START + 19 * MS, 50));
+    CHECK_INT(1, pace_late(START, START + 21 * MS, 50));
+    CHECK_INT(4, pace_late(START, START + 99 * MS, 50));
+    CHECK(pace_late(START, INT64_MAX, 1e5) >= 1000000);
+    /* A decoder that takes 50 ms for a pass of as many tokens as are late, and one: 40 a second all the same. */
+    struct clockwork c = first_token(40);
+    for (int i = 0; i < 400; i++) {
+        if (c.now < c.due) c.now = c.due;
+        uint32_t n = 1 + pace_late(c.due, c.now, c.tps);
+        c.now += 50 * MS;
+        c.due = pace_next(c.due, c.now, c.tps / n);
+        c.tokens += (int)n;
+    }
+    CHECK(rate(&c) > 39 && rate(&c) <= 40.01);
+}
+
 TEST_MAIN(T(a_token_each_interval), T(late_wakes_and_the_decoding_itself_cost_nothing),
           T(a_stall_is_made_up_for_only_so_far), T(a_machine_that_is_too_slow_owes_no_more_and_more),
-          T(any_pace_is_taken))
+          T(any_pace_is_taken), T(what_is_late_may_come_at_once))
