@@ -16,7 +16,7 @@
 #include "tests/server/pages.h"
 
 typedef struct {
-    int port, delay_ms;
+    int port, delay_ms, to_port;
     bool tls;
     slots_options slots;
     char *key_pem, *certificate_pem;
@@ -30,9 +30,10 @@ static void usage(FILE *to)
     fprintf(to,
             "usage: serve [--kind llama-server|vllm|sglang|openai] [--old] [-m FILE] [--name NAME] [--port N]\n"
             "             [--delay MS] [--slow MS] [--slots N] [-c TOKENS] [-t N] [--no-checkpoints] [--key KEY]\n"
-            "             [--tls] [--fault FAULT]\n"
+            "             [--tls] [--fault FAULT] [--to PORT]\n"
             "--old: an old llama-server; --delay: of each direction; --slow: rest after each step of the engine;\n"
-            "--no-checkpoints: what doesn't go on from a slot's end is evaluated anew; faults: %s\n",
+            "--no-checkpoints: what doesn't go on from a slot's end is evaluated anew; faults: %s\n"
+            "--to: nothing but the delay, before a real server at that port of this machine\n",
             fault_names());
 }
 
@@ -42,8 +43,8 @@ static bool read_arguments(program *g, pages *p, int argc, char **argv)
     static const struct option list[] = {
         {"kind", 1, NULL, 'k'},  {"old", 0, NULL, 'o'},   {"name", 1, NULL, 'n'},  {"port", 1, NULL, 'p'},
         {"delay", 1, NULL, 'd'}, {"slow", 1, NULL, 's'},  {"slots", 1, NULL, 'S'}, {"no-checkpoints", 0, NULL, 'x'},
-        {"key", 1, NULL, 'K'},   {"fault", 1, NULL, 'f'}, {"tls", 0, NULL, 'T'},   {"help", 0, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+        {"key", 1, NULL, 'K'},   {"fault", 1, NULL, 'f'}, {"tls", 0, NULL, 'T'},   {"to", 1, NULL, 'r'},
+        {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "m:c:t:", list, NULL)) >= 0;) {
         if (c == 'k' && dialect_find(optarg) < 0) return false;
         if (c == 'f' && !fault_parse(&p->fault, optarg)) return false;
@@ -90,6 +91,9 @@ static bool read_arguments(program *g, pages *p, int argc, char **argv)
         case 'h':
             usage(stdout);
             exit(0);
+        case 'r':
+            g->to_port = atoi(optarg);
+            break;
         case 'f':
             break;
         default:
@@ -154,12 +158,15 @@ int main(int argc, char **argv)
     p.path = g.slots.model;
     p.context = g.slots.context;
     p.n_slots = g.slots.n;
-    if (start_pages(&g, &p, &err)) {
+    if (g.to_port ? line_open(&p.line, g.port, g.to_port, g.delay_ms, &err) : start_pages(&g, &p, &err)) {
         fprintf(stderr, "serve: %s\n", err.text);
         stop(&g, &p);
         return 1;
     }
-    printf("http%s://127.0.0.1:%d http://127.0.0.1:%d\n", g.tls ? "s" : "", line_port(p.line), g.control_port);
+    if (g.to_port)
+        printf("http://127.0.0.1:%d\n", line_port(p.line));
+    else
+        printf("http%s://127.0.0.1:%d http://127.0.0.1:%d\n", g.tls ? "s" : "", line_port(p.line), g.control_port);
     fflush(stdout);
     sigwait(&ends, &number);
     stop(&g, &p);
