@@ -73,7 +73,7 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(P, "p", "prompt", PROMPT, "[NAME [TEXT]]", 0, 0, CONVERSATION,                                                  \
       "puts a prompt of the library into the draft, TEXT in its place; without NAME: lists them")                     \
     X(MODEL, "model", "", MODEL, "[MODEL]", 0, 0, CONVERSATION, \
-      "lists the models on this computer, to choose, fetch and delete one; MODEL: goes on with it")                   \
+      "lists the models on this computer and servers, to choose, fetch, delete; MODEL: goes on with it")              \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,      \
       CONVERSATION, "how reading and writing are shared between the units")                                            \
     X(SPECULATION, "speculation", "", CHOICE, "off|history|draft|full", 0, 0, CONVERSATION,                           \

@@ -9,7 +9,6 @@
 #include "src/cli/output.h"
 #include "src/cli/subcommands.h"
 #include "src/commands/info_server.h"
-#include "src/server/place.h"
 
 static void line(const char *name, const char *text)
 {
@@ -196,7 +195,7 @@ int info_main(options *o)
     tdm_model *m;
     const char *path = o->n_arguments ? o->arguments[0] : options_text(o, OPTION_MODEL);
     if (o->n_arguments > 1) return subcommands_usage(o, "expected one model, found %d", o->n_arguments);
-    if (path && place_is_meant(path)) return info_server(o, path);
+    if (load_is_elsewhere(o, path)) return info_server(o, path);
     if (load_model(&m, o, path, &(load_how){0}, &err)) return load_failed(&err);
     tdm_model_info info;
     tdm_model_describe(m, &info);

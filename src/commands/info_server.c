@@ -6,7 +6,7 @@
 #include "src/cli/jsonio.h"
 #include "src/cli/output.h"
 #include "src/server/facts.h"
-#include "src/server/place.h"
+#include "src/server/named.h"
 
 static void print_text(const place *p, const facts *f)
 {
@@ -39,18 +39,19 @@ static void print_json(const place *p, const facts *f)
 int info_server(const options *o, const char *address)
 {
     tdm_error err = {0};
-    place p;
+    named n;
     facts f = {0};
     connection *c = NULL;
-    tdm_status status = place_parse(&p, address, &err);
-    if (!status) status = connection_open(&c, &(connection_options){.url = p.url}, &err);
-    if (!status) status = facts_ask(&f, c, -1, p.model[0] ? p.model : NULL, &err);
+    tdm_status status = named_find(&n, o, address, &err);
+    connection_options to = {.url = n.place.url, .key_file = n.key_file, .key_env = n.key_env};
+    if (!status) status = connection_open(&c, &to, &err);
+    if (!status) status = facts_ask(&f, c, n.kind, n.place.model[0] ? n.place.model : NULL, &err);
     connection_close(c);
     if (status) return load_failed(&err);
     if (options_flag(o, OPTION_JSON))
-        print_json(&p, &f);
+        print_json(&n.place, &f);
     else
-        print_text(&p, &f);
+        print_text(&n.place, &f);
     facts_free(&f);
     return 0;
 }

@@ -145,7 +145,8 @@ void tui_demo_step(tui *t, int64_t now)
     } else if (t->app.chat && t->load.state != TUI_LOAD_RUNNING) {
         tdm_chat_status_of(t->app.chat, &t->status);
         bool free = !t->models.looks && !t->measuring.running;
-        if (!t->app.machine || !t->app.models.model) fail(d, "the demo needs a model on this computer");
+        bool here = t->app.machine && t->app.models.model && !t->app.info.on_server;
+        if (!here) fail(d, "the demo needs a model on this computer");
         else if (t->status.phase == TDM_IDLE && !t->status.queued && free) begin_runs(t);
     }
     if (d->failure[0] && d->alone) t->quit = true;

@@ -97,6 +97,8 @@ holds 'with a key in a variable' "$out" 'Lima is the capital of Peru.'
 BOX_KEY=$key "$program" --plain --yes -m box >/dev/null 2>"$tmp/err" <<<'hello'
 rm "$HOME/key"
 check 'the key is in no file' test -z "$(grep -rlF $key "$HOME" "$tmp" 2>/dev/null)"
+out=$(BOX_KEY=$key "$program" info box 2>&1)
+holds 'info of a named server' "$out" 'llama-server'
 BOX_KEY=wrong run -m box --yes hello
 holds 'a wrong key' "$err" 'the server answers 401: Invalid API Key'
 run -m box --yes hello
