@@ -1,6 +1,7 @@
 /* GPUs as a backend, by way of engine/gpu. A state is one of the device's with what the host always has of it; between
  * the device's form and the bytes of state files lies a state in the host's memory.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,8 +146,6 @@ static tdm_status upload(struct model *m, struct device *d, const struct backend
 {
     struct gpu_model_options o = {.lm_head = what->weights->lm_head->type, .kv = what->kv, .context = what->context,
                                   .tokens = PASS_TOKENS, .runs = PASS_RUNS};
-    if (what->kv == KV_Q8_0)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: keys and values: expected f16 or f32, found q8_0", d->name);
     gpu_model_needs(what->source, &o, &m->needs);
     tdm_status status = check_fits(d, &m->needs, err);
     return status ? status : gpu_model_new(&m->gpu, d->gpu, what->source, &o, err);
@@ -282,17 +281,33 @@ static tdm_status image_new(struct gpu_image *out, void **block, const struct gp
     return TDM_OK;
 }
 
-/* Between a row of keys or values on the device and floats. */
-static void row_from(enum kv_type kv, const void *row, float *x, uint32_t n)
+/* Between a position's keys or values of a head in a page on the device (gpu_kv_bytes) and floats. What has been int8
+ * becomes the same int8 again: its largest element is 127 times the scale. */
+static void row_from(enum kv_type kv, const char *block, uint32_t position, float *x, uint32_t n)
 {
-    if (kv == KV_F32) memcpy(x, row, n * sizeof *x);
-    for (uint32_t i = 0; kv == KV_F16 && i < n; i++) x[i] = f16_widen(((const uint16_t *)row)[i]);
+    const float *scale = (const float *)(block + KV_PAGE * n) + position * ((n + 31) / 32);
+    const char *row = block + position * n;
+    if (kv == KV_F32) memcpy(x, block + 4 * (size_t)position * n, n * sizeof *x);
+    for (uint32_t i = 0; kv == KV_F16 && i < n; i++) x[i] = f16_widen(((const uint16_t *)block)[position * n + i]);
+    for (uint32_t i = 0; kv == KV_Q8_0 && i < n; i++) x[i] = (float)(int8_t)row[i] * scale[i / 32];
 }
 
-static void row_to(enum kv_type kv, void *row, const float *x, uint32_t n)
+static void row_to(enum kv_type kv, char *block, uint32_t position, const float *x, uint32_t n)
 {
-    if (kv == KV_F32) memcpy(row, x, n * sizeof *x);
-    for (uint32_t i = 0; kv == KV_F16 && i < n; i++) ((uint16_t *)row)[i] = f16_narrow(x[i]);
+    float *scale = (float *)(block + KV_PAGE * n) + position * ((n + 31) / 32);
+    int8_t *row = (int8_t *)block + position * n;
+    if (kv == KV_F32) memcpy(block + 4 * (size_t)position * n, x, n * sizeof *x);
+    for (uint32_t i = 0; kv == KV_F16 && i < n; i++) ((uint16_t *)block)[position * n + i] = f16_narrow(x[i]);
+    for (uint32_t i = 0; kv == KV_Q8_0 && i < n; i += 32) {
+        uint32_t end = i + 32 < n ? i + 32 : n;
+        float most = 0;
+        for (uint32_t k = i; k < end; k++) most = fabsf(x[k]) > most ? fabsf(x[k]) : most;
+        float d = scale[i / 32] = f16_widen(f16_narrow(most / 127));
+        for (uint32_t k = i; k < end; k++) {
+            float y = d > 0 ? x[k] / d : 0; /* the scale's rounding can carry it past 127 */
+            row[k] = (int8_t)lrintf(y > 127 ? 127 : y < -127 ? -127 : y);
+        }
+    }
 }
 
 /* Keys and values of so many layers at a position, between pages of a device and pages of the host's memory. */
@@ -308,21 +323,22 @@ static void move_position(const struct moved *pages, const struct model *m, stru
 {
     const struct state_shape *shape = pool_shape(s->pool);
     const struct kernels *kernels = pool_kernels(s->pool);
-    size_t row = shape->head_dim * (m->kv == KV_F16 ? 2 : 4), block = row * KV_PAGE;
+    size_t block = gpu_kv_bytes(m->kv, shape->head_dim);
+    uint32_t at = position % KV_PAGE, n = shape->head_dim;
     const struct page *page = pages->host[position / KV_PAGE];
-    char *head = pages->device + position / KV_PAGE * pages->page_bytes + position % KV_PAGE * row;
+    char *head = pages->device + position / KV_PAGE * pages->page_bytes;
     float k[CONFIG_MAX_HEAD], v[CONFIG_MAX_HEAD];
     for (uint32_t i = 0; i < pages->layers * shape->kv_heads; i++, head += 2 * block) {
         uint32_t layer = i / shape->kv_heads, kv_head = i % shape->kv_heads;
         void *keys = pool_keys(s->pool, page, layer, kv_head), *values = pool_values(s->pool, page, layer, kv_head);
         if (to_host) {
-            row_from(m->kv, head, k, shape->head_dim);
-            row_from(m->kv, head + block, v, shape->head_dim);
-            kernels->kv_store(m->kv, shape->head_dim, keys, values, position % KV_PAGE, k, v);
+            row_from(m->kv, head, at, k, n);
+            row_from(m->kv, head + block, at, v, n);
+            kernels->kv_store(m->kv, n, keys, values, at, k, v);
         } else {
-            kernels->kv_load(m->kv, shape->head_dim, keys, values, position % KV_PAGE, k, v);
-            row_to(m->kv, head, k, shape->head_dim);
-            row_to(m->kv, head + block, v, shape->head_dim);
+            kernels->kv_load(m->kv, n, keys, values, at, k, v);
+            row_to(m->kv, head, at, k, n);
+            row_to(m->kv, head + block, at, v, n);
         }
     }
 }

@@ -89,7 +89,7 @@ struct gpu_model;
 
 struct gpu_model_options {
     enum type lm_head;     /* of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
-    enum kv_type kv;       /* KV_F32 or KV_F16 */
+    enum kv_type kv;
     uint32_t context;      /* tokens that a state takes at most */
     uint32_t tokens, runs; /* of one pass at most */
     tdm_progress progress; /* may be NULL */
@@ -142,7 +142,7 @@ const float *gpu_state_logits(const struct gpu_state *s);
 
 /* A state in host memory, as the device has it but in a plain order; what a bridge converts.
  *   pages      [ceil(length / KV_PAGE)] blocks of gpu_page_bytes: [attention layer][KV head] keys [KV_PAGE][head_dim],
- *              then values likewise, elements of the model's kv type; positions beyond the length have any contents
+ *              then values likewise, of the model's kv type (gpu_kv_bytes); positions beyond the length: any contents
  *   recurrent  [linear layer][value head][key dim][value dim]
  *   conv       [linear layer][taps - 1][channels], oldest input first
  * Value heads are in the order of the model's file, as on the cores. */
@@ -160,6 +160,9 @@ struct gpu_image {
 };
 enum { GPU_WAITING = 32 };
 
+/* Bytes of the keys, or the values, of one head in a page: KV_Q8_0 has int8 [KV_PAGE][head_dim], then the scales of
+ * each 32 elements, float32 [KV_PAGE][ceil(head_dim / 32)], which have the precision of float16. */
+size_t gpu_kv_bytes(enum kv_type kv, uint32_t head_dim);
 size_t gpu_page_bytes(const struct gpu_model *m);
 size_t gpu_head_page_bytes(const struct gpu_model *m); /* 0: it has no MTP head */
 size_t gpu_recurrent_floats(const struct gpu_model *m);

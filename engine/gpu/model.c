@@ -244,7 +244,7 @@ static tdm_status load_all(struct loader *l, tdm_error *err)
 /* ---- Opening ------------------------------------------------------------------------------------------------ */
 
 /* The dimensions that the shaders take. */
-static tdm_status check(const struct config *c, const struct gpu_model_options *o, tdm_error *err)
+static tdm_status check(const struct config *c, tdm_error *err)
 {
     if (c->head_dim % 4 || c->head_dim > 256)
         return error_set(err, TDM_E_UNSUPPORTED, "heads of %u elements: on a GPU expected a multiple of 4",
@@ -259,8 +259,6 @@ static tdm_status check(const struct config *c, const struct gpu_model_options *
     if (c->conv_kernel > 4)
         return error_set(err, TDM_E_UNSUPPORTED, "a convolution of %u taps: on a GPU expected at most 4",
                          c->conv_kernel);
-    if (o->kv == KV_Q8_0)
-        return error_set(err, TDM_E_UNSUPPORTED, "keys and values in q8_0: on a GPU expected f16 or f32");
     return TDM_OK;
 }
 
@@ -308,7 +306,7 @@ static tdm_status open_locked(struct gpu_model *m, const struct source *source, 
 {
     struct plan plan = {.source = source, .options = &m->options, .slice = m->gpu->slice};
     tdm_status status = device_check(m->gpu, err);
-    if (!status) status = check(&m->config, &m->options, err);
+    if (!status) status = check(&m->config, err);
     if (status) return status;
     plan_model(&plan, m);
     status = plan.failed ? error_set(err, TDM_E_NOMEM, "no memory for a model") : allocate(m, &plan, err);

@@ -160,7 +160,7 @@ static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_erro
     uint32_t slab, parts, rows = 1;
     record_delta(m, &slab, &parts);
     while (rows < c->heads / c->kv_heads) rows *= 2;
-    const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv == KV_F16,
+    const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv,
                                   c->head_dim, rows,        c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts,
                                   slab};
     return device_pipeline(&p->pipeline, m->gpu, SHADER_TOKEN, constants, sizeof constants / sizeof *constants, err);

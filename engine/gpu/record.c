@@ -262,7 +262,7 @@ static void attend(struct recording *r, uint32_t index)
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
     bool split = record_splits(&r->shape);
-    uint32_t group = c->heads / c->kv_heads, half = m->options.kv == KV_F16;
+    uint32_t group = c->heads / c->kv_heads;
     struct {
         uint64_t runs, tiles, q, result, partials;
         uint32_t heads, kv_heads, layer_bytes, kv_bytes, blocks, unused;
@@ -277,7 +277,8 @@ static void attend(struct recording *r, uint32_t index)
               (uint32_t)model_kv_bytes(m),
               s->blocks,
               0};
-    const uint32_t constants[] = {half, c->head_dim, power(group * record_tile_tokens(m, r->shape.rows)), split};
+    uint32_t rows = power(group * record_tile_tokens(m, r->shape.rows));
+    const uint32_t constants[] = {m->options.kv, c->head_dim, rows, split};
     record_step(r, REGION(Q) | REGION(PAGES), split ? REGION(PARTIALS) : REGION(ATTENDED), SHADER_ATTEND, constants, 4,
                 &push, sizeof push, r->shape.tiles, c->kv_heads, split ? r->shape.blocks : 1);
     if (!split) return;
@@ -317,7 +318,7 @@ static void rotate(struct recording *r, const struct gpu_layer *layer, uint32_t 
               (uint32_t)model_kv_bytes(m),
               c->rms_eps,
               1.0f / sqrtf((float)c->head_dim)};
-    const uint32_t constants[] = {m->options.kv == KV_F16, c->head_dim};
+    const uint32_t constants[] = {m->options.kv, c->head_dim};
     record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 2, &push,
                 sizeof push, heads + c->kv_heads, rows, 1);
 }

@@ -9,9 +9,15 @@ enum { SLAB_BYTES = 8 << 20 };
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------ */
 
+size_t gpu_kv_bytes(enum kv_type kv, uint32_t head_dim)
+{
+    size_t scales = (head_dim + 31) / 32;
+    return KV_PAGE * (kv == KV_Q8_0 ? head_dim + 4 * scales : (kv == KV_F16 ? 2 : 4) * (size_t)head_dim);
+}
+
 uint64_t model_kv_bytes(const struct gpu_model *m)
 {
-    return (uint64_t)KV_PAGE * m->config.head_dim * (m->options.kv == KV_F16 ? 2 : 4);
+    return gpu_kv_bytes(m->options.kv, m->config.head_dim);
 }
 
 uint64_t model_page_bytes(const struct gpu_model *m, enum page_kind kind)

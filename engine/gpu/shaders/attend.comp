@@ -4,12 +4,13 @@
 // merged in ascending order (merge.glsl), here (SPLIT 0) or by merge.comp from partial results. A workgroup is a tile of
 // tokens of a run and the heads of a KV head; with SPLIT 1 and a block.
 layout(local_size_x = 128) in;
-layout(constant_id = 0) const uint HALF = 0;
+layout(constant_id = 0) const uint KV = 0;
 layout(constant_id = 1) const uint HEAD = 256;
 layout(constant_id = 2) const uint ROWS = 4; // of a workgroup, at most 16
 layout(constant_id = 3) const uint SPLIT = 0;
 #include "merge.glsl"
 #include "attend.glsl"
+#include "kv.glsl"
 layout(push_constant, scalar) uniform Push {
     uint64_t runs, tiles, q, result, partials; // tiles: { run, first token in it, tokens, 0 }
     uint heads, kv_heads, layer_bytes, kv_bytes, blocks; // blocks: of a row's partial results
@@ -18,12 +19,6 @@ const uint DIMS = (HEAD + BLOCK - 1) / BLOCK; // of a lane
 shared vec4 query[ROWS * HEAD / 4];
 shared float weight[ROWS * BLOCK];
 shared float eight[16 * 8];
-
-float one_of(uint64_t base, uint at)
-{
-    if (HALF == 1) return unpackHalf2x16(Words(base).v[at / 2])[at % 2];
-    return Floats(base).v[at];
-}
 
 void main()
 {
@@ -56,7 +51,7 @@ void main()
                 [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
                 for (uint d = part * PART; d < min(part * PART + PART, HEAD / 4); d += AT_ONCE) {
                     vec4 key[AT_ONCE];
-                    [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = four_of(keys, position % 32 * HEAD + 4 * (d + k));
+                    [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = kv_four(keys, position % 32 * HEAD + 4 * (d + k));
                     [[unroll]] for (uint k = 0; k < AT_ONCE; k++)
                         [[unroll]] for (uint r = 0; r < ROWS; r++) {
                             precise vec4 more = fma(key[k], query[r * (HEAD / 4) + d + k], four[r]);
@@ -113,7 +108,7 @@ void main()
                 [[unroll]] for (uint k = 0; k < 8; k++)
                     [[unroll]] for (uint e = 0; e < DIMS; e++) {
                         uint d = e * BLOCK + i, p = min(p0 + k, end - 1);
-                        value[k][e] = d < HEAD ? one_of(values, p % 32 * HEAD + d) : 0;
+                        value[k][e] = d < HEAD ? kv_one(values, p % 32 * HEAD + d) : 0;
                     }
                 [[unroll]] for (uint k = 0; k < 8; k++)
                     [[unroll]] for (uint r = 0; r < ROWS; r++) {

@@ -2,7 +2,7 @@
 #include "common.glsl"
 // Heads of queries first, then of keys and values (heads.glsl). A workgroup is a head of a row.
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint HALF = 0;
+layout(constant_id = 0) const uint KV = 0;
 layout(constant_id = 1) const uint HEAD = 256;
 #include "heads.glsl"
 layout(push_constant, scalar) uniform Push {

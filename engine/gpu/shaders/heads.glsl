@@ -1,5 +1,5 @@
 // Queries normalised, rotated and scaled; keys normalised and rotated, and values, into the state's pages: one head of a row.
-// Who includes this has declared HALF and HEAD.
+// Who includes this has declared KV and HEAD.
 struct Heads {
     uint64_t rows, runs, angles; // angles: [row][pair] cosine, then [row][pair] sine
     uint64_t q_gate, k, v, q_norm, k_norm, q;
@@ -9,24 +9,51 @@ struct Heads {
 shared float squares_of[64];
 shared float of_head[HEAD];
 
-// Keys and values are float16, or float32.
+float key_or_value(Heads p, bool key, uint from, uint d)
+{
+    return key ? of_head[d] : Floats(p.v).v[from + d];
+}
+
+// Four elements of a key or value as int8, with their scale where they begin a block of 32.
+void put_bytes(Heads p, uint64_t to, bool key, uint from, uint position, uint d)
+{
+    const uint SCALES = (HEAD + 31) / 32;
+    uint first = d / 32 * 32, end = min(first + 32, HEAD);
+    float most = 0;
+    for (uint e = first; e < end; e++) most = max(most, abs(key_or_value(p, key, from, e)));
+    precise float wide = most * inverse(127.0);
+    float scale = unpackHalf2x16(packHalf2x16(vec2(wide, 0))).x;
+    precise float by = scale > 0 ? inverse(scale) : 0;
+    uint word = 0;
+    [[unroll]] for (uint k = 0; k < 4; k++) {
+        precise float y = key_or_value(p, key, from, d + k) * by; // the scale's rounding can carry it past 127
+        word |= uint(int(clamp(roundEven(y), -127, 127)) & 255) << 8 * k;
+    }
+    Words(to).v[(position * HEAD + d) / 4] = word;
+    if (d == first) Floats(to).v[32 * HEAD / 4 + position * SCALES + d / 32] = scale;
+}
+
+// As kv.glsl has them.
 void put_kv(Heads p, Row r, uint kv_head, uint from)
 {
-    uint i = gl_LocalInvocationIndex, lanes = gl_WorkGroupSize.x, at = r.position % 32 * HEAD;
+    uint i = gl_LocalInvocationIndex, lanes = gl_WorkGroupSize.x, position = r.position % 32, at = position * HEAD;
     uint64_t page = Addresses(Runs(p.runs).v[r.run].pages).v[r.position / 32];
-    uint64_t keys = page + p.layer_bytes + uint64_t(kv_head) * 2 * p.kv_bytes;
-    Floats in_v = Floats(p.v);
-    if (HALF == 1) {
-        Words out_k = Words(keys), out_v = Words(keys + p.kv_bytes);
-        for (uint d = 2 * i; d < HEAD; d += 2 * lanes) {
-            out_k.v[(at + d) / 2] = packHalf2x16(vec2(of_head[d], of_head[d + 1]));
-            out_v.v[(at + d) / 2] = packHalf2x16(vec2(in_v.v[from + d], in_v.v[from + d + 1]));
+    uint64_t keys = page + p.layer_bytes + uint64_t(kv_head) * 2 * p.kv_bytes, values = keys + p.kv_bytes;
+    if (KV == 2) {
+        for (uint e = i; e < HEAD / 2; e += lanes) {
+            bool key = e < HEAD / 4;
+            put_bytes(p, key ? keys : values, key, from, position, (key ? e : e - HEAD / 4) * 4);
         }
-    } else {
-        Floats out_k = Floats(keys), out_v = Floats(keys + p.kv_bytes);
-        for (uint d = i; d < HEAD; d += lanes) {
-            out_k.v[at + d] = of_head[d];
-            out_v.v[at + d] = in_v.v[from + d];
+        return;
+    }
+    for (uint d = 2 * i; d < HEAD; d += 2 * lanes) {
+        vec2 k = vec2(of_head[d], of_head[d + 1]), v = vec2(Floats(p.v).v[from + d], Floats(p.v).v[from + d + 1]);
+        if (KV == 1) {
+            Words(keys).v[(at + d) / 2] = packHalf2x16(k);
+            Words(values).v[(at + d) / 2] = packHalf2x16(v);
+        } else {
+            Pairs(keys).v[(at + d) / 2] = floatBitsToUint(k);
+            Pairs(values).v[(at + d) / 2] = floatBitsToUint(v);
         }
     }
 }

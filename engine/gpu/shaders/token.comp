@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint LANES = 512;
 layout(constant_id = 1) const uint SUBGROUP = 1;
 layout(constant_id = 2) const uint KINDS = 63; // of weights that there are, bit by bit
 layout(constant_id = 3) const uint POOL = 1;   // quads of shared memory for what an operation needs
-layout(constant_id = 4) const uint HALF = 0;
+layout(constant_id = 4) const uint KV = 0;
 layout(constant_id = 5) const uint HEAD = 256;
 layout(constant_id = 6) const uint ROWS = 4; // heads that share keys, or the next power of two
 layout(constant_id = 7) const uint KEY = 128;
@@ -26,6 +26,7 @@ layout(constant_id = 10) const uint SLAB = 32;
 #include "embed.glsl"
 #include "heads.glsl"
 #include "attend.glsl"
+#include "kv.glsl"
 #include "merge.glsl"
 #include "conv.glsl"
 #include "delta.glsl"
@@ -285,7 +286,7 @@ void product()
 // Some vectors of a position's keys. What was there before this dispatch may come from a cache of this workgroup's core.
 void keys_of(uint64_t keys, uint at, bool old, out vec4 key[AT_ONCE])
 {
-    if (HALF == 1 && AT_ONCE == 8) {
+    if (KV == 1 && AT_ONCE == 8) {
         [[unroll]] for (uint k = 0; k < 4; k++) {
             uvec4 eight;
             if (old) eight = WeightQuads(keys).v[at / 8 + k];
@@ -294,7 +295,7 @@ void keys_of(uint64_t keys, uint at, bool old, out vec4 key[AT_ONCE])
             key[min(2 * k + 1, AT_ONCE - 1)] = halves(eight.zw);
         }
     } else {
-        [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = four_of(keys, at + 4 * k);
+        [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = kv_four(keys, at + 4 * k);
     }
 }
 
@@ -368,8 +369,7 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
             vec2 value[8];
             [[unroll]] for (uint k = 0; k < 8; k++) {
                 uint at = min(p0 + k, end - 1) % 32 * HEAD + d;
-                if (HALF == 1) value[k] = unpackHalf2x16(Words(values).v[at / 2]);
-                else value[k] = uintBitsToFloat(Pairs(values).v[at / 2]);
+                value[k] = kv_two(values, at);
             }
             [[unroll]] for (uint k = 0; k < 8; k++)
                 [[unroll]] for (uint r = 0; r < ROWS; r++) {

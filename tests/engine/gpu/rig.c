@@ -111,13 +111,16 @@ static bool pages_equal(const struct gpu_model *m, const struct gpu_image *a, co
     const struct config *c = gpu_model_config(m);
     for (uint32_t i = 0; i < c->layers; i++) blocks += c->full_attention[i] ? 2 * c->kv_heads : 0;
     if (!blocks) return true;
-    size_t block = page / blocks;
+    size_t block = page / blocks, n = c->head_dim, scales = (n + 31) / 32 * 4;
+    bool q8 = block == gpu_kv_bytes(KV_Q8_0, c->head_dim);
+    size_t row = q8 ? n : block / KV_PAGE; /* of a position, without its scales */
     for (uint32_t p = 0; p * KV_PAGE < a->length; p++) {
         uint32_t positions = a->length - p * KV_PAGE < KV_PAGE ? a->length - p * KV_PAGE : KV_PAGE;
-        for (size_t i = 0; i < blocks; i++)
-            if (memcmp((char *)a->pages + p * page + i * block, (char *)b->pages + p * page + i * block,
-                       block / KV_PAGE * positions))
-                return false;
+        for (size_t i = 0; i < blocks; i++) {
+            const char *x = (char *)a->pages + p * page + i * block, *y = (char *)b->pages + p * page + i * block;
+            if (memcmp(x, y, row * positions)) return false;
+            if (q8 && memcmp(x + KV_PAGE * n, y + KV_PAGE * n, scales * positions)) return false;
+        }
     }
     return true;
 }

@@ -12,7 +12,7 @@ static const struct {
     uint64_t slice;
     uint32_t tokens, together;
 } models[MODELS] = {
-    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16, 0, 140, 1},
+    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_Q8_0, 0, 140, 1},
     {"tests/goldens/tiny-d", KV_F32, 0, 50, 0}, /* experts take long on cores */
     {"tests/goldens/gguf/tiny-a-bf16.gguf", KV_F32, 64 << 10, 140, 1},
     {"tests/goldens/gguf/tiny-d-q8_0.gguf", KV_F16, 64 << 10, 140, 0},
