@@ -128,6 +128,7 @@ enum { OWN_ROWS = 32 };
 
 /* The running pass over such ids. */
 struct own_pass {
+    struct decoder *decoder;
     tdm_id ids[OWN_ROWS];
     uint32_t n;
     bool last; /* none is left behind it */
@@ -197,6 +198,7 @@ struct tdm_chat {
     struct decoder *decoder; /* the answer that is looked at; changes while no answer is, or among a turn's */
     struct decode_pass pass; /* the running one */
     struct own_pass own_pass;
+    struct decoder *carrier; /* whose state is that of the prompt, when it has arrived */
     struct drafting {        /* kept: NULL: no tokens are drafted */
         struct drafts drafts;
         struct forward_kept *kept;

@@ -207,7 +207,8 @@ void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
         chat_end(c, TDM_FAILED);
         return;
     }
-    c->decoder->node = c->reply_node;
+    c->carrier = c->decoder;
+    if (!c->again) c->decoder->node = c->reply_node;
     chat_on(c, !c->arrival.in_place && chat_lacks_own(c) ? ON_OWN : ON_READY);
 }
 
@@ -250,23 +251,28 @@ static void tell_reply(struct tdm_chat *c, const struct decoder *d)
                                         .answers = c->answers, .stats = d->stats});
 }
 
-/* The reply's state was lost and is there again: it goes on with its next token. */
+/* The replies' states were lost and are there again: each goes on with its next token. */
 static void go_on_again(struct tdm_chat *c)
 {
-    struct decoder *d = c->decoder;
-    tdm_error err;
-    tdm_id id;
-    c->again = false;
-    d->held = d->state->length;
-    if (draw(c, d, &id, &err)) {
-        fail(c, err.text);
-        return;
+    int left = chat_writing(c);
+    c->again = c->forks = false;
+    for (int i = 0; left > 0 && i < c->answers; i++) {
+        struct decoder *d = c->decoders[i];
+        tdm_error err;
+        tdm_id id;
+        if (!d->writing) continue;
+        d->held = d->state->length;
+        if (draw(c, d, &id, &err)) {
+            fail(c, err.text);
+            return;
+        }
+        d->stats.logits_hash = d->logits_hash;
+        tdm_finish finish = take_token(c, d, id);
+        left -= finish != TDM_UNFINISHED;
+        go_on(c, d, finish);
+        if (!left) return; /* the next turn may have begun */
     }
-    d->stats.logits_hash = d->logits_hash;
-    tdm_finish finish = take_token(c, d, id);
-    go_on(c, d, finish);
-    if (finish != TDM_UNFINISHED) return;
-    unit_wake(chat_unit(c, d->unit));
+    unit_wake(chat_unit(c, c->decoder->unit));
     chat_retarget(c, clock_ns());
 }
 
@@ -431,6 +437,8 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
         kept_add(&c->kept, shared, took / drafts_cost(&c->drafting.drafts, p->drafts));
         chat_count_drafts(c, took, alone);
     }
+    for (uint32_t i = 0; i < p->n && !status; i++)
+        if (p->status[i] == TDM_E_IO && chat_lose(c, p->err[i].text)) return;
     if (status) {
         fail(c, why);
         return;

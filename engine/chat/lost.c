@@ -13,29 +13,36 @@ static bool is_lost(const struct side *side)
     return device && device->backend->lost(device);
 }
 
-/* The reply that is being written goes back to its prompt: that is read again, then the reply's own ids. Several
- * answers don't: what they have is kept. */
+/* The ids of a reply's own that its lost state had, and the one drawn last, are to be read again. */
+static tdm_status take_again(struct tdm_chat *c, struct decoder *d, tdm_error *err)
+{
+    const struct state *s = d->state;
+    uint32_t have = s->length, all = d->prompt + d->index;
+    d->own.n = 0;
+    if (d->index == 0) return TDM_OK; /* it has not begun: its first token is drawn from the prompt's state */
+    bool same = have >= c->own_from && target_common_prefix(&c->target, s->tokens, have) == c->own_from;
+    tdm_status status = same ? TDM_OK : error_set(err, TDM_E_FORMAT, "its prompt is another one by now");
+    if (!status) status = ids_list_append(&d->own, s->tokens + c->own_from, have - c->own_from, err);
+    return !status && have < all ? ids_list_append(&d->own, &d->next, 1, err) : status;
+}
+
+/* The replies that are being written go back to their prompt: that is read again, then each one's own ids. */
 static void read_again(struct tdm_chat *c)
 {
-    struct decoder *d = c->decoder;
-    if (c->answers > 1) {
-        chat_end(c, TDM_FAILED);
-        return;
-    }
-    c->reply_node = d->node;
-    c->again = true;
-    d->held = 0;
     bool follows = chat_pipeline(c)->follows;
+    tdm_error err = {0};
+    c->reply_node = c->decoder->node;
+    c->again = true;
     chat_on(c, follows ? ON_FOLLOW : ON_PROMPT);
     chat_compute_target(c, clock_ns());
     c->own_from = c->target.n;
-    uint32_t have = d->state->length, all = d->prompt + d->index;
-    d->own.n = 0;
-    tdm_error err = {0};
-    bool same = have >= c->own_from && target_common_prefix(&c->target, d->state->tokens, have) == c->own_from;
-    tdm_status status = same ? TDM_OK : error_set(&err, TDM_E_FORMAT, "its prompt is another one by now");
-    if (!status) status = ids_list_append(&d->own, d->state->tokens + c->own_from, have - c->own_from, &err);
-    if (!status && have < all) status = ids_list_append(&d->own, &d->next, 1, &err);
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < c->answers && !status; i++) {
+        struct decoder *d = c->decoders[i];
+        d->held = 0;
+        d->own.n = 0;
+        if (d->writing) status = take_again(c, d, &err);
+    }
     if (!status && !follows) status = chat_begin_prompt(c, &err);
     if (!status) return;
     events_post_line(c->events, TDM_EV_ERROR, "the reply can't go on: %s", err.text);

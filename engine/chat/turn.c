@@ -236,13 +236,9 @@ void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
 void chat_end(struct tdm_chat *c, tdm_finish finish)
 {
     enum stage_phase phase = chat_phase(c);
-    if (phase == PHASE_PROMPT && c->again) {
-        c->again = false;
-        chat_end_answer(c, c->decoder, finish);
-        return;
-    }
-    if (phase == PHASE_PROMPT) conclude(c, c->reply_node, &c->stats, finish);
-    if (phase != PHASE_DECODE) return;
+    if (phase == PHASE_PROMPT && !c->again) conclude(c, c->reply_node, &c->stats, finish);
+    if (phase != PHASE_DECODE && !c->again) return;
+    c->again = false;
     /* The next turn may begin with the last one's end. */
     for (int i = 0, left = chat_writing(c); left > 0; i++) {
         if (!c->decoders[i]->writing) continue;

@@ -89,6 +89,36 @@ TEST(so_it_does_in_a_pipeline_that_does_not_follow)
         }
 }
 
+/* Each of several answers goes on from its own ids, wherever it was. */
+TEST(several_answers_go_on_when_their_gpu_is_lost)
+{
+    enum { ANSWERS = 3 };
+    static const enum fake_call calls[] = {FAKE_FORWARD, FAKE_DRAW, FAKE_COPY, FAKE_SAVE, FAKE_RESTORE};
+    static const int all[] = {1, 2, 3, 9, 20};
+    for (int p = 0; p < PAIRS; p++)
+        for (int i = 0; i < 5; i++)
+            for (int k = (p + i) % 2; k < 5 && !check_failures; k += getenv("TANDEM_LONG") ? 1 : 2) {
+                struct played t = {0};
+                fake_gpu_heal();
+                tdm_chat *c = open_on(&pairs[p], TDM_PIPE_TANDEM);
+                if (!c) return;
+                played_say(c, &t, played_lines[0]);
+                fake_gpu_fail(calls[i], all[k], TDM_E_IO);
+                const char *text = played_lines[1];
+                CHECK_INT(TDM_OK, tdm_chat_answers(c, ANSWERS, text, strlen(text), clock_ns(), &err));
+                played_until(c, &t, 1 + ANSWERS);
+                for (int n = 1; n <= ANSWERS; n++) {
+                    if (t.finish[n] == TDM_LENGTH && t.stats[n].reply_tokens == REPLY) continue;
+                    CHECK_FAIL("%s %d, pair %d: answer %d ended as %d after %u tokens: %s", fake_call_names[calls[i]],
+                               all[k], p, n, t.finish[n], t.stats[n].reply_tokens, t.errors);
+                }
+                CHECK_STR("", t.errors);
+                played_say(c, &t, played_lines[2]);
+                CHECK_INT(TDM_LENGTH, t.finish[1 + ANSWERS]);
+                close_all(c);
+            }
+}
+
 /* The text up to the loss is that of the GPU, and goes on. */
 TEST(what_was_said_stays)
 {
@@ -159,5 +189,6 @@ TEST(a_model_that_does_not_fit_runs_on_the_cores)
 }
 
 TEST_MAIN(T(a_turn_goes_on_when_its_gpu_is_lost), T(so_it_does_in_a_pipeline_that_does_not_follow),
+          T(several_answers_go_on_when_their_gpu_is_lost),
           T(what_was_said_stays), T(want_of_memory_is_told_and_survived),
           T(a_model_that_does_not_fit_runs_on_the_cores))
