@@ -37,14 +37,14 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
     c->draft_held = held;
     typing_key(&c->typing, clock_ns());
     /* A token stands for some bytes, but no more than the longest: a text that can't fit is not even looked at. */
-    c->draft_too_long = length / 128 > (size_t)c->options.context;
+    uint32_t context = pool_context(c->side[TDM_DECODE_UNIT].pool);
+    c->draft_too_long = length / 128 > context;
     c->draft_tokens = 0;
     /* While a turn is under way the draft is no part of the target, and the decoder keeps the cores that it is lent. */
     bool counts = chat_phase(c) == PHASE_IDLE && chat_level(c) >= TDM_SPEC_DRAFT;
     if (counts && pipeline_of(c->options.pipeline)->follows) {
         chat_retarget(c, c->typing.last_ns);
         /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */
-        uint32_t context = (uint32_t)c->options.context;
         if (!held && c->target.history + length >= context) {
             uint32_t whole = chat_prompt_length(c);
             c->draft_too_long = whole >= context;

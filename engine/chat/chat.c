@@ -451,6 +451,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     if (chat_on_server(c)) {
         struct server_link *server = c->model->server;
         out->on_server = true;
+        if (c->decoder->stats.counted && chat_phase(c) == PHASE_IDLE) out->context_used = chat_filled(c->decoder);
         out->rereads = atomic_load(&server->rereads);
         out->round_trip_ms = server->round_trip_ms;
         out->last = server_last(server);

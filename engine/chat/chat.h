@@ -358,6 +358,11 @@ bool chat_on_server(const struct tdm_chat *c);
 tdm_status chat_check_server(const tdm_chat_options *o, const tdm_model *m, tdm_error *err);
 /* What may not be read ahead there is not: lowers the level. told: says so, unless it was as low before. */
 void chat_cap_server(struct tdm_chat *c, bool told);
+/* How much more of our tokens than of the server's a context may hold, 1 where the model is here: words are counted by
+ * a small vocabulary, and the server knows better when its context is full. */
+uint32_t chat_room_factor(const struct tdm_chat *c);
+/* Tokens of the context that a reply has filled with its prompt: the server's own count where it told it. */
+uint32_t chat_filled(const struct decoder *d);
 /* Says which of the options have no meaning there; once. */
 void chat_tell_server(struct tdm_chat *c);
 /* The prompt of the turn is known, and the decoder is free: begins the reply, whatever was read ahead of it. */

@@ -68,7 +68,7 @@ tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err)
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
     tdm_status status = take_place(c, TDM_DECODE_UNIT, m, o->kv, err);
     if (status == TDM_OK) status = take_place(c, TDM_PREFILL_UNIT, prefill, o->prefill_kv, err);
-    uint32_t context = (uint32_t)o->context;
+    uint32_t context = (uint32_t)o->context * chat_room_factor(c);
     if (status == TDM_OK) status = backend_pool(&b->pool, b->place.model, (enum kv_type)o->kv, context, err);
     if (status) return status;
     c->two_pools = !same_pool(a, b, o) || sa.value_heads_tiled != sb.value_heads_tiled;

@@ -42,6 +42,19 @@ void chat_cap_server(struct tdm_chat *c, bool told)
                      c->model->server->host);
 }
 
+uint32_t chat_room_factor(const struct tdm_chat *c)
+{
+    const struct template_form *form = &c->model->form;
+    bool its_own = form->kind == TEMPLATE_BUILTIN && !form->substituted; /* the server has the same vocabulary */
+    return chat_on_server(c) && !its_own ? 2 : 1;
+}
+
+uint32_t chat_filled(const struct decoder *d)
+{
+    const tdm_turn_stats *s = &d->stats;
+    return s->counted ? s->prompt_tokens + s->reply_tokens : d->prompt + d->index;
+}
+
 void chat_tell_server(struct tdm_chat *c)
 {
     if (!chat_on_server(c)) return;

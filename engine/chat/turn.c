@@ -193,7 +193,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
 
 static void warn_of_context(struct tdm_chat *c, uint32_t used)
 {
-    uint32_t size = pool_context(c->decoder->state->pool);
+    uint32_t size = (uint32_t)c->options.context;
     if (c->context_warned || used < size / 5 * 4) return;
     c->context_warned = true;
     events_post_line(c->events, TDM_EV_NOTICE, "the context is %u %% full: %u of %u tokens", used * 100 / size, used,
@@ -226,7 +226,7 @@ void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
         chat_give_text(c, d, rest.thinking, true, -1);
         chat_give_text(c, d, rest.answer, false, -1);
     }
-    warn_of_context(c, d->prompt + d->index);
+    warn_of_context(c, chat_filled(d));
     c->decode_rate = d->stats.decode_tps;
     d->writing = false;
     if (chat_writing(c) == 0) c->turns_since_load++;
