@@ -39,6 +39,7 @@ void screen_free(struct screen *s)
     transcript_free(s->transcript);
     answers_free(s->answers);
     draft_free(&s->draft);
+    monitor_free(&s->monitor);
     free(s);
 }
 

@@ -270,15 +270,79 @@ static void draw_strip(struct monitor_state *state, const struct view *view, con
                area.col, end);
 }
 
+/* ---- The full form between two paces ---- */
+
+static uint64_t mixed(uint64_t hash, int64_t value)
+{
+    return (hash ^ (uint64_t)value) * 0x9e3779b97f4a7c15u + (hash >> 29);
+}
+
+/* What a user does, and what the conversation does, is seen at once. */
+static uint64_t picture_of(const struct view *view, struct rect area)
+{
+    const struct view_monitor *m = &view->monitor;
+    const struct view_status *s = &view->status;
+    const int64_t all[] = {area.row, area.col, area.rows, area.cols, view->options.ascii, (int64_t)view->options.theme,
+                           view->options.colours, m->alone, m->hold, m->inspect, m->inspect_back, m->turn_view,
+                           (int64_t)(1000 * m->live_s), m->legend, m->hidden, (int64_t)m->silent_s,
+                           (int64_t)m->n_turns, (int64_t)m->n_enters, (int64_t)m->n_cores, m->turn_start_ns,
+                           m->prefill.name != NULL, m->prefill.resting, m->decode.resting, m->prefill.gpu.lost_ns,
+                           m->decode.gpu.lost_ns, m->measured_s, s->state, s->answered, s->ttft.kind,
+                           (int64_t)s->ttft.ms, s->ctx_size, view->draft.mark, view->draft.len > 0,
+                           m->n_enters ? (int64_t)m->enters[m->n_enters - 1].ttft_ms : 0};
+    uint64_t hash = 1;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) hash = mixed(hash, all[i]);
+    return hash;
+}
+
+static void copy_area(struct canvas *to, struct rect at, const struct canvas *from, int row, int col)
+{
+    for (int r = 0; r < at.rows; r++)
+        memcpy(&to->cells[(at.row + r) * to->cols + at.col], &from->cells[(row + r) * from->cols + col],
+               (size_t)at.cols * sizeof *to->cells);
+}
+
+/* A frame that came for another reason, such as a token, shows it as it was. */
+static bool draw_kept(const struct monitor_state *state, const struct view *view, uint64_t picture,
+                      struct canvas *canvas, struct rect area)
+{
+    int64_t since = view->now_ns - state->lanes_ns;
+    bool fits = state->kept && state->kept->rows == area.rows && state->kept->cols == area.cols;
+    if (!fits || picture != state->kept_of || since < 0 || since >= lanes_every(view) ||
+        view->now_ns - state->figures_ns >= figures_every(view))
+        return false;
+    copy_area(canvas, area, state->kept, 0, 0);
+    return true;
+}
+
+static void keep(struct monitor_state *state, uint64_t picture, const struct canvas *canvas, struct rect area)
+{
+    if (!state->kept) state->kept = canvas_new(area.rows, area.cols);
+    struct canvas *k = state->kept;
+    if (!k || ((k->rows != area.rows || k->cols != area.cols) && !canvas_resize(k, area.rows, area.cols))) return;
+    copy_area(state->kept, (struct rect){0, 0, area.rows, area.cols}, canvas, area.row, area.col);
+    state->kept_of = picture;
+}
+
+void monitor_free(struct monitor_state *state)
+{
+    canvas_free(state->kept);
+    state->kept = NULL;
+}
+
 void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,
                   struct rect area)
 {
     if (form == VIEW_FORM_OFF || rect_empty(area)) return;
+    uint64_t picture = form == VIEW_FORM_FULL ? picture_of(view, area) : 0;
+    if (form == VIEW_FORM_FULL && draw_kept(state, view, picture, canvas, area)) return;
     struct view_monitor m = calmed(state, view);
     switch (form) {
     case VIEW_FORM_LINE: draw_line(state, view, &m, canvas, area); break;
     case VIEW_FORM_STRIP: draw_strip(state, view, &m, canvas, area); break;
     case VIEW_FORM_PANEL: panel_draw(state, view, &m, canvas, area); break;
-    default: full_draw(state, view, &m, canvas, area);
+    default:
+        full_draw(state, view, &m, canvas, area);
+        keep(state, picture, canvas, area);
     }
 }

@@ -24,7 +24,12 @@ struct monitor_state {
     int64_t turn_start_ns;
     bool held;
     int64_t held_from, held_to;
+    struct canvas *kept;   /* the full form as it was drawn last; NULL: it wasn't */
+    uint64_t kept_of;      /* all that changes it but the lanes and figures, which have a pace */
 };
+
+/* Frees what a state keeps. */
+void monitor_free(struct monitor_state *state);
 
 /* Draws a form into its rectangle, which is blank. */
 void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,

@@ -127,6 +127,42 @@ TEST(figures_are_renewed_twice_a_second)
 }
 
 /* A percentage is of the stretch whose name and lanes stand beside it. */
+/* The full form is drawn anew at its pace, or when something but the figures changes; else it stands as it was. */
+TEST(a_frame_between_shows_the_full_form_as_it_was)
+{
+    struct sample s;
+    struct monitor_state state = {0};
+    struct rect area = {0, 0, 24, 80};
+    struct canvas *canvas = canvas_new(24, 80);
+    sample_init(&s);
+    monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
+    char *first = canvas_dump(canvas);
+    s.view.status.ctx_used += 100;
+    s.view.now_ns += 20000000;
+    canvas_clear(canvas);
+    monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
+    char *between = canvas_dump(canvas);
+    CHECK_STR(first, between);
+    s.view.monitor.hold = true; /* by a key: at once */
+    canvas_clear(canvas);
+    monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
+    char *held = canvas_dump(canvas);
+    CHECK(strcmp(first, held) && strstr(held, "1,630"));
+    s.view.monitor.hold = false;
+    s.view.status.ctx_used += 100;
+    s.view.now_ns += 600000000;
+    canvas_clear(canvas);
+    monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
+    char *later = canvas_dump(canvas);
+    CHECK(strstr(later, "1,730"));
+    free(first);
+    free(between);
+    free(held);
+    free(later);
+    canvas_free(canvas);
+    monitor_free(&state);
+}
+
 TEST(percentages_are_of_what_the_lanes_show)
 {
     struct sample s;
@@ -227,4 +263,5 @@ TEST_MAIN(T(the_kind_with_most_time_wins), T(short_work_shows_where_it_begins), 
           T(the_loss_of_a_gpu_always_shows),
           T(checkpoint_and_restore_are_drawn_as_what_follows), T(the_live_window_moves_by_columns_and_stops),
           T(holding_stands_still), T(figures_are_renewed_twice_a_second),
-          T(percentages_are_of_what_the_lanes_show), T(one_unit_is_written_one_way), T(numbers), T(graphs))
+          T(a_frame_between_shows_the_full_form_as_it_was), T(percentages_are_of_what_the_lanes_show),
+          T(one_unit_is_written_one_way), T(numbers), T(graphs))
