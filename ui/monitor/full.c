@@ -163,6 +163,17 @@ static void add_speed(struct line *l, const struct view_figure *f, const struct 
         add(l, STYLE_STATUS, "%.*f %s", f->value < 9.95, f->value, unit);
 }
 
+/* What a server tells of its work, in place of what is measured here. */
+static void add_server(struct line *l, const struct view_server *s, bool prefill)
+{
+    char a[FORMAT_SIZE], b[FORMAT_SIZE];
+    if (prefill && s->cached >= 0 && s->evaluated >= 0)
+        add(l, STYLE_STATUS, "%s kept, %s read", format_count(a, s->cached), format_count(b, s->evaluated));
+    if (!prefill && s->tok_s > 0) add(l, STYLE_STATUS, "%.0f tok/s by its clock", s->tok_s);
+    if (prefill) add(l, STYLE_STATUS, "round trip %s", format_ms(a, s->round_trip_ms));
+    add(l, STYLE_QUIET, "%s", s->host);
+}
+
 static void draw_lane_figures(const struct painter *p, struct rect at, bool prefill)
 {
     const struct view_unit *u = prefill ? &p->m->prefill : &p->m->decode;
@@ -182,7 +193,7 @@ static void draw_lane_figures(const struct painter *p, struct rect at, bool pref
         add(&l, STYLE_STATUS, "%s of its speed kept beside PREFILL", format_percent(a, u->kept.value));
     if (u->gpu.device) add(&l, u->gpu.lost_ns ? STYLE_ERROR : STYLE_QUIET, "%s%s", u->name,
                            u->gpu.lost_ns ? " lost" : "");
-    else if (p->m->server.host) add(&l, STYLE_QUIET, "%s", p->m->server.host);
+    else if (p->m->server.host) add_server(&l, &p->m->server, prefill);
     else if (u->name && u->kind) add(&l, STYLE_QUIET, "%s %s", u->name, u->kind);
 }
 
