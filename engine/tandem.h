@@ -556,6 +556,38 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
 TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error *err);
 TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error *err);
 
+/* One conversation that is left while it is answered goes on elsewhere, in the background: its replies are written with
+ * the same bits as in front. They join the passes of the replies in front where that slows these by at most a fifth,
+ * else every n-th pass; they rest while the prompt in front waits for its first token. Its events have `elsewhere` set.
+ * What is queued stays behind. These functions may wait for the token that is being decoded.
+ *
+ * tdm_chat_leave: the chat has an empty conversation with the same system prompt afterwards. TDM_E_BUSY: no reply is
+ * being written (its prompt may still be read), or there is another conversation elsewhere, answered or not;
+ * TDM_E_UNSUPPORTED: the pipeline decodes on the prefill unit, or the model is on a server. On failure all is as before. */
+TDM_API tdm_status tdm_chat_leave(tdm_chat *c, tdm_error *err);
+/* It takes the place of the one in front, which goes elsewhere if it is being answered and is forgotten otherwise. Of
+ * its replies, where one is still written, all that there is comes as events once more (`again`). TDM_E_NOT_FOUND: there
+ * is none; TDM_E_BUSY: the one in front has a prompt that is being read. */
+TDM_API tdm_status tdm_chat_visit(tdm_chat *c, tdm_error *err);
+TDM_API void tdm_chat_stop_elsewhere(tdm_chat *c);                         /* its replies end, with their text so far */
+TDM_API void tdm_chat_forget_elsewhere(tdm_chat *c);                       /* it is gone, whatever was being written */
+
+typedef struct {
+    bool there;
+    int answers, writing;   /* of its last turn; of these, being written */
+    tdm_finish finish;      /* of the one that is current */
+    uint32_t tokens;        /* of all of them so far */
+    double decode_tps;      /* of the one that is current */
+    double cost;            /* a pass in front with them, in passes without; 0: not measured */
+    int every;              /* they join one in so many passes of the replies in front */
+} tdm_elsewhere;
+
+TDM_API void tdm_chat_elsewhere_of(const tdm_chat *c, tdm_elsewhere *out);
+/* As tdm_chat_nodes, tdm_chat_path and tdm_chat_node, of that conversation. */
+TDM_API int tdm_chat_nodes_elsewhere(const tdm_chat *c);
+TDM_API int tdm_chat_path_elsewhere(const tdm_chat *c, int *nodes, int room);
+TDM_API tdm_status tdm_chat_node_elsewhere(const tdm_chat *c, int node, tdm_node *out, tdm_error *err);
+
 typedef enum {
     TDM_EV_NONE,
     TDM_EV_TURN,      /* a user message joined the conversation: node; its reply follows */
@@ -581,6 +613,8 @@ typedef struct {
 typedef struct {
     tdm_event_kind kind;
     int node;
+    bool elsewhere;         /* TEXT, END: of the conversation elsewhere */
+    bool again;             /* REPLY: it began earlier, and its text so far follows (tdm_chat_visit); finish is its own */
     int answer, answers;    /* REPLY, TEXT, END: which of the turn's answers, from 1, and how many there are */
     int writing;            /* TDM_EV_END: answers of the turn that are still written; 0: the turn has ended */
     const char *text;       /* valid until the next call */

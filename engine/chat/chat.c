@@ -121,7 +121,7 @@ static bool has_decoders(const struct tdm_chat *c, const struct pool *pool, int 
 static tdm_status make_decoders(struct tdm_chat *c, struct pool *pool, int answers, tdm_error *err)
 {
     for (int i = 0; i < answers; i++) {
-        tdm_status status = chat_add_decoder(c, i, err);
+        tdm_status status = chat_add_decoder(c, &c->decoders[i], err);
         if (status) return status;
         struct decoder *d = c->decoders[i];
         if (!d->state || d->state->pool != pool) d->held = 0;
@@ -137,14 +137,15 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
     bool prompts = cold || !p->follows;
     uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
-    uint32_t runs = (uint32_t)answers, most = chat_sides_agree(c) ? 1 + DRAFTS_MOST : OWN_ROWS;
+    uint32_t other = c->elsewhere.there ? (uint32_t)c->elsewhere.answers : 0;
+    uint32_t runs = (uint32_t)answers + other, most = chat_sides_agree(c) ? 1 + DRAFTS_MOST + other : OWN_ROWS;
     if (most < runs) most = runs;
     bool ready = has_room(decode->evaluator, most, runs) && has_decoders(c, decode->pool, answers);
     ready = ready && chat_drafting_fits(c);
     if (prompts) ready = ready && has_room(prompt->evaluator, rows, 1) && c->prompter.state &&
                          c->prompter.state->pool == prompt->pool;
     if (ready) return TDM_OK;
-    while (stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) pthread_cond_wait(&c->settled, &c->lock);
+    chat_quiesce(c);
     tdm_status status = chat_evaluator(c, &decode->evaluator, decode, most, runs, err);
     if (status == TDM_OK) status = make_decoders(c, decode->pool, answers, err);
     if (status == TDM_OK) chat_prepare_drafting(c);
@@ -198,7 +199,8 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
     if (status == TDM_OK) status = chat_open_sides(c, err);
     if (status == TDM_OK) status = conversation_init(&c->conversation, err);
     if (status == TDM_OK) status = target_cache_new(&c->targets, m->tokenizer, m->form, err);
-    if (status == TDM_OK) status = chat_add_decoder(c, 0, err);
+    if (status == TDM_OK) status = chat_add_decoder(c, &c->decoders[0], err);
+    c->decoder = c->decoders[0];
     if (status == TDM_OK) status = open_follower(c, err);
     if (status == TDM_OK) {
         chat_lock(c);
@@ -226,7 +228,8 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     if (c->events && chat_on_server(c)) tdm_chat_stop(c); /* or its reply would be waited for */
     machine_leave(c->machine, &c->client);
     if (c->follower.path) follower_free(&c->follower);
-    for (int i = 0; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
+    for (int i = 0; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(&c->decoders[i]);
+    chat_close_elsewhere(c);
     chat_free_drafting(c);
     state_free(c->prompter.state);
     state_free(c->loaded);
@@ -294,6 +297,7 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
         retarget_and_compare(c);
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */
         if (chat_phase(c) == PHASE_DECODE) unit_wake(c->machine->units[c->decoder->unit]);
+        if (chat_goes_on_elsewhere(c)) unit_wake(c->machine->units[TDM_DECODE_UNIT]);
     }
     chat_unlock(c);
     if (budget) pthread_mutex_unlock(&c->saving);
@@ -346,25 +350,25 @@ static char *copy_text(const struct buffer *t)
     return copy;
 }
 
+tdm_status chat_copy_node(const struct conversation *c, int node, tdm_node *out, tdm_error *err)
+{
+    if (node < 1 || node > c->n) return error_set(err, TDM_E_NOT_FOUND, "no message %d: there are %d", node, c->n);
+    const struct node *at = &c->nodes[node];
+    *out = (tdm_node){.node = node, .parent = at->parent, .role = at->role, .length = at->text.n,
+                      .thinking_length = at->thinking.n, .finish = at->finish, .time_s = at->time_s,
+                      .current = conversation_on_path(c, node), .stats = at->stats};
+    conversation_branch(c, node, &out->branch, &out->branches);
+    out->text = copy_text(&at->text);
+    if (at->thinking.n) out->thinking = copy_text(&at->thinking);
+    if (out->text && (!at->thinking.n || out->thinking)) return TDM_OK;
+    tdm_node_free(out);
+    return error_set(err, TDM_E_NOMEM, "no memory for message %d", node);
+}
+
 TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int node, tdm_node *out, tdm_error *err)
 {
     chat_lock(c);
-    tdm_status status = TDM_OK;
-    if (node < 1 || node > c->conversation.n) {
-        status = error_set(err, TDM_E_NOT_FOUND, "no message %d: there are %d", node, c->conversation.n);
-    } else {
-        const struct node *at = &c->conversation.nodes[node];
-        *out = (tdm_node){.node = node, .parent = at->parent, .role = at->role, .length = at->text.n,
-                          .thinking_length = at->thinking.n, .finish = at->finish, .time_s = at->time_s,
-                          .current = conversation_on_path(&c->conversation, node), .stats = at->stats};
-        conversation_branch(&c->conversation, node, &out->branch, &out->branches);
-        out->text = copy_text(&at->text);
-        if (at->thinking.n) out->thinking = copy_text(&at->thinking);
-        if (!out->text || (at->thinking.n && !out->thinking)) {
-            tdm_node_free(out);
-            status = error_set(err, TDM_E_NOMEM, "no memory for message %d", node);
-        }
-    }
+    tdm_status status = chat_copy_node(&c->conversation, node, out, err);
     chat_unlock(c);
     return status;
 }
@@ -466,7 +470,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
 /* Nothing decodes, nothing waits, and the follower has nothing to do now or after the pause. */
 static bool is_settled(struct tdm_chat *c)
 {
-    if (c->stage != STAGE_IDLE || c->has_queued || c->follower.plan.active || c->loaded) return false;
+    if (c->stage != STAGE_IDLE || c->elsewhere.stage != STAGE_IDLE || c->has_queued || c->follower.plan.active || c->loaded) return false;
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
     if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
     uint32_t read = follower_in_state(&c->follower, &c->target);

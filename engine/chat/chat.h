@@ -13,6 +13,9 @@
  *
  * A turn has one answer or several: a decoder each, whose tokens are evaluated in passes that they share. One of them
  * is looked at: the follower follows it, and the next message replies to it.
+ *
+ * A conversation that is left while it is answered goes on elsewhere (elsewhere.c): its replies have decoders too, and
+ * share the passes of the conversation that is in front. Everything else is for the one in front alone.
  */
 #ifndef TANDEM_CHAT_CHAT_H
 #define TANDEM_CHAT_CHAT_H
@@ -23,6 +26,7 @@
 #include "engine/chat/drafts.h"
 #include "engine/chat/events.h"
 #include "engine/chat/follower.h"
+#include "engine/chat/joining.h"
 #include "engine/chat/kept.h"
 #include "engine/chat/pause.h"
 #include "engine/chat/pipeline.h"
@@ -66,6 +70,7 @@ struct decoder {
     struct state *state;     /* prompt + reply ids, or all of them but the last */
     int number;              /* among the turn's answers, from 1 */
     int node;                /* its reply; 0: none yet, or its conversation is gone */
+    bool elsewhere;          /* that is one of the conversation elsewhere */
     bool writing;            /* the reply has begun and not ended */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
@@ -109,18 +114,38 @@ struct drawn {
     tdm_finish finish; /* why the last one taken is the reply's last; TDM_UNFINISHED: it isn't */
 };
 
-/* What the decode unit evaluates at once: a run for each answer that is being written. */
+/* What the decode unit evaluates at once: a run for each answer that is being written, those in front first. */
+enum { PASS_RUNS = 2 * TDM_ANSWERS_MAX };
 struct decode_pass {
-    struct decoder *decoder[TDM_ANSWERS_MAX];
-    struct forward_run run[TDM_ANSWERS_MAX];
-    struct drawn drawn[TDM_ANSWERS_MAX];
-    tdm_status status[TDM_ANSWERS_MAX]; /* of its draw, or of making its state; and why it failed */
-    tdm_error err[TDM_ANSWERS_MAX];
+    struct decoder *decoder[PASS_RUNS];
+    struct forward_run run[PASS_RUNS];
+    struct drawn drawn[PASS_RUNS];
+    tdm_status status[PASS_RUNS]; /* of its draw, or of making its state; and why it failed */
+    tdm_error err[PASS_RUNS];
     uint32_t n;
+    uint32_t front, elsewhere; /* of these, runs of the two conversations */
+    const struct state *forked; /* the state of which it makes others, or NULL */
     bool shares;               /* it began while a dispatch ran */
-    uint32_t drafts;           /* of its only run: wanted at first, then made */
+    uint32_t drafts;           /* of its first run: wanted at first, then made */
     tdm_id tokens[1 + DRAFTS_MOST]; /* of that run: the token that follows, then the drafts */
     double draft_s;            /* seconds that the drafts took */
+};
+
+/* A conversation that was left while it was answered: what struct tdm_chat has of the one in front. Where there is
+ * none, its decoders are spare ones, and its stage may be IDLE_BUSY until the pass that they were in has ended. */
+struct elsewhere {
+    bool there;
+    struct conversation conversation;
+    int path_start, user_node, reply_node;
+    tdm_ids last_prompt;
+    tdm_turn_stats stats;
+    int turns_since_load;
+    bool was_loaded, context_warned;
+    enum stage stage; /* IDLE or DECODE, and what these become while a job runs */
+    tdm_pipeline pipeline;
+    struct decoder *decoders[TDM_ANSWERS_MAX], *decoder;
+    int answers;
+    bool forks;
 };
 
 /* The most tokens of a continued reply's own ids in one pass. */
@@ -197,6 +222,9 @@ struct tdm_chat {
     bool forks;              /* the other answers' states are to be made from the first one's */
     struct decoder *decoder; /* the answer that is looked at; changes while no answer is, or among a turn's */
     struct decode_pass pass; /* the running one */
+    struct elsewhere elsewhere;
+    struct joining joining;  /* what it costs the replies in front that it shares their passes */
+    int waiting;             /* callers who wait until no job uses a decoder: none is begun meanwhile */
     struct own_pass own_pass;
     struct decoder *carrier; /* whose state is that of the prompt, when it has arrived */
     struct drafting {        /* kept: NULL: no tokens are drafted */
@@ -310,17 +338,40 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
 
 /* ---- decoders.c -------------------------------------------------------------------------------------------------- */
 
-/* Makes the decoder at this place, without a state, where there is none. */
-tdm_status chat_add_decoder(struct tdm_chat *c, int at, tdm_error *err);
-/* Frees it with its state. No job uses it. */
-void chat_remove_decoder(struct tdm_chat *c, int at);
+/* Makes a decoder without a state at this place, where there is none. */
+tdm_status chat_add_decoder(const struct tdm_chat *c, struct decoder **at, tdm_error *err);
+/* Frees it with its state; the place is empty then. No job uses it. */
+void chat_remove_decoder(struct decoder **at);
 /* A turn with so many answers is to begin: the decoder that is looked at, whose state may serve it, becomes the first
  * and for now the only one. Those that are not needed are freed if no job uses them. */
 void chat_arrange_decoders(struct tdm_chat *c, int answers);
 /* The decoder that wrote, or writes, this node in the turn under way or the last one; or NULL. */
 struct decoder *chat_decoder_of(const struct tdm_chat *c, int node);
-/* How many answers are being written. */
+/* How many answers of the turn under way are being written. */
 int chat_writing(const struct tdm_chat *c);
+
+/* ---- elsewhere.c: a conversation that is answered in the background ---------------------------------------------- */
+
+/* What a decoder's reply belongs to, and how many answers its turn has. */
+struct conversation *chat_conversation_of(struct tdm_chat *c, const struct decoder *d);
+int chat_answers_of(const struct tdm_chat *c, const struct decoder *d);
+/* Is a reply being written that this decoder is one of, and does a job run for it? */
+bool chat_runs(const struct tdm_chat *c, const struct decoder *d);
+/* How many answers are being written elsewhere. */
+int chat_writing_elsewhere(const struct tdm_chat *c);
+/* As chat_on, for the turn elsewhere. */
+void chat_on_elsewhere(struct tdm_chat *c, enum stage_event event);
+/* May its replies go on now? Not while the one in front waits for its first token. */
+bool chat_goes_on_elsewhere(const struct tdm_chat *c);
+/* Its replies end. */
+void chat_end_elsewhere(struct tdm_chat *c, tdm_finish finish);
+/* One of them has ended: as chat_end_answer, which calls it. */
+void chat_conclude_elsewhere(struct tdm_chat *c, const struct decoder *d, tdm_finish finish);
+/* Frees the states of its decoders unless they are needed. */
+void chat_rest_elsewhere(struct tdm_chat *c);
+void chat_close_elsewhere(struct tdm_chat *c);
+/* Waits until no job uses a decoder's state or the prompter's. */
+void chat_quiesce(struct tdm_chat *c);
 
 /* ---- own.c: what a continued reply has already, where the units give other bits ---------------------------------- */
 
@@ -333,7 +384,8 @@ int64_t chat_next_own(struct tdm_chat *c, struct work *work);
 
 /* ---- decode.c: replies ------------------------------------------------------------------------------------------- */
 
-int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work);
+/* The next pass of the unit, for the replies in front and elsewhere. */
+int64_t chat_next_token(struct tdm_chat *c, int unit, int64_t now_ns, struct work *work);
 /* The decoder has the state of the whole prompt: makes the reply's node, and ON_READY happens.
  * moving_ns: when the state began to move here, bytes: what that copied; 0: it did not move. */
 void chat_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes);
@@ -395,6 +447,9 @@ void chat_count_drafts(struct tdm_chat *c, double took, bool timed);
 /* Makes *e one for so many rows and runs, or more, if it is not; *e may be NULL. No job uses it. */
 tdm_status chat_evaluator(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
                           uint32_t runs, tdm_error *err);
+
+/* Copies a node for tdm_chat_node. */
+tdm_status chat_copy_node(const struct conversation *c, int node, tdm_node *out, tdm_error *err);
 
 /* Allocates the evaluators, decoders and states of a pipeline that are not there yet, for so many answers. Not during
  * a turn. cold: for chat_begin_cold, which evaluates the prompt by itself in any pipeline. */

@@ -29,11 +29,11 @@ static bool is_stop(const struct tdm_chat *c, tdm_id id)
 void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id)
 {
     if (text.length == 0) return;
-    if (conversation_append(&c->conversation, d->node, thinking, text.bytes, text.length, NULL))
+    if (conversation_append(chat_conversation_of(c, d), d->node, thinking, text.bytes, text.length, NULL))
         events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
     if (!thinking && d->stats.first_answer_ns == 0) d->stats.first_answer_ns = clock_ns();
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .answer = d->number,
-                                        .answers = c->answers, .text = text.bytes,
+    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .elsewhere = d->elsewhere,
+                                        .answer = d->number, .answers = chat_answers_of(c, d), .text = text.bytes,
                                         .length = text.length, .thinking = thinking, .id = id,
                                         .tokens = d->stats.reply_tokens});
 }
@@ -65,7 +65,7 @@ static tdm_finish last_because(const struct decoder *d, const struct reply_piece
 /* A token of the reply was drawn: shows it, and decides whether it is the last and why. */
 static tdm_finish take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
 {
-    struct node *node = &c->conversation.nodes[d->node];
+    struct node *node = &chat_conversation_of(c, d)->nodes[d->node];
     tdm_turn_stats *s = &d->stats;
     int64_t now = clock_ns();
     if (s->first_id_ns == 0) s->first_id_ns = now;
@@ -245,6 +245,15 @@ static void fail(struct tdm_chat *c, const char *why)
     chat_end(c, TDM_FAILED);
 }
 
+/* Nor is there for any reply of the pass. */
+static void fail_pass(struct tdm_chat *c, const char *why)
+{
+    if (chat_lose(c, why)) return;
+    events_post_line(c->events, TDM_EV_ERROR, "DECODE failed: %s", why);
+    chat_end_elsewhere(c, TDM_FAILED);
+    if (chat_phase(c) == PHASE_DECODE) chat_end(c, TDM_FAILED);
+}
+
 static void tell_reply(struct tdm_chat *c, const struct decoder *d)
 {
     events_post(c->events, &(tdm_event){.kind = TDM_EV_REPLY, .node = d->node, .answer = d->number,
@@ -385,7 +394,7 @@ static tdm_status draw_all(struct tdm_chat *c, struct team *team, tdm_error *err
 /* Is what a run of the pass drew still wanted? */
 static bool is_wanted(const struct tdm_chat *c, uint32_t i)
 {
-    return c->stage == STAGE_DECODE_RUN && c->pass.decoder[i]->writing && !c->pass.status[i];
+    return chat_runs(c, c->pass.decoder[i]) && c->pass.decoder[i]->writing && !c->pass.status[i];
 }
 
 /* The tokens that a pass drew become their replies'. Of a verified run whose tokens nobody wants any more the state
@@ -411,16 +420,29 @@ static void take_tokens(struct tdm_chat *c)
     }
 }
 
+/* What a pass of so many seconds tells of the speed. */
+static void measure_pass(struct tdm_chat *c, double took)
+{
+    const struct decode_pass *p = &c->pass;
+    bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
+    double single = took / drafts_cost(&c->drafting.drafts, p->drafts);
+    if (p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, single);
+    if (p->n == 1 && (shared || alone)) chat_count_drafts(c, took, alone);
+    if (p->n > 1 && p->drafts) chat_count_drafts(c, took, false);
+    if (p->front && (shared || alone) && chat_goes_on_elsewhere(c)) joining_count(&c->joining, p->elsewhere, single);
+}
+
 /* The states have what was taken: the replies go on, or end. took: seconds; 0: the pass made states and evaluated
  * nothing. */
 static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status status, double took, const char *why)
 {
     struct decode_pass *p = &c->pass;
-    bool wanted[TDM_ANSWERS_MAX], running = c->stage == STAGE_DECODE_RUN;
+    bool wanted[PASS_RUNS], any = false;
     span->tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         struct decoder *d = p->decoder[i];
-        wanted[i] = running && d->writing;
+        wanted[i] = chat_runs(c, d) && d->writing;
+        any |= chat_runs(c, d);
         d->coming = d->flights = 0;
         d->held = status || p->status[i] ? 0 : d->state->length;
         if (status || took == 0) continue;
@@ -428,21 +450,15 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
         span->tokens += taken ? taken : 1;
         d->stats.passes += taken > 0;
         d->stats.accepted += taken ? taken - 1 : 0;
-        d->stats.drafted += p->drafts; /* of the only run */
+        d->stats.drafted += i == 0 ? p->drafts : 0;
     }
-    chat_on(c, ON_RETURN);
-    if (!running) return;
-    bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
-    if (status == TDM_OK && took > 0 && p->n == 1 && (shared || alone)) {
-        kept_add(&c->kept, shared, took / drafts_cost(&c->drafting.drafts, p->drafts));
-        chat_count_drafts(c, took, alone);
-    }
-    for (uint32_t i = 0; i < p->n && !status; i++)
+    if (p->front) chat_on(c, ON_RETURN);
+    if (p->elsewhere) chat_on_elsewhere(c, ON_RETURN);
+    if (any && status == TDM_OK && took > 0) measure_pass(c, took);
+    for (uint32_t i = 0; i < p->n && any && !status; i++)
         if (p->status[i] == TDM_E_IO && chat_lose(c, p->err[i].text)) return;
-    if (status) {
-        fail(c, why);
-        return;
-    }
+    if (any && status) fail_pass(c, why);
+    if (!any || status) return;
     /* Before the last reply ends, and perhaps the next one begins. */
     if (took > 0) keep_pace(c, p->run[0].kept ? p->drawn[0].taken : 1);
     for (uint32_t i = 0, n = p->n; i < n; i++) {
@@ -491,7 +507,7 @@ static void fork_runs(void *ctx, struct member *m)
     uint32_t i, end;
     while (member_claim(m, p->n, 1, &i, &end)) {
         struct decoder *d = p->decoder[i];
-        p->status[i] = state_copy(d->state, c->decoders[0]->state, &p->err[i]);
+        p->status[i] = state_copy(d->state, p->forked, &p->err[i]);
         if (p->status[i] == TDM_OK) p->status[i] = draw_run(c, i, &p->err[i]);
     }
 }
@@ -511,36 +527,86 @@ static void job_fork(void *ctx, struct team *team, struct activity_span *span)
 
 /* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
-/* A run of the pass to come for each reply that goes on; of that which makes states for each but the first. */
-static void plan_pass(struct tdm_chat *c, bool forks)
+/* A caller waits for the states, or another unit's pass has not ended. */
+enum { LOOK_AGAIN_NS = 1000000 };
+
+/* The runs of a turn's replies that go on; in a pass that makes states those of all but the first answer. */
+static uint32_t add_runs(struct decode_pass *p, struct decoder *const *decoders, int answers)
 {
-    struct decode_pass *p = &c->pass;
-    p->n = p->drafts = 0;
-    p->draft_s = 0;
-    p->shares = c->follower.plan.active;
-    for (int i = forks; i < c->answers; i++) {
-        struct decoder *d = c->decoders[i];
+    uint32_t before = p->n;
+    for (int i = p->forked != NULL; i < answers; i++) {
+        struct decoder *d = decoders[i];
         if (!d->writing) continue;
-        d->coming = !forks;
+        d->coming = !p->forked;
         p->decoder[p->n] = d;
         p->status[p->n] = TDM_OK;
         p->run[p->n++] = (struct forward_run){.state = d->state, .tokens = &d->next, .n = 1, .logits = LOGITS_LAST};
     }
-    if (p->n == 1 && !forks) p->drafts = chat_drafts_wanted(c, p->decoder[0]);
+    return p->n - before;
 }
 
-int64_t chat_next_token(struct tdm_chat *c, int64_t now_ns, struct work *work)
+static void begin_plan(struct tdm_chat *c, const struct state *forked)
 {
-    if (c->stage != STAGE_DECODE) return UNIT_IDLE;
-    if (chat_on_server(c)) return chat_next_stream(c, work);
-    bool forks = c->forks;
-    if (!forks && chat_next_adoption(c, c->decoder->unit, now_ns, work)) return UNIT_WORK;
-    if (!forks && now_ns < c->not_before_ns) return c->not_before_ns;
-    c->forks = false;
-    plan_pass(c, forks);
-    if (!c->pass.n) return chat_next_token(c, now_ns, work); /* the others were stopped before they had a state */
-    chat_on(c, ON_CLAIM);
+    struct decode_pass *p = &c->pass;
+    p->n = p->drafts = p->front = p->elsewhere = 0;
+    p->draft_s = 0;
+    p->forked = forked;
+    p->shares = c->follower.plan.active;
+}
+
+/* The pass that makes the states of several answers, if it is its time. False also where they were stopped before. */
+static bool plan_forks(struct tdm_chat *c, bool front, bool elsewhere)
+{
+    struct elsewhere *e = &c->elsewhere;
+    if (front && c->forks) {
+        c->forks = false;
+        begin_plan(c, c->decoders[0]->state);
+        c->pass.front = add_runs(&c->pass, c->decoders, c->answers);
+        if (c->pass.n) return true;
+    }
+    if (!elsewhere || !e->forks) return false;
+    e->forks = false;
+    begin_plan(c, e->decoders[0]->state);
+    c->pass.elsewhere = add_runs(&c->pass, e->decoders, e->answers);
+    return c->pass.n;
+}
+
+/* The replies in front go on with every pass, those elsewhere as joining.h has it; without room for all in one pass
+ * they have some of their own. */
+static void plan_pass(struct tdm_chat *c, bool front, bool elsewhere)
+{
+    struct decode_pass *p = &c->pass;
+    const struct elsewhere *e = &c->elsewhere;
+    bool room = chat_writing(c) + chat_writing_elsewhere(c) <= TDM_ANSWERS_MAX;
+    begin_plan(c, NULL);
+    bool joins = elsewhere && (!front || joining_due(&c->joining, room));
+    if (front && (!joins || room)) p->front = add_runs(p, c->decoders, c->answers);
+    if (joins) p->elsewhere = add_runs(p, e->decoders, e->answers);
+    if (front && elsewhere) joining_passed(&c->joining, joins);
+    if (p->front == 1 || p->n == 1) p->drafts = chat_drafts_wanted(c, p->decoder[0]);
+}
+
+static int64_t claim(struct tdm_chat *c, struct work *work)
+{
+    const struct decode_pass *p = &c->pass;
+    bool forks = p->forked;
+    if (p->front) chat_on(c, ON_CLAIM);
+    if (p->elsewhere) chat_on_elsewhere(c, ON_CLAIM);
     *work = (struct work){.fn = forks ? job_fork : job_decode, .ctx = c, .kind = forks ? SPAN_NONE : SPAN_DECODE,
-                          .tokens = forks ? 0 : c->pass.n};
+                          .tokens = forks ? 0 : p->n};
     return UNIT_WORK;
+}
+
+int64_t chat_next_token(struct tdm_chat *c, int unit, int64_t now_ns, struct work *work)
+{
+    bool front = c->stage == STAGE_DECODE && c->decoder->unit == unit;
+    bool elsewhere = unit == TDM_DECODE_UNIT && c->elsewhere.stage == STAGE_DECODE && chat_goes_on_elsewhere(c);
+    if (!front && !elsewhere) return UNIT_IDLE;
+    if (front && chat_on_server(c)) return chat_next_stream(c, work);
+    if (c->waiting || c->elsewhere.stage == STAGE_DECODE_RUN) return now_ns + LOOK_AGAIN_NS;
+    if (plan_forks(c, front, elsewhere)) return claim(c, work);
+    if (front && chat_next_adoption(c, unit, now_ns, work)) return UNIT_WORK;
+    if (now_ns < c->not_before_ns) return c->not_before_ns;
+    plan_pass(c, front, elsewhere);
+    return claim(c, work);
 }

@@ -5,9 +5,9 @@
 
 #include "engine/base/error.h"
 
-tdm_status chat_add_decoder(struct tdm_chat *c, int at, tdm_error *err)
+tdm_status chat_add_decoder(const struct tdm_chat *c, struct decoder **at, tdm_error *err)
 {
-    if (c->decoders[at]) return TDM_OK;
+    if (*at) return TDM_OK;
     struct decoder *d = calloc(1, sizeof *d);
     if (!d) return error_set(err, TDM_E_NOMEM, "no memory for an answer");
     uint32_t known = (uint32_t)tokenizer_count(c->model->tokenizer), rows = c->model->weights->config.vocab;
@@ -17,8 +17,7 @@ tdm_status chat_add_decoder(struct tdm_chat *c, int at, tdm_error *err)
         return status;
     }
     reply_init(&d->reply, c->model->tokenizer, false, NULL);
-    c->decoders[at] = d;
-    if (!c->decoder) c->decoder = d;
+    *at = d;
     return TDM_OK;
 }
 
@@ -31,7 +30,7 @@ void chat_arrange_decoders(struct tdm_chat *c, int answers)
     c->answers = 1;
     for (int i = 0; i < TDM_ANSWERS_MAX && c->decoders[i]; i++) c->decoders[i]->node = 0;
     if (stage_uses_decoder(c->stage)) return;
-    for (int i = answers; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(c, i);
+    for (int i = answers; i < TDM_ANSWERS_MAX; i++) chat_remove_decoder(&c->decoders[i]);
 }
 
 struct decoder *chat_decoder_of(const struct tdm_chat *c, int node)
@@ -48,11 +47,11 @@ int chat_writing(const struct tdm_chat *c)
     return n;
 }
 
-void chat_remove_decoder(struct tdm_chat *c, int at)
+void chat_remove_decoder(struct decoder **at)
 {
-    struct decoder *d = c->decoders[at];
+    struct decoder *d = *at;
     if (!d) return;
-    c->decoders[at] = NULL;
+    *at = NULL;
     state_free(d->state);
     sampler_free(d->sampler);
     reply_free(&d->reply);

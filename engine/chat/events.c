@@ -62,7 +62,7 @@ void events_close(struct events *q)
 static bool joins(const struct item *last, const tdm_event *event)
 {
     return last && event->kind == TDM_EV_TEXT && last->event.kind == TDM_EV_TEXT && last->event.node == event->node &&
-           last->event.thinking == event->thinking && last->room - last->event.length > event->length;
+           last->event.elsewhere == event->elsewhere && last->event.thinking == event->thinking && last->room - last->event.length > event->length;
 }
 
 void events_post(struct events *q, const tdm_event *event)
@@ -118,6 +118,24 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
     va_end(args);
     events_post(q,
                 &(tdm_event){.kind = kind, .text = line, .length = n < (int)sizeof line ? (size_t)n : sizeof line - 1});
+}
+
+void events_forget_elsewhere(struct events *q)
+{
+    pthread_mutex_lock(&q->lock);
+    struct item **at = &q->first;
+    q->last = NULL;
+    while (*at) {
+        struct item *item = *at;
+        if (item->event.elsewhere) {
+            *at = item->next;
+            free(item);
+        } else {
+            q->last = item;
+            at = &item->next;
+        }
+    }
+    pthread_mutex_unlock(&q->lock);
 }
 
 int events_fd(const struct events *q)

@@ -25,6 +25,9 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
  * the reader may run at once, on the caller's CPU. */
 void events_signal(struct events *q);
 
+/* Drops what is queued of the conversation elsewhere: it is to be in front, or is forgotten. */
+void events_forget_elsewhere(struct events *q);
+
 int events_fd(const struct events *q);
 /* The oldest event; its text stays valid until the next call. */
 bool events_take(struct events *q, tdm_event *out);

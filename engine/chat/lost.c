@@ -1,6 +1,6 @@
 /* A GPU is lost while a chat uses it: the cores take the place of its unit. What the host has of the device's states
  * is their tokens, so nothing that was said is lost, but all of it is read again where it is needed; a reply that was
- * being written goes on from its own ids. Its bits may be others from there on.
+ * being written goes on from its own ids. Its bits may be others from there on. Replies elsewhere end.
  */
 #include "engine/chat/chat.h"
 
@@ -61,6 +61,7 @@ bool chat_lose(struct tdm_chat *c, const char *why)
     if (reads_own) chat_on(c, chat_pipeline(c)->follows ? ON_FOLLOW : ON_PROMPT);
     if (c->stage == STAGE_PROMPT) c->prompter.done = 0;
     if (c->stage == STAGE_DECODE && lost[c->decoder->unit]) read_again(c);
+    if (lost[TDM_DECODE_UNIT]) chat_end_elsewhere(c, TDM_FAILED);
     for (int u = 0; u < TDM_UNITS; u++) unit_wake(chat_unit(c, u));
     return true;
 }
@@ -171,6 +172,7 @@ bool chat_recover(struct tdm_chat *c)
     tdm_error err;
     if (c->stage == STAGE_DECODE && is_lost(&c->side[c->decoder->unit])) read_again(c);
     if (c->follower.plan.active || stage_uses_decoder(c->stage) || stage_uses_prompter(c->stage)) return false;
+    if (stage_uses_decoder(c->elsewhere.stage)) return false;
     if (pthread_mutex_trylock(&c->saving)) return false;
     tdm_status status = recover(c, &err);
     pthread_mutex_unlock(&c->saving);

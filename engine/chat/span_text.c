@@ -18,25 +18,35 @@ static bool holds(const struct sequence *q, const tdm_span *s)
 
 /* The sequences that are there: what is followed, what was read last, the prompt of a pipeline that does not follow,
  * and the replies. */
-static size_t collect(const struct tdm_chat *c, struct sequence out[3 + TDM_ANSWERS_MAX])
+enum { SEQUENCES = 3 + 2 * TDM_ANSWERS_MAX };
+
+/* Appends those of a turn's replies. */
+static size_t collect_replies(const struct conversation *c, struct decoder *const *decoders, struct sequence *out)
+{
+    size_t n = 0;
+    for (int i = 0; i < TDM_ANSWERS_MAX; i++) {
+        const struct decoder *d = decoders[i];
+        if (!d || !d->node || d->node > c->n) continue;
+        const tdm_ids *reply = &c->nodes[d->node].reply;
+        out[n++] = (struct sequence){reply->ids, d->prompt, (uint32_t)reply->n};
+    }
+    return n;
+}
+
+static size_t collect(const struct tdm_chat *c, struct sequence out[SEQUENCES])
 {
     size_t n = 0;
     const struct follower *f = &c->follower;
     out[n++] = (struct sequence){c->target.ids, 0, c->target.n};
     out[n++] = (struct sequence){f->path, 0, f->plan.active ? f->plan.from + f->plan.n : f->length};
     out[n++] = (struct sequence){c->prompter.ids.ids, 0, (uint32_t)c->prompter.ids.n};
-    for (int i = 0; i < TDM_ANSWERS_MAX; i++) {
-        const struct decoder *d = c->decoders[i];
-        if (!d || !d->node || d->node > c->conversation.n) continue;
-        const tdm_ids *reply = &c->conversation.nodes[d->node].reply;
-        out[n++] = (struct sequence){reply->ids, d->prompt, (uint32_t)reply->n};
-    }
-    return n;
+    n += collect_replies(&c->conversation, c->decoders, out + n);
+    return n + collect_replies(&c->elsewhere.conversation, c->elsewhere.decoders, out + n);
 }
 
 TDM_API size_t tdm_chat_span_text(const tdm_chat *c, const tdm_span *s, char *out, size_t room)
 {
-    struct sequence all[3 + TDM_ANSWERS_MAX];
+    struct sequence all[SEQUENCES];
     size_t used = 0, found = 0;
     if (!s->tokens || !s->ids_hash) return 0;
     chat_lock(c);

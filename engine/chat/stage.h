@@ -13,7 +13,8 @@
  *   _RUN     the prompter's state; in OWN and DECODE the decoder's, in DECODE also for the follower
  *   _DROP    the prompter's state, for a prompt that nobody wants any more
  *
- * A stage belongs to one decoder. Several decoders have a stage each; they share neither state nor events.
+ * A stage belongs to one turn: that in front has one, and that of a conversation elsewhere (chat.h) has another. They
+ * share neither decoders nor events.
  *
  * Threads: pure functions.
  */

@@ -33,7 +33,9 @@ void chat_on(struct tdm_chat *c, enum stage_event event)
 {
     struct stage_transition t = stage_transition(c->stage, event);
     assert_always(t.possible);
+    bool rested = !chat_goes_on_elsewhere(c);
     c->stage = t.next;
+    if (rested && chat_goes_on_elsewhere(c)) unit_wake(chat_unit(c, TDM_DECODE_UNIT));
     switch (t.action) {
     case DO_WAKE: unit_wake(chat_unit(c, waited_for_by(c))); break;
     case DO_READ:
@@ -62,13 +64,15 @@ static int64_t next(struct tdm_chat *c, int unit, int64_t now_ns, struct work *w
     if (unit == TDM_PREFILL_UNIT && c->loaded && !c->follower.plan.active) chat_adopt_loaded(c);
     if (c->stage == STAGE_RESUME) chat_go_on(c);
     if (chat_phase(c) == PHASE_DECODE && c->decoder->unit == unit)
-        when = chat_next_token(c, now_ns, work);
+        when = chat_next_token(c, unit, now_ns, work);
     else if (c->stage == STAGE_OWN && chat_pipeline(c)->decode_unit == unit)
         when = chat_next_own(c, work);
     else if (stage_prompts(c->stage) && pipeline_of(c->prompter.pipeline)->prompt_unit == unit)
         when = chat_next_prompt(c, work);
     else if (unit == TDM_PREFILL_UNIT && chat_pipeline(c)->follows && c->stage != STAGE_RESUME_BUSY)
         when = chat_next_follow(c, now_ns, work);
+    else
+        when = chat_next_token(c, unit, now_ns, work); /* of the replies elsewhere */
     chat_unlock(c);
     return when;
 }
@@ -226,9 +230,13 @@ void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
         chat_give_text(c, d, rest.thinking, true, -1);
         chat_give_text(c, d, rest.answer, false, -1);
     }
+    d->writing = false;
+    if (d->elsewhere) {
+        chat_conclude_elsewhere(c, d, finish);
+        return;
+    }
     warn_of_context(c, chat_filled(d));
     c->decode_rate = d->stats.decode_tps;
-    d->writing = false;
     if (chat_writing(c) == 0) c->turns_since_load++;
     conclude(c, d->node, &d->stats, finish);
 }

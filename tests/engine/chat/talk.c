@@ -99,7 +99,7 @@ void talk_events(struct talk *t)
 {
     tdm_event e;
     while (tdm_chat_next_event(t->chat, &e)) {
-        if (e.kind == TDM_EV_END) {
+        if (e.kind == TDM_EV_END && !e.elsewhere) {
             if (t->n < TALK_TURNS)
                 t->turns[t->n] = (struct talk_turn){e.stats, e.finish, hash_of_text(t->chat, e.node)};
             t->n++;

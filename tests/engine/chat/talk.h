@@ -14,7 +14,7 @@ struct talk {
         tdm_finish finish;
         uint64_t text; /* hash of the reply's text when it ended */
     } turns[TALK_TURNS];
-    int n;             /* that ended; only the first TALK_TURNS are kept */
+    int n;             /* that ended in front; only the first TALK_TURNS are kept */
     char errors[1024]; /* what error events said, a line each */
 };
 
