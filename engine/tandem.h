@@ -563,12 +563,13 @@ TDM_API tdm_status tdm_chat_load_state(tdm_chat *c, const char *path, tdm_error 
  *
  * tdm_chat_leave: the chat has an empty conversation with the same system prompt afterwards. TDM_E_BUSY: no reply is
  * being written (its prompt may still be read), or there is another conversation elsewhere, answered or not;
- * TDM_E_UNSUPPORTED: the pipeline decodes on the prefill unit, or the model is on a server. On failure all is as before. */
+ * TDM_E_UNSUPPORTED: the pipeline decodes on the prefill unit, or the model is on a server. On failure all is as
+ * before. */
 TDM_API tdm_status tdm_chat_leave(tdm_chat *c, tdm_error *err);
-/* It takes the place of the one in front, which goes elsewhere if it is being answered and is forgotten otherwise. Of
- * its replies, where one is still written, all that there is comes as events once more (`again`). TDM_E_NOT_FOUND: there
- * is none; TDM_E_BUSY: the one in front has a prompt that is being read. */
-TDM_API tdm_status tdm_chat_visit(tdm_chat *c, tdm_error *err);
+/* It takes the place of the one in front, which goes elsewhere where `keep` is set and is forgotten otherwise. While
+ * one of its replies is written, each of them comes as an event once more (`again`), and so does the text so far of
+ * those that are. TDM_E_NOT_FOUND: there is none; TDM_E_BUSY: the one in front has a prompt that is being read. */
+TDM_API tdm_status tdm_chat_visit(tdm_chat *c, bool keep, tdm_error *err);
 TDM_API void tdm_chat_stop_elsewhere(tdm_chat *c);                         /* its replies end, with their text so far */
 TDM_API void tdm_chat_forget_elsewhere(tdm_chat *c);                       /* it is gone, whatever was being written */
 
@@ -613,8 +614,8 @@ typedef struct {
 typedef struct {
     tdm_event_kind kind;
     int node;
-    bool elsewhere;         /* TEXT, END: of the conversation elsewhere */
-    bool again;             /* REPLY: it began earlier, and its text so far follows (tdm_chat_visit); finish is its own */
+    bool elsewhere;         /* REPLY, TEXT, END: of the conversation elsewhere */
+    bool again;             /* REPLY: it began earlier (tdm_chat_visit); finish: its own */
     int answer, answers;    /* REPLY, TEXT, END: which of the turn's answers, from 1, and how many there are */
     int writing;            /* TDM_EV_END: answers of the turn that are still written; 0: the turn has ended */
     const char *text;       /* valid until the next call */

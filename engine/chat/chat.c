@@ -470,7 +470,8 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
 /* Nothing decodes, nothing waits, and the follower has nothing to do now or after the pause. */
 static bool is_settled(struct tdm_chat *c)
 {
-    if (c->stage != STAGE_IDLE || c->elsewhere.stage != STAGE_IDLE || c->has_queued || c->follower.plan.active || c->loaded) return false;
+    if (c->stage != STAGE_IDLE || c->elsewhere.stage != STAGE_IDLE || c->has_queued) return false;
+    if (c->follower.plan.active || c->loaded) return false;
     if (!pipeline_of(c->pipeline)->follows || c->follower_failed) return true;
     if (c->target.n > pool_context(c->follower.state->pool)) return true; /* too long to be read */
     uint32_t read = follower_in_state(&c->follower, &c->target);

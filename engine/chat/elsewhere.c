@@ -1,6 +1,6 @@
 /* A conversation that is left while it is answered, and goes on in the background. It changes places with the one in
- * front as a whole, tree, decoders and stage, so that nothing of a reply is copied or begun anew: its bits are what they
- * would be in front. Then the follower follows the other one.
+ * front as a whole, tree, decoders and stage, so that nothing of a reply is copied or begun anew: its bits are what
+ * they would be in front. Then the follower follows the other one.
  */
 #include "engine/chat/chat.h"
 
@@ -205,6 +205,7 @@ TDM_API tdm_status tdm_chat_leave(tdm_chat *c, tdm_error *err)
             exchange(c);
             empty_place(c);
         } else {
+            events_change_places(c->events, true);
             settle(c);
         }
     }
@@ -212,7 +213,7 @@ TDM_API tdm_status tdm_chat_leave(tdm_chat *c, tdm_error *err)
     return status;
 }
 
-/* A reply that goes on in front: all of it that there is, as if it came now. */
+/* A reply of the turn in front; if it is still written, with all of it that there is, as if it came now. */
 static void tell_again(struct tdm_chat *c, const struct decoder *d)
 {
     const struct node *node = &c->conversation.nodes[d->node];
@@ -220,7 +221,7 @@ static void tell_again(struct tdm_chat *c, const struct decoder *d)
                    .stats = d->stats, .tokens = d->stats.reply_tokens, .finish = node->finish};
     const struct buffer *parts[] = {&node->thinking, &node->text};
     events_post(c->events, &e);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && d->writing; i++) {
         if (!parts[i]->n) continue;
         e = (tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .answer = d->number, .answers = c->answers, .id = -1,
                         .thinking = i == 0, .text = parts[i]->bytes, .length = parts[i]->n,
@@ -236,7 +237,7 @@ static tdm_status check_visit(const struct tdm_chat *c, tdm_error *err)
     return cold || chat_phase(c) == PHASE_PROMPT ? error_set(err, TDM_E_BUSY, "a prompt is being read") : TDM_OK;
 }
 
-TDM_API tdm_status tdm_chat_visit(tdm_chat *c, tdm_error *err)
+TDM_API tdm_status tdm_chat_visit(tdm_chat *c, bool keep, tdm_error *err)
 {
     struct elsewhere *e = &c->elsewhere;
     chat_lock(c);
@@ -246,9 +247,10 @@ TDM_API tdm_status tdm_chat_visit(tdm_chat *c, tdm_error *err)
         status = check_visit(c, err); /* a queued message may have been sent */
     }
     if (!status) {
-        events_forget_elsewhere(c->events);
+        events_change_places(c->events, keep);
         exchange(c);
-        e->there = stage_phase(e->stage) == PHASE_DECODE;
+        e->there = keep;
+        if (!keep) chat_end_elsewhere(c, TDM_STOPPED);
         if (!e->there) empty_place(c);
         settle(c);
         for (int i = 0; chat_writing(c) && i < c->answers; i++) tell_again(c, c->decoders[i]);
@@ -270,7 +272,6 @@ TDM_API void tdm_chat_forget_elsewhere(tdm_chat *c)
     if (c->elsewhere.there) {
         chat_end_elsewhere(c, TDM_STOPPED);
         chat_quiesce(c);
-        events_forget_elsewhere(c->events);
         empty_place(c);
     }
     chat_unlock(c);
@@ -289,7 +290,7 @@ TDM_API void tdm_chat_elsewhere_of(const tdm_chat *c, tdm_elsewhere *out)
         out->writing = chat_writing_elsewhere(c);
         for (int i = 0; i < e->answers; i++) out->tokens += e->decoders[i]->stats.reply_tokens;
         out->decode_tps = e->decoder->stats.decode_tps;
-        out->finish = e->conversation.nodes[e->decoder->node].finish;
+        out->finish = e->conversation.nodes[e->conversation.leaf].finish;
         out->cost = joining_cost(&c->joining);
         out->every = (int)joining_every(&c->joining, room);
     }

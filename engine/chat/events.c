@@ -61,8 +61,9 @@ void events_close(struct events *q)
 /* Can this text go to the end of the last item, which nobody has taken yet? */
 static bool joins(const struct item *last, const tdm_event *event)
 {
-    return last && event->kind == TDM_EV_TEXT && last->event.kind == TDM_EV_TEXT && last->event.node == event->node &&
-           last->event.elsewhere == event->elsewhere && last->event.thinking == event->thinking && last->room - last->event.length > event->length;
+    if (!last || event->kind != TDM_EV_TEXT || last->event.kind != TDM_EV_TEXT) return false;
+    return last->event.node == event->node && last->event.elsewhere == event->elsewhere &&
+           last->event.thinking == event->thinking && last->room - last->event.length > event->length;
 }
 
 void events_post(struct events *q, const tdm_event *event)
@@ -120,17 +121,20 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
                 &(tdm_event){.kind = kind, .text = line, .length = n < (int)sizeof line ? (size_t)n : sizeof line - 1});
 }
 
-void events_forget_elsewhere(struct events *q)
+void events_change_places(struct events *q, bool keep)
 {
     pthread_mutex_lock(&q->lock);
     struct item **at = &q->first;
     q->last = NULL;
     while (*at) {
         struct item *item = *at;
-        if (item->event.elsewhere) {
+        tdm_event_kind kind = item->event.kind;
+        bool reply = kind == TDM_EV_REPLY || kind == TDM_EV_TEXT || kind == TDM_EV_END;
+        if (item->event.elsewhere || (reply && !keep)) {
             *at = item->next;
             free(item);
         } else {
+            item->event.elsewhere = reply;
             q->last = item;
             at = &item->next;
         }

@@ -25,8 +25,9 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
  * the reader may run at once, on the caller's CPU. */
 void events_signal(struct events *q);
 
-/* Drops what is queued of the conversation elsewhere: it is to be in front, or is forgotten. */
-void events_forget_elsewhere(struct events *q);
+/* Another conversation is in front: drops what is queued of the one elsewhere. What is queued of the replies in front
+ * is of one elsewhere from now on, or is dropped too unless it is kept. */
+void events_change_places(struct events *q, bool keep);
 
 int events_fd(const struct events *q);
 /* The oldest event; its text stays valid until the next call. */

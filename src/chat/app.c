@@ -10,6 +10,7 @@
 #include "src/chat/load.h"
 #include "src/chat/pending.h"
 #include "src/chat/settings.h"
+#include "src/chat/snapshot.h"
 #include "src/cli/output.h"
 #include "src/cli/recent.h"
 
@@ -20,6 +21,7 @@ void app_init(app *a, options *o)
     *a = (app){.o = o, .place = {.lock = -1}, .private = options_flag(o, OPTION_PRIVATE)};
     a->created_s = time(NULL);
     a->keeper = keeper_new();
+    elsewhere_init(&a->elsewhere);
 }
 
 static tdm_status set_system_text(app *a, const char *text, size_t n, tdm_error *err)
@@ -54,8 +56,8 @@ static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm
 /* The next start takes it, unless it is told another. */
 static void remember_model(const app *a, const char *name)
 {
-    bool elsewhere = load_is_elsewhere(a->o, name); /* nothing is sent there but by being named again */
-    if (a->o->command == COMMAND_CHAT && !a->private && !elsewhere) recent_add(name);
+    bool remote = load_is_elsewhere(a->o, name); /* nothing is sent there but by being named again */
+    if (a->o->command == COMMAND_CHAT && !a->private && !remote) recent_add(name);
 }
 
 /* Copies the name of a model as given; *out stays NULL for the built-in one. */
@@ -119,13 +121,21 @@ static void end_session(app *a)
 }
 
 /* A conversation that no file has is not left. What is attached belongs to the next message, whatever it is said to. */
-static tdm_status leave_session(app *a, tdm_error *err)
+tdm_status app_close_session(app *a, tdm_error *err)
 {
     tdm_error why;
     if (app_save(a, &why))
         return error_set(err, TDM_E_IO, "not saved; make room, or /private on gives it up: %.120s", a->unsaved);
     end_session(a);
     return TDM_OK;
+}
+
+/* One that is being answered goes on elsewhere. */
+static tdm_status leave_session(app *a, tdm_error *err)
+{
+    bool left;
+    tdm_status status = elsewhere_leave(a, &left, err);
+    return status || left ? status : app_close_session(a, err);
 }
 
 static void drop_left(app *a)
@@ -142,6 +152,7 @@ void app_close(app *a)
         app_save(a, &unheard);
         end_session(a);
     }
+    elsewhere_close(a);
     attach_job_model(a->attaching, NULL);
     tdm_chat_close(a->chat);
     tdm_machine_close(a->machine);
@@ -161,47 +172,10 @@ void app_close(app *a)
     free(a->model_path);
     keeper_free(a->keeper);
     pressure_close(&a->pressure);
-    *a = (app){.place = {.lock = -1}};
+    *a = (app){.place = {.lock = -1}, .elsewhere = {.place = {.lock = -1}}};
 }
 
 /* ---- Saving ---------------------------------------------------------------------------------------------------- */
-
-static tdm_status snapshot_settings(const app *a, session *s, tdm_error *err)
-{
-    tdm_chat_options c;
-    if (!a->chat) return TDM_OK;
-    tdm_chat_options_of(a->chat, &c);
-    for (option_id id = 0; id < OPTION_COUNT; id++) {
-        if (option_table[id].section != SECTION_SAMPLING && id != OPTION_THINK && id != OPTION_KEEP_THINKING) continue;
-        char text[64];
-        settings_text(&c, id, text, sizeof text);
-        if (!(s->settings[id] = strdup(text))) return error_set(err, TDM_E_NOMEM, "out of memory");
-    }
-    return TDM_OK;
-}
-
-static tdm_status snapshot_nodes(const app *a, session *s, tdm_error *err)
-{
-    if (!a->chat) return TDM_OK;
-    int n = tdm_chat_nodes(a->chat), depth = tdm_chat_path(a->chat, NULL, 0);
-    int *path = calloc((size_t)depth + 1, sizeof *path);
-    s->nodes = calloc((size_t)n + 1, sizeof *s->nodes);
-    s->attached = calloc((size_t)n + 1, sizeof *s->attached);
-    if (!path || !s->nodes || !s->attached) {
-        free(path);
-        return error_set(err, TDM_E_NOMEM, "out of memory");
-    }
-    tdm_chat_path(a->chat, path, depth);
-    s->leaf = depth ? path[depth - 1] : 0;
-    free(path);
-    for (int i = 0; i < n; i++) {
-        tdm_status status = tdm_chat_node(a->chat, i + 1, &s->nodes[i], err);
-        if (status) return status;
-        s->attached[i] = app_attached(a, &s->nodes[i]);
-        s->n = i + 1;
-    }
-    return TDM_OK;
-}
 
 /* The files of a message that nobody will answer come before those of the next one, as its words do. */
 static tdm_status snapshot_pending(const app *a, session *s, tdm_error *err)
@@ -213,23 +187,12 @@ static tdm_status snapshot_pending(const app *a, session *s, tdm_error *err)
 
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
 {
-    *out = (session){.created_s = a->created_s, .changed_s = time(NULL), .fingerprint = a->info.fingerprint};
-    tdm_status status = snapshot_nodes(a, out, err);
-    if (!status) status = snapshot_settings(a, out, err);
-    if (!status) {
-        out->name = a->name ? strdup(a->name) : out->n ? session_first_words(out) : NULL;
-        out->draft = a->draft ? strdup(a->draft) : NULL;
-        out->model_name = a->chat ? strdup(a->info.name) : NULL;
-        out->model_path = a->model_path ? strdup(a->model_path) : NULL;
-        if (a->system && (out->system = malloc(a->system_length + 1))) {
-            memcpy(out->system, a->system, a->system_length + 1);
-            out->system_length = a->system_length;
-        }
-        bool named = out->name || (!a->name && !out->n), modelled = out->model_name || !a->chat;
-        if (!named || !modelled || (a->system && !out->system) || (a->draft && !out->draft))
-            status = error_set(err, TDM_E_NOMEM, "out of memory");
-    }
-    if (!status) status = snapshot_pending(a, out, err);
+    const snapshot_source from = {.chat = a->chat, .sent = &a->sent, .name = a->name, .draft = a->draft,
+                                  .system = a->system, .system_length = a->system_length, .model_path = a->model_path,
+                                  .info = &a->info, .created_s = a->created_s};
+    tdm_status status = snapshot_take(&from, out, err);
+    if (status) return status;
+    status = snapshot_pending(a, out, err);
     if (status) session_free(out);
     return status;
 }
@@ -256,17 +219,24 @@ bool app_saved(app *a)
     tdm_error err;
     bool ended = keeper_take(a->keeper, &status, &err);
     if (ended) tell_saved(a, status, &err);
-    return ended;
+    return elsewhere_saved(a) || ended;
+}
+
+void app_set_wake(app *a, int fd)
+{
+    keeper_set_wake(a->keeper, fd);
+    keeper_set_wake(a->elsewhere.keeper, fd);
 }
 
 bool app_saving(const app *a)
 {
-    return keeper_busy(a->keeper);
+    return keeper_busy(a->keeper) || keeper_busy(a->elsewhere.keeper);
 }
 
 void app_settle(app *a)
 {
     keeper_wait(a->keeper);
+    keeper_wait(a->elsewhere.keeper);
     app_saved(a);
 }
 
@@ -332,6 +302,7 @@ tdm_status app_save(app *a, tdm_error *err)
 void app_keep(app *a, int64_t now_ns)
 {
     app_saved(a);
+    elsewhere_keep(a, now_ns);
     if (!keeper_ready(a->keeper, now_ns)) return;
     tdm_error told;
     if (!nothing_to_save(a)) hand_over(a, &told);
@@ -339,7 +310,8 @@ void app_keep(app *a, int64_t now_ns)
 
 int64_t app_keep_deadline(const app *a)
 {
-    return keeper_deadline(a->keeper);
+    int64_t front = keeper_deadline(a->keeper), other = keeper_deadline(a->elsewhere.keeper);
+    return front < other ? front : other;
 }
 
 void app_idle(app *a)
@@ -418,6 +390,10 @@ static void alternate(app *a, const tdm_turn_stats *t, int64_t glyph_ns)
 
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
 {
+    if (e->elsewhere) {
+        elsewhere_event(a, e);
+        return;
+    }
     switch (e->kind) {
     case TDM_EV_TEXT: keeper_text_came(a->keeper); break;
     case TDM_EV_END:
@@ -577,6 +553,8 @@ tdm_status app_leave_model(app *a, tdm_error *err)
     tdm_error why;
     tdm_chat_status_of(a->chat, &now);
     if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "a reply is being written; Ctrl-C stops it");
+    tdm_status way = elsewhere_make_way(a, err);
+    if (way) return way;
     sent_settle(&a->sent, a->chat);
     if (app_save(a, &why)) return error_set(err, TDM_E_IO, "not saved: %.200s", a->unsaved);
     session *s = calloc(1, sizeof *s);
@@ -605,6 +583,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     char *copy;
     if (a->chat) sent_settle(&a->sent, a->chat);
     tdm_status status = copy_name(&copy, path, err);
+    if (!status) status = elsewhere_make_way(a, err);
     if (!status && !a->left) status = app_snapshot(a, &taken, err);
     if (!status) {
         status = open_chat(a, &next, &chat, err);
@@ -644,8 +623,12 @@ tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_err
     end_keeping(a);
     saver_wait(&a->saver);
     *open = a->place.lock >= 0 && !strcmp(a->place.id, id);
-    store_place *held = *open ? &a->place : NULL;
+    store_place *held = *open ? &a->place : elsewhere_is(a, id) ? &a->elsewhere.place : NULL;
+    bool answered = held == &a->elsewhere.place;
+    if (answered) elsewhere_stop(a);
     tdm_status status = for_good ? store_erase(id, held, err) : store_delete(id, held, err);
+    if (!status && answered) elsewhere_forget(a);
+    if (!status) elsewhere_visited(a, id);
     if (status || !*open) return status;
     tdm_chat_clear(a->chat);
     begin_session(a);
@@ -704,6 +687,10 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
         store_list_free(entries, n);
         return TDM_OK;
     }
+    if (picked >= 0 && elsewhere_is(a, entries[picked].id)) {
+        store_list_free(entries, n);
+        return elsewhere_visit(a, notice, err);
+    }
     store_place place = {.lock = -1};
     session s = {0};
     bool copied = false;
@@ -715,6 +702,7 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
         if (status) tdm_chat_clear(a->chat);
     }
     if (!status) {
+        elsewhere_visited(a, entries[picked].id);
         a->place = place;
         a->name = s.name ? strdup(s.name) : NULL;
         a->draft = s.draft ? strdup(s.draft) : NULL;

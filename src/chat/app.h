@@ -12,6 +12,7 @@
 #include "src/chat/attach.h"
 #include "src/chat/attach_job.h"
 #include "src/chat/ceilings.h"
+#include "src/chat/elsewhere.h"
 #include "src/chat/figures.h"
 #include "src/chat/load.h"
 #include "src/chat/mentions.h"
@@ -23,7 +24,7 @@
 #include "src/watch/battery.h"
 #include "src/watch/pressure.h"
 
-typedef struct {
+typedef struct app {
     options *o;
     load_pair models;
     tdm_model_info info;
@@ -49,6 +50,7 @@ typedef struct {
     mentions mentions;    /* which of it the words of the draft stand for */
     attach_job *attaching; /* the front end's: reads what is to be attached; NULL: commands do it at once */
     sent_messages sent;
+    elsewhere elsewhere;  /* the conversation that was left while it was answered */
     bool compacting;      /* the reply that is being written is a summary (compact.h) */
     bool compact_offered; /* and the user knows that one can be had */
     bool ab;             /* /ab: speculation full and off by turns */
@@ -74,8 +76,10 @@ void app_close(app *a);
 /* Bookkeeping for an event; call it for each before showing it: what changes the conversation begins a save. glyph_ns:
  * TDM_EV_END only, when the first character of the reply was on the terminal (0: not measured). */
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
-/* Takes what came of the saves that ended, into a->unsaved: true when one has. keeper_set_wake tells when to ask. */
+/* Takes what came of the saves that ended, into a->unsaved: true when one has. */
 bool app_saved(app *a);
+/* keeper_set_wake, which tells when to ask. */
+void app_set_wake(app *a, int fd);
 /* Is a save under way? */
 bool app_saving(const app *a);
 /* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at
@@ -119,9 +123,12 @@ tdm_status app_leave_model(app *a, tdm_error *err);
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
 /* Sessions. The one that is open is saved and closed first; where it can't be saved, it stays open (TDM_E_IO: the
- * reason and what can be done). What is attached stays. wanted: as in store_pick. */
+ * reason and what can be done). While it is answered it goes elsewhere instead (elsewhere.h; TDM_E_BUSY: it can't), and
+ * one that is elsewhere is visited. What is attached stays. wanted: as in store_pick. */
 tdm_status app_new(app *a, const char *name, tdm_error *err);
 tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
+/* Saves and closes it, to be followed by another one. */
+tdm_status app_close_session(app *a, tdm_error *err);
 /* Moves a saved session to the trash, or erases it for good. *open: it is the open one; on success an empty one is
  * there now, on failure all is as before. */
 tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);

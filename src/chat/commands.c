@@ -81,7 +81,7 @@ static tdm_status (*const handlers[SLASH_COUNT])(command *r, tdm_error *err) = {
     [SLASH_UNDELETE] = command_undelete,
     [SLASH_DETACH] = command_detach,     [SLASH_P] = command_p,
     [SLASH_COMPACT] = command_compact,   [SLASH_ANSWERS] = command_answers,
-    [SLASH_COMPARE] = command_compare,
+    [SLASH_COMPARE] = command_compare,   [SLASH_VISIT] = command_visit,
 };
 /* clang-format on */
 

@@ -33,6 +33,7 @@ int command_room(const app *a);
 tdm_status command_new(command *r, tdm_error *err);
 tdm_status command_sessions(command *r, tdm_error *err);
 tdm_status command_resume(command *r, tdm_error *err);
+tdm_status command_visit(command *r, tdm_error *err);
 tdm_status command_rename(command *r, tdm_error *err);
 tdm_status command_delete(command *r, tdm_error *err);
 tdm_status command_undelete(command *r, tdm_error *err);

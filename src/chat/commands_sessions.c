@@ -44,11 +44,12 @@ static void say_entry(const command *r, int number, const store_entry *e)
     localtime_r(&when, &parts);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
     bool open = r->a->place.lock >= 0 && !strcmp(e->id, r->a->place.id);
+    const char *other = r->a->elsewhere.writing ? "  (being answered)" : "  (answered)";
     if (e->damage[0])
         command_say(r, "%3d  %s  %s\n", number, date, e->damage);
     else
         command_say(r, "%3d  %s  %3d %-5s  %-20.20s  %s%s\n", number, date, e->turns, e->turns == 1 ? "turn" : "turns",
-                    e->model, e->name, open ? "  (this one)" : "");
+                    e->model, e->name, open ? "  (this one)" : elsewhere_is(r->a, e->id) ? other : "");
 }
 
 tdm_status command_sessions(command *r, tdm_error *err)
@@ -68,11 +69,25 @@ tdm_status command_sessions(command *r, tdm_error *err)
 tdm_status command_resume(command *r, tdm_error *err)
 {
     char notice[400], gone[60], attached[60];
+    unsigned before = r->a->elsewhere.visits;
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_resume(r->a, r->call->argument, notice, err);
+    r->result->visits = r->a->elsewhere.visits != before;
     r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
     tell_attached(r->a, attached);
     if (!status) command_say(r, "%s%s%s\n", notice, app_memory_turns(r->a) ? "" : gone, attached);
+    return status;
+}
+
+tdm_status command_visit(command *r, tdm_error *err)
+{
+    char notice[400], gone[60];
+    unsigned before = r->a->elsewhere.visits;
+    tell_gone(app_memory_turns(r->a), gone);
+    tdm_status status = elsewhere_visit(r->a, notice, err);
+    r->result->anew = !status;
+    r->result->visits = r->a->elsewhere.visits != before;
+    if (!status) command_say(r, "%s%s\n", notice, r->a->private || r->a->elsewhere.there ? "" : gone);
     return status;
 }
 

@@ -13,7 +13,8 @@ void commands_setting(const app *a, option_id id, char *out, size_t room)
 {
     const char *text = options_text(a->o, id);
     tdm_chat_options c;
-    bool of_chat = option_table[id].flags & LIVE && id != OPTION_NO_LENDING && id != OPTION_ON_BATTERY;
+    bool of_app = id == OPTION_NO_LENDING || id == OPTION_ON_BATTERY || id == OPTION_BACKGROUND;
+    bool of_chat = option_table[id].flags & LIVE && !of_app;
     if (a->chat && of_chat) {
         tdm_chat_options_of(a->chat, &c);
         settings_text(&c, id, out, room);

@@ -239,6 +239,9 @@ enum {
       "line by line: for screen readers, pipes and simple terminals")                                                 \
     X(RESUME, "resume", 0, MAYBE, "NAME", 0, 0, "a new session", CHAT, 0, FOR(CHAT),                                  \
       "continue a saved session; without NAME the latest")                                                            \
+    X(BACKGROUND, "background", 0, CHOICE, "auto|off", 0, 0, "auto", CHAT, KEEP | LIVE, FOR(CHAT),                     \
+      "one conversation that is left while it is answered goes on elsewhere: auto: with every pass of the reply in "   \
+      "front where that slows it by at most a fifth, else with every n-th; off: it is stopped, its text is kept")      \
     X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
       "most disk space for the kept states of saved sessions")                                                        \

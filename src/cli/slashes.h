@@ -34,6 +34,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(SESSIONS, "sessions", "", NONE, "", 0, 0, CONVERSATION, "lists the saved sessions")                             \
     X(RESUME, "resume", "load", SESSION, "[NAME|N]", 0, 0, CONVERSATION,                                              \
       "continues a saved session: its name, or its number in the list shown last")                                    \
+    X(VISIT, "visit", "", NONE, "", 0, 0, CONVERSATION,                                                               \
+      "goes to the conversation that was left while it was answered, or to the one answered last")                    \
     X(RENAME, "rename", "", WORDS, "NAME", 0, 0, CONVERSATION, "gives this session another name")                     \
     X(DELETE, "delete", "", SESSION, "[NAME|N] [--now]", 0, 0, CONVERSATION,                                          \
       "moves a saved session to the trash for 30 days, after asking once; --now: erases it")                          \

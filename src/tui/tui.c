@@ -106,7 +106,8 @@ static void take_keys(tui *t)
 static bool is_restless(const tui *t, int64_t now)
 {
     if (t->load.state == TUI_LOAD_RUNNING) return true;
-    return t->app.chat && (t->status.phase != TDM_IDLE || now - t->status_changed_ns < RESTLESS_S * TUI_S);
+    bool writes = t->status.phase != TDM_IDLE || t->app.elsewhere.writing;
+    return t->app.chat && (writes || now - t->status_changed_ns < RESTLESS_S * TUI_S);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -134,7 +135,7 @@ static int64_t measuring_begins(const tui *t)
     if (!t->app.chat || t->app.private || t->measuring.running || t->choosing.running) return INT64_MAX;
     if (!lacks_ceilings(t) && !lacks_units(t)) return INT64_MAX;
     if (t->popup.kind || t->models.looks || t->away) return INT64_MAX; /* the list of models has it begun itself */
-    if (t->status.phase != TDM_IDLE || t->demo || t->load.state == TUI_LOAD_RUNNING ||
+    if (t->status.phase != TDM_IDLE || t->app.elsewhere.writing || t->demo || t->load.state == TUI_LOAD_RUNNING ||
         !options_int(t->o, OPTION_MEASURE_IDLE, 1) || t->app.info.on_server)
         return INT64_MAX;
     int64_t last = t->idle_since_ns;
@@ -304,7 +305,7 @@ static bool open_screen(tui *t)
     size_t n_typed;
     probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
     if (pipe2(t->wake, O_CLOEXEC | O_NONBLOCK)) return false;
-    keeper_set_wake(t->app.keeper, t->wake[1]);
+    app_set_wake(&t->app, t->wake[1]);
     wake_end = t->wake[1];
     catch_signals();
     if (!(t->term = term_open(stdout, stdin, -1))) return false;

@@ -214,11 +214,12 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
         tui_turns_sent(t, enter_ns);
         transcript_sent(screen_transcript(t->screen));
     }
+    if (result.visits) tui_turns_fresh(t);
     tui_turns_events(t);
     if (result.anew) {
         tui_draft_forget(t);
         tui_draft_take_back(t);
-        tui_turns_fresh(t);
+        if (!result.visits) tui_turns_fresh(t);
         tui_draft_take_kept(t);
     } else {
         tui_turns_sync(t);
@@ -233,7 +234,7 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
         r.next = tui_action_find(call->argument, 1);
     }
     if (call->id == SLASH_RENAME && t->popup.kind == TUI_POPUP_SAVED) tui_sessions_show(t, false); /* from the list */
-    if (result.quit) t->quit = true;
+    if (result.quit) tui_commands_quit(t);
     tui_view_name_model(t);
     return r.next;
 }
@@ -257,10 +258,30 @@ static void export_screen(tui *t, const char *path)
     free(picture);
 }
 
+void tui_commands_quit(tui *t)
+{
+    enum { ASKED_S = 10 };
+    int64_t now = clock_ns();
+    bool asked = t->leave_asked_ns && now - t->leave_asked_ns < ASKED_S * TUI_S;
+    if (!t->app.elsewhere.writing || asked) {
+        t->quit = true;
+        return;
+    }
+    t->leave_asked_ns = now;
+    tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "'%.40s' is being answered; once more leaves, its text is kept",
+                    elsewhere_name(&t->app));
+}
+
 /* prompt: the argument of /p, which goes on with this model; NULL: /model does. */
 static void switch_model(tui *t, const char *path, const char *prompt)
 {
     tdm_error err = {0};
+    if (t->app.elsewhere.writing) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "'%.40s' is being answered with this model: wait, or stop it",
+                        elsewhere_name(&t->app));
+        tui_draft_return_prompt(t, prompt ? strdup(prompt) : NULL);
+        return;
+    }
     if (tui_consent_model(t, path, prompt)) return;
     units_job_end(&t->choosing); /* it uses the model that is left */
     if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))

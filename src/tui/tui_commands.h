@@ -22,5 +22,7 @@ tui_action tui_commands_visit(tui *t, const char *id, int node);
 void tui_commands_look(tui *t);
 /* Says once of a theme of the user's own that it is hard to read; call it when the background is known. */
 void tui_commands_contrast(tui *t);
+/* Leaves; once more is needed while a conversation is answered elsewhere. */
+void tui_commands_quit(tui *t);
 
 #endif

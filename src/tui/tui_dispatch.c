@@ -59,7 +59,7 @@ static tui_action do_key(tui *t, enum key_action key, int count)
 {
     switch (key) {
     case ACTION_REDRAW: term_redraw(t->term); break;
-    case ACTION_LEAVE: t->quit = true; break;
+    case ACTION_LEAVE: tui_commands_quit(t); break;
     case ACTION_SUSPEND: tui_outside_suspend(t); break;
     case ACTION_EDITOR: tui_outside_edit(t); break;
     case ACTION_SEND_NOW: tui_draft_send_now(t, clock_ns()); break;
@@ -73,6 +73,7 @@ static tui_action do_key(tui *t, enum key_action key, int count)
     case ACTION_SESSIONS: tui_sessions_show(t, false); break;
     case ACTION_ATTACHMENTS: open_attachments(t); break;
     case ACTION_RUB_CHIP: tui_attach_rub(t); break;
+    case ACTION_VISIT: return tui_action_command(SLASH_VISIT, NULL);
     case ACTION_PROMPTS: return tui_action_command(SLASH_P, NULL);
     case ACTION_SENSORS: return tui_action_command(SLASH_SENSORS, NULL);
     case ACTION_KEYS: tui_popup_keys(&t->popup); break;

@@ -233,7 +233,8 @@ static bool is_resting(const tui *t, int unit, int64_t now)
 {
     enum { REST_S = 1 };
     const tui_figures *f = &t->figures;
-    if (unit == TDM_DECODE_UNIT) return t->status.phase != TDM_THINKING && t->status.phase != TDM_ANSWERING;
+    bool writes = t->status.phase == TDM_THINKING || t->status.phase == TDM_ANSWERING || t->app.elsewhere.writing;
+    if (unit == TDM_DECODE_UNIT) return !writes;
     for (size_t i = f->n_spans[unit]; i-- > 0 && f->spans[unit][i].end_ns > now - REST_S * TUI_S;)
         if (f->spans[unit][i].kind < VIEW_K_DECODE) return false;
     return true;
@@ -336,6 +337,17 @@ static void fill_follower(const tui *t, struct view_follower *out)
     if (out->phase_read < 0) out->phase_read = 0;
 }
 
+static void fill_elsewhere(const tui *t, struct view_elsewhere *out)
+{
+    tdm_elsewhere now;
+    bool beside = t->status.writing > 0;
+    *out = (struct view_elsewhere){0};
+    if (!t->app.elsewhere.writing) return;
+    tdm_chat_elsewhere_of(t->app.chat, &now);
+    *out = (struct view_elsewhere){.writing = true, .tokens = (int)now.tokens, .tok_s = now.decode_tps,
+                                   .every = beside ? now.every : 0};
+}
+
 /* A checkpoint lies before the draft, and before the words that open a reply. */
 static void fill_context(const tui *t, struct view_monitor *m)
 {
@@ -404,6 +416,7 @@ void tui_figures_fill(tui *t, int64_t now)
     fill_unit(t, TDM_DECODE_UNIT, &m->decode, now);
     fill_server(t, &m->server);
     fill_follower(t, &m->follower);
+    fill_elsewhere(t, &m->elsewhere);
     m->enters = f->enters;
     m->n_enters = f->n_enters;
     m->turns = f->log.all;

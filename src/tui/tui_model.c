@@ -18,7 +18,7 @@ static void start(tui *t)
         if (!usable) {
             app_close(&t->app);
             app_init(&t->app, t->o);
-            keeper_set_wake(t->app.keeper, t->wake[1]);
+            app_set_wake(&t->app, t->wake[1]);
             tui_attach_open(t);
             tui_load_fail(&t->load, err.text);
             return;

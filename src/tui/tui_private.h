@@ -76,6 +76,8 @@ struct tui {
     struct input_view in;
     int64_t frame_ns;
     char model_name[64];
+    char elsewhere[ELSEWHERE_STATUS];
+    int64_t leave_asked_ns;       /* when leaving was asked about, as a reply is being written elsewhere; 0: never */
     ceilings_job measuring;
     units_job choosing;
     int64_t typed_ns;             /* when the last key came */

@@ -81,6 +81,12 @@ tdm_status tui_saved_open(tui_saved *s, bool trash, const char *open_id, tdm_err
     return error_set(err, TDM_E_NOT_FOUND, trash ? "the trash is empty" : "there is no saved session yet");
 }
 
+void tui_saved_tell(tui_saved *s, const char *elsewhere_id, bool answers)
+{
+    snprintf(s->elsewhere_id, sizeof s->elsewhere_id, "%s", elsewhere_id ? elsewhere_id : "");
+    s->answers = answers;
+}
+
 void tui_saved_close(tui_saved *s)
 {
     store_list_free(s->all, s->n);
@@ -212,6 +218,14 @@ tui_action tui_saved_event(tui_saved *s, int rows, const struct decoder_event *e
 
 /* ---- Showing --------------------------------------------------------------------------------------------------- */
 
+/* What there is to say of it instead of its model. */
+static const char *condition(const tui_saved *s, const store_entry *e)
+{
+    if (!strcmp(e->id, s->open_id)) return "open";
+    if (!strcmp(e->id, s->elsewhere_id)) return s->answers ? "answering" : "answered";
+    return e->model ? e->model : "";
+}
+
 static void fill_row(const tui_saved *s, size_t row, int cols, char out[TUI_PAGE_ROW])
 {
     enum { NUMBER = 3, TURNS = 11, DATE = 18, MODEL = 16, LEAST = 24 };
@@ -231,8 +245,7 @@ static void fill_row(const tui_saved *s, size_t row, int cols, char out[TUI_PAGE
     if (has_date) n += tui_list_cell(out + n, TUI_PAGE_ROW - n, tui_page_date(date, e->changed_s), DATE, true);
     if (has_model) {
         n += tui_list_cell(out + n, TUI_PAGE_ROW - n, "", 2, false);
-        n += tui_list_cell(out + n, TUI_PAGE_ROW - n, !strcmp(e->id, s->open_id) ? "open" : e->model ? e->model : "",
-                           MODEL - 2, false);
+        n += tui_list_cell(out + n, TUI_PAGE_ROW - n, condition(s, e), MODEL - 2, false);
     }
     tui_list_harmless(out);
 }

@@ -16,6 +16,8 @@ typedef enum { TUI_SAVED_BY_DATE, TUI_SAVED_BY_NAME, TUI_SAVED_BY_TURNS, TUI_SAV
 typedef struct {
     bool trash;           /* what is listed lies there */
     char open_id[40];     /* of the session that is open; "": none */
+    char elsewhere_id[40]; /* of the one that was left while it was answered; "": none */
+    bool answers;         /* which is still being answered */
     store_entry *all;
     int n;
     tui_list choice;
@@ -31,6 +33,8 @@ typedef struct {
 
 /* Reads what there is. TDM_E_NOT_FOUND: there is none. open_id may be NULL. */
 tdm_status tui_saved_open(tui_saved *s, bool trash, const char *open_id, tdm_error *err);
+/* The session of this id (NULL: none) was left while it was answered, and perhaps still is. */
+void tui_saved_tell(tui_saved *s, const char *elsewhere_id, bool answers);
 /* rows: how many are seen at once. *closes: the list is to be closed. */
 tui_action tui_saved_event(tui_saved *s, int rows, const struct decoder_event *e, bool *closes);
 /* cols: of the popup's rows. What v points to lives until the next call. */

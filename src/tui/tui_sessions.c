@@ -45,6 +45,8 @@ void tui_sessions_show(tui *t, bool trash)
         if (t->popup.kind == TUI_POPUP_SAVED) tui_popup_close(&t->popup); /* its last row is gone */
         return;
     }
+    const elsewhere *e = &t->app.elsewhere;
+    tui_saved_tell(&t->saved, e->there && e->place.lock >= 0 ? e->place.id : NULL, e->writing);
     store_show(trash ? &t->app.trashed : &t->app.shown, t->saved.all, t->saved.n);
     tui_popup_saved(&t->popup, &t->saved);
 }

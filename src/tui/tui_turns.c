@@ -247,6 +247,7 @@ void tui_turns_fresh(tui *t)
     free_answers(&t->turns);
     t->turns.conversation++;
     t->turns.replying = 0;
+    t->turns.waits_for_glyph = t->turns.just_sent = false;
     t->turns.ttft = (struct view_ttft){0};
     t->turns.tok_s = 0;
     t->turns.ended = VIEW_IDLE;
@@ -283,8 +284,54 @@ static void on_answer(tui *t, const tdm_event *e)
     s->n_answers = (size_t)e->answer;
 }
 
+/* One of several answers has ended: it is what its node says. */
+static void end_answer(tui *t, const tdm_event *e)
+{
+    tui_turn *answer = answer_of(t, e->node);
+    tdm_node node;
+    if (!answer || tdm_chat_node(t->app.chat, e->node, &node, NULL)) return;
+    answer->v.state = VIEW_TURN_DONE; /* its text is the node's from now on */
+    take_node(t, answer, &node);
+    t->turns.answer_tokens[answer - t->turns.answers] = (int)e->stats.reply_tokens;
+    tdm_node_free(&node);
+}
+
+/* A reply of a conversation that was elsewhere: its text so far comes, and then the rest. */
+static void on_reply_again(tui *t, const tdm_event *e)
+{
+    on_answer(t, e);
+    tui_turn *turn = tui_turns_find(t, id_of(t, e->node)), *answer = answer_of(t, e->node);
+    if (e->finish != TDM_UNFINISHED) {
+        end_answer(t, e);
+        tui_turns_sync(t);
+        return;
+    }
+    if (turn) t->turns.replying = e->node;
+    tui_turn *both[] = {turn, answer};
+    for (int i = 0; i < 2; i++) {
+        if (!both[i]) continue;
+        buffer_clear(&both[i]->text);
+        buffer_clear(&both[i]->thinking);
+        both[i]->v.state = VIEW_TURN_ANSWERING;
+        both[i]->v.stats.valid = false;
+        both[i]->v.revision++;
+        both[i]->enter_ns = e->stats.enter_ns;
+    }
+    if (turn) {
+        t->turns.enter_ns = e->stats.enter_ns;
+        t->turns.ttft = ttft_of(&e->stats, 0);
+        t->turns.after_enter = (int)e->stats.after_enter;
+        t->figures.base = t->status.target;
+    }
+    tui_turns_sync(t);
+}
+
 static void on_reply(tui *t, const tdm_event *e)
 {
+    if (e->again) {
+        on_reply_again(t, e);
+        return;
+    }
     on_answer(t, e);
     if (e->answer > 1) return;
     t->turns.replying = e->node;
@@ -348,18 +395,6 @@ static void on_text(tui *t, const tdm_event *e)
     t->dirty = true;
 }
 
-/* One of several answers has ended: it is what its node says. */
-static void end_answer(tui *t, const tdm_event *e)
-{
-    tui_turn *answer = answer_of(t, e->node);
-    tdm_node node;
-    if (!answer || tdm_chat_node(t->app.chat, e->node, &node, NULL)) return;
-    answer->v.state = VIEW_TURN_DONE; /* its text is the node's from now on */
-    take_node(t, answer, &node);
-    t->turns.answer_tokens[answer - t->turns.answers] = (int)e->stats.reply_tokens;
-    tdm_node_free(&node);
-}
-
 static void on_end(tui *t, const tdm_event *e)
 {
     if (!e->writing || e->node == t->turns.replying) t->turns.replying = 0;
@@ -384,9 +419,26 @@ static void on_end(tui *t, const tdm_event *e)
     t->idle_since_ns = clock_ns();
 }
 
+/* A conversation that was left has been answered. */
+static void on_end_elsewhere(tui *t, const tdm_event *e)
+{
+    if (e->kind != TDM_EV_END || e->writing) return;
+    bool ill = e->finish == TDM_FAILED || e->finish == TDM_CONTEXT;
+    char line[ELSEWHERE_STATUS];
+    elsewhere_status(&t->app, line);
+    tui_notices_add(&t->notices, ill ? VIEW_NOTICE_WARN : VIEW_NOTICE_INFO, "%s; ^X g goes there", line);
+    t->status_changed_ns = clock_ns();
+    t->dirty = true;
+}
+
 static void take_event(tui *t, const tdm_event *e)
 {
     int64_t glyph_ns = 0;
+    if (e->elsewhere) {
+        app_event(&t->app, e, 0);
+        on_end_elsewhere(t, e);
+        return;
+    }
     if (e->kind == TDM_EV_END) {
         tui_turn *turn = e->node ? tui_turns_find(t, id_of(t, e->node)) : NULL;
         glyph_ns = turn ? turn->glyph_ns : 0;

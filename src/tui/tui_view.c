@@ -111,6 +111,8 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     v->model = t->model_name;
     v->host = t->app.info.on_server ? t->app.info.path : NULL;
     v->session = t->app.name;
+    elsewhere_status(&t->app, t->elsewhere);
+    v->elsewhere = t->elsewhere[0] ? t->elsewhere : NULL;
     if (t->app.unsaved[0]) v->warnings |= VIEW_WARN_NOT_SAVED;
     if (t->app.info.synthetic) v->warnings |= VIEW_WARN_SYNTHETIC;
     const tdm_unit_info *a = &t->figures.unit[TDM_PREFILL_UNIT], *b = &t->figures.unit[TDM_DECODE_UNIT];

@@ -199,6 +199,7 @@ struct view_status {
     const char *session;
     bool private_session;
     const char *host;        /* of the server that what is written goes to; NULL: none */
+    const char *elsewhere;   /* what there is to say of a conversation that was left while it was answered; NULL */
 };
 
 /* ---- Monitor -------------------------------------------------------------------------------------------------- */
@@ -296,6 +297,14 @@ struct view_core {
     double ghz;  /* 0: not told */
 };
 
+/* The replies of a conversation that was left while it was answered. */
+struct view_elsewhere {
+    bool writing; /* else there are no figures */
+    int tokens;
+    double tok_s; /* 0: not known yet */
+    int every;    /* they join one in so many passes of the replies in front; 0: there are none */
+};
+
 struct view_median {
     double ms;
     int n;
@@ -309,6 +318,7 @@ struct view_monitor {
     struct view_unit prefill, decode;
     struct view_server server;
     struct view_follower follower;
+    struct view_elsewhere elsewhere;
     const struct view_enter *enters; /* oldest first */
     size_t n_enters;
     const struct view_monitor_turn *turns; /* oldest first */

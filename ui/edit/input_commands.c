@@ -432,7 +432,7 @@ static int command_read_inputrc(int count, int key)
 #define OWN_COMMANDS(X)                                                                                               \
     X(SEND_NOW) X(EDITOR) X(REDRAW) X(PAGE_UP) X(PAGE_DOWN) X(TOP) X(BOTTOM) X(KEYS) X(BROWSE) X(FIND) X(MONITOR)      \
     X(VIEW) X(HOLD) X(ZOOM_IN) X(ZOOM_OUT) X(INSPECT) X(LEGEND) X(FOLD) X(RAW) X(COPY) X(COPY_VIEW)             \
-    X(SPECULATION) X(SESSIONS) X(PROMPTS) X(SENSORS) X(ATTACHMENTS) X(STOP_ANSWER)
+    X(SPECULATION) X(SESSIONS) X(VISIT) X(PROMPTS) X(SENSORS) X(ATTACHMENTS) X(STOP_ANSWER)
 
 #define DEFINE(name)                                                                                                  \
     static int tell_##name(int count, int key)                                                                        \

@@ -189,7 +189,10 @@ static void draw_lane_figures(const struct painter *p, struct rect at, bool pref
     if (!u->gpu.device && !p->m->server.host) /* they lend nothing */
         add(&l, STYLE_STATUS, "helps %s", format_percent(a, share->lent));
     add(&l, STYLE_STATUS, "idle %s", format_percent(a, share->idle));
-    if (!prefill && u->kept.valid)
+    char elsewhere[MONITOR_ELSEWHERE];
+    if (!prefill && p->m->elsewhere.writing)
+        add(&l, STYLE_STATUS, "%s", monitor_elsewhere(elsewhere, sizeof elsewhere, &p->m->elsewhere));
+    else if (!prefill && u->kept.valid)
         add(&l, STYLE_STATUS, "%s of its speed kept beside PREFILL", format_percent(a, u->kept.value));
     if (u->gpu.device) add(&l, u->gpu.lost_ns ? STYLE_ERROR : STYLE_QUIET, "%s%s", u->name,
                            u->gpu.lost_ns ? " lost" : "");

@@ -155,6 +155,17 @@ const char *monitor_rate(char out[32], const struct view_unit *unit, double pace
     return out;
 }
 
+const char *monitor_elsewhere(char *out, size_t room, const struct view_elsewhere *e)
+{
+    char rate[FORMAT_SIZE], tokens[FORMAT_SIZE];
+    int n = snprintf(out, room, "elsewhere  %s, %s tokens", e->tok_s > 0 ? format_rate(rate, e->tok_s) : "-",
+                     format_count(tokens, e->tokens));
+    if (n < 0 || (size_t)n >= room || !e->every) return out;
+    if (e->every == 1) snprintf(out + n, room - (size_t)n, ", with every pass");
+    else snprintf(out + n, room - (size_t)n, ", with 1 pass in %d", e->every);
+    return out;
+}
+
 const char *monitor_median(char out[FORMAT_SIZE], double milliseconds)
 {
     if (milliseconds >= 10) return format_ms(out, milliseconds);

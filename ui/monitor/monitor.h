@@ -58,6 +58,9 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
 /* "31 tok/s" while the unit works, "last 31 tok/s" when it rests, "-" before; `pace` of a reply that is held down, 0:
  * none */
 const char *monitor_rate(char out[32], const struct view_unit *unit, double pace);
+/* "elsewhere  12 tok/s, 88 tokens, with every pass" */
+enum { MONITOR_ELSEWHERE = 96 };
+const char *monitor_elsewhere(char *out, size_t room, const struct view_elsewhere *e);
 
 /* Where a text of more than `cols` bytes is broken: behind the last blank that fits. */
 size_t monitor_broken(const char *line, int cols);

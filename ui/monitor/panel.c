@@ -158,7 +158,9 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     else
         speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", col);
     if (!p->m->server.host) p->row++;
-    if (!prefill && !p->m->server.host) {
+    if (!prefill && p->m->elsewhere.writing) {
+        text(p, STYLE_STATUS, monitor_elsewhere(line, sizeof line, &p->m->elsewhere));
+    } else if (!prefill && !p->m->server.host) {
         if (u->kept.valid)
             snprintf(line, sizeof line, "speed kept beside PREFILL  %s, last 32 tokens",
                      format_percent(a, u->kept.value));

@@ -45,6 +45,7 @@ static const struct key_row rows[] = {
     {KEYS_CHAT, ACTION_SPECULATION, "\\C-xo", KEYCODE_F1 + 8, 0, "^X o, F9", "tandem-speculation", "/speculation",
      "reading ahead on or off"},
     {KEYS_CHAT, ACTION_SESSIONS, "\\C-xs", 0, 0, "^X s", "tandem-sessions", "/sessions", "sessions"},
+    {KEYS_CHAT, ACTION_VISIT, "\\C-xg", 0, 0, "^X g", "tandem-visit", "/visit", "to the reply elsewhere"},
     {KEYS_CHAT, ACTION_PROMPTS, "\\C-xp", 0, 0, "^X p", "tandem-prompts", "/p", "prompts of the library"},
     {KEYS_CHAT, ACTION_ATTACHMENTS, "\\C-xa", 0, 0, "^X a", "tandem-attachments", "/attach", "attachments"},
     {KEYS_CHAT, ACTION_RUB_CHIP, NULL, 0, 0, "Backspace", NULL, "/detach",

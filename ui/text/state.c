@@ -218,11 +218,12 @@ static int draw_word(struct canvas *canvas, int row, int col, int end, const cha
 void state_draw_status(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_status *s = &view->status;
-    char word[STATE_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], part[8][STATE_SIZE];
+    char word[STATE_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], part[9][STATE_SIZE];
     int n = 0, col = area.col, end = area.col + area.cols;
     if (rect_empty(area)) return;
     if (view->browse) col = canvas_puts(canvas, area.row, col, end, "BROWSE | ", STYLE_STATE);
     col = draw_word(canvas, area.row, col, end, state_word(word, view), s);
+    if (s->elsewhere) snprintf(part[n++], STATE_SIZE, "%s", s->elsewhere);
     if (s->ttft.kind != VIEW_TTFT_NONE) snprintf(part[n++], STATE_SIZE, "%s", format_ttft(a, &s->ttft));
     if (s->pace > 0)
         snprintf(part[n++], STATE_SIZE, "paced %s", format_rate(a, s->pace));

@@ -304,6 +304,7 @@ TEST(a_queued_message_comes_back_as_it_was)
     CHECK_STR("a.txt:\n\nwood\n\nb.txt:\n\ntin\n\n", attached_to(&a, 3));
     CHECK_STR("", attached_to(&a, 1));
     /* What waits when the conversation is left comes back as well. */
+    CHECK(await(&a, TDM_EV_TEXT));
     attach(&a, "a.txt", "wood");
     CHECK(!app_send(&a, "Lost?", 5, clock_ns(), &err));
     CHECK(!app_new(&a, NULL, &err));

@@ -1,0 +1,141 @@
+/* A conversation that is left while it is answered, as one sees it: it goes on, is named, visited whole, asked about when
+ * the program is left, and kept when it is killed. */
+#include "tests/check.h"
+
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/src/tui/rig.h"
+
+static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "100", "--pace", "20",
+                                   NULL};
+static const char *const quick[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "60", NULL};
+
+/* The program writes a reply that takes some seconds. */
+static bool begin(const char *name, char home[300])
+{
+    snprintf(home, 300, "%s/%s", check_tmp(), name);
+    if (!rig_start(home, 24, 80, "xterm-256color", slow) || !rig_wait("IDLE")) return false;
+    rig_type("Why is the sky blue?\r");
+    return rig_wait("The sky is blue");
+}
+
+static bool quit(void)
+{
+    rig_kill(SIGTERM);
+    int left = rig_end();
+    return WIFEXITED(left) && WEXITSTATUS(left) == 0;
+}
+
+TEST(it_is_named_and_visited)
+{
+    char home[300];
+    REQUIRE(begin("visited", home));
+    rig_type("/new bakery\r");
+    CHECK(rig_wait("1 answering elsewhere"));
+    CHECK(rig_wait_gone("The sky is blue"));
+    rig_type("Name three colours.\r");
+    CHECK(rig_wait("ANSWERING | 1 answering elsewhere"));
+    CHECK(rig_wait("Here are three"));
+    rig_type("/new third\r"); /* one is enough: nothing is lost */
+    CHECK(rig_wait("'Why is the sky blue?' is answered elsewhere"));
+    CHECK(rig_shows("> Name three colours."));
+    rig_type("\x18g"); /* both are written, and change places */
+    CHECK(rig_wait("> Why is the sky blue?"));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("bakery: answered"));
+    CHECK(rig_wait("length limit | "));
+    rig_type("/sessions\r");
+    CHECK(rig_wait("answered"));
+    rig_type("\x07/visit\r");
+    CHECK(rig_wait("> Name three colours."));
+    CHECK(rig_wait("length limit | "));
+    CHECK(rig_wait_gone("bakery: answered"));
+    CHECK(quit());
+}
+
+TEST(leaving_asks_once)
+{
+    char home[300];
+    REQUIRE(begin("asked", home));
+    rig_type("/new\r");
+    CHECK(rig_wait("1 answering elsewhere"));
+    rig_type("/quit\r");
+    CHECK(rig_wait("is being answered; once more leaves"));
+    rig_type("/quit\r");
+    int left = rig_end();
+    CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
+    CHECK(rig_cooked());
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(rig_wait("stopped"));
+    LEAVE();
+}
+
+/* A killed program has kept what was written elsewhere, to within a second or two. */
+TEST(killed_it_is_kept)
+{
+    static char text[1 << 16];
+    char home[300], pattern[400];
+    glob_t found;
+    REQUIRE(begin("killed", home));
+    rig_type("/new\r");
+    CHECK(rig_wait("1 answering elsewhere"));
+    size_t longest = 0, first = 0;
+    snprintf(pattern, sizeof pattern, "%s/tandem/sessions/*.json", home);
+    for (int i = 0; i < 100 && (!first || longest < first + 100); i++) {
+        rig_take(100);
+        if (glob(pattern, 0, NULL, &found)) continue;
+        FILE *f = fopen(found.gl_pathv[0], "r");
+        longest = f ? fread(text, 1, sizeof text - 1, f) : 0;
+        if (!first) first = longest;
+        if (f) fclose(f);
+        globfree(&found);
+    }
+    CHECK(longest >= first + 100); /* its file grows while another conversation is in front */
+    rig_kill(SIGKILL);
+    rig_end();
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("The sky is blue"));
+    LEAVE();
+}
+
+TEST(several_answers_are_left_and_visited)
+{
+    char home[300];
+    snprintf(home, sizeof home, "%s/several", check_tmp());
+    REQUIRE(rig_start(home, 30, 130, "xterm-256color", slow) && rig_wait("IDLE"));
+    rig_type("/answers 3 Name three colours.\r");
+    CHECK(rig_wait("ANSWERING 3 of 3"));
+    rig_type("/new\r");
+    CHECK(rig_wait("1 answering elsewhere"));
+    rig_type("\x18g");
+    CHECK(rig_wait("ANSWERING 3 of 3"));
+    CHECK(rig_wait(" 3 \xe2\x94\x80\xe2\x94\x80 length limit, 100 tokens"));
+    CHECK(quit());
+}
+
+TEST(background_off_stops_it)
+{
+    char home[300];
+    REQUIRE(begin("off", home));
+    rig_type("/set background off\r");
+    CHECK(rig_wait("background: off"));
+    rig_type("/new\r");
+    CHECK(rig_wait_gone("The sky is blue"));
+    CHECK(!rig_shows("answering elsewhere"));
+    rig_type("/resume Why\r");
+    CHECK(rig_wait("The sky is blue"));
+    CHECK(quit());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", quick) && rig_wait("IDLE"));
+    rig_type("/visit\r");
+    CHECK(rig_wait("no conversation is answered elsewhere"));
+    LEAVE();
+}
+
+TEST_MAIN(T(it_is_named_and_visited), T(leaving_asks_once), T(killed_it_is_kept),
+          T(several_answers_are_left_and_visited), T(background_off_stops_it))
