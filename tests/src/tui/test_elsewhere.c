@@ -1,5 +1,5 @@
-/* A conversation that is left while it is answered, as one sees it: it goes on, is named, visited whole, asked about when
- * the program is left, and kept when it is killed. */
+/* A conversation that is left while it is answered, as one sees it: it goes on, is named, visited whole, asked about
+ * when the program is left, and kept when it is killed. */
 #include "tests/check.h"
 
 #include <glob.h>
