@@ -1,18 +1,18 @@
 #include "engine/chat/drafts.h"
 
-/* How much a new value moves the means: of shares, of the time of a pass, of relative costs. */
-static const double share_weight = 1.0 / 48, time_weight = 1.0 / 8, cost_weight = 1.0 / 8;
+/* How much a new value moves the means at least: of shares, of relative costs. */
+static const double share_weight = 1.0 / 48, cost_weight = 1.0 / 8;
 /* What drafting must be better by, since the means are not exact. */
 static const double margin = 1.03;
 /* The share of right drafts at first, which counts as so many drafts, and what a token more is taken to cost until it
  * is measured. */
 static const double first_share = 0.7, first_drafts = 2, first_slope = 0.1;
 
-enum { ALONE_PASSES = 4, LONGEST_NGRAM = 32 };
+enum { ALONE_PASSES = 2, FIRST_STRETCH = 4, LONGEST_NGRAM = 32 };
 
 void drafts_init(struct drafts *d, double draft)
 {
-    *d = (struct drafts){.draft = draft, .alone = ALONE_PASSES};
+    *d = (struct drafts){.draft = draft, .alone = ALONE_PASSES, .stretch = FIRST_STRETCH};
     for (int i = 0; i < DRAFTS_MOST; i++) d->right[i] = first_share;
     d->relative[0] = 1;
 }
@@ -50,7 +50,7 @@ uint32_t drafts_choose(const struct drafts *d, uint32_t most)
     for (uint32_t k = 1; k <= most; k++)
         if (!best || drafts_gain(d, k) > drafts_gain(d, best)) best = k;
     if (drafts_gain(d, best) <= margin) return d->tokens < DRAFTS_PROBE_TOKENS ? 0 : best;
-    if (d->passes >= DRAFTS_PROBE_PASSES) return 0;
+    if (d->passes >= d->stretch) return 0;
     if ((d->passes + 1) % DRAFTS_PROBE_SIZES) return best;
     bool more = d->passes / DRAFTS_PROBE_SIZES % 2;
     return more ? (best < most ? best + 1 : best) : best > 1 ? best - 1 : best;
@@ -67,24 +67,26 @@ static double weight_after(double n, double least)
     return 1 / (n + 1) > least ? 1 / (n + 1) : least;
 }
 
-/* A pass that was held up does not count for much; one that was not held up may be much faster than expected. */
+/* A pass that was held up, or the one beside it, does not count for much. */
 static double sane(double value, double expected)
 {
-    return value > 1.25 * expected ? 1.25 * expected : value < expected / 2 ? expected / 2 : value;
+    return value > 1.4 * expected ? 1.4 * expected : value < expected / 1.4 ? expected / 1.4 : value;
 }
 
+/* Only times of passes that follow each other are compared: what slows the machine for a while slows both. */
 static void count_time(struct drafts *d, uint32_t k, double pass_s, double draft_s)
 {
-    if (k == 0) {
-        if (d->alone && (!d->pass_s || pass_s < d->pass_s)) d->pass_s = pass_s;
-        else if (!d->alone) approach(&d->pass_s, sane(pass_s, d->pass_s), time_weight);
-        return;
+    double before = d->last_s, draft = k && pass_s > 0 ? draft_s / k * cost(d, k) / pass_s : 0;
+    uint32_t of = k ? k : d->last_k;
+    if (before > 0 && k != d->last_k) {
+        double value = k ? pass_s / before * cost(d, d->last_k) : before / pass_s, expected = cost(d, of);
+        if (!d->costs[of]) d->relative[of] = expected;
+        approach(&d->relative[of], sane(value, expected), weight_after(d->costs[of], cost_weight));
+        if (d->costs[of] < UINT32_MAX) d->costs[of]++;
     }
-    if (!d->pass_s) return;
-    double relative = sane(pass_s / d->pass_s, cost(d, k)), draft = draft_s / k / d->pass_s;
-    approach(&d->relative[k], relative, weight_after(d->costs[k], cost_weight));
-    if (d->costs[k] < UINT32_MAX) d->costs[k]++;
-    if (draft > 0) approach(&d->draft, draft, cost_weight);
+    if (draft > 0) approach(&d->draft, sane(draft, d->draft > 0 ? d->draft : draft), cost_weight);
+    d->last_s = pass_s;
+    d->last_k = k;
 }
 
 void drafts_count(struct drafts *d, uint32_t k, uint32_t right, double pass_s, double draft_s, bool timed)
@@ -96,12 +98,13 @@ void drafts_count(struct drafts *d, uint32_t k, uint32_t right, double pass_s, d
     /* Later drafts are not better than those before them. */
     for (uint32_t i = k; k && i < DRAFTS_MOST; i++)
         if (d->right[i] > d->right[i - 1]) d->right[i] = d->right[i - 1];
+    if (!k && d->passes >= d->stretch && d->stretch < DRAFTS_PROBE_PASSES) d->stretch *= 2;
     d->passes = k ? d->passes + 1 : 0;
     /* A look that found a right draft is followed by another. */
     d->tokens = !k ? d->tokens + 1 : right ? DRAFTS_PROBE_TOKENS : 0;
-    if (!timed) return;
-    count_time(d, k, pass_s, draft_s);
-    if (k == 0 && d->alone) d->alone--;
+    if (timed && pass_s > 0) count_time(d, k, pass_s, draft_s);
+    else d->last_s = 0;
+    if (timed && k == 0 && d->alone) d->alone--;
 }
 
 /* Equal tokens that end at a and at b, at most so many. */

@@ -7,9 +7,9 @@
  * as such drafts are right; where drafts are made one in DRAFTS_PROBE_PASSES makes none, and one in DRAFTS_PROBE_SIZES
  * one more or less than was best.
  *
- * Times of passes are kept as one time, of a pass of one token, and the costs of the others relative to it: a machine
- * that becomes slower changes the first alone. Single times may be far off, since other programs run: each counts for
- * little, and no size of pass is taken to cost more than a larger one.
+ * Costs are relative to a pass of one token, and are taken from passes that follow each other: a machine that is slow
+ * for a while slows both. Single times may be far off, since other programs run: each counts for little, and no size of
+ * pass is taken to cost more than a larger one.
  *
  * Pure functions of their arguments; the caller's lock guards the struct.
  */
@@ -25,13 +25,15 @@ enum { DRAFTS_MOST = 5, DRAFTS_PROBE_TOKENS = 64, DRAFTS_PROBE_PASSES = 128, DRA
 
 struct drafts {
     double right[DRAFTS_MOST];          /* p_1 ... */
-    double pass_s;                      /* of a pass of one token; 0: none was measured */
+    double last_s;                      /* of the last pass; 0: it says nothing */
+    uint32_t last_k;                    /* its drafts */
     double relative[DRAFTS_MOST + 1];   /* a pass of 1 + k tokens to one of one token */
     uint32_t costs[DRAFTS_MOST + 1];    /* of them that were measured */
     uint32_t shares[DRAFTS_MOST];       /* of the i-th drafts that were verified */
     double draft;                       /* a draft to a pass of one token */
     uint32_t passes, tokens;            /* since the last pass without drafts; since the last one with some */
-    uint32_t alone;                     /* passes to come without drafts, at first; the fastest of them counts */
+    uint32_t stretch;                   /* passes with drafts before one without: more and more, DRAFTS_PROBE_PASSES */
+    uint32_t alone;                     /* passes to come without drafts, at first */
 };
 
 /* draft: the expected cost of a draft, relative to a pass of one token. */
