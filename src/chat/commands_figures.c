@@ -26,6 +26,10 @@ static tdm_status measure_units(command *r, tdm_error *err)
 
 static void say_unit(const command *r, const char *role, const tdm_unit_info *info)
 {
+    if (info->server[0]) {
+        command_say(r, "%s: the server %s\n", role, info->server);
+        return;
+    }
     if (!info->device[0]) {
         command_say(r, "%s: %s, %s, %d %s\n", role, info->name, info->kind, info->cores,
                     info->cores == 1 ? "core" : "cores");
@@ -53,6 +57,7 @@ tdm_status command_units(command *r, tdm_error *err)
                 command_say(r, "%-14s %5" PRIu64 " %8" PRIu64 " %6.1f\n", kinds[kind], info.total[kind].spans,
                             info.total[kind].tokens, 1e-9 * (double)info.total[kind].ns);
     }
+    if (r->a->models.server) return TDM_OK; /* ceilings are those of this computer */
     char *text = r->a->ceilings.known ? ceilings_text(&r->a->ceilings, r->a->machine) : NULL;
     command_say(r, "%s", text ? text : "ceilings: not measured yet (/units measure)\n");
     free(text);

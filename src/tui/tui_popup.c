@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "src/tui/tui_line.h"
 #include "ui/draw/width.h"
 
@@ -231,18 +232,27 @@ void tui_popup_consent(tui_popup *p, const char *question)
     char title[300];
     snprintf(title, sizeof title, "send to %.*s?", (int)strcspn(question, " "), question);
     open_popup(p, TUI_POPUP_CONSENT, title);
+    p->other_key_ns = 0;
     add_wrapped(p, "", question, strlen(question), cols - 3, 0);
     add(p, "y", "send it", strlen("send it"), NULL);
     add(p, "n", "send nothing", strlen("send nothing"), NULL);
     p->selected = p->n ? p->n - 1 : 0;
 }
 
+/* So long after a key that is no answer none counts as a yes. */
+#define CONSENT_REST_NS 1000000000
+
 static tui_action consent_key(tui_popup *p, const struct decoder_event *e)
 {
     bool byte = e->kind == DECODER_BYTES && e->length == 1;
     char c = byte ? e->data[0] : 0;
     bool no = e->kind == DECODER_ESC || c == 'n' || c == 'q' || c == 3 || c == 7 || c == '\r';
-    if (c != 'y' && !no) return (tui_action){0};
+    /* Who was writing when the question came may not have seen it: the y of "Why" is no answer. */
+    bool writing = p->other_key_ns && clock_ns() - p->other_key_ns < CONSENT_REST_NS;
+    if (!no && (c != 'y' || writing)) {
+        p->other_key_ns = clock_ns();
+        return (tui_action){0};
+    }
     tui_popup_close(p);
     return (tui_action){.kind = TUI_ACTION_CONSENT, .number = c == 'y'};
 }

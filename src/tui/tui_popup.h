@@ -32,6 +32,7 @@ typedef struct {
     char input[256];
     size_t input_n;
     int direction;           /* of a search */
+    int64_t other_key_ns;    /* when a key came to the question that does not answer it; 0: none did */
     tui_models *models;      /* the list, which outlives the popup */
     tui_saved *saved;        /* the same */
     tui_hits *hits;          /* the same */

@@ -55,6 +55,10 @@ TEST(nothing_is_sent_before_consent)
     begin((const char *const[]){NULL});
     REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
     CHECK_INT(0, served_count(&s, "connections"));
+    rig_type("Why is the sky");
+    rig_take(300);
+    CHECK(rig_shows("gets what you write")); /* the y of a word is no answer */
+    CHECK_INT(0, served_count(&s, "connections"));
     rig_type("n");
     CHECK(rig_wait("nothing was sent"));
     say("hello");
