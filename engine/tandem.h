@@ -455,7 +455,8 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c);
 /* Several answers to one message, TDM_ANSWERS_MAX at most: they are written at the same time, for one reading of the
  * weights each token, from the state of the one prompt. Each is what tdm_chat_regenerate would give, one after the
  * other, bit for bit. They are branches: siblings, the first of them current. text NULL: so many more answers to the
- * last message. TDM_E_BUSY while a reply is written, TDM_E_NOT_FOUND where there is no message, TDM_E_CONTEXT. */
+ * last message. While a reply is written a text is queued as by tdm_chat_send, and gets so many answers; without one
+ * TDM_E_BUSY. TDM_E_NOT_FOUND where there is no message, TDM_E_CONTEXT. */
 enum { TDM_ANSWERS_MAX = 8 };
 TDM_API tdm_status tdm_chat_answers(tdm_chat *c, int answers, const char *text, size_t length, int64_t enter_ns,
                                     tdm_error *err);

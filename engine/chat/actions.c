@@ -63,13 +63,14 @@ TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t leng
     return status;
 }
 
-static tdm_status queue(struct tdm_chat *c, const char *text, size_t length, tdm_error *err)
+static tdm_status queue(struct tdm_chat *c, const char *text, size_t length, int answers, tdm_error *err)
 {
     tdm_status status = TDM_OK;
     if (c->has_queued) status = buffer_append(&c->queued, "\n", 1, err);
     if (status == TDM_OK) status = buffer_append(&c->queued, text, length, err);
     if (status) return status;
     c->has_queued = true;
+    if (answers > c->queued_answers) c->queued_answers = answers;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_QUEUED, .text = c->queued.bytes, .length = c->queued.n});
     return TDM_OK;
 }
@@ -122,7 +123,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
     tdm_status status = TDM_OK;
     if (chat_phase(c) == PHASE_IDLE)
         status = send(c, text, length, 1, enter_ns, err);
-    else if ((status = queue(c, text, length, err)) == TDM_OK)
+    else if ((status = queue(c, text, length, 1, err)) == TDM_OK)
         empty_draft(c);
     chat_unlock(c);
     return status;
@@ -134,9 +135,12 @@ TDM_API tdm_status tdm_chat_answers(tdm_chat *c, int answers, const char *text, 
     if (answers < 1 || answers > TDM_ANSWERS_MAX)
         return error_set(err, TDM_E_ARG, "answers: expected 1 to %d, found %d", TDM_ANSWERS_MAX, answers);
     chat_lock(c);
-    tdm_status status = busy(c, "answers", err);
-    if (status == TDM_OK)
+    bool idle = chat_phase(c) == PHASE_IDLE;
+    tdm_status status = idle || text ? TDM_OK : busy(c, "answers", err);
+    if (status == TDM_OK && idle)
         status = text ? send(c, text, length, answers, enter_ns, err) : send_again(c, answers, enter_ns, err);
+    else if (status == TDM_OK && (status = queue(c, text, length, answers, err)) == TDM_OK)
+        empty_draft(c);
     chat_unlock(c);
     return status;
 }
@@ -164,6 +168,7 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
         text = strndup(c->queued.n ? c->queued.bytes : "", c->queued.n);
         buffer_clear(&c->queued);
         c->has_queued = false;
+        c->queued_answers = 0;
         events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     }
     chat_unlock(c);
@@ -316,6 +321,7 @@ TDM_API void tdm_chat_clear(tdm_chat *c)
     chat_lock(c);
     buffer_clear(&c->queued);
     c->has_queued = false;
+    c->queued_answers = 0;
     if (chat_phase(c) != PHASE_IDLE) chat_end(c, TDM_STOPPED);
     forget(c);
     path_changed(c, 0);

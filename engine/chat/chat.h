@@ -215,6 +215,7 @@ struct tdm_chat {
 
     struct buffer queued;
     bool has_queued;
+    int queued_answers;      /* that the message gets; without a message: more to the last one; 0: one */
 
     struct prompter prompter;
     struct decoder *decoders[TDM_ANSWERS_MAX]; /* that there are; the turn's answers are the first ones; then NULL */

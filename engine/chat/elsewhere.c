@@ -139,6 +139,7 @@ static void exchange(struct tdm_chat *c)
     c->joining = (struct joining){0};
     buffer_clear(&c->queued);
     c->has_queued = false;
+    c->queued_answers = 0;
 }
 
 /* A place for another conversation, with a decoder that is not in use. */

@@ -260,12 +260,14 @@ void chat_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
     if (!c->has_queued || chat_phase(c) != PHASE_IDLE) return;
     tdm_error err;
     c->has_queued = false;
+    int answers = c->queued_answers > 1 ? c->queued_answers : 1;
+    c->queued_answers = 0;
     int user = conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, c->queued.bytes, c->queued.n, &err);
     tdm_status status = user ? TDM_OK : TDM_E_NOMEM;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     if (status == TDM_OK) {
         events_post(c->events, &(tdm_event){.kind = TDM_EV_TURN, .node = user});
-        status = chat_begin(c, user, 1, now_ns, mark, &err);
+        status = chat_begin(c, user, answers, now_ns, mark, &err);
         if (status) conversation_remove_last(&c->conversation);
     }
     if (status) {

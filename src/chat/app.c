@@ -450,8 +450,9 @@ tdm_status app_answers(app *a, int answers, const char *text, size_t n, int64_t 
 {
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
-    if (now.phase != TDM_IDLE) return error_set(err, TDM_E_BUSY, "a reply is being written; Ctrl-C stops it");
     if (text) return send(a, text, n, answers, enter_ns, err);
+    if (now.phase != TDM_IDLE)
+        return error_set(err, TDM_E_BUSY, "a reply is being written; /answers N TEXT waits, Ctrl-C stops it");
     return tdm_chat_answers(a->chat, answers, NULL, 0, enter_ns, err);
 }
 

@@ -92,7 +92,7 @@ void app_idle(app *a);
 /* What is typed: the attachments go before it. held: it may be a command, then the attachments alone are read. */
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err);
 tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
-/* Sends it for several answers; text NULL: so many more to the last message. TDM_E_BUSY while a reply is written. */
+/* Sends it for several answers; text NULL: so many more to the last message, TDM_E_BUSY while a reply is written. */
 tdm_status app_answers(app *a, int answers, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
 /* Takes back the message that waits for a reply's end, also when its conversation was left meanwhile: its words,
  * malloc'ed; its attachments are pending again. NULL: there is none. */

@@ -34,7 +34,7 @@ tdm_status command_answers(command *r, tdm_error *err)
                          argument);
     const char *text = argument + digits + strspn(argument + digits, " \t\n");
     tdm_status status = app_answers(r->a, (int)n, *text ? text : NULL, strlen(text), clock_ns(), err);
-    r->result->waits = !status;
+    r->result->waits = !status && !app_queued(r->a); /* one that waits has not begun */
     return status;
 }
 

@@ -51,6 +51,7 @@ static void drop(sent_messages *s)
     buffer_clear(&s->words);
     attach_clear(&s->files);
     s->on_its_way = s->stranded = false;
+    s->answers = 0;
 }
 
 void sent_settle(sent_messages *s, const tdm_chat *chat)
@@ -111,6 +112,8 @@ tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const
     unqueue(s, chat);
     bool joins = s->on_its_way;
     size_t before = s->words.n;
+    int waiting = s->answers > 1 ? s->answers : 1;
+    if (waiting > answers) answers = waiting;
     int first = tdm_chat_nodes(chat);
     tdm_status status = joins ? buffer_append(&s->words, "\n", 1, err) : TDM_OK;
     if (!status) status = buffer_append(&s->words, words, n, err);
@@ -119,10 +122,11 @@ tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const
     if (status) {
         tdm_error unheard; /* what waited waits again, or can at least be taken back */
         s->words.n = before;
-        if (joins) s->stranded = send_text(s, chat, &(attachments){0}, before, 1, enter_ns, &unheard) != TDM_OK;
+        if (joins) s->stranded = send_text(s, chat, &(attachments){0}, before, waiting, enter_ns, &unheard) != TDM_OK;
         return status;
     }
     attach_append(&s->files, files);
+    s->answers = answers;
     s->on_its_way = true;
     s->first = first;
     sent_settle(s, chat);

@@ -14,13 +14,14 @@ typedef struct {
     int n;
     bool on_its_way;   /* a message that was sent, and is no part of the conversation yet as far as we know */
     struct buffer words;
+    int answers;       /* that it gets */
     attachments files; /* that go before these words */
     int first;         /* the chat's nodes when it was sent: it becomes one after these */
     bool stranded;     /* its conversation was left: nobody will answer it */
 } sent_messages;
 
-/* Sends files and words (valid UTF-8) as one message that gets so many answers; several only between replies. With one
- * that still waits they become one: the files of both, then the words of both on lines of their own. On success `files`
+/* Sends files and words (valid UTF-8) as one message that gets so many answers. With one that still waits they become
+ * one: the files of both, then the words of both on lines of their own, and the most answers. On success `files`
  * is empty; on failure it and the waiting message are as before. */
 tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int answers,
                      int64_t enter_ns, tdm_error *err);

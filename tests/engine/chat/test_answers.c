@@ -224,6 +224,30 @@ TEST(the_one_that_is_looked_at_is_replied_to)
     talk_close(&t);
 }
 
+TEST(what_waits_for_a_reply_gets_its_answers)
+{
+    struct talk t;
+    REQUIRE(begin_three(&t, 60));
+    CHECK(tdm_chat_answers(t.chat, 4, "And which?", 10, clock_ns(), &err) == TDM_OK);
+    CHECK(tdm_chat_send(t.chat, "Say.", 4, clock_ns(), &err) == TDM_OK); /* joins it */
+    tdm_chat_options o;
+    tdm_chat_options_of(t.chat, &o);
+    o.pace_tps = 0;
+    o.max_tokens = 5;
+    CHECK(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
+    tdm_chat_stop(t.chat);
+    talk_until(&t, 3 + 4);
+    CHECK_INT(4 + 1 + 4, tdm_chat_nodes(t.chat));
+    tdm_node node;
+    REQUIRE(tdm_chat_node(t.chat, 5, &node, &err) == TDM_OK);
+    CHECK_STR("And which?\nSay.", node.text);
+    tdm_node_free(&node);
+    send(&t, "One.", 1);
+    CHECK_INT(11, tdm_chat_nodes(t.chat)); /* the next one is a message like any other */
+    CHECK_STR("", t.errors);
+    talk_close(&t);
+}
+
 TEST(the_one_that_is_looked_at_is_followed)
 {
     struct talk t;
@@ -263,5 +287,6 @@ TEST(what_can_not_be_answered_is_refused)
 
 TEST_MAIN(T(each_is_what_it_would_be_alone), T(each_is_what_it_would_be_alone_with_experts),
           T(the_prompts_pages_are_shared), T(one_is_stopped_and_the_others_go_on),
-          T(the_one_that_is_looked_at_is_replied_to), T(the_one_that_is_looked_at_is_followed),
+          T(the_one_that_is_looked_at_is_replied_to), T(what_waits_for_a_reply_gets_its_answers),
+          T(the_one_that_is_looked_at_is_followed),
           T(what_can_not_be_answered_is_refused))
