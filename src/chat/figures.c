@@ -33,21 +33,22 @@ double figures_per_pass(const tdm_turn_stats *t)
 
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room)
 {
-    char ttft[32], in[32], read[32], after[32], all[48] = "", replies[32], tps[32], passes[32] = "";
+    char ttft[32], in[32], read[32], after[32], all[48] = "", replies[32], tps[32], rate[48] = "", passes[32] = "";
     figures_number(figures_ttft_ms(t, glyph_ns), ttft);
     figures_number(t->turn_tokens, in);
     figures_number(t->turn_before_enter, read);
     figures_number(t->after_enter, after);
     figures_number(t->reply_tokens, replies);
     figures_number(t->decode_tps, tps);
+    if (t->decode_tps > 0) snprintf(rate, sizeof rate, ", %s tok/s", tps); /* not of a reply that came at once */
     if (figures_per_pass(t) > 0) snprintf(passes, sizeof passes, ", %.1f a pass", figures_per_pass(t));
     double seconds = t->end_ns > t->enter_ns ? 1e-9 * (double)(t->end_ns - t->enter_ns) : 0;
     const char *about = t->by_server && !t->counted ? "~" : ""; /* counted by another tokenizer */
     if (t->by_server && t->counted && t->after_enter > t->turn_tokens) /* it had forgotten what was said before */
         snprintf(all, sizeof all, ", %s after it", after);
-    snprintf(out, room, "%s %s ms%s%s | %s%s in, %s%s read before Enter%s | %s%s out, %s tok/s%s%s, %.1f s",
+    snprintf(out, room, "%s %s ms%s%s | %s%s in, %s%s read before Enter%s | %s%s out%s%s%s, %.1f s",
              tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), about, in, about,
-             read, all, about, replies, tps, passes, t->paced ? " paced" : "", seconds);
+             read, all, about, replies, rate, passes, t->paced ? " paced" : "", seconds);
 }
 
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind)

@@ -184,6 +184,10 @@ TEST(figures_are_right)
     figures_turn_line(&t, 1009000000, line, sizeof line);
     CHECK_STR("cold 9 ms, queued | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s", line);
     t.mark = TDM_UNMARKED;
+    t.decode_tps = 0; /* it came at once */
+    figures_turn_line(&t, 1009000000, line, sizeof line);
+    CHECK_STR("cold 9 ms | 18 in, 18 read before Enter | 220 out, 7.1 s", line);
+    t.decode_tps = 31;
     t.paced = true;
     for (int kind = TDM_FIRST; kind <= TDM_COLD; kind++) { /* of the others only warm ones the warm one */
         t.kind = (tdm_turn_kind)kind;
