@@ -517,7 +517,8 @@ typedef struct {
     uint32_t wasted;                /* evaluated but not part of the prompt that was sent */
     uint32_t suffix_evaluations;
     uint32_t reply_tokens, thinking_tokens;
-    double decode_tps;              /* tokens after the first, per second, from the first to the last */
+    double decode_tps;              /* tokens after the first, per second, from the first to the last; of a server that
+                                     * tells its times, by its clock */
     uint32_t passes;                /* that made the tokens after the first */
     uint32_t drafted, accepted;     /* tokens that those passes verified; of them, those that the reply has */
     uint32_t lag_max;               /* largest distance in tokens from the follower to the reply being decoded */

@@ -99,6 +99,8 @@ static void take_counts(struct tdm_chat *c, struct decoder *d, const tdm_server_
     if (n->reply > 0) d->index = s->reply_tokens = (uint32_t)n->reply;
     if (n->prompt_ms > 0) s->server_prompt_ms = n->prompt_ms;
     if (n->reply_ms > 0) s->server_reply_ms = n->reply_ms;
+    /* Pieces come together as the network likes: the server's own clock knows better. */
+    if (n->reply > 0 && n->reply_ms > 0) s->decode_tps = (double)n->reply * 1e3 / n->reply_ms;
     if (n->prompt <= 0 || n->evaluated < 0 || n->evaluated > n->prompt) return;
     uint32_t cached = (uint32_t)(n->prompt - n->evaluated);
     s->counted = true;
@@ -126,7 +128,8 @@ static tdm_finish take_text(struct tdm_chat *c, struct decoder *d, const tdm_ser
     d->index = s->reply_tokens;
     s->ids_hash = fnv_bytes(s->ids_hash, news->text, news->length);
     s->last_id_ns = now;
-    if (now > s->first_id_ns) s->decode_tps = (s->reply_tokens - 1) * 1e9 / (double)(now - s->first_id_ns);
+    if (s->server_reply_ms <= 0 && now > s->first_id_ns)
+        s->decode_tps = (s->reply_tokens - 1) * 1e9 / (double)(now - s->first_id_ns);
     chat_give_text(c, d, piece.thinking, true, -1);
     chat_give_text(c, d, piece.answer, false, -1);
     if (piece.stopped) return TDM_STOP_STRING;

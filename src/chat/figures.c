@@ -31,6 +31,11 @@ double figures_per_pass(const tdm_turn_stats *t)
     return t->drafted && t->passes ? 1 + (double)t->accepted / t->passes : 0;
 }
 
+uint32_t figures_forgotten(const tdm_turn_stats *t)
+{
+    return t->by_server && t->counted && t->after_enter > t->turn_tokens ? t->after_enter : 0;
+}
+
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room)
 {
     char ttft[32], in[32], read[32], after[32], all[48] = "", replies[32], tps[32], rate[48] = "", passes[32] = "";
@@ -44,8 +49,7 @@ void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, siz
     if (figures_per_pass(t) > 0) snprintf(passes, sizeof passes, ", %.1f a pass", figures_per_pass(t));
     double seconds = t->end_ns > t->enter_ns ? 1e-9 * (double)(t->end_ns - t->enter_ns) : 0;
     const char *about = t->by_server && !t->counted ? "~" : ""; /* counted by another tokenizer */
-    if (t->by_server && t->counted && t->after_enter > t->turn_tokens) /* it had forgotten what was said before */
-        snprintf(all, sizeof all, ", %s after it", after);
+    if (figures_forgotten(t)) snprintf(all, sizeof all, ", %s after it", after);
     snprintf(out, room, "%s %s ms%s%s | %s%s in, %s%s read before Enter%s | %s%s out%s%s%s, %.1f s",
              tdm_turn_kind_name(t->kind), ttft, t->mark ? ", " : "", tdm_turn_mark_name(t->mark), about, in, about,
              read, all, about, replies, rate, passes, t->paced ? " paced" : "", seconds);

@@ -17,6 +17,9 @@ bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind);
 
 /* Tokens that a pass of the reply gave; 0: nothing was drafted. */
 double figures_per_pass(const tdm_turn_stats *t);
+/* Tokens that a server evaluated after Enter, where that is more than the message: it had forgotten what was said
+ * before. Else 0. */
+uint32_t figures_forgotten(const tdm_turn_stats *t);
 /* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not
  * measured. Tokens for each pass behind the rate, where some were drafted. */
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);

@@ -82,6 +82,8 @@ static void set_stats(tui_turn *turn, const tdm_turn_stats *s)
         .paced = s->paced,
         .in = (int)s->turn_tokens,
         .read_before = (int)s->turn_before_enter,
+        .read_again = (int)figures_forgotten(s),
+        .estimated = s->by_server && !s->counted,
         .out = (int)s->reply_tokens,
         .tok_s = s->decode_tps,
         .seconds = 1e-9 * (double)(s->end_ns - s->enter_ns),

@@ -66,8 +66,10 @@ struct view_turn_stats {
     double engine_ms;     /* the engine's share; card form only */
     bool paced;           /* the speed was held down by /pace */
     int in, read_before;  /* tokens of the user's turn with the suffix; of these, read before Enter */
+    int read_again;       /* tokens that a server evaluated after Enter, where it had forgotten earlier turns; else 0 */
+    bool estimated;       /* the tokens are counted by a tokenizer that may not be the server's */
     int out;
-    double tok_s;
+    double tok_s;         /* 0: not known */
     double seconds;
     double answer_ms;     /* Enter to the first character of the answer, where the turn thought before; else 0 */
 };

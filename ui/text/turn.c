@@ -123,6 +123,7 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
     const struct view_turn_stats *s = &turn->stats;
     enum { GROUPS = 6 };
     char group[GROUPS][128], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], line[sizeof group + GROUPS * 3] = "";
+    const char *about = s->estimated ? "~" : "";
     int n = 0;
     if (turn->state == VIEW_TURN_STOPPED) snprintf(group[n++], sizeof *group, "stopped");
     if (turn->state == VIEW_TURN_LENGTH) snprintf(group[n++], sizeof *group, "length limit");
@@ -135,10 +136,12 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
                      s->ttft.mark ? ", " : "", format_ttft_mark(s->ttft.mark));
         else
             snprintf(group[n++], sizeof *group, "%s", format_ttft(a, &s->ttft));
-        snprintf(group[n++], sizeof *group, "%s in, %s read before Enter", format_count(a, s->in),
-                 format_count(b, s->read_before));
-        snprintf(group[n++], sizeof *group, "%s out, %s%s, %s", format_count(a, s->out), format_rate(b, s->tok_s),
-                 s->paced ? " paced" : "", format_seconds(c, s->seconds));
+        snprintf(group[n++], sizeof *group, "%s%s in, %s%s read before Enter%s%s%s", about, format_count(a, s->in),
+                 about, format_count(b, s->read_before), s->read_again ? ", " : "",
+                 s->read_again ? format_count(c, s->read_again) : "", s->read_again ? " after it" : "");
+        snprintf(group[n++], sizeof *group, "%s%s out%s%s%s, %s", about, format_count(a, s->out),
+                 s->tok_s > 0 ? ", " : "", s->tok_s > 0 ? format_rate(b, s->tok_s) : "", s->paced ? " paced" : "",
+                 format_seconds(c, s->seconds));
     }
     int width = l->width - (l->width > 60 ? STATS_MARGIN - 1 : 0);
     for (int i = 0; i < n; i++) {
@@ -153,15 +156,18 @@ static void stats_card(struct turn_lines *l, const struct view_turn *turn)
 {
     const struct view_turn_stats *s = &turn->stats;
     struct lines *out = &l->part[TURN_TAIL];
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], text[200];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], text[200];
     snprintf(text, sizeof text, "  first glyph  %s (engine %s)", format_ttft(a, &s->ttft), format_ms(b, s->engine_ms));
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    snprintf(text, sizeof text, "  in           %s tokens, %s read before Enter", format_count(a, s->in),
-             format_count(b, s->read_before));
+    const char *about = s->estimated ? "~" : "";
+    snprintf(text, sizeof text, "  in           %s%s tokens, %s%s read before Enter%s%s%s", about,
+             format_count(a, s->in), about, format_count(b, s->read_before), s->read_again ? ", " : "",
+             s->read_again ? format_count(c, s->read_again) : "", s->read_again ? " after it" : "");
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    snprintf(text, sizeof text, "  out          %s tokens", format_count(a, s->out));
+    snprintf(text, sizeof text, "  out          %s%s tokens", about, format_count(a, s->out));
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    snprintf(text, sizeof text, "  speed        %s%s", format_rate(a, s->tok_s), s->paced ? " paced" : "");
+    snprintf(text, sizeof text, "  speed        %s%s", s->tok_s > 0 ? format_rate(a, s->tok_s) : "-",
+             s->paced ? " paced" : "");
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  time         %s", format_seconds(a, s->seconds));
     lines_one(out, text, STYLE_QUIET, l->width, false);

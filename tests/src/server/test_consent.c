@@ -161,6 +161,23 @@ TEST(a_cut_reply_is_continued)
     end();
 }
 
+TEST(a_restarted_server_reads_the_conversation_anew)
+{
+    begin((const char *const[]){NULL});
+    REQUIRE(start("--yes", NULL) && rig_wait("IDLE"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("IDLE"));
+    rest();
+    CHECK(served_restart(&s));
+    say("What is the capital of Italy?");
+    CHECK(rig_wait(" after it")); /* more was evaluated after Enter than the message has */
+    CHECK(rig_shows("Rome") && !rig_shows("FAILED"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("warm") && rig_wait("IDLE"));
+    LEAVE();
+    end();
+}
+
 TEST(the_plain_terminal_asks_too)
 {
     const char *const plain[] = {"chat", "--plain", "-m", s.url, "--temp", "0", NULL};
@@ -189,6 +206,7 @@ int main(int argc, char **argv)
                                               T(drafts_stay_here_and_rest_sends_nothing),
                                               T(a_running_conversation_is_asked_about_with_its_turns),
                                               T(a_cut_reply_is_continued),
+                                              T(a_restarted_server_reads_the_conversation_anew),
                                               T(the_plain_terminal_asks_too)};
     if (!scripted_find_net() || !served_is_there()) {
         puts("skip consent: tandem-net (libcurl) or tests/server/serve (libmicrohttpd) was not built");
