@@ -322,11 +322,11 @@ fuzz-programs: $(FUZZERS)
 
 device-kit: $(B)/tandem-gpu $(B)/tandem-bench-alone ## a GPU's measurements to carry to another machine: build/kit
 	@rm -rf $(B)/kit; mkdir -p $(B)/kit/lib
-	strip -o $(B)/kit/tandem-gpu $(B)/tandem-gpu
+	strip -o $(B)/kit/tandem-gpu.out $(B)/tandem-gpu
 	strip -o $(B)/kit/tandem-bench.out $(B)/tandem-bench-alone
-	gzip -9c $(B)/kit/tandem-bench.out >$(B)/kit/tandem-bench.gz; rm $(B)/kit/tandem-bench.out
-	install -m755 src/gpu/tandem-bench.sh $(B)/kit/tandem-bench
-	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/
+	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/libvulkan.so.1
+	gzip -9 $(B)/kit/*.out $(B)/kit/lib/libvulkan.so.1
+	for program in tandem-gpu tandem-bench; do install -m755 src/gpu/kit.sh $(B)/kit/$$program; done
 
 bench: all ## every measurement (tandem bench)
 	$(B)/tandem bench

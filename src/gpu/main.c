@@ -112,7 +112,7 @@ static int exactness(struct gpu_model *m, const char *name, const tdm_id *ids)
     for (int s = 0; s < 4 && !status; s++) {
         status = gpu_state_new(&cut, m, &err);
         for (uint32_t i = 0; i < 74 && !status; i += sizes[s]) {
-            run = (struct gpu_run){cut, ids + i, 74 - i < sizes[s] ? 74 - i : sizes[s], GPU_LOGITS_LAST, NULL};
+            run = (struct gpu_run){cut, ids + i, 74 - i < sizes[s] ? 74 - i : sizes[s], GPU_LOGITS_LAST, NULL, NULL};
             status = gpu_forward(m, &run, 1, NULL, &err);
         }
         double most = 0, differs = 0;

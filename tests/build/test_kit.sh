@@ -25,9 +25,10 @@ else
     echo 'skip travels_in_63_MiB: no clone'
 fi
 check runs test -n "$(build/kit/tandem-bench nonsense 2>&1 | grep 'there are:')"
-for program in tandem-gpu tandem-bench.out; do
-    needs=$(ldd build/kit/$program | awk '{ print $1 }' | grep -vE '^(linux-vdso|lib(c|m|dl|pthread)\.so|/lib)')
+build/kit/tandem-gpu --help >/dev/null 2>&1
+for program in tandem-gpu tandem-bench; do
+    needs=$(ldd build/kit/$program.out | awk '{ print $1 }' | grep -vE '^(linux-vdso|lib(c|m|dl|pthread)\.so|/lib)')
     check ${program}_needs_the_c_library_alone test -z "$needs"
 done
 check finds_libvulkan_beside_it grep -q '\$ORIGIN/lib' build/kit/tandem-bench.out
-rm build/kit/tandem-bench.out
+rm build/kit/*.out build/kit/lib/libvulkan.so.1
