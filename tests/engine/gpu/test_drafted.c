@@ -45,6 +45,7 @@ TEST(a_trained_head_is_right_often)
     static char name[16];
     snprintf(name, sizeof name, "%s", gpu_rig_name());
     drafted_accepted = drafted_made = 0;
+    talk_path = talk_builtin;
     with_seeds(name, name, 5, getenv("TANDEM_LONG") ? 9 : 5);
     printf("# %u of %u drafts accepted\n", drafted_accepted, drafted_made);
     CHECK(drafted_accepted > drafted_made / 5);

@@ -218,6 +218,8 @@ TEST(a_message_that_is_taken_back_brings_its_files)
     CHECK(rig_wait("1 generation_config.json "));
     rig_type("\x15/detach\r");
     CHECK(rig_wait_gone("^X a attachments"));
+    rig_type("/quit\r"); /* the story goes on elsewhere */
+    CHECK(rig_wait("once more leaves"));
     LEAVE();
 }
 

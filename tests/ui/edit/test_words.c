@@ -228,7 +228,7 @@ TEST(key_table)
             else CHECK(!strpbrk(rows[i].sequence, rows[j].sequence));
         }
     }
-    CHECK_INT(23, menu); /* b / m v f + - i l t r y c o s p a w k 1-8 ? Enter ^E */
+    CHECK_INT(24, menu); /* b / m v f + - i l t r y c o s p a w k g 1-8 ? Enter ^E */
     CHECK(keys_find_byte(KEYS_BROWSE, 'q')->action == ACTION_BACK);
     CHECK(keys_find_byte(KEYS_BROWSE, 27)->action == ACTION_BACK);
     CHECK(!keys_find_byte(KEYS_BROWSE, 'x') && !keys_find_byte(KEYS_BROWSE, 0));
