@@ -9,6 +9,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/exchange.h"
 
 struct conversation *chat_conversation_of(struct tdm_chat *c, const struct decoder *d)
 {
@@ -100,13 +101,6 @@ void chat_close_elsewhere(struct tdm_chat *c)
 }
 
 /* ---- Changing places --------------------------------------------------------------------------------------------- */
-
-#define EXCHANGE(a, b)            \
-    do {                          \
-        __typeof__(a) kept = (a); \
-        (a) = (b);                \
-        (b) = kept;               \
-    } while (0)
 
 /* The two conversations change places. No job uses a decoder. */
 static void exchange(struct tdm_chat *c)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "engine/base/error.h"
+#include "engine/base/exchange.h"
 #include "engine/base/utf8.h"
 #include "src/chat/app.h"
 #include "src/chat/settings.h"
@@ -54,13 +55,6 @@ static void drop(elsewhere *e)
     e->kept_nodes = 0;
     e->unsaved[0] = 0;
 }
-
-#define EXCHANGE(a, b)            \
-    do {                          \
-        __typeof__(a) kept = (a); \
-        (a) = (b);                \
-        (b) = kept;               \
-    } while (0)
 
 /* The session in front and the one elsewhere change places. A message on its way stays with the one who typed it. */
 static void exchange(app *a)
