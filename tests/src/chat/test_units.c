@@ -145,7 +145,7 @@ TEST(two_turns_are_played)
     use_cache("played");
     for (int i = 0; i < 16; i++) gpus[i] = (tdm_gpu_info){.software = i < 15, .name = "None"};
     units_job j = {.gpus = gpus, .n_gpus = 16};
-    units_job_begin(&j, m, 1);
+    units_job_begin(&j, m, -1);
     units_job_end(&j);
     CHECK(!j.running);
     units_measured found;
