@@ -81,3 +81,5 @@ tables: $(B)/tandem $(BENCH) ## the tables of assets/measured*.md, from assets/*
 	$(MEASURED) tables assets/measured-16-cores.md <$(ROWS)
 	$(call joined,measured-zen5 published goals)
 	$(MEASURED) tables assets/measured-zen5.md <$(ROWS)
+	$(call joined,measured-zen4)
+	$(MEASURED) tables assets/measured-zen4.md <$(ROWS)
