@@ -20,6 +20,7 @@ struct served {
 
 static void add_turn(struct served *x, int row, int turn, const tdm_turn_stats *s, double round_trip_ms)
 {
+    if (!s->first_id_ns) return; /* a reply without a character, as made-up weights may give */
     double ttft = bench_ttft_ms(s);
     if (!turn) {
         bench_table_add(x->t, row, FIRST, ttft);
