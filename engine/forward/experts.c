@@ -248,11 +248,14 @@ static uint32_t lease_some(struct experts *e, uint32_t layer, struct expert_leas
     return held;
 }
 
-static void will_read(const struct experts *e, uint32_t layer, uint32_t expert)
+typedef void rows_step(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
+
+/* source_will_read or source_release_rows, for an expert's rows in the file. */
+static void each_part(const struct experts *e, uint32_t layer, uint32_t expert, rows_step *what)
 {
     for (int i = 0; i < EXPERT_PARTS; i++) {
         uint64_t rows = e->forms[layer].part[i].rows;
-        source_will_read(e->source, source_tensor(e->source, part_roles[i], layer), expert * rows, rows);
+        what(e->source, source_tensor(e->source, part_roles[i], layer), expert * rows, rows);
     }
 }
 
@@ -272,7 +275,7 @@ uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *l
     pthread_mutex_unlock(&e->lock);
     /* The next waves' ones, too: the more the system is asked for at once, the faster it reads. */
     for (uint32_t i = 0; loads && i < n; i++)
-        if (leases[i].held ? leases[i].load : !leases[i].done) will_read(e, layer, leases[i].expert);
+        if (leases[i].held ? leases[i].load : !leases[i].done) each_part(e, layer, leases[i].expert, source_will_read);
     return loads;
 }
 
@@ -287,14 +290,14 @@ void experts_load(const struct experts *e, uint32_t layer, const struct expert_l
     uint32_t row = tile * MATRIX_TILE, n = m.rows - row < MATRIX_TILE ? m.rows - row : MATRIX_TILE;
     uint64_t from = (uint64_t)lease->expert * m.rows + row;
     matrix_pack(&m, source_rows(e->source, t, from, n, scratch), row, n);
-    source_release_rows(e->source, t, from, n);
 }
 
 void experts_loaded(struct experts *e, uint32_t layer, const struct expert_lease *leases, uint32_t n)
 {
+    for (uint32_t i = 0; i < n; i++)
+        if (leases[i].held && (leases[i].load || !e->places))
+            each_part(e, layer, leases[i].expert, source_release_rows);
     if (!e->places) return;
-    /* A fault maps pages around it, too, which the release of single rows leaves. Whoever reads some again faults. */
-    for (int i = 0; i < EXPERT_PARTS; i++) source_release(e->source, source_tensor(e->source, part_roles[i], layer));
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < n; i++)
         if (leases[i].held && leases[i].load) e->place[leases[i].place].loaded = true;

@@ -496,6 +496,11 @@ uint64_t gguf_stamp(const struct gguf *g)
     return stamp;
 }
 
+void gguf_release(const struct gguf *g, const void *data, uint64_t bytes)
+{
+    for (uint32_t i = 0; g->maps && i < g->parts; i++) map_release(&g->maps[i], data, bytes);
+}
+
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list)
 {
     *list = g->keys;

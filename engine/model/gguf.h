@@ -64,6 +64,7 @@ void gguf_close(struct gguf *g);
 const char *gguf_path(const struct gguf *g); /* of the first part */
 uint64_t gguf_file_bytes(const struct gguf *g);
 uint64_t gguf_stamp(const struct gguf *g); /* of struct map, for all parts; 0 for bytes in memory */
+void gguf_release(const struct gguf *g, const void *data, uint64_t bytes); /* map_release, in the part that has them */
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list);       /* in file order */
 size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list); /* in file order */
 

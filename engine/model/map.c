@@ -68,9 +68,14 @@ static void advise(const void *data, uint64_t bytes, int advice)
     madvise((void *)begin, end - begin, advice);
 }
 
-void map_release(const void *data, uint64_t bytes)
+void map_release(const struct map *m, const void *data, uint64_t bytes)
 {
-    advise(data, bytes, MADV_DONTNEED);
+    enum { FOLIO = 2 << 20 };
+    uint64_t at = (uint64_t)((uintptr_t)data - (uintptr_t)m->data); /* huge if it lies before */
+    if (!bytes || at >= m->size || bytes > m->size - at) return;
+    uint64_t begin = at < FOLIO ? 0 : at - FOLIO;
+    uint64_t end = m->size - at - bytes < FOLIO ? m->size : at + bytes + FOLIO;
+    advise(m->data + begin, end - begin, MADV_DONTNEED);
 }
 
 void map_will_read(const void *data, uint64_t bytes)

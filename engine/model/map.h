@@ -19,8 +19,10 @@ void map_close(struct map *m);
 enum { MAP_INCOMPLETE_ROOM = 96 };
 const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64_t need);
 
-/* Drops the pages that are wholly or partly within [data, data+bytes); they are read again when touched. */
-void map_release(const void *data, uint64_t bytes);
+/* Drops the pages that are wholly or partly within [data, data+bytes), and those that reading them may have mapped as
+ * well: Linux maps whole folios of its page cache, of up to 2 MiB. They are read again when touched. What is not within
+ * the map is left alone. */
+void map_release(const struct map *m, const void *data, uint64_t bytes);
 /* Asks the system to read the pages of [data, data+bytes) soon. */
 void map_will_read(const void *data, uint64_t bytes);
 

@@ -213,6 +213,11 @@ uint64_t safetensors_stamp(const struct safetensors *s)
     return s->map.stamp;
 }
 
+void safetensors_release(const struct safetensors *s, const void *data, uint64_t bytes)
+{
+    map_release(&s->map, data, bytes);
+}
+
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list)
 {
     *list = s->tensors;

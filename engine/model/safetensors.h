@@ -36,6 +36,7 @@ void safetensors_close(struct safetensors *s);
 const char *safetensors_path(const struct safetensors *s);
 uint64_t safetensors_file_bytes(const struct safetensors *s);
 uint64_t safetensors_stamp(const struct safetensors *s); /* of struct map; 0 for bytes in memory */
+void safetensors_release(const struct safetensors *s, const void *data, uint64_t bytes); /* map_release */
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list);  /* in header order */
 /* NULL: absent. For the golden files of tests, which are read by name. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name);

@@ -435,27 +435,41 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
     }
 }
 
+typedef void extent_step(const struct source *s, const void *data, uint64_t bytes);
+
 /* Calls `what` with the bytes of rows [row, row + n), as they lie together in the file. */
-static void each_extent(const struct item *item, uint64_t row, uint64_t n, void (*what)(const void *, uint64_t))
+static void each_extent(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, extent_step *what)
 {
+    const struct item *item = (const struct item *)t;
     if (is_generated(item)) return;
-    uint64_t row_bytes = type_row_bytes(item->stored, item->t.cols);
+    uint64_t row_bytes = type_row_bytes(item->stored, t->cols);
     for (uint64_t end = row + n, some; row < end; row += some) {
         some = adjacent_rows(item, row, end - row);
-        what(stored_row(item, row), some * row_bytes);
+        what(s, stored_row(item, row), some * row_bytes);
     }
+}
+
+static void will_read(const struct source *s, const void *data, uint64_t bytes)
+{
+    (void)s;
+    map_will_read(data, bytes);
 }
 
 void source_will_read(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n)
 {
-    (void)s;
-    each_extent((const struct item *)t, row, n, map_will_read);
+    each_extent(s, t, row, n, will_read);
+}
+
+static void release(const struct source *s, const void *data, uint64_t bytes)
+{
+    if (s->gguf) gguf_release(s->gguf, data, bytes);
+    if (s->head) gguf_release(s->head, data, bytes);
+    for (size_t i = 0; i < s->shard_count; i++) safetensors_release(s->shards[i], data, bytes);
 }
 
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n)
 {
-    (void)s;
-    each_extent((const struct item *)t, row, n, map_release);
+    each_extent(s, t, row, n, release);
 }
 
 void source_release(const struct source *s, const struct tensor *t)

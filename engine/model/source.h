@@ -118,8 +118,8 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
  *   LIN_DT_BIAS    as stored */
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n);
 
-/* Drops the tensor's pages from memory, or those of some rows, including pages shared with neighbouring rows; reading
- * them again reads the file again. Pages that the system mapped around them stay. */
+/* Drops the tensor's pages from memory, or those of some rows, with those that the system may have mapped around them;
+ * reading them again reads the file again. */
 void source_release(const struct source *s, const struct tensor *t);
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
 /* Tells the system that these rows will be read soon. */
