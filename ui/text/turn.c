@@ -117,6 +117,17 @@ static void render_body(struct turn_lines *l, const struct view_turn *turn, bool
     }
 }
 
+/* "300 in, 300 read before Enter, 12 after it"; unit: what stands behind the first number. */
+static void tell_read(char *out, size_t room, const struct view_turn_stats *s, const char *unit)
+{
+    char in[FORMAT_SIZE], before[FORMAT_SIZE], again[FORMAT_SIZE];
+    const char *about = s->estimated ? "~" : "";
+    int n = snprintf(out, room, "%s%s %s, %s%s read before Enter", about, format_count(in, s->in), unit, about,
+                     format_count(before, s->read_before));
+    if (s->read_again && n < (int)room)
+        snprintf(out + n, room - (size_t)n, ", %s after it", format_count(again, s->read_again));
+}
+
 /* The groups of the quiet line; those that do not fit are left out from the right. */
 static void stats_line(struct turn_lines *l, const struct view_turn *turn)
 {
@@ -136,9 +147,7 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
                      s->ttft.mark ? ", " : "", format_ttft_mark(s->ttft.mark));
         else
             snprintf(group[n++], sizeof *group, "%s", format_ttft(a, &s->ttft));
-        snprintf(group[n++], sizeof *group, "%s%s in, %s%s read before Enter%s%s%s", about, format_count(a, s->in),
-                 about, format_count(b, s->read_before), s->read_again ? ", " : "",
-                 s->read_again ? format_count(c, s->read_again) : "", s->read_again ? " after it" : "");
+        tell_read(group[n++], sizeof *group, s, "in");
         snprintf(group[n++], sizeof *group, "%s%s out%s%s%s, %s", about, format_count(a, s->out),
                  s->tok_s > 0 ? ", " : "", s->tok_s > 0 ? format_rate(b, s->tok_s) : "", s->paced ? " paced" : "",
                  format_seconds(c, s->seconds));
@@ -156,15 +165,13 @@ static void stats_card(struct turn_lines *l, const struct view_turn *turn)
 {
     const struct view_turn_stats *s = &turn->stats;
     struct lines *out = &l->part[TURN_TAIL];
-    char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], text[200];
+    char a[FORMAT_SIZE], b[FORMAT_SIZE], read[128], text[200];
     snprintf(text, sizeof text, "  first glyph  %s (engine %s)", format_ttft(a, &s->ttft), format_ms(b, s->engine_ms));
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    const char *about = s->estimated ? "~" : "";
-    snprintf(text, sizeof text, "  in           %s%s tokens, %s%s read before Enter%s%s%s", about,
-             format_count(a, s->in), about, format_count(b, s->read_before), s->read_again ? ", " : "",
-             s->read_again ? format_count(c, s->read_again) : "", s->read_again ? " after it" : "");
+    tell_read(read, sizeof read, s, "tokens");
+    snprintf(text, sizeof text, "  in           %s", read);
     lines_one(out, text, STYLE_QUIET, l->width, false);
-    snprintf(text, sizeof text, "  out          %s%s tokens", about, format_count(a, s->out));
+    snprintf(text, sizeof text, "  out          %s%s tokens", s->estimated ? "~" : "", format_count(a, s->out));
     lines_one(out, text, STYLE_QUIET, l->width, false);
     snprintf(text, sizeof text, "  speed        %s%s", s->tok_s > 0 ? format_rate(a, s->tok_s) : "-",
              s->paced ? " paced" : "");
