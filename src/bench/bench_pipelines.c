@@ -10,6 +10,7 @@
 #include "src/bench/bench_loop.h"
 #include "src/bench/bench_plan.h"
 #include "src/bench/bench_talk.h"
+#include "src/chat/figures.h"
 #include "src/chat/load.h"
 #include "src/cli/interrupt.h"
 
@@ -64,11 +65,6 @@ static tdm_status cold_turn(bench *b, tdm_machine *machine, tdm_pipeline pipelin
     free(text);
     bench_talk_close(&talk);
     return status;
-}
-
-static double ttft_ms(const tdm_turn_stats *s)
-{
-    return 1e-6 * (double)(s->first_id_ns - s->enter_ns);
 }
 
 enum { LENGTHS = 3, SHORT_REPLY = 8 /* with --quick */ };
@@ -245,7 +241,7 @@ static tdm_status ttft_one(bench *b, void *ctx, int number, int round, tdm_error
     if (!status) status = cold_turn(b, machine, row->pipeline, prefill, tokens, reply, &turn, err);
     if (status) return status;
     int at = bench_table_row(t, "%d|%s", tokens, name);
-    bench_table_add(t, at, 0, ttft_ms(&turn.stats));
+    bench_table_add(t, at, 0, figures_ttft_ms(&turn.stats, 0));
     if (round < LONG) bench_table_add(t, at, 1, turn.stats.decode_tps);
     bench_table_add(t, at, 2, 1e-9 * (peak_memory() - (row->mixed ? 0 : x->wider_bytes)));
     return TDM_OK;

@@ -172,11 +172,6 @@ tdm_status bench_play(bench *b, tdm_machine *machine, const bench_variant *v, co
     return status;
 }
 
-double bench_ttft_ms(const tdm_turn_stats *s)
-{
-    return ms(s->first_id_ns - s->enter_ns);
-}
-
 /* What a conversation takes, in seconds. */
 double bench_played_s(const bench *b, const bench_variant *v, const bench_keying *typing)
 {

@@ -46,7 +46,5 @@ int bench_reply_tokens(const bench *b);
 /* Words of a message that are typed live; 0: all. A note below the table says it. */
 int bench_live_words(const bench *b);
 void bench_note_live_words(const bench *b, bench_table *t);
-/* Milliseconds from Enter to the first token id. */
-double bench_ttft_ms(const tdm_turn_stats *s);
 
 #endif

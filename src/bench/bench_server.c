@@ -3,6 +3,7 @@
 #include "engine/base/error.h"
 #include "src/bench/bench_plan.h"
 #include "src/bench/bench_played.h"
+#include "src/chat/figures.h"
 
 enum { TURNS = 3, CPS = 30, ABOUT_S = 20 };
 
@@ -21,7 +22,7 @@ struct served {
 static void add_turn(struct served *x, int row, int turn, const tdm_turn_stats *s, double round_trip_ms)
 {
     if (!s->first_id_ns) return; /* a reply without a character, as made-up weights may give */
-    double ttft = bench_ttft_ms(s);
+    double ttft = figures_ttft_ms(s, 0);
     if (!turn) {
         bench_table_add(x->t, row, FIRST, ttft);
         return;

@@ -13,6 +13,7 @@
 #include "src/bench/bench_plan.h"
 #include "src/bench/bench_played.h"
 #include "src/bench/bench_turns_pairs.h"
+#include "src/chat/figures.h"
 
 enum { TURNS = 3, WARM_TURNS = 30 /* of a row in full */ };
 #define CPS 30.0
@@ -42,7 +43,7 @@ static void add_played(bench_table *t, int row, const bench_played *p, const ben
     for (int i = 0; i < TURNS; i++) {
         const tdm_turn_stats *s = &p->stats[i];
         total += ms(s->end_ns - s->enter_ns);
-        bench_table_add(t, row, i ? P_WARM : P_COLD, bench_ttft_ms(s));
+        bench_table_add(t, row, i ? P_WARM : P_COLD, figures_ttft_ms(s, 0));
         bench_table_add(t, row, P_DECODE, s->decode_tps);
         bench_table_add(t, row, P_OTHER, s->ids_hash != first->stats[i].ids_hash);
         if (!i) continue;
@@ -179,7 +180,7 @@ static tdm_status measure_gaps(bench *b, void *ctx, int unused, int round, tdm_e
     for (int i = 0; i < GAPS; i++) {
         const tdm_turn_stats *s = &played.stats[1 + i];
         int row = bench_table_row(x->gaps, "%d", gap_ms[(i + round) % GAPS]);
-        bench_table_add(x->gaps, row, 0, bench_ttft_ms(s));
+        bench_table_add(x->gaps, row, 0, figures_ttft_ms(s, 0));
         bench_table_add(x->gaps, row, 1, s->after_enter);
         bench_table_add(x->gaps, row, 2, s->handover_ms);
         bench_table_add(x->gaps, row, 3, s->wasted);
@@ -230,7 +231,7 @@ static void add_typed(bench_table *t, const char *who, const bench_played *p)
         const tdm_turn_stats *s = &p->stats[i];
         int row = i ? later : bench_table_row(t, "%s|1", who);
         total += ms(s->end_ns - s->enter_ns);
-        bench_table_add(t, row, T_TTFT, bench_ttft_ms(s));
+        bench_table_add(t, row, T_TTFT, figures_ttft_ms(s, 0));
         bench_table_add(t, row, T_PREFILL, p->prefill_ms[i]);
         bench_table_add(t, row, T_TRANSFER, s->handover_ms);
         bench_table_add(t, row, T_DECODE, s->decode_tps);
@@ -320,7 +321,7 @@ static tdm_status measure_adoption(bench *b, void *ctx, int v, int round, tdm_er
     int row = bench_table_row(x->adopted, "%s", adoption_name(v));
     for (int i = 1; i < TURNS; i++) {
         const tdm_turn_stats *s = &played.stats[i];
-        bench_table_add(x->adopted, row, A_TTFT, bench_ttft_ms(s));
+        bench_table_add(x->adopted, row, A_TTFT, figures_ttft_ms(s, 0));
         bench_table_add(x->adopted, row, A_AFTER, s->after_enter);
         bench_table_add(x->adopted, row, A_READ, played.history_tokens[i]);
         bench_table_add(x->adopted, row, A_READ_MS, played.history_ms[i]);

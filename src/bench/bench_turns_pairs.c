@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "engine/chat/pipeline.h"
+#include "src/chat/figures.h"
 
 enum { TURNS = 3, LEVELS = 4 };
 enum { V_WARM, V_FIRST, V_AFTER, V_PREFILL, V_TRANSFER, V_DECODE, V_KEPT, V_TOTAL, V_LAG, V_OTHER };
@@ -60,7 +61,7 @@ static void add(bench_table *t, int row, const bench_played *p, const bench_play
     for (int i = 0; i < TURNS; i++) {
         const tdm_turn_stats *s = &p->stats[i];
         total += 1e-6 * (double)(s->end_ns - s->enter_ns);
-        bench_table_add(t, row, i ? V_WARM : V_FIRST, bench_ttft_ms(s));
+        bench_table_add(t, row, i ? V_WARM : V_FIRST, figures_ttft_ms(s, 0));
         bench_table_add(t, row, V_DECODE, s->decode_tps);
         if (alone && alone->stats[i].decode_tps > 0)
             bench_table_add(t, row, V_KEPT, s->decode_tps / alone->stats[i].decode_tps);

@@ -8,6 +8,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "src/chat/figures.h"
 #include "src/cli/files.h"
 
 enum { MOST_GPUS = 16, REPLY = 24, CONTEXT = 1024, LOOK_MS = 20, READ_MS = 20000 };
@@ -79,7 +80,8 @@ static tdm_status play(void *ctx, units_pair pair, const char *gpu, units_row *o
     if (!status) status = tdm_chat_open(&chat, j->model, machine, &o, err);
     for (size_t i = 0; i < sizeof messages / sizeof *messages && !status; i++)
         status = turn(j, chat, messages[i], &stats, err); /* the last one counts: the first warms up */
-    if (!status) *out = (units_row){true, 1e-6 * (double)(stats.first_id_ns - stats.enter_ns), stats.decode_tps};
+    double ttft_ms = status ? 0 : figures_ttft_ms(&stats, 0);
+    if (!status) *out = (units_row){ttft_ms > 0, ttft_ms, stats.decode_tps};
     tdm_chat_close(chat);
     tdm_machine_close(machine);
     free(folder);
