@@ -88,8 +88,7 @@ static tdm_status on_device(float *out, struct gpu *g, const struct source *sour
     return status;
 }
 
-/* The root mean square of the differences, in standard deviations; NaN where there is one among them. */
-static double difference(const float *found, const float *expected, size_t n)
+double selftest_difference(const float *found, const float *expected, size_t n)
 {
     double sum = 0, squares = 0, off = 0;
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +112,7 @@ static tdm_status try(struct selftest_result *out, struct gpu *g, const struct t
                       : error_set(err, TDM_E_NOMEM, "no memory for the self-test");
     if (!status) {
         status = on_device(expected + n, g, source, ids, t->tokens, err);
-        double off = status ? 0 : difference(expected + n, expected, n);
+        double off = status ? 0 : selftest_difference(expected + n, expected, n);
         out->passed = !status && off <= most_off;
         if (status && status != TDM_E_NOMEM)
             snprintf(out->why, sizeof out->why, "%s: %.120s", t->what, err->text);

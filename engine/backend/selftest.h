@@ -14,6 +14,10 @@ struct selftest_result {
     char why[160]; /* it did not pass: one line */
 };
 
+/* The root mean square of the differences between n logits, in standard deviations of the expected ones; NaN where
+ * there is one among them. */
+double selftest_difference(const float *found, const float *expected, size_t n);
+
 /* Tests the device. Fails for want of memory only; what else goes wrong is the driver's and in *out. */
 tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_error *err);
 

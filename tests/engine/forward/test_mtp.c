@@ -2,14 +2,11 @@
  * however a text was cut into passes, and a verified run leaves the state that single tokens leave. In every kernel
  * set. */
 #include "engine/forward/head.h"
-#include "engine/model/safetensors.h"
 #include "engine/state/statefile.h"
 #include "tests/check.h"
 #include "tests/engine/forward/expected.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/state/equal.h"
-
-enum { CHAIN = 3 };
 
 static void draft(struct rig *r, struct state *s, tdm_id next, uint32_t n, tdm_id *drafts, float *logits)
 {
@@ -20,49 +17,24 @@ static void draft(struct rig *r, struct state *s, tdm_id next, uint32_t n, tdm_i
 
 /* ---- Golden files ------------------------------------------------------------------------------------------------ */
 
-static void compare(const char *what, uint32_t row, const float *found, const float *expected, uint32_t n)
+struct golden_run {
+    struct rig *rig;
+    struct state *state;
+};
+
+static void eval_and_draft(void *ctx, const tdm_id *ids, uint32_t some, tdm_id next, uint32_t n, tdm_id *drafts,
+                           float *logits)
 {
-    double worst = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        double d = fabs((double)found[i] - expected[i]);
-        if (!(d <= worst)) worst = d;
-    }
-    if (!(worst <= 2e-3)) CHECK_FAIL("%s, row %u: differs by %g", what, row, worst);
+    struct golden_run *r = ctx;
+    rig_eval(r->rig, r->state, ids, some, some);
+    draft(r->rig, r->state, next, n, drafts, logits);
 }
 
-/* Evaluates the prompt in dispatches of some tokens; before each, the head drafts from what is there. */
 static void check_golden(struct rig *r, const char *folder, uint32_t n, uint32_t dispatch)
 {
-    const uint32_t vocab = r->weights->config.vocab;
-    char path[1100];
-    struct safetensors *golden;
-    tdm_error err;
-    snprintf(path, sizeof path, "%s/mtp-golden-%u.safetensors", folder, n);
-    if (safetensors_open(&golden, path, &err)) {
-        CHECK_FAIL("%s", err.text);
-        return;
-    }
-    const tdm_id *ids = expected_tensor(golden, "prompt_ids", "I32", n),
-                 *chain = expected_tensor(golden, "chain_ids", "I32", CHAIN);
-    const float *expected = expected_tensor(golden, "logits", "F32", (uint64_t)(n - 1) * vocab);
-    const float *chain_logits = expected_tensor(golden, "chain_logits", "F32", (uint64_t)CHAIN * vocab);
-    struct state *s = rig_state(r);
-    float *logits = malloc((1 + CHAIN) * (size_t)vocab * sizeof *logits);
-    tdm_id drafts[1 + CHAIN];
-    for (uint32_t at = 0; at + 1 < n;) {
-        uint32_t some = n - 1 - at < dispatch ? n - 1 - at : dispatch;
-        rig_eval(r, s, ids + at, some, some);
-        at += some;
-        draft(r, s, ids[at], at + 1 < n ? 1 : 1 + CHAIN, drafts, logits);
-        compare("logits", at - 1, logits, expected + (size_t)(at - 1) * vocab, vocab);
-    }
-    for (uint32_t i = 0; i < CHAIN; i++) {
-        CHECK_INT(chain[i], drafts[i]);
-        compare("chain", i, logits + (size_t)(1 + i) * vocab, chain_logits + (size_t)i * vocab, vocab);
-    }
-    free(logits);
-    state_free(s);
-    safetensors_close(golden);
+    struct golden_run run = {r, rig_state(r)};
+    expected_compare_drafts(folder, n, dispatch, r->weights->config.vocab, eval_and_draft, &run);
+    state_free(run.state);
 }
 
 static void check_model(const char *model, const char *folder)

@@ -1,13 +1,12 @@
 /* The MTP head on a GPU against the golden files, and its exactness: drafts do not depend on how a text was cut into
  * passes, on forks, or on having been saved; a verified run leaves what single tokens leave. */
 #include "engine/model/half.h"
-#include "engine/model/safetensors.h"
 #include "tests/check.h"
 #include "tests/engine/forward/expected.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/gpu/rig.h"
 
-enum { CHAIN = 3, RUN = 6 };
+enum { RUN = 6 };
 
 static void draft(struct gpu_state *s, tdm_id next, uint32_t n, tdm_id *drafts, float *logits)
 {
@@ -17,40 +16,24 @@ static void draft(struct gpu_state *s, tdm_id next, uint32_t n, tdm_id *drafts, 
 
 /* ---- Golden files ------------------------------------------------------------------------------------------------ */
 
-/* Evaluates the prompt in passes of some tokens; after each, the head drafts from what is there. */
+struct golden_run {
+    struct gpu_model *model;
+    struct gpu_state *state;
+};
+
+static void eval_and_draft(void *ctx, const tdm_id *ids, uint32_t some, tdm_id next, uint32_t n, tdm_id *drafts,
+                           float *logits)
+{
+    struct golden_run *r = ctx;
+    gpu_rig_eval(r->model, r->state, ids, some, some);
+    draft(r->state, next, n, drafts, logits);
+}
+
 static void check_golden(struct gpu_model *m, const char *folder, uint32_t n, uint32_t most)
 {
-    const uint32_t vocab = gpu_model_config(m)->vocab;
-    char path[1100];
-    struct safetensors *golden;
-    tdm_error err;
-    snprintf(path, sizeof path, "%s/mtp-golden-%u.safetensors", folder, n);
-    if (safetensors_open(&golden, path, &err)) {
-        CHECK_FAIL("%s", err.text);
-        return;
-    }
-    const tdm_id *ids = expected_tensor(golden, "prompt_ids", "I32", n),
-                 *chain = expected_tensor(golden, "chain_ids", "I32", CHAIN);
-    const float *expected = expected_tensor(golden, "logits", "F32", (uint64_t)(n - 1) * vocab);
-    const float *chain_logits = expected_tensor(golden, "chain_logits", "F32", (uint64_t)CHAIN * vocab);
-    struct gpu_state *s = gpu_rig_state(m);
-    float *logits = malloc((1 + CHAIN) * (size_t)vocab * sizeof *logits);
-    tdm_id drafts[1 + CHAIN];
-    for (uint32_t at = 0; at + 1 < n && !check_failures;) {
-        uint32_t some = n - 1 - at < most ? n - 1 - at : most;
-        gpu_rig_eval(m, s, ids + at, some, some);
-        at += some;
-        draft(s, ids[at], at + 1 < n ? 1 : 1 + CHAIN, drafts, logits);
-        expected_compare("logits", logits, expected + (size_t)(at - 1) * vocab, vocab, 2e-3, false);
-    }
-    for (uint32_t i = 0; i < CHAIN && !check_failures; i++) {
-        CHECK_INT(chain[i], drafts[i]);
-        const float *found = logits + (size_t)(1 + i) * vocab;
-        expected_compare("chain", found, chain_logits + (size_t)i * vocab, vocab, 2e-3, false);
-    }
-    free(logits);
-    gpu_state_free(s);
-    safetensors_close(golden);
+    struct golden_run r = {m, gpu_rig_state(m)};
+    expected_compare_drafts(folder, n, most, gpu_model_config(m)->vocab, eval_and_draft, &r);
+    gpu_state_free(r.state);
 }
 
 /* Frequencies as the goldens have them (test_golden.c). */

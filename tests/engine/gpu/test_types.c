@@ -1,5 +1,6 @@
 /* Types of weights: the GPU's logits beside the cores' with the same int8 arithmetic (the set `scalar`), for what
  * model files hold and for matrices that are quantised on loading; the built-in model with a short prompt. */
+#include "engine/backend/selftest.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/gpu/rig.h"
@@ -43,17 +44,6 @@ static float *expected_logits(const char *model, enum type quant, const tdm_id *
     return logits;
 }
 
-/* The root mean square of the differences, in standard deviations of the logits. */
-static double difference(const float *a, const float *b, size_t n)
-{
-    double sum = 0, squares = 0, off = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += b[i], squares += (double)b[i] * b[i];
-        off += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-    }
-    return sqrt(off / (squares - sum * sum / (double)n));
-}
-
 /* tuning: NULL, or that of another kind of device. */
 static void compare(const char *model, enum type quant, const struct gpu_tuning *tuning, double most)
 {
@@ -75,8 +65,7 @@ static void compare(const char *model, enum type quant, const struct gpu_tuning 
         float *found = malloc((size_t)TOKENS * vocab * sizeof *found);
         struct gpu_state *s = gpu_rig_state(m);
         gpu_rig_logits(m, s, ids, TOKENS, found, NULL);
-        double d = difference(found, expected, (size_t)TOKENS * vocab);
-
+        double d = selftest_difference(found, expected, (size_t)TOKENS * vocab);
         if (!(d <= most)) CHECK_FAIL("%s: differs by %g of the standard deviation", type_info(quant)->name, d);
         struct gpu_state *one = gpu_rig_state(m);
         for (uint32_t i = 0; i < TOKENS && !check_failures; i++) gpu_rig_eval(m, one, ids + i, 1, 1);
