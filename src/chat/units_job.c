@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -25,7 +24,7 @@ static const char *const messages[] = {
 static tdm_status wait_idle(units_job *j, tdm_chat *c, tdm_error *err)
 {
     for (int waited = 0; !tdm_chat_wait_idle(c, LOOK_MS); waited += LOOK_MS) {
-        if (atomic_load(&j->cancel)) return error_set(err, TDM_E_CANCELLED, "given up");
+        if (job_cancelled(&j->job)) return error_set(err, TDM_E_CANCELLED, "given up");
         if (waited > READ_MS) return error_set(err, TDM_E_IO, "the message was not read in time");
     }
     return TDM_OK;
@@ -41,7 +40,7 @@ static tdm_status turn(units_job *j, tdm_chat *c, const char *text, tdm_turn_sta
     if (!status) status = tdm_chat_send(c, text, n, clock_ns(), err);
     while (!status) {
         struct pollfd fd = {tdm_chat_fd(c), POLLIN, 0};
-        if (atomic_load(&j->cancel)) status = error_set(err, TDM_E_CANCELLED, "given up");
+        if (job_cancelled(&j->job)) status = error_set(err, TDM_E_CANCELLED, "given up");
         poll(&fd, 1, LOOK_MS);
         while (!status && tdm_chat_next_event(c, &e)) {
             if (e.kind == TDM_EV_NOTICE || e.kind == TDM_EV_ERROR)
@@ -97,15 +96,15 @@ static tdm_status measure(units_job *j, const tdm_gpu_info *gpu, const char *nam
     memcpy(j->value.gpu, gpu->name, sizeof j->value.gpu);
     for (int i = 0; i < UNITS_PAIRS; i++) {
         tdm_status status = j->probe(j->probe == play ? j : NULL, (units_pair)i, name, &j->value.row[i], err);
-        if (atomic_load(&j->cancel) || status == TDM_E_CANCELLED) return error_set(err, TDM_E_CANCELLED, "given up");
+        if (job_cancelled(&j->job) || status == TDM_E_CANCELLED) return error_set(err, TDM_E_CANCELLED, "given up");
     }
     j->measured = true;
     return units_keep(&j->value, j->fingerprint, err);
 }
 
-static void *run(void *arg)
+static void run(void *ctx)
 {
-    units_job *j = arg;
+    units_job *j = ctx;
     tdm_gpu_info found[MOST_GPUS];
     const tdm_gpu_info *gpus = j->gpus ? j->gpus : found;
     int n = j->gpus ? j->n_gpus : tdm_gpu_list(found, MOST_GPUS);
@@ -114,53 +113,29 @@ static void *run(void *arg)
     char name[16];
     j->status = TDM_OK;
     bool known = units_recall(&kept, j->fingerprint) && gpu && kept.identity == gpu->identity;
-    if (gpu && !known) {
-        snprintf(name, sizeof name, "gpu:%d", (int)(gpu - gpus));
-        j->status = measure(j, gpu, name, &j->err);
-    }
-    atomic_store(&j->done, true);
-    ssize_t told = write(j->wake, "u", 1);
-    (void)told;
-    return NULL;
+    if (!gpu || known) return;
+    snprintf(name, sizeof name, "gpu:%d", (int)(gpu - gpus));
+    j->status = measure(j, gpu, name, &j->err);
 }
 
 void units_job_begin(units_job *j, const tdm_model *model, int wake)
 {
     tdm_model_info info;
-    if (j->running) return;
+    if (j->job.running) return;
     tdm_model_describe(model, &info);
     if (j->done_with == info.fingerprint) return;
     j->model = model;
     j->fingerprint = info.fingerprint;
-    j->wake = wake;
     j->measured = false;
     if (!j->probe) j->probe = play;
-    atomic_store(&j->cancel, false);
-    atomic_store(&j->done, false);
-    j->running = !pthread_create(&j->thread, NULL, run, j);
-    if (!j->running) j->done_with = j->fingerprint;
-}
-
-void units_job_cancel(units_job *j)
-{
-    atomic_store(&j->cancel, true);
+    if (!job_begin(&j->job, run, j, wake)) j->done_with = j->fingerprint;
 }
 
 bool units_job_take(units_job *j, char *line, size_t room)
 {
-    if (!j->running || !atomic_load(&j->done)) return false;
-    pthread_join(j->thread, NULL);
-    j->running = false;
+    if (!job_take(&j->job)) return false;
     if (j->status != TDM_E_CANCELLED) j->done_with = j->fingerprint;
     *line = 0;
     if (j->measured) units_tell(&j->value, line, room);
     return true;
-}
-
-void units_job_end(units_job *j)
-{
-    if (!j->running) return;
-    units_job_cancel(j);
-    pthread_join(j->thread, NULL);
-    j->running = false;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -127,7 +126,7 @@ static bool on_tick(void *host)
     }
     int n = c->take->n, half = 2 * p->ended + (p->sent > p->ended);
     atomic_store(&c->r->done_of, 500 * half / n);
-    return !atomic_load(&c->r->cancel);
+    return !job_cancelled(&c->r->job);
 }
 
 /* All that one script needs of a chat but for its level; nothing of the user's live settings. */
@@ -156,7 +155,7 @@ static tdm_status prepare(recorder *c, const script *s, tdm_error *err)
     if (!status && (s->n_history || s->system)) status = script_load_history(s, c->chat.chat, s->system, err);
     if (!status && !(c->trace = trace_new(w->machine))) status = error_set(err, TDM_E_NOMEM, "out of memory");
     while (!status && c->ahead && !tdm_chat_wait_idle(c->chat.chat, 50))
-        if (atomic_load(&c->r->cancel)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
+        if (job_cancelled(&c->r->job)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
     return status;
 }
 
@@ -204,7 +203,7 @@ static tdm_status record(demo_run *r, const script *s, bool ahead, demo_take *ou
 static int on_measuring(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
     (void)what, (void)done, (void)total;
-    return atomic_load(&((demo_run *)ctx)->cancel);
+    return job_cancelled(&((demo_run *)ctx)->job);
 }
 
 /* As at the first rest of a conversation; a machine that can't be measured does without. */
@@ -342,35 +341,26 @@ static tdm_status make(demo_run *r, tdm_error *err)
     return status;
 }
 
-static void *run(void *arg)
+static void run(void *ctx)
 {
-    demo_run *r = arg;
+    demo_run *r = ctx;
     r->err.code = make(r, &r->err);
-    atomic_store(&r->done, true);
-    ssize_t told = write(r->wants.wake, "d", 1);
-    (void)told;
-    return NULL;
 }
 
 tdm_status demo_run_begin(demo_run *r, const demo_wants *wants, tdm_error *err)
 {
     *r = (demo_run){.wants = *wants};
-    r->running = !pthread_create(&r->thread, NULL, run, r);
-    return r->running ? TDM_OK : error_set(err, TDM_E_NOMEM, "no thread for the demo's runs");
+    if (job_begin(&r->job, run, r, wants->wake)) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "no thread for the demo's runs");
 }
 
 bool demo_run_take(demo_run *r)
 {
-    if (!r->running || !atomic_load(&r->done)) return false;
-    pthread_join(r->thread, NULL);
-    r->running = false;
-    return true;
+    return job_take(&r->job);
 }
 
 void demo_run_end(demo_run *r)
 {
-    atomic_store(&r->cancel, true);
-    if (r->running) pthread_join(r->thread, NULL);
-    r->running = false;
+    job_end(&r->job);
     for (int i = 0; i < DEMO_TIMINGS; i++) demo_show_free(&r->shows[i]);
 }

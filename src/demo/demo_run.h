@@ -10,10 +10,10 @@
 #ifndef TANDEM_SRC_DEMO_RUN_H
 #define TANDEM_SRC_DEMO_RUN_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "src/chat/ceilings.h"
+#include "src/chat/job.h"
 #include "src/chat/script.h"
 #include "src/cli/options.h"
 #include "src/demo/demo_show.h"
@@ -37,9 +37,7 @@ typedef struct {
 
 typedef struct {
     demo_wants wants;
-    bool running; /* to be joined */
-    pthread_t thread;
-    atomic_bool cancel, done;
+    job job;
     atomic_int run;     /* 0: the machine is being measured; 1, 2: the run that is being made */
     atomic_int done_of; /* thousandths of it */
     /* The thread's, until demo_run_take: */

@@ -132,7 +132,7 @@ static bool lacks_units(const tui *t)
 static int64_t measuring_begins(const tui *t)
 {
     enum { QUIET_S = 5 };
-    if (!t->app.chat || t->app.private || t->measuring.running || t->choosing.running) return INT64_MAX;
+    if (!t->app.chat || t->app.private || t->measuring.job.running || t->choosing.job.running) return INT64_MAX;
     if (!lacks_ceilings(t) && !lacks_units(t)) return INT64_MAX;
     if (t->popup.kind || t->models.looks || t->away) return INT64_MAX; /* the list of models has it begun itself */
     if (t->status.phase != TDM_IDLE || t->app.elsewhere.writing || t->demo || t->load.state == TUI_LOAD_RUNNING ||
@@ -414,8 +414,8 @@ static void say_goodbye(tui *t)
 static void close_all(tui *t)
 {
     tui_socket_close(&t->socket);
-    ceilings_job_end(&t->measuring);
-    units_job_end(&t->choosing);
+    job_end(&t->measuring.job);
+    job_end(&t->choosing.job);
     tui_load_cancel(&t->load);
     tui_models_close(&t->models);
     tui_demo_end(t);

@@ -283,7 +283,7 @@ static void switch_model(tui *t, const char *path, const char *prompt)
         return;
     }
     if (tui_consent_model(t, path, prompt)) return;
-    units_job_end(&t->choosing); /* it uses the model that is left */
+    job_end(&t->choosing.job); /* it uses the model that is left */
     if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
         t->load.prompt = prompt ? strdup(prompt) : NULL;
     else {
@@ -306,8 +306,8 @@ static void show_choices(tui *t, slash_id command)
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
-    ceilings_job_end(&t->measuring); /* two at a time can't measure */
-    units_job_cancel(&t->choosing);
+    job_end(&t->measuring.job); /* two at a time can't measure */
+    job_cancel(&t->choosing.job);
     if (call->id == SLASH_MODEL) {
         if (call->argument) switch_model(t, call->argument, NULL);
         else tui_choose_open(t);

@@ -112,8 +112,8 @@ static void begin_runs(tui *t)
         .ceilings = t->app.ceilings,
         .wake = t->wake[1],
     };
-    ceilings_job_end(&t->measuring);
-    units_job_end(&t->choosing);
+    job_end(&t->measuring.job);
+    job_end(&t->choosing.job);
     if (demo_run_begin(&d->run, &wants, &err)) fail(d, err.text);
     else d->begun = true;
     d->since_ns = clock_ns();
@@ -144,7 +144,7 @@ void tui_demo_step(tui *t, int64_t now)
         fail(d, t->load.failure);
     } else if (t->app.chat && t->load.state != TUI_LOAD_RUNNING) {
         tdm_chat_status_of(t->app.chat, &t->status);
-        bool free = !t->models.looks && !t->measuring.running;
+        bool free = !t->models.looks && !t->measuring.job.running;
         bool here = t->app.machine && t->app.models.model && !t->app.info.on_server;
         if (!here) fail(d, "the demo needs a model on this computer");
         else if (t->status.phase == TDM_IDLE && !t->status.queued && free) begin_runs(t);

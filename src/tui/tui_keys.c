@@ -107,8 +107,8 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
         return;
     }
     t->typed_ns = e->time_ns;
-    units_job_cancel(&t->choosing);
-    if (t->popup.kind != TUI_POPUP_MODELS) ceilings_job_cancel(&t->measuring); /* the list waits for it */
+    job_cancel(&t->choosing.job);
+    if (t->popup.kind != TUI_POPUP_MODELS) job_cancel(&t->measuring.job); /* the list waits for it */
     if (e->kind == DECODER_MOUSE) {
         mouse(t, e);
         return;

@@ -276,7 +276,7 @@ static void fill_head(tui_models *m)
     if (!m->have) return;
     size_t n = (size_t)snprintf(p->aside, sizeof p->aside, "%s, %s free", bytes_words(total, l->memory_total),
                                 bytes_words(left, l->memory_free));
-    if (m->facts.measuring->running) {
+    if (m->facts.measuring->job.running) {
         snprintf(p->aside + n, sizeof p->aside - n, "; measuring its speed");
     } else if (l->bytes_per_s > 0) {
         struct tm at;

@@ -29,7 +29,7 @@ tdm_status demo_run_check(const script *s, const char *name, tdm_error *err)
 tdm_status demo_run_begin(demo_run *r, const demo_wants *wants, tdm_error *err)
 {
     (void)err;
-    *r = (demo_run){.wants = *wants, .running = true};
+    *r = (demo_run){.wants = *wants, .job.running = true};
     running = r;
     return TDM_OK;
 }
@@ -108,13 +108,13 @@ void fake_demo_made(const char *why)
     }
     snprintf(r->origins[DEMO_SCALED], sizeof r->origins[0], "measured with the built-in model, shown as a 4B");
     snprintf(r->origins[DEMO_MEASURED], sizeof r->origins[0], "Qwen3.5-4B q4_k, a processor, 2 cores, 22 Nov 09:12");
-    atomic_store(&r->done, true);
+    atomic_store(&r->job.done, true);
 }
 
 bool demo_run_take(demo_run *r)
 {
-    if (!r->running || !atomic_load(&r->done)) return false;
-    r->running = false;
+    if (!r->job.running || !atomic_load(&r->job.done)) return false;
+    r->job.running = false;
     return true;
 }
 

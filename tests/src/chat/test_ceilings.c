@@ -135,10 +135,10 @@ TEST(a_measurement_is_given_up_at_once_or_ends)
     REQUIRE(pipe(wake) == 0 && tdm_machine_open(&m, &(tdm_machine_options){.threads = 2}, &err) == TDM_OK);
     CHECK(!ceilings_job_take(&j, &c));
     ceilings_job_begin(&j, m, "scalar", true, wake[1]);
-    REQUIRE(j.running);
-    ceilings_job_cancel(&j);
+    REQUIRE(j.job.running);
+    job_cancel(&j.job);
     CHECK(read(wake[0], &byte, 1) == 1);
-    CHECK(ceilings_job_take(&j, &c) && !c.known && !j.failed && !j.running);
+    CHECK(ceilings_job_take(&j, &c) && !c.known && !j.failed && !j.job.running);
     CHECK(access(path, F_OK) != 0); /* nothing of it is kept */
     ceilings_job_begin(&j, m, "scalar", true, wake[1]);
     CHECK(read(wake[0], &byte, 1) == 1);
@@ -147,8 +147,8 @@ TEST(a_measurement_is_given_up_at_once_or_ends)
     CHECK(read(wake[0], &byte, 1) == 1);
     CHECK(ceilings_job_take(&j, &c) && j.failed);
     ceilings_job_begin(&j, m, "scalar", true, wake[1]);
-    ceilings_job_end(&j);
-    CHECK(!j.running);
+    job_end(&j.job);
+    CHECK(!j.job.running);
     tdm_machine_close(m);
 }
 

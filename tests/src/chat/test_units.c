@@ -108,7 +108,7 @@ static bool play_job(units_job *j, const tdm_model *m, char *line, size_t room)
     char byte;
     if (pipe(wake)) return false;
     units_job_begin(j, m, wake[1]);
-    bool ended = j->running && read(wake[0], &byte, 1) == 1 && units_job_take(j, line, room);
+    bool ended = j->job.running && read(wake[0], &byte, 1) == 1 && units_job_take(j, line, room);
     close(wake[0]);
     close(wake[1]);
     return ended;
@@ -146,8 +146,8 @@ TEST(two_turns_are_played)
     for (int i = 0; i < 16; i++) gpus[i] = (tdm_gpu_info){.software = i < 15, .name = "None"};
     units_job j = {.gpus = gpus, .n_gpus = 16};
     units_job_begin(&j, m, -1);
-    units_job_end(&j);
-    CHECK(!j.running);
+    job_end(&j.job);
+    CHECK(!j.job.running);
     units_measured found;
     tdm_model_info info;
     tdm_model_describe(m, &info);
