@@ -124,6 +124,7 @@ static void end_session(app *a)
 tdm_status app_close_session(app *a, tdm_error *err)
 {
     tdm_error why;
+    compact_give_up(a);
     if (app_save(a, &why))
         return error_set(err, TDM_E_IO, "not saved; make room, or /private on gives it up: %.120s", a->unsaved);
     end_session(a);
@@ -149,6 +150,7 @@ void app_close(app *a)
 {
     tdm_error unheard;
     if (a->chat) {
+        compact_give_up(a);
         app_save(a, &unheard);
         end_session(a);
     }

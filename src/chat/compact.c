@@ -59,14 +59,31 @@ tdm_status compact_ask(app *a, tdm_error *err)
     return status;
 }
 
-/* Whether it answers the request: the conversation may have become another one meanwhile. */
-static bool is_summary(const app *a, const tdm_node *reply)
+static bool is_request(const app *a, int node)
 {
     tdm_node asked;
-    if (!reply->length || tdm_chat_node(a->chat, reply->parent, &asked, NULL)) return false;
+    if (tdm_chat_node(a->chat, node, &asked, NULL)) return false;
     bool same = asked.length == sizeof request - 1 && !memcmp(asked.text, request, asked.length);
     tdm_node_free(&asked);
     return same;
+}
+
+/* Whether it answers the request: the conversation may have become another one meanwhile. */
+static bool is_summary(const app *a, const tdm_node *reply)
+{
+    return reply->length && is_request(a, reply->parent);
+}
+
+void compact_give_up(app *a)
+{
+    if (!a->compacting) return;
+    a->compacting = false;
+    tdm_chat_stop(a->chat);
+    int n = tdm_chat_path(a->chat, NULL, 0), *path = calloc((size_t)n + 1, sizeof *path);
+    bool asked = path && n && tdm_chat_path(a->chat, path, n) == n &&
+                 (is_request(a, path[n - 1]) || (n > 1 && is_request(a, path[n - 2])));
+    if (asked) tdm_chat_undo(a->chat, NULL);
+    free(path);
 }
 
 void compact_end(app *a, const tdm_event *e)

@@ -14,6 +14,9 @@ tdm_status compact_ask(app *a, tdm_error *err);
 /* At TDM_EV_END: takes the turn back that compact_ask began, if it was that, and keeps its reply as the draft. */
 void compact_end(app *a, const tdm_event *e);
 
+/* The conversation is being left: the summary that is being drafted is given up, and its turn taken back. */
+void compact_give_up(app *a);
+
 /* Puts the text in place of all but the last turns; *turns: how many it stands for. The nodes are numbered anew, and
  * the version before stays as a branch. TDM_E_BUSY, TDM_E_NOT_FOUND: there are no older turns. */
 tdm_status compact_replace(app *a, const char *text, size_t n, int *turns, tdm_error *err);

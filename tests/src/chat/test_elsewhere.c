@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "src/chat/compact.h"
 #include "tests/src/chat/app_rig.h"
 
 static const char model[] = "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 400 --pace 40";
@@ -209,6 +210,37 @@ TEST(a_private_one_is_in_memory_and_not_lost)
     store_list_free(all, n);
 }
 
+/* A summary goes nowhere with the conversation that it was to be drafted for, and leaves no turn in it. */
+TEST(a_summary_is_given_up)
+{
+    options o;
+    app a;
+    char first[40];
+    session s;
+    use_empty_folders("summary");
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    for (int i = 0; i < 3; i++) say(&a, "Tell me of the bakery");
+    memcpy(first, a.place.id, sizeof first);
+    REQUIRE(option_set(&o, OPTION_MAX_TOKENS, "400", FROM_CONVERSATION, &err));
+    REQUIRE(option_set(&o, OPTION_PACE, "40", FROM_CONVERSATION, &err) && !app_configure(&a, &err));
+    REQUIRE(compact_ask(&a, &err) == TDM_OK && await(&a, TDM_EV_TEXT));
+    REQUIRE(app_new(&a, "second", &err) == TDM_OK);
+    CHECK(!a.compacting && !a.elsewhere.there);
+    REQUIRE(store_peek(first, false, &s, &err) == TDM_OK);
+    int current = 0;
+    for (int i = 0; i < s.n; i++) current += s.nodes[i].current;
+    CHECK_INT(6, current);
+    session_free(&s);
+    REQUIRE(begin_reply(&a, "And another one"));
+    REQUIRE(app_resume(&a, first, notice, &err) == TDM_OK && a.elsewhere.writing);
+    REQUIRE(compact_ask(&a, &err) == TDM_OK && await(&a, TDM_EV_TEXT));
+    REQUIRE(elsewhere_visit(&a, notice, &err) == TDM_OK);
+    CHECK(!a.compacting && !a.elsewhere.there);
+    REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
+    CHECK(a.elsewhere.writing); /* its reply is one that goes on */
+    end(&a, &o);
+}
+
 TEST(it_can_be_deleted)
 {
     options o;
@@ -250,4 +282,5 @@ TEST(another_model_ends_it_with_its_text)
 
 TEST_MAIN(T(it_is_saved_as_it_grows_and_visited_whole), T(two_that_are_answered_change_places),
           T(leaving_the_program_keeps_its_text), T(background_off_stops_it),
-          T(a_private_one_is_in_memory_and_not_lost), T(it_can_be_deleted), T(another_model_ends_it_with_its_text))
+          T(a_private_one_is_in_memory_and_not_lost), T(a_summary_is_given_up),
+          T(it_can_be_deleted), T(another_model_ends_it_with_its_text))
