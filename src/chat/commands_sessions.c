@@ -28,11 +28,14 @@ static void tell_attached(const app *a, char out[60])
 tdm_status command_new(command *r, tdm_error *err)
 {
     char gone[60], attached[60];
+    unsigned before = r->a->elsewhere.leaves;
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_new(r->a, r->call->argument, err);
+    bool goes_on = r->a->elsewhere.leaves != before;
     r->result->anew = !status || !tdm_chat_nodes(r->a->chat);
     tell_attached(r->a, attached);
-    if (!status) command_say(r, "a new %ssession%s%s\n", r->a->private ? "private " : "", gone, attached);
+    if (!status)
+        command_say(r, "a new %ssession%s%s\n", r->a->private ? "private " : "", goes_on ? "" : gone, attached);
     return status;
 }
 
@@ -69,13 +72,14 @@ tdm_status command_sessions(command *r, tdm_error *err)
 tdm_status command_resume(command *r, tdm_error *err)
 {
     char notice[400], gone[60], attached[60];
-    unsigned before = r->a->elsewhere.visits;
+    unsigned before = r->a->elsewhere.visits, leaves = r->a->elsewhere.leaves;
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_resume(r->a, r->call->argument, notice, err);
     r->result->visits = r->a->elsewhere.visits != before;
     r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
     tell_attached(r->a, attached);
-    if (!status) command_say(r, "%s%s%s\n", notice, app_memory_turns(r->a) ? "" : gone, attached);
+    bool goes_on = r->a->elsewhere.leaves != leaves || app_memory_turns(r->a); /* or it is the open one */
+    if (!status) command_say(r, "%s%s%s\n", notice, goes_on ? "" : gone, attached);
     return status;
 }
 
@@ -87,7 +91,7 @@ tdm_status command_visit(command *r, tdm_error *err)
     tdm_status status = elsewhere_visit(r->a, notice, err);
     r->result->anew = !status;
     r->result->visits = r->a->elsewhere.visits != before;
-    if (!status) command_say(r, "%s%s\n", notice, r->a->private || r->a->elsewhere.there ? "" : gone);
+    if (!status) command_say(r, "%s%s\n", notice, r->a->elsewhere.there ? "" : gone);
     return status;
 }
 

@@ -287,6 +287,7 @@ tdm_status elsewhere_leave(app *a, bool *left, tdm_error *err)
     e->system = system; /* the empty conversation has it too */
     exchange(a);
     e->there = *left = true;
+    e->leaves++;
     look(a);
     elsewhere_save(a);
     return TDM_OK;

@@ -32,7 +32,7 @@ typedef struct {
         char id[40], name[80];
     } answered[ELSEWHERE_NAMES];
     int n_answered;
-    unsigned visits;   /* counts them */
+    unsigned visits, leaves; /* count them */
 } elsewhere;
 
 void elsewhere_init(elsewhere *e);

@@ -119,6 +119,26 @@ TEST(several_answers_are_left_and_visited)
     CHECK(quit());
 }
 
+TEST(private_turns_that_go_on_are_not_called_gone)
+{
+    static const char *const private[] = {"chat", "--private", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "200",
+                                          "--pace", "20", NULL};
+    char home[300];
+    snprintf(home, sizeof home, "%s/private", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", private) && rig_wait("IDLE"));
+    rig_type("Why is the sky blue?\r");
+    REQUIRE(rig_wait("The sky is blue"));
+    rig_type("/new\r");
+    CHECK(rig_wait("a new private session") && !rig_shows("gone"));
+    rig_type("\x18g");
+    CHECK(rig_wait("is being answered") && !rig_shows("gone"));
+    rig_type("\x03");
+    CHECK(rig_wait("stopped"));
+    rig_type("/new\r");
+    CHECK(rig_wait("1 private turn is gone"));
+    CHECK(quit());
+}
+
 TEST(background_off_stops_it)
 {
     char home[300];
@@ -138,4 +158,5 @@ TEST(background_off_stops_it)
 }
 
 TEST_MAIN(T(it_is_named_and_visited), T(leaving_asks_once), T(killed_it_is_kept),
-          T(several_answers_are_left_and_visited), T(background_off_stops_it))
+          T(several_answers_are_left_and_visited), T(background_off_stops_it),
+          T(private_turns_that_go_on_are_not_called_gone))
