@@ -576,7 +576,9 @@ TDM_API void tdm_chat_stop_elsewhere(tdm_chat *c);                         /* it
 TDM_API void tdm_chat_forget_elsewhere(tdm_chat *c);                       /* it is gone, whatever was being written */
 
 typedef struct {
-    bool there;
+    bool possible;          /* during a turn: tdm_chat_leave can do it, now or once its prompt is read */
+    bool prompts;           /* the one in front has a prompt that is being read: TDM_E_BUSY of tdm_chat_visit */
+    bool there;             /* one is elsewhere; what follows is of it */
     int answers, writing;   /* of its last turn; of these, being written */
     tdm_finish finish;      /* of the one that is current */
     uint32_t tokens;        /* of all of them so far */

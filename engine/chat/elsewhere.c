@@ -127,13 +127,6 @@ static void exchange(struct tdm_chat *c)
         if (e->decoders[i]) e->decoders[i]->elsewhere = true;
     }
     c->conversation.version = (version > other ? version : other) + 1; /* the texts that its numbers stand for */
-    c->editing = 0;
-    c->head_start = false;
-    c->evaluated_mark = c->follower.figures.evaluated;
-    c->joining = (struct joining){0};
-    buffer_clear(&c->queued);
-    c->has_queued = false;
-    c->queued_answers = 0;
 }
 
 /* A place for another conversation, with a decoder that is not in use. */
@@ -166,10 +159,17 @@ static void empty_place(struct tdm_chat *c)
     e->stats = (tdm_turn_stats){0};
 }
 
-/* What is in front now is told and followed. */
+/* What is in front now begins without what belonged to the other one, is told and followed. */
 static void settle(struct tdm_chat *c)
 {
     int64_t now = clock_ns();
+    c->editing = 0;
+    c->head_start = false;
+    c->evaluated_mark = c->follower.figures.evaluated;
+    c->joining = (struct joining){0};
+    buffer_clear(&c->queued);
+    c->has_queued = false;
+    c->queued_answers = 0;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
     chat_retarget(c, now);
     unit_wake(chat_unit(c, TDM_DECODE_UNIT));
@@ -225,11 +225,16 @@ static void tell_again(struct tdm_chat *c, const struct decoder *d)
     }
 }
 
+/* A cold prompt, which is no turn, counts too. */
+static bool reads_prompt(const struct tdm_chat *c)
+{
+    return chat_phase(c) == PHASE_PROMPT || (stage_prompts(c->stage) && c->stage != STAGE_IDLE_DROP);
+}
+
 static tdm_status check_visit(const struct tdm_chat *c, tdm_error *err)
 {
-    bool cold = stage_prompts(c->stage) && c->stage != STAGE_IDLE_DROP;
     if (!c->elsewhere.there) return error_set(err, TDM_E_NOT_FOUND, "no conversation is elsewhere");
-    return cold || chat_phase(c) == PHASE_PROMPT ? error_set(err, TDM_E_BUSY, "a prompt is being read") : TDM_OK;
+    return reads_prompt(c) ? error_set(err, TDM_E_BUSY, "a prompt is being read") : TDM_OK;
 }
 
 TDM_API tdm_status tdm_chat_visit(tdm_chat *c, bool keep, tdm_error *err)
@@ -278,7 +283,8 @@ TDM_API void tdm_chat_elsewhere_of(const tdm_chat *c, tdm_elsewhere *out)
 {
     const struct elsewhere *e = &c->elsewhere;
     chat_lock(c);
-    *out = (tdm_elsewhere){.there = e->there};
+    *out = (tdm_elsewhere){.there = e->there, .prompts = reads_prompt(c),
+                           .possible = !chat_on_server(c) && c->decoder->unit == TDM_DECODE_UNIT};
     if (e->there) {
         bool room = chat_writing(c) + chat_writing_elsewhere(c) <= TDM_ANSWERS_MAX;
         out->answers = e->answers;

@@ -326,6 +326,9 @@ tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err)
     tdm_chat_status_of(a->chat, &now);
     if (now.phase == TDM_READING)
         return error_set(err, TDM_E_BUSY, "your message is still being read; Ctrl-C stops that");
+    tdm_elsewhere other;
+    tdm_chat_elsewhere_of(a->chat, &other);
+    if (other.prompts) return error_set(err, TDM_E_BUSY, "a cold prompt is being read; visit once that is over");
     bool both = is_answered(a);
     tdm_status status = both ? snapshot_settings(a->chat, settings, err) : TDM_OK;
     sent_settle(&a->sent, a->chat);

@@ -359,6 +359,9 @@ TEST(what_can_not_be_left_is_refused)
     CHECK(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
     begin(&t, first, 1);
     until_tokens(&t, 2);
+    tdm_elsewhere now;
+    tdm_chat_elsewhere_of(t.chat, &now);
+    CHECK(!now.possible && !now.there);
     CHECK(tdm_chat_leave(t.chat, &err) == TDM_E_UNSUPPORTED);
     CHECK_INT(2, tdm_chat_nodes(t.chat));
     tdm_chat_stop(t.chat);
@@ -370,7 +373,10 @@ TEST(what_can_not_be_left_is_refused)
 TEST(it_rests_beside_a_pipeline_of_the_other_unit)
 {
     struct talk t;
+    tdm_elsewhere now;
     REQUIRE(begin_slowly(&t, 1));
+    tdm_chat_elsewhere_of(t.chat, &now);
+    CHECK(now.possible && !now.prompts);
     CHECK(tdm_chat_leave(t.chat, &err) == TDM_OK);
     tdm_chat_options o;
     tdm_chat_options_of(t.chat, &o);

@@ -241,6 +241,23 @@ TEST(a_summary_is_given_up)
     end(&a, &o);
 }
 
+TEST(what_can_not_be_visited_yet_leaves_the_session_open)
+{
+    options o;
+    app a;
+    REQUIRE(begin(&a, &o, "cold", model));
+    REQUIRE(app_new(&a, "second", &err) == TDM_OK);
+    REQUIRE(begin_reply(&a, "And another one"));
+    tdm_chat_stop(a.chat);
+    REQUIRE(tdm_chat_wait_idle(a.chat, 20000));
+    take(&a);
+    REQUIRE(tdm_chat_cold(a.chat, TDM_PIPE_TANDEM, &err) == TDM_OK);
+    tdm_status status = elsewhere_visit(&a, notice, &err); /* TDM_OK: the cold prompt was faster */
+    CHECK(status == TDM_E_BUSY || status == TDM_OK);
+    if (status) CHECK_STR("second", a.name);
+    end(&a, &o);
+}
+
 TEST(it_can_be_deleted)
 {
     options o;
@@ -283,4 +300,5 @@ TEST(another_model_ends_it_with_its_text)
 TEST_MAIN(T(it_is_saved_as_it_grows_and_visited_whole), T(two_that_are_answered_change_places),
           T(leaving_the_program_keeps_its_text), T(background_off_stops_it),
           T(a_private_one_is_in_memory_and_not_lost), T(a_summary_is_given_up),
+          T(what_can_not_be_visited_yet_leaves_the_session_open),
           T(it_can_be_deleted), T(another_model_ends_it_with_its_text))
