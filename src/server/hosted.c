@@ -36,8 +36,8 @@ struct request {
     uint32_t id;
     bool under_way;
     int64_t again_ns;    /* it is made again then; 0: it isn't */
-    struct buffer asks;  /* STEP_ASK's request, to be made again */
-    dialect_ask ask;     /* STEP_RENDER: what is left to be filled in; its strings are in `kept` */
+    struct buffer asks;  /* the step's request, to be made again */
+    dialect_ask ask;     /* STEP_RENDER: what is left to be filled in; its strings are the request's or the facts' */
     struct buffer begun; /* STEP_RENDER: goes behind the prompt that the server renders */
     bool open;           /* STEP_RENDER: that is cut off at CUT */
     tdm_sampling sampling;
@@ -180,10 +180,12 @@ static tdm_status take_prompt(struct request *r, tdm_error *err)
     r->ask.prompt = (struct span){prompt.n ? prompt.bytes : "", prompt.n};
     r->ask.slot = r->s->slot;
     buffer_clear(&r->body);
+    buffer_clear(&r->asks);
     if (!status) status = dialect_request(r->dialect, &r->ask, r->ahead, &r->asks, err);
     buffer_free(&prompt);
     json_object_put(o);
     r->step = STEP_ASK;
+    r->tries = 0;
     return status;
 }
 
@@ -216,7 +218,7 @@ static bool conclude(struct request *r, const char *error)
     return false;
 }
 
-static void send_step(struct request *r, const struct buffer *bytes);
+static void send_step(struct request *r);
 
 static void on_end(void *ctx, const char *error, double connect_ms, double first_ms, double total_ms)
 {
@@ -226,14 +228,14 @@ static void on_end(void *ctx, const char *error, double connect_ms, double first
     bool next = conclude(r, error);
     pthread_cond_broadcast(&r->s->news);
     pthread_mutex_unlock(&r->s->lock);
-    if (next) send_step(r, &r->asks);
+    if (next) send_step(r);
     release(r);
 }
 
 /* ---- What is asked ----------------------------------------------------------------------------------------------- */
 
 /* Without the lock, since what fails at once is told by a call. */
-static void send_step(struct request *r, const struct buffer *bytes)
+static void send_step(struct request *r)
 {
     hosted *s = r->s;
     pthread_mutex_lock(&s->lock);
@@ -245,7 +247,7 @@ static void send_step(struct request *r, const struct buffer *bytes)
     r->holders += 2;
     buffer_clear(&r->body);
     pthread_mutex_unlock(&s->lock);
-    uint32_t id = connection_send(s->connection, (struct span){bytes->bytes, bytes->n},
+    uint32_t id = connection_send(s->connection, (struct span){r->asks.bytes, r->asks.n},
                                   &(connection_calls){.ctx = r, .head = on_head, .data = on_data, .end = on_end});
     pthread_mutex_lock(&s->lock);
     r->id = id;
@@ -266,7 +268,7 @@ static tdm_status copy_stops(struct request *r, const char *const *stops, tdm_er
 }
 
 /* The request for messages that the server renders: whole, or its first step. */
-static tdm_status ask_by_messages(struct request *r, struct span prompt, struct buffer *first, tdm_error *err)
+static tdm_status ask_by_messages(struct request *r, struct span prompt, tdm_error *err)
 {
     prompt_turns m;
     tdm_status status = prompt_turns_read(&m, prompt, err);
@@ -283,7 +285,7 @@ static tdm_status ask_by_messages(struct request *r, struct span prompt, struct 
         r->open = m.open;
         r->ask.messages = m.list;
         r->ask.n_messages = m.n;
-        if (!status) status = dialect_render(&r->ask, first, err);
+        if (!status) status = dialect_render(&r->ask, &r->asks, err);
     } else {
         if (m.open && !m.list[m.n - 1].length) m.n--;
         r->ask.continues = m.begun.length > 0;
@@ -337,7 +339,6 @@ static int room_behind(const hosted *s, struct span prompt)
 static tdm_status start(void *ctx, const tdm_server_ask *ask, void **out, tdm_error *err)
 {
     hosted *s = ctx;
-    struct buffer first = {0};
     struct request *r = *out = calloc(1, sizeof *r);
     if (!r) return error_set(err, TDM_E_NOMEM, "no memory for a request");
     bool renders = !s->own_template && s->facts.kind == DIALECT_LLAMA;
@@ -358,10 +359,11 @@ static tdm_status start(void *ctx, const tdm_server_ask *ask, void **out, tdm_er
     if (!status && s->own_template)
         status = dialect_request(r->dialect, &r->ask, r->ahead, &r->asks, err);
     else if (!status)
-        status = ask_by_messages(r, prompt, &first, err);
-    if (!status) send_step(r, renders ? &first : &r->asks);
-    buffer_free(&first);
-    if (!status) return TDM_OK;
+        status = ask_by_messages(r, prompt, err);
+    if (!status) {
+        send_step(r);
+        return TDM_OK;
+    }
     release(r);
     *out = NULL;
     return status;
@@ -418,7 +420,7 @@ static void next(void *ctx, void *request, int timeout_ms, tdm_server_news *out)
     give(r, out);
     bool again = r->again_ns && clock_ns() >= r->again_ns;
     pthread_mutex_unlock(&s->lock);
-    if (again) send_step(r, &r->asks);
+    if (again) send_step(r);
 }
 
 static void end(void *ctx, void *request)

@@ -339,6 +339,25 @@ TEST(a_busy_server_is_asked_again_when_it_said)
     close_talk(&t);
 }
 
+/* So is one that renders the prompt first: with the request that it refused. */
+TEST(a_busy_server_renders_when_it_said)
+{
+    struct talk t;
+    props = scripted_ok("{\"default_generation_settings\":{\"n_ctx\":4096},\"chat_template\":\"[INST]\"}");
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    pages[2] = (struct scripted_page){"/completion", good_answer()};
+    scripted.answer = "HTTP/1.1 429 Slow down\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    scripted.second = scripted_ok("{\"prompt\":\"[INST]Hi[/INST]\"}");
+    scripted.first_went = false;
+    say(&t, "Hi");
+    CHECK_STR("Hello you", t.text.bytes);
+    CHECK(strstr(scripted.asked, "\"prompt\":\"[INST]Hi[/INST]\""));
+    scripted.second = NULL;
+    pages[2].path = NULL;
+    props = NULL;
+    close_talk(&t);
+}
+
 TEST(several_answers_are_as_many_requests)
 {
     struct talk t;
@@ -469,6 +488,7 @@ int main(int argc, char **argv)
         T(a_server_that_rereads_is_asked_for_less),
         T(failures_of_reading_ahead_are_said_once),
         T(a_busy_server_is_asked_again_when_it_said),
+        T(a_busy_server_renders_when_it_said),
         T(several_answers_are_as_many_requests),
         T(thinking_is_told_apart),
         T(a_server_with_another_template_renders_messages),
