@@ -214,6 +214,13 @@ static bool is_true(json_object *o, const char *key)
     return json_object_get_boolean(jsonio_member(o, key, json_type_boolean));
 }
 
+/* Of tokens; -1: not told, or more than there can be. */
+static int64_t count_of(json_object *o, const char *key)
+{
+    int64_t n = jsonio_int(o, key, -1);
+    return n >= 0 && n <= INT32_MAX ? n : -1;
+}
+
 /* Old servers tell the reason by a truth value each, newer ones by one word. */
 static tdm_finish finish_of_llama(json_object *o)
 {
@@ -229,15 +236,15 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
     if (!jsonio_text(o, "content", NULL)) return error_set(err, TDM_E_FORMAT, "expected `content` of the server");
     tdm_status status = append_text(&p->text, o, "content", err);
     json_object *timings = jsonio_member(o, "timings", json_type_object);
-    p->slot = (int)jsonio_int(o, "id_slot", -1);
+    p->slot = (int)count_of(o, "id_slot");
     if (timings) {
-        p->evaluated_tokens = jsonio_int(timings, "prompt_n", -1);
-        p->cached_tokens = jsonio_int(timings, "cache_n", -1);
-        p->reply_tokens = jsonio_int(timings, "predicted_n", -1);
+        p->evaluated_tokens = count_of(timings, "prompt_n");
+        p->cached_tokens = count_of(timings, "cache_n");
+        p->reply_tokens = count_of(timings, "predicted_n");
         p->prompt_ms = jsonio_real(timings, "prompt_ms", -1);
         p->reply_ms = jsonio_real(timings, "predicted_ms", -1);
     }
-    p->prompt_tokens = jsonio_int(o, "tokens_evaluated", -1);
+    p->prompt_tokens = count_of(o, "tokens_evaluated");
     if (p->cached_tokens < 0 && p->prompt_tokens >= 0 && p->evaluated_tokens >= 0)
         p->cached_tokens = p->prompt_tokens - p->evaluated_tokens;
     if (!is_true(o, "stop")) return status;
@@ -249,10 +256,10 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
 static void read_usage(json_object *usage, dialect_piece *p)
 {
     if (!usage) return;
-    p->prompt_tokens = jsonio_int(usage, "prompt_tokens", -1);
-    p->reply_tokens = jsonio_int(usage, "completion_tokens", -1);
+    p->prompt_tokens = count_of(usage, "prompt_tokens");
+    p->reply_tokens = count_of(usage, "completion_tokens");
     json_object *details = jsonio_member(usage, "prompt_tokens_details", json_type_object);
-    if (details) p->cached_tokens = jsonio_int(details, "cached_tokens", -1);
+    if (details) p->cached_tokens = count_of(details, "cached_tokens");
     if (p->prompt_tokens >= 0 && p->cached_tokens >= 0 && p->cached_tokens <= p->prompt_tokens)
         p->evaluated_tokens = p->prompt_tokens - p->cached_tokens;
 }

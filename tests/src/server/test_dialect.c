@@ -113,6 +113,11 @@ TEST(pieces_of_llama_server)
     read_good(d, "{\"content\":\"\"}");
     CHECK_INT(-1, piece.prompt_tokens);
     CHECK_INT(-1, piece.cached_tokens);
+    read_good(d, "{\"content\":\"\",\"timings\":{\"prompt_n\":9223372036854775807,\"cache_n\":4294967296,"
+                 "\"predicted_n\":-5}}"); /* more than there can be, or fewer, is none */
+    CHECK_INT(-1, piece.evaluated_tokens);
+    CHECK_INT(-1, piece.cached_tokens);
+    CHECK_INT(-1, piece.reply_tokens);
 }
 
 TEST(pieces_of_the_others)
