@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct candidate {
-    float logit;
-    tdm_id id;
-};
-
 struct sampler {
     uint32_t limit;
     uint32_t *reply_count; /* [limit] occurrences in the reply */
@@ -119,20 +114,27 @@ double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t i
     return (double)(h >> 11) * 0x1p-53;
 }
 
+static bool has_penalties(const tdm_sampling *s)
+{
+    return s->repeat_penalty != 1 || s->presence_penalty != 0 || s->frequency_penalty != 0;
+}
+
+/* The logit x of a token that was seen, after the penalties. */
+static float penalty_of(const struct sampler *s, const tdm_sampling *sampling, tdm_id id, float x)
+{
+    x = x > 0 ? x / sampling->repeat_penalty : x * sampling->repeat_penalty;
+    if (s->reply_count[id]) x -= sampling->frequency_penalty * (float)s->reply_count[id] + sampling->presence_penalty;
+    return x;
+}
+
 /* The logits after the penalties: those given where there are none. */
 static const float *penalised(struct sampler *s, const tdm_sampling *sampling, const float *logits)
 {
-    bool repeat = sampling->repeat_penalty != 1,
-         reply = sampling->presence_penalty != 0 || sampling->frequency_penalty != 0;
-    if ((!repeat && !reply) || !s->seen_n) return logits;
+    if (!has_penalties(sampling) || !s->seen_n) return logits;
     memcpy(s->adjusted, logits, s->limit * sizeof *logits);
     for (uint32_t i = 0; i < s->seen_n; i++) {
         tdm_id id = s->seen_ids[i];
-        float x = logits[id];
-        x = x > 0 ? x / sampling->repeat_penalty : x * sampling->repeat_penalty;
-        if (s->reply_count[id])
-            x -= sampling->frequency_penalty * (float)s->reply_count[id] + sampling->presence_penalty;
-        s->adjusted[id] = x;
+        s->adjusted[id] = penalty_of(s, sampling, id, logits[id]);
     }
     return s->adjusted;
 }
@@ -212,6 +214,15 @@ static uint32_t best(struct sampler *s, const float *logits, uint32_t k)
     return n;
 }
 
+static void reverse(struct candidate *c, uint32_t n)
+{
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct candidate first = c[i];
+        c[i] = c[n - 1 - i];
+        c[n - 1 - i] = first;
+    }
+}
+
 /* The logarithm of a weight, beside the best one's 1, below which a candidate is left out: a vocabulary of 2^18 such
  * weighs less than 1e-8. */
 #define NEGLIGIBLE (-32.0)
@@ -258,30 +269,31 @@ static uint32_t best_that_reach(struct sampler *s, uint32_t n, float max, double
         s->weight[kept] = exp(((double)s->top[n - 1 - kept].logit - max) / temperature);
         sum += s->weight[kept++];
     }
-    for (uint32_t i = 0; i < n / 2; i++) {
-        struct candidate c = s->top[i];
-        s->top[i] = s->top[n - 1 - i];
-        s->top[n - 1 - i] = c;
-    }
+    reverse(s->top, n);
     return kept;
 }
 
-tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
-                    uint32_t attempt, uint32_t index)
+/* How many candidates are drawn from, at most; 0: all that weigh enough. */
+static uint32_t wanted(const struct sampler *s, const tdm_sampling *sampling)
 {
-    logits = penalised(s, sampling, logits);
-    double temperature = sampling->temperature;
-    bool greedy = temperature <= 0, top_k = sampling->top_k > 0 && (uint32_t)sampling->top_k < s->limit;
-    uint32_t n = best(s, logits, top_k && !greedy ? (uint32_t)sampling->top_k : 1);
-    if (!n) return -1;
-    struct candidate first = s->top[0];
-    if (greedy || (top_k && sampling->top_k == 1)) return first.id;
+    if (sampling->temperature <= 0) return 1;
+    return (uint32_t)sampling->top_k < s->limit ? (uint32_t)sampling->top_k : 0;
+}
 
-    if (!top_k) n = at_least(s, logits, (float)(first.logit + temperature * NEGLIGIBLE));
+/* The least logit of those that are drawn from where top-k says nothing. */
+static float least_of(const tdm_sampling *sampling, float max)
+{
+    return (float)(max + (double)sampling->temperature * NEGLIGIBLE);
+}
+
+/* Draws from the n candidates of s->top: best first, or, without top-k, in ascending id. */
+static tdm_id draw_of(struct sampler *s, const tdm_sampling *sampling, uint32_t n, float max, double random)
+{
+    double temperature = sampling->temperature;
     if (sampling->top_p < 1)
-        n = best_that_reach(s, n, first.logit, temperature, sampling->top_p);
+        n = best_that_reach(s, n, max, temperature, sampling->top_p);
     else
-        weigh(s, n, first.logit, temperature);
+        weigh(s, n, max, temperature);
     if (sampling->min_p > 0) {
         uint32_t kept = 0; /* the best one's weight is 1 */
         for (uint32_t i = 0; i < n; i++) {
@@ -291,5 +303,93 @@ tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float
         }
         n = kept;
     }
-    return draw(s, n, sampler_random(sampling->seed, turn, attempt, index));
+    return draw(s, n, random);
+}
+
+tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
+                    uint32_t attempt, uint32_t index)
+{
+    logits = penalised(s, sampling, logits);
+    uint32_t k = wanted(s, sampling), n = best(s, logits, k ? k : 1);
+    if (!n) return -1;
+    struct candidate first = s->top[0];
+    if (k == 1) return first.id;
+    if (!k) n = at_least(s, logits, least_of(sampling, first.logit));
+    return draw_of(s, sampling, n, first.logit, sampler_random(sampling->seed, turn, attempt, index));
+}
+
+/* ---- From the best logits alone ------------------------------------------------------------------------------- */
+
+/* No penalty makes a logit larger, rounded as it is. */
+static bool only_lowers(const tdm_sampling *s)
+{
+    return s->repeat_penalty >= 1 && s->presence_penalty >= 0 && s->frequency_penalty >= 0;
+}
+
+bool sampler_needs_few(const tdm_sampling *s, uint32_t n)
+{
+    bool few = s->temperature <= 0 || (s->top_k > 0 && (uint32_t)s->top_k <= n);
+    return few && (!has_penalties(s) || only_lowers(s));
+}
+
+/* Those that may be drawn, after the penalties, in s->top; returns how many. */
+static uint32_t take(struct sampler *s, const tdm_sampling *sampling, const struct best_logits *best)
+{
+    bool penalties = has_penalties(sampling);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < best->n && n < s->limit; i++) {
+        struct candidate c = best->all[i];
+        if (c.id < 0 || (uint32_t)c.id >= s->limit) continue;
+        if (penalties && s->seen[c.id]) c.logit = penalty_of(s, sampling, c.id, c.logit);
+        if (isfinite(c.logit)) s->top[n++] = c;
+    }
+    return n;
+}
+
+/* Moves the k best of n candidates to the front, best first. */
+static void best_first(struct candidate *c, uint32_t n, uint32_t k)
+{
+    make_heap(c, n, true);
+    for (uint32_t i = 0; i < k; i++) pop(c, n - i, true);
+    reverse(c, n);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    tdm_id x = ((const struct candidate *)a)->id, y = ((const struct candidate *)b)->id;
+    return (x > y) - (x < y);
+}
+
+/* Of n candidates those at least as good as `bound`, in ascending id. */
+static uint32_t sort_ids(struct sampler *s, uint32_t n, float bound)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (s->top[i].logit >= bound) s->top[kept++] = s->top[i];
+    qsort(s->top, kept, sizeof *s->top, by_id);
+    return kept;
+}
+
+bool sampler_draw_best(struct sampler *s, const tdm_sampling *sampling, const struct best_logits *best, uint32_t turn,
+                       uint32_t attempt, uint32_t index, tdm_id *out)
+{
+    if (has_penalties(sampling) && s->seen_n && !only_lowers(sampling)) return false;
+    uint32_t n = take(s, sampling, best), k = wanted(s, sampling), first_n = k ? k : 1;
+    bool whole = best->from == -INFINITY;
+    if (!whole && n < first_n) return false;
+    if (!n) {
+        *out = -1;
+        return true;
+    }
+    if (first_n > n) first_n = n;
+    best_first(s->top, n, first_n);
+    struct candidate first = s->top[0];
+    /* All others are less than `from`, and with the penalties no more than that. */
+    if (!whole && s->top[first_n - 1].logit < best->from) return false;
+    if (!k && !whole && least_of(sampling, first.logit) < best->from) return false;
+    *out = first.id;
+    if (k == 1) return true;
+    n = k ? first_n : sort_ids(s, n, least_of(sampling, first.logit));
+    *out = draw_of(s, sampling, n, first.logit, sampler_random(sampling->seed, turn, attempt, index));
+    return true;
 }

@@ -10,6 +10,9 @@
  * by logit and then by id, sums are taken in that order in double precision. Ids from `limit` on (rows of the LM head
  * without a token), infinite and NaN logits are never drawn.
  *
+ * Mostly the best few logits decide, and a device that has selected those need not hand over the others: a draw from
+ * them has the same bits, or is refused (sampler_draw_best).
+ *
  * Memory is allocated in sampler_new only. Threads: one at a time per sampler.
  */
 #ifndef TANDEM_FORWARD_SAMPLER_H
@@ -18,6 +21,19 @@
 #include "engine/tandem.h"
 
 struct sampler;
+
+struct candidate {
+    float logit;
+    tdm_id id;
+};
+
+/* The best logits of a position, in any order: of all that are finite those from `from` on, each once. Ids that may not
+ * be drawn may be among them. from: -INFINITY: there are no other finite ones. */
+struct best_logits {
+    const struct candidate *all;
+    uint32_t n;
+    float from;
+};
 
 /* limit: ids that may be drawn, at most the logits' length. */
 tdm_status sampler_new(struct sampler **out, uint32_t limit, tdm_error *err);
@@ -34,6 +50,16 @@ void sampler_accept(struct sampler *s, tdm_id id);
 /* Draws the index-th token of the reply; -1 when no logit is finite. The token is not accepted yet. */
 tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
                     uint32_t attempt, uint32_t index);
+
+/* The same draw where only the best logits are known. False: others may decide, so all of them are needed. That depends
+ * on the settings: without top-k, unless greedy, everything within a wide range of the best one counts, and a penalty
+ * that is none but a bonus may bring up any token. And on the penalties of the tokens there: of those that `best` has
+ * at least top-k have to be left at `from` or above. */
+bool sampler_draw_best(struct sampler *s, const tdm_sampling *sampling, const struct best_logits *best, uint32_t turn,
+                       uint32_t attempt, uint32_t index, tdm_id *out);
+
+/* Are draws with these settings likely to need no more than the best `n`? */
+bool sampler_needs_few(const tdm_sampling *sampling, uint32_t n);
 
 /* The random number of a draw, in [0, 1): a hash of the arguments. Declared here for tests of its distribution. */
 double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t index);

@@ -223,5 +223,140 @@ TEST(hash)
     }
 }
 
+/* ---- From the best logits alone ---- */
+
+static uint64_t hashed(uint64_t *seed)
+{
+    uint64_t z = *seed += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return z ^ z >> 29;
+}
+
+enum { IDS = 700, LIMIT = 640 };
+
+/* Rows with many equal logits, some that are none, and some without any. */
+static void fill_row(float *row, uint64_t *seed)
+{
+    uint64_t kind = hashed(seed) % 8;
+    for (int i = 0; i < IDS; i++) {
+        float x = (float)(int)(hashed(seed) % (kind < 4 ? 1000000 : 9)) / (kind < 4 ? 70000.0f : 1.0f) - 5;
+        if (kind == 1 && hashed(seed) % 9 == 0) x = hashed(seed) % 2 ? NAN : INFINITY;
+        if (kind == 2) x = i % 3 ? -INFINITY : -x;
+        if (kind == 7) x = i % 300 == 17 ? 0.0f : NAN;
+        if (kind == 5 && x == 0 && i % 2) x = -0.0f;
+        row[i] = x;
+    }
+    if (hashed(seed) % 50 == 0)
+        for (int i = 0; i < IDS; i++) row[i] = NAN;
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* Of the finite logits the best n, and all that are equal to the last of these; in a disorder. */
+static void best_of_row(struct best_logits *out, struct candidate *all, const float *row, uint32_t n, uint64_t *seed)
+{
+    float sorted[IDS];
+    uint32_t finite = 0;
+    for (int i = 0; i < IDS; i++)
+        if (isfinite(row[i])) sorted[finite++] = row[i];
+    qsort(sorted, finite, sizeof *sorted, compare_floats);
+    *out = (struct best_logits){.all = all, .from = n < finite ? sorted[n - 1] : -INFINITY};
+    for (int i = 0; i < IDS; i++)
+        if (isfinite(row[i]) && row[i] >= out->from) all[out->n++] = (struct candidate){row[i], i};
+    for (uint32_t i = out->n; i > 1; i--) {
+        uint32_t other = (uint32_t)(hashed(seed) % i);
+        struct candidate c = all[other];
+        all[other] = all[i - 1];
+        all[i - 1] = c;
+    }
+}
+
+static tdm_sampling some_sampling(uint64_t *seed)
+{
+    static const float temperatures[] = {0, 0.05f, 0.3f, 0.7f, 1, 2}, presences[] = {0, 0, 1.5f, -1},
+                       repeats[] = {1, 1, 1.3f, 0.9f}, top_ps[] = {1, 0.95f, 0.5f}, min_ps[] = {0, 0.05f};
+    static const int top_ks[] = {0, 1, 5, 20, 50, 1000};
+    return (tdm_sampling){.temperature = temperatures[hashed(seed) % 6],
+                          .top_k = top_ks[hashed(seed) % 6],
+                          .top_p = top_ps[hashed(seed) % 3],
+                          .min_p = min_ps[hashed(seed) % 2],
+                          .presence_penalty = presences[hashed(seed) % 4],
+                          .frequency_penalty = presences[hashed(seed) % 4] / 4,
+                          .repeat_penalty = repeats[hashed(seed) % 4],
+                          .seed = hashed(seed)};
+}
+
+TEST(the_best_give_the_same_token)
+{
+    struct sampler *s = open_sampler(LIMIT);
+    uint64_t seed = 5;
+    int few = 0, drew_few = 0, refused = 0;
+    for (uint32_t round = 0; round < 20000; round++) {
+        float row[IDS];
+        struct candidate all[IDS];
+        struct best_logits best;
+        tdm_id prompt[40], id = -2;
+        fill_row(row, &seed);
+        for (int i = 0; i < 40; i++) prompt[i] = (tdm_id)(hashed(&seed) % LIMIT);
+        sampler_start(s, prompt, hashed(&seed) % 41);
+        for (uint64_t i = hashed(&seed) % 60; i > 0; i--) sampler_accept(s, (tdm_id)(hashed(&seed) % LIMIT));
+        tdm_sampling sampling = some_sampling(&seed);
+        best_of_row(&best, all, row, 1 + (uint32_t)(hashed(&seed) % 160), &seed);
+        bool likely = best.n >= 150 && sampler_needs_few(&sampling, 50);
+        bool drew = sampler_draw_best(s, &sampling, &best, 1, 2, round, &id);
+        few += likely;
+        drew_few += likely && drew;
+        refused += !drew;
+        if (drew && id != sampler_draw(s, &sampling, row, 1, 2, round))
+            CHECK_FAIL("round %u: another token, %d", round, (int)id);
+    }
+    CHECK(few > 500 && drew_few > few * 9 / 10);
+    CHECK(refused > 1000);
+    sampler_free(s);
+}
+
+TEST(what_others_may_decide_is_refused)
+{
+    struct sampler *s = open_sampler(100);
+    struct candidate all[] = {{5, 3}, {4, 9}, {4, 7}, {3, 50}};
+    struct best_logits best = {all, 4, 3};
+    tdm_id id;
+    tdm_sampling t = plain;
+    sampler_start(s, NULL, 0);
+    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* every token counts */
+    t.temperature = 0.0625f;
+    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* those from 3 on */
+    t.temperature = 0.07f;
+    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    t = plain;
+    t.top_k = 4;
+    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    t.top_k = 5;
+    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    best.from = -INFINITY; /* there are no more */
+    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    best.from = 3;
+    t.top_k = 4;
+    t.presence_penalty = 1;
+    sampler_accept(s, 50);
+    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* another one may be better now */
+    t.top_k = 3;
+    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    t.presence_penalty = -1;
+    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* any token that was said may be */
+    t = plain;
+    t.temperature = 0;
+    all[0].id = 200; /* is none */
+    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id) && id == 7);
+    best = (struct best_logits){all, 0, -INFINITY};
+    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id) && id == -1);
+    sampler_free(s);
+}
+
 TEST_MAIN(T(greedy), T(greedy_everywhere), T(distribution), T(top_p_over_many), T(penalties), T(deterministic),
-          T(ranges), T(hash))
+          T(ranges), T(hash),
+          T(the_best_give_the_same_token), T(what_others_may_decide_is_refused))
