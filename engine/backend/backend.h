@@ -113,7 +113,8 @@ struct backend {
     void (*kept_free)(struct forward_kept *k); /* before its model; NULL is allowed */
 
     /* Draws a token by the logits of s, which are valid; -1: none of them is finite. With one evaluator, draws from
-     * several states may run at once. */
+     * several states may run at once. A device may keep most of the logits until a draw, or state_logits, needs them:
+     * that takes longer, and changes no token. */
     tdm_status (*draw)(struct evaluator *e, struct state *s, const struct draw *draw, tdm_id *out, tdm_error *err);
 };
 

@@ -59,7 +59,7 @@ static void take_over(struct state *s)
 {
     struct gpu_state *own = of(s);
     s->length = gpu_state_length(own);
-    s->logits_valid = gpu_state_logits(own);
+    s->logits_valid = gpu_state_has_logits(own);
     s->broken = gpu_state_broken(own);
     s->headless = gpu_state_headless(own);
 }
@@ -255,9 +255,7 @@ static uint32_t shared_pages(const struct state *a, const struct state *b)
 
 static tdm_status logits(struct state *s, const float **out, tdm_error *err)
 {
-    (void)err;
-    *out = gpu_state_logits(of(s));
-    return TDM_OK;
+    return gpu_state_fetch_logits(of(s), out, err);
 }
 
 /* ---- To and from bytes ------------------------------------------------------------------------------------------- */
@@ -527,6 +525,7 @@ static tdm_status pool(struct pool **out, const struct backend_model *model, enu
 struct gpu_evaluator {
     struct evaluator base;
     struct gpu_state *padding; /* where padded rows go; NULL: there were none yet */
+    atomic_bool draws_from_all; /* so the last draw did: passes bring all logits to the host, else the best */
 };
 
 static tdm_status new_evaluator(struct evaluator **out, const struct backend_model *m,
@@ -562,8 +561,8 @@ static tdm_status pad(struct evaluator *e, uint32_t rows, struct gpu_run *out, t
     return gpu_state_make_room(own->padding, rows, err);
 }
 
-/* Tokens [done, done + n) of a run. */
-static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uint32_t n, uint32_t vocab)
+/* Tokens [done, done + n) of a run. all: of logits of the last token all are brought to the host. */
+static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uint32_t n, uint32_t vocab, bool all)
 {
     bool last = done + n == run->n;
     return (struct gpu_run){
@@ -571,8 +570,9 @@ static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uin
         .tokens = run->tokens + done,
         .n = n,
         .logits = run->logits == LOGITS_ALL            ? GPU_LOGITS_ALL
-                  : run->logits == LOGITS_LAST && last ? GPU_LOGITS_LAST
-                                                       : GPU_LOGITS_NONE,
+                  : run->logits == LOGITS_NONE || !last ? GPU_LOGITS_NONE
+                  : all                                ? GPU_LOGITS_LAST
+                                                       : GPU_LOGITS_BEST,
         .all = run->logits == LOGITS_ALL ? run->all + (size_t)done * vocab : NULL,
         .kept = (struct gpu_kept *)run->kept,
     };
@@ -585,10 +585,11 @@ static tdm_status pass(struct evaluator *e, const struct forward_run *runs, uint
     struct model *m = model_of(e->model);
     struct gpu_run pieces[PASS_RUNS + 1];
     uint32_t n = 0, room = PASS_TOKENS, which[PASS_RUNS];
+    bool all = ((struct gpu_evaluator *)e)->draws_from_all;
     for (uint32_t r = 0; r < n_runs && room > 0; r++) {
         uint32_t some = runs[r].n - done[r] < room ? runs[r].n - done[r] : room;
         if (!some) continue;
-        pieces[n] = piece_of(&runs[r], done[r], some, m->base.weights->config.vocab);
+        pieces[n] = piece_of(&runs[r], done[r], some, m->base.weights->config.vocab, all);
         which[n++] = r;
         room -= some;
     }
@@ -687,16 +688,31 @@ static void accept(struct team *team, struct evaluator *e, const struct forward_
     tdm_error unheard; /* the device is lost then, which the next call says */
     (void)team;
     for (uint32_t r = 0; r < n_runs; r++) {
-        struct gpu_run run = piece_of(&runs[r], 0, runs[r].n, e->model->weights->config.vocab);
+        struct gpu_run run = piece_of(&runs[r], 0, runs[r].n, e->model->weights->config.vocab, true);
         gpu_accept(&run, rows[r], &unheard);
         take_over(runs[r].state);
     }
 }
 
+/* ---- Draws ------------------------------------------------------------------------------------------------------- */
+
+/* From the best logits, if they are known and decide. */
+static bool draw_best(struct state *s, const struct draw *d, tdm_id *out)
+{
+    struct gpu_candidate best[GPU_BEST_MOST];
+    struct candidate all[GPU_BEST_MOST];
+    struct best_logits known = {.all = all};
+    known.n = gpu_state_best(of(s), best, &known.from);
+    if (!known.n) return false;
+    for (uint32_t i = 0; i < known.n; i++) all[i] = (struct candidate){best[i].logit, best[i].id};
+    return sampler_draw_best(d->sampler, d->sampling, &known, d->turn, d->attempt, d->index, out);
+}
+
 static tdm_status draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
 {
-    (void)e;
     const float *row;
+    ((struct gpu_evaluator *)e)->draws_from_all = !sampler_needs_few(d->sampling, GPU_BEST_LEAST / 2);
+    if (draw_best(s, d, out)) return TDM_OK;
     tdm_status status = state_logits(s, &row, err);
     if (!status) *out = sampler_draw(d->sampler, d->sampling, row, d->turn, d->attempt, d->index);
     return status;

@@ -41,6 +41,7 @@ enum shader {
     SHADER_READ,
     SHADER_TOKEN,
     SHADER_NORM,
+    SHADER_BEST,
     SHADERS
 };
 extern const struct shader_code {

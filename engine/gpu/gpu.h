@@ -137,8 +137,21 @@ uint32_t gpu_state_length(const struct gpu_state *s); /* tokens */
 bool gpu_state_broken(const struct gpu_state *s);     /* after a pass that failed midway */
 bool gpu_state_headless(const struct gpu_state *s);   /* nothing is kept for an MTP head */
 const tdm_id *gpu_state_tokens(const struct gpu_state *s);
-/* [vocab], of the last token; NULL: not computed. In host memory, valid until the state changes. */
+bool gpu_state_has_logits(const struct gpu_state *s); /* of the last token; false: not computed */
+/* These [vocab], in host memory, valid until the state changes. NULL: not computed, or not brought there yet after a
+ * pass with GPU_LOGITS_BEST, which fetching does. */
 const float *gpu_state_logits(const struct gpu_state *s);
+tdm_status gpu_state_fetch_logits(const struct gpu_state *s, const float **out, tdm_error *err);
+
+/* The best of these: ids and logits in any order, each once; of all that are finite those from `from` on, which are at
+ * least 96, or all (from: -INFINITY). Returns their number; 0: unknown, as after another kind of pass, or where none is
+ * finite. */
+struct gpu_candidate {
+    float logit;
+    tdm_id id;
+};
+enum { GPU_BEST_LEAST = 96, GPU_BEST_MOST = 128 * 31 };
+uint32_t gpu_state_best(const struct gpu_state *s, struct gpu_candidate out[GPU_BEST_MOST], float *from);
 
 /* A state in host memory, as the device has it but in a plain order; what a bridge converts.
  *   pages      [ceil(length / KV_PAGE)] blocks of gpu_page_bytes: [attention layer][KV head] keys [KV_PAGE][head_dim],
@@ -181,6 +194,7 @@ enum gpu_logits {
     GPU_LOGITS_NONE, /* the state's logits become invalid */
     GPU_LOGITS_LAST, /* those of the last token are kept in the state */
     GPU_LOGITS_ALL,  /* the same, and those of every token in `all` */
+    GPU_LOGITS_BEST, /* those of the last token stay on the device until they are fetched, the best are on the host */
 };
 
 struct gpu_kept;
@@ -208,6 +222,28 @@ struct gpu_pass_options {
 tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs,
                        const struct gpu_pass_options *options, tdm_error *err);
 
+/* ---- Replies at temperature 0 --------------------------------------------------------------------------------- */
+
+enum { GPU_SEVERAL = 8 };
+/* The tokens that gpu_reply evaluates at once, at most GPU_SEVERAL: more than 1 only where a pass of one token is one
+ * dispatch. */
+uint32_t gpu_model_several(const struct gpu_model *m);
+
+struct gpu_reply {
+    struct gpu_state *state;
+    tdm_id next;         /* the first token to be evaluated */
+    uint32_t n;          /* so many at most: 1 to gpu_model_several */
+    uint32_t limit;      /* of the ids that may be drawn; 0: all */
+    const tdm_id *stops; /* [n_stops] after one of these nothing is evaluated; at most CONFIG_MAX_STOPS */
+    uint32_t n_stops;
+};
+
+/* Appends `next`, then what is the best by the logits of the token before, ties to the lowest id, in one submission:
+ * drawn[i] is the token behind the i-th one appended, -1: none of its logits is finite; *appended: how many there are,
+ * n, or fewer where a stop was drawn, or nothing. The last token drawn is not appended. State and logits are what as
+ * many passes of one token with GPU_LOGITS_BEST leave. Errors as gpu_forward, which leave a broken state once they are
+ * not of its arguments. */
+tdm_status gpu_reply(const struct gpu_reply *r, tdm_id drawn[GPU_SEVERAL], uint32_t *appended, tdm_error *err);
 
 /* ---- Drafts: as engine/forward/forward.h and head.h have them ------------------------------------------------- */
 

@@ -212,6 +212,7 @@ tdm_status gpu_accept(const struct gpu_run *run, uint32_t rows, tdm_error *err)
     state->length += rows;
     state->conv = !state->conv;
     state->logits_valid = true;
+    state->buffer->away = state->buffer->listed = false;
     if (!status) status = head_catch_up(state, err);
     if (!status) return TDM_OK;
     state->broken = true;

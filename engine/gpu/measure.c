@@ -292,13 +292,13 @@ static tdm_status record_operations(struct gpu *g, VkCommandBuffer commands, voi
 {
     const struct some_operations *some = ctx;
     (void)err;
-    program_dispatch(g, commands, some->program, some->end);
+    program_dispatch(g, commands, some->program, 0, 0, some->end);
     return TDM_OK;
 }
 
 static void name_operation(char out[32], const struct program_op *op)
 {
-    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta", "act"};
+    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta", "act", "tops", "best"};
     struct matmul push;
     memcpy(&push, op->push, sizeof push);
     if (op->what == DO_PRODUCT)

@@ -398,7 +398,7 @@ void gpu_model_needs(const struct source *source, const struct gpu_model_options
     out->weights += plan.vectors + plan.tables;
     out->scratch = scratch_bytes(&m.config, options);
     out->state = 4 * (model_recurrent_floats(&m.config) + 2 * model_conv_floats(&m.config) +
-                      (uint64_t)model_waiting_rows(&m) * m.config.hidden);
+                      (uint64_t)model_waiting_rows(&m) * m.config.hidden + m.config.vocab);
     out->page = gpu_page_bytes(&m) + gpu_head_page_bytes(&m);
     free(plan.arenas);
     free_pieces(&m);

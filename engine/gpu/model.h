@@ -43,12 +43,17 @@ struct slab {
     struct gpu_page pages[];
 };
 
-/* The rest of a state: recurrent states, then the convolution's before and after a pass; logits, in the host's memory.
- */
+/* The rest of a state: recurrent states, then the convolution's before and after a pass, rows that wait, logits. In the
+ * host's memory `logits` has those of the last token too, and the lists of the best of them (best.c). */
 struct buffer {
     struct block block, logits;
+    bool away;   /* the last token's logits are in `block` alone */
+    bool listed; /* the best of them are in the lists */
     struct buffer *next; /* free ones */
 };
+
+/* Lists of the best logits, in `logits` behind them all (shaders/best.glsl). */
+enum { BEST_BLOCKS = 128, BEST_ROOM = 31, BEST_BYTES = BEST_BLOCKS * (1 + BEST_ROOM) * 8 };
 
 /* The pages of the layers, or those of the MTP head, which has one. */
 enum page_kind { PAGE_LAYERS, PAGE_HEAD, PAGE_KINDS };
@@ -108,6 +113,9 @@ uint64_t model_conv_at(const struct gpu_model *m, uint32_t which);
 
 /* Where it has the rows that wait for the MTP head, and how many there is room for; where that of a position lies. */
 uint64_t model_waiting_at(const struct gpu_model *m);
+/* Where it has the logits of the last token; and where those of the host's memory have the lists behind them. */
+uint64_t model_logits_at(const struct gpu_model *m);
+uint64_t model_best_at(const struct gpu_model *m);
 uint32_t model_waiting_rows(const struct gpu_model *m);
 uint64_t state_waiting_row(const struct gpu_state *s, uint32_t position);
 uint64_t model_page_bytes(const struct gpu_model *m, enum page_kind kind);
@@ -115,6 +123,9 @@ uint64_t model_page_bytes(const struct gpu_model *m, enum page_kind kind);
 /* Pages, the head's too, for n more tokens; and the memory that states gave back. */
 tdm_status state_make_pages(struct gpu_state *s, uint32_t n, tdm_error *err);
 void model_free_states(struct gpu_model *m);
+
+/* Brings logits that are away to the host; with the device's lock. (best.c) */
+tdm_status state_fetch_logits(const struct gpu_state *s, tdm_error *err);
 
 /* The scratch of passes (pass.c). */
 tdm_status scratch_new(struct gpu_model *m, tdm_error *err);

@@ -43,13 +43,15 @@ static void fill_run(struct gpu_model *m, struct scratch *s, const struct gpu_ru
                              .first_row = first_row,
                              .n = run->n,
                              .start = first->position,
-                             .logits = state->buffer->logits.address};
+                             .limit = m->config.vocab,
+                             .logits = run->logits == GPU_LOGITS_BEST ? base + model_logits_at(m)
+                                                                      : state->buffer->logits.address,
+                             .best = state->buffer->logits.address + model_best_at(m)};
     for (uint32_t i = 0; i < (first->position + run->n + KV_PAGE - 1) / KV_PAGE; i++)
         pages[i] = state->pages[kind][i]->address;
 }
 
-/* Where the trunk's output of a position is to be: among the state's rows that wait, if it has such. */
-static uint64_t waiting_place(const struct scratch *s, const struct gpu_state *state, uint32_t position)
+uint64_t pass_waiting_place(const struct scratch *s, const struct gpu_state *state, uint32_t position)
 {
     return state->headless ? s->unwanted : state_waiting_row(state, position);
 }
@@ -81,7 +83,7 @@ tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_
         for (uint32_t t = 0; t < run->n; t++, at++) {
             uint32_t position = start + t;
             row[at] = (struct table_row){i, position, (uint32_t)run->tokens[t], t};
-            if (m->config.mtp) h[at] = source ? source->h[at] : waiting_place(s, run->state, position);
+            if (m->config.mtp) h[at] = source ? source->h[at] : pass_waiting_place(s, run->state, position);
             memcpy(angles + (size_t)at * pairs, s->angles + (size_t)position * 2 * pairs, pairs * sizeof *angles);
             memcpy(angles + (size_t)(rows + at) * pairs, s->angles + ((size_t)position * 2 + 1) * pairs,
                    pairs * sizeof *angles);
@@ -91,12 +93,29 @@ tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_
     return TDM_OK;
 }
 
+/* Whether the logits of its last token are wanted, and no others. */
+static bool wants_last(const struct gpu_run *run)
+{
+    return run->logits == GPU_LOGITS_LAST || run->logits == GPU_LOGITS_BEST;
+}
+
+/* Whether a pass lists the best logits: where a run wants them and none wants others. */
+static bool lists_best(const struct gpu_run *runs, uint32_t n_runs)
+{
+    bool best = false, others = false;
+    for (uint32_t i = 0; i < n_runs; i++) {
+        best |= runs[i].logits == GPU_LOGITS_BEST;
+        others |= runs[i].logits == GPU_LOGITS_LAST || runs[i].logits == GPU_LOGITS_ALL;
+    }
+    return best && !others;
+}
+
 /* The rows whose logits are wanted; returns their number. */
 static uint32_t fill_index(struct scratch *s, const struct gpu_run *runs, uint32_t n_runs)
 {
     uint32_t *index = (uint32_t *)((char *)s->table.mapped + s->index_at), n = 0, row = 0;
     for (uint32_t i = 0; i < n_runs; row += runs[i++].n) {
-        if (runs[i].logits == GPU_LOGITS_LAST) index[n++] = row + runs[i].n - 1;
+        if (wants_last(&runs[i])) index[n++] = row + runs[i].n - 1;
         for (uint32_t t = 0; t < runs[i].n && runs[i].logits == GPU_LOGITS_ALL; t++) index[n++] = row + t;
     }
     return n;
@@ -121,7 +140,7 @@ static tdm_status record(struct recording *r, uint32_t first, uint32_t end, bool
     tdm_status status = device_begin(g, r->commands, false, r->err);
     if (status) return status;
     if (r->shape.together)
-        program_record(r, r->shape.together == 2 ? r->s->program->n : r->s->program->layers);
+        program_record(r);
     else if (r->shape.head_rows)
         record_head(r);
     else if (r->shape.kind == PASS_REPLAY)
@@ -201,7 +220,7 @@ static bool is_cancelled(const struct gpu_pass_options *options)
 static void take_logits(const struct gpu_run *runs, uint32_t n_runs, uint32_t i, const float *row, uint32_t vocab)
 {
     for (uint32_t r = 0; r < n_runs; r++) {
-        uint32_t n = runs[r].logits == GPU_LOGITS_ALL ? runs[r].n : runs[r].logits == GPU_LOGITS_LAST;
+        uint32_t n = runs[r].logits == GPU_LOGITS_ALL ? runs[r].n : wants_last(&runs[r]);
         if (i >= n) {
             i -= n;
             continue;
@@ -244,7 +263,7 @@ static void count_time(int64_t *mean, int64_t ns)
     *mean = *mean ? *mean + (ns - *mean) / 4 : ns;
 }
 
-static void count_token(struct gpu_model *m, int64_t ns)
+void pass_count_token(struct gpu_model *m, int64_t ns)
 {
     int64_t mean = m->token_ns;
     count_time(&mean, ns);
@@ -287,10 +306,10 @@ static tdm_status run_slices(struct gpu_model *m, struct scratch *s, const struc
 
 /* The commands for some logits. */
 static tdm_status head_commands(VkCommandBuffer *out, struct gpu_model *m, struct scratch *s, uint32_t first,
-                                uint32_t rows, tdm_error *err)
+                                uint32_t rows, bool best, tdm_error *err)
 {
     struct recorded *recorded;
-    struct shape head = {.head_rows = rows, .head_first = first};
+    struct shape head = {.head_rows = rows, .head_first = first, .best = best};
     device_lock(m->gpu);
     tdm_status status = pass_commands(&recorded, m, s, &head, false, 0, err);
     device_unlock(m->gpu);
@@ -305,22 +324,23 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
 {
     VkCommandBuffer commands[CONFIG_MAX_LAYERS + 2];
     uint32_t n = 0, done = 0, vocab = m->config.vocab;
+    bool best = lists_best(runs, n_runs);
     tdm_status status = layers->n > 1 ? run_slices(m, s, layers, runs, n_runs, options, &done, err) : TDM_OK;
     if (runs[0].kept) commands[n++] = runs[0].kept->copy;
     for (; done < layers->n; done++) commands[n++] = layers->commands[done];
     for (uint32_t first = 0, some; !status && (!first || first < logits); first += some) {
         int64_t took;
         some = logits - first < HEAD_ROWS ? logits - first : HEAD_ROWS;
-        if (some && !layers->shape.together) status = head_commands(&commands[n++], m, s, first, some, err);
+        if (some && !layers->shape.together) status = head_commands(&commands[n++], m, s, first, some, best, err);
         if (!status && is_cancelled(options)) status = error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
         if (status) break;
         for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken |= !runs[i].kept;
         status = pass_run(m, s, commands, n, &took, err);
         if (!status && layers->shape.together) status = program_check(m, s, err);
-        if (!status && layers->shape.rows == 1 && took) count_token(m, took);
+        if (!status && layers->shape.rows == 1 && took) pass_count_token(m, took);
         n = 0;
         const float *rows = layers->shape.together ? runs[0].state->logits : s->read.mapped;
-        for (uint32_t i = 0; i < some && !status; i++)
+        for (uint32_t i = 0; i < some && !status && !best; i++)
             take_logits(runs, n_runs, first + i, rows + (size_t)i * vocab, vocab);
         if (!some) break;
     }
@@ -330,6 +350,7 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
 /* The states after a pass that was done. */
 static void append(const struct gpu_run *runs, uint32_t n_runs)
 {
+    bool best = lists_best(runs, n_runs);
     for (uint32_t i = 0; i < n_runs; i++) {
         struct gpu_state *s = runs[i].state;
         if (runs[i].kept) continue;
@@ -337,6 +358,7 @@ static void append(const struct gpu_run *runs, uint32_t n_runs)
         s->length += runs[i].n;
         s->conv = !s->conv;
         s->logits_valid = runs[i].logits != GPU_LOGITS_NONE;
+        s->buffer->away = s->buffer->listed = runs[i].logits == GPU_LOGITS_BEST && best;
         s->broken = false;
     }
 }
@@ -388,7 +410,8 @@ static tdm_status prepare(struct gpu_model *m, struct scratch *s, const struct g
     if (!status) *logits = fill_index(s, runs, n_runs);
     bool hidden = options && options->hidden;
     if (!status && shape.rows == 1 && s->program && s->program->groups && !hidden && !runs[0].kept)
-        shape = (struct shape){.rows = 1, .runs = 1, .tiles = 1, .together = *logits ? 2 : 1};
+        shape = (struct shape){.rows = 1, .runs = 1, .tiles = 1, .together = 1, .head_rows = *logits,
+                               .best = runs[0].logits == GPU_LOGITS_BEST};
     if (!status && runs[0].kept) {
         shape.kept = runs[0].kept->inputs.address;
         status = kept_copy(runs[0].kept, runs[0].state, err);

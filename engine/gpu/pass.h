@@ -11,8 +11,8 @@ struct table_row {
 };
 struct table_run {
     uint64_t recurrent, conv_in, conv_out, pages;
-    uint32_t first_row, n, start, unused;
-    uint64_t logits, unused_too;
+    uint32_t first_row, n, start, limit;
+    uint64_t logits, best;
 };
 struct table_tile {
     uint32_t run, first, tokens, unused;
@@ -36,7 +36,7 @@ enum region {
     REGION_V,
     REGION_Q,
     REGION_PAGES,
-    REGION_PARTIALS,
+    REGION_PARTIALS, /* of attention, and of the order of the logits */
     REGION_ATTENDED,
     REGION_GATE,
     REGION_UP,
@@ -82,8 +82,10 @@ enum logits_kind { LOGITS_LAYERS, LOGITS_DRAFTED, LOGITS_DRAFT };
 struct shape {
     uint32_t rows, runs, tiles, blocks; /* blocks: of positions, where attention is split; a power of two */
     uint32_t head_rows, head_first;     /* commands for logits: so many rows, from this place in the index */
-    uint32_t together;                  /* one token, in one dispatch (program.h): 1 without logits, 2 with them */
+    uint32_t together;                  /* one token, in one dispatch (program.h); else 0 */
     uint32_t kind, logits;              /* enum pass_kind; enum logits_kind */
+    uint32_t several;                   /* tokens of a reply, a dispatch each; 0: one */
+    uint32_t best;                      /* of the logits the best are listed, and no others go to the host */
     uint64_t kept;                      /* where the inputs of the recurrent states are kept; 0: they are not */
 };
 
@@ -106,13 +108,15 @@ struct scratch {
     /* of the MTP head: what fc takes; its last output; where rows go that nobody wants */
     uint64_t joined, head_h, unwanted;
     uint64_t router, chosen, shares, expert_gate, expert_up, expert_out, shared_out, logits, hidden;
+    uint64_t tops; /* of the logits' blocks, for the lists of the best */
     struct forms in, inner, expert_inner, head, join;
     uint64_t hidden_at;                                                 /* in memory */
     uint64_t rows_at, runs_at, tiles_at, index_at, angles_at, pages_at; /* in the table */
-    uint64_t h_at; /* in the table: for each row where its h (engine/gpu/head.c) is, or is to be */
-    uint64_t logits_at, hidden_read_at, broken_read_at;                 /* logits in memory; the others in `read` */
-    struct program *program;                                            /* NULL: none */
-    uint32_t blocks;                                                    /* of a state */
+    uint64_t stops_at; /* in the table: the number of ids that end a reply, then these */
+    uint64_t h_at;     /* in the table: for each row where its h (engine/gpu/head.c) is, or is to be */
+    uint64_t logits_at, hidden_read_at, broken_read_at, drawn_read_at; /* logits in memory; the others in `read` */
+    struct program *program;                                           /* NULL: none */
+    uint32_t blocks;                                                   /* of a state */
     float *angles; /* [position][cosines, then sines], as far as needed */
     uint32_t angle_rows;
     struct recorded recorded[MOST_RECORDED];
@@ -190,6 +194,19 @@ void record_waiting(struct recording *r);
 void record_mtp(struct recording *r, bool entries);
 void record_replay(struct recording *r);
 
+/* The best of the logits, listed where the runs have their lists: two steps (best.c). copies: the logits are in the
+ * scratch, and are copied to the state. */
+struct best {
+    uint64_t runs, rows, index, from, tops, drawn, next, stops, stopped;
+    uint32_t vocab, shift;
+};
+void record_best(struct recording *r, bool copies);
+
+/* The token in the n-th place of a submission has rows, runs, angles and h of its own in the tables, each n further on:
+ * moves the places where these are to be found by n, which may be negative. And how many such tokens there may be. */
+void scratch_move_tables(struct scratch *s, const struct config *c, int n);
+uint32_t scratch_several(const struct gpu_model *m, const struct scratch *s);
+
 void recorded_free(struct recorded *r, struct gpu *g);
 
 /* What a verified run leaves. */
@@ -216,6 +233,10 @@ tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_
                        const struct table_source *source, struct shape *shape, tdm_error *err);
 tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scratch *s, const struct shape *shape,
                          bool hidden, uint32_t hidden_row, tdm_error *err);
+/* Where the trunk's output of a position is to be: among the state's rows that wait, if it has such. */
+uint64_t pass_waiting_place(const struct scratch *s, const struct gpu_state *state, uint32_t position);
+/* A token took so long by itself. */
+void pass_count_token(struct gpu_model *m, int64_t ns);
 /* Submits, and waits without the lock, so that the other scratch's passes come in between. *alone_ns: how long it took;
  * 0 where it had to wait for others; may be NULL. */
 tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,

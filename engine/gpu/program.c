@@ -11,6 +11,7 @@ enum {
     TRIED_PATIENCE = 1 << 17, /* looks at a counter: some tens of milliseconds */
     PATIENCE = 1 << 23,       /* seconds */
     COUNTERS_BYTES = 256,
+    STOPPED_AT = 8,    /* behind the two counters */
     FEWEST_GROUPS = 8, /* with fewer of them passes would be slower */
 };
 
@@ -88,7 +89,7 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
     static const int whats[SHADERS] = {
         [SHADER_EMBED] = DO_EMBED + 1,   [SHADER_MATMUL] = DO_PRODUCT + 1, [SHADER_HEADS] = DO_HEADS + 1,
         [SHADER_ATTEND] = DO_ATTEND + 1, [SHADER_MERGE] = DO_MERGE + 1,    [SHADER_DELTA] = DO_DELTA + 1,
-        [SHADER_ACT] = DO_ACT + 1};
+        [SHADER_ACT] = DO_ACT + 1,       [SHADER_BEST] = DO_TOPS + 1};
     struct program *p = r->program;
     struct program_op *op = grow(p);
     if (!op) {
@@ -107,16 +108,26 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
         p->unfit = p->unfit || op->mode != ACT_SILU;
         need_pool(p, r->model->gpu->tuning.lanes); /* 32 quads for each chunk that a workgroup makes at once */
     }
+    if (shader == SHADER_BEST) {
+        uint32_t keys = constants[2]; /* 8 bytes each */
+        if (constants[1]) op->what = DO_BEST;
+        need_pool(p, keys / 2);
+    }
     if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
         uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
         need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4);
     }
 }
 
+uint64_t program_stopped(const struct program *p)
+{
+    return p->counters.address + STOPPED_AT;
+}
+
 /* ---- Trying ---------------------------------------------------------------------------------------------------- */
 
 struct token_push {
-    uint64_t program, counters, runs, trouble;
+    uint64_t program, counters, runs, trouble, stopped;
     uint32_t first, end, barriers, patience;
 };
 
@@ -128,12 +139,13 @@ static void dispatch(struct gpu *g, VkCommandBuffer commands, const struct progr
     device_barrier(g, commands);
 }
 
-static struct token_push token_push_of(const struct program *p, uint32_t end, uint32_t patience)
+static struct token_push token_push_of(const struct program *p, uint32_t list, uint32_t end, uint32_t patience)
 {
-    return (struct token_push){.program = p->list.address,
+    return (struct token_push){.program = p->list.address + list * p->n * sizeof *p->ops,
                                .counters = p->counters.address,
-                               .runs = p->runs,
+                               .runs = p->runs + list * sizeof(struct table_run),
                                .trouble = p->trouble,
+                               .stopped = list ? program_stopped(p) : 0,
                                .end = end,
                                .patience = patience};
 }
@@ -141,7 +153,7 @@ static struct token_push token_push_of(const struct program *p, uint32_t end, ui
 /* Whether p->groups workgroups meet. */
 static tdm_status try_barriers(struct program *p, struct gpu *g, bool *meet, tdm_error *err)
 {
-    struct token_push push = token_push_of(p, 0, TRIED_PATIENCE);
+    struct token_push push = token_push_of(p, 0, 0, TRIED_PATIENCE);
     push.barriers = TRIED_BARRIERS;
     tdm_status status = device_clear(g, &p->counters, err);
     if (!status) status = device_begin(g, g->once, true, err);
@@ -172,8 +184,8 @@ static uint32_t shared_bytes(const struct program *p, const struct gpu_model *m)
     const struct config *c = &m->config;
     uint32_t slab, parts, lanes = m->gpu->tuning.lanes;
     record_delta(m, &slab, &parts);
-    return p->pool * 16 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 + 4 * c->lin_key_dim * 4 +
-           parts * (2 * slab + 1) * 4 + 64;
+    return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 +
+           4 * c->lin_key_dim * 4 + parts * (2 * slab + 1) * 4 + 64;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */
@@ -194,24 +206,35 @@ static void to_the_state(struct program_op *op, const struct scratch *s)
     op->x = 1;
 }
 
-static tdm_status make_list(struct program *p, struct gpu_model *m, struct scratch *s, tdm_error *err)
+/* That of the token in this place of a submission: it has tables of its own. */
+static tdm_status make_list(struct program *p, struct gpu_model *m, struct scratch *s, uint32_t list, tdm_error *err)
 {
     struct recording r = {
         .model = m, .s = s, .program = p, .shape = {.rows = 1, .runs = 1, .tiles = 1, .blocks = 2}, .err = err};
+    p->n = p->tiles = 0;
+    p->list_at = list;
+    scratch_move_tables(s, &m->config, (int)list);
     record_layers(&r, 0, m->config.layers, false, 0);
     p->layers = p->n;
     r.shape.head_rows = 1;
     record_head(&r);
+    p->logits = p->n;
     for (uint32_t i = p->layers; i < p->n; i++) to_the_state(&p->ops[i], s);
+    record_best(&r, false);
+    scratch_move_tables(s, &m->config, -(int)list);
     return r.status;
 }
 
-static tdm_status upload(struct program *p, struct gpu *g, tdm_error *err)
+static tdm_status upload(struct program *p, struct gpu_model *m, struct scratch *s, tdm_error *err)
 {
+    struct gpu *g = m->gpu;
     uint64_t bytes = p->n * sizeof *p->ops;
-    tdm_status status = block_new(&p->list, g, BLOCK_DEVICE, bytes, err);
-    if (!status) status = block_new(&p->counters, g, BLOCK_DEVICE, COUNTERS_BYTES, err);
-    return status ? status : device_write(g, &p->list, 0, p->ops, bytes, err);
+    tdm_status status = block_new(&p->list, g, BLOCK_DEVICE, p->lists * bytes, err);
+    for (uint32_t i = 0; i < p->lists && !status; i++) {
+        if (i > 0) status = make_list(p, m, s, i, err);
+        if (!status) status = device_write(g, &p->list, i * bytes, p->ops, bytes, err);
+    }
+    return status;
 }
 
 tdm_status program_new(struct gpu_model *m, struct scratch *s, tdm_error *err)
@@ -226,10 +249,12 @@ tdm_status program_new(struct gpu_model *m, struct scratch *s, tdm_error *err)
     p->trouble = s->read.address + s->broken_read_at;
     p->troubled = (uint32_t *)((char *)s->read.mapped + s->broken_read_at);
     *p->troubled = 0;
-    tdm_status status = make_list(p, m, s, err);
+    p->lists = scratch_several(m, s);
+    tdm_status status = block_new(&p->counters, g, BLOCK_DEVICE, COUNTERS_BYTES, err);
+    if (!status) status = make_list(p, m, s, 0, err);
     if (status) return status;
     p->unfit = p->unfit || shared_bytes(p, m) > g->shared_bytes;
-    if (!p->unfit) status = upload(p, g, err);
+    if (!p->unfit) status = upload(p, m, s, err);
     if (!p->unfit && !status) status = make_pipeline(p, m, err);
     if (!p->unfit && !status) status = try_barriers(p, g, &meet, err);
     if (!meet) p->groups = 0;
@@ -253,17 +278,32 @@ uint32_t gpu_model_together(const struct gpu_model *m)
 
 /* ---- Passes ---------------------------------------------------------------------------------------------------- */
 
-void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t end)
+uint32_t gpu_model_several(const struct gpu_model *m)
 {
-    struct token_push push = token_push_of(p, end, PATIENCE);
+    const struct program *p = m->scratch[SCRATCH_SHORT]->program;
+    return p && p->groups ? p->lists : 1;
+}
+
+void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t list, uint32_t first,
+                      uint32_t end)
+{
+    struct token_push push = token_push_of(p, list, end, PATIENCE);
+    push.first = first;
     dispatch(g, commands, p, &push);
 }
 
-void program_record(struct recording *r, uint32_t end)
+void program_record(struct recording *r)
 {
-    program_dispatch(r->model->gpu, r->commands, r->s->program, end);
-    record_waiting(r);
-    if (!r->status && r->written) device_barrier(r->model->gpu, r->commands);
+    const struct program *p = r->s->program;
+    uint32_t end = r->shape.best ? p->n : r->shape.head_rows ? p->logits : p->layers;
+    for (uint32_t i = 0; i == 0 || i < r->shape.several; i++) {
+        program_dispatch(r->model->gpu, r->commands, p, i, 0, end);
+        scratch_move_tables(r->s, &r->model->config, (int)i);
+        record_waiting(r);
+        scratch_move_tables(r->s, &r->model->config, -(int)i);
+        if (!r->status && r->written) device_barrier(r->model->gpu, r->commands);
+        r->written = r->read = 0;
+    }
 }
 
 tdm_status program_check(struct gpu_model *m, struct scratch *s, tdm_error *err)

@@ -12,7 +12,7 @@
 
 #include "engine/gpu/pass.h"
 
-enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
+enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT, DO_TOPS, DO_BEST };
 /* A product's mode where its activations were made by an operation of their own; else an act_mode. */
 enum { MODE_MADE = ACT_GATED_NORM + 1 };
 
@@ -30,11 +30,13 @@ struct program_op {
 
 struct program {
     struct program_op *ops;
-    uint32_t n, room, layers; /* layers: operations before those for logits */
+    uint32_t n, room;
+    uint32_t layers, logits; /* operations before those for logits, and before those for the best of them */
+    uint32_t lists, list_at; /* lists that there are, one for each token of a submission; the one that is made */
     uint32_t kinds, pool;     /* bits; quads of shared memory */
     uint32_t tiles;           /* of products since the last barrier */
     bool unfit;               /* a step is not among the operations */
-    struct block list, counters;
+    struct block list, counters; /* the lists one behind the other; see token.comp */
     VkPipeline pipeline;
     uint64_t runs, trouble; /* addresses: of the table, of the word that tells of a barrier waited for too long */
     uint32_t *troubled;     /* that word */
@@ -49,9 +51,14 @@ void program_free(struct program *p, struct gpu *g); /* NULL is allowed */
 void program_add(struct recording *r, bool barrier, enum shader shader, const uint32_t *constants, const void *push,
                  uint32_t push_bytes, uint32_t x, uint32_t z);
 
-/* The operations [0, end) and a barrier; the commands of a pass, with what it leaves the MTP head. */
-void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t end);
-void program_record(struct recording *r, uint32_t end);
+/* Where a reply's token tells the next ones that nothing is to follow it. */
+uint64_t program_stopped(const struct program *p);
+
+/* The operations [first, end) of a list and a barrier; the commands of a pass, or of several for the tokens of a reply,
+ * with what each leaves the MTP head. */
+void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct program *p, uint32_t list, uint32_t first,
+                      uint32_t end);
+void program_record(struct recording *r);
 /* After a pass: TDM_E_IO, and the device is lost, when workgroups waited too long for each other. */
 tdm_status program_check(struct gpu_model *m, struct scratch *s, tdm_error *err);
 

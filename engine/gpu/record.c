@@ -676,7 +676,10 @@ void record_head(struct recording *r)
     struct output logits = {w, REGION(LOGITS), s->logits, c->vocab, false};
     products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
     if (r->program) return;
-    record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
-                sizeof(float) * (uint64_t)rows * c->vocab);
+    if (r->shape.best)
+        record_best(r, true);
+    else
+        record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
+                    sizeof(float) * (uint64_t)rows * c->vocab);
     if (!r->status) device_barrier(m->gpu, r->commands);
 }

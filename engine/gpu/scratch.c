@@ -86,6 +86,7 @@ static void place(struct scratch *s, struct parts *p, const struct config *c, co
     s->head = forms(p, head_rows, c->hidden);
     s->hidden = floats(p, pack_chunks(c->hidden) * PACK_COLS);
     s->logits = floats(p, (uint64_t)head_rows * c->vocab);
+    s->tops = part(p, (uint64_t)head_rows * BEST_BLOCKS * 8);
 }
 
 uint64_t scratch_bytes(const struct config *c, const struct gpu_model_options *options)
@@ -102,13 +103,28 @@ uint64_t scratch_bytes(const struct config *c, const struct gpu_model_options *o
 
 static void place_tables(struct scratch *s, struct parts *p, const struct config *c, const struct gpu_model_options *o)
 {
-    s->rows_at = part(p, s->tokens * sizeof(struct table_row));
+    s->rows_at = part(p, (s->tokens + 1) * sizeof(struct table_row)); /* where a reply's last token is drawn to */
     s->runs_at = part(p, o->runs * sizeof(struct table_run));
     s->tiles_at = part(p, s->tokens * sizeof(struct table_tile));
     s->index_at = part(p, s->tokens * sizeof(uint32_t));
     s->h_at = part(p, s->tokens * sizeof(uint64_t));
     s->angles_at = floats(p, (uint64_t)s->tokens * c->rope_dims);
+    s->stops_at = part(p, (1 + CONFIG_MAX_STOPS) * sizeof(uint32_t));
     s->pages_at = part(p, o->runs * pass_pages(o) * sizeof(uint64_t));
+}
+
+void scratch_move_tables(struct scratch *s, const struct config *c, int n)
+{
+    s->rows_at += (uint64_t)(n * (int)sizeof(struct table_row));
+    s->runs_at += (uint64_t)(n * (int)sizeof(struct table_run));
+    s->angles_at += (uint64_t)(n * (int)(c->rope_dims * sizeof(float)));
+    s->h_at += (uint64_t)(n * (int)sizeof(uint64_t));
+}
+
+uint32_t scratch_several(const struct gpu_model *m, const struct scratch *s)
+{
+    uint32_t most = m->options.runs < s->tokens ? m->options.runs : s->tokens;
+    return most < GPU_SEVERAL ? most : GPU_SEVERAL;
 }
 
 /* All but the struct. */
@@ -121,10 +137,12 @@ static tdm_status fill(struct scratch *s, struct gpu_model *m, tdm_error *err)
     uint64_t logits = sizeof(float) * (uint64_t)(s->tokens < HEAD_ROWS ? s->tokens : HEAD_ROWS) * c->vocab;
     s->hidden_read_at = logits;
     s->broken_read_at = logits + sizeof(float) * (uint64_t)(c->layers + 1) * c->hidden;
+    s->drawn_read_at = s->broken_read_at + sizeof(uint32_t);
     tdm_status status = device_fence(&s->fence, m->gpu, err);
     if (!status) status = block_new(&s->memory, m->gpu, BLOCK_DEVICE, measured.at, err);
     if (!status) status = block_new(&s->table, m->gpu, BLOCK_TABLE, tables.at, err);
-    if (!status) status = block_new(&s->read, m->gpu, BLOCK_READ, s->broken_read_at + sizeof(uint32_t), err);
+    if (!status)
+        status = block_new(&s->read, m->gpu, BLOCK_READ, s->drawn_read_at + GPU_SEVERAL * sizeof(uint32_t), err);
     if (status) return status;
     struct parts p = {.address = s->memory.address};
     place(s, &p, c, &m->options);

@@ -43,6 +43,9 @@ SHADER(token)
 SHADER(norm)
 #include <shaders/norm.inc>
     ;
+SHADER(best)
+#include <shaders/best.inc>
+    ;
 
 #define CODE(name)                                                                                                     \
     {                                                                                                                  \
@@ -53,7 +56,7 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_HEADS] = CODE(heads), [SHADER_ATTEND] = CODE(attend), [SHADER_MERGE] = CODE(merge),
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
     [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
-    [SHADER_NORM] = CODE(norm),
+    [SHADER_NORM] = CODE(norm),   [SHADER_BEST] = CODE(best),
 };
 
 uint64_t gpu_shaders_hash(void)

@@ -86,9 +86,19 @@ uint64_t state_waiting_row(const struct gpu_state *s, uint32_t position)
     return s->buffer->block.address + model_waiting_at(m) + (uint64_t)row * m->config.hidden * sizeof(float);
 }
 
-static uint64_t buffer_bytes(const struct gpu_model *m)
+uint64_t model_logits_at(const struct gpu_model *m)
 {
-    return model_waiting_at(m) + waiting_bytes(m) + 256; /* models without such layers have an empty one */
+    return (model_waiting_at(m) + waiting_bytes(m) + 255) & ~(uint64_t)255;
+}
+
+static uint64_t logits_bytes(const struct gpu_model *m)
+{
+    return m->config.vocab * sizeof(float);
+}
+
+uint64_t model_best_at(const struct gpu_model *m)
+{
+    return (logits_bytes(m) + 255) & ~(uint64_t)255;
 }
 
 /* ---- Pages and buffers ------------------------------------------------------------------------------------- */
@@ -145,8 +155,8 @@ static tdm_status take_buffer(struct buffer **out, struct gpu_model *m, tdm_erro
     }
     struct buffer *b = calloc(1, sizeof *b);
     if (!b) return error_set(err, TDM_E_NOMEM, "no memory for a state");
-    tdm_status status = block_new(&b->block, m->gpu, BLOCK_DEVICE, buffer_bytes(m), err);
-    if (!status) status = block_new(&b->logits, m->gpu, BLOCK_READ, m->config.vocab * sizeof(float), err);
+    tdm_status status = block_new(&b->block, m->gpu, BLOCK_DEVICE, model_logits_at(m) + logits_bytes(m), err);
+    if (!status) status = block_new(&b->logits, m->gpu, BLOCK_READ, model_best_at(m) + BEST_BYTES, err);
     if (status) {
         block_free(&b->block, m->gpu);
         free(b);
@@ -294,13 +304,15 @@ static tdm_status copy_contents(struct gpu_state *dst, const struct gpu_state *s
 {
     struct gpu_model *m = src->model;
     const struct block *from = &src->buffer->block, *to = &dst->buffer->block;
-    struct copy copies[5];
+    struct copy copies[6];
     uint32_t n = 0;
     uint64_t recurrent = sizeof(float) * model_recurrent_floats(&m->config),
              conv = sizeof(float) * model_conv_floats(&m->config), at = model_waiting_at(m);
     if (recurrent) copies[n++] = (struct copy){from, to, 0, 0, recurrent};
     if (conv) copies[n++] = (struct copy){from, to, model_conv_at(m, src->conv), model_conv_at(m, 0), conv};
     if (!src->headless) copies[n++] = (struct copy){from, to, at, at, waiting_bytes(m)};
+    at = model_logits_at(m);
+    if (src->logits_valid && src->buffer->away) copies[n++] = (struct copy){from, to, at, at, logits_bytes(m)};
     for (int kind = 0; kind < (src->headless ? 1 : PAGE_KINDS); kind++) {
         uint32_t tokens = filled(src, (enum page_kind)kind), full = tokens / KV_PAGE;
         uint64_t bytes = model_page_bytes(m, (enum page_kind)kind);
@@ -343,7 +355,14 @@ static tdm_status copy_locked(struct gpu_state *dst, const struct gpu_state *src
     if (!status) status = copy_contents(dst, src, err);
     if (status) return status;
     memcpy(dst->tokens, src->tokens, src->length * sizeof *dst->tokens);
-    if (src->logits_valid) memcpy(dst->logits, src->logits, m->config.vocab * sizeof *dst->logits);
+    const struct buffer *from = src->buffer;
+    struct buffer *to = dst->buffer;
+    uint64_t best = model_best_at(m);
+    to->away = from->away;
+    to->listed = from->listed;
+    if (src->logits_valid && !to->away) memcpy(dst->logits, src->logits, logits_bytes(m));
+    if (src->logits_valid && to->listed)
+        memcpy((char *)to->logits.mapped + best, (char *)from->logits.mapped + best, BEST_BYTES);
     dst->logits_valid = src->logits_valid;
     dst->broken = false;
     return TDM_OK;
@@ -412,9 +431,14 @@ const tdm_id *gpu_state_tokens(const struct gpu_state *s)
     return s->tokens;
 }
 
+bool gpu_state_has_logits(const struct gpu_state *s)
+{
+    return s->logits_valid;
+}
+
 const float *gpu_state_logits(const struct gpu_state *s)
 {
-    return s->logits_valid ? s->logits : NULL;
+    return s->logits_valid && !s->buffer->away ? s->logits : NULL;
 }
 
 /* ---- To and from host memory ------------------------------------------------------------------------------- */
@@ -449,6 +473,7 @@ tdm_status gpu_state_save(const struct gpu_state *s, struct gpu_image *image, ui
     const struct block *b = &s->buffer->block;
     device_lock(m->gpu);
     tdm_status status = device_check(m->gpu, err);
+    if (!status) status = state_fetch_logits(s, err);
     if (!status && image->pages) status = save_pages(s, PAGE_LAYERS, image->pages, first_page, err);
     if (!status && image->recurrent)
         status = device_read(m->gpu, b, 0, image->recurrent, sizeof(float) * model_recurrent_floats(&m->config), err);
@@ -462,7 +487,7 @@ tdm_status gpu_state_save(const struct gpu_state *s, struct gpu_image *image, ui
     image->entries = s->entries;
     image->headless = s->headless;
     image->tokens = s->tokens;
-    image->logits = s->logits_valid ? s->logits : NULL;
+    image->logits = s->logits_valid && !s->buffer->away ? s->logits : NULL;
     return status;
 }
 
@@ -506,6 +531,7 @@ static tdm_status load_locked(struct gpu_state *s, const struct gpu_image *image
     memcpy(s->tokens, image->tokens, image->length * sizeof *s->tokens);
     if (image->logits) memcpy(s->logits, image->logits, m->config.vocab * sizeof *s->logits);
     s->logits_valid = image->logits != NULL;
+    s->buffer->away = s->buffer->listed = false;
     s->broken = false;
     return TDM_OK;
 }

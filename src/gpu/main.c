@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/forward/sampler.h"
 #include "engine/gpu/measure.h"
 
 static bool quick;
@@ -166,6 +167,86 @@ static int operations(struct gpu_model *m, const char *name)
     return 0;
 }
 
+/* The next token as a reply has it: from all logits, or from the best of them where these decide. */
+static tdm_status draw(struct gpu_state *s, struct sampler *sampler, const tdm_sampling *how, tdm_id *out,
+                       tdm_error *err)
+{
+    static struct gpu_candidate best[GPU_BEST_MOST];
+    static struct candidate all[GPU_BEST_MOST];
+    struct best_logits known = {.all = all};
+    uint32_t index = gpu_state_length(s);
+    const float *row;
+    known.n = gpu_state_best(s, best, &known.from);
+    for (uint32_t i = 0; i < known.n; i++) all[i] = (struct candidate){best[i].logit, best[i].id};
+    if (known.n && sampler_draw_best(sampler, how, &known, 0, 0, index, out)) return TDM_OK;
+    tdm_status status = gpu_state_fetch_logits(s, &row, err);
+    if (!status) *out = sampler_draw(sampler, how, row, 0, 0, index);
+    if (!status && *out < 0) *out = 0;
+    return status;
+}
+
+/* Replies at temperature 0 that the device draws, some tokens a submission. */
+static tdm_status several(struct gpu_model *m, struct gpu_state *s, const char *name, tdm_error *err)
+{
+    int n = quick ? 16 : 200;
+    tdm_status status = TDM_OK;
+    for (uint32_t each = 1; each <= gpu_model_several(m) && gpu_model_together(m) && !status; each *= 2) {
+        int64_t start = 0;
+        tdm_id drawn[GPU_SEVERAL] = {13};
+        for (int i = -n / 10 - (int)each; i < n && !status; i += (int)each) {
+            uint32_t appended;
+            if (i < (int)each && i >= 0) start = clock_ns();
+            struct gpu_reply reply = {.state = s, .next = drawn[0] < 0 ? 0 : drawn[0], .n = each};
+            status = gpu_reply(&reply, drawn, &appended, err);
+            drawn[0] = drawn[each - 1];
+        }
+        double us = (double)(clock_ns() - start) / 1e3 / ((n + each - 1) / each * each);
+        if (!status)
+            printf("{\"what\":\"reply\",\"model\":\"%s\",\"sampling\":\"greedy\",\"read_back\":\"drawn\","
+                   "\"a_submission\":%u,\"us\":%.1f,\"tok_s\":%.1f}\n",
+                   name, each, us, 1e6 / us);
+    }
+    return status;
+}
+
+/* Replies, a token a submission, drawn by the host: from all logits, or from the best of them. */
+static int replies(struct gpu_model *m, struct gpu_state *s, const char *name)
+{
+    static const struct {
+        const char *name;
+        tdm_sampling how;
+    } ways[] = {
+        {"greedy", {.temperature = 0, .top_p = 1, .repeat_penalty = 1}},
+        {"top-k 20", {.temperature = 1, .top_k = 20, .top_p = 0.95f, .presence_penalty = 1.5f, .repeat_penalty = 1}}};
+    struct sampler *sampler;
+    tdm_error err;
+    if (sampler_new(&sampler, gpu_model_config(m)->vocab, &err)) return failed(&err);
+    tdm_status status = TDM_OK;
+    int n = quick ? 3 : 200;
+    for (int w = 0; w < 2; w++)
+        for (int best = 0; best < 2 && !status; best++) {
+            int64_t start = 0;
+            tdm_id id = 13;
+            sampler_start(sampler, NULL, 0);
+            for (int i = -n / 10 - 1; i < n && !status; i++) {
+                if (!i) start = clock_ns();
+                struct gpu_run run = {
+                    .state = s, .tokens = &id, .n = 1, .logits = best ? GPU_LOGITS_BEST : GPU_LOGITS_LAST};
+                status = gpu_forward(m, &run, 1, NULL, &err);
+                if (!status) status = draw(s, sampler, &ways[w].how, &id, &err);
+                if (!status) sampler_accept(sampler, id);
+            }
+            double each = (double)(clock_ns() - start) / 1e9 / n;
+            if (!status)
+                printf("{\"what\":\"reply\",\"model\":\"%s\",\"sampling\":\"%s\",\"read_back\":\"%s\",\"us\":%.1f,"
+                       "\"tok_s\":%.1f}\n",
+                       name, ways[w].name, best ? "best" : "all", each * 1e6, 1 / each);
+        }
+    sampler_free(sampler);
+    if (!status) status = several(m, s, name, &err);
+    return status ? failed(&err) : 0;
+}
+
 static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
 {
     static const uint32_t sizes[] = {16, 74, 512};
@@ -195,7 +276,8 @@ static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
     double each = (double)(clock_ns() - start) / 1e9 / n;
     printf("{\"what\":\"decode\",\"model\":\"%s\",\"from\":%u,\"us\":%.1f,\"tok_s\":%.1f}\n", name, gpu_state_length(s),
            each * 1e6, 1 / each);
-    int wrong = operations(m, name);
+    int wrong = replies(m, s, name);
+    if (!wrong) wrong = operations(m, name);
     if (!wrong) wrong = steps(m, s, name, ids, 1);
     if (!wrong) wrong = steps(m, s, name, ids, quick ? 4 : 74);
     gpu_state_free(s);

@@ -34,6 +34,7 @@ layout(constant_id = 10) const uint SLAB = 32;
 layout(push_constant, scalar) uniform Push {
     uint64_t program, counters; // counters: arrivals, workgroups that are done
     uint64_t runs, trouble;     // trouble: becomes 1 when a barrier was waited for too long
+    uint64_t stopped;           // 0: none; 1 there: an earlier pass of the submission drew the last token, so nothing is done
     uint first, end;            // operations
     uint barriers;              // that many for a start, to try whether all workgroups run
     uint patience;              // looks at the counter before that is given up
@@ -45,7 +46,7 @@ layout(push_constant, scalar) uniform Push {
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
            OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42;
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
-           DO_ACT = 6;
+           DO_ACT = 6, DO_TOPS = 7, DO_BEST = 8;
 const uint MADE = 5; // a mode: activations that an operation of their own made
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
@@ -100,6 +101,18 @@ uvec4 x_quad(uint place)
     return pool[place];
 }
 
+uvec2 own_key(uint at)
+{
+    return uvec2(pool[at / 2][at % 2 * 2], pool[at / 2][at % 2 * 2 + 1]);
+}
+
+void put_key(uint at, uvec2 key)
+{
+    pool[at / 2][at % 2 * 2] = key.x;
+    pool[at / 2][at % 2 * 2 + 1] = key.y;
+}
+#include "best.glsl"
+
 // ---- The barrier ----
 
 // All workgroups have come here, and what each has written is where coherent loads find it. False: some did not come.
@@ -144,7 +157,7 @@ void leave()
 
 // ---- Products ----
 
-uint64_t logits; // where they are wanted, if results are logits: they go there, into the host's memory
+uint64_t logits; // where they are wanted, if results are logits: they go there
 
 // A tile of an operation's matrices.
 struct Tile {
@@ -465,9 +478,23 @@ void do_embed()
     for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) embed(op(OP_KIND), p, u, 0);
 }
 
+// The best logits: of each block (DO_TOPS), then what is listed (DO_BEST).
+void do_best(bool lists)
+{
+    Best p = Best(address(0), address(2), address(4), address(6), address(8), address(10), address(12), address(14),
+                  address(16), parameter(18), parameter(19));
+    if (lists) bound_of_blocks(p, 0);
+    for (uint u = gl_WorkGroupID.x; u < BLOCKS; u += gl_NumWorkGroups.x) {
+        if (lists) list_block(p, u, 0);
+        else top_of_block(p, u, 0);
+    }
+    if (lists && gl_WorkGroupID.x == 0) draw_best(p);
+}
+
 void main()
 {
     uint i = gl_LocalInvocationIndex;
+    if (stopped != 0 && Words(stopped).v[0] != 0) return;
     WeightPairs words = WeightPairs(program);
     if (i == 0) broken = 0;
     for (uint e = i; e < OP; e += LANES) op_words[0][e] = words.v[(first * OP + e) / 2][e % 2];
@@ -492,6 +519,8 @@ void main()
             else if (what == DO_MERGE) do_merge();
             else if (what == DO_ACT) do_act();
             else if (what == DO_EMBED) do_embed();
+            else if (what == DO_TOPS) do_best(false);
+            else if (what == DO_BEST) do_best(true);
         }
         wait_for_inputs();
         if (i < OP / 2) op_words[1 - op_at][2 * i] = some.x, op_words[1 - op_at][2 * i + 1] = some.y;

@@ -111,6 +111,11 @@ static tdm_status use(struct gpu *g, struct gpu_model *m, tdm_error *err)
     if (!status) status = gpu_state_fork(&fork, s, err);
     run.n = 1;
     for (int i = 0; i < 2 && !status; i++) status = gpu_forward(m, &run, 1, NULL, err);
+    run.logits = GPU_LOGITS_BEST;
+    if (!status) status = gpu_forward(m, &run, 1, NULL, err);
+    if (!status) status = gpu_state_copy(fork, s, err);
+    const float *all;
+    if (!status) status = gpu_state_fetch_logits(fork, &all, err);
     if (!status) status = gpu_state_copy(s, fork, err);
     if (!status) {
         image.pages = calloc(1, gpu_page_bytes(m));

@@ -1,0 +1,91 @@
+/* The best logits of a token: listed by the device, so that the host draws from a few of them, and the others stay
+ * where they are until somebody asks. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/gpu/program.h"
+
+/* Pieces that the blocks are made of: larger ones are read faster, smaller ones divide a small vocabulary better. */
+enum { PIECE_SHIFT = 5, PIECES_A_BLOCK = 4 };
+
+static uint32_t piece_shift(uint32_t vocab)
+{
+    uint32_t shift = PIECE_SHIFT;
+    while (shift && vocab >> shift < BEST_BLOCKS * PIECES_A_BLOCK) shift--;
+    return shift;
+}
+
+void record_best(struct recording *r, bool copies)
+{
+    const struct scratch *s = r->s;
+    const struct gpu_tuning *t = &r->model->gpu->tuning;
+    uint64_t table = s->table.address;
+    uint32_t rows = r->shape.head_rows, vocab = r->model->config.vocab;
+    struct best push = {.runs = table + s->runs_at,
+                        .rows = table + s->rows_at,
+                        .index = table + s->index_at + 4 * (uint64_t)r->shape.head_first,
+                        .from = copies ? s->logits : 0,
+                        .tops = s->tops,
+                        .vocab = vocab,
+                        .shift = piece_shift(vocab)};
+    if (r->program) { /* which goes on with the best one */
+        push.drawn = s->read.address + s->drawn_read_at + r->program->list_at * sizeof(uint32_t);
+        push.next = push.rows + sizeof(struct table_row) + offsetof(struct table_row, token);
+        push.stops = table + s->stops_at;
+        push.stopped = program_stopped(r->program);
+    }
+    uint32_t constants[] = {t->lanes, false, t->lanes > BEST_BLOCKS ? t->lanes : BEST_BLOCKS};
+    record_step(r, REGION(LOGITS), REGION(PARTIALS), SHADER_BEST, constants, 3, &push, sizeof push, BEST_BLOCKS, rows,
+                1);
+    constants[1] = true;
+    record_step(r, REGION(PARTIALS), REGION(READ), SHADER_BEST, constants, 3, &push, sizeof push, BEST_BLOCKS, rows, 1);
+}
+
+/* The logit in that place of the order of all (best.glsl). */
+static float logit_of(uint32_t order)
+{
+    uint32_t bits = order >> 31 ? order & 0x7FFFFFFFu : ~order;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+uint32_t gpu_state_best(const struct gpu_state *s, struct gpu_candidate out[GPU_BEST_MOST], float *from)
+{
+    _Static_assert(GPU_BEST_MOST == BEST_BLOCKS * BEST_ROOM, "room for full lists");
+    const struct buffer *b = s->buffer;
+    const uint32_t *list = (const uint32_t *)((const char *)b->logits.mapped + model_best_at(s->model));
+    uint32_t n = 0, order = list[1];
+    if (!s->logits_valid || !b->listed) return 0;
+    *from = order == 1 ? -INFINITY : logit_of(order);
+    for (uint32_t block = 0; block < BEST_BLOCKS; block++, list += 2 * (1 + BEST_ROOM)) {
+        if (list[0] > BEST_ROOM) return 0; /* more than there is room for */
+        for (uint32_t i = 1; i <= list[0]; i++, n++) {
+            out[n].id = (tdm_id)list[2 * i];
+            memcpy(&out[n].logit, &list[2 * i + 1], sizeof out[n].logit);
+        }
+    }
+    return n;
+}
+
+tdm_status state_fetch_logits(const struct gpu_state *s, tdm_error *err)
+{
+    struct buffer *b = s->buffer;
+    struct copy copy = {&b->block, &b->logits, model_logits_at(s->model), 0, s->model->config.vocab * sizeof(float)};
+    if (!s->logits_valid || !b->away) return TDM_OK;
+    tdm_status status = device_copy(s->model->gpu, &copy, 1, err);
+    if (!status) b->away = false;
+    return status;
+}
+
+tdm_status gpu_state_fetch_logits(const struct gpu_state *s, const float **out, tdm_error *err)
+{
+    assert_always(s->logits_valid);
+    device_lock(s->model->gpu);
+    tdm_status status = state_fetch_logits(s, err);
+    device_unlock(s->model->gpu);
+    *out = status ? NULL : s->logits;
+    return status;
+}
