@@ -253,8 +253,8 @@ TDM_API tdm_status tdm_model_open_server(tdm_model **out, const tdm_server_optio
 /* ---- Machine and units -----------------------------------------------------------------------------------------
  * tdm_machine: one pinned worker thread per allowed core, and two units made of them. Unit 0 prefills, unit 1
  * decodes. A unit may be a GPU instead: its driver is a thread that waits for it, and the cores stand by for the case
- * that the GPU is lost. A model is copied to a unit's GPU when a chat or a session is opened. Functions are safe from
- * any thread except the units' own jobs. */
+ * that the GPU is lost. A model is copied to a unit's GPU when a chat or a session is opened, or before it
+ * (tdm_places). Functions are safe from any thread except the units' own jobs. */
 
 typedef struct tdm_machine tdm_machine;
 
@@ -270,6 +270,8 @@ typedef struct {
     /* The folder where results of self-tests of GPUs' drivers are kept: a unit whose GPU fails it has cores instead
      * (tdm_unit_info.refused). NULL: drivers are not tested. */
     const char *cache_folder;
+    tdm_progress progress; /* of such a test, some seconds for a new driver, in trials, not in bytes; may be NULL */
+    void *progress_ctx;
 } tdm_machine_options;
 
 TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *options, tdm_error *err);
@@ -429,6 +431,17 @@ typedef struct {
 } tdm_chat_options;
 
 TDM_API void tdm_chat_defaults(tdm_chat_options *options, const tdm_model *m);
+
+/* Weights on the GPUs that a machine's units are, brought there before a chat is opened, which takes them from there
+ * and need not copy them: a chat is opened on the thread that draws. Sets o->context where it is 0; a chat that is
+ * opened with the same context, keys and values takes them. What does not fit is left to tdm_chat_open, which says so.
+ * progress (may be NULL): as for tdm_model_open. Any thread. To be closed once the chat is open; before the model and
+ * the machine. Fails with TDM_E_ARG, TDM_E_NOMEM, TDM_E_CANCELLED. */
+typedef struct tdm_places tdm_places;
+TDM_API tdm_status tdm_places_open(tdm_places **out, const tdm_model *m, tdm_machine *machine, tdm_chat_options *o,
+                                   tdm_progress progress, void *progress_ctx, tdm_error *err);
+TDM_API void tdm_places_close(tdm_places *p); /* NULL is allowed */
+
 TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine *machine,
                                  const tdm_chat_options *options, tdm_error *err);
 TDM_API void tdm_chat_close(tdm_chat *c);

@@ -63,7 +63,7 @@ static tdm_status open_device(struct tdm_machine *m, int unit, const char *set, 
     }
     tdm_status status = backend_gpu.open(&m->device[unit], set, err);
     if (status || !o->cache_folder || !backend_gpu.check) return status;
-    status = backend_gpu.check(m->device[unit], o->cache_folder, err);
+    status = backend_gpu.check(m->device[unit], o->cache_folder, o->progress, o->progress_ctx, err);
     if (status != TDM_E_UNSUPPORTED) return status;
     snprintf(m->refused[unit], sizeof m->refused[unit], "%.255s", err->text);
     backend_gpu.close(m->device[unit]);

@@ -50,7 +50,8 @@ TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_m
     s->dispatch = (uint32_t)dispatch < context ? (uint32_t)dispatch : context;
     struct evaluator_form form = {.max_tokens = s->dispatch, .max_runs = 1, .context = context,
                                   .max_members = (uint32_t)machine_workers(machine->machine)};
-    tdm_status status = place_open(&s->place, machine, o->unit, m, (enum kv_type)o->kv, context, err);
+    struct place_form place = {.kv = (enum kv_type)o->kv, .context = context};
+    tdm_status status = place_open(&s->place, machine, o->unit, m, &place, err);
     if (status == TDM_OK) status = backend_pool(&s->pool, s->place.model, (enum kv_type)o->kv, context, err);
     if (status == TDM_OK) status = state_new(&s->state, s->pool, err);
     if (status == TDM_OK) status = evaluator_new(&s->evaluator, s->place.model, &form, err);

@@ -39,6 +39,8 @@ struct backend_load {
     const struct source *source;
     enum kv_type kv;
     uint32_t context;
+    tdm_progress progress; /* may be NULL; non-zero from it: TDM_E_CANCELLED */
+    void *progress_ctx;
 };
 
 /* A model where a backend computes with it: the beginning of what the backend keeps of it. */
@@ -80,8 +82,10 @@ struct backend {
     void (*about)(struct backend_device *d, struct backend_about *out);
     bool (*lost)(struct backend_device *d);
     /* Compares the device's arithmetic with that of the cores, once for each driver: what came out is kept in the
-     * folder (selftest.h). TDM_E_UNSUPPORTED: it differs, so the device is not to be used. NULL: nothing to compare. */
-    tdm_status (*check)(struct backend_device *d, const char *folder, tdm_error *err);
+     * folder (selftest.h). TDM_E_UNSUPPORTED: it differs, so the device is not to be used. NULL: nothing to compare.
+     * progress (may be NULL) is called before each comparison; TDM_E_CANCELLED: by it. */
+    tdm_status (*check)(struct backend_device *d, const char *folder, tdm_progress progress, void *progress_ctx,
+                        tdm_error *err);
 
     /* Copies a model's weights there. TDM_E_NOMEM: not enough memory; TDM_E_UNSUPPORTED: beyond this device. Both are
      * found before anything is copied. What is there already is shared: the same model is given, and is unloaded when

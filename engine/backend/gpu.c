@@ -112,7 +112,8 @@ static bool is_lost(struct backend_device *device)
     return gpu_is_lost(((struct device *)device)->gpu);
 }
 
-static tdm_status check(struct backend_device *device, const char *folder, tdm_error *err)
+static tdm_status check(struct backend_device *device, const char *folder, tdm_progress progress, void *progress_ctx,
+                        tdm_error *err)
 {
     struct device *d = (struct device *)device;
     struct selftest_result r;
@@ -120,7 +121,7 @@ static tdm_status check(struct backend_device *device, const char *folder, tdm_e
     gpu_about(d->gpu, &info);
     selftest_kept(&r, folder, &info);
     if (!r.known) {
-        tdm_status status = selftest_run(&r, d->gpu, err);
+        tdm_status status = selftest_run(&r, d->gpu, progress, progress_ctx, err);
         if (status) return status;
         selftest_keep(&r, folder, &info, NULL); /* where it can't be kept it is tested again */
     }
@@ -145,7 +146,8 @@ static tdm_status check_fits(struct device *d, const struct gpu_needs *needs, td
 static tdm_status upload(struct model *m, struct device *d, const struct backend_load *what, tdm_error *err)
 {
     struct gpu_model_options o = {.lm_head = what->weights->lm_head->type, .kv = what->kv, .context = what->context,
-                                  .tokens = PASS_TOKENS, .runs = PASS_RUNS};
+                                  .tokens = PASS_TOKENS, .runs = PASS_RUNS, .progress = what->progress,
+                                  .progress_ctx = what->progress_ctx};
     gpu_model_needs(what->source, &o, &m->needs);
     tdm_status status = check_fits(d, &m->needs, err);
     return status ? status : gpu_model_new(&m->gpu, d->gpu, what->source, &o, err);

@@ -125,14 +125,20 @@ static tdm_status try(struct selftest_result *out, struct gpu *g, const struct t
     return status;
 }
 
-tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_error *err)
+tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress progress, void *progress_ctx,
+                        tdm_error *err)
 {
     *out = (struct selftest_result){.known = true, .passed = true};
     tdm_status status = TDM_OK;
     struct gpu_info info;
     gpu_about(g, &info);
     size_t all = sizeof trials / sizeof *trials, n = info.kind == GPU_SOFTWARE ? 2 : all; /* it compiles slowly */
-    for (size_t i = all - n; i < all && out->passed && !status; i++) status = try(out, g, &trials[i], err);
+    for (size_t i = 0; i < n && out->passed && !status; i++) {
+        if (progress && progress(progress_ctx, "testing the GPU's driver", i, n))
+            status = error_set(err, TDM_E_CANCELLED, "the test of the GPU's driver was stopped");
+        else
+            status = try(out, g, &trials[all - n + i], err);
+    }
     out->known = !status;
     return status;
 }

@@ -18,8 +18,10 @@ struct selftest_result {
  * there is one among them. */
 double selftest_difference(const float *found, const float *expected, size_t n);
 
-/* Tests the device. Fails for want of memory only; what else goes wrong is the driver's and in *out. */
-tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_error *err);
+/* Tests the device. Fails for want of memory, or because progress (may be NULL; called before each trial, with how many
+ * are done) cancels it: TDM_E_CANCELLED; what else goes wrong is the driver's and in *out. */
+tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress progress, void *progress_ctx,
+                        tdm_error *err);
 
 /* What is kept in the folder of this device with this driver and Tandem's present shaders; not known: nothing. */
 void selftest_kept(struct selftest_result *out, const char *folder, const struct gpu_info *info);

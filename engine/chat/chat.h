@@ -460,6 +460,8 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
 
 /* Where each unit computes, and the pools of its states; by the options and the machine. */
 tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err);
+/* The default where it is 0. */
+tdm_status chat_set_context(tdm_chat_options *o, const struct tdm_model *m, tdm_error *err);
 /* After all states. */
 void chat_close_sides(struct tdm_chat *c);
 /* Does a token get the same bits whichever unit evaluates it? */

@@ -2,9 +2,6 @@
 #include "engine/chat/chat.h"
 
 #include "engine/base/error.h"
-#include "engine/base/memory.h"
-
-enum { CONTEXT_MAX = 32768 }; /* of the default */
 
 /* Does the state memory of one side serve the other? */
 static bool same_pool(const struct side *a, const struct side *b, const tdm_chat_options *o)
@@ -22,29 +19,13 @@ bool chat_sides_agree(const struct tdm_chat *c)
            backend_agrees(c->side[TDM_PREFILL_UNIT].place.model, c->side[TDM_DECODE_UNIT].place.model);
 }
 
-static uint32_t default_context(const struct tdm_model *m, enum kv_type kv)
-{
-    const struct weights *w = m->weights;
-    if (m->server) return w->config.context_length;
-    uint32_t most = w->config.context_length < CONTEXT_MAX ? w->config.context_length : CONTEXT_MAX;
-    uint64_t layers = 0;
-    for (uint32_t i = 0; i < w->config.layers; i++) layers += w->config.full_attention[i];
-    uint64_t page = 2 * layers * w->config.kv_heads * w->kernels->kv_block_bytes(kv, w->config.head_dim);
-    uint64_t half = memory_available() / 2;
-    if (page && half) {
-        /* The conversation and as much again for branches of it. */
-        uint64_t room = half / (2 * page) * KV_PAGE;
-        if (room < most) most = (uint32_t)room;
-    }
-    return most < 256 ? 256 : most;
-}
-
 /* Its device where the model fits on it, else the cores, which is said. */
 static tdm_status take_place(struct tdm_chat *c, int unit, const struct tdm_model *m, tdm_kv kv, tdm_error *err)
 {
     const tdm_chat_options *o = &c->options;
     struct side *side = &c->side[unit];
-    tdm_status status = place_open(&side->place, c->machine, unit, m, (enum kv_type)kv, (uint32_t)o->context, err);
+    struct place_form form = {.kv = (enum kv_type)kv, .context = (uint32_t)o->context};
+    tdm_status status = place_open(&side->place, c->machine, unit, m, &form, err);
     if (status != TDM_E_NOMEM && status != TDM_E_UNSUPPORTED && status != TDM_E_IO) return status;
     events_post_line(c->events, TDM_EV_NOTICE, "%s: the cores take its place", err->text);
     c->client.on_cores[unit] = true;
@@ -64,9 +45,8 @@ tdm_status chat_open_sides(struct tdm_chat *c, tdm_error *err)
     struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
     if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge sees to it */
         return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
-    if (o->context == 0) o->context = (int)default_context(m, (enum kv_type)o->kv);
-    if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
-    tdm_status status = take_place(c, TDM_DECODE_UNIT, m, o->kv, err);
+    tdm_status status = chat_set_context(o, m, err);
+    if (status == TDM_OK) status = take_place(c, TDM_DECODE_UNIT, m, o->kv, err);
     if (status == TDM_OK) status = take_place(c, TDM_PREFILL_UNIT, prefill, o->prefill_kv, err);
     uint32_t context = (uint32_t)o->context * chat_room_factor(c);
     if (status == TDM_OK) status = backend_pool(&b->pool, b->place.model, (enum kv_type)o->kv, context, err);

@@ -171,7 +171,8 @@ static tdm_status load_tiles(struct loader *l, const struct tensor *t, const str
                           .out = out,
                           .scratch = scratch,
                           .scratch_bytes = own};
-        if (m->options.progress && m->options.progress(m->options.progress_ctx, "copying weights", l->done, l->total)) {
+        const struct gpu_model_options *o = &m->options;
+        if (o->progress && o->progress(o->progress_ctx, "copying to the GPU", l->done, l->total)) {
             status = error_set(err, TDM_E_CANCELLED, "loading was cancelled");
             break;
         }

@@ -8,13 +8,14 @@ void place_on_cores(struct place *p, const struct tdm_model *m)
 }
 
 tdm_status place_open(struct place *p, const struct tdm_machine *machine, int unit, const struct tdm_model *m,
-                      enum kv_type kv, uint32_t context, tdm_error *err)
+                      const struct place_form *form, tdm_error *err)
 {
     struct backend_device *device = machine->device[unit];
     place_on_cores(p, m);
     if (m->server) p->model = &m->server->model;
     if (m->server || !device) return TDM_OK;
-    struct backend_load what = {.weights = m->weights, .source = m->source, .kv = kv, .context = context};
+    struct backend_load what = {.weights = m->weights, .source = m->source, .kv = form->kv, .context = form->context,
+                                .progress = form->progress, .progress_ctx = form->progress_ctx};
     tdm_status status = device->backend->load(&p->loaded, device, &what, err);
     if (status == TDM_OK) p->model = p->loaded;
     return status;

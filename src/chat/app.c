@@ -38,13 +38,12 @@ static tdm_status set_system_text(app *a, const char *text, size_t n, tdm_error 
     return TDM_OK;
 }
 
-static tdm_status open_chat(app *a, const load_pair *models, tdm_chat **out, tdm_error *err)
+static tdm_status open_chat(app *a, load_pair *models, tdm_chat **out, tdm_error *err)
 {
     tdm_chat_options c;
     settings_chat_options(&c, a->o, models->model);
-    c.prefill_model = models->prefill;
     c.reading = battery_reading(&a->battery, a->o);
-    tdm_status status = tdm_chat_open(out, models->model, a->machine, &c, err);
+    tdm_status status = load_chat(out, models, a->machine, &c, err);
     if (!status && a->system) status = tdm_chat_set_system(*out, a->system, a->system_length, err);
     if (status && *out) {
         tdm_chat_close(*out);
@@ -67,16 +66,20 @@ static tdm_status copy_name(char **out, const char *name, tdm_error *err)
     return *out || load_is_builtin(name) ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
 }
 
-tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err)
+tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char *notice, tdm_error *err)
 {
     store_purge_trash();
     const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
     notice[0] = 0;
     a->models = *models;
+    a->machine = machine;
     tdm_model_describe(a->models.model, &a->info);
     tdm_status status = copy_name(&a->model_path, path, err);
     if (!status) status = set_system_text(a, system, system ? strlen(system) : 0, err);
-    if (!status) status = load_machine(&a->machine, a->o, models->model, err);
+    if (!status && !machine) {
+        status = load_machine(&a->machine, a->o, models->model, &(load_how){0}, err);
+        if (!status) status = load_places(&a->models, a->machine, a->o, &(load_how){0}, err);
+    }
     if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     if (!status) status = open_chat(a, &a->models, &a->chat, err);
     if (!status) attach_job_model(a->attaching, a->models.model);
@@ -157,8 +160,8 @@ void app_close(app *a)
     elsewhere_close(a);
     attach_job_model(a->attaching, NULL);
     tdm_chat_close(a->chat);
-    tdm_machine_close(a->machine);
     load_pair_close(&a->models);
+    tdm_machine_close(a->machine);
     store_close(&a->place);
     drop_left(a);
     figures_free(&a->figures);

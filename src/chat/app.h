@@ -69,8 +69,9 @@ typedef struct app {
 } app;
 
 void app_init(app *a, options *o);
-/* Takes over the models, also on failure. notice (room for 400 bytes) gets a line worth telling, or "". */
-tdm_status app_start(app *a, const load_pair *models, char *notice, tdm_error *err);
+/* Takes over the models, also on failure, and the machine; NULL: it is opened now, and the models are brought to its
+ * units. notice (room for 400 bytes) gets a line worth telling, or "". */
+tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char *notice, tdm_error *err);
 void app_close(app *a);
 
 /* Bookkeeping for an event; call it for each before showing it: what changes the conversation begins a save. glyph_ns:

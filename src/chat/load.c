@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/chat/settings.h"
 #include "src/chat/units.h"
 #include "src/cli/files.h"
 #include "src/cli/hub.h"
@@ -61,6 +62,15 @@ typedef struct {
     int last_percent;
 } progress_line;
 
+load_step load_step_of(const char *what)
+{
+    static const char *const verbs[] = {
+        [LOAD_PACKING] = "packing", [LOAD_TESTING] = "testing", [LOAD_COPYING] = "copying"};
+    for (int i = LOAD_PACKING; i < LOAD_STEPS; i++)
+        if (!strncmp(what, verbs[i], strlen(verbs[i]))) return (load_step)i;
+    return LOAD_READING;
+}
+
 static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
     progress_line *line = ctx;
@@ -71,26 +81,39 @@ static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t to
     double seconds = (double)(now.tv_sec - line->start.tv_sec) + 1e-9 * (double)(now.tv_nsec - line->start.tv_nsec);
     int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
     if (seconds < 0.5 || (line->shown && percent == line->last_percent)) return 0;
-    fprintf(stderr, "\r%s %3d%%  %.1f of %.1f GB (Ctrl-C stops)\x1b[K", what, percent, 1e-9 * (double)done,
-            1e-9 * (double)total);
+    if (load_step_of(what) == LOAD_TESTING) /* in trials, not in bytes */
+        fprintf(stderr, "\r%s, once: %d of %d (Ctrl-C stops)\x1b[K", what, (int)done + 1, (int)total);
+    else
+        fprintf(stderr, "\r%s %3d%%  %.1f of %.1f GB (Ctrl-C stops)\x1b[K", what, percent, 1e-9 * (double)done,
+                1e-9 * (double)total);
     line->last_percent = percent;
     line->shown = true;
     return 0;
 }
 
-/* Progress is shown, and Ctrl-C stops what is under way, until progress_end. */
-static progress_line progress_begin(void)
+/* Who is told of progress: who asked for it, or the terminal; then Ctrl-C stops what is under way. */
+typedef struct {
+    tdm_progress progress;
+    void *ctx;
+    progress_line line;
+} watch;
+
+static void watch_begin(watch *w, const load_how *how)
 {
+    *w = (watch){.progress = how->progress, .ctx = how->progress_ctx};
+    if (w->progress) return;
     interrupt_catch();
-    progress_line line = {.terminal = isatty(STDERR_FILENO)};
-    clock_gettime(CLOCK_MONOTONIC, &line.start);
-    return line;
+    w->line.terminal = isatty(STDERR_FILENO);
+    clock_gettime(CLOCK_MONOTONIC, &w->line.start);
+    w->progress = show_progress;
+    w->ctx = &w->line;
 }
 
-static void progress_end(const progress_line *line)
+static void watch_end(const watch *w)
 {
+    if (w->ctx != &w->line) return;
     interrupt_release();
-    if (line->shown) fputs("\r\x1b[K", stderr);
+    if (w->line.shown) fputs("\r\x1b[K", stderr);
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
@@ -131,8 +154,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
     if (load_is_elsewhere(o, path))
         return error_set(err, TDM_E_UNSUPPORTED, "%.200s: `%s` works with local models only", path,
                          command_table[o->command].name);
-    progress_line line = {0};
-    if (!how->progress) line = progress_begin();
+    watch w;
+    watch_begin(&w, how);
     tdm_model_options m = {
         .path = path ? path : builtin,
         .builtin = builtin,
@@ -144,13 +167,13 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         .expert_memory = options_whole(o, OPTION_EXPERT_MEMORY, 0),
         .threads = (int)options_int(o, OPTION_THREADS, 0),
         .text_only = how->text_only,
-        .progress = how->progress ? how->progress : show_progress,
-        .progress_ctx = how->progress ? how->progress_ctx : &line,
+        .progress = w.progress,
+        .progress_ctx = w.ctx,
     };
     char *folder = NULL;
     set_packing(&m, o, &folder);
     tdm_status status = tdm_model_open(out, &m, err);
-    if (!how->progress) progress_end(&line);
+    watch_end(&w);
     free(folder);
     return status;
 }
@@ -207,6 +230,7 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
 
 void load_pair_close(load_pair *pair)
 {
+    tdm_places_close(pair->places);
     tdm_model_close(pair->prefill);
     if (!pair->server) tdm_model_close(pair->model);
     hosted_close(pair->server);
@@ -226,11 +250,12 @@ bool load_cost_note(const load_pair *pair, char *out, size_t room)
 
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err)
 {
-    progress_line line = progress_begin();
+    watch w;
+    watch_begin(&w, &(load_how){0});
     tdm_model_options m = {
-        .path = in, .builtin = load_builtin(), .hubs = hub_caches(), .progress = show_progress, .progress_ctx = &line};
+        .path = in, .builtin = load_builtin(), .hubs = hub_caches(), .progress = w.progress, .progress_ctx = w.ctx};
     tdm_status status = tdm_convert(&m, out, type, err);
-    progress_end(&line);
+    watch_end(&w);
     return status;
 }
 
@@ -246,7 +271,8 @@ static void choose_units(tdm_machine_options *m, const options *o, const tdm_mod
     if (pair != UNITS_GPU_CORES) m->decode_unit = gpu;
 }
 
-tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, tdm_error *err)
+tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, const load_how *how,
+                        tdm_error *err)
 {
     char gpu[16];
     tdm_machine_options m = {
@@ -260,8 +286,36 @@ tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *mo
     choose_units(&m, o, model, gpu, sizeof gpu);
     char *folder = files_path(FILES_CACHE, "gpu");
     m.cache_folder = folder;
+    watch w;
+    watch_begin(&w, how);
+    m.progress = w.progress;
+    m.progress_ctx = w.ctx;
     tdm_status status = tdm_machine_open(out, &m, err);
+    watch_end(&w);
     free(folder);
+    return status;
+}
+
+tdm_status load_places(load_pair *pair, tdm_machine *machine, const options *o, const load_how *how, tdm_error *err)
+{
+    tdm_chat_options c;
+    settings_chat_options(&c, o, pair->model);
+    c.prefill_model = pair->prefill;
+    watch w;
+    watch_begin(&w, how);
+    tdm_status status = tdm_places_open(&pair->places, pair->model, machine, &c, w.progress, w.ctx, err);
+    watch_end(&w);
+    pair->context = status ? 0 : c.context;
+    return status;
+}
+
+tdm_status load_chat(tdm_chat **out, load_pair *pair, tdm_machine *machine, tdm_chat_options *settings, tdm_error *err)
+{
+    settings->prefill_model = pair->prefill;
+    if (pair->places) settings->context = pair->context;
+    tdm_status status = tdm_chat_open(out, pair->model, machine, settings, err);
+    tdm_places_close(pair->places);
+    pair->places = NULL;
     return status;
 }
 

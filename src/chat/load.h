@@ -24,6 +24,10 @@ bool load_is_elsewhere(const options *o, const char *path);
 /* The built-in model's file, or NULL. The string lives until the next call by the same thread. */
 const char *load_builtin(void);
 
+/* What tdm_progress tells of. */
+typedef enum { LOAD_READING, LOAD_PACKING, LOAD_TESTING, LOAD_COPYING, LOAD_STEPS } load_step;
+load_step load_step_of(const char *what);
+
 typedef struct {
     bool text_only;        /* no weights */
     const char *kernels;   /* this set; NULL: as --kernels says */
@@ -44,6 +48,8 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
 typedef struct {
     tdm_model *model, *prefill; /* prefill NULL: it shares the model */
     struct hosted *server;      /* the model is its; NULL: the model is here */
+    tdm_places *places;         /* of load_places, for load_chat; NULL: none */
+    int context;                /* of the places */
 } load_pair;
 
 tdm_status load_pair_open(load_pair *out, const options *o, const char *path, const load_how *how, tdm_error *err);
@@ -52,7 +58,12 @@ void load_pair_close(load_pair *pair);
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err);
 /* model: the one that will be used there, for which the best units may be known where none are named (units.h); NULL:
  * the cores are split by topology. */
-tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, tdm_error *err);
+tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, const load_how *how,
+                        tdm_error *err);
+/* Brings the weights to the machine's GPUs, so that load_chat takes no time there. */
+tdm_status load_places(load_pair *pair, tdm_machine *machine, const options *o, const load_how *how, tdm_error *err);
+/* Opens a chat with those models; settings: of settings_chat_options, changed as wanted. */
+tdm_status load_chat(tdm_chat **out, load_pair *pair, tdm_machine *machine, tdm_chat_options *settings, tdm_error *err);
 /* Where the machine is not what -t, --prefill-unit and --decode-unit seem to say: a line on what is used instead. */
 bool load_machine_note(const options *o, const tdm_machine *m, char *out, size_t room);
 /* The same on stderr. */

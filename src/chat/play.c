@@ -124,17 +124,17 @@ static tdm_status open_all(play *p, tdm_error *err)
     const char *path = options_text(o, OPTION_MODEL);
     tdm_status status = script_read(&p->script, options_text(o, OPTION_SCRIPT), err);
     if (!status) status = load_pair_open(&p->models, o, path, &(load_how){0}, err);
-    if (!status) status = load_machine(&p->machine, o, p->models.model, err);
+    if (!status) status = load_machine(&p->machine, o, p->models.model, &(load_how){0}, err);
+    if (!status) status = load_places(&p->models, p->machine, o, &(load_how){0}, err);
     if (status) return status;
     load_machine_notes(o, p->machine);
     settings_chat_options(settings, o, p->models.model);
-    settings->prefill_model = p->models.prefill;
     settings->ignore_eos = settings->hash_logits = true;
     settings->max_tokens = p->script.max_tokens;
     settings->max_answer_tokens = 0; /* the script's counts alone */
     if (p->script.temperature >= 0) settings->sampling.temperature = (float)p->script.temperature;
     if (!options_given(o, OPTION_SEED)) settings->sampling.seed = p->script.seed;
-    status = tdm_chat_open(&p->chat.chat, p->models.model, p->machine, settings, err);
+    status = load_chat(&p->chat.chat, &p->models, p->machine, settings, err);
     if (!status) status = load_history(p, err);
     if (!status) tdm_chat_wait_idle(p->chat.chat, -1);
     return status;
@@ -144,8 +144,8 @@ static void close_all(play *p)
 {
     trace_free(p->trace);
     tdm_chat_close(p->chat.chat);
-    tdm_machine_close(p->machine);
     load_pair_close(&p->models);
+    tdm_machine_close(p->machine);
     script_free(&p->script);
     figures_row_free(&p->ttft);
     figures_row_free(&p->decode);

@@ -157,7 +157,7 @@ static tdm_status evaluate(evaluation *e, tdm_error *err)
         .context = (int)options_int(e->o, OPTION_CONTEXT, (int64_t)e->ids.n),
         .dispatch = (int)options_int(e->o, OPTION_DISPATCH, 0),
     };
-    tdm_status status = load_machine(&e->machine, e->o, NULL, err);
+    tdm_status status = load_machine(&e->machine, e->o, NULL, &(load_how){0}, err);
     if (!status) load_machine_notes(e->o, e->machine);
     if (!status) status = tdm_session_open(&e->session, e->model, e->machine, &s, err);
     const char *against = options_text(e->o, OPTION_AGAINST);

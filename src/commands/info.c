@@ -171,7 +171,7 @@ static int measure(const options *o)
     tdm_error err = {0}, unkept = {0};
     tdm_machine *m;
     ceilings c;
-    if (load_machine(&m, o, NULL, &err)) return load_failed(&err);
+    if (load_machine(&m, o, NULL, &(load_how){0}, &err)) return load_failed(&err);
     load_machine_notes(o, m);
     tdm_status status = ceilings_measure(&c, m, options_text(o, OPTION_KERNELS), NULL, NULL, &unkept, &err);
     char *text = status ? NULL : ceilings_text(&c, m);

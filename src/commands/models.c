@@ -14,7 +14,7 @@ static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
 {
     tdm_machine *m;
     tdm_error unkept;
-    tdm_status status = load_machine(&m, o, NULL, err);
+    tdm_status status = load_machine(&m, o, NULL, &(load_how){0}, err);
     if (status) return status;
     ceilings_recall(c, m, NULL);
     if (!c->known) {

@@ -329,10 +329,10 @@ static tdm_status open_all(run *a, tdm_error *err)
     settings_chat_options(&c, o, a->models.model);
     c.speculation = TDM_SPEC_OFF;
     if (!options_given(o, OPTION_MAX_TOKENS) && !c.ignore_eos) c.max_answer_tokens = LONGEST_ANSWER;
-    c.prefill_model = a->models.prefill;
-    status = load_machine(&a->machine, o, a->models.model, err);
+    status = load_machine(&a->machine, o, a->models.model, &(load_how){0}, err);
     if (!status) load_machine_notes(o, a->machine);
-    if (!status) status = tdm_chat_open(&a->chat, a->models.model, a->machine, &c, err);
+    if (!status) status = load_places(&a->models, a->machine, o, &(load_how){0}, err);
+    if (!status) status = load_chat(&a->chat, &a->models, a->machine, &c, err);
     if (!status && system) status = tdm_chat_set_system(a->chat, system, strlen(system), err);
     if (status) return status;
     tdm_chat_status_of(a->chat, &now);
@@ -363,8 +363,8 @@ int run_main(options *o)
     if (!status && a.trace) status = trace_write(a.trace, trace_path, &err);
     trace_free(a.trace);
     tdm_chat_close(a.chat);
-    tdm_machine_close(a.machine);
     load_pair_close(&a.models);
+    tdm_machine_close(a.machine);
     for (int i = 0; i < a.n; i++) buffer_free(&a.answers[i].text);
     attach_clear(&a.attached);
     prompt_free(&a.prompt);

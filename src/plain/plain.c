@@ -288,6 +288,8 @@ static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *e
     bool asks = consent_to_model(&p->app, path, question), agreed = p->terminal && (!asks || may_send(p, question));
     if (asks && agreed) consent_keep(p->app.o, path);
     tdm_status status = load_pair_open(out, p->app.o, path, &(load_how){.agreed = agreed}, err);
+    if (!status) status = load_places(out, p->app.machine, p->app.o, &(load_how){0}, err);
+    if (status) load_pair_close(out);
     interrupt_catch();
     if (!status) load_notes(out->model);
     return status;
@@ -723,7 +725,7 @@ int plain_main(options *o)
         load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){.agreed = agreed}, &err);
     if (!status) {
         load_notes(models.model);
-        status = app_start(&p.app, &models, notice, &err);
+        status = app_start(&p.app, &models, NULL, notice, &err);
     }
     if (!status) {
         load_machine_notes(o, p.app.machine);

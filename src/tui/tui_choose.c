@@ -13,7 +13,8 @@ void tui_choose_first(tui *t)
     if (note[0]) tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", note);
     first_model_suggest(memory_total(), t->suggestion, sizeof t->suggestion);
     if (tui_consent_start(t)) return;
-    tui_load_begin(&t->load, t->o, options_text(t->o, OPTION_MODEL), false, t->wake[1], &err);
+    tui_load_begin(&t->load, t->o, options_text(t->o, OPTION_MODEL), false, t->app.machine, t->wake[1],
+                   &err);
 }
 
 static void take_facts(tui *t)

@@ -284,7 +284,7 @@ static void switch_model(tui *t, const char *path, const char *prompt)
     }
     if (tui_consent_model(t, path, prompt)) return;
     job_end(&t->choosing.job); /* it uses the model that is left */
-    if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->wake[1], &err))
+    if (!tui_load_begin(&t->load, t->o, path, t->app.chat != NULL, t->app.machine, t->wake[1], &err))
         t->load.prompt = prompt ? strdup(prompt) : NULL;
     else {
         tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", err.text);

@@ -7,10 +7,18 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
+/* What the thread has opened. */
+static void drop(tui_load *l)
+{
+    load_pair_close(&l->models);
+    tdm_machine_close(l->machine);
+    l->machine = NULL;
+}
+
 static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
     tui_load *l = ctx;
-    atomic_store(&l->packing, !strncmp(what, "packing", 7));
+    atomic_store(&l->step, (int)load_step_of(what));
     atomic_store(&l->done_bytes, done);
     atomic_store(&l->total_bytes, total);
     return atomic_load(&l->cancel);
@@ -19,15 +27,19 @@ static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t tota
 static void *run(void *arg)
 {
     tui_load *l = arg;
-    load_pair_open(&l->models, l->o, l->path,
-                   &(load_how){.agreed = true, .progress = on_progress, .progress_ctx = l}, &l->err);
+    const load_how how = {.agreed = true, .progress = on_progress, .progress_ctx = l};
+    tdm_status status = load_pair_open(&l->models, l->o, l->path, &how, &l->err);
+    if (!status && !l->used) status = load_machine(&l->machine, l->o, l->models.model, &how, &l->err);
+    if (!status) status = load_places(&l->models, l->used ? l->used : l->machine, l->o, &how, &l->err);
+    if (status) drop(l);
     atomic_store(&l->done, true);
     ssize_t told = write(l->wake, "l", 1);
     (void)told;
     return NULL;
 }
 
-tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool switching, int wake, tdm_error *err)
+tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool switching, tdm_machine *used, int wake,
+                          tdm_error *err)
 {
     if (l->state == TUI_LOAD_RUNNING) return error_set(err, TDM_E_BUSY, "a model is being loaded; Ctrl-C stops it");
     char *copy = path ? strdup(path) : NULL;
@@ -40,9 +52,11 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
     l->switching = switching;
     l->began_ns = clock_ns();
     l->models = (load_pair){0};
+    l->machine = NULL;
+    l->used = used;
     l->err = (tdm_error){0};
     atomic_store(&l->cancel, false);
-    atomic_store(&l->packing, false);
+    atomic_store(&l->step, LOAD_READING);
     atomic_store(&l->done, false);
     atomic_store(&l->done_bytes, 0);
     atomic_store(&l->total_bytes, 0);
@@ -77,7 +91,7 @@ void tui_load_cancel(tui_load *l)
     if (l->state != TUI_LOAD_RUNNING) return;
     atomic_store(&l->cancel, true);
     pthread_join(l->thread, NULL);
-    load_pair_close(&l->models);
+    drop(l);
     l->state = TUI_LOAD_NONE;
 }
 

@@ -1,8 +1,9 @@
 /* The model, and what the prefill unit needs of its own, loaded on a thread of its own, so that the first frame comes
- * at once and keys are taken meanwhile.
+ * at once and keys are taken meanwhile; there the machine is opened as well, whose GPU may have to be tested, and the
+ * weights are brought to it.
  *
- * The thread writes `models` and `err` before it sets `done`; the front end reads them after tui_load_take has joined
- * it. Progress and the wish to stop are atomics. */
+ * The thread writes `models`, `machine` and `err` before it sets `done`; the front end reads them after tui_load_take
+ * has joined it. Progress and the wish to stop are atomics. */
 #ifndef TANDEM_SRC_TUI_LOAD_H
 #define TANDEM_SRC_TUI_LOAD_H
 
@@ -21,17 +22,22 @@ typedef struct {
     char *path;           /* NULL: the built-in model */
     char *prompt;         /* the argument of /p, which goes on with this model; NULL: /model does */
     bool switching;       /* /model: a chat is there already */
-    atomic_bool cancel, packing, done;
+    atomic_bool cancel, done;
+    atomic_int step;      /* load_step */
     atomic_uint_fast64_t done_bytes, total_bytes;
     load_pair models;     /* the thread's result */
+    tdm_machine *machine; /* opened with the first model; NULL: `used` is there */
+    tdm_machine *used;    /* the machine that the model will be on; NULL: there is none yet */
     int64_t began_ns;
     double rate;          /* bytes of a file that were loaded in a second, the last time; 0: not known */
     tdm_error err;
     char failure[400];    /* why there is no model; "": there is one, or it is not known yet */
 } tui_load;
 
-/* TDM_E_BUSY while a model is being loaded. Whether it may be one on a server has been asked (tui_consent.h). */
-tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool switching, int wake, tdm_error *err);
+/* TDM_E_BUSY while a model is being loaded. Whether it may be one on a server has been asked (tui_consent.h). used: as
+ * above; it stays open until the thread is joined. */
+tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool switching, tdm_machine *used, int wake,
+                          tdm_error *err);
 /* Has the thread just ended? Then it is joined: models or err hold its result, and the state is DONE. */
 bool tui_load_take(tui_load *l);
 /* Stops the thread and waits for it. */

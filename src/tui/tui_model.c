@@ -11,8 +11,10 @@ static void start(tui *t)
     char notice[400];
     tdm_error err = {0};
     load_pair models = t->load.models;
+    tdm_machine *machine = t->load.machine;
     t->load.models = (load_pair){0};
-    if (app_start(&t->app, &models, notice, &err)) {
+    t->load.machine = NULL;
+    if (app_start(&t->app, &models, machine, notice, &err)) {
         bool usable = t->app.chat != NULL; /* a session that can't be resumed leaves an empty conversation */
         tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
         if (!usable) {
@@ -49,7 +51,7 @@ static bool make_way(tui *t)
     if (t->load.err.code != TDM_E_NOMEM || app_leave_model(&t->app, &err)) return false;
     tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "no room for both models: %s is closed first", t->app.info.name);
     char *prompt = tui_load_take_prompt(&t->load); /* it goes on with this model all the same */
-    bool begun = !tui_load_begin(&t->load, t->o, t->load.path, false, t->wake[1], &err);
+    bool begun = !tui_load_begin(&t->load, t->o, t->load.path, false, t->app.machine, t->wake[1], &err);
     t->load.prompt = prompt;
     return begun;
 }
@@ -63,7 +65,7 @@ static bool go_back(tui *t)
     if (!t->app.left || same) return false;
     tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", t->load.err.text);
     tui_draft_return_prompt(t, tui_load_take_prompt(&t->load));
-    return !tui_load_begin(&t->load, t->o, old, false, t->wake[1], &err);
+    return !tui_load_begin(&t->load, t->o, old, false, t->app.machine, t->wake[1], &err);
 }
 
 /* The conversation that was left without a model goes on. */

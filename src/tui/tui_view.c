@@ -53,8 +53,10 @@ void tui_view_name_model(tui *t)
 
 static enum view_state loading_state(const tui *t)
 {
+    static const enum view_state steps[LOAD_STEPS] = {[LOAD_READING] = VIEW_LOADING, [LOAD_PACKING] = VIEW_PACKING,
+                                                      [LOAD_TESTING] = VIEW_TESTING, [LOAD_COPYING] = VIEW_COPYING};
     switch (t->load.state) {
-    case TUI_LOAD_RUNNING: return atomic_load(&t->load.packing) ? VIEW_PACKING : VIEW_LOADING;
+    case TUI_LOAD_RUNNING: return steps[atomic_load(&t->load.step)];
     case TUI_LOAD_FAILED: return t->load.err.code == TDM_E_NOT_FOUND && !t->load.path ? VIEW_NO_MODEL : VIEW_FAILED;
     default: return VIEW_NO_MODEL;
     }

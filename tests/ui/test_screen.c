@@ -200,9 +200,9 @@ TEST(gpus)
 
 TEST(states)
 {
-    static const char *const names[VIEW_STATES] = {"no-model", "loading",  "packing",   "failed",  "idle",
-                                                   "reading",  "thinking", "answering", "stopped", "length",
-                                                   "queued",   "context",  "full"};
+    static const char *const names[VIEW_STATES] = {
+        "no-model", "loading", "packing", "testing", "copying", "failed", "idle", "reading",
+        "thinking", "answering", "stopped", "length", "queued", "context", "full"};
     for (int state = 0; state < VIEW_STATES; state++) {
         struct sample s;
         char name[40];
@@ -221,7 +221,13 @@ TEST(states)
         switch (state) {
         case VIEW_NO_MODEL:
         case VIEW_LOADING:
-        case VIEW_PACKING: v->n_turns = 0; break;
+        case VIEW_PACKING:
+        case VIEW_COPYING: v->n_turns = 0; break;
+        case VIEW_TESTING:
+            v->n_turns = 0;
+            v->status.done_bytes = 3;
+            v->status.total_bytes = 8;
+            break;
         case VIEW_FAILED: v->status.detail = "models/x.gguf: offset 24: expected version 3, found 9"; break;
         case VIEW_THINKING:
             last->state = VIEW_TURN_THINKING;

@@ -37,12 +37,18 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
         [VIEW_THINKING] = "THINKING", [VIEW_ANSWERING] = "ANSWERING", [VIEW_STOPPED] = "STOPPED",
         [VIEW_LENGTH] = "LENGTH",     [VIEW_QUEUED] = "QUEUED",     [VIEW_FULL] = "FULL",
     };
+    static const char *const verbs[VIEW_STATES] = {
+        [VIEW_LOADING] = "LOADING", [VIEW_PACKING] = "PACKING", [VIEW_COPYING] = "COPYING"};
     switch (s->state) {
     case VIEW_LOADING:
     case VIEW_PACKING:
-        snprintf(out, STATE_SIZE, "%s %.0f%% %.1f of %.1f GB", s->state == VIEW_LOADING ? "LOADING" : "PACKING",
-                 floor(percent_done(s)), (double)s->done_bytes / 1e9, (double)s->total_bytes / 1e9);
+    case VIEW_COPYING:
+        snprintf(out, STATE_SIZE, "%s %.0f%% %.1f of %.1f GB", verbs[s->state], floor(percent_done(s)),
+                 (double)s->done_bytes / 1e9, (double)s->total_bytes / 1e9);
         if (!s->total_bytes) out[strlen("LOADING")] = 0; /* nothing is known yet */
+        break;
+    case VIEW_TESTING:
+        snprintf(out, STATE_SIZE, "TESTING GPU %d of %d", (int)s->done_bytes + 1, (int)s->total_bytes);
         break;
     case VIEW_READING:
         snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens),
@@ -133,6 +139,14 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_PACKING:
         progress(bar, view);
         snprintf(out, STATE_SIZE, "%s Weights are being packed for this machine", bar);
+        break;
+    case VIEW_TESTING:
+        progress(bar, view);
+        snprintf(out, STATE_SIZE, "%s The GPU's driver is tested, once; type ahead", bar);
+        break;
+    case VIEW_COPYING:
+        progress(bar, view);
+        snprintf(out, STATE_SIZE, "%s Weights are being copied to the GPU; type ahead", bar);
         break;
     case VIEW_FAILED:
         snprintf(out, STATE_SIZE, "/model tries another: %s", s->detail ? s->detail : "this one could not be loaded");

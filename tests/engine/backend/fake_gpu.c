@@ -18,6 +18,7 @@ static struct {
     _Atomic tdm_status status[FAKE_CALLS];
     atomic_bool lost;
     atomic_ullong tokens;
+    atomic_int copies;
 } fake;
 
 struct device {
@@ -54,10 +55,18 @@ void fake_gpu_fail_selftest(const char *why)
     selftest_fails = why;
 }
 
-static tdm_status fake_check(struct backend_device *d, const char *folder, tdm_error *err)
+static tdm_status fake_check(struct backend_device *d, const char *folder, tdm_progress progress, void *progress_ctx,
+                             tdm_error *err)
 {
     (void)d, (void)folder;
+    if (progress && progress(progress_ctx, "testing the GPU's driver", 0, 1))
+        return error_set(err, TDM_E_CANCELLED, "cancelled");
     return selftest_fails ? error_set(err, TDM_E_UNSUPPORTED, "gpu:0 is not used: %s", selftest_fails) : TDM_OK;
+}
+
+int fake_gpu_copies(void)
+{
+    return fake.copies;
 }
 
 uint64_t fake_gpu_tokens(void)
@@ -194,6 +203,9 @@ static tdm_status fake_load(struct backend_model **out, struct backend_device *d
                  m->what.context != what->context))
         m = m->next;
     if (!m) {
+        if (what->progress && what->progress(what->progress_ctx, "copying to the GPU", 0, 1))
+            return error_set(err, TDM_E_CANCELLED, "cancelled");
+        fake.copies++;
         m = calloc(1, sizeof *m);
         *m = (struct loaded){{&backend_gpu, what->weights, d}, *what, 0, all};
         all = m;

@@ -22,6 +22,8 @@ int fake_gpu_calls(enum fake_call call);
 void fake_gpu_heal(void);
 /* Devices opened from now on fail their self-test, for this reason; NULL: they don't. */
 void fake_gpu_fail_selftest(const char *why);
+/* Models that were copied to a device so far; one that is shared is copied once. */
+int fake_gpu_copies(void);
 /* Tokens evaluated by all devices so far. */
 uint64_t fake_gpu_tokens(void);
 

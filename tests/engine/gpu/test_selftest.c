@@ -34,14 +34,14 @@ TEST(a_good_driver_passes_and_a_bad_one_does_not)
     struct gpu *g = gpu_rig_open(NULL);
     vulkan_loaded = NULL;
     REQUIRE(g != NULL);
-    CHECK_INT(TDM_OK, selftest_run(&r, g, &err));
+    CHECK_INT(TDM_OK, selftest_run(&r, g, NULL, NULL, &err));
     CHECK(r.known && r.passed);
     if (!r.passed) printf("# %s\n", r.why);
     int all = dispatches;
     uint64_t used = gpu_used(g);
     for (forgotten = 7; forgotten < all; forgotten += all / 2) {
         dispatches = 0;
-        CHECK_INT(TDM_OK, selftest_run(&r, g, &err));
+        CHECK_INT(TDM_OK, selftest_run(&r, g, NULL, NULL, &err));
         CHECK(r.known && !r.passed && strstr(r.why, "differ"));
         CHECK(used == gpu_used(g)); /* nothing stays there */
     }

@@ -37,7 +37,7 @@ bool start(app *a, options *o, const char *line)
     if (!parse(o, line)) return false;
     app_init(a, o);
     if (load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err) ||
-        app_start(a, &models, notice, &err)) {
+        app_start(a, &models, NULL, notice, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }

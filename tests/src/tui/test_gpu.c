@@ -41,7 +41,11 @@ TEST(a_gpu_that_writes)
               "GPU:\nMesa's llvmpipe runs the shaders on the cores, so its speeds say nothing of GPUs.\n"
               "`make figures` writes them.\n",
               file);
-    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", decodes) && rig_wait("IDLE"));
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", decodes) && rig_wait("TESTING GPU 1 of "));
+    rig_type("typed meanwhile");
+    CHECK(rig_wait("> typed meanwhile") && rig_shows("TESTING GPU "));
+    rig_type("\x15");
+    CHECK(rig_wait("IDLE"));
     rig_type("Why is the sky blue?\r");
     CHECK(rig_wait("LENGTH | "));
     CHECK(rig_wait("DECODE"));
