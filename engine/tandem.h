@@ -233,6 +233,9 @@ typedef struct {
     void (*next)(void *ctx, void *request, int timeout_ms, tdm_server_news *out);
     /* Frees it; what is still under way is given up. */
     void (*end)(void *ctx, void *request);
+    /* Something is typed: a reply may be asked for soon. Nothing of it is told. Called for every key, without waiting;
+     * only where something may be sent before Enter. */
+    void (*soon)(void *ctx);
 } tdm_server;
 
 typedef struct {
@@ -244,6 +247,8 @@ typedef struct {
     int context;               /* tokens; 0: not known */
     double round_trip_ms;      /* twice that is the shortest pause that is worth a request */
     tdm_speculation ahead;     /* the most that may be sent before Enter, whatever a chat asks for */
+    bool in_turn;              /* it answers the requests of a conversation one after the other, each going on from
+                                  what the one before evaluated: what reads ahead is not given up for the reply then */
     const tdm_sampling *sampling; /* NULL: the published ones */
     tdm_server server;         /* must outlive the model */
 } tdm_server_options;

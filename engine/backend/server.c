@@ -26,6 +26,7 @@ tdm_status server_link_new(struct server_link **out, const tdm_server_options *o
     link->tokenizer = tokenizer;
     link->round_trip_ms = o->round_trip_ms;
     link->ahead = o->ahead;
+    link->in_turn = o->in_turn;
     link->last = (tdm_server_counts){-1, -1, -1, -1, -1, -1};
     link->name = strdup(o->name);
     link->host = strdup(o->host);

@@ -21,6 +21,7 @@ struct server_link {
     char *name, *host;
     double round_trip_ms;
     tdm_speculation ahead;
+    bool in_turn; /* as tdm_server_options */
     pthread_mutex_t lock; /* guards what follows */
     tdm_server_counts last;
     atomic_bool rereads; /* the server evaluates a prompt anew of which it was only given a new end */

@@ -41,7 +41,8 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
     c->draft_too_long = length / 128 > context;
     c->draft_tokens = 0;
     /* While a turn is under way the draft is no part of the target, and the decoder keeps the cores that it is lent. */
-    bool counts = chat_phase(c) == PHASE_IDLE && chat_level(c) >= TDM_SPEC_DRAFT;
+    bool idle = chat_phase(c) == PHASE_IDLE, counts = idle && chat_level(c) >= TDM_SPEC_DRAFT;
+    if (idle && length) chat_warn_server(c);
     if (counts && pipeline_of(c->options.pipeline)->follows) {
         chat_retarget(c, c->typing.last_ns);
         /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */

@@ -207,7 +207,7 @@ bool follower_plan_adoption(struct follower *f, const struct target *t, const st
 
 void follower_cancel_if_stale(struct follower *f, const struct target *t)
 {
-    if (!f->plan.active || t->n == 0) return;
+    if (!f->plan.active || f->plan.joined || t->n == 0) return;
     uint32_t end = f->plan.from + f->plan.n;
     if (target_common_prefix(t, f->path, end) < end) atomic_store(&f->cancel, true);
 }

@@ -22,6 +22,7 @@ struct follower_plan {
     bool active;
     const struct state *restore; /* a checkpoint, or a state to be adopted, to restore first; NULL: none */
     bool clear;                  /* start from nothing */
+    bool joined; /* a reply on a server goes on from it: it is never stale */
     bool keep_before, keep_after, unkept; /* make a checkpoint; unkept: there was no room for one of them */
     enum checkpoint_kind kind_before, kind_after;
     uint32_t from, n;            /* tokens path[from, from + n) */

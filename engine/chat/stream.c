@@ -65,6 +65,12 @@ void chat_tell_server(struct tdm_chat *c)
         events_post_line(c->events, TDM_EV_NOTICE, "mtp: what %s drafts is its own affair", host);
 }
 
+void chat_warn_server(struct tdm_chat *c)
+{
+    const tdm_server *server = chat_on_server(c) ? &c->model->server->server : NULL;
+    if (server && server->soon && chat_level(c) > TDM_SPEC_OFF) server->soon(server->ctx);
+}
+
 int64_t chat_server_pause_ns(const struct tdm_chat *c)
 {
     double ms = 2 * c->model->server->round_trip_ms;
@@ -76,8 +82,12 @@ void chat_ask_server(struct tdm_chat *c)
     struct follower *f = &c->follower;
     c->asked = f->plan.active ? target_common_prefix(&c->target, f->path, f->plan.from)
                               : follower_reachable(f, &c->target);
-    /* The reply's request takes the place of one that reads ahead; what that has come to stays with the server. */
-    if (f->plan.active) atomic_store(&f->cancel, true);
+    /* The reply's request takes the place of one that reads ahead; what that has come to stays with the server. Where
+     * the reply goes on from all of it, a server that answers in turn would only be held up by giving it up: it looks
+     * now and then whether anybody still waits, and lets nobody else on before. */
+    follower_cancel_if_stale(f, &c->target);
+    f->plan.joined = f->plan.active && c->model->server->in_turn && !atomic_load(&f->cancel);
+    if (f->plan.active && !f->plan.joined) atomic_store(&f->cancel, true);
     server_state_set(c->decoder->state, c->target.ids, c->target.n);
     chat_begin_reply(c, 0, 0);
 }
@@ -266,6 +276,8 @@ static void job_stream(void *ctx, struct team *team, struct activity_span *span)
     }
     chat_lock(c);
     bool wanted = c->stage == STAGE_DECODE_RUN;
+    /* What the reply was to go on from has ended before it; if its answer was lost, nobody waits for that any more. */
+    if (c->follower.plan.active) atomic_store(&c->follower.cancel, true);
     record(c, p->decoder[0], span);
     chat_on(c, ON_RETURN);
     for (uint32_t i = 0; i < p->n && wanted; i++)

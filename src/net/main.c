@@ -30,6 +30,8 @@ static bool serve(wire *w, server **s)
             server_request(*s, frame.id, frame.bytes);
         } else if (frame.kind == WIRE_CANCEL && *s) {
             server_cancel(*s, frame.id);
+        } else if (frame.kind == WIRE_READY && *s) {
+            server_ready(*s, frame.id, frame.bytes);
         } else {
             return false;
         }

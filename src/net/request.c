@@ -1,6 +1,7 @@
 #include "src/net/request.h"
 
 #include <curl/curl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
@@ -23,7 +25,15 @@ enum {
     CONNECT_SECONDS = 20,
     LONGEST_KEY = 4096,
     LONGEST_PATH = 1000,
+    MOST_OPEN = 64,
+    LOOK_MS = 1000, /* how often connections are looked after, while something is typed */
 };
+
+/* libcurl uses no connection again that has rested for 118 s. */
+#define RESTS_NS INT64_C(100000000000)
+
+/* Of requests that nobody asked for, whose answers nobody is told. */
+#define NOBODY 0
 
 typedef struct request {
     struct request *next;
@@ -47,6 +57,13 @@ struct server {
     bool secure;
     struct curl_slist *headers;
     request *requests;
+    int open[MOST_OPEN]; /* sockets of connections, in use or not */
+    int n_open;
+    int64_t used_ns; /* when a request last ended */
+    struct buffer ready; /* by which a connection is made ready ... */
+    int64_t ready_until_ns;
+    bool keeps_none; /* ... but not with a server that closes each */
+    bool shares;     /* HTTP/2: a connection in use takes more requests */
     tdm_error error; /* why no request can be made; code TDM_OK: none */
 };
 
@@ -55,6 +72,7 @@ struct server {
 /* Where the chat's end is gone, the main loop finds out by reading too. */
 static tdm_status tell(server *s, wire_kind kind, uint32_t id, struct span bytes, tdm_error *err)
 {
+    if (id == NOBODY) return TDM_OK;
     return wire_put(s->wire, kind, id, bytes, (struct span){"", 0}, err);
 }
 
@@ -147,7 +165,17 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sock
                   "plain http goes to this computer and private networks only; expected https for this server");
         return CURL_SOCKET_BAD;
     }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd >= 0 && r->server->n_open < MOST_OPEN) r->server->open[r->server->n_open++] = fd;
+    return fd;
+}
+
+static int on_close(void *ctx, curl_socket_t fd)
+{
+    server *s = ctx;
+    for (int i = 0; i < s->n_open; i++)
+        if (s->open[i] == fd) s->open[i] = s->open[--s->n_open];
+    return close(fd);
 }
 
 /* ---- One request ------------------------------------------------------------------------------------------------ */
@@ -173,7 +201,7 @@ static void unlink_request(request *r)
 static void set_options(request *r, const char *url, bool post, size_t body, long silent_s)
 {
     CURL *curl = r->curl;
-    const server *s = r->server;
+    server *s = r->server;
     https_prepare(curl, "tandem-net/" TANDEM_VERSION, !s->secure, s->secure);
     https_limit(curl, CONNECT_SECONDS, silent_s);
     curl_easy_setopt(curl, CURLOPT_URL, url);
@@ -185,6 +213,8 @@ static void set_options(request *r, const char *url, bool post, size_t body, lon
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, on_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, r);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETDATA, s);
     curl_easy_setopt(curl, CURLOPT_PRIVATE, r);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, s->headers);
     if (post) {
@@ -216,6 +246,7 @@ static tdm_status begin(request *r, struct span bytes, tdm_error *err)
         memcpy(r->body, end ? end + 1 : "", body);
         r->body[body] = 0;
         r->stream = json_object_get_boolean(jsonio_member(o, "stream", json_type_boolean));
+        if (r->stream) s->ready_until_ns = 0; /* the reply that was awaited */
         set_options(r, url, !strcmp(method, "POST"), body, (long)jsonio_int(o, "silent_s", 60));
         if (curl_multi_add_handle(s->multi, r->curl)) status = error_set(err, TDM_E_NOMEM, "no memory for a request");
     }
@@ -254,6 +285,35 @@ void server_cancel(server *s, uint32_t id)
     }
 }
 
+/* Connections that neither have a request nor were closed by the other end, as far as that is known. */
+static int waiting_connections(const server *s)
+{
+    int n = 0;
+    struct pollfd fds[MOST_OPEN];
+    for (int i = 0; i < s->n_open; i++) fds[i] = (struct pollfd){.fd = s->open[i], .events = POLLRDHUP};
+    if (poll(fds, (nfds_t)s->n_open, 0) < 0) return 0;
+    for (int i = 0; i < s->n_open; i++) n += !fds[i].revents;
+    for (const request *r = s->requests; r && !s->shares; r = r->next) n--;
+    return s->requests || clock_ns() - s->used_ns < RESTS_NS ? n : 0;
+}
+
+static void make_ready(server *s)
+{
+    for (const request *r = s->requests; r; r = r->next)
+        if (r->id == NOBODY) return;
+    if (!s->keeps_none && waiting_connections(s) < 1)
+        server_request(s, NOBODY, (struct span){s->ready.bytes, s->ready.n});
+}
+
+void server_ready(server *s, uint32_t seconds, struct span bytes)
+{
+    int64_t until = clock_ns() + (int64_t)seconds * 1000000000;
+    buffer_clear(&s->ready);
+    if (buffer_append(&s->ready, bytes.bytes, bytes.length, NULL)) return;
+    if (until > s->ready_until_ns) s->ready_until_ns = until;
+    make_ready(s);
+}
+
 static bool leads_elsewhere(CURL *curl, tdm_error *err)
 {
     long status = 0;
@@ -275,9 +335,16 @@ static void end_request(request *r, CURLcode code)
         error_set(&err, TDM_E_IO, "the server has fallen silent");
     if (!err.code && code) error_set(&err, TDM_E_IO, "%s", r->reason[0] ? r->reason : curl_easy_strerror(code));
     if (!code) tell_head(r);
-    tell_end(r->server, r->id, r->curl, err.code ? err.text : NULL);
+    server *s = r->server;
+    long version = 0;
+    curl_easy_getinfo(r->curl, CURLINFO_HTTP_VERSION, &version);
+    if (!code) s->shares = version >= CURL_HTTP_VERSION_2_0;
+    bool made_ready = r->id == NOBODY && !code;
+    s->used_ns = clock_ns();
+    tell_end(s, r->id, r->curl, err.code ? err.text : NULL);
     unlink_request(r);
     request_free(r);
+    if (made_ready) s->keeps_none = waiting_connections(s) < 1;
 }
 
 /* ---- The server ------------------------------------------------------------------------------------------------- */
@@ -382,6 +449,7 @@ void server_close(server *s)
     }
     curl_multi_cleanup(s->multi);
     curl_slist_free_all(s->headers);
+    buffer_free(&s->ready);
     free(s->url);
     free(s);
 }
@@ -408,7 +476,9 @@ bool server_run(server *s, wire *w)
         end_request(r, code);
     }
     if (wire_waits(w)) chat.events |= CURL_WAIT_POLLOUT;
-    if (curl_multi_poll(s->multi, &chat, 1, 60000, NULL)) return false;
+    bool typing = clock_ns() < s->ready_until_ns;
+    if (curl_multi_poll(s->multi, &chat, 1, typing ? LOOK_MS : 60000, NULL)) return false;
+    if (typing) make_ready(s);
     if (wire_waits(w)) wire_flush(w, NULL);
     if (w->out.n <= MOST_QUEUED / 2) resume_paused(s);
     return true;

@@ -18,6 +18,8 @@ void server_close(server *s); /* NULL is allowed */
 /* Begins the request of a frame. Its failure is told by its WIRE_END like any other. */
 void server_request(server *s, uint32_t id, struct span bytes);
 void server_cancel(server *s, uint32_t id);
+/* Makes sure that a connection waits for the next request, as WIRE_READY says. */
+void server_ready(server *s, uint32_t seconds, struct span bytes);
 
 /* Waits until a server or the chat has something, and moves what can be moved. False: libcurl failed. */
 bool server_run(server *s, wire *w);

@@ -4,6 +4,9 @@
  *   to tandem-net     WIRE_SERVER   once, first: JSON {"url", "key_file", "key_env"}; the keys may be absent
  *                     WIRE_REQUEST  JSON {"method", "path", "stream", "silent_s"}, a newline, the body (a GET has none)
  *                     WIRE_CANCEL   no bytes: the request of this id is given up; its WIRE_END still comes
+ *                     WIRE_READY    as WIRE_REQUEST: another may come soon. Where no open connection waits for that,
+ *                                   one is made by this request, whose answer is nobody's. The id: seconds during
+ *                                   which one that the server closes is made anew
  *   from tandem-net   WIRE_HEAD     JSON {"status", "retry_after_s"}, before the body
  *                     WIRE_DATA     of a stream: the data of one server-sent event; else the next bytes of the body
  *                     WIRE_END      JSON {"error", "connect_ms", "first_ms", "total_ms"}; no "error": all is there
@@ -21,7 +24,9 @@
 #include "engine/base/buffer.h"
 #include "engine/base/span.h"
 
-typedef enum { WIRE_SERVER = 1, WIRE_REQUEST, WIRE_CANCEL, WIRE_HEAD, WIRE_DATA, WIRE_END, WIRE_KINDS } wire_kind;
+typedef enum {
+    WIRE_SERVER = 1, WIRE_REQUEST, WIRE_CANCEL, WIRE_READY, WIRE_HEAD, WIRE_DATA, WIRE_END, WIRE_KINDS
+} wire_kind;
 
 /* Most bytes of a frame: a conversation of a million tokens with room to spare. */
 enum { WIRE_MOST = 64 << 20 };

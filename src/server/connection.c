@@ -179,6 +179,14 @@ void connection_cancel(connection *c, uint32_t id)
     wake(c);
 }
 
+void connection_ready(connection *c, struct span request, uint32_t seconds)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->gone.code) wire_put(&c->wire, WIRE_READY, seconds, request, (struct span){"", 0}, NULL);
+    pthread_mutex_unlock(&c->lock);
+    wake(c);
+}
+
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 /* Starts the program with its end of the socket as standard input, and nothing else of ours open. */

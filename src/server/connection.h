@@ -38,5 +38,8 @@ typedef struct {
 uint32_t connection_send(connection *c, struct span request, const connection_calls *calls);
 /* Gives a request up: `end` still comes, soon. */
 void connection_cancel(connection *c, uint32_t id);
+/* A request may come soon: where no connection to the server is open and free, one is made by this request, of which
+ * nobody is told. One that the server closes within these seconds is made anew. Never waited for. */
+void connection_ready(connection *c, struct span request, uint32_t seconds);
 
 #endif

@@ -18,7 +18,11 @@ enum {
     MOST_WAITING = 16 << 20, /* of a reply that nobody has taken yet */
     TRIES = 4,               /* of a request that is told to come later */
     MOST_WAIT_S = 60,        /* that it is worth waiting for that */
+    TYPING_S = 30,           /* after the last key, while Enter is likely */
 };
+
+/* So often a key is told on. */
+#define SOON_NS INT64_C(1000000000)
 
 /* Stands where a message that is read ahead may go on, while a server renders it: a text that nobody types. */
 #define CUT "\xe2\x81\xa0tandem-cuts-here\xe2\x81\xa0"
@@ -66,6 +70,7 @@ struct hosted {
     pthread_cond_t news;
     int slot;              /* of the conversation, once the server has chosen it; -1 */
     bool told;             /* what its interface lacks */
+    int64_t soon_ns;       /* when the last key was told on */
 };
 
 static const tdm_server_counts UNKNOWN = {-1, -1, -1, -1, -1, -1};
@@ -257,6 +262,17 @@ static void send_step(struct request *r)
     release(r);
 }
 
+/* By a page that costs the server nothing. While a request reads ahead, the reply's can't use its connection, and
+ * servers close one that has rested for some seconds: both would cost the reply a round trip or more. */
+static void make_ready(hosted *s, uint32_t seconds)
+{
+    struct buffer request = {0};
+    const char *path = s->facts.kind == DIALECT_LLAMA ? "/health" : "/v1/models";
+    if (dialect_get(path, &request, NULL) == TDM_OK)
+        connection_ready(s->connection, (struct span){request.bytes, request.n}, seconds);
+    buffer_free(&request);
+}
+
 static tdm_status copy_stops(struct request *r, const char *const *stops, tdm_error *err)
 {
     size_t n = 0;
@@ -362,6 +378,7 @@ static tdm_status start(void *ctx, const tdm_server_ask *ask, void **out, tdm_er
         status = ask_by_messages(r, prompt, err);
     if (!status) {
         send_step(r);
+        if (r->ahead) make_ready(s, 0);
         return TDM_OK;
     }
     release(r);
@@ -436,6 +453,17 @@ static void end(void *ctx, void *request)
     release(r);
 }
 
+static void soon(void *ctx)
+{
+    hosted *s = ctx;
+    int64_t now = clock_ns();
+    pthread_mutex_lock(&s->lock);
+    bool due = now - s->soon_ns >= SOON_NS;
+    if (due) s->soon_ns = now;
+    pthread_mutex_unlock(&s->lock);
+    if (due) make_ready(s, TYPING_S);
+}
+
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 static tdm_status open_model(hosted *s, const hosted_options *o, tdm_error *err)
@@ -453,8 +481,9 @@ static tdm_status open_model(hosted *s, const hosted_options *o, tdm_error *err)
         .tokenizer = o->tokenizer,
         .context = f->context,
         .ahead = s->ahead,
+        .in_turn = f->kind == DIALECT_LLAMA,
         .round_trip_ms = f->round_trip_ms,
-        .server = {.ctx = s, .start = start, .next = next, .end = end},
+        .server = {.ctx = s, .start = start, .next = next, .end = end, .soon = soon},
     };
     tdm_status status = tdm_model_open_server(&s->model, &m, err);
     if (status) return status;

@@ -16,7 +16,7 @@
 #include "tests/server/pages.h"
 
 typedef struct {
-    int port, delay_ms, to_port;
+    int port, delay_ms, to_port, idle_s;
     bool tls;
     slots_options slots;
     char *key_pem, *certificate_pem;
@@ -30,9 +30,10 @@ static void usage(FILE *to)
     fprintf(to,
             "usage: serve [--kind llama-server|vllm|sglang|openai] [--old] [-m FILE] [--name NAME] [--port N]\n"
             "             [--delay MS] [--slow MS] [--slots N] [-c TOKENS] [-t N] [--no-checkpoints] [--key KEY]\n"
-            "             [--tls] [--fault FAULT] [--to PORT]\n"
+            "             [--tls] [--fault FAULT] [--idle SECONDS] [--to PORT]\n"
             "--old: an old llama-server; --delay: of each direction; --slow: rest after each step of the engine;\n"
             "--no-checkpoints: what doesn't go on from a slot's end is evaluated anew; faults: %s\n"
+            "--idle: after which a connection without a request is closed; llama-server's and uvicorn's: 5\n"
             "--to: nothing but the delay, before a real server at that port of this machine\n",
             fault_names());
 }
@@ -44,7 +45,7 @@ static bool read_arguments(program *g, pages *p, int argc, char **argv)
         {"kind", 1, NULL, 'k'},  {"old", 0, NULL, 'o'},   {"name", 1, NULL, 'n'},  {"port", 1, NULL, 'p'},
         {"delay", 1, NULL, 'd'}, {"slow", 1, NULL, 's'},  {"slots", 1, NULL, 'S'}, {"no-checkpoints", 0, NULL, 'x'},
         {"key", 1, NULL, 'K'},   {"fault", 1, NULL, 'f'}, {"tls", 0, NULL, 'T'},   {"to", 1, NULL, 'r'},
-        {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
+        {"idle", 1, NULL, 'i'},  {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "m:c:t:", list, NULL)) >= 0;) {
         if (c == 'k' && dialect_find(optarg) < 0) return false;
         if (c == 'f' && !fault_parse(&p->fault, optarg)) return false;
@@ -91,6 +92,9 @@ static bool read_arguments(program *g, pages *p, int argc, char **argv)
         case 'h':
             usage(stdout);
             exit(0);
+        case 'i':
+            g->idle_s = atoi(optarg);
+            break;
         case 'r':
             g->to_port = atoi(optarg);
             break;
@@ -118,7 +122,8 @@ static tdm_status start_pages(program *g, pages *p, tdm_error *err)
     if (!g->tls) secure[0].option = MHD_OPTION_END;
     g->server = MHD_start_daemon(threads | (g->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, pages_serve, p,
                                  MHD_OPTION_LISTEN_SOCKET, inner, MHD_OPTION_NOTIFY_COMPLETED, pages_done, NULL,
-                                 MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)g->idle_s, MHD_OPTION_ARRAY, secure,
+                                 MHD_OPTION_END);
     g->control = MHD_start_daemon(threads, 0, NULL, NULL, pages_control, p, MHD_OPTION_LISTEN_SOCKET, control,
                                   MHD_OPTION_NOTIFY_COMPLETED, pages_done, NULL, MHD_OPTION_END);
     if (!g->server || !g->control) return error_set(err, TDM_E_IO, "libmicrohttpd doesn't start");

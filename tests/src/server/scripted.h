@@ -21,7 +21,8 @@ extern struct scripted {
     size_t flood;                      /* then so many bytes of 'x' */
     bool hangs;                        /* then nothing, until the other end goes ... */
     sem_t left;                        /* ... which is told here */
-    int port, connected, served;       /* connections and requests so far */
+    int port, connected, served;       /* connections and requests so far ... */
+    int readied;                       /* ... without those that only make a connection ready */
     char asked[1 << 16];               /* the last request as it came */
 } scripted;
 

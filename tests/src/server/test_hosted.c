@@ -239,16 +239,41 @@ TEST(a_finished_turn_is_read_ahead_and_then_nothing_is_sent)
     tdm_chat_status_of(t.chat, &now);
     CHECK(now.on_server && !now.rereads);
     CHECK_INT(20, now.last.cached);
-    int connected = scripted.connected;
+    int before = scripted.served;
     for (int i = 0; i < 10; i++) {
         draft(&t, i % 2 ? "my secret. It is" : "my secret. It is out.");
         poll(NULL, 0, 40);
     }
     CHECK(tdm_chat_wait_idle(t.chat, 10000));
-    CHECK_INT(connected, scripted.connected);
+    CHECK_INT(before, scripted.served);
     tdm_chat_options o;
     tdm_chat_options_of(t.chat, &o);
     CHECK_INT(TDM_SPEC_HISTORY, o.speculation);
+    close_talk(&t);
+}
+
+static bool readied_after(int before, int ms)
+{
+    for (int64_t until = clock_ns() + (int64_t)ms * 1000000; scripted.readied == before && clock_ns() < until;)
+        poll(NULL, 0, 5);
+    return scripted.readied > before;
+}
+
+TEST(a_key_makes_a_connection_ready_and_tells_nothing)
+{
+    struct talk t;
+    if (!open_talk(&t, -1)) return;
+    int before = scripted.readied, served = scripted.served;
+    draft(&t, "my secret");
+    CHECK(readied_after(before, 10000));
+    CHECK_INT(served, scripted.served); /* a GET without a body, and nothing else */
+    close_talk(&t);
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    scripted.answer = good_answer();
+    say(&t, "Hi");
+    before = scripted.readied;
+    draft(&t, "my secret");
+    CHECK(!readied_after(before, 100));
     close_talk(&t);
 }
 
@@ -483,6 +508,7 @@ int main(int argc, char **argv)
         T(a_failure_is_a_line_and_the_conversation_goes_on),
         T(a_stopped_reply_gives_its_request_up),
         T(a_finished_turn_is_read_ahead_and_then_nothing_is_sent),
+        T(a_key_makes_a_connection_ready_and_tells_nothing),
         T(a_draft_is_read_ahead_where_the_user_has_said_so),
         T(what_reads_ahead_in_vain_is_given_up),
         T(a_server_that_rereads_is_asked_for_less),

@@ -1,0 +1,176 @@
+/* A reply never waits for a connection: one stands ready while a request reads ahead, and is made anew by a key after
+ * the server has closed it. Counted by the server of the tests. */
+#include "tests/check.h"
+
+#include <poll.h>
+
+#include "engine/base/clock.h"
+#include "src/chat/load.h"
+#include "src/cli/jsonio.h"
+#include "src/server/hosted.h"
+#include "tests/src/server/scripted.h"
+#include "tests/src/server/served.h"
+
+static served s;
+static hosted *host;
+static tdm_machine *machine;
+static tdm_chat *chat;
+/* When the last reply began; at its end the next is prepared. */
+static int64_t connections_then, read_then;
+
+static bool begin(const char *const *server, int ahead)
+{
+    tdm_chat_options o;
+    tdm_error err = {0};
+    if (!served_start(&s, server)) return false;
+    hosted_options h = {.address = s.url, .kind = -1, .tokenizer = load_builtin(), .agreed = true, .ahead = ahead};
+    bool good = !hosted_open(&host, &h, &err);
+    if (good) {
+        tdm_chat_defaults(&o, hosted_model(host));
+        o.max_tokens = 8;
+        good = !tdm_machine_open(&machine, &(tdm_machine_options){0}, &err) &&
+               !tdm_chat_open(&chat, hosted_model(host), machine, &o, &err);
+    }
+    if (!good) CHECK_FAIL("%s", err.text);
+    return good;
+}
+
+static void end(void)
+{
+    tdm_chat_close(chat);
+    tdm_machine_close(machine);
+    hosted_close(host);
+    served_stop(&s);
+    chat = NULL;
+    machine = NULL;
+    host = NULL;
+}
+
+/* Requests for a page so far. */
+static int64_t asked(const char *path)
+{
+    json_object *o = served_counters(&s);
+    int64_t n = jsonio_int(jsonio_member(o, "paths", json_type_object), path, 0);
+    json_object_put(o);
+    return n;
+}
+
+static void until_asked(const char *path, int64_t n)
+{
+    for (int64_t until = clock_ns() + INT64_C(20000000000); asked(path) < n && clock_ns() < until;) poll(NULL, 0, 10);
+    CHECK_INT(n, asked(path));
+}
+
+static void draft(const char *text)
+{
+    tdm_error err = {0};
+    if (tdm_chat_set_draft(chat, text, strlen(text), false, &err)) CHECK_FAIL("%s", err.text);
+}
+
+static void say(const char *text)
+{
+    tdm_error err = {0};
+    connections_then = read_then = -1;
+    if (tdm_chat_send(chat, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
+    bool ended = false;
+    for (int64_t until = clock_ns() + INT64_C(20000000000); !ended && clock_ns() < until;) {
+        tdm_event e;
+        poll(&(struct pollfd){.fd = tdm_chat_fd(chat), .events = POLLIN}, 1, 200);
+        while (tdm_chat_next_event(chat, &e)) {
+            if (e.kind == TDM_EV_TEXT && connections_then < 0) {
+                connections_then = served_count(&s, "connections");
+                read_then = served_count(&s, "prompt_tokens");
+            }
+            ended |= e.kind == TDM_EV_END;
+            if (e.kind == TDM_EV_END && e.finish == TDM_FAILED) CHECK_FAIL("the reply failed");
+        }
+    }
+    CHECK(ended);
+}
+
+static const char *long_message(void)
+{
+    static char text[2000];
+    for (int i = 0; i < 100; i++) memcpy(text + 12 * i, "some words. ", 12);
+    memcpy(text + 1200, "What?", 6);
+    return text;
+}
+
+/* Enter comes while a request reads the draft ahead. */
+static void enter_in_between(void)
+{
+    int64_t completions = asked("/completion") + asked("/v1/completions");
+    const char *path = asked("/completion") ? "/completion" : "/v1/completions";
+    draft(long_message());
+    until_asked(path, completions + 1);
+    poll(NULL, 0, 100); /* until the connection that is made ready beside it stands */
+    int64_t connections = served_count(&s, "connections");
+    say(long_message());
+    CHECK_INT(connections, connections_then);
+    CHECK(asked(path) >= completions + 2);
+}
+
+TEST(enter_while_a_draft_is_read_costs_no_connection)
+{
+    REQUIRE(begin((const char *const[]){"--slow", "60", NULL}, TDM_SPEC_FULL));
+    say("Hello.");
+    CHECK(tdm_chat_wait_idle(chat, 20000));
+    int64_t before = served_count(&s, "prompt_tokens");
+    enter_in_between();
+    /* What was under way went on to its end, and the reply from there: nothing of the draft was read twice. */
+    int64_t read = read_then - before;
+    if (read > 420) CHECK_FAIL("%d tokens read for a message of 300", (int)read);
+    end();
+}
+
+TEST(where_requests_do_not_wait_for_each_other_it_is_given_up)
+{
+    REQUIRE(begin((const char *const[]){"--kind", "vllm", "--slow", "60", NULL}, TDM_SPEC_FULL));
+    say("Hello.");
+    CHECK(tdm_chat_wait_idle(chat, 20000));
+    enter_in_between();
+    end();
+}
+
+TEST(a_key_makes_a_connection_anew)
+{
+    REQUIRE(begin((const char *const[]){"--idle", "1", "--slow", "30", NULL}, TDM_SPEC_HISTORY));
+    say("Hello.");
+    CHECK(tdm_chat_wait_idle(chat, 20000));
+    poll(NULL, 0, 1500); /* the server closes what rests */
+    int64_t connections = served_count(&s, "connections"), health = asked("/health");
+    draft("W");
+    until_asked("/health", health + 1);
+    until_asked("/health", health + 2); /* without a key more */
+    poll(NULL, 0, 50);
+    say("What?");
+    CHECK_INT(connections + 2, connections_then);
+    end();
+}
+
+TEST(a_connection_that_stands_is_enough)
+{
+    REQUIRE(begin((const char *const[]){NULL}, TDM_SPEC_HISTORY));
+    say("Hello.");
+    CHECK(tdm_chat_wait_idle(chat, 20000));
+    poll(NULL, 0, 100);
+    int64_t requests = served_count(&s, "requests");
+    for (int i = 0; i < 3; i++) {
+        draft(i % 2 ? "So" : "Wh");
+        poll(NULL, 0, 600);
+    }
+    CHECK_INT(requests, served_count(&s, "requests"));
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct check_test tests[] = {T(enter_while_a_draft_is_read_costs_no_connection),
+                                              T(where_requests_do_not_wait_for_each_other_it_is_given_up),
+                                              T(a_key_makes_a_connection_anew), T(a_connection_that_stands_is_enough)};
+    if (!scripted_find_net() || !served_is_there()) {
+        puts("skip ready: tandem-net (libcurl) or tests/server/serve (libmicrohttpd) was not built");
+        return 0;
+    }
+    return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
+}
