@@ -316,12 +316,18 @@ static void tell_visited(const app *a, char *notice)
              !e->writing && end ? "; " : "", !e->writing && end ? end : "");
 }
 
+const char *elsewhere_answered(const app *a)
+{
+    const elsewhere *e = &a->elsewhere;
+    return !e->there && e->n_answered ? e->answered[e->n_answered - 1].id : NULL;
+}
+
 tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err)
 {
     elsewhere *e = &a->elsewhere;
     char *settings[OPTION_COUNT] = {0};
     tdm_chat_status now;
-    if (!e->there && e->n_answered) return app_resume(a, e->answered[e->n_answered - 1].id, notice, err);
+    if (elsewhere_answered(a)) return app_resume(a, elsewhere_answered(a), notice, err);
     if (!e->there) return error_set(err, TDM_E_NOT_FOUND, "no conversation is answered elsewhere");
     tdm_chat_status_of(a->chat, &now);
     if (now.phase == TDM_READING)

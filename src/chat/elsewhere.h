@@ -55,6 +55,8 @@ tdm_status elsewhere_make_way(app *a, tdm_error *err);
 void elsewhere_stop(app *a);
 /* It is forgotten, whatever there is of it. */
 void elsewhere_forget(app *a);
+/* The id of the session that elsewhere_visit opens from its file; NULL: the one that is there, or none. */
+const char *elsewhere_answered(const app *a);
 /* Is that the id of its session? */
 bool elsewhere_is(const app *a, const char *id);
 /* A session was opened, or is gone: it need not be visited any more. */

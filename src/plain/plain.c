@@ -350,7 +350,10 @@ static void run_command(plain *p, const slash_call *call)
     commands_result result;
     tdm_error err = {0};
     char question[CONSENT_ROOM];
-    bool asks = call->id == SLASH_RESUME && consent_to_resume(&p->app, call->argument, question);
+    const char *wanted = call->id == SLASH_RESUME  ? call->argument
+                         : call->id == SLASH_VISIT ? elsewhere_answered(&p->app)
+                                                   : NULL;
+    bool asks = wanted && consent_to_resume(&p->app, wanted, question);
     if (asks && !may_send(p, question)) {
         note("nothing was sent, and the conversation stays");
         return;

@@ -306,6 +306,8 @@ static void show_choices(tui *t, slash_id command)
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
 {
     bool screen = slash_table[call->id].owner == BY_SCREEN || call->id == SLASH_QUIT || call->id == SLASH_HELP;
+    const char *answered = call->id == SLASH_VISIT ? elsewhere_answered(&t->app) : NULL;
+    if (answered) return tui_action_command(SLASH_RESUME, answered); /* which asks where it would be sent to a server */
     job_end(&t->measuring.job); /* two at a time can't measure */
     job_cancel(&t->choosing.job);
     if (call->id == SLASH_MODEL) {

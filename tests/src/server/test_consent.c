@@ -146,6 +146,40 @@ TEST(a_running_conversation_is_asked_about_with_its_turns)
     end();
 }
 
+/* What was answered here in the background is asked about, too, before it is visited on a server. */
+TEST(a_visit_is_asked_about)
+{
+    static const char *const here[] = {"chat", "-m", "builtin", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "60",
+                                       "--pace", "30", NULL};
+    char command[200];
+    begin((const char *const[]){NULL});
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", here) && rig_wait("IDLE"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("Lima is the capital of Peru."));
+    say("/new");
+    CHECK(rig_wait("1 answering elsewhere") && rig_wait(": answered"));
+    snprintf(command, sizeof command, "/model %s", s.url);
+    say(command);
+    CHECK(rig_wait("gets what you write"));
+    rig_type("y");
+    CHECK(rig_wait("sent to 127.0.0.1"));
+    rest();
+    int64_t before = requests();
+    rig_type("\x18g");
+    CHECK(rig_wait("and the one turn of this"));
+    rig_type("n");
+    CHECK(rig_wait("nothing was sent"));
+    rest();
+    CHECK_INT(before, requests());
+    CHECK(!rig_shows("Lima"));
+    rig_type("\x18g");
+    CHECK(rig_wait("and the one turn of this"));
+    rig_type("y");
+    CHECK(rig_wait("Lima is the capital of Peru."));
+    LEAVE();
+    end();
+}
+
 TEST(a_cut_reply_is_continued)
 {
     begin((const char *const[]){NULL});
@@ -205,6 +239,7 @@ int main(int argc, char **argv)
                                               T(a_private_session_says_where_it_goes),
                                               T(drafts_stay_here_and_rest_sends_nothing),
                                               T(a_running_conversation_is_asked_about_with_its_turns),
+                                              T(a_visit_is_asked_about),
                                               T(a_cut_reply_is_continued),
                                               T(a_restarted_server_reads_the_conversation_anew),
                                               T(the_plain_terminal_asks_too)};
