@@ -594,7 +594,7 @@ TDM_API void tdm_chat_stop_elsewhere(tdm_chat *c);                         /* it
 TDM_API void tdm_chat_forget_elsewhere(tdm_chat *c);                       /* it is gone, whatever was being written */
 
 typedef struct {
-    bool possible;          /* during a turn: tdm_chat_leave can do it, now or once its prompt is read */
+    bool possible;          /* tdm_chat_leave can do it with this pipeline, once a reply is being written */
     bool prompts;           /* the one in front has a prompt that is being read: TDM_E_BUSY of tdm_chat_visit */
     bool there;             /* one is elsewhere; what follows is of it */
     int answers, writing;   /* of its last turn; of these, being written */

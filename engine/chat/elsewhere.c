@@ -284,7 +284,7 @@ TDM_API void tdm_chat_elsewhere_of(const tdm_chat *c, tdm_elsewhere *out)
     const struct elsewhere *e = &c->elsewhere;
     chat_lock(c);
     *out = (tdm_elsewhere){.there = e->there, .prompts = reads_prompt(c),
-                           .possible = !chat_on_server(c) && c->decoder->unit == TDM_DECODE_UNIT};
+                           .possible = !chat_on_server(c) && chat_pipeline(c)->decode_unit == TDM_DECODE_UNIT};
     if (e->there) {
         bool room = chat_writing(c) + chat_writing_elsewhere(c) <= TDM_ANSWERS_MAX;
         out->answers = e->answers;

@@ -91,7 +91,13 @@ tdm_status commands_run(app *a, const commands_front *front, const slash_call *c
     command r = {a, front, call, out};
     *out = (commands_result){0};
     if (call->id != SLASH_DELETE) a->deleting[0] = 0;
-    if (handlers[call->id]) return handlers[call->id](&r, err);
+    if (handlers[call->id]) {
+        unsigned visits = a->elsewhere.visits, refusals = a->elsewhere.refusals;
+        tdm_status status = handlers[call->id](&r, err);
+        out->visits = a->elsewhere.visits != visits;
+        out->early = a->elsewhere.refusals != refusals;
+        return status;
+    }
     if (front->screen) return front->screen(front->ctx, call, err);
     return error_set(err, TDM_E_UNSUPPORTED, "/%s belongs to the full screen", slash_table[call->id].name);
 }

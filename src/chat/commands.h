@@ -30,6 +30,7 @@ typedef struct {
     bool waits;  /* an answer comes by events: a reply, or TDM_EV_COLD */
     bool anew;   /* another conversation or chat is there: its nodes are numbered anew */
     bool visits; /* it is the one that was elsewhere, whose events, still to be taken, tell what is being written */
+    bool early;  /* refused as the message is still being read: it can be done once the reply begins */
     char *draft; /* text to be put into the input (/edit, /p), malloc'ed; NULL: none */
     bool message; /* the draft is a new message: a front end without an input sends it */
 } commands_result;

@@ -72,13 +72,12 @@ tdm_status command_sessions(command *r, tdm_error *err)
 tdm_status command_resume(command *r, tdm_error *err)
 {
     char notice[400], gone[60], attached[60];
-    unsigned before = r->a->elsewhere.visits, leaves = r->a->elsewhere.leaves;
+    unsigned before = r->a->elsewhere.leaves;
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = app_resume(r->a, r->call->argument, notice, err);
-    r->result->visits = r->a->elsewhere.visits != before;
     r->result->anew = !status || !tdm_chat_nodes(r->a->chat); /* half resumed: an empty conversation */
     tell_attached(r->a, attached);
-    bool goes_on = r->a->elsewhere.leaves != leaves || app_memory_turns(r->a); /* or it is the open one */
+    bool goes_on = r->a->elsewhere.leaves != before || app_memory_turns(r->a); /* or it is the open one */
     if (!status) command_say(r, "%s%s%s\n", notice, goes_on ? "" : gone, attached);
     return status;
 }
@@ -86,11 +85,9 @@ tdm_status command_resume(command *r, tdm_error *err)
 tdm_status command_visit(command *r, tdm_error *err)
 {
     char notice[400], gone[60];
-    unsigned before = r->a->elsewhere.visits;
     tell_gone(app_memory_turns(r->a), gone);
     tdm_status status = elsewhere_visit(r->a, notice, err);
     r->result->anew = !status;
-    r->result->visits = r->a->elsewhere.visits != before;
     if (!status) command_say(r, "%s%s\n", notice, r->a->elsewhere.there ? "" : gone);
     return status;
 }

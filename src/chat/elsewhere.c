@@ -262,15 +262,23 @@ static tdm_status make_room(app *a, tdm_error *err)
     return TDM_OK;
 }
 
+static tdm_status refuse_early(elsewhere *e, tdm_error *err)
+{
+    e->refusals++;
+    return error_set(err, TDM_E_BUSY, "your message is still being read; leave once it is answered, or Ctrl-C");
+}
+
 tdm_status elsewhere_leave(app *a, bool *left, tdm_error *err)
 {
     elsewhere *e = &a->elsewhere;
     tdm_chat_status now;
+    tdm_elsewhere other;
     tdm_chat_status_of(a->chat, &now);
+    tdm_chat_elsewhere_of(a->chat, &other);
     *left = false;
-    if (options_int(a->o, OPTION_BACKGROUND, 0) || a->compacting || now.phase == TDM_IDLE) return TDM_OK;
-    if (now.phase == TDM_READING)
-        return error_set(err, TDM_E_BUSY, "your message is still being read; leave once it is answered, or Ctrl-C");
+    bool stays = options_int(a->o, OPTION_BACKGROUND, 0) || a->compacting || !other.possible;
+    if (stays || now.phase == TDM_IDLE) return TDM_OK;
+    if (now.phase == TDM_READING) return refuse_early(e, err);
     tdm_status status = make_room(a, err);
     if (!status) status = snapshot_settings(a->chat, e->settings, err);
     if (status) return status;
@@ -330,8 +338,7 @@ tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err)
     if (elsewhere_answered(a)) return app_resume(a, elsewhere_answered(a), notice, err);
     if (!e->there) return error_set(err, TDM_E_NOT_FOUND, "no conversation is answered elsewhere");
     tdm_chat_status_of(a->chat, &now);
-    if (now.phase == TDM_READING)
-        return error_set(err, TDM_E_BUSY, "your message is still being read; Ctrl-C stops that");
+    if (now.phase == TDM_READING) return refuse_early(e, err);
     tdm_elsewhere other;
     tdm_chat_elsewhere_of(a->chat, &other);
     if (other.prompts) return error_set(err, TDM_E_BUSY, "a cold prompt is being read; visit once that is over");

@@ -33,6 +33,7 @@ typedef struct {
     } answered[ELSEWHERE_NAMES];
     int n_answered;
     unsigned visits, leaves; /* count them */
+    unsigned refusals; /* counts those of both as the message is still being read: it is too early */
 } elsewhere;
 
 void elsewhere_init(elsewhere *e);
@@ -41,12 +42,12 @@ void elsewhere_close(app *a);
 
 /* The conversation in front is to be left. If it is being answered it goes elsewhere and *left is true: the chat has an
  * empty one, and so has the app. Otherwise, with --background off, and where the chat can't, nothing happens, and it is
- * the caller's to stop it. TDM_E_BUSY: it can't be left now, since its message is still being read, or another one is
- * being answered elsewhere, or is in memory only. */
+ * the caller's to stop it. TDM_E_BUSY: it can't be left now, since its message is still being read (refusals), or
+ * another one is being answered elsewhere, or is in memory only. */
 tdm_status elsewhere_leave(app *a, bool *left, tdm_error *err);
 /* Goes to it, or to the one that was answered last. The one in front goes elsewhere if it is being answered. notice
- * (room for 400 bytes) says where one is now. TDM_E_NOT_FOUND: there is none; TDM_E_BUSY: a message is being read;
- * TDM_E_IO: as app_new. */
+ * (room for 400 bytes) says where one is now. TDM_E_NOT_FOUND: there is none; TDM_E_BUSY: a message is being read
+ * (refusals), or a cold prompt; TDM_E_IO: as app_new. */
 tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err);
 /* It makes way for another model: its reply ends, and it is saved and closed. TDM_E_BUSY: it can't be saved, or is
  * private. */

@@ -262,6 +262,15 @@ static void look_around(tui *t, int64_t now)
     if (app_look_at_memory(&t->app, now, notice)) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
 }
 
+/* The reply has begun for which a command has waited that leaves the conversation. */
+static void leave(tui *t)
+{
+    tdm_chat_status now;
+    if (!t->leave.waits || !t->app.chat) return;
+    tdm_chat_status_of(t->app.chat, &now);
+    tui_dispatch(t, tui_leave_take(&t->leave, now.phase, &t->notices));
+}
+
 static void run(tui *t)
 {
     while (!t->quit) {
@@ -279,6 +288,7 @@ static void run(tui *t)
         tui_model_take(t);
         tui_choose_step(t);
         tui_draft_take_attached(t);
+        leave(t);
         tui_demo_step(t, now);
         measure(t, now);
         await_glyph(t);
@@ -454,6 +464,7 @@ static void close_all(tui *t)
     tui_draft_free(&t->draft);
     tui_load_free(&t->load);
     tui_consent_free(&t->consent);
+    tui_leave_free(&t->leave);
     tui_notices_free(&t->notices);
     tui_attached_close(&t->attached);
     tui_attach_free(&t->attach);

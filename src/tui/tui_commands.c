@@ -204,8 +204,10 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     commands_result result;
     tdm_error err = {0};
     int turn = turn_number(t, call->number);
-    if (commands_run(&t->app, &front, call, &result, &err))
-        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+    tdm_status status = commands_run(&t->app, &front, call, &result, &err);
+    if (result.early) tui_leave_begin(&t->leave, call, &t->notices);
+    else if (status) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+    if (result.anew) tui_leave_end(&t->leave, &t->notices); /* what waited to be done there */
     show_said(t, call, r.said.bytes, r.said.n);
     free(r.said.bytes);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_ANSWERS || call->id == SLASH_CONTINUE ||

@@ -465,6 +465,10 @@ static tui_action interrupt(tui *t, int64_t now)
         tui_attach_stop(t);
         return (tui_action){0};
     }
+    if (!s.top_open && tui_leave_end(&t->leave, &t->notices)) {
+        t->draft.presses.stopped_ns = now; /* a bounce of the key stops no reply */
+        return (tui_action){0};
+    }
     switch (input_rule_interrupt(&s, &t->draft.presses, now)) {
     case INPUT_INTERRUPT_CLOSE: return close_top(t);
     case INPUT_INTERRUPT_STOP:

@@ -98,6 +98,13 @@ static void owned_event(tui *t, const struct decoder_event *e)
     else input_feed_event(t->input, e);
 }
 
+/* Esc closes what is open in the input before it takes the leaving back. */
+static void stay(tui *t)
+{
+    if (!input_close_top(t->input)) tui_leave_end(&t->leave, &t->notices);
+    t->dirty = t->urgent = true;
+}
+
 void tui_keys_event(tui *t, const struct decoder_event *e)
 {
     bool typed =
@@ -125,6 +132,7 @@ void tui_keys_event(tui *t, const struct decoder_event *e)
     tui_action of_cursor = tui_monitor_event(&t->monitor, e);
     if (t->popup.kind || t->browse.on) each_byte(t, e, owned_event);
     else if (of_cursor.kind) tui_dispatch(t, of_cursor);
+    else if (e->kind == DECODER_ESC && t->leave.waits) stay(t);
     else input_feed_event(t->input, e);
 }
 

@@ -7,7 +7,7 @@
  *   tui_attached.h  the list of attachments        tui_hits.h       of what a search found
  *   tui_attach.h    what is attached, read and run
  *   tui_load.h      a model, on its thread         tui_sessions.h   the saved sessions
- *   tui_consent.h   what may be sent to a server
+ *   tui_consent.h   what may be sent to a server   tui_leave.h      who leaves once the reply begins
  *   tui_models.h    the list of models             tui_choose.h     and what it has to know
  *   tui_branches.h, tui_prompts.h    more lists    tui_page.h       what a list shows of itself
  *   tui_figures.h   what the monitor shows         tui_demo.h       the demo, instead of all that
@@ -29,6 +29,7 @@
 #include "src/tui/tui_consent.h"
 #include "src/tui/tui_draft.h"
 #include "src/tui/tui_figures.h"
+#include "src/tui/tui_leave.h"
 #include "src/tui/tui_load.h"
 #include "src/tui/tui_models.h"
 #include "src/tui/tui_monitor.h"
@@ -95,6 +96,7 @@ struct tui {
     tui_load load;
     tui_models models;
     tui_consent consent;
+    tui_leave leave;
     tui_saved saved;
     tui_hits hits;
     tui_attached attached;

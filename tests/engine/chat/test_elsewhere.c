@@ -351,6 +351,9 @@ TEST(what_can_not_be_left_is_refused)
     o.max_tokens = 100;
     o.pace_tps = 60;
     REQUIRE(talk_open(&t, NULL, 0, &o));
+    tdm_elsewhere now;
+    tdm_chat_elsewhere_of(t.chat, &now);
+    CHECK(now.possible);
     CHECK(tdm_chat_leave(t.chat, &err) == TDM_E_BUSY);
     CHECK(tdm_chat_visit(t.chat, false, &err) == TDM_E_NOT_FOUND);
     tdm_chat_stop_elsewhere(t.chat);
@@ -359,7 +362,6 @@ TEST(what_can_not_be_left_is_refused)
     CHECK(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
     begin(&t, first, 1);
     until_tokens(&t, 2);
-    tdm_elsewhere now;
     tdm_chat_elsewhere_of(t.chat, &now);
     CHECK(!now.possible && !now.there);
     CHECK(tdm_chat_leave(t.chat, &err) == TDM_E_UNSUPPORTED);

@@ -119,6 +119,52 @@ TEST(several_answers_are_left_and_visited)
     CHECK(quit());
 }
 
+/* A message that takes a second or more to read, and whose reply takes some, too. */
+static bool begin_to_read(const char *name)
+{
+    static const char *const unread[] = {"chat", "--temp", "0", "-c", "8192", "--ignore-eos", "-n", "100", "--pace",
+                                         "20", "--speculation", "off", NULL};
+    static char text[12200] = "\x1b[200~";
+    char home[300];
+    for (size_t n = strlen(text); n < 12000; n = strlen(text)) strcpy(text + n, "Why is the sky so blue? ");
+    strcat(text, "\x1b[201~\r");
+    snprintf(home, sizeof home, "%s/%s", check_tmp(), name);
+    if (!rig_start(home, 24, 80, "xterm-256color", unread) || !rig_wait("IDLE")) return false;
+    rig_type(text);
+    return true;
+}
+
+TEST(leaving_waits_until_the_reply_begins)
+{
+    REQUIRE(begin_to_read("waits"));
+    rig_type("/new bakery\r");
+    CHECK(rig_wait("leaves once the reply begins; Esc keeps you here"));
+    CHECK(!rig_shows("1 answering elsewhere"));
+    rig_type("And another one.\r"); /* queued: it stays with the one who typed it */
+    CHECK(rig_wait("1 answering elsewhere"));
+    CHECK(rig_wait_gone("leaves once the reply begins"));
+    CHECK(rig_wait("a new session") && rig_wait("And another one."));
+    rig_type("\x15/visit\r");
+    CHECK(rig_wait("is being answered"));
+    CHECK(quit());
+}
+
+TEST(esc_and_ctrl_c_keep_one_there)
+{
+    REQUIRE(begin_to_read("stays"));
+    rig_type("/new bakery\r");
+    CHECK(rig_wait("leaves once the reply begins"));
+    rig_type("\x1b");
+    CHECK(rig_wait_gone("leaves once the reply begins"));
+    rig_type("/new bakery\r");
+    CHECK(rig_wait("leaves once the reply begins"));
+    rig_type("\x03");
+    CHECK(rig_wait_gone("leaves once the reply begins"));
+    CHECK(rig_wait("length limit | ")); /* and the reply was not stopped */
+    CHECK(!rig_shows("answering elsewhere"));
+    CHECK(quit());
+}
+
 TEST(private_turns_that_go_on_are_not_called_gone)
 {
     static const char *const private[] = {"chat", "--private", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "200",
@@ -159,4 +205,5 @@ TEST(background_off_stops_it)
 
 TEST_MAIN(T(it_is_named_and_visited), T(leaving_asks_once), T(killed_it_is_kept),
           T(several_answers_are_left_and_visited), T(background_off_stops_it),
+          T(leaving_waits_until_the_reply_begins), T(esc_and_ctrl_c_keep_one_there),
           T(private_turns_that_go_on_are_not_called_gone))
