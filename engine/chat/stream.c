@@ -12,6 +12,7 @@
 enum {
     LOOK_MS = 10,         /* how often a job looks whether its replies are still wanted */
     LEAST_PAUSE_MS = 150, /* without a key, before a draft is worth a request */
+    SLACK = 16,           /* tokens that a server may count otherwise */
 };
 
 bool chat_on_server(const struct tdm_chat *c)
@@ -98,6 +99,7 @@ struct stream {
     struct decoder *d;
     void *request; /* NULL: it has ended, or never began */
     bool open;     /* its reply has not ended here */
+    uint32_t told; /* the limit that the server keeps to; 0: none */
     tdm_finish finish;
 };
 
@@ -122,8 +124,19 @@ static void take_counts(struct tdm_chat *c, struct decoder *d, const tdm_server_
     s->turn_before_enter = cached > before_turn ? cached - before_turn : 0;
 }
 
-static tdm_finish take_text(struct tdm_chat *c, struct decoder *d, const tdm_server_news *news)
+/* A reply that has reached the limit that its server was told ends there, with its counts, and the connection stays: it
+ * is only cut off if it runs on. */
+static bool is_long(const struct stream *s)
 {
+    const tdm_turn_stats *n = &s->d->stats;
+    if (s->told && n->reply_tokens >= s->told + SLACK) return true;
+    uint32_t most = s->d->max_answer;
+    return most && most != s->told && n->reply_tokens - n->thinking_tokens >= most;
+}
+
+static tdm_finish take_text(struct tdm_chat *c, struct stream *stream, const tdm_server_news *news)
+{
+    struct decoder *d = stream->d;
     struct reply_piece piece;
     tdm_turn_stats *s = &d->stats;
     int64_t now = clock_ns();
@@ -143,8 +156,7 @@ static tdm_finish take_text(struct tdm_chat *c, struct decoder *d, const tdm_ser
     chat_give_text(c, d, piece.thinking, true, -1);
     chat_give_text(c, d, piece.answer, false, -1);
     if (piece.stopped) return TDM_STOP_STRING;
-    /* The server knows of the first limit, and has no word for the second. */
-    return d->max_answer && s->reply_tokens - s->thinking_tokens >= d->max_answer ? TDM_LENGTH : TDM_UNFINISHED;
+    return is_long(stream) ? TDM_LENGTH : TDM_UNFINISHED;
 }
 
 static void take_news(struct tdm_chat *c, struct stream *s, const tdm_server_news *news)
@@ -152,7 +164,7 @@ static void take_news(struct tdm_chat *c, struct stream *s, const tdm_server_new
     struct server_link *server = c->model->server;
     if (news->kind != TDM_SERVER_NOTE) take_counts(c, s->d, &news->counts);
     switch (news->kind) {
-    case TDM_SERVER_TEXT: s->finish = take_text(c, s->d, news); break;
+    case TDM_SERVER_TEXT: s->finish = take_text(c, s, news); break;
     case TDM_SERVER_NOTE:
         events_post_line(c->events, TDM_EV_NOTICE, "%s: %.*s", server->host, (int)news->length, news->text);
         break;
@@ -177,15 +189,16 @@ static void start(struct tdm_chat *c, struct stream *s, const struct buffer *pro
     tdm_sampling sampling = d->sampling;
     sampling.seed = fnv_step(fnv_step(sampling.seed, d->turn), d->attempt); /* each sample has one of its own */
     tdm_error err = {0};
+    /* It has no word for a limit of what follows the thinking. */
+    uint32_t answer = d->reply.thinking ? 0 : d->max_answer;
+    s->told = !d->max_tokens || (answer && answer < d->max_tokens) ? answer : d->max_tokens;
     tdm_server_ask ask = {
         .prompt = prompt->bytes,
         .length = prompt->n,
         .answer = d->number,
         .think = d->reply.thinking,
         .sampling = &sampling,
-        .max_tokens = (int)(d->max_tokens        ? d->max_tokens
-                            : d->reply.thinking ? 0
-                                                : d->max_answer),
+        .max_tokens = (int)s->told,
         .stops = (const char *const *)c->stops,
         .ignore_eos = c->options.ignore_eos,
     };

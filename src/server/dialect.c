@@ -103,7 +103,10 @@ static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
     jsonio_add_int(o, "n_predict", ahead ? 0 : ask->max_tokens ? ask->max_tokens : -1);
     add_bool(o, "cache_prompt", true);
     jsonio_add_int(o, "id_slot", ask->slot);
-    if (!ahead) add_bool(o, "timings_per_token", true);
+    if (ahead) return;
+    add_bool(o, "timings_per_token", true);
+    /* Or a slot of ik_llama.cpp keeps those of the request before, with its ignore_eos. */
+    json_object_object_add(o, "logit_bias", json_object_new_array());
 }
 
 /* Of a reply to a rendered prompt. Left out, it would be 16; more than the context has left is refused. */

@@ -172,10 +172,10 @@ tdm_status facts_read_models(facts *f, struct span text, const char *wanted, tdm
     return status;
 }
 
-/* No page is left to ask: the server can't be reached, or refuses. */
+/* No page is left to ask: the server can't be reached, refuses, or is still loading its model. */
 static bool is_final(int code)
 {
-    return code == 0 || code == 401 || code == 403;
+    return code == 0 || code == 401 || code == 403 || code == 503;
 }
 
 static tdm_status find_kind(facts *f, connection *c, int kind, tdm_error *err)

@@ -18,6 +18,7 @@ enum {
     MOST_WAITING = 16 << 20, /* of a reply that nobody has taken yet */
     TRIES = 4,               /* of a request that is told to come later */
     MOST_WAIT_S = 60,        /* that it is worth waiting for that */
+    LOADING_S = 5,
     TYPING_S = 30,           /* after the last key, while Enter is likely */
 };
 
@@ -200,6 +201,9 @@ static bool conclude(struct request *r, const char *error)
     tdm_error err = {0};
     r->under_way = false;
     if (r->orphan || r->error.code) return false;
+    /* A llama-server that is loading its model doesn't say for how long. */
+    bool loads = r->status == 503 && r->retry_after_s < 0 && r->s->facts.kind == DIALECT_LLAMA;
+    if (loads) r->retry_after_s = LOADING_S;
     bool later = (r->status == 429 || r->status == 503) && r->retry_after_s >= 0 && r->retry_after_s <= MOST_WAIT_S;
     if (r->ended) {
         /* what comes behind an end is missed by nobody */

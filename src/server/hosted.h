@@ -9,8 +9,8 @@
  * that Tandem knows; to another llama-server as the text that it makes of the messages (/apply-template); else as
  * messages (/v1/chat/completions).
  *
- * A request that is told to come later (429, 503 with Retry-After) is made again then, a few times; one that reads
- * ahead is given up.
+ * A request that is told to come later (429, 503 with Retry-After, or 503 of a llama-server, which is loading its model
+ * then) is made again, a few times; one that reads ahead is given up.
  *
  * Threads: any, one at a time but for the model's chats. */
 #ifndef TANDEM_SRC_HOSTED_H

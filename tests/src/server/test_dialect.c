@@ -41,7 +41,7 @@ TEST(llama_server_is_asked_for_completions_in_a_slot)
         .prompt = {"<|im_start|>", 12}, .sampling = &sampling, .slot = 2, .max_tokens = 64, .stops = stops};
     check_request("{\"method\":\"POST\",\"path\":\"/completion\",\"stream\":true,\"silent_s\":900}",
                   "{\"prompt\":\"<|im_start|>\",\"n_predict\":64,\"cache_prompt\":true,\"id_slot\":2,"
-                  "\"timings_per_token\":true,\"stream\":true,"
+                  "\"timings_per_token\":true,\"logit_bias\":[],\"stream\":true,"
                   "\"temperature\":0.5,\"top_p\":0.75,\"presence_penalty\":0,\"frequency_penalty\":0,\"seed\":7,"
                   "\"top_k\":20,\"min_p\":0,\"repeat_penalty\":1,\"stop\":[\"END\"]}",
                   DIALECT_LLAMA, &ask, false);

@@ -93,6 +93,12 @@ TEST(refusals_have_one_line)
                                              "{\"error\":{\"message\":\"bad key\"}}"},
                                   {NULL, NULL}};
     check_refused(key, -1, NULL, "the server answers 401: bad key");
+    struct scripted_page loads[] = {{"/props", "HTTP/1.1 503 No\r\nContent-Length: 37\r\nConnection: close\r\n\r\n"
+                                               "{\"error\":{\"message\":\"Loading model\"}}"},
+                                    {NULL, NULL}};
+    int before = scripted.served;
+    check_refused(loads, -1, NULL, "the server answers 503: Loading model");
+    CHECK_INT(before + 1, scripted.served); /* what it is is told later: no other page is tried */
 }
 
 TEST(info_prints_them)

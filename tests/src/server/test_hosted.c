@@ -177,6 +177,39 @@ TEST(a_failure_is_a_line_and_the_conversation_goes_on)
     close_talk(&t);
 }
 
+TEST(a_limit_is_the_servers_and_ours_only_if_it_runs_on)
+{
+    struct talk t;
+    tdm_chat_options o;
+    tdm_error err = {0};
+    struct buffer answer = {0};
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    tdm_chat_options_of(t.chat, &o);
+    o.max_answer_tokens = 2;
+    REQUIRE(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
+    static const char limit[] = "data: {\"content\":\"\",\"stop\":true,\"stop_type\":\"limit\",\"tokens_evaluated\":30,"
+                                "\"timings\":{\"prompt_n\":5,\"cache_n\":25,\"predicted_n\":2}}\n\n";
+    static char text[1000];
+    snprintf(text, sizeof text, "%s%s%s%s", STREAM, PIECE("Hello"), PIECE(" you"), limit);
+    scripted.answer = text;
+    say(&t, "Hi");
+    CHECK(strstr(scripted.asked, "\"n_predict\":2,"));
+    CHECK_INT(TDM_LENGTH, t.finish);
+    CHECK(t.stats.counted);
+    CHECK_INT(5, t.stats.after_enter);
+    buffer_append(&answer, STREAM, strlen(STREAM), NULL);
+    for (int i = 0; i < 100; i++) buffer_append(&answer, PIECE("x"), strlen(PIECE("x")), NULL);
+    buffer_append(&answer, "", 1, NULL);
+    scripted.answer = answer.bytes;
+    scripted.hangs = true;
+    say(&t, "And now?");
+    CHECK_INT(TDM_LENGTH, t.finish);
+    CHECK_INT(0, sem_wait(&scripted.left));
+    scripted.hangs = false;
+    buffer_free(&answer);
+    close_talk(&t);
+}
+
 TEST(a_stopped_reply_gives_its_request_up)
 {
     struct talk t;
@@ -360,6 +393,12 @@ TEST(a_busy_server_is_asked_again_when_it_said)
     say(&t, "Hi");
     CHECK_STR("Hello you", t.text.bytes);
     CHECK(strstr(t.said, "busy (429): asked again in 1 s"));
+    scripted.first_went = false;
+    scripted.answer = "HTTP/1.1 503 No\r\nContent-Length: 38\r\nConnection: close\r\n\r\n"
+                      "{\"error\":{\"message\":\"Loading model\"}} ";
+    say(&t, "Hi");
+    CHECK_STR("Hello you", t.text.bytes);
+    CHECK(strstr(t.said, "busy (503): asked again in 5 s"));
     scripted.second = NULL;
     close_talk(&t);
 }
@@ -506,6 +545,7 @@ int main(int argc, char **argv)
         T(a_reply_comes_with_the_counts_of_the_server),
         T(what_came_of_a_cut_reply_stays_and_goes_on),
         T(a_failure_is_a_line_and_the_conversation_goes_on),
+        T(a_limit_is_the_servers_and_ours_only_if_it_runs_on),
         T(a_stopped_reply_gives_its_request_up),
         T(a_finished_turn_is_read_ahead_and_then_nothing_is_sent),
         T(a_key_makes_a_connection_ready_and_tells_nothing),
