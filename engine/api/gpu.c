@@ -47,7 +47,7 @@ static void describe_test(FILE *out, const char *cache_folder, const struct gpu_
     if (!r.known)
         fprintf(out, "%-14s self-test: when it is first used\n", "");
     else if (r.passed)
-        fprintf(out, "%-14s self-test passed\n", "");
+        fprintf(out, "%-14s self-test passed; matrix units: %s\n", "", r.units);
     else
         fprintf(out, "%-14s self-test failed, so it is not used: %s\n", "", r.why);
 }

@@ -140,6 +140,7 @@ tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress
             status = try(out, g, &trials[all - n + i], err);
     }
     out->known = !status;
+    if (out->known && out->passed) snprintf(out->units, sizeof out->units, "%s", gpu_matrix_units(g));
     return status;
 }
 
@@ -161,9 +162,16 @@ static int heading(char *out, size_t room, const struct gpu_info *info)
                     (unsigned long long)gpu_shaders_hash());
 }
 
+static void take_line(char *out, size_t room, const char *line)
+{
+    snprintf(out, room, "%.*s", (int)room - 1, line);
+    for (; *out; out++)
+        if ((unsigned char)*out < ' ' || *out == 127) *out = '?';
+}
+
 void selftest_kept(struct selftest_result *out, const char *folder, const struct gpu_info *info)
 {
-    char path[1024], expected[400], found[sizeof expected + 200];
+    char path[1024], expected[400], found[sizeof expected + 400];
     *out = (struct selftest_result){0};
     path_of(path, sizeof path, folder, info);
     size_t n = (size_t)heading(expected, sizeof expected, info);
@@ -173,24 +181,25 @@ void selftest_kept(struct selftest_result *out, const char *folder, const struct
     fclose(f);
     found[got] = 0;
     if (got <= n || memcmp(found, expected, n)) return;
-    char *line = found + n, *end = strchr(line, '\n');
-    if (!end || end == line) return;
-    *end = 0;
+    char *line = found + n, *end = strchr(line, '\n'), *units = end ? end + 1 : NULL;
+    if (!end || end == line || !strchr(units, '\n')) return;
+    *end = *strchr(units, '\n') = 0;
     out->known = true;
     out->passed = !strcmp(line, passed);
-    if (out->passed) return;
-    snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1, line);
-    for (char *c = out->why; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    if (out->passed)
+        take_line(out->units, sizeof out->units, units);
+    else
+        take_line(out->why, sizeof out->why, line);
 }
 
 tdm_status selftest_keep(const struct selftest_result *result, const char *folder, const struct gpu_info *info,
                          tdm_error *err)
 {
-    char path[1024], text[600];
+    char path[1024], text[800];
     path_of(path, sizeof path, folder, info);
     int n = heading(text, sizeof text, info);
-    n += snprintf(text + n, sizeof text - (size_t)n, "%s\n", result->passed ? passed : result->why);
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s\n%s\n", result->passed ? passed : result->why,
+                  result->units);
     tdm_status status = file_make_folders(folder, 0777, err);
     return status ? status : atomic_file_put(path, text, (size_t)n, err);
 }

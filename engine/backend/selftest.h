@@ -11,7 +11,8 @@
 
 struct selftest_result {
     bool known, passed;
-    char why[160]; /* it did not pass: one line */
+    char why[160];   /* it did not pass: one line */
+    char units[120]; /* it passed: its matrix units, and whether products take them (gpu_matrix_units) */
 };
 
 /* The root mean square of the differences between n logits, in standard deviations of the expected ones; NaN where

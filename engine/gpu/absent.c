@@ -49,6 +49,7 @@ void gpu_state_free(struct gpu_state *s)
     assert_always(!s);
 }
 
+NEVER(const char *, gpu_matrix_units, struct gpu *g)
 NEVER(void, gpu_about, struct gpu *g, struct gpu_info *out)
 NEVER(uint64_t, gpu_used, struct gpu *g)
 NEVER(bool, gpu_is_lost, struct gpu *g)

@@ -1,9 +1,11 @@
 #include "engine/gpu/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/gpu/matrix.h"
 
 enum { STAGING_BYTES = 16 << 20 };
 
@@ -138,7 +140,12 @@ static tdm_status make_pipeline(VkPipeline *out, struct gpu *g, const struct pip
     VkShaderModule module;
     VkShaderModuleCreateInfo source = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = code->bytes, .pCode = code->words};
+    uint32_t *khr = p->shader == SHADER_MATRIX ? matrix_khr(code->words, code->bytes, &source.codeSize) : NULL;
+    if (p->shader == SHADER_MATRIX && !khr)
+        return error_set(err, TDM_E_UNSUPPORTED, "no form of the shader %s that drivers take", code->name);
+    if (khr) source.pCode = khr;
     VkResult result = g->vk.CreateShaderModule(g->device, &source, NULL, &module);
+    free(khr);
     if (result) return device_failed(g, result, "vkCreateShaderModule", err);
     VkSpecializationMapEntry entries[MOST_CONSTANTS];
     for (uint32_t i = 0; i < n; i++) entries[i] = (VkSpecializationMapEntry){i, 4 * i, 4};
@@ -154,6 +161,11 @@ static tdm_status make_pipeline(VkPipeline *out, struct gpu *g, const struct pip
     };
     result = g->vk.CreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out);
     g->vk.DestroyShaderModule(g->device, module, NULL);
+    bool is_taken_amiss = result && result != VK_ERROR_DEVICE_LOST && result != VK_ERROR_OUT_OF_DEVICE_MEMORY &&
+                          result != VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (is_taken_amiss && p->shader == SHADER_MATRIX) /* there is another shader for what it does */
+        return error_set(err, TDM_E_UNSUPPORTED, "the driver does not take the shader %s (%s)", code->name,
+                         vulkan_result(result));
     return result ? device_failed(g, result, "vkCreateComputePipelines", err) : TDM_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "engine/gpu/gpu.h"
+#include "engine/gpu/pack.h"
 #include "engine/gpu/vulkan.h"
 
 enum block_use {
@@ -31,6 +32,7 @@ enum shader {
     SHADER_EMBED,
     SHADER_ACT,
     SHADER_MATMUL,
+    SHADER_MATRIX,
     SHADER_HEADS,
     SHADER_ATTEND,
     SHADER_MERGE,
@@ -61,6 +63,14 @@ struct pipeline {
 
 enum { MOST_PIPELINES = 512 };
 
+/* Matrix units that multiply int8, M x K by K x N (matrix.h). */
+struct matrix_units {
+    uint32_t m, n, k; /* 0: none that suit */
+    uint32_t lanes;   /* of a subgroup, which does one such product */
+    enum matrix_proof { MATRIX_UNTRIED, MATRIX_TAKEN, MATRIX_SLOWER, MATRIX_DIFFERS } proof[WEIGHT_KINDS];
+    char line[120]; /* gpu_matrix_units */
+};
+
 struct gpu {
     struct vulkan vk;
     VkInstance instance;
@@ -77,6 +87,7 @@ struct gpu {
     uint64_t slice; /* bytes of a matrix in one piece */
     struct gpu_tuning tuning;
     uint32_t shared_bytes; /* shared memory of a workgroup */
+    struct matrix_units matrix;
     uint32_t cores;        /* that run workgroups beside each other; 0: not known */
     float tick_ns;         /* of timestamps */
     struct pipeline pipelines[MOST_PIPELINES];
@@ -104,6 +115,7 @@ tdm_status device_check(struct gpu *g, tdm_error *err);
 tdm_status block_new(struct block *out, struct gpu *g, enum block_use use, uint64_t bytes, tdm_error *err);
 void block_free(struct block *b, struct gpu *g); /* a zero block is allowed */
 
+/* TDM_E_UNSUPPORTED: the driver fails to compile SHADER_MATRIX. */
 tdm_status device_pipeline(VkPipeline *out, struct gpu *g, enum shader shader, const uint32_t *constants, uint32_t n,
                            tdm_error *err);
 

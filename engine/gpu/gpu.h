@@ -65,18 +65,27 @@ struct gpu_tuning {
     uint32_t subgroup;    /* lanes that exchange values without shared memory, at most: a power of two; 0, 1: none */
     uint32_t own_columns; /* of activations that each workgroup makes in a pass of one token in one dispatch, at most */
     uint32_t together;    /* workgroups of a pass of one token in one dispatch (program.h), at most; 0: none such */
+    /* Matrix units, where the device has them: from how many tokens on products of quants take them (0: never), how
+     * many times their N tokens a workgroup multiplies at once, at most, how many subgroups it has, at most, for M rows
+     * each, and whether they are taken where they are slower as well. Bits don't depend on it. */
+    uint32_t matrix_tokens, matrix_parts, matrix_groups;
+    bool matrix_always;
 };
 
 struct gpu_options {
     uint64_t slice; /* bytes, at most this many of a matrix lie in one piece; 0: what the device takes, up to 1 GiB */
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
+    bool no_matrix_units;            /* for measurements: products go without them */
 };
 
 /* `gpu` is the first of the list, `gpu:N` the one at place N. options may be NULL. TDM_E_ARG: another name;
  * TDM_E_NOT_FOUND: no such device, with what is missing. */
 tdm_status gpu_open(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err);
 void gpu_close(struct gpu *g); /* NULL is allowed */
+/* What its matrix units are and whether products take them, in one line that stays as long as the device. They do if
+ * they give the very bits of the products without them, and sooner; it is tried here, and when a model is loaded. */
+const char *gpu_matrix_units(struct gpu *g);
 void gpu_about(struct gpu *g, struct gpu_info *out);
 uint64_t gpu_used(struct gpu *g); /* bytes that this device has handed out here */
 bool gpu_is_lost(struct gpu *g);

@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/gpu/matrix.h"
 #include "engine/gpu/program.h"
 
 /* ---- Timestamps ---------------------------------------------------------------------------------------------------
@@ -177,11 +178,36 @@ static tdm_status record_products(struct gpu *g, VkCommandBuffer commands, void 
     return TDM_OK;
 }
 
+/* Which shader does it, with how many workgroups. */
+static tdm_status cut_product(struct products *p, struct gpu *g, const struct gpu_product *product,
+                              enum weight_kind kind, uint32_t tiles, uint32_t segments, tdm_error *err)
+{
+    const struct gpu_tuning *t = &product->tuning;
+    uint32_t constants[MATMUL_CONSTANTS], at_once = 1;
+    if (g->matrix.m && t->matrix_tokens && product->tokens >= t->matrix_tokens && !pack_takes_floats(kind)) {
+        struct matrix_cut cut;
+        if (product->as_cut && !matrix_fits(g, kind, t->matrix_parts, t->matrix_groups))
+            return error_set(err, TDM_E_UNSUPPORTED, "%u parts and %u groups don't fit shared memory", t->matrix_parts,
+                             t->matrix_groups);
+        if (product->as_cut)
+            matrix_cut_so(&cut, &g->matrix, kind, product->tokens, tiles, segments, t->matrix_parts, t->matrix_groups);
+        else
+            matrix_cut(&cut, g, t, kind, product->tokens, tiles, segments);
+        p->groups = cut.x;
+        p->times_y = cut.y;
+        return device_pipeline(&p->pipeline, g, SHADER_MATRIX, cut.constants, MATRIX_CONSTANTS, err);
+    }
+    while (at_once < product->tokens && at_once < t->tokens) at_once *= 2;
+    p->groups = tiles < t->groups ? tiles : t->groups;
+    p->times_y = (product->tokens + at_once - 1) / at_once;
+    record_matmul(constants, &g->tuning, kind, at_once, segments);
+    return device_pipeline(&p->pipeline, g, SHADER_MATMUL, constants, MATMUL_CONSTANTS, err);
+}
+
 tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint64_t total, tdm_error *err)
 {
     enum weight_kind kind = pack_kind(product->type);
-    uint32_t tiles = (product->rows + PACK_ROWS - 1) / PACK_ROWS, chunks = pack_chunks(product->cols), at_once = 1;
-    while (at_once < product->tokens && at_once < product->tuning.tokens) at_once *= 2;
+    uint32_t tiles = (product->rows + PACK_ROWS - 1) / PACK_ROWS, chunks = pack_chunks(product->cols);
     uint64_t bytes = tiles * (uint64_t)pack_tile_bytes(kind, product->cols);
     struct products p = {.stride = bytes, .matrices = (uint32_t)(total / bytes ? total / bytes : 1)};
     struct block weights = {0}, x = {0}, out = {0};
@@ -194,9 +220,7 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
     if (!status) status = device_clear(g, &weights, err);
     if (!status) status = device_clear(g, &x, err);
     uint32_t segments = record_segments(&product->tuning, chunks);
-    uint32_t constants[MATMUL_CONSTANTS];
-    record_matmul(constants, &g->tuning, kind, at_once, segments);
-    if (!status) status = device_pipeline(&p.pipeline, g, SHADER_MATMUL, constants, MATMUL_CONSTANTS, err);
+    if (!status) status = cut_product(&p, g, product, kind, tiles, segments, err);
     p.first = weights.address;
     p.push = (struct matmul){.x = x.address,
                              .result = out.address,
@@ -205,8 +229,6 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
                              .rows = product->rows,
                              .tokens = product->tokens,
                              .ldo = product->rows};
-    p.groups = tiles < product->tuning.groups ? tiles : product->tuning.groups;
-    p.times_y = (product->tokens + at_once - 1) / at_once;
     if (!status) status = shortest(g, record_products, &p, &product->seconds, err);
     product->seconds /= p.matrices;
     product->bytes = (double)bytes;

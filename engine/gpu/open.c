@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/gpu/device.h"
+#include "engine/gpu/matrix.h"
 
 enum { MOST_DEVICES = 16 };
 
@@ -110,13 +110,13 @@ static bool suits(const struct vulkan *vk, VkPhysicalDevice device, uint32_t *fa
     return false;
 }
 
-static bool tells_place(const struct vulkan *vk, VkPhysicalDevice device)
+static bool has_extension(const struct vulkan *vk, VkPhysicalDevice device, const char *name)
 {
     VkExtensionProperties all[512];
     uint32_t n = sizeof all / sizeof *all;
     VkResult result = vk->EnumerateDeviceExtensionProperties(device, NULL, &n, all);
     for (uint32_t i = 0; i < n && (!result || result == VK_INCOMPLETE); i++)
-        if (!strcmp(all[i].extensionName, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME)) return true;
+        if (!strcmp(all[i].extensionName, name)) return true;
     return false;
 }
 
@@ -125,7 +125,7 @@ static void find_place(const struct vulkan *vk, VkPhysicalDevice device, struct 
     VkPhysicalDevicePCIBusInfoPropertiesEXT at = {.sType =
                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
     VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &at};
-    if (!tells_place(vk, device)) return;
+    if (!has_extension(vk, device, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME)) return;
     vk->GetPhysicalDeviceProperties2(device, &p);
     snprintf(out->pci, sizeof out->pci, "%04x:%02x:%02x.%x", at.pciDomain & 0xffff, at.pciBus & 0xff,
              at.pciDevice & 0xff, at.pciFunction & 0xf);
@@ -216,11 +216,19 @@ static tdm_status make_device(struct gpu *g, tdm_error *err)
                                             .pNext = &f13,
                                             .bufferDeviceAddress = VK_TRUE,
                                             .scalarBlockLayout = VK_TRUE};
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .cooperativeMatrix = VK_TRUE};
+    const char *const extensions[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &f12,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
                                .pEnabledFeatures = &(VkPhysicalDeviceFeatures){.shaderInt64 = VK_TRUE}};
+    if (g->matrix.m) {
+        f13.pNext = &matrix;
+        f12.shaderInt8 = f12.vulkanMemoryModel = VK_TRUE;
+        info.enabledExtensionCount = 1, info.ppEnabledExtensionNames = extensions;
+    }
     VkResult result = vk->CreateDevice(g->physical, &info, NULL, &g->device);
     if (result) return failed_open(result, "vkCreateDevice", err);
     tdm_status status = vulkan_load_device(vk, g->device, err);
@@ -242,23 +250,13 @@ static tdm_status make_device(struct gpu *g, tdm_error *err)
     return device_commands(&g->once, g, err);
 }
 
-static bool has_extension(struct gpu *g, const char *name)
-{
-    VkExtensionProperties all[512];
-    uint32_t n = 512;
-    VkResult result = g->vk.EnumerateDeviceExtensionProperties(g->physical, NULL, &n, all);
-    for (uint32_t i = 0; (!result || result == VK_INCOMPLETE) && i < n; i++)
-        if (!strcmp(all[i].extensionName, name)) return true;
-    return false;
-}
-
 /* Workgroups that run beside each other, where the driver tells. */
 static uint32_t count_cores(struct gpu *g)
 {
     VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
     VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &nvidia};
-    if (!has_extension(g, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) return 0;
+    if (!has_extension(&g->vk, g->physical, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) return 0;
     g->vk.GetPhysicalDeviceProperties2(g->physical, &p);
     return nvidia.shaderSMCount;
 }
@@ -291,10 +289,12 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (options && options->slice && options->slice < g->slice) g->slice = options->slice;
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
-    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0}
-                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0};
+    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0, 0, 0, 0, false}
+                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0, 32, 5, 4, false};
     g->tuning.subgroup = lanes_of_subgroups(g);
     g->cores = count_cores(g);
+    bool units = has_extension(&g->vk, g->physical, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    if (units && !(options && options->no_matrix_units)) matrix_find(g);
     if (!software) g->tuning.together = g->cores;
     if (!software && p.properties.limits.maxComputeWorkGroupInvocations < 512)
         g->tuning.segments = 8, g->tuning.lanes = 256; /* with a lane for each row of each segment */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/gpu/matrix.h"
 #include "engine/gpu/program.h"
 
 /* Whether there is a barrier before the next step: where it reads what was written since the last one, or writes what
@@ -33,7 +34,8 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
     g->vk.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.CmdPushConstants(r->commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
     g->vk.CmdDispatch(r->commands, x, y, z);
-    if (r->watch) r->watch(r->watch_ctx, r, shader == SHADER_MATMUL ? r->product : shader_codes[shader].name);
+    bool is_product = shader == SHADER_MATMUL || shader == SHADER_MATRIX;
+    if (r->watch) r->watch(r->watch_ctx, r, is_product ? r->product : shader_codes[shader].name);
 }
 
 void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const struct block *from, uint64_t from_at,
@@ -103,11 +105,9 @@ void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning
 static void product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
                     const struct forms *x, uint64_t out, uint32_t ldo, bool add, uint32_t tokens)
 {
-    uint32_t most_groups = r->model->gpu->tuning.groups, most = r->model->gpu->tuning.tokens,
-             at_once = power(tokens) < most ? power(tokens) : most;
-    uint32_t segments = record_segments(&r->model->gpu->tuning, w->chunks);
-    uint32_t constants[MATMUL_CONSTANTS];
-    record_matmul(constants, &r->model->gpu->tuning, w->kind, at_once, segments);
+    const struct gpu *g = r->model->gpu;
+    uint32_t segments = record_segments(&g->tuning, w->chunks);
+    bool by_units = matrix_takes(g, w->kind, tokens);
     snprintf(r->product, sizeof r->product, "%s %ux%u", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -123,8 +123,19 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
                               .ldo = ldo,
                               .add = add};
         /* Pieces write different rows of the result, so only the first may need a barrier. */
-        record_step(r, i ? 0 : reads, i ? 0 : writes, SHADER_MATMUL, constants, MATMUL_CONSTANTS, &push, sizeof push,
-                    tiles < most_groups ? tiles : most_groups, (tokens + at_once - 1) / at_once, 1);
+        if (i) reads = writes = 0;
+        if (by_units) {
+            struct matrix_cut cut;
+            matrix_cut(&cut, g, &g->tuning, w->kind, tokens, tiles, segments);
+            record_step(r, reads, writes, SHADER_MATRIX, cut.constants, MATRIX_CONSTANTS, &push, sizeof push, cut.x,
+                        cut.y, 1);
+            continue;
+        }
+        uint32_t at_once = power(tokens) < g->tuning.tokens ? power(tokens) : g->tuning.tokens;
+        uint32_t constants[MATMUL_CONSTANTS];
+        record_matmul(constants, &g->tuning, w->kind, at_once, segments);
+        record_step(r, reads, writes, SHADER_MATMUL, constants, MATMUL_CONSTANTS, &push, sizeof push,
+                    tiles < g->tuning.groups ? tiles : g->tuning.groups, (tokens + at_once - 1) / at_once, 1);
     }
 }
 

@@ -12,6 +12,9 @@ SHADER(act)
 SHADER(matmul)
 #include <shaders/matmul.inc>
     ;
+SHADER(matrix)
+#include <shaders/matrix.inc>
+    ;
 SHADER(heads)
 #include <shaders/heads.inc>
     ;
@@ -56,7 +59,7 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_HEADS] = CODE(heads), [SHADER_ATTEND] = CODE(attend), [SHADER_MERGE] = CODE(merge),
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
     [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
-    [SHADER_NORM] = CODE(norm),   [SHADER_BEST] = CODE(best),
+    [SHADER_NORM] = CODE(norm),   [SHADER_BEST] = CODE(best),     [SHADER_MATRIX] = CODE(matrix),
 };
 
 uint64_t gpu_shaders_hash(void)

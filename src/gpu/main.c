@@ -2,7 +2,9 @@
  * products of each type with several ways to cut them, whole models with the time of each shader. It needs no other
  * library than the engine's, so that it can be carried to a machine that has little installed.
  *
- *     tandem-gpu [-d gpu:N] [-q] [MODEL...]     -q: small sizes, for software devices
+ *     tandem-gpu [-d gpu:N] [-q] [-n] [-u] [MODEL...]
+ *
+ * -q: small sizes, for software devices; -n: without matrix units; -u: of the products those by matrix units alone
  *
  * Exit status: 0 all went well, 1 something failed, 2 wrong use. */
 #include <math.h>
@@ -15,7 +17,7 @@
 #include "engine/forward/sampler.h"
 #include "engine/gpu/measure.h"
 
-static bool quick;
+static bool quick, units_alone;
 static const char *device = "gpu";
 
 static int failed(const tdm_error *err)
@@ -96,6 +98,46 @@ static int products(struct gpu *g)
                 for (uint32_t segments = 8; segments <= 16 && !wrong; segments *= 2)
                     wrong = product(g, types[t], rows, cols, tokens[i], 8, segments, 8448);
         }
+    return wrong;
+}
+
+/* By matrix units, with so many parts of N tokens and groups of M rows in a workgroup. */
+static int product_by_units(struct gpu *g, enum type type, const uint32_t shape[2], uint32_t tokens, uint32_t parts,
+                            uint32_t groups)
+{
+    struct gpu_product p = {.type = type, .rows = shape[0], .cols = shape[1], .tokens = tokens, .as_cut = true};
+    p.tuning = (struct gpu_tuning){.segments = 16, .matrix_tokens = 1, .matrix_parts = parts, .matrix_groups = groups};
+    tdm_error err;
+    tdm_status status = gpu_measure_product(g, &p, quick ? 4 << 20 : (uint64_t)256 << 20, &err);
+    if (status == TDM_E_UNSUPPORTED) return 0; /* it is too large, or not compiled */
+    if (status) return failed(&err);
+    printf("{\"what\":\"matrix\",\"type\":\"%s\",\"rows\":%u,\"cols\":%u,\"tokens\":%u,\"parts\":%u,\"groups\":%u,"
+           "\"us\":%.2f,\"tera_ops\":%.2f}\n",
+           type_info(type)->name, shape[0], shape[1], tokens, parts, groups, p.seconds * 1e6,
+           2.0 * shape[0] * shape[1] * tokens / p.seconds / 1e12);
+    fflush(stdout);
+    return 0;
+}
+
+/* Its line, and products of all sizes. */
+static int matrix_units(struct gpu *g, bool all_sizes)
+{
+    static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K};
+    static const uint32_t shapes[][2] = {{1024, 1024}, {6144, 1024}, {1024, 3584},
+                                         {4096, 4096}, {12288, 4096}, {4096, 12288}};
+    static const uint32_t tokens[] = {16, 32, 74, 512}, parts[] = {1, 2, 3, 4, 5, 8}, groups[] = {2, 4, 8};
+    const char *units = gpu_matrix_units(g);
+    int wrong = 0;
+    printf("{\"what\":\"matrix units\",\"line\":\"%s\"}\n", units);
+    if (strncmp(units, "int8", 4) || !all_sizes) return 0;
+    for (int t = 0; t < 3; t++)
+        for (int s = 0; s < (quick ? 1 : 6); s++)
+            for (int n = 0; n < (quick ? 1 : 4); n++)
+                for (int p = 0; p < 6; p++)
+                    for (int i = 0; i < 3 && !wrong; i++) {
+                        if (parts[p] * 8 >= 2 * tokens[n]) continue; /* most of its tokens would be none */
+                        wrong = product_by_units(g, types[t], shapes[s], tokens[n], parts[p], groups[i]);
+                    }
     return wrong;
 }
 
@@ -310,20 +352,26 @@ static int model(struct gpu *g, const char *name)
 int main(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "d:q")) != -1) {
+    struct gpu_options options = {0};
+    while ((option = getopt(argc, argv, "d:qnu")) != -1) {
         if (option == 'd')
             device = optarg;
         else if (option == 'q')
             quick = true;
+        else if (option == 'n')
+            options.no_matrix_units = true;
+        else if (option == 'u')
+            units_alone = true;
         else
             return 2;
     }
     struct gpu *g;
     tdm_error err;
-    if (gpu_open(&g, device, NULL, &err)) return failed(&err);
+    if (gpu_open(&g, device, &options, &err)) return failed(&err);
     int wrong = describe(g) || dispatching(g);
     for (int i = optind; i < argc; i++) wrong |= model(g, argv[i]);
-    if (optind == argc) wrong |= reading(g) || products(g);
+    wrong |= matrix_units(g, optind == argc);
+    if (optind == argc && !units_alone) wrong |= reading(g) || products(g);
     gpu_close(g);
     return wrong;
 }

@@ -30,5 +30,6 @@ void main()
 {
     uint to = gl_WorkGroupID.x;
     Activation a = Activation(x, by, gate, MODE, columns, ldx, ldg, head, eps, floats != 0, records != 0);
-    activate(a, index == 0 ? to : Words(index).v[to], multipliers(a, 4 * gl_LocalInvocationIndex));
+    uint listed = Words(present(index, x)).v[index == 0 ? 0 : to];
+    activate(a, index == 0 ? to : listed, multipliers(a, 4 * gl_LocalInvocationIndex));
 }

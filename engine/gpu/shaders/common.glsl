@@ -23,6 +23,13 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer We
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer WeightPairs { uvec2 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer WeightWords { uint v[]; };
 
+// Where a list may be absent (0), other memory to read in its place: Mesa 26's llvmpipe reads through an address that is
+// the same in all lanes even if none of them takes the branch.
+uint64_t present(uint64_t list, uint64_t other)
+{
+    return list == 0 ? other : list;
+}
+
 // A row of a pass (struct table_row) and a run (struct table_run): engine/gpu/pass.h.
 struct Row {
     uint run, position, token, index;

@@ -14,8 +14,10 @@ void main()
 {
     uint i = gl_LocalInvocationID.x, row = gl_WorkGroupID.x;
     uint64_t first = from + uint64_t(row) * ld_from * 4, last = to + uint64_t(row) * ld_to * 4;
-    if (from_rows != 0) first = Addresses(from_rows).v[row];
-    if (to_rows != 0) last = Addresses(to_rows).v[row];
+    uint64_t listed_first = Addresses(present(from_rows, by)).v[from_rows == 0 ? 0 : row];
+    uint64_t listed_last = Addresses(present(to_rows, by)).v[to_rows == 0 ? 0 : row];
+    if (from_rows != 0) first = listed_first;
+    if (to_rows != 0) last = listed_last;
     Floats x = Floats(first), y = Floats(last), w = Floats(by);
     precise float sum = 0;
     for (uint c = i; c < columns; c += 128) sum = fma(x.v[c], x.v[c], sum);

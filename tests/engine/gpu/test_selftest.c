@@ -57,7 +57,7 @@ TEST(a_good_driver_passes_and_a_bad_one_does_not)
 TEST(what_came_out_is_kept_for_this_driver)
 {
     struct gpu_info one = {.name = "Some GPU", .driver = "made up 1.0"}, other = one;
-    struct selftest_result r, good = {.known = true, .passed = true},
+    struct selftest_result r, good = {.known = true, .passed = true, .units = "int8 16x16x32"},
                               bad = {.known = true, .why = "products of Q4_K: wrong"};
     char folder[600], name[700];
     snprintf(folder, sizeof folder, "%s/a/b", check_tmp());
@@ -68,6 +68,7 @@ TEST(what_came_out_is_kept_for_this_driver)
     CHECK_INT(TDM_OK, selftest_keep(&bad, folder, &other, &err));
     selftest_kept(&r, folder, &one);
     CHECK(r.known && r.passed);
+    CHECK_STR(good.units, r.units);
     selftest_kept(&r, folder, &other);
     CHECK(r.known && !r.passed);
     CHECK_STR(bad.why, r.why);

@@ -1,0 +1,286 @@
+#include "engine/gpu/matrix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/gpu/measure.h"
+#include "engine/gpu/pass.h"
+
+/* ---- What there is ----------------------------------------------------------------------------------------------- */
+
+/* Whether matrix.comp takes such products. */
+static bool suits(const VkCooperativeMatrixPropertiesKHR *p, uint32_t lanes)
+{
+    const VkComponentTypeKHR bytes = VK_COMPONENT_TYPE_SINT8_KHR, sums = VK_COMPONENT_TYPE_SINT32_KHR;
+    if (p->AType != bytes || p->BType != bytes || p->CType != sums || p->ResultType != sums) return false;
+    if (p->saturatingAccumulation || p->scope != VK_SCOPE_SUBGROUP_KHR) return false;
+    bool rows = p->MSize == 8 || p->MSize == 16 || p->MSize == 32;
+    bool depth = p->KSize == 8 || p->KSize == 16 || p->KSize == 32;
+    return rows && depth && p->NSize >= 8 && p->NSize <= 32 && p->NSize % 8 == 0 && p->MSize * p->NSize % lanes == 0;
+}
+
+/* Lanes of a subgroup, where they are always as many; 0: not. */
+static uint32_t lanes_of(const struct gpu *g)
+{
+    VkPhysicalDeviceVulkan13Properties p13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+    VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &p13};
+    g->vk.GetPhysicalDeviceProperties2(g->physical, &p);
+    return p13.minSubgroupSize == p13.maxSubgroupSize ? p13.minSubgroupSize : 0;
+}
+
+static bool has_features(const struct gpu *g)
+{
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+    VkPhysicalDeviceVulkan12Features f12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                            .pNext = &matrix};
+    VkPhysicalDeviceFeatures2 f = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &f12};
+    g->vk.GetPhysicalDeviceFeatures2(g->physical, &f);
+    return matrix.cooperativeMatrix && f12.vulkanMemoryModel && f12.shaderInt8;
+}
+
+void matrix_find(struct gpu *g)
+{
+    enum { MOST = 256 };
+    uint32_t n = MOST, lanes = lanes_of(g);
+    if (!lanes || !g->vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR || !has_features(g)) return;
+    VkCooperativeMatrixPropertiesKHR *all = calloc(MOST, sizeof *all);
+    for (uint32_t i = 0; i < MOST && all; i++) all[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+    VkResult result =
+        all ? g->vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(g->physical, &n, all) : VK_ERROR_OUT_OF_HOST_MEMORY;
+    struct matrix_units *best = &g->matrix;
+    for (uint32_t i = 0; i < n && (!result || result == VK_INCOMPLETE); i++) {
+        const VkCooperativeMatrixPropertiesKHR *p = &all[i];
+        if (suits(p, lanes) && p->MSize * p->NSize * p->KSize > best->m * best->n * best->k)
+            *best = (struct matrix_units){.m = p->MSize, .n = p->NSize, .k = p->KSize, .lanes = lanes};
+    }
+    free(all);
+}
+
+/* ---- How a product is cut --------------------------------------------------------------------------------------- */
+
+static uint32_t ceiling(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
+/* Bytes of the shader's shared memory. */
+static uint32_t shared_bytes(const struct matrix_units *u, enum weight_kind kind, uint32_t rows, uint32_t tokens)
+{
+    uint32_t block = kind == KIND_Q6K ? 16 : 32, place = u->k > block ? u->k : block;
+    uint32_t row = PACK_COLS / block * place + 16 + (kind == KIND_Q8 ? 4 : 9) * 4;
+    uint32_t token = PACK_COLS + 16 + (kind == KIND_Q4K ? 5 : 1) * 4;
+    return rows * row + tokens * token;
+}
+
+void matrix_cut_so(struct matrix_cut *out, const struct matrix_units *u, enum weight_kind kind, uint32_t tokens,
+                   uint32_t tiles, uint32_t segments, uint32_t parts, uint32_t groups)
+{
+    out->x = ceiling(tokens, parts * u->n);
+    out->y = ceiling(tiles * PACK_ROWS, groups * u->m);
+    const uint32_t constants[MATRIX_CONSTANTS] = {
+        kind, segments, u->m, u->n, u->k, u->m * u->n / u->lanes, parts, groups, groups * u->lanes};
+    memcpy(out->constants, constants, sizeof constants);
+}
+
+bool matrix_fits(const struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups)
+{
+    const struct matrix_units *u = &g->matrix;
+    return groups * u->m % PACK_ROWS == 0 && shared_bytes(u, kind, groups * u->m, parts * u->n) <= g->shared_bytes;
+}
+
+void matrix_cut(struct matrix_cut *out, const struct gpu *g, const struct gpu_tuning *t, enum weight_kind kind,
+                uint32_t tokens, uint32_t tiles, uint32_t segments)
+{
+    const struct matrix_units *u = &g->matrix;
+    uint32_t parts = 1, groups = PACK_ROWS / u->m, units = ceiling(tokens, u->n);
+    /* As few places as possible that have no token. */
+    for (uint32_t i = 2; i <= t->matrix_parts && i <= units; i++)
+        if (ceiling(units, i) * i <= ceiling(units, parts) * parts && matrix_fits(g, kind, i, groups)) parts = i;
+    /* More rows share what is read of the activations, as long as every core has a workgroup or two. */
+    while (2 * groups <= t->matrix_groups && matrix_fits(g, kind, parts, 2 * groups) &&
+           ceiling(units, parts) * ceiling(tiles * PACK_ROWS, 2 * groups * u->m) >= 2 * g->cores)
+        groups *= 2;
+    matrix_cut_so(out, u, kind, tokens, tiles, segments, parts, groups);
+}
+
+bool matrix_takes(const struct gpu *g, enum weight_kind kind, uint32_t tokens)
+{
+    return g->matrix.proof[kind] == MATRIX_TAKEN && g->tuning.matrix_tokens && tokens >= g->tuning.matrix_tokens;
+}
+
+/* ---- The proof --------------------------------------------------------------------------------------------------- */
+
+/* A matrix with a last tile of a few rows, for more tokens than one workgroup takes; `more`: added to what is there. */
+enum { ROWS = 2 * PACK_ROWS + 21, TILES = 3, OUTSIDE = 64 };
+
+struct trial {
+    uint32_t tokens, chunks;
+    struct block weights, records, result[2]; /* by matmul.comp, by matrix.comp */
+};
+
+static uint32_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33);
+}
+
+/* Any bytes, and scales that are neither tiny nor large: float16 of 2^-10 to 2^-3. */
+static void fill_weights(uint8_t *out, enum weight_kind kind, uint32_t n_chunks, uint64_t *seed)
+{
+    size_t chunk = pack_chunk_bytes(kind), first = kind == KIND_Q8 ? chunk - 256 : chunk - 128;
+    for (uint32_t c = 0; c < n_chunks; c++, out += chunk) {
+        for (size_t i = 0; i < chunk; i++) out[i] = (uint8_t)(next_random(seed) >> 8);
+        for (size_t i = first; i < chunk; i += 2) {
+            uint16_t half = (uint16_t)((next_random(seed) & 0x83ff) | (5 + next_random(seed) % 7) << 10);
+            memcpy(out + i, &half, 2);
+        }
+    }
+}
+
+/* As act.comp leaves them. */
+static void fill_records(uint8_t *out, uint32_t n, uint64_t *seed)
+{
+    for (uint32_t r = 0; r < n; r++, out += RECORD_BYTES) {
+        int32_t sums[8] = {0};
+        float scale = (float)(1 + next_random(seed) % 4096) / 65536;
+        memset(out, 0, RECORD_BYTES);
+        for (int i = 0; i < PACK_COLS; i++) {
+            int8_t q = (int8_t)((int)(next_random(seed) % 255) - 127);
+            out[i] = (uint8_t)q;
+            sums[i / 16] += q;
+        }
+        memcpy(out + PACK_COLS, sums, sizeof sums);
+        memcpy(out + PACK_COLS + sizeof sums, &scale, sizeof scale);
+    }
+}
+
+static tdm_status fill(struct trial *t, struct gpu *g, enum weight_kind kind, tdm_error *err)
+{
+    size_t weights = TILES * t->chunks * pack_chunk_bytes(kind), records = (size_t)t->tokens * t->chunks * RECORD_BYTES;
+    size_t result = ((size_t)t->tokens * ROWS + OUTSIDE) * sizeof(float);
+    uint64_t seed = kind + 1;
+    uint8_t *bytes = calloc(1, weights + records + result);
+    if (!bytes) return error_set(err, TDM_E_NOMEM, "no memory for a trial of matrix units");
+    fill_weights(bytes, kind, TILES * t->chunks, &seed);
+    fill_records(bytes + weights, t->tokens * t->chunks, &seed);
+    float *before = (float *)(void *)(bytes + weights + records);
+    for (size_t i = 0; i < result / sizeof(float); i++) before[i] = (float)(next_random(&seed) % 1000) - 500;
+    tdm_status status = block_new(&t->weights, g, BLOCK_DEVICE, weights, err);
+    if (!status) status = device_write(g, &t->weights, 0, bytes, weights, err);
+    if (!status) status = block_new(&t->records, g, BLOCK_DEVICE, records, err);
+    if (!status) status = device_write(g, &t->records, 0, bytes + weights, records, err);
+    for (int i = 0; i < 2 && !status; i++) {
+        status = block_new(&t->result[i], g, BLOCK_DEVICE, result, err);
+        if (!status) status = device_write(g, &t->result[i], 0, before, result, err);
+    }
+    free(bytes);
+    return status;
+}
+
+/* The product without and with matrix units, added to what is there. */
+static tdm_status multiply(struct trial *t, struct gpu *g, enum weight_kind kind, tdm_error *err)
+{
+    uint32_t segments = record_segments(&g->tuning, t->chunks), constants[MATMUL_CONSTANTS], at_once = g->tuning.tokens;
+    struct matrix_cut cut;
+    VkPipeline pipeline[2];
+    record_matmul(constants, &g->tuning, kind, at_once, segments);
+    matrix_cut(&cut, g, &g->tuning, kind, t->tokens, TILES, segments);
+    tdm_status status = device_pipeline(&pipeline[0], g, SHADER_MATMUL, constants, MATMUL_CONSTANTS, err);
+    if (!status) status = device_pipeline(&pipeline[1], g, SHADER_MATRIX, cut.constants, MATRIX_CONSTANTS, err);
+    if (!status) status = device_begin(g, g->once, true, err);
+    if (status) return status;
+    const uint32_t size[2][2] = {{TILES, ceiling(t->tokens, at_once)}, {cut.x, cut.y}};
+    for (int i = 0; i < 2; i++) {
+        struct matmul push = {.weights = t->weights.address,
+                              .x = t->records.address,
+                              .result = t->result[i].address,
+                              .tiles = TILES,
+                              .chunks = t->chunks,
+                              .rows = ROWS,
+                              .tokens = t->tokens,
+                              .ldo = ROWS,
+                              .add = 1};
+        g->vk.CmdBindPipeline(g->once, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline[i]);
+        g->vk.CmdPushConstants(g->once, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
+        g->vk.CmdDispatch(g->once, size[i][0], size[i][1], 1);
+    }
+    device_barrier(g, g->once);
+    status = device_end(g, g->once, err);
+    return status ? status : device_run(g, &g->once, 1, err);
+}
+
+static tdm_status compare(struct trial *t, struct gpu *g, bool *equal, tdm_error *err)
+{
+    size_t bytes = t->result[0].bytes;
+    float *found = malloc(2 * bytes);
+    if (!found) return error_set(err, TDM_E_NOMEM, "no memory for a trial of matrix units");
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < 2 && !status; i++)
+        status = device_read(g, &t->result[i], 0, (char *)found + (size_t)i * bytes, bytes, err);
+    if (!status) *equal = !memcmp(found, (char *)found + bytes, bytes);
+    free(found);
+    return status;
+}
+
+static tdm_status try_bits(struct gpu *g, enum weight_kind kind, bool *equal, tdm_error *err)
+{
+    /* Some segments have more than one chunk. */
+    struct trial t = {.tokens = g->matrix.n * g->tuning.matrix_parts * 2 - 3, .chunks = g->tuning.segments + 3};
+    tdm_status status = fill(&t, g, kind, err);
+    if (!status) status = multiply(&t, g, kind, err);
+    if (!status) status = compare(&t, g, equal, err);
+    block_free(&t.weights, g);
+    block_free(&t.records, g);
+    for (int i = 0; i < 2; i++) block_free(&t.result[i], g);
+    return status;
+}
+
+/* A product of middle size, without matrix units and with them. */
+static tdm_status try_speed(struct gpu *g, enum weight_kind kind, bool *faster, tdm_error *err)
+{
+    enum { SIZE = 2048, TOKENS = 128, BYTES = 32 << 20 };
+    static const enum type types[WEIGHT_KINDS] = {
+        [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
+    double seconds[2] = {0};
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < 2 && !status; i++) {
+        struct gpu_product p = {.type = types[kind], .rows = SIZE, .cols = SIZE, .tokens = TOKENS, .tuning = g->tuning};
+        if (!i) p.tuning.matrix_tokens = 0;
+        status = gpu_measure_product(g, &p, BYTES, err);
+        seconds[i] = p.seconds;
+    }
+    *faster = seconds[1] < seconds[0];
+    return status;
+}
+
+tdm_status matrix_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
+{
+    if (!g->matrix.m || !g->tuning.matrix_tokens || pack_takes_floats(kind) || g->matrix.proof[kind]) return TDM_OK;
+    bool equal = false, faster = g->tuning.matrix_always;
+    tdm_status status = try_bits(g, kind, &equal, err);
+    if (!status && equal && !faster) status = try_speed(g, kind, &faster, err);
+    if (status == TDM_E_UNSUPPORTED) equal = false, status = TDM_OK; /* the driver does not take the shader */
+    if (!status) g->matrix.proof[kind] = !equal ? MATRIX_DIFFERS : faster ? MATRIX_TAKEN : MATRIX_SLOWER;
+    return status;
+}
+
+const char *gpu_matrix_units(struct gpu *g)
+{
+    static const char *const names[WEIGHT_KINDS] = {[KIND_Q8] = "Q8_0", [KIND_Q4K] = "Q4_K", [KIND_Q6K] = "Q6_K"};
+    struct matrix_units *u = &g->matrix;
+    device_lock(g);
+    int n = !u->m ? snprintf(u->line, sizeof u->line, "none that multiply int8")
+                  : snprintf(u->line, sizeof u->line, "int8 %ux%ux%u", u->m, u->n, u->k);
+    if (u->m && !g->tuning.matrix_tokens) n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not used");
+    for (enum weight_kind kind = KIND_Q8; kind < WEIGHT_KINDS; kind++) {
+        tdm_status status = matrix_try(g, kind, NULL);
+        const char *why = u->proof[kind] == MATRIX_SLOWER ? "slower" : "other bits";
+        if (!status && u->proof[kind] > MATRIX_TAKEN)
+            n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not for %s: %s", names[kind], why);
+    }
+    device_unlock(g);
+    return u->line;
+}
