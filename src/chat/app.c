@@ -283,8 +283,7 @@ static tdm_status hand_over(app *a, tdm_error *err)
     return status;
 }
 
-/* Leaves what comes of it to app_saved. */
-static void begin_save(app *a)
+void app_begin_save(app *a)
 {
     tdm_error told;
     if (!nothing_to_save(a)) hand_over(a, &told);
@@ -332,7 +331,10 @@ tdm_status app_set_private(app *a, bool on, tdm_error *err)
     saver_wait(&a->saver);
     a->kept_nodes = 0;
     a->unsaved[0] = 0;
-    if (!on) return app_save(a, err);
+    if (!on) {
+        app_begin_save(a);
+        return TDM_OK;
+    }
     tdm_status status = a->place.lock >= 0 ? store_erase(a->place.id, &a->place, err) : TDM_OK;
     store_close(&a->place);
     return status;
@@ -344,7 +346,7 @@ tdm_status app_rename(app *a, const char *name, tdm_error *err)
     if (!copy) return error_set(err, TDM_E_NOMEM, "out of memory");
     free(a->name);
     a->name = copy;
-    begin_save(a);
+    app_begin_save(a);
     return TDM_OK;
 }
 
@@ -410,13 +412,13 @@ void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
         }
         if (a->ab && !e->writing) alternate(a, &e->stats, glyph_ns);
         compact_end(a, e);
-        begin_save(a);
+        app_begin_save(a);
         break;
     case TDM_EV_TURN:
     case TDM_EV_PATH:
         sent_settle(&a->sent, a->chat);
         a->state_old = true;
-        begin_save(a);
+        app_begin_save(a);
         break;
     default: break;
     }
@@ -547,7 +549,7 @@ tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err)
 {
     tdm_status status = set_system_text(a, text, n, err);
     if (!status) status = tdm_chat_set_system(a->chat, a->system ? a->system : "", a->system_length, err);
-    if (!status) begin_save(a);
+    if (!status) app_begin_save(a);
     return status;
 }
 
@@ -619,7 +621,7 @@ tdm_status app_switch_model(app *a, const load_pair *models, const char *path, t
     ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     a->full_budget = a->given_back = 0; /* the new chat has a budget of its own */
     a->state_old = true;
-    begin_save(a);
+    app_begin_save(a);
     return TDM_OK;
 }
 

@@ -139,9 +139,10 @@ int app_memory_turns(const app *a);
 tdm_status app_save(app *a, tdm_error *err);
 /* Waits for what is being saved: for whoever reads the files. */
 void app_settle(app *a);
-/* Begins a save, as app_set_system does. */
+/* Begins a save, which app_saved tells of. What follows of the conversation's changes does so, too. */
+void app_begin_save(app *a);
 tdm_status app_rename(app *a, const char *name, tdm_error *err);
-/* on: what is saved of the session is erased at once; it is private also where that fails. */
+/* on: what is saved of the session is erased at once; it is private also where that fails. Off never fails. */
 tdm_status app_set_private(app *a, bool on, tdm_error *err);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);

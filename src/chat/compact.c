@@ -191,5 +191,6 @@ tdm_status compact_replace(app *a, const char *text, size_t n, int *turns, tdm_e
     if (!status) status = sent_load(&a->sent, s.attached, s.n, err);
     free(summary);
     session_free(&s);
-    return status ? status : app_save(a, err);
+    if (!status) app_begin_save(a);
+    return status;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "src/chat/compact.h"
 #include "tests/src/chat/app_rig.h"
 
 /* A slow disk: the writer goes on once somebody waits for it, once the file that it is to replace is gone, or after a
@@ -86,6 +87,28 @@ TEST(no_event_waits_for_the_disk)
     CHECK_INT(4, saved_messages(&a));
     int after = atomic_load(&flushes) - before;
     CHECK(after >= 1 && after <= 2); /* what waited was replaced by what came */
+    app_close(&a);
+    options_free(&o);
+}
+
+TEST(neither_going_public_nor_a_summary_waits_for_the_disk)
+{
+    use_empty_folders("slow-public");
+    options o;
+    app a;
+    int turns;
+    REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    for (int i = 0; i < 3; i++) say(&a, "One");
+    atomic_store(&waited, false);
+    atomic_store(&held_path, ".");
+    CHECK_INT(TDM_OK, app_set_private(&a, false, &err));
+    CHECK(app_saving(&a));
+    CHECK_INT(TDM_OK, compact_replace(&a, "Notes", 5, &turns, &err));
+    CHECK(app_saving(&a) && !atomic_load(&waited) && !atomic_load(&gave_up));
+    atomic_store(&held_path, NULL);
+    app_settle(&a);
+    CHECK_STR("", a.unsaved);
+    CHECK_INT(10, saved_messages(&a)); /* the branch of the summary has the last two turns once more */
     app_close(&a);
     options_free(&o);
 }
@@ -267,6 +290,7 @@ TEST(a_conversation_that_cannot_be_saved_is_not_left)
     options_free(&o);
 }
 
-TEST_MAIN(T(no_event_waits_for_the_disk), T(leaving_waits_for_the_disk_and_a_kill_leaves_a_whole_file),
+TEST_MAIN(T(no_event_waits_for_the_disk), T(neither_going_public_nor_a_summary_waits_for_the_disk),
+          T(leaving_waits_for_the_disk_and_a_kill_leaves_a_whole_file),
           T(a_save_that_fails_wakes_the_front_end), T(deleting_waits_for_what_is_being_written),
           T(a_deletion_that_fails_leaves_the_session_open), T(a_conversation_that_cannot_be_saved_is_not_left))
