@@ -52,11 +52,20 @@ static tdm_status open_chat(app *a, load_pair *models, tdm_chat **out, tdm_error
     return status;
 }
 
-/* The next start takes it, unless it is told another. */
-static void remember_model(const app *a, const char *name)
+static void remember(void *ctx)
+{
+    recent_add(((const app *)ctx)->remembered);
+}
+
+/* The next start takes it, unless it is told another. Nobody waits for the disk. */
+static void remember_model(app *a, const char *name)
 {
     bool remote = load_is_elsewhere(a->o, name); /* nothing is sent there but by being named again */
-    if (a->o->command == COMMAND_CHAT && !a->private && !remote) recent_add(name);
+    if (a->o->command != COMMAND_CHAT || a->private || remote) return;
+    job_end(&a->remembering);
+    free(a->remembered);
+    a->remembered = strdup(name);
+    if (a->remembered && !job_begin(&a->remembering, remember, a, -1)) remember(a);
 }
 
 /* Copies the name of a model as given; *out stays NULL for the built-in one. */
@@ -175,6 +184,8 @@ void app_close(app *a)
     mentions_free(&a->mentions);
     sent_free(&a->sent);
     free(a->model_path);
+    job_end(&a->remembering);
+    free(a->remembered);
     keeper_free(a->keeper);
     pressure_close(&a->pressure);
     *a = (app){.place = {.lock = -1}, .elsewhere = {.place = {.lock = -1}}};

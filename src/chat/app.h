@@ -14,6 +14,7 @@
 #include "src/chat/ceilings.h"
 #include "src/chat/elsewhere.h"
 #include "src/chat/figures.h"
+#include "src/chat/job.h"
 #include "src/chat/load.h"
 #include "src/chat/mentions.h"
 #include "src/chat/sent.h"
@@ -60,6 +61,8 @@ typedef struct app {
     figures figures;
     battery battery;
     pressure pressure;
+    job remembering;   /* writes the name of the model, for the next start */
+    char *remembered;  /* that name, the job's while it runs */
     uint64_t full_budget; /* of the checkpoints, before memory was short; 0: it isn't */
     uint64_t given_back;  /* bytes of checkpoints that went since it is */
     char deleting[40];   /* /delete asked about this session */
