@@ -176,15 +176,19 @@ void elsewhere_forget(app *a)
     drop(&a->elsewhere);
 }
 
-/* Its reply ends; what there is of it is saved, and it is closed. */
-static void close_session(app *a)
+void elsewhere_end(app *a)
 {
-    elsewhere *e = &a->elsewhere;
-    if (!e->there) return;
+    if (!a->elsewhere.there) return;
     tdm_chat_stop_elsewhere(a->chat);
     save_and_wait(a);
+}
+
+static void close_session(app *a)
+{
+    if (!a->elsewhere.there) return;
+    elsewhere_end(a);
     tdm_chat_forget_elsewhere(a->chat);
-    drop(e);
+    drop(&a->elsewhere);
 }
 
 void elsewhere_close(app *a)
@@ -281,7 +285,10 @@ tdm_status elsewhere_leave(app *a, bool *left, tdm_error *err)
     if (now.phase == TDM_READING) return refuse_early(e, err);
     tdm_status status = make_room(a, err);
     if (!status) status = snapshot_settings(a->chat, e->settings, err);
-    if (status) return status;
+    if (status) {
+        drop_settings(e->settings);
+        return status;
+    }
     sent_settle(&a->sent, a->chat);
     char *system = a->system ? strdup(a->system) : NULL;
     if ((a->system && !system) || tdm_chat_leave(a->chat, NULL)) {

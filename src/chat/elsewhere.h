@@ -52,6 +52,8 @@ tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err);
 /* It makes way for another model: its reply ends, and it is saved and closed. TDM_E_BUSY: it can't be saved, or is
  * private. */
 tdm_status elsewhere_make_way(app *a, tdm_error *err);
+/* The program is left: its reply ends, and it is saved, which is waited for; `unsaved` says what went wrong. */
+void elsewhere_end(app *a);
 /* Its reply ends, and nothing of it is being saved. */
 void elsewhere_stop(app *a);
 /* It is forgotten, whatever there is of it. */

@@ -421,6 +421,18 @@ static void say_goodbye(tui *t)
     session_free(&s);
 }
 
+/* The conversation elsewhere is not lost without a word. */
+static void say_goodbye_elsewhere(tui *t)
+{
+    const char *name = elsewhere_name(&t->app);
+    elsewhere_end(&t->app);
+    if (t->app.elsewhere.there && t->app.elsewhere.private) output_print("tandem: the private one elsewhere is gone\n");
+    if (!t->app.elsewhere.unsaved[0]) return;
+    output_print("tandem: '");
+    output_text(name, strlen(name));
+    output_print("' could not be saved: %s\n", t->app.elsewhere.unsaved);
+}
+
 static void close_all(tui *t)
 {
     tui_socket_close(&t->socket);
@@ -442,6 +454,7 @@ static void close_all(tui *t)
         if (tdm_chat_nodes(t->app.chat)) app_save(&t->app, &unheard);
         remember_form(t);
         say_goodbye(t);
+        say_goodbye_elsewhere(t);
     }
     if (t->app.draft || t->app.keeps_attached)
         output_print(t->app.unsaved[0] ? "tandem: %s could not be saved\n"

@@ -160,6 +160,25 @@ TEST(leaving_the_program_keeps_its_text)
     tdm_node_free(&node);
 }
 
+TEST(leaving_the_program_says_what_is_not_saved)
+{
+    options o;
+    app a;
+    char state[400];
+    REQUIRE(begin(&a, &o, "unsaved", model));
+    REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
+    app_settle(&a);
+    CHECK_STR("", a.elsewhere.unsaved);
+    snprintf(state, sizeof state, "%s", getenv("XDG_STATE_HOME"));
+    setenv("XDG_STATE_HOME", "/dev/null", 1);
+    elsewhere_end(&a);
+    CHECK(a.elsewhere.unsaved[0] && a.elsewhere.there && !app_saving(&a));
+    setenv("XDG_STATE_HOME", state, 1);
+    elsewhere_end(&a);
+    CHECK_STR("", a.elsewhere.unsaved);
+    end(&a, &o);
+}
+
 TEST(background_off_stops_it)
 {
     options o;
@@ -298,7 +317,8 @@ TEST(another_model_ends_it_with_its_text)
 }
 
 TEST_MAIN(T(it_is_saved_as_it_grows_and_visited_whole), T(two_that_are_answered_change_places),
-          T(leaving_the_program_keeps_its_text), T(background_off_stops_it),
+          T(leaving_the_program_keeps_its_text),
+          T(leaving_the_program_says_what_is_not_saved), T(background_off_stops_it),
           T(a_private_one_is_in_memory_and_not_lost), T(a_summary_is_given_up),
           T(what_can_not_be_visited_yet_leaves_the_session_open),
           T(it_can_be_deleted), T(another_model_ends_it_with_its_text))
