@@ -13,12 +13,12 @@ static served s;
 static char home[300];
 
 /* A home of its own for each test, since agreement is kept there. */
-static void begin(const char *const *server)
+static void begin(void)
 {
     static int number;
     snprintf(home, sizeof home, "%s/%d", check_tmp(), ++number);
     mkdir(home, 0700);
-    if (!served_start(&s, server)) CHECK_FAIL("the server did not start");
+    if (!served_start(&s, (const char *const[]){NULL})) CHECK_FAIL("the server did not start");
 }
 
 static bool start(const char *a, const char *b)
@@ -31,6 +31,27 @@ static void say(const char *text)
 {
     rig_type(text);
     rig_type("\r");
+}
+
+/* A conversation with the server, which has been agreed to. */
+static bool begin_agreed(void)
+{
+    begin();
+    return start("--yes", NULL) && rig_wait("IDLE");
+}
+
+/* What the tests' server and the built-in model answer alike. */
+static const char peru[] = "Lima is the capital of Peru.";
+static void ask_of_peru(void)
+{
+    say("What is the capital of Peru?");
+    CHECK(rig_wait(peru));
+}
+
+static void refuse(void)
+{
+    rig_type("n");
+    CHECK(rig_wait("nothing was sent"));
 }
 
 static int64_t requests(void)
@@ -52,15 +73,14 @@ static void end(void)
 
 TEST(nothing_is_sent_before_consent)
 {
-    begin((const char *const[]){NULL});
+    begin();
     REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
     CHECK_INT(0, served_count(&s, "connections"));
     rig_type("Why is the sky");
     rig_take(300);
     CHECK(rig_shows("gets what you write")); /* the y of a word is no answer */
     CHECK_INT(0, served_count(&s, "connections"));
-    rig_type("n");
-    CHECK(rig_wait("nothing was sent"));
+    refuse();
     say("hello");
     CHECK_INT(0, served_count(&s, "connections"));
     CHECK_INT(0, served_count(&s, "bytes_there"));
@@ -72,12 +92,12 @@ TEST(nothing_is_sent_before_consent)
 
 TEST(it_is_asked_once_for_each_server)
 {
-    begin((const char *const[]){NULL});
+    begin();
     REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
     rig_type("y");
     CHECK(rig_wait("IDLE") && rig_shows("sent to 127.0.0.1"));
-    say("What is the capital of Peru?");
-    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("0 read before Enter"));
+    ask_of_peru();
+    CHECK(rig_wait("0 read before Enter"));
     LEAVE();
     REQUIRE(start(NULL, NULL) && rig_wait("IDLE"));
     CHECK(rig_shows("sent to 127.0.0.1"));
@@ -92,23 +112,21 @@ TEST(it_is_asked_once_for_each_server)
 
 TEST(a_private_session_says_where_it_goes)
 {
-    begin((const char *const[]){NULL});
+    begin();
     REQUIRE(start("--private", "--yes") && rig_wait("IDLE"));
     CHECK(rig_shows("private on disk, sent to 127.0.0.1"));
     LEAVE();
     REQUIRE(start(NULL, NULL) && rig_wait("gets what you write")); /* --yes agrees once */
-    rig_type("n");
-    CHECK(rig_wait("nothing was sent"));
+    refuse();
     LEAVE();
     end();
 }
 
 TEST(drafts_stay_here_and_rest_sends_nothing)
 {
-    begin((const char *const[]){NULL});
-    REQUIRE(start("--yes", NULL) && rig_wait("IDLE"));
-    say("What is the capital of Peru?");
-    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("0 read before Enter") && rig_wait("IDLE"));
+    REQUIRE(begin_agreed());
+    ask_of_peru();
+    CHECK(rig_wait("0 read before Enter") && rig_wait("IDLE"));
     rest(); /* the finished turn is read ahead */
     int64_t before = requests(), bytes = served_count(&s, "bytes_there");
     rig_type("secret words that are deleted again");
@@ -125,16 +143,15 @@ TEST(a_running_conversation_is_asked_about_with_its_turns)
 {
     static const char *const here[] = {"chat", "-m", "builtin", "--temp", "0", "-n", "24", NULL};
     char command[200];
-    begin((const char *const[]){NULL});
+    begin();
     REQUIRE(rig_start(home, 24, 80, "xterm-256color", here) && rig_wait("IDLE"));
-    say("What is the capital of Peru?");
-    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("IDLE"));
+    ask_of_peru();
+    CHECK(rig_wait("IDLE"));
     snprintf(command, sizeof command, "/model %s", s.url);
     say(command);
     CHECK(rig_wait("and the one turn of this"));
     CHECK_INT(0, served_count(&s, "connections"));
-    rig_type("n");
-    CHECK(rig_wait("nothing was sent"));
+    refuse();
     CHECK_INT(0, served_count(&s, "connections"));
     say(command);
     CHECK(rig_wait("and the one turn of this"));
@@ -152,10 +169,9 @@ TEST(a_visit_is_asked_about)
     static const char *const here[] = {"chat", "-m", "builtin", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "60",
                                        "--pace", "30", NULL};
     char command[200];
-    begin((const char *const[]){NULL});
+    begin();
     REQUIRE(rig_start(home, 24, 80, "xterm-256color", here) && rig_wait("IDLE"));
-    say("What is the capital of Peru?");
-    CHECK(rig_wait("Lima is the capital of Peru."));
+    ask_of_peru();
     say("/new");
     CHECK(rig_wait("1 answering elsewhere") && rig_wait(": answered"));
     snprintf(command, sizeof command, "/model %s", s.url);
@@ -167,29 +183,27 @@ TEST(a_visit_is_asked_about)
     int64_t before = requests();
     rig_type("\x18g");
     CHECK(rig_wait("and the one turn of this"));
-    rig_type("n");
-    CHECK(rig_wait("nothing was sent"));
+    refuse();
     rest();
     CHECK_INT(before, requests());
     CHECK(!rig_shows("Lima"));
     rig_type("\x18g");
     CHECK(rig_wait("and the one turn of this"));
     rig_type("y");
-    CHECK(rig_wait("Lima is the capital of Peru."));
+    CHECK(rig_wait(peru));
     LEAVE();
     end();
 }
 
 TEST(a_cut_reply_is_continued)
 {
-    begin((const char *const[]){NULL});
-    REQUIRE(start("--yes", NULL) && rig_wait("IDLE"));
+    REQUIRE(begin_agreed());
     CHECK(served_fault(&s, "cut:500*1"));
     say("What is the capital of Peru?");
     CHECK(rig_wait("cut"));
     CHECK(!rig_shows("capital of Peru."));
     say("/continue");
-    CHECK(rig_wait("Lima is the capital of Peru."));
+    CHECK(rig_wait(peru));
     CHECK(rig_wait("IDLE"));
     LEAVE();
     end();
@@ -197,10 +211,9 @@ TEST(a_cut_reply_is_continued)
 
 TEST(a_restarted_server_reads_the_conversation_anew)
 {
-    begin((const char *const[]){NULL});
-    REQUIRE(start("--yes", NULL) && rig_wait("IDLE"));
-    say("What is the capital of Peru?");
-    CHECK(rig_wait("Lima is the capital of Peru.") && rig_wait("IDLE"));
+    REQUIRE(begin_agreed());
+    ask_of_peru();
+    CHECK(rig_wait("IDLE"));
     rest();
     CHECK(served_restart(&s));
     say("What is the capital of Italy?");
@@ -215,7 +228,7 @@ TEST(a_restarted_server_reads_the_conversation_anew)
 TEST(the_plain_terminal_asks_too)
 {
     const char *const plain[] = {"chat", "--plain", "-m", s.url, "--temp", "0", NULL};
-    begin((const char *const[]){NULL});
+    begin();
     REQUIRE(rig_start(home, 24, 80, "dumb", plain) && rig_said("send it? [y/N]"));
     CHECK_INT(0, served_count(&s, "connections"));
     rig_type("n\n");

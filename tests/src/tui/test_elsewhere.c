@@ -22,6 +22,22 @@ static bool begin(const char *name, char home[300])
     return rig_wait("The sky is blue");
 }
 
+/* And is left for another conversation. */
+static bool begin_and_leave(const char *name, char home[300])
+{
+    if (!begin(name, home)) return false;
+    rig_type("/new\r");
+    return rig_wait("1 answering elsewhere");
+}
+
+/* The program once more, with the session that was saved last. */
+static void check_resumed(const char *home)
+{
+    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
+    CHECK(rig_wait("The sky is blue"));
+}
+
 static bool quit(void)
 {
     rig_kill(SIGTERM);
@@ -59,18 +75,14 @@ TEST(it_is_named_and_visited)
 TEST(leaving_asks_once)
 {
     char home[300];
-    REQUIRE(begin("asked", home));
-    rig_type("/new\r");
-    CHECK(rig_wait("1 answering elsewhere"));
+    REQUIRE(begin_and_leave("asked", home));
     rig_type("/quit\r");
     CHECK(rig_wait("is being answered; once more leaves"));
     rig_type("/quit\r");
     int left = rig_end();
     CHECK(WIFEXITED(left) && WEXITSTATUS(left) == 0);
     CHECK(rig_cooked());
-    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
-    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
-    CHECK(rig_wait("The sky is blue"));
+    check_resumed(home);
     CHECK(rig_wait("stopped"));
     LEAVE();
 }
@@ -81,9 +93,7 @@ TEST(killed_it_is_kept)
     static char text[1 << 16];
     char home[300], pattern[400];
     glob_t found;
-    REQUIRE(begin("killed", home));
-    rig_type("/new\r");
-    CHECK(rig_wait("1 answering elsewhere"));
+    REQUIRE(begin_and_leave("killed", home));
     size_t longest = 0, first = 0;
     snprintf(pattern, sizeof pattern, "%s/tandem/sessions/*.json", home);
     for (int i = 0; i < 100 && (!first || longest < first + 100); i++) {
@@ -98,9 +108,7 @@ TEST(killed_it_is_kept)
     CHECK(longest >= first + 100); /* its file grows while another conversation is in front */
     rig_kill(SIGKILL);
     rig_end();
-    static const char *const again[] = {"chat", "--temp", "0", "-c", "2048", "--resume", NULL};
-    REQUIRE(rig_start(home, 24, 80, "xterm-256color", again));
-    CHECK(rig_wait("The sky is blue"));
+    check_resumed(home);
     LEAVE();
 }
 
