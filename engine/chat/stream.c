@@ -12,6 +12,7 @@
 enum {
     LOOK_MS = 10,         /* how often a job looks whether its replies are still wanted */
     LEAST_PAUSE_MS = 150, /* without a key, before a draft is worth a request */
+    MOST_BYTES = 128,     /* of a token, as long as the longest ones are */
     SLACK = 16,           /* tokens that a server may count otherwise */
 };
 
@@ -100,6 +101,7 @@ struct stream {
     void *request; /* NULL: it has ended, or never began */
     bool open;     /* its reply has not ended here */
     uint32_t told; /* the limit that the server keeps to; 0: none */
+    size_t bytes;  /* of text so far */
     tdm_finish finish;
 };
 
@@ -122,6 +124,12 @@ static void take_counts(struct tdm_chat *c, struct decoder *d, const tdm_server_
     s->before_enter = cached - s->earlier;
     uint32_t before_turn = s->prompt_tokens > s->turn_tokens ? s->prompt_tokens - s->turn_tokens : 0;
     s->turn_before_enter = cached > before_turn ? cached - before_turn : 0;
+}
+
+/* More text than tokens of the context can stand for: the server does not end it. */
+static bool is_endless(const struct stream *s)
+{
+    return s->bytes > (size_t)MOST_BYTES * pool_context(s->d->state->pool);
 }
 
 /* A reply that has reached the limit that its server was told ends there, with its counts, and the connection stays: it
@@ -156,7 +164,8 @@ static tdm_finish take_text(struct tdm_chat *c, struct stream *stream, const tdm
     chat_give_text(c, d, piece.thinking, true, -1);
     chat_give_text(c, d, piece.answer, false, -1);
     if (piece.stopped) return TDM_STOP_STRING;
-    return is_long(stream) ? TDM_LENGTH : TDM_UNFINISHED;
+    stream->bytes += news->length;
+    return is_long(stream) ? TDM_LENGTH : is_endless(stream) ? TDM_CONTEXT : TDM_UNFINISHED;
 }
 
 static void take_news(struct tdm_chat *c, struct stream *s, const tdm_server_news *news)

@@ -21,6 +21,7 @@ enum {
     MOST_REQUESTS = 16,
     MOST_BODY = 16 << 20,    /* of an answer that is no stream */
     MOST_REFUSAL = 64 << 10, /* of a failure's page: enough for what the server has to say */
+    MOST_HEAD = 256 << 10,   /* libcurl older than 8.3 has no limit of its own */
     MOST_QUEUED = 4 << 20,   /* bytes that the chat has not taken: then the server is made to wait */
     CONNECT_SECONDS = 20,
     LONGEST_KEY = 4096,
@@ -44,7 +45,7 @@ typedef struct request {
     bool stream, headed, cancelled, refused, paused;
     bool events;     /* the answer is a stream of events */
     int retry_after; /* seconds; -1: not said */
-    size_t got;
+    size_t got, head; /* bytes of the body, and before it */
     sse sse;
     tdm_error error; /* code TDM_OK: none */
     char reason[CURL_ERROR_SIZE];
@@ -152,6 +153,10 @@ static size_t on_header(char *line, size_t one, size_t n, void *ctx)
     request *r = ctx;
     struct span value;
     (void)one;
+    if ((r->head += n) > MOST_HEAD) {
+        error_set(&r->error, TDM_E_FORMAT, "the server's head has more than %d KiB", MOST_HEAD >> 10);
+        return 0;
+    }
     if (https_header(line, n, "Retry-After", &value)) r->retry_after = https_seconds(value);
     return n;
 }

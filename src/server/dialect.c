@@ -217,11 +217,21 @@ static bool is_true(json_object *o, const char *key)
     return json_object_get_boolean(jsonio_member(o, key, json_type_boolean));
 }
 
+#define LONGEST_MS  1e9
+#define SHORTEST_MS 1e-3 /* speeds are told by it */
+
 /* Of tokens; -1: not told, or more than there can be. */
 static int64_t count_of(json_object *o, const char *key)
 {
     int64_t n = jsonio_int(o, key, -1);
     return n >= 0 && n <= INT32_MAX ? n : -1;
+}
+
+/* Milliseconds; -1: not told, or no time that something here can have taken. */
+static double time_of(json_object *o, const char *key)
+{
+    double ms = jsonio_real(o, key, -1);
+    return ms < 0 || ms > LONGEST_MS ? -1 : ms < SHORTEST_MS ? 0 : ms;
 }
 
 /* Old servers tell the reason by a truth value each, newer ones by one word. */
@@ -244,8 +254,8 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
         p->evaluated_tokens = count_of(timings, "prompt_n");
         p->cached_tokens = count_of(timings, "cache_n");
         p->reply_tokens = count_of(timings, "predicted_n");
-        p->prompt_ms = jsonio_real(timings, "prompt_ms", -1);
-        p->reply_ms = jsonio_real(timings, "predicted_ms", -1);
+        p->prompt_ms = time_of(timings, "prompt_ms");
+        p->reply_ms = time_of(timings, "predicted_ms");
     }
     p->prompt_tokens = count_of(o, "tokens_evaluated");
     if (p->cached_tokens < 0 && p->prompt_tokens >= 0 && p->evaluated_tokens >= 0)

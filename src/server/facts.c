@@ -134,6 +134,16 @@ static void take_props(facts *f, json_object *o)
     if (path) take_name(f->model, sizeof f->model, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 }
 
+bool facts_read_props(facts *f, struct span text)
+{
+    json_object *o = NULL;
+    bool is = !jsonio_parse(&o, "/props", text.bytes, text.length, NULL) &&
+              jsonio_member(o, "default_generation_settings", json_type_object);
+    if (is) take_props(f, o);
+    json_object_put(o);
+    return is;
+}
+
 static tdm_status take_models(facts *f, json_object *o, const char *wanted, tdm_error *err)
 {
     json_object *list = jsonio_member(o, "data", json_type_array);
@@ -183,10 +193,10 @@ static tdm_status find_kind(facts *f, connection *c, int kind, tdm_error *err)
     int code = 0;
     json_object *o;
     if (kind < 0 || kind == DIALECT_LLAMA) {
-        o = get(c, "/props", &code, &f->round_trip_ms, err);
-        bool is = o && jsonio_member(o, "default_generation_settings", json_type_object);
-        if (is) take_props(f, o);
-        json_object_put(o);
+        struct buffer body = {0};
+        bool is = !fetch(c, "/props", &body, &code, &f->round_trip_ms, err) &&
+                  facts_read_props(f, (struct span){body.n ? body.bytes : "", body.n});
+        buffer_free(&body);
         if (is) return TDM_OK;
         if (is_final(code)) return err->code;
         if (kind >= 0) return error_set(err, TDM_E_FORMAT, "expected a llama-server, whose /props tells its settings");

@@ -31,6 +31,8 @@ typedef struct {
 tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm_error *err);
 void facts_free(facts *f);
 
+/* What the text of a llama-server's /props says, into a zeroed f; false: it is none. */
+bool facts_read_props(facts *f, struct span text);
 /* What the text of /v1/models says, into a zeroed f: the names, and the one that is used. As facts_ask. */
 tdm_status facts_read_models(facts *f, struct span text, const char *wanted, tdm_error *err);
 

@@ -13,6 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (dialect d = 0; d < DIALECTS; d++) {
         dialect_read(d, bytes, &p, &err);
         if (p.text.n > size || p.thinking.n > size) __builtin_trap();
+        int64_t counts[] = {p.prompt_tokens, p.cached_tokens, p.evaluated_tokens, p.reply_tokens, p.slot};
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            if (counts[i] < -1 || counts[i] > INT32_MAX) __builtin_trap();
+        if (!(p.prompt_ms >= -1 && p.prompt_ms <= 1e9 && p.reply_ms >= -1 && p.reply_ms <= 1e9)) __builtin_trap();
     }
     dialect_failure(500, bytes, &err);
     dialect_piece_free(&p);

@@ -1,4 +1,5 @@
-/* Any bytes as a server's list of models: names stay in their places and can be shown. */
+/* Any bytes as a server's list of models, and as its settings: names stay in their places and can be shown. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,17 +7,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_name(const char *name, size_t room)
+{
+    for (const char *c = name; *c; c++)
+        if (c - name >= (ptrdiff_t)room || (unsigned char)*c < ' ') __builtin_trap();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    facts settings = {0};
+    if (facts_read_props(&settings, (struct span){(const char *)data, size})) {
+        check_name(settings.model, sizeof settings.model);
+        check_name(settings.version, sizeof settings.version);
+        if (settings.context < 0 || settings.slots < 0) __builtin_trap();
+    }
+    facts_free(&settings);
     static const char *const wanted[] = {NULL, "m"};
     for (int i = 0; i < 2; i++) {
         facts f = {0};
         tdm_error err;
         tdm_status status = facts_read_models(&f, (struct span){(const char *)data, size}, wanted[i], &err);
         if (f.n_models > FACTS_MODELS || (status == TDM_OK && !f.model[0])) __builtin_trap();
-        for (int m = 0; m < f.n_models; m++)
-            for (const char *c = f.models[m]; *c; c++)
-                if (c - f.models[m] >= FACTS_NAME || (unsigned char)*c < ' ') __builtin_trap();
+        for (int m = 0; m < f.n_models; m++) check_name(f.models[m], FACTS_NAME);
         facts_free(&f);
     }
     return 0;

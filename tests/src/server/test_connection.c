@@ -155,6 +155,16 @@ TEST(a_flood_is_bounded)
     connection_close(c);
 }
 
+TEST(a_head_is_bounded)
+{
+    struct buffer answer = {0};
+    buffer_append(&answer, "HTTP/1.1 200 OK\r\n", 17, NULL);
+    while (answer.n < 290 << 10) buffer_append(&answer, "X-More: and more of it\r\n", 24, NULL);
+    buffer_append(&answer, "\r\n", 3, NULL);
+    check_answer(answer.bytes, false, 0, "", "head has more than 256 KiB");
+    buffer_free(&answer);
+}
+
 TEST(a_request_can_be_given_up)
 {
     connection *c = open_to(&(connection_options){.url = scripted_start()});
@@ -254,11 +264,17 @@ TEST(a_killed_tandem_net_ends_requests)
 
 int main(int argc, char **argv)
 {
-    static const struct check_test tests[] = {T(a_body_comes_whole),         T(a_stream_comes_by_events),
-                                              T(a_cut_answer_is_told),       T(a_refusal_comes_with_its_reason),
-                                              T(a_redirect_is_not_followed), T(a_flood_is_bounded),
-                                              T(a_request_can_be_given_up),  T(keys_come_from_a_file_or_a_variable),
-                                              T(addresses_are_checked),      T(a_killed_tandem_net_ends_requests)};
+    static const struct check_test tests[] = {T(a_body_comes_whole),
+                                              T(a_stream_comes_by_events),
+                                              T(a_cut_answer_is_told),
+                                              T(a_refusal_comes_with_its_reason),
+                                              T(a_redirect_is_not_followed),
+                                              T(a_flood_is_bounded),
+                                              T(a_head_is_bounded),
+                                              T(a_request_can_be_given_up),
+                                              T(keys_come_from_a_file_or_a_variable),
+                                              T(addresses_are_checked),
+                                              T(a_killed_tandem_net_ends_requests)};
     if (!scripted_find_net()) {
         puts("skip connection: tandem-net was not built (libcurl)");
         return 0;

@@ -110,6 +110,8 @@ TEST(pieces_of_llama_server)
     CHECK_INT(88, piece.cached_tokens);
     CHECK_INT(40, piece.reply_tokens);
     CHECK(piece.prompt_ms == 8.5 && piece.reply_ms == 1000);
+    read_good(d, "{\"content\":\"\",\"stop\":true,\"timings\":{\"prompt_ms\":1e308,\"predicted_ms\":1e-308}}");
+    CHECK(piece.prompt_ms == -1 && piece.reply_ms == 0); /* no such times, no speeds by them */
     read_good(d, "{\"content\":\"\"}");
     CHECK_INT(-1, piece.prompt_tokens);
     CHECK_INT(-1, piece.cached_tokens);

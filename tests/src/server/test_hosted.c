@@ -210,6 +210,30 @@ TEST(a_limit_is_the_servers_and_ours_only_if_it_runs_on)
     close_talk(&t);
 }
 
+TEST(a_reply_longer_than_the_context_is_ended)
+{
+    struct talk t;
+    struct buffer answer = {0};
+    char xs[1001] = "";
+    memset(xs, 'x', 1000);
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    buffer_append(&answer, STREAM, strlen(STREAM), NULL);
+    for (int i = 0; i < 2000; i++) {
+        char piece[1100];
+        snprintf(piece, sizeof piece, "data: {\"content\":\"%s\"}\n\n", xs);
+        buffer_append(&answer, piece, strlen(piece), NULL);
+    }
+    buffer_append(&answer, "", 1, NULL);
+    scripted.answer = answer.bytes;
+    scripted.hangs = true;
+    say(&t, "Hi");
+    CHECK_INT(TDM_CONTEXT, t.finish);
+    CHECK_INT(0, sem_wait(&scripted.left));
+    scripted.hangs = false;
+    buffer_free(&answer);
+    close_talk(&t);
+}
+
 TEST(a_stopped_reply_gives_its_request_up)
 {
     struct talk t;
@@ -546,6 +570,7 @@ int main(int argc, char **argv)
         T(what_came_of_a_cut_reply_stays_and_goes_on),
         T(a_failure_is_a_line_and_the_conversation_goes_on),
         T(a_limit_is_the_servers_and_ours_only_if_it_runs_on),
+        T(a_reply_longer_than_the_context_is_ended),
         T(a_stopped_reply_gives_its_request_up),
         T(a_finished_turn_is_read_ahead_and_then_nothing_is_sent),
         T(a_key_makes_a_connection_ready_and_tells_nothing),
