@@ -109,7 +109,8 @@ typedef struct {
 TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out);
 
 /* Writes the model of in->path (builtin, hubs and progress as for tdm_model_open; other options are ignored) as a GGUF
- * file with the matrices in `type`: q8_0, q6_k, q4_k, q4_0, bf16, f16. A synthetic model becomes a file as well. */
+ * file with the matrices in `type`: q8_0, q6_k, q4_k, q4_0, bf16, f16. A synthetic model becomes a file as well. The
+ * file that is read can't be the one that is written (TDM_E_ARG). */
 TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, const char *type, tdm_error *err);
 
 /* ---- Text ---------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* tdm_convert: a source's weights as a GGUF file. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "engine/base/error.h"
 #include "engine/model/convert/convert.h"
@@ -9,6 +10,15 @@ static int report(void *context, uint64_t done, uint64_t total)
 {
     const tdm_model_options *in = context;
     return in->progress ? in->progress(in->progress_ctx, "converting", done, total) : 0;
+}
+
+/* The file would be replaced by a copy of lower precision, and there is no way back. */
+static tdm_status not_itself(const struct source *source, const char *out, tdm_error *err)
+{
+    struct stat from, to;
+    if (stat(source_path(source), &from) || stat(out, &to)) return TDM_OK;
+    if (from.st_dev != to.st_dev || from.st_ino != to.st_ino) return TDM_OK;
+    return error_set(err, TDM_E_ARG, "%s: expected another file than the one that is read", out);
 }
 
 TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, const char *type, tdm_error *err)
@@ -23,7 +33,8 @@ TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, con
     if (status == TDM_OK) {
         status = source_open(&source, path, &(struct source_options){.quant = TYPE_F32, .builtin = in->builtin}, err);
         if (status == TDM_OK) {
-            status = convert_to_gguf(source, out, &options, err);
+            status = not_itself(source, out, err);
+            if (!status) status = convert_to_gguf(source, out, &options, err);
             source_close(source);
         }
     }

@@ -250,10 +250,17 @@ bool load_cost_note(const load_pair *pair, char *out, size_t room)
 
 tdm_status load_convert(const char *in, const char *out, const char *type, tdm_error *err)
 {
+    const char *builtin = load_builtin();
+    if (load_is_builtin(in) && !builtin) return error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
     watch w;
     watch_begin(&w, &(load_how){0});
     tdm_model_options m = {
-        .path = in, .builtin = load_builtin(), .hubs = hub_caches(), .progress = w.progress, .progress_ctx = w.ctx};
+        .path = load_is_builtin(in) ? builtin : in,
+        .builtin = builtin,
+        .hubs = hub_caches(),
+        .progress = w.progress,
+        .progress_ctx = w.ctx,
+    };
     tdm_status status = tdm_convert(&m, out, type, err);
     watch_end(&w);
     return status;
