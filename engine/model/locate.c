@@ -250,6 +250,8 @@ tdm_status locate_model(char **out, const char *text, const char *const *caches,
 {
     struct hub_name name;
     *out = NULL;
+    if (!*text)
+        return error_set(err, TDM_E_NOT_FOUND, "the model's name is empty: expected a file, a folder or a name");
     if (is_directory(text)) return look_in_directory(out, text, err);
     if (!strncmp(text, "synthetic:", 10) || !access(text, F_OK)) {
         *out = strdup(text);

@@ -46,7 +46,8 @@ static tdm_status command_help(command *r, tdm_error *err)
     if (wanted) {
         if (*wanted == '/') wanted++;
         slash_id id = slashes_find(wanted, strlen(wanted));
-        if (id == SLASH_COUNT) return error_set(err, TDM_E_NOT_FOUND, "there is no command /%s", wanted);
+        if (id == SLASH_COUNT)
+            return error_set(err, TDM_E_NOT_FOUND, "there is no command /%s; /help lists them", wanted);
         const slash *s = &slash_table[id];
         command_say(r, "/%s %s\n%s%s%s%s\n", s->name, s->arguments, s->help, s->aliases[0] ? " (also: " : "",
                     s->aliases, s->aliases[0] ? ")" : "");

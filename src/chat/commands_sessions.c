@@ -270,7 +270,9 @@ tdm_status command_export(command *r, tdm_error *err)
     } forms[] = {{".md", session_markdown}, {".json", session_messages}, {".html", html_page}};
     size_t form = 0, count = sizeof forms / sizeof *forms;
     while (form < count && (!dot || strcmp(dot, forms[form].ending))) form++;
-    if (form == count) return error_set(err, TDM_E_ARG, "%s: expected a name in .md, .json or .html", path);
+    if (form == count)
+        return error_set(err, TDM_E_ARG, "%s: expected a name in .md, .json or .html; on the full screen also .svg",
+                         path);
     session s;
     tdm_status status = app_snapshot(r->a, &s, err);
     if (status) return status;

@@ -62,7 +62,7 @@ void docs_help(FILE *out)
           out);
     for (command_id c = 0; c < COMMAND_COUNT; c++)
         fprintf(out, "  %-10s %-16s %s\n", command_table[c].name, command_table[c].arguments, command_table[c].summary);
-    fputs("\n  tandem                              a conversation with the built-in model\n"
+    fputs("\n  tandem                              a conversation; at first with the built-in model\n"
           "  tandem run 'What is prefill?'       one answer\n"
           "  tandem pull OWNER/NAME[:TAG]        fetch a model; -m then takes the same name\n"
           "  tandem -m model.gguf                a conversation with another model\n"

@@ -1,5 +1,6 @@
 /* `tandem chat`, and `tandem` alone: picks the front end. `tandem demo`: the screen, with the demo on it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/chat/load.h"
 #include "src/cli/subcommands.h"
@@ -7,10 +8,19 @@
 #include "src/plain/plain.h"
 #include "src/tui/tui.h"
 
+static bool is_command(const char *word)
+{
+    for (command_id c = 0; c < COMMAND_COUNT; c++)
+        if (!strcmp(word, command_table[c].name)) return true;
+    return false;
+}
+
 int chat_main(options *o)
 {
-    if (o->n_arguments)
-        return subcommands_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", o->arguments[0]);
+    const char *word = o->n_arguments ? o->arguments[0] : NULL;
+    if (word && is_command(word))
+        return subcommands_usage(o, "the command comes before its options: 'tandem %s ...'", word);
+    if (word) return subcommands_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", word);
     if (tui_possible(o)) return tui_main(o);
     return plain_main(o);
 }

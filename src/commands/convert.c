@@ -5,7 +5,8 @@
 
 int convert_main(options *o)
 {
-    if (o->n_arguments != 2) return subcommands_usage(o, "expected IN and OUT.gguf, found %d names", o->n_arguments);
+    if (o->n_arguments != 2) return subcommands_usage(o, "expected IN and OUT.gguf, found %d name%s", o->n_arguments,
+                                o->n_arguments == 1 ? "" : "s");
     const char *type = options_text(o, OPTION_TYPE);
     tdm_error err = {0};
     if (load_convert(o->arguments[0], o->arguments[1], type ? type : "q8_0", &err)) return load_failed(&err);

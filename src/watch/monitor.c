@@ -417,7 +417,9 @@ int monitor_main(options *o)
     }
     int n = wanted ? 0 : list(folder, pids);
     if (!wanted && n != 1) {
-        fputs(n ? "tandem: several are running; name one: tandem monitor PID\n" : "tandem: none is running\n", stderr);
+        fputs(n ? "tandem: several are running; name one: tandem monitor PID\n"
+                : "tandem: none is running; `tandem` in another terminal begins a conversation\n",
+              stderr);
         say_running(folder, pids, n);
         return 1;
     }

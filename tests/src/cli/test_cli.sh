@@ -31,6 +31,8 @@ fails 'missing value' 2 'tandem: --messages needs a value' render --messages
 fails 'nothing to evaluate' 2 'tandem eval: needs one of' eval --perplexity
 fails 'nothing to print' 2 'tandem eval: needs --logits' eval --ids 1
 fails 'render without messages' 2 'tandem render: needs --messages' render
+fails 'a command behind an option' 2 "tandem chat: the command comes before its options: 'tandem run ...'" -m builtin run Hello
+fails 'no name of a model' 1 "tandem: the model's name is empty" info -m ''
 fails 'convert without names' 2 'tandem convert: expected IN and OUT.gguf' convert x
 
 # Failures: status 1, one line.
@@ -142,6 +144,13 @@ check 'logits of the last row' test "$status" = 0 -a "$(stat -c %s "$tmp/l")" -g
 tandem convert $tiny "$tmp/tiny.gguf" --type bf16
 check 'convert' test "$status" = 0 -a "$("$program" eval -m "$tmp/tiny.gguf" --ids 1,2,3 --perplexity)" = \
     "$("$program" eval -m $tiny --ids 1,2,3 --perplexity)"
+
+ln "$tmp/tiny.gguf" "$tmp/itself.gguf"
+fails 'convert onto itself' 2 "tandem: $tmp/itself.gguf: expected another file than" \
+    convert "$tmp/tiny.gguf" "$tmp/itself.gguf"
+check 'and leaves it' test "$tmp/tiny.gguf" -ef "$tmp/itself.gguf"
+tandem convert builtin "$tmp/builtin.gguf" --type q4_0
+check 'convert the built-in model by its name' test "$status" = 0
 
 mixture=tests/goldens/gguf/tiny-d-q8_0.gguf
 tandem info -m $mixture

@@ -100,7 +100,7 @@ TEST(several_are_listed_and_a_stale_socket_goes)
     close(other);
     rig_type("\x04");
     CHECK_INT(0, rig_end());
-    CHECK_STR("tandem: none is running\n", run("", &status));
+    CHECK_STR("tandem: none is running; `tandem` in another terminal begins a conversation\n", run("", &status));
     CHECK_INT(1, status);
 }
 
