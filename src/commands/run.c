@@ -46,6 +46,7 @@ typedef struct {
     one answers[TDM_ANSWERS_MAX];
     int printed;         /* of these, whole; the next one is printed as it comes, those behind it wait for it */
     char last_character; /* of what went to standard output */
+    struct buffer untold; /* notices that came in the middle of a line: they wait for the end of the answer */
     bool ended, interrupted;
     tdm_error failure; /* what TDM_EV_ERROR said */
 } run;
@@ -136,10 +137,24 @@ static void print_text(run *a, const char *text, size_t n)
     if (n) a->last_character = text[n - 1];
 }
 
+/* A notice never stands in the middle of a line of the answer. */
+static void tell(run *a, const char *text, size_t n)
+{
+    bool whole = !a->last_character || a->last_character == '\n';
+    if (!whole && !buffer_append(&a->untold, text, n, NULL) && !buffer_append(&a->untold, "\n", 1, NULL)) return;
+    output_flush();
+    fprintf(stderr, "tandem: %.*s\n", (int)n, text);
+}
+
 static void end_line(run *a)
 {
     if (a->last_character && a->last_character != '\n') output_print("\n");
     a->last_character = 0;
+    for (size_t at = 0, n; at < a->untold.n; at += n + 1) {
+        n = strcspn(a->untold.bytes + at, "\n");
+        tell(a, a->untold.bytes + at, n);
+    }
+    buffer_clear(&a->untold);
 }
 
 /* The answer whose turn it is begins: its number, and what has come of it. */
@@ -237,7 +252,7 @@ static void take_events(run *a)
             if (a->json) print_done(a, at);
             print_ended(a);
             break;
-        case TDM_EV_NOTICE: fprintf(stderr, "tandem: %.*s\n", (int)e.length, e.text); break;
+        case TDM_EV_NOTICE: tell(a, e.text, e.length); break;
         case TDM_EV_ERROR: error_set(&a->failure, TDM_E_IO, "%.*s", (int)e.length, e.text); break;
         default: break;
         }
@@ -267,6 +282,8 @@ static tdm_status ask(run *a, const char *prompt, size_t n, tdm_error *err)
         if (a->failure.code) break;
     }
     interrupt_release();
+    if (!a->json) end_line(a);
+    output_flush();
     if (!a->failure.code) return TDM_OK;
     *err = a->failure;
     return err->code;
@@ -302,8 +319,6 @@ static void print_figures(const run *a)
 
 static void print_end(run *a)
 {
-    if (!a->json) end_line(a);
-    output_flush();
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
     if (any_ended(a, TDM_CONTEXT))
@@ -354,7 +369,7 @@ int run_main(options *o)
     if (!status && !prompt[strspn(prompt, " \t\r\n")]) {
         free(prompt);
         prompt_free(&a.prompt);
-        return subcommands_usage(o, "the prompt is empty");
+        return subcommands_usage(o, "the prompt is empty; expected words behind it, or on standard input");
     }
     if (!status) status = open_all(&a, &err);
     if (!status && trace_path) a.trace = trace_new(a.machine);
@@ -365,6 +380,7 @@ int run_main(options *o)
     tdm_chat_close(a.chat);
     load_pair_close(&a.models);
     tdm_machine_close(a.machine);
+    buffer_free(&a.untold);
     for (int i = 0; i < a.n; i++) buffer_free(&a.answers[i].text);
     attach_clear(&a.attached);
     prompt_free(&a.prompt);

@@ -73,6 +73,7 @@ typedef struct {
     char last; /* character written */
     int64_t started_ns;
     bool told_reading;
+    struct buffer untold; /* notices that came in the middle of a line: they wait for its end */
     int number;    /* of several answers, the one that is written as it comes; 0: there is one */
     struct {
         struct buffer text; /* what has come of one whose turn it isn't */
@@ -96,6 +97,25 @@ static void show_text(reply *r, const tdm_event *e)
     if (e->length) r->last = e->text[e->length - 1];
 }
 
+/* A line beside the reply never stands in the middle of one of its lines. */
+static void note_beside(reply *r, const char *text, size_t n)
+{
+    if (!r->last || r->last == '\n')
+        note("%.*s", (int)n, text);
+    else if (!buffer_append(&r->untold, text, n, NULL))
+        buffer_append(&r->untold, "\n", 1, NULL);
+}
+
+static void note_held(reply *r)
+{
+    for (size_t at = 0; at < r->untold.n;) {
+        size_t n = strcspn(r->untold.bytes + at, "\n");
+        note("%.*s", (int)n, r->untold.bytes + at);
+        at += n + 1;
+    }
+    buffer_clear(&r->untold);
+}
+
 /* On a terminal nobody waits for the disk: it is told once it is known. */
 static void tell_unsaved(plain *p)
 {
@@ -107,13 +127,13 @@ static void tell_unsaved(plain *p)
     if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
 }
 
-static void look_around(plain *p)
+static void look_around(plain *p, reply *r)
 {
     char notice[100];
     app_keep(&p->app, clock_ns());
     tell_unsaved(p);
-    if (app_look_at_battery(&p->app, clock_ns(), notice)) note("%s", notice);
-    if (app_look_at_memory(&p->app, clock_ns(), notice)) note("%s", notice);
+    if (app_look_at_battery(&p->app, clock_ns(), notice)) note_beside(r, notice, strlen(notice));
+    if (app_look_at_memory(&p->app, clock_ns(), notice)) note_beside(r, notice, strlen(notice));
 }
 
 static void show_end(plain *p, reply *r, const tdm_event *e)
@@ -121,6 +141,8 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     char line[300];
     if (r->last && r->last != '\n') output_print("\n");
     output_flush();
+    r->last = '\n';
+    note_held(r);
     switch (e->finish) {
     case TDM_STOPPED: note("(stopped; /continue goes on)"); break;
     case TDM_LENGTH:
@@ -188,7 +210,7 @@ static void take_events(plain *p, reply *r)
             show_end(p, r, &e);
             r->ended = true;
             break;
-        case TDM_EV_NOTICE: note("%.*s", (int)e.length, e.text); break;
+        case TDM_EV_NOTICE: note_beside(r, e.text, e.length); break;
         case TDM_EV_ERROR:
             note("%.*s", (int)e.length, e.text);
             r->ended = true;
@@ -240,7 +262,7 @@ static void follow(plain *p)
                 interrupt_catch();
         }
         if (ready & WAIT_CHAT) take_events(p, &r);
-        look_around(p);
+        look_around(p, &r);
         tell_reading(p, &r);
         if (!output_good()) {
             tdm_chat_stop(p->app.chat);
@@ -248,6 +270,8 @@ static void follow(plain *p)
         }
     }
     echo(p, true);
+    note_held(&r); /* of a reply that has not come to its end */
+    buffer_free(&r.untold);
     for (int i = 0; i < TDM_ANSWERS_MAX; i++) buffer_free(&r.answers[i].text);
 }
 
@@ -567,11 +591,12 @@ static void keep_draft(plain *p)
     free(all);
 }
 
-/* Events between turns: the follower's notices. */
-static void between_turns(plain *p)
+/* Between turns: the follower's notices, and what the machine has to say. */
+static void between_turns(plain *p, bool events)
 {
     reply r = {0};
-    take_events(p, &r);
+    if (events) take_events(p, &r);
+    look_around(p, &r);
 }
 
 /* One line by readline; false at the end of the input. */
@@ -593,13 +618,12 @@ static bool read_line(plain *p)
     while (!p->line_ready && !p->quit) {
         int ready = wait_for(p->app.chat, STDIN_FILENO, p->untold ? 100 : 1000);
         idle_ms = ready || p->untold ? 0 : idle_ms + 1000;
-        look_around(p);
+        between_turns(p, ready & WAIT_CHAT);
         if (idle_ms == IDLE_MS) app_idle(&p->app);
         if (interrupt_leaving())
             p->quit = true;
         else if (interrupt_seen())
             on_interrupt(p);
-        if (ready & WAIT_CHAT) between_turns(p);
         if (!(ready & WAIT_OTHER) || p->quit) continue;
         rl_callback_read_char();
         if (!p->line_ready && !rl_end) p->pasted = false;

@@ -28,6 +28,12 @@ check 'run: -v' grep -qE '^[0-9]+ prompt tokens, [0-9]+ tok/s \| first token aft
 context=$("$program" run -c 64 --temp 0 --ignore-eos --json 'Tell me a long story.' 2>"$tmp/err")
 holds 'run: the context ends' "$(tail -1 <<<"$context")" '"reason":"context"'
 check 'run: says that the context is full' grep -q 'the context is full' "$tmp/err"
+# A notice stands on a line of its own, behind the answer.
+brief=(-c 64 -n 36 --temp 0 --ignore-eos)
+notice='the context is 87 % full: 56 of 64 tokens'
+check 'run: a notice is a line' grep -qx "tandem: $notice" <<<"$("$program" run "${brief[@]}" 'Tell me a story.' 2>&1)"
+check 'a notice is a line' grep -qx "$notice" \
+    <<<"$(echo 'Tell me a story.' | "$program" chat --plain --private "${brief[@]}" 2>&1)"
 # Such a penalty makes a token more likely each time that it came: a reply without end.
 endless=(run -m $tiny --temp 0 --frequency-penalty -10 -c 9000)
 ended() { tail -1 | grep -oE '"reason":"[a-z]+"|"output_tokens":[0-9]+' | tr '\n' ' '; }
