@@ -106,10 +106,13 @@ static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
                          c->path_start);
         return TDM_OK;
     }
+    uint32_t tokens = c->target.n + c->target.own;
+    c->path_start = last; /* would it fit with all that was said before left out? */
+    chat_compute_target(c, now_ns);
+    bool alone = c->target.n + c->target.own < context;
     c->path_start = before;
     return error_set(err, TDM_E_CONTEXT, "%s: the prompt has %u tokens, there is room for %u",
-                     last ? "the context is full" : "the message is too long", c->target.n + c->target.own,
-                     context - 1);
+                     alone ? "the context is full" : "the message is too long", tokens, context - 1);
 }
 
 tdm_status chat_let_go(struct tdm_chat *c, tdm_error *err)
@@ -235,7 +238,7 @@ void chat_end_answer(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
         chat_conclude_elsewhere(c, d, finish);
         return;
     }
-    warn_of_context(c, chat_filled(d));
+    if (finish != TDM_CONTEXT) warn_of_context(c, chat_filled(d)); /* the end of the context is told as the reply's */
     c->decode_rate = d->stats.decode_tps;
     if (chat_writing(c) == 0) c->turns_since_load++;
     conclude(c, d->node, &d->stats, finish);

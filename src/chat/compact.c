@@ -112,7 +112,8 @@ bool compact_due(app *a)
     tdm_chat_status_of(a->chat, &now);
     tdm_chat_options_of(a->chat, &c);
     bool full = (uint64_t)now.context_used * 100 >= (uint64_t)now.context_size * OFFERED_PERCENT;
-    bool due = full && !a->compact_offered && c.on_full == TDM_FULL_STOP &&
+    bool room = now.context_used < now.context_size; /* for the words that ask for a summary */
+    bool due = full && room && !a->compact_offered && c.on_full == TDM_FULL_STOP &&
                tdm_chat_path(a->chat, NULL, 0) > 2 * COMPACT_KEPT_TURNS;
     a->compact_offered = full && (a->compact_offered || due);
     return due;

@@ -47,7 +47,8 @@ void tui_draft_tell(tui *t)
     t->draft.told_held = held;
     t->draft.told_revision = t->app.attached.revision;
     t->status_changed_ns = clock_ns();
-    if (in.length && t->turns.ended == VIEW_FULL) t->turns.ended = VIEW_IDLE;
+    /* It was the draft that is no more that didn't fit. */
+    if (t->turns.ended == VIEW_FULL && (in.length || !was_empty)) t->turns.ended = VIEW_IDLE;
 }
 
 void tui_draft_forget(tui *t)
@@ -128,7 +129,9 @@ static bool send_message(tui *t, const char *text, size_t n, int64_t enter_ns)
     bool replying = t->status.phase != TDM_IDLE, attached = t->app.attached.n > 0;
     if (app_send(&t->app, text, n, enter_ns, &err)) {
         tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
-        bool can_shrink = !replying && t->turns.n; /* there are turns to leave out */
+        /* Leaving out turns helps, unless the message is too long by itself. */
+        uint32_t tokens = t->status.draft_tokens;
+        bool can_shrink = !replying && t->turns.n && tokens && tokens < t->status.context_size;
         if (err.code == TDM_E_CONTEXT && can_shrink) t->turns.ended = VIEW_FULL;
         return false;
     }

@@ -350,6 +350,8 @@ TEST(a_full_context_is_told)
     CHECK(status.draft_tokens >= status.context_size); /* counted, though it is not read */
     played_say(c, &p, "short");
     CHECK_INT(20, p.stats[0].reply_tokens);
+    CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, longer, strlen(longer), clock_ns(), &err));
+    CHECK(strstr(err.text, "the message is too long")); /* whatever was said before */
 
     played_limit(c, 0, 0);
     played_say(c, &p, "until the end");
