@@ -226,6 +226,13 @@ static bool outruns(struct transcript *t, const struct view *view, size_t i)
     return (double)lines > reading_lines * (seconds > 0.2 ? seconds : 0.2);
 }
 
+/* The reply whose first line is held at the top is still being written: it is what fills the rows below. */
+static bool grows(const struct view *view, uint64_t held)
+{
+    const struct view_turn *last = &view->turns[view->n_turns - 1];
+    return held && last->id == held && last->state == VIEW_TURN_ANSWERING;
+}
+
 static void place_view(struct transcript *t, const struct view *view, bool same_area)
 {
     restore_anchor(t, view);
@@ -246,7 +253,7 @@ static void place_view(struct transcript *t, const struct view *view, bool same_
             bool stay = same_area && t->anchor.id && before(page, t->top);
             if (!stay) t->top = page;
         }
-    } else if (before(page, t->top) && !t->held && !same_area) {
+    } else if (before(page, t->top) && !same_area && !grows(view, t->held)) {
         t->top = page;
     }
 }

@@ -127,6 +127,15 @@ TEST(a_fast_reply_stops_with_its_first_line_at_the_top)
     CHECK(has(&f, -1, "[more below]"));
     f.turns[3].state = VIEW_TURN_DONE;
     CHECK_STR("word0", row(&f, 0)); /* and stays there */
+    canvas_resize(f.canvas, 85, COLS);
+    CHECK(has(&f, -1, "word39")); /* unless there is room for more: no row stays empty below it */
+    canvas_resize(f.canvas, ROWS, COLS);
+    transcript_sent(f.t);
+    f.turns[3].state = VIEW_TURN_ANSWERING;
+    CHECK_STR("word0", row(&f, 0));
+    canvas_resize(f.canvas, 85, COLS);
+    CHECK_STR("word0", row(&f, 0)); /* its next lines are about to fill them */
+    canvas_resize(f.canvas, ROWS, COLS);
     transcript_end(f.t, &f.view);
     CHECK(has(&f, -1, "word39"));
     stop(&f);
