@@ -331,6 +331,19 @@ static bool leads_elsewhere(CURL *curl, tdm_error *err)
     return true;
 }
 
+/* curl's own line names port and milliseconds, and says nothing of what to do. */
+static void nobody_answers(CURL *curl, tdm_error *err)
+{
+    char *url = NULL;
+    long why = 0;
+    curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url);
+    curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &why);
+    const char *host = url ? strstr(url, "://") : NULL;
+    size_t n = host ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : 0;
+    error_set(err, TDM_E_IO, "%.*s: no server answers there (%s); is it running?", n < 200 ? (int)n : 200,
+              url ? url : "", why ? strerror((int)why) : "no connection");
+}
+
 static void end_request(request *r, CURLcode code)
 {
     tdm_error err = r->error;
@@ -338,6 +351,7 @@ static void end_request(request *r, CURLcode code)
     if (!err.code && code == CURLE_PARTIAL_FILE) error_set(&err, TDM_E_IO, "the connection was cut");
     if (!err.code && code == CURLE_OPERATION_TIMEDOUT && r->headed)
         error_set(&err, TDM_E_IO, "the server has fallen silent");
+    if (!err.code && code == CURLE_COULDNT_CONNECT) nobody_answers(r->curl, &err);
     if (!err.code && code) error_set(&err, TDM_E_IO, "%s", r->reason[0] ? r->reason : curl_easy_strerror(code));
     if (!code) tell_head(r);
     server *s = r->server;

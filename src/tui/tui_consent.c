@@ -53,7 +53,7 @@ void tui_consent_answer(tui *t, bool agreed)
     if (agreed && c->kind == TUI_CONSENT_MODEL) consent_keep(t->o, c->name);
     if (agreed) return;
     if (t->app.chat) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "nothing was sent");
-    else if (t->load.state != TUI_LOAD_RUNNING) tui_load_fail(&t->load, "nothing was sent; /model takes another one");
+    else if (t->load.state != TUI_LOAD_RUNNING) tui_load_fail(&t->load, "nothing was sent");
 }
 
 void tui_consent_free(tui_consent *c)
