@@ -44,9 +44,10 @@ static const char *next_theme_name(const tui *t)
 /* /theme without a word: the next one. */
 static tdm_status next_theme(tui *t, const char *argument, tdm_error *err)
 {
-    if (!argument) argument = next_theme_name(t);
-    if (!option_set(t->o, OPTION_THEME, argument, FROM_CONVERSATION, err)) return TDM_E_ARG;
+    const char *name = argument ? argument : next_theme_name(t);
+    if (!option_set(t->o, OPTION_THEME, name, FROM_CONVERSATION, err)) return TDM_E_ARG;
     tui_commands_look(t);
+    if (!argument) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "theme: %s", name);
     return TDM_OK;
 }
 
@@ -208,7 +209,7 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     if (result.early) tui_leave_begin(&t->leave, call, &t->notices);
     else if (status) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     if (result.anew) tui_leave_end(&t->leave, &t->notices); /* what waited to be done there */
-    show_said(t, call, r.said.bytes, r.said.n);
+    if (call->id != SLASH_FIND) show_said(t, call, r.said.bytes, r.said.n); /* that one goes to the place itself */
     free(r.said.bytes);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_ANSWERS || call->id == SLASH_CONTINUE ||
                    call->id == SLASH_COMPACT;
@@ -231,10 +232,7 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     if (result.draft && result.message) input_insert_paste(t->input, result.draft, strlen(result.draft));
     else if (result.draft) tui_draft_begin_editing(t, turn, result.draft);
     free(result.draft);
-    if (call->id == SLASH_FIND && !err.code) {
-        tui_popup_close(&t->popup);
-        r.next = tui_action_find(call->argument, 1);
-    }
+    if (call->id == SLASH_FIND && !err.code) r.next = tui_action_find(call->argument, 1);
     if (call->id == SLASH_RENAME && t->popup.kind == TUI_POPUP_SAVED) tui_sessions_show(t, false); /* from the list */
     if (result.quit) tui_commands_quit(t);
     tui_view_name_model(t);

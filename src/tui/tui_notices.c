@@ -16,9 +16,12 @@ void tui_notices_add(tui_notices *s, enum view_notice_level level, const char *f
     int n = vasprintf(&text, format, args);
     va_end(args);
     if (n < 0) return;
-    if (s->n == TUI_NOTICES) {
-        free(s->all[0].text);
-        memmove(s->all, s->all + 1, sizeof *s->all * --s->n);
+    size_t out = s->n == TUI_NOTICES ? 0 : s->n; /* the oldest makes room, or one that says the same */
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->all[i].text, text)) out = i;
+    if (out < s->n) {
+        free(s->all[out].text);
+        memmove(s->all + out, s->all + out + 1, sizeof *s->all * (--s->n - out));
     }
     s->all[s->n].level = level;
     s->all[s->n].text = text;
