@@ -6,7 +6,7 @@
 
 #include "ui/text/format.h"
 
-enum { MESSAGE_ROWS = 6, LEAST_ROWS = 3 };
+enum { MESSAGE_ROWS = 6, LEAST_ROWS = 3, TAB_GAP = 2 };
 
 struct answers {
     struct transcript *message;
@@ -128,20 +128,41 @@ static void draw_columns(struct answers *a, const struct view *view, struct canv
     }
 }
 
-/* The tabs in one row. */
+/* "-- 1 -- done, 61", or its number alone; returns the columns. */
+static int write_tab(char *out, size_t room, const struct view *view, size_t i, bool with_state)
+{
+    char state[60];
+    const char *line = double_line(view, i == view->answers.looked);
+    answers_state(state, sizeof state, &view->answers, i);
+    char *unit = strstr(state, " token");
+    if (unit) *unit = 0;
+    snprintf(out, room, "%s %zu %s%s%s", line, i + 1, line, with_state ? " " : "", with_state ? state : "");
+    return width_text(out, strlen(out));
+}
+
+/* The columns of the tabs from one up to another, each with its state, or that of the one looked at alone. */
+static int tabs_cols(const struct view *view, size_t from, size_t to, bool states)
+{
+    char text[120];
+    int cols = -TAB_GAP;
+    for (size_t i = from; i < to; i++)
+        cols += TAB_GAP + write_tab(text, sizeof text, view, i, states || i == view->answers.looked);
+    return cols;
+}
+
+/* The tabs in one row, the one looked at always among them. */
 static void draw_tabs(const struct view *view, struct canvas *canvas, int row, int col, int end)
 {
     const struct view_answers *answers = &view->answers;
-    for (size_t i = 0; i < answers->n; i++) {
-        char text[120], state[60];
+    bool states = tabs_cols(view, 0, answers->n, true) <= end - col;
+    size_t from = 0;
+    while (!states && from < answers->looked && tabs_cols(view, from, answers->looked + 1, false) > end - col) from++;
+    for (size_t i = from; i < answers->n; i++) {
+        char text[120];
         bool looked = i == answers->looked;
-        const char *line = double_line(view, looked);
-        answers_state(state, sizeof state, answers, i);
-        char *unit = strstr(state, " token"); /* "done, 61" */
-        if (unit) *unit = 0;
-        snprintf(text, sizeof text, "%s %zu %s %s", line, i + 1, line, state);
-        if (col + width_text(text, strlen(text)) > end) break;
-        col = canvas_puts(canvas, row, col, end, text, looked ? STYLE_STATE : STYLE_QUIET) + 2;
+        int cols = write_tab(text, sizeof text, view, i, states || looked);
+        if (i > from && col + cols > end) break;
+        col = canvas_puts(canvas, row, col, end, text, looked ? STYLE_STATE : STYLE_QUIET) + TAB_GAP;
     }
 }
 
