@@ -395,9 +395,9 @@ TEST(failures_of_reading_ahead_are_said_once)
 {
     struct talk t;
     tdm_event e;
-    int said = 0;
     if (!open_talk(&t, TDM_SPEC_FULL)) return;
     say_and_read_ahead(&t, "Hi", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    int said = t.said[0] != 0; /* it may come with the reply's end */
     scripted.answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     for (int i = 0; i < 3; i++) {
         draft(&t, i % 2 ? "One." : "Another one.");
