@@ -701,6 +701,7 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
     tdm_status status = store_list(&entries, &n, err);
     if (status) return status;
     int picked = store_pick(entries, n, &a->shown, wanted, err);
+    if (picked < 0) elsewhere_visited(a, wanted); /* another program has deleted it */
     if (picked >= 0 && a->place.lock >= 0 && !strcmp(entries[picked].id, a->place.id)) {
         snprintf(notice, 400, "'%.200s' is the open session", a->name ? a->name : "session");
         store_list_free(entries, n);

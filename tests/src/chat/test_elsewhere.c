@@ -316,9 +316,29 @@ TEST(another_model_ends_it_with_its_text)
     end(&a, &o);
 }
 
+/* Nobody is sent for ever to what another program has deleted. */
+TEST(one_that_is_gone_need_not_be_visited)
+{
+    options o;
+    app a;
+    load_pair next;
+    char id[40];
+    REQUIRE(begin(&a, &o, "gone", model));
+    REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
+    memcpy(id, a.elsewhere.place.id, sizeof id);
+    REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
+    REQUIRE(app_switch_model(&a, &next, "tests/goldens/tiny-b", &err) == TDM_OK);
+    CHECK_STR("Tell me of the bakery: answered", status_of(&a));
+    REQUIRE(store_delete(id, NULL, &err) == TDM_OK);
+    CHECK(elsewhere_visit(&a, notice, &err) == TDM_E_NOT_FOUND);
+    CHECK_STR("", status_of(&a));
+    end(&a, &o);
+}
+
 TEST_MAIN(T(it_is_saved_as_it_grows_and_visited_whole), T(two_that_are_answered_change_places),
           T(leaving_the_program_keeps_its_text),
           T(leaving_the_program_says_what_is_not_saved), T(background_off_stops_it),
           T(a_private_one_is_in_memory_and_not_lost), T(a_summary_is_given_up),
           T(what_can_not_be_visited_yet_leaves_the_session_open),
-          T(it_can_be_deleted), T(another_model_ends_it_with_its_text))
+          T(it_can_be_deleted), T(another_model_ends_it_with_its_text),
+          T(one_that_is_gone_need_not_be_visited))
