@@ -349,7 +349,7 @@ tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err)
     tdm_elsewhere other;
     tdm_chat_elsewhere_of(a->chat, &other);
     if (other.prompts) return error_set(err, TDM_E_BUSY, "a cold prompt is being read; visit once that is over");
-    bool both = is_answered(a);
+    bool both = is_answered(a) && !options_int(a->o, OPTION_BACKGROUND, 0);
     tdm_status status = both ? snapshot_settings(a->chat, settings, err) : TDM_OK;
     sent_settle(&a->sent, a->chat);
     if (!status && !both) status = app_close_session(a, err);

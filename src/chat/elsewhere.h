@@ -45,7 +45,7 @@ void elsewhere_close(app *a);
  * the caller's to stop it. TDM_E_BUSY: it can't be left now, since its message is still being read (refusals), or
  * another one is being answered elsewhere, or is in memory only. */
 tdm_status elsewhere_leave(app *a, bool *left, tdm_error *err);
-/* Goes to it, or to the one that was answered last. The one in front goes elsewhere if it is being answered. notice
+/* Goes to it, or to the one that was answered last. The one in front is left as by elsewhere_leave. notice
  * (room for 400 bytes) says where one is now. TDM_E_NOT_FOUND: there is none; TDM_E_BUSY: a message is being read
  * (refusals), or a cold prompt; TDM_E_IO: as app_new. */
 tdm_status elsewhere_visit(app *a, char *notice, tdm_error *err);

@@ -198,6 +198,15 @@ TEST(background_off_stops_it)
     REQUIRE(begin_reply(&a, "Once more"));
     REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
     CHECK(a.elsewhere.writing);
+    REQUIRE(option_set(&o, OPTION_BACKGROUND, "off", FROM_CONVERSATION, &err)); /* visiting leaves, too */
+    REQUIRE(begin_reply(&a, "And another one"));
+    app_settle(&a);
+    memcpy(id, a.place.id, sizeof id);
+    REQUIRE(elsewhere_visit(&a, notice, &err) == TDM_OK);
+    CHECK(!a.elsewhere.there);
+    text = saved_reply(id);
+    CHECK(text && text[0]);
+    free(text);
     end(&a, &o);
 }
 
