@@ -70,6 +70,16 @@ struct draw {
     uint32_t turn, attempt, index;
 };
 
+/* A part of a reply that is drawn where it is evaluated. */
+enum { BACKEND_SEVERAL = 8 };
+struct several {
+    struct state *state;
+    tdm_id next;         /* drawn, and not evaluated yet */
+    uint32_t n;          /* tokens to evaluate at most, from 1 on; the context has room for them */
+    const tdm_id *stops; /* [n_stops] after one of these is drawn nothing more is evaluated */
+    uint32_t n_stops;
+};
+
 /* Every function that returns a status may also fail with TDM_E_IO: the device is lost, and every later call but open
  * fails the same way. The states of a lost device can only be freed, their tokens read. */
 struct backend {
@@ -120,6 +130,16 @@ struct backend {
      * several states may run at once. A device may keep most of the logits until a draw, or state_logits, needs them:
      * that takes longer, and changes no token. */
     tdm_status (*draw)(struct evaluator *e, struct state *s, const struct draw *draw, tdm_id *out, tdm_error *err);
+
+    /* How many tokens `reply` evaluates at once where draws are of these settings, at most BACKEND_SEVERAL; 1: this
+     * backend is better called token by token. */
+    uint32_t (*several)(const struct evaluator *e, const tdm_sampling *sampling);
+    /* So many passes of one token and draws at once: evaluates `next` and what is drawn. drawn[i] is the token behind
+     * the i-th one evaluated; *n: how many are, all, or fewer behind a stop or -1. The last one drawn is not evaluated.
+     * draw->sampler is read alone: what is drawn is the caller's to accept. After an error the state is broken, and
+     * its tokens are those from before. NULL, both: this backend has no such way. */
+    tdm_status (*reply)(struct evaluator *e, const struct several *what, const struct draw *draw,
+                        tdm_id drawn[BACKEND_SEVERAL], uint32_t *n, uint64_t *bytes, tdm_error *err);
 };
 
 extern const struct backend backend_cpu, backend_gpu;

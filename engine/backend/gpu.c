@@ -18,6 +18,7 @@
 enum {
     PASS_TOKENS = 128,   /* longer runs are evaluated in pieces */
     PASS_RUNS = 8,
+    SEVERAL = 4,         /* tokens of a reply in one submission: nobody else gets the device in between */
     STATES_AT_LEAST = 2, /* a model without room for these is of no use on a device */
 };
 
@@ -720,6 +721,33 @@ static tdm_status draw(struct evaluator *e, struct state *s, const struct draw *
     return status;
 }
 
+static uint32_t several(const struct evaluator *e, const tdm_sampling *sampling)
+{
+    uint32_t most = gpu_model_several(model_of(e->model)->gpu);
+    if (!sampler_takes_best(sampling)) return 1;
+    return most < SEVERAL ? most : SEVERAL;
+}
+
+static tdm_status reply(struct evaluator *e, const struct several *what, const struct draw *d,
+                        tdm_id drawn[BACKEND_SEVERAL], uint32_t *n, uint64_t *bytes, tdm_error *err)
+{
+    _Static_assert((int)BACKEND_SEVERAL == (int)GPU_SEVERAL, "as many ids");
+    const struct weights *w = e->model->weights;
+    struct gpu_reply own = {.state = of(what->state),
+                            .next = what->next,
+                            .n = what->n,
+                            .limit = sampler_limit(d->sampler),
+                            .stops = what->stops,
+                            .n_stops = what->n_stops};
+    struct forward_run moved = {.state = what->state, .n = 1, .logits = LOGITS_LAST};
+    *n = 0;
+    *bytes = moved_bytes(w, &moved, 1);
+    tdm_status status = gpu_reply(&own, drawn, n, err);
+    *bytes *= *n;
+    take_over(what->state);
+    return status;
+}
+
 const struct backend backend_gpu = {
     .name = "gpu",
     .open = open_gpu,
@@ -738,4 +766,6 @@ const struct backend backend_gpu = {
     .kept_new = new_kept,
     .kept_free = free_kept,
     .draw = draw,
+    .several = several,
+    .reply = reply,
 };

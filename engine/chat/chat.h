@@ -87,7 +87,8 @@ struct decoder {
     double mtp_accept;       /* likewise */
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
-    uint32_t coming;         /* tokens that the running job adds to the state: 1 of a reply's, 0 of another job */
+    uint32_t coming;         /* tokens that the running job adds to the state, at most: from 1 on of a reply's, 0 of
+                                another job */
     /* While accepted drafts are added to the state: those, the first one's forerunner before them, and the token drawn
      * last; else `flights` is 0 and only `next` is known of what follows in the state. */
     tdm_id flight[2 + DRAFTS_MOST];
@@ -105,10 +106,12 @@ static inline tdm_id decoder_token(const struct decoder *d, uint32_t i)
     return d->flights ? d->flight[i] : d->next;
 }
 
-/* What a run of a pass drew: a token for each of its rows until one differs from the draft of the next row. */
+/* What a run of a pass drew: a token for each of its rows until one differs from the draft of the next row; or for each
+ * of several tokens that the backend drew itself. */
+enum { DRAWN_MOST = BACKEND_SEVERAL };
 struct drawn {
-    tdm_id id[1 + DRAFTS_MOST];
-    uint64_t hash[1 + DRAFTS_MOST]; /* of the logits so far, where these are hashed */
+    tdm_id id[DRAWN_MOST];
+    uint64_t hash[DRAWN_MOST]; /* of the logits so far, where these are hashed */
     uint32_t n;
     uint32_t taken;    /* of these: up to the reply's last one; as many of its rows stay in the state */
     tdm_finish finish; /* why the last one taken is the reply's last; TDM_UNFINISHED: it isn't */
@@ -129,6 +132,7 @@ struct decode_pass {
     uint32_t drafts;           /* of its first run: wanted at first, then made */
     tdm_id tokens[1 + DRAFTS_MOST]; /* of that run: the token that follows, then the drafts */
     double draft_s;            /* seconds that the drafts took */
+    struct several several;    /* of its only run, what the backend evaluates and draws at once; n is 1: no more */
 };
 
 /* A conversation that was left while it was answered: what struct tdm_chat has of the one in front. Where there is
@@ -444,6 +448,14 @@ void chat_draw_rows(const struct tdm_chat *c, struct decoder *d, const struct fo
 void chat_accept_drafts(struct tdm_chat *c, struct team *team);
 /* With the lock: the pass took so many seconds, its drafts included. */
 void chat_count_drafts(struct tdm_chat *c, double took, bool timed);
+
+/* ---- several.c: tokens that a backend draws itself -------------------------------------------------------------- */
+
+/* The pass to come has one run: how much of that may be evaluated at once, before the host is needed, if no tokens can
+ * be drafted. */
+void chat_plan_several(struct tdm_chat *c);
+/* Of a claimed pass, without the lock: evaluates and draws them. */
+tdm_status chat_draw_several(struct tdm_chat *c, uint64_t *bytes, tdm_error *err);
 
 /* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 

@@ -339,6 +339,7 @@ bool chat_continues_in_place(const struct tdm_chat *c)
     const struct target *t = &c->target;
     uint32_t n = d->held, all = t->n + t->own;
     if (n == 0 || n > all || c->conversation.nodes[c->reply_node].reply.n == 0) return false;
+    if (d->coming > 1 && !d->flights) return false; /* which tokens these are is known when they have come */
     if (memcmp(t->ids, d->state->tokens, n * sizeof *t->ids)) return false;
     for (uint32_t i = 0; i < d->coming; i++, n++)
         if (n == all || t->ids[n] != decoder_token(d, i)) return false;
@@ -425,6 +426,7 @@ static void measure_pass(struct tdm_chat *c, double took)
 {
     const struct decode_pass *p = &c->pass;
     bool shared = c->follower.plan.active && p->shares, alone = !c->follower.plan.active && !p->shares;
+    if (p->several.n > 1) took /= p->drawn[0].n;
     double single = took / drafts_cost(&c->drafting.drafts, p->drafts);
     if (p->n == 1 && (shared || alone)) kept_add(&c->kept, shared, single);
     if (p->n == 1 && (shared || alone)) chat_count_drafts(c, took, alone);
@@ -448,8 +450,8 @@ static void end_pass(struct tdm_chat *c, struct activity_span *span, tdm_status 
         if (status || took == 0) continue;
         uint32_t taken = p->drawn[i].taken;
         span->tokens += taken ? taken : 1;
-        d->stats.passes += taken > 0;
-        d->stats.accepted += taken ? taken - 1 : 0;
+        d->stats.passes += p->several.n > 1 ? taken : taken > 0;
+        d->stats.accepted += p->several.n == 1 && taken ? taken - 1 : 0;
         d->stats.drafted += i == 0 ? p->drafts : 0;
     }
     if (p->front) chat_on(c, ON_RETURN);
@@ -483,8 +485,14 @@ static void job_decode(void *ctx, struct team *team, struct activity_span *span)
     span->first = p->run[0].state->length;
     span->ids_hash = p->n == 1 ? activity_hash(p->run[0].tokens, 1) : 0;
     chat_make_drafts(c, team);
-    tdm_status status = evaluator_forward(team, side->evaluator, p->run, p->n, NULL, &span->bytes, &err);
-    if (status == TDM_OK) status = draw_all(c, team, &err);
+    if (p->drafts) p->several.n = 1;
+    tdm_status status;
+    if (p->several.n > 1) {
+        status = chat_draw_several(c, &span->bytes, &err);
+    } else {
+        status = evaluator_forward(team, side->evaluator, p->run, p->n, NULL, &span->bytes, &err);
+        if (status == TDM_OK) status = draw_all(c, team, &err);
+    }
     chat_lock(c);
     if (status == TDM_OK) take_tokens(c);
     if (status == TDM_OK && p->run[0].kept) {
@@ -550,6 +558,7 @@ static void begin_plan(struct tdm_chat *c, const struct state *forked)
     struct decode_pass *p = &c->pass;
     p->n = p->drafts = p->front = p->elsewhere = 0;
     p->draft_s = 0;
+    p->several.n = 1;
     p->forked = forked;
     p->shares = c->follower.plan.active;
 }
@@ -584,6 +593,7 @@ static void plan_pass(struct tdm_chat *c, bool front, bool elsewhere)
     if (joins) p->elsewhere = add_runs(p, e->decoders, e->answers);
     if (front && elsewhere) joining_passed(&c->joining, joins);
     if (p->front == 1 || p->n == 1) p->drafts = chat_drafts_wanted(c, p->decoder[0]);
+    if (p->front == 1 && p->n == 1) chat_plan_several(c);
 }
 
 static int64_t claim(struct tdm_chat *c, struct work *work)

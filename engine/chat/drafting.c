@@ -10,6 +10,7 @@
 #include "engine/forward/logits.h"
 
 _Static_assert(1 + DRAFTS_MOST <= BACKEND_KEPT, "every backend verifies so many tokens");
+_Static_assert(1 + DRAFTS_MOST <= DRAWN_MOST, "there is room for what is drawn");
 
 static const struct side *decode_side(const struct tdm_chat *c)
 {

@@ -318,6 +318,16 @@ tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float
     return draw_of(s, sampling, n, first.logit, sampler_random(sampling->seed, turn, attempt, index));
 }
 
+bool sampler_takes_best(const tdm_sampling *s)
+{
+    return s->temperature <= 0 && !has_penalties(s);
+}
+
+uint32_t sampler_limit(const struct sampler *s)
+{
+    return s->limit;
+}
+
 /* ---- From the best logits alone ------------------------------------------------------------------------------- */
 
 /* No penalty makes a logit larger, rounded as it is. */

@@ -61,6 +61,10 @@ bool sampler_draw_best(struct sampler *s, const tdm_sampling *sampling, const st
 /* Are draws with these settings likely to need no more than the best `n`? */
 bool sampler_needs_few(const tdm_sampling *sampling, uint32_t n);
 
+/* Do these settings always take the best logit of ids below sampler_limit, ties to the lowest id, whatever was seen? */
+bool sampler_takes_best(const tdm_sampling *sampling);
+uint32_t sampler_limit(const struct sampler *s);
+
 /* The random number of a draw, in [0, 1): a hash of the arguments. Declared here for tests of its distribution. */
 double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t index);
 

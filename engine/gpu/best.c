@@ -22,6 +22,8 @@ void record_best(struct recording *r, bool copies)
     const struct scratch *s = r->s;
     const struct gpu_tuning *t = &r->model->gpu->tuning;
     uint64_t table = s->table.address;
+    /* Each workgroup finds the bound for itself; on cores that is what takes time. */
+    uint32_t groups = r->model->gpu->info.kind == GPU_SOFTWARE ? 4 : BEST_BLOCKS;
     uint32_t rows = r->shape.head_rows, vocab = r->model->config.vocab;
     struct best push = {.runs = table + s->runs_at,
                         .rows = table + s->rows_at,
@@ -40,7 +42,7 @@ void record_best(struct recording *r, bool copies)
     record_step(r, REGION(LOGITS), REGION(PARTIALS), SHADER_BEST, constants, 3, &push, sizeof push, BEST_BLOCKS, rows,
                 1);
     constants[1] = true;
-    record_step(r, REGION(PARTIALS), REGION(READ), SHADER_BEST, constants, 3, &push, sizeof push, BEST_BLOCKS, rows, 1);
+    record_step(r, REGION(PARTIALS), REGION(READ), SHADER_BEST, constants, 3, &push, sizeof push, groups, rows, 1);
 }
 
 /* The logit in that place of the order of all (best.glsl). */

@@ -251,7 +251,7 @@ struct gpu_reply {
  * drawn[i] is the token behind the i-th one appended, -1: none of its logits is finite; *appended: how many there are,
  * n, or fewer where a stop was drawn, or nothing. The last token drawn is not appended. State and logits are what as
  * many passes of one token with GPU_LOGITS_BEST leave. Errors as gpu_forward, which leave a broken state once they are
- * not of its arguments. */
+ * not of its arguments; it has the tokens from before. */
 tdm_status gpu_reply(const struct gpu_reply *r, tdm_id drawn[GPU_SEVERAL], uint32_t *appended, tdm_error *err);
 
 /* ---- Drafts: as engine/forward/forward.h and head.h have them ------------------------------------------------- */

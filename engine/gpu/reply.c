@@ -91,5 +91,8 @@ tdm_status gpu_reply(const struct gpu_reply *r, tdm_id drawn[GPU_SEVERAL], uint3
         append(r, drawn, *appended);
     }
     pthread_mutex_unlock(&s->busy);
-    return status ? status : head_catch_up(state, err);
+    if (status) return status;
+    status = head_catch_up(state, err);
+    if (status) state->length -= *appended; /* what nobody gets to know of is not there */
+    return status;
 }

@@ -1,6 +1,6 @@
 #version 460
 #include "common.glsl"
-// The best logits of rows (best.glsl), in two dispatches; a workgroup is a block of a row.
+// The best logits of rows (best.glsl), in two dispatches; a workgroup takes some blocks of a row.
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 256;
 layout(constant_id = 1) const bool LISTS = false; // the second one
@@ -25,11 +25,10 @@ void put_key(uint at, uvec2 key)
 void main()
 {
     Best p = Best(runs, rows, index, from, tops, drawn, next, stops, stopped, vocab, shift);
-    uint block = gl_WorkGroupID.x, row = gl_WorkGroupID.y;
-    if (LISTS) {
-        bound_of_blocks(p, row);
-        list_block(p, block, row);
-    } else {
-        top_of_block(p, block, row);
+    uint row = gl_WorkGroupID.y;
+    if (LISTS) bound_of_blocks(p, row);
+    for (uint block = gl_WorkGroupID.x; block < BLOCKS; block += gl_NumWorkGroups.x) {
+        if (LISTS) list_block(p, block, row);
+        else top_of_block(p, block, row);
     }
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 
 const char *const fake_call_names[FAKE_CALLS] = {"load", "pool", "evaluator", "make",    "copy", "room",
-                                                 "logits", "save", "restore",  "warm", "forward", "draw"};
+                                                 "logits", "save", "restore",  "warm", "forward", "draw",
+                                                 "reply"};
 
 enum { DEVICES = 2 };
 
@@ -19,7 +20,21 @@ static struct {
     atomic_bool lost;
     atomic_ullong tokens;
     atomic_int copies;
-} fake;
+    atomic_uint several;
+    void (*hook)(void *ctx);
+    void *hook_ctx;
+} fake = {.several = 1};
+
+void fake_gpu_several(uint32_t n)
+{
+    fake.several = n;
+}
+
+void fake_gpu_interrupt(void (*hook)(void *ctx), void *ctx)
+{
+    fake.hook = hook;
+    fake.hook_ctx = ctx;
+}
 
 struct device {
     struct backend_device base;
@@ -294,6 +309,42 @@ static tdm_status fake_draw(struct evaluator *e, struct state *s, const struct d
     return status ? status : backend_cpu.draw(e, s, d, out, err);
 }
 
+static uint32_t fake_several(const struct evaluator *e, const tdm_sampling *sampling)
+{
+    (void)e;
+    return sampler_takes_best(sampling) ? fake.several : 1;
+}
+
+static bool ends(const struct several *what, tdm_id id)
+{
+    for (uint32_t i = 0; i < what->n_stops; i++)
+        if (what->stops[i] == id) return true;
+    return id < 0;
+}
+
+static tdm_status fake_reply(struct evaluator *e, const struct several *what, const struct draw *d,
+                             tdm_id drawn[BACKEND_SEVERAL], uint32_t *n, uint64_t *bytes, tdm_error *err)
+{
+    assert_always(what->n >= 1 && what->n <= fake.several);
+    uint32_t before = what->state->length;
+    tdm_status status = called(FAKE_REPLY, err);
+    for (*n = 0; *n < what->n && !status;) {
+        const float *row;
+        tdm_id id = *n ? drawn[*n - 1] : what->next;
+        struct forward_run run = {.state = what->state, .tokens = &id, .n = 1, .logits = LOGITS_LAST};
+        if (fake.hook && *n == what->n / 2) fake.hook(fake.hook_ctx);
+        status = forward_run_of_fake((struct evaluator_of_fake *)e, &run, NULL, bytes, err);
+        if (!status) status = state_host_memory.logits(what->state, &row, err);
+        if (!status) drawn[*n] = sampler_draw(d->sampler, d->sampling, row, d->turn, d->attempt, d->index + *n);
+        if (!status && ends(what, drawn[(*n)++])) break;
+    }
+    if (status) {
+        what->state->broken = true;
+        what->state->length = before;
+    }
+    return status;
+}
+
 const struct backend backend_gpu = {
     .name = "gpu",
     .open = fake_open,
@@ -308,4 +359,6 @@ const struct backend backend_gpu = {
     .evaluator_drop = fake_evaluator_drop,
     .forward = fake_forward,
     .draw = fake_draw,
+    .several = fake_several,
+    .reply = fake_reply,
 };

@@ -10,7 +10,7 @@
 /* What may fail, by the function of the table. */
 enum fake_call {
     FAKE_LOAD, FAKE_POOL, FAKE_EVALUATOR, FAKE_MAKE, FAKE_COPY, FAKE_ROOM, FAKE_LOGITS, FAKE_SAVE, FAKE_RESTORE,
-    FAKE_WARM, FAKE_FORWARD, FAKE_DRAW, FAKE_CALLS
+    FAKE_WARM, FAKE_FORWARD, FAKE_DRAW, FAKE_REPLY, FAKE_CALLS
 };
 extern const char *const fake_call_names[FAKE_CALLS];
 
@@ -24,6 +24,10 @@ void fake_gpu_heal(void);
 void fake_gpu_fail_selftest(const char *why);
 /* Models that were copied to a device so far; one that is shared is copied once. */
 int fake_gpu_copies(void);
+/* Replies at temperature 0 come so many tokens at once from now on, 1 at first. */
+void fake_gpu_several(uint32_t n);
+/* A hook that runs in the middle of each such part, in the unit's thread; NULL: none. */
+void fake_gpu_interrupt(void (*hook)(void *ctx), void *ctx);
 /* Tokens evaluated by all devices so far. */
 uint64_t fake_gpu_tokens(void);
 
