@@ -43,6 +43,7 @@ struct model {
 struct gpu_backed {
     struct state base;
     struct gpu_state *gpu;
+    bool all; /* its last draw, or somebody else, took all logits: the next pass brings them at once, else the best */
 };
 
 static struct gpu_state *of(const struct state *s)
@@ -258,6 +259,7 @@ static uint32_t shared_pages(const struct state *a, const struct state *b)
 
 static tdm_status logits(struct state *s, const float **out, tdm_error *err)
 {
+    ((struct gpu_backed *)s)->all = true;
     return gpu_state_fetch_logits(of(s), out, err);
 }
 
@@ -528,7 +530,6 @@ static tdm_status pool(struct pool **out, const struct backend_model *model, enu
 struct gpu_evaluator {
     struct evaluator base;
     struct gpu_state *padding; /* where padded rows go; NULL: there were none yet */
-    atomic_bool draws_from_all; /* so the last draw did: passes bring all logits to the host, else the best */
 };
 
 static tdm_status new_evaluator(struct evaluator **out, const struct backend_model *m,
@@ -564,18 +565,18 @@ static tdm_status pad(struct evaluator *e, uint32_t rows, struct gpu_run *out, t
     return gpu_state_make_room(own->padding, rows, err);
 }
 
-/* Tokens [done, done + n) of a run. all: of logits of the last token all are brought to the host. */
-static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uint32_t n, uint32_t vocab, bool all)
+/* Tokens [done, done + n) of a run. */
+static struct gpu_run piece_of(const struct forward_run *run, uint32_t done, uint32_t n, uint32_t vocab)
 {
-    bool last = done + n == run->n;
+    bool last = done + n == run->n, all = ((const struct gpu_backed *)run->state)->all;
     return (struct gpu_run){
         .state = of(run->state),
         .tokens = run->tokens + done,
         .n = n,
-        .logits = run->logits == LOGITS_ALL            ? GPU_LOGITS_ALL
+        .logits = run->logits == LOGITS_ALL             ? GPU_LOGITS_ALL
                   : run->logits == LOGITS_NONE || !last ? GPU_LOGITS_NONE
-                  : all                                ? GPU_LOGITS_LAST
-                                                       : GPU_LOGITS_BEST,
+                  : all                                 ? GPU_LOGITS_LAST
+                                                        : GPU_LOGITS_BEST,
         .all = run->logits == LOGITS_ALL ? run->all + (size_t)done * vocab : NULL,
         .kept = (struct gpu_kept *)run->kept,
     };
@@ -588,11 +589,10 @@ static tdm_status pass(struct evaluator *e, const struct forward_run *runs, uint
     struct model *m = model_of(e->model);
     struct gpu_run pieces[PASS_RUNS + 1];
     uint32_t n = 0, room = PASS_TOKENS, which[PASS_RUNS];
-    bool all = ((struct gpu_evaluator *)e)->draws_from_all;
     for (uint32_t r = 0; r < n_runs && room > 0; r++) {
         uint32_t some = runs[r].n - done[r] < room ? runs[r].n - done[r] : room;
         if (!some) continue;
-        pieces[n] = piece_of(&runs[r], done[r], some, m->base.weights->config.vocab, all);
+        pieces[n] = piece_of(&runs[r], done[r], some, m->base.weights->config.vocab);
         which[n++] = r;
         room -= some;
     }
@@ -691,7 +691,7 @@ static void accept(struct team *team, struct evaluator *e, const struct forward_
     tdm_error unheard; /* the device is lost then, which the next call says */
     (void)team;
     for (uint32_t r = 0; r < n_runs; r++) {
-        struct gpu_run run = piece_of(&runs[r], 0, runs[r].n, e->model->weights->config.vocab, true);
+        struct gpu_run run = piece_of(&runs[r], 0, runs[r].n, e->model->weights->config.vocab);
         gpu_accept(&run, rows[r], &unheard);
         take_over(runs[r].state);
     }
@@ -714,9 +714,10 @@ static bool draw_best(struct state *s, const struct draw *d, tdm_id *out)
 static tdm_status draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
 {
     const float *row;
-    ((struct gpu_evaluator *)e)->draws_from_all = !sampler_needs_few(d->sampling, GPU_BEST_LEAST / 2);
+    (void)e;
+    ((struct gpu_backed *)s)->all = !sampler_needs_few(d->sampling, GPU_BEST_LEAST / 2);
     if (draw_best(s, d, out)) return TDM_OK;
-    tdm_status status = state_logits(s, &row, err);
+    tdm_status status = gpu_state_fetch_logits(of(s), &row, err);
     if (!status) *out = sampler_draw(d->sampler, d->sampling, row, d->turn, d->attempt, d->index);
     return status;
 }
