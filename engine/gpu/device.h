@@ -86,6 +86,7 @@ struct gpu {
     struct gpu_info info;
     uint64_t slice; /* bytes of a matrix in one piece */
     struct gpu_tuning tuning;
+    bool relaxed;          /* gpu_options */
     uint32_t shared_bytes; /* shared memory of a workgroup */
     struct matrix_units matrix;
     uint32_t cores;        /* that run workgroups beside each other; 0: not known */

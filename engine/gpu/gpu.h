@@ -77,6 +77,7 @@ struct gpu_options {
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
     bool no_matrix_units;            /* for measurements: products go without them */
+    bool relaxed; /* likewise: barriers within a dispatch count on coherent loads, without acquiring what was written */
 };
 
 /* `gpu` is the first of the list, `gpu:N` the one at place N. options may be NULL. TDM_E_ARG: another name;

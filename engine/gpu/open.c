@@ -299,6 +299,7 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (!software && p.properties.limits.maxComputeWorkGroupInvocations < 512)
         g->tuning.segments = 8, g->tuning.lanes = 256; /* with a lane for each row of each segment */
     uint32_t subgroup = g->tuning.subgroup;
+    g->relaxed = options && options->relaxed;
     if (options && options->tuning) g->tuning = *options->tuning;
     if (g->tuning.subgroup > subgroup) g->tuning.subgroup = subgroup;
 }

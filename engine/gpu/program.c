@@ -174,7 +174,7 @@ static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_erro
     while (rows < c->heads / c->kv_heads) rows *= 2;
     const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv,
                                   c->head_dim, rows,        c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts,
-                                  slab};
+                                  slab,        m->gpu->relaxed};
     return device_pipeline(&p->pipeline, m->gpu, SHADER_TOKEN, constants, sizeof constants / sizeof *constants, err);
 }
 

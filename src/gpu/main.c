@@ -2,9 +2,10 @@
  * products of each type with several ways to cut them, whole models with the time of each shader. It needs no other
  * library than the engine's, so that it can be carried to a machine that has little installed.
  *
- *     tandem-gpu [-d gpu:N] [-q] [-n] [-u] [MODEL...]
+ *     tandem-gpu [-d gpu:N] [-q] [-n] [-u] [-r] [MODEL...]
  *
- * -q: small sizes, for software devices; -n: without matrix units; -u: of the products those by matrix units alone
+ * -q: small sizes, for software devices; -n: without matrix units; -u: of the products those by matrix units alone; -r:
+ * barriers within a dispatch that don't acquire (gpu_options)
  *
  * Exit status: 0 all went well, 1 something failed, 2 wrong use. */
 #include <math.h>
@@ -18,6 +19,7 @@
 #include "engine/gpu/measure.h"
 
 static bool quick, units_alone;
+static struct gpu_options opened_with;
 static const char *device = "gpu";
 
 static int failed(const tdm_error *err)
@@ -31,8 +33,10 @@ static int describe(struct gpu *g)
     static const char *const kinds[] = {"discrete", "integrated", "virtual", "software"};
     struct gpu_info info;
     gpu_about(g, &info);
-    printf("{\"what\":\"device\",\"name\":\"%s\",\"driver\":\"%s\",\"kind\":\"%s\",\"memory\":%llu}\n", info.name,
-           info.driver, kinds[info.kind], (unsigned long long)info.memory);
+    printf("{\"what\":\"device\",\"name\":\"%s\",\"driver\":\"%s\",\"kind\":\"%s\",\"memory\":%llu,"
+           "\"barriers\":\"%s\"}\n",
+           info.name, info.driver, kinds[info.kind], (unsigned long long)info.memory,
+           opened_with.relaxed ? "relaxed" : "acquire");
     return 0;
 }
 
@@ -352,22 +356,23 @@ static int model(struct gpu *g, const char *name)
 int main(int argc, char **argv)
 {
     int option;
-    struct gpu_options options = {0};
-    while ((option = getopt(argc, argv, "d:qnu")) != -1) {
+    while ((option = getopt(argc, argv, "d:qnur")) != -1) {
         if (option == 'd')
             device = optarg;
         else if (option == 'q')
             quick = true;
         else if (option == 'n')
-            options.no_matrix_units = true;
+            opened_with.no_matrix_units = true;
         else if (option == 'u')
             units_alone = true;
+        else if (option == 'r')
+            opened_with.relaxed = true;
         else
             return 2;
     }
     struct gpu *g;
     tdm_error err;
-    if (gpu_open(&g, device, &options, &err)) return failed(&err);
+    if (gpu_open(&g, device, &opened_with, &err)) return failed(&err);
     int wrong = describe(g) || dispatching(g);
     for (int i = optind; i < argc; i++) wrong |= model(g, argv[i]);
     wrong |= matrix_units(g, optind == argc);

@@ -19,6 +19,7 @@ layout(constant_id = 7) const uint KEY = 128;
 layout(constant_id = 8) const uint VALUE = 128;
 layout(constant_id = 9) const uint KEYS = 16;
 layout(constant_id = 10) const uint SLAB = 32;
+layout(constant_id = 11) const bool RELAXED = false; // barriers count on coherent loads alone
 #include "weights.glsl"
 #include "lanes.glsl"
 #include "activation.glsl"
@@ -127,6 +128,7 @@ bool meet()
         while (looks < patience &&
                atomicLoad(Words(counters).v[0], gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed) < all)
             looks++;
+        if (!RELAXED) memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
         if (looks == patience) broken = 1;
     }
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
