@@ -46,7 +46,7 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
     if (counts && pipeline_of(c->options.pipeline)->follows) {
         chat_retarget(c, c->typing.last_ns);
         /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */
-        if (!held && c->target.history + length >= context) {
+        if (!held && !c->draft_too_long && c->target.history + length >= context) {
             uint32_t whole = chat_prompt_length(c);
             c->draft_too_long = whole >= context;
             if (c->draft_too_long) c->draft_tokens = whole - c->target.history;

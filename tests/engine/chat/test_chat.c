@@ -348,6 +348,13 @@ TEST(a_full_context_is_told)
     tdm_chat_status_of(c, &status);
     CHECK_INT(TDM_MARK_TOO_LONG, status.mark);
     CHECK(status.draft_tokens >= status.context_size); /* counted, though it is not read */
+    static char huge[200000]; /* more bytes than so many tokens can have: not even counted */
+    memset(huge, 'x', sizeof huge - 1);
+    CHECK(tdm_chat_set_draft(c, huge, strlen(huge), false, &err) == TDM_OK);
+    tdm_chat_status_of(c, &status);
+    CHECK_INT(TDM_MARK_TOO_LONG, status.mark);
+    CHECK_INT(0, status.draft_tokens);
+    CHECK(status.context_used < status.context_size);
     played_say(c, &p, "short");
     CHECK_INT(20, p.stats[0].reply_tokens);
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, longer, strlen(longer), clock_ns(), &err));
