@@ -209,6 +209,7 @@ static tui_action run_call(tui *t, const slash_call *call, int64_t enter_ns)
     if (result.early) tui_leave_begin(&t->leave, call, &t->notices);
     else if (status) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     if (result.anew) tui_leave_end(&t->leave, &t->notices); /* what waited to be done there */
+    if (result.visits) tui_notices_end(&t->notices); /* of the one in front till now, or that this one was answered */
     if (call->id != SLASH_FIND) show_said(t, call, r.said.bytes, r.said.n); /* that one goes to the place itself */
     free(r.said.bytes);
     bool replies = call->id == SLASH_REGEN || call->id == SLASH_ANSWERS || call->id == SLASH_CONTINUE ||

@@ -67,6 +67,7 @@ TEST(it_is_named_and_visited)
     CHECK(rig_wait("answered"));
     rig_type("\x07/visit\r");
     CHECK(rig_wait("> Name three colours."));
+    CHECK(!rig_shows("goes there"));
     CHECK(rig_wait("length limit | "));
     CHECK(rig_wait_gone("bakery: answered"));
     CHECK(quit());
