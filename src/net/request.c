@@ -331,17 +331,13 @@ static bool leads_elsewhere(CURL *curl, tdm_error *err)
     return true;
 }
 
-/* curl's own line names port and milliseconds, and says nothing of what to do. */
+/* curl's own line names port and milliseconds, and says nothing of what to do. Whoever tells it names the host. */
 static void nobody_answers(CURL *curl, tdm_error *err)
 {
-    char *url = NULL;
     long why = 0;
-    curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url);
     curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &why);
-    const char *host = url ? strstr(url, "://") : NULL;
-    size_t n = host ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : 0;
-    error_set(err, TDM_E_IO, "%.*s: no server answers there (%s); is it running?", n < 200 ? (int)n : 200,
-              url ? url : "", why ? strerror((int)why) : "no connection");
+    const char *reason = why ? strerror((int)why) : "no connection";
+    error_set(err, TDM_E_IO, "no server answers there (%s); is it running?", reason);
 }
 
 static void end_request(request *r, CURLcode code)
