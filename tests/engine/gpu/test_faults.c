@@ -217,6 +217,41 @@ TEST(opening_fails)
     CHECK_INT(TDM_E_NOT_FOUND, gpu_open(&g, "gpu:77", NULL, &err));
 }
 
+/* Several tokens in one submission: all or none of them are the state's, which is broken where some may be there. */
+TEST(a_reply_fails)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    static const enum fault faults[] = {FAULT_AllocateCommandBuffers, FAULT_BeginCommandBuffer,
+                                        FAULT_EndCommandBuffer,       FAULT_ResetFences,
+                                        FAULT_QueueSubmit,            FAULT_WaitForFences};
+    const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 3, 8, true};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        static const tdm_id ids[] = {5, 6, 7};
+        tdm_id drawn[GPU_SEVERAL];
+        tdm_error err = {0};
+        uint32_t appended = 0;
+        vulkan_loaded = put_faults;
+        struct gpu *g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
+        struct gpu_model *m = g ? gpu_rig_model(g, "tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16) : NULL;
+        REQUIRE(m && gpu_model_several(m) > 1);
+        struct gpu_state *s = gpu_rig_state(m);
+        gpu_rig_eval(m, s, ids, 3, 3);
+        memset(calls, 0, sizeof calls);
+        failing = faults[i], failing_call = 1, failure = VK_ERROR_DEVICE_LOST, every_later = false;
+        struct gpu_reply reply = {.state = s, .next = 9, .n = 4};
+        CHECK_INT(TDM_E_IO, gpu_reply(&reply, drawn, &appended, &err));
+        failing = -1;
+        CHECK(calls[faults[i]] && err.text[0] && gpu_is_lost(g));
+        CHECK_INT(3, gpu_state_length(s));
+        CHECK(gpu_state_broken(s) == (i >= 3)); /* the commands were there */
+        CHECK(!memcmp(gpu_state_tokens(s), ids, sizeof ids));
+        gpu_state_free(s);
+        gpu_model_free(m);
+        gpu_close(g);
+        vulkan_loaded = NULL;
+    }
+}
+
 TEST(validation_is_silent)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
@@ -236,10 +271,14 @@ TEST(opening_fails)
 {
     SKIP(gpu_absence());
 }
+TEST(a_reply_fails)
+{
+    SKIP(gpu_absence());
+}
 TEST(validation_is_silent)
 {
     SKIP(gpu_absence());
 }
 #endif
 
-TEST_MAIN(T(every_call_fails_once), T(opening_fails), T(validation_is_silent))
+TEST_MAIN(T(every_call_fails_once), T(opening_fails), T(a_reply_fails), T(validation_is_silent))
