@@ -35,7 +35,7 @@ int64_t replay_clock(const replay *r, int64_t now_ns);
 
 /* A new file, or an old one emptied, readable by its owner alone. */
 tdm_status recording_open(FILE **out, const char *path, tdm_error *err);
-/* Writes one line. */
+/* Writes one line, unless it has no time: such a one was on its way before the lanes were asked for. */
 tdm_status recording_add(FILE *out, const char *path, json_object *o, tdm_error *err);
 
 #endif
