@@ -28,7 +28,8 @@ declare -A may=(
     [src/tui]="$ui ui src/cli src/session src/watch src/chat src/demo src/plain"
     [src/commands]="$base engine/model src/cli src/session src/watch src/chat src/demo src/plain src/tui src/server"
     [src/pull]="$base engine/model src/cli src/net" [src/net]="$base src/cli" [src/server]="$base src/cli src/net"
-    [src/bench]="$inner engine/object engine/chat src/cli src/chat src/server" [src/gpu]="$base engine/gpu" [src]='src/cli'
+    [src/bench]="$inner engine/object engine/chat src/cli src/chat src/server" [src/gpu]="$base engine/forward engine/gpu"
+    [src]='src/cli'
 )
 wrong=0
 while IFS=: read -r file include; do
