@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 
 enum { STAGING_BYTES = 16 << 20 };
 
@@ -140,7 +140,7 @@ static tdm_status make_pipeline(VkPipeline *out, struct gpu *g, const struct pip
     VkShaderModule module;
     VkShaderModuleCreateInfo source = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = code->bytes, .pCode = code->words};
-    uint32_t *khr = p->shader == SHADER_MATRIX ? matrix_khr(code->words, code->bytes, &source.codeSize) : NULL;
+    uint32_t *khr = p->shader == SHADER_MATRIX ? wide_khr(code->words, code->bytes, &source.codeSize) : NULL;
     if (p->shader == SHADER_MATRIX && !khr)
         return error_set(err, TDM_E_UNSUPPORTED, "no form of the shader %s that drivers take", code->name);
     if (khr) source.pCode = khr;
@@ -163,7 +163,8 @@ static tdm_status make_pipeline(VkPipeline *out, struct gpu *g, const struct pip
     g->vk.DestroyShaderModule(g->device, module, NULL);
     bool is_taken_amiss = result && result != VK_ERROR_DEVICE_LOST && result != VK_ERROR_OUT_OF_DEVICE_MEMORY &&
                           result != VK_ERROR_OUT_OF_HOST_MEMORY;
-    if (is_taken_amiss && p->shader == SHADER_MATRIX) /* there is another shader for what it does */
+    bool has_another = p->shader == SHADER_MATRIX || p->shader == SHADER_TILE; /* for what it does */
+    if (is_taken_amiss && has_another)
         return error_set(err, TDM_E_UNSUPPORTED, "the driver does not take the shader %s (%s)", code->name,
                          vulkan_result(result));
     return result ? device_failed(g, result, "vkCreateComputePipelines", err) : TDM_OK;

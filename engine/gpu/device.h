@@ -33,6 +33,7 @@ enum shader {
     SHADER_ACT,
     SHADER_MATMUL,
     SHADER_MATRIX,
+    SHADER_TILE,
     SHADER_HEADS,
     SHADER_ATTEND,
     SHADER_MERGE,
@@ -63,11 +64,10 @@ struct pipeline {
 
 enum { MOST_PIPELINES = 512 };
 
-/* Matrix units that multiply int8, M x K by K x N (matrix.h). */
+/* Matrix units that multiply int8, M x K by K x N (wide.h). */
 struct matrix_units {
     uint32_t m, n, k; /* 0: none that suit */
     uint32_t lanes;   /* of a subgroup, which does one such product */
-    enum matrix_proof { MATRIX_UNTRIED, MATRIX_TAKEN, MATRIX_SLOWER, MATRIX_DIFFERS } proof[WEIGHT_KINDS];
     char line[120]; /* gpu_matrix_units */
 };
 
@@ -89,6 +89,7 @@ struct gpu {
     bool relaxed;          /* gpu_options */
     uint32_t shared_bytes; /* shared memory of a workgroup */
     struct matrix_units matrix;
+    enum wide_proof { WIDE_UNTRIED, WIDE_TAKEN, WIDE_SLOWER, WIDE_DIFFERS } wide[WEIGHT_KINDS];
     uint32_t cores;        /* that run workgroups beside each other; 0: not known */
     float tick_ns;         /* of timestamps */
     struct pipeline pipelines[MOST_PIPELINES];
@@ -116,7 +117,8 @@ tdm_status device_check(struct gpu *g, tdm_error *err);
 tdm_status block_new(struct block *out, struct gpu *g, enum block_use use, uint64_t bytes, tdm_error *err);
 void block_free(struct block *b, struct gpu *g); /* a zero block is allowed */
 
-/* TDM_E_UNSUPPORTED: the driver fails to compile SHADER_MATRIX. */
+/* TDM_E_UNSUPPORTED: the driver fails to compile SHADER_MATRIX or SHADER_TILE, in whose place
+ * SHADER_MATMUL may be taken. */
 tdm_status device_pipeline(VkPipeline *out, struct gpu *g, enum shader shader, const uint32_t *constants, uint32_t n,
                            tdm_error *err);
 

@@ -65,18 +65,19 @@ struct gpu_tuning {
     uint32_t subgroup;    /* lanes that exchange values without shared memory, at most: a power of two; 0, 1: none */
     uint32_t own_columns; /* of activations that each workgroup makes in a pass of one token in one dispatch, at most */
     uint32_t together;    /* workgroups of a pass of one token in one dispatch (program.h), at most; 0: none such */
-    /* Matrix units, where the device has them: from how many tokens on products of quants take them (0: never), how
-     * many times their N tokens a workgroup multiplies at once, at most, how many subgroups it has, at most, for M rows
-     * each, and whether they are taken where they are slower as well. Bits don't depend on it. */
-    uint32_t matrix_tokens, matrix_parts, matrix_groups;
-    bool matrix_always;
+    /* Products of many tokens: from how many on they take shaders of their own (0: never), matrix units for quants,
+     * where the device has them, larger tiles for float types. A workgroup has at most wide_parts times N tokens,
+     * wide_groups times M rows, M and N being the units' (16 each for float types). wide_always: where that is slower
+     * as well. Bits don't depend on it. */
+    uint32_t wide_tokens, wide_parts, wide_groups;
+    bool wide_always;
 };
 
 struct gpu_options {
     uint64_t slice; /* bytes, at most this many of a matrix lie in one piece; 0: what the device takes, up to 1 GiB */
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
-    bool no_matrix_units;            /* for measurements: products go without them */
+    bool no_wide; /* for measurements: products of many tokens take the shader that those of few do */
     bool relaxed; /* likewise: barriers within a dispatch count on coherent loads, without acquiring what was written */
 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 
 enum {
     OP_EXTENSION = 10,
@@ -100,7 +100,7 @@ static void put_one(struct rewrite *r, const uint32_t *in)
     }
 }
 
-uint32_t *matrix_khr(const uint32_t *words, size_t bytes, size_t *out_bytes)
+uint32_t *wide_khr(const uint32_t *words, size_t bytes, size_t *out_bytes)
 {
     struct rewrite r = {.in = words, .n = bytes / sizeof *words};
     const uint32_t *product = find(&r, NV_MUL_ADD, 0, 0);

@@ -6,7 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 #include "engine/gpu/program.h"
 
 /* ---- Timestamps ---------------------------------------------------------------------------------------------------
@@ -184,18 +184,16 @@ static tdm_status cut_product(struct products *p, struct gpu *g, const struct gp
 {
     const struct gpu_tuning *t = &product->tuning;
     uint32_t constants[MATMUL_CONSTANTS], at_once = 1;
-    if (g->matrix.m && t->matrix_tokens && product->tokens >= t->matrix_tokens && !pack_takes_floats(kind)) {
-        struct matrix_cut cut;
-        if (product->as_cut && !matrix_fits(g, kind, t->matrix_parts, t->matrix_groups))
-            return error_set(err, TDM_E_UNSUPPORTED, "%u parts and %u groups don't fit shared memory", t->matrix_parts,
-                             t->matrix_groups);
-        if (product->as_cut)
-            matrix_cut_so(&cut, &g->matrix, kind, product->tokens, tiles, segments, t->matrix_parts, t->matrix_groups);
-        else
-            matrix_cut(&cut, g, t, kind, product->tokens, tiles, segments);
+    if (t->wide_tokens && product->tokens >= t->wide_tokens) {
+        struct wide_cut cut;
+        if (!product->as_cut)
+            wide_cut(&cut, g, t, kind, product->tokens, tiles, segments);
+        else if (!wide_cut_so(&cut, g, kind, product->tokens, tiles, segments, t->wide_parts, t->wide_groups))
+            return error_set(err, TDM_E_UNSUPPORTED, "%u parts and %u groups are not there", t->wide_parts,
+                             t->wide_groups);
         p->groups = cut.x;
         p->times_y = cut.y;
-        return device_pipeline(&p->pipeline, g, SHADER_MATRIX, cut.constants, MATRIX_CONSTANTS, err);
+        return device_pipeline(&p->pipeline, g, cut.shader, cut.constants, cut.n, err);
     }
     while (at_once < product->tokens && at_once < t->tokens) at_once *= 2;
     p->groups = tiles < t->groups ? tiles : t->groups;

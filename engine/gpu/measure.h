@@ -18,7 +18,7 @@ struct gpu_product {
     enum type type;
     uint32_t rows, cols, tokens;
     struct gpu_tuning tuning;
-    bool as_cut;    /* with matrix units: as many parts and groups as the tuning has, not at most */
+    bool as_cut;    /* of many tokens: with as many parts and groups as the tuning has, not at most */
     double seconds; /* for one product, with a barrier after it */
     double bytes;   /* of its weights */
 };

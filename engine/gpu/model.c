@@ -1,5 +1,5 @@
 /* A model's weights on a device: where each matrix lies, and how it gets there. */
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 #include "engine/gpu/model.h"
 
 #include <stdlib.h>
@@ -305,12 +305,12 @@ static void find_head(struct gpu_model *m)
 }
 
 /* For the kinds of weights that it has. */
-static tdm_status try_matrix_units(struct gpu_model *m, tdm_error *err)
+static tdm_status try_wide_products(struct gpu_model *m, tdm_error *err)
 {
-    tdm_status status = matrix_try(m->gpu, m->head->kind, err);
+    tdm_status status = wide_try(m->gpu, m->head->kind, err);
     for (uint32_t i = 0; i < config_blocks(&m->config); i++)
         for (enum role role = 0; role < ROLE_COUNT && !status; role++)
-            if (m->layers[i].matrix[role].pieces) status = matrix_try(m->gpu, m->layers[i].matrix[role].kind, err);
+            if (m->layers[i].matrix[role].pieces) status = wide_try(m->gpu, m->layers[i].matrix[role].kind, err);
     return status;
 }
 
@@ -327,7 +327,7 @@ static tdm_status open_locked(struct gpu_model *m, const struct source *source, 
     free(plan.arenas);
     if (!status) status = load(m, source, total, err);
     if (!status) find_head(m);
-    if (!status) status = try_matrix_units(m, err);
+    if (!status) status = try_wide_products(m, err);
     return status ? status : scratch_new(m, err);
 }
 

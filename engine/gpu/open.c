@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 
 enum { MOST_DEVICES = 16 };
 
@@ -294,13 +294,14 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     g->tuning.subgroup = lanes_of_subgroups(g);
     g->cores = count_cores(g);
     bool units = has_extension(&g->vk, g->physical, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
-    if (units && !(options && options->no_matrix_units)) matrix_find(g);
+    if (units) wide_find_units(g);
     if (!software) g->tuning.together = g->cores;
     if (!software && p.properties.limits.maxComputeWorkGroupInvocations < 512)
         g->tuning.segments = 8, g->tuning.lanes = 256; /* with a lane for each row of each segment */
     uint32_t subgroup = g->tuning.subgroup;
     g->relaxed = options && options->relaxed;
     if (options && options->tuning) g->tuning = *options->tuning;
+    if (options && options->no_wide) g->tuning.wide_tokens = 0;
     if (g->tuning.subgroup > subgroup) g->tuning.subgroup = subgroup;
 }
 

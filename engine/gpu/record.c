@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 #include "engine/gpu/program.h"
 
 /* Whether there is a barrier before the next step: where it reads what was written since the last one, or writes what
@@ -34,7 +34,7 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
     g->vk.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.CmdPushConstants(r->commands, g->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
     g->vk.CmdDispatch(r->commands, x, y, z);
-    bool is_product = shader == SHADER_MATMUL || shader == SHADER_MATRIX;
+    bool is_product = shader == SHADER_MATMUL || shader == SHADER_MATRIX || shader == SHADER_TILE;
     if (r->watch) r->watch(r->watch_ctx, r, is_product ? r->product : shader_codes[shader].name);
 }
 
@@ -107,7 +107,7 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
 {
     const struct gpu *g = r->model->gpu;
     uint32_t segments = record_segments(&g->tuning, w->chunks);
-    bool by_units = matrix_takes(g, w->kind, tokens);
+    bool wide = wide_takes(g, w->kind, tokens);
     snprintf(r->product, sizeof r->product, "%s %ux%u", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -124,10 +124,10 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
                               .add = add};
         /* Pieces write different rows of the result, so only the first may need a barrier. */
         if (i) reads = writes = 0;
-        if (by_units) {
-            struct matrix_cut cut;
-            matrix_cut(&cut, g, &g->tuning, w->kind, tokens, tiles, segments);
-            record_step(r, reads, writes, SHADER_MATRIX, cut.constants, MATRIX_CONSTANTS, &push, sizeof push, cut.x,
+        if (wide) {
+            struct wide_cut cut;
+            wide_cut(&cut, g, &g->tuning, w->kind, tokens, tiles, segments);
+            record_step(r, reads, writes, cut.shader, cut.constants, cut.n, &push, sizeof push, cut.x,
                         cut.y, 1);
             continue;
         }

@@ -12,6 +12,9 @@ SHADER(act)
 SHADER(matmul)
 #include <shaders/matmul.inc>
     ;
+SHADER(tile)
+#include <shaders/tile.inc>
+    ;
 SHADER(matrix)
 #include <shaders/matrix.inc>
     ;
@@ -60,6 +63,7 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
     [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
     [SHADER_NORM] = CODE(norm),   [SHADER_BEST] = CODE(best),     [SHADER_MATRIX] = CODE(matrix),
+    [SHADER_TILE] = CODE(tile),
 };
 
 uint64_t gpu_shaders_hash(void)

@@ -2,10 +2,10 @@
  * products of each type with several ways to cut them, whole models with the time of each shader. It needs no other
  * library than the engine's, so that it can be carried to a machine that has little installed.
  *
- *     tandem-gpu [-d gpu:N] [-q] [-n] [-u] [-r] [MODEL...]
+ *     tandem-gpu [-d gpu:N] [-q] [-n] [-w] [-r] [MODEL...]
  *
- * -q: small sizes, for software devices; -n: without matrix units; -u: of the products those by matrix units alone; -r:
- * barriers within a dispatch that don't acquire (gpu_options)
+ * -q: small sizes, for software devices; -n: without the shaders for many tokens; -w: their products alone;
+ * -r: barriers within a dispatch that don't acquire (gpu_options)
  *
  * Exit status: 0 all went well, 1 something failed, 2 wrong use. */
 #include <math.h>
@@ -18,7 +18,7 @@
 #include "engine/forward/sampler.h"
 #include "engine/gpu/measure.h"
 
-static bool quick, units_alone;
+static bool quick, wide_alone;
 static struct gpu_options opened_with;
 static const char *device = "gpu";
 
@@ -34,9 +34,9 @@ static int describe(struct gpu *g)
     struct gpu_info info;
     gpu_about(g, &info);
     printf("{\"what\":\"device\",\"name\":\"%s\",\"driver\":\"%s\",\"kind\":\"%s\",\"memory\":%llu,"
-           "\"barriers\":\"%s\"}\n",
+           "\"barriers\":\"%s\",\"matrix_units\":\"%s\"}\n",
            info.name, info.driver, kinds[info.kind], (unsigned long long)info.memory,
-           opened_with.relaxed ? "relaxed" : "acquire");
+           opened_with.relaxed ? "relaxed" : "acquire", gpu_matrix_units(g));
     return 0;
 }
 
@@ -105,17 +105,17 @@ static int products(struct gpu *g)
     return wrong;
 }
 
-/* By matrix units, with so many parts of N tokens and groups of M rows in a workgroup. */
-static int product_by_units(struct gpu *g, enum type type, const uint32_t shape[2], uint32_t tokens, uint32_t parts,
-                            uint32_t groups)
+/* By the shaders for many tokens, with so many parts of tokens and groups of rows in a workgroup. */
+static int wide_product(struct gpu *g, enum type type, const uint32_t shape[2], uint32_t tokens, uint32_t parts,
+                        uint32_t groups)
 {
     struct gpu_product p = {.type = type, .rows = shape[0], .cols = shape[1], .tokens = tokens, .as_cut = true};
-    p.tuning = (struct gpu_tuning){.segments = 16, .matrix_tokens = 1, .matrix_parts = parts, .matrix_groups = groups};
+    p.tuning = (struct gpu_tuning){.segments = 16, .wide_tokens = 1, .wide_parts = parts, .wide_groups = groups};
     tdm_error err;
     tdm_status status = gpu_measure_product(g, &p, quick ? 4 << 20 : (uint64_t)256 << 20, &err);
-    if (status == TDM_E_UNSUPPORTED) return 0; /* it is too large, or not compiled */
+    if (status == TDM_E_UNSUPPORTED) return 0; /* it is too large, or the device has no such units */
     if (status) return failed(&err);
-    printf("{\"what\":\"matrix\",\"type\":\"%s\",\"rows\":%u,\"cols\":%u,\"tokens\":%u,\"parts\":%u,\"groups\":%u,"
+    printf("{\"what\":\"wide\",\"type\":\"%s\",\"rows\":%u,\"cols\":%u,\"tokens\":%u,\"parts\":%u,\"groups\":%u,"
            "\"us\":%.2f,\"tera_ops\":%.2f}\n",
            type_info(type)->name, shape[0], shape[1], tokens, parts, groups, p.seconds * 1e6,
            2.0 * shape[0] * shape[1] * tokens / p.seconds / 1e12);
@@ -123,24 +123,20 @@ static int product_by_units(struct gpu *g, enum type type, const uint32_t shape[
     return 0;
 }
 
-/* Its line, and products of all sizes. */
-static int matrix_units(struct gpu *g, bool all_sizes)
+static int wide_products(struct gpu *g)
 {
-    static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K};
-    static const uint32_t shapes[][2] = {{1024, 1024}, {6144, 1024}, {1024, 3584},
+    static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K, TYPE_BF16};
+    static const uint32_t shapes[][2] = {{1024, 1024}, {6144, 1024},  {1024, 3584},
                                          {4096, 4096}, {12288, 4096}, {4096, 12288}};
     static const uint32_t tokens[] = {16, 32, 74, 512}, parts[] = {1, 2, 3, 4, 5, 8}, groups[] = {2, 4, 8};
-    const char *units = gpu_matrix_units(g);
     int wrong = 0;
-    printf("{\"what\":\"matrix units\",\"line\":\"%s\"}\n", units);
-    if (strncmp(units, "int8", 4) || !all_sizes) return 0;
-    for (int t = 0; t < 3; t++)
+    for (int t = 0; t < 4; t++)
         for (int s = 0; s < (quick ? 1 : 6); s++)
             for (int n = 0; n < (quick ? 1 : 4); n++)
                 for (int p = 0; p < 6; p++)
                     for (int i = 0; i < 3 && !wrong; i++) {
                         if (parts[p] * 8 >= 2 * tokens[n]) continue; /* most of its tokens would be none */
-                        wrong = product_by_units(g, types[t], shapes[s], tokens[n], parts[p], groups[i]);
+                        wrong = wide_product(g, types[t], shapes[s], tokens[n], parts[p], groups[i]);
                     }
     return wrong;
 }
@@ -356,15 +352,15 @@ static int model(struct gpu *g, const char *name)
 int main(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "d:qnur")) != -1) {
+    while ((option = getopt(argc, argv, "d:qnwr")) != -1) {
         if (option == 'd')
             device = optarg;
         else if (option == 'q')
             quick = true;
         else if (option == 'n')
-            opened_with.no_matrix_units = true;
-        else if (option == 'u')
-            units_alone = true;
+            opened_with.no_wide = true;
+        else if (option == 'w')
+            wide_alone = true;
         else if (option == 'r')
             opened_with.relaxed = true;
         else
@@ -375,8 +371,8 @@ int main(int argc, char **argv)
     if (gpu_open(&g, device, &opened_with, &err)) return failed(&err);
     int wrong = describe(g) || dispatching(g);
     for (int i = optind; i < argc; i++) wrong |= model(g, argv[i]);
-    wrong |= matrix_units(g, optind == argc);
-    if (optind == argc && !units_alone) wrong |= reading(g) || products(g);
+    if (optind == argc) wrong |= wide_products(g);
+    if (optind == argc && !wide_alone) wrong |= reading(g) || products(g);
     gpu_close(g);
     return wrong;
 }

@@ -62,7 +62,7 @@ static void for_each(void (*body)(struct gpu_model *m, struct expected *e, uint6
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     for (int i = 0; i < (getenv("TANDEM_LONG") ? MODELS : 2); i++) {
         /* As for cores; a pass of one token in one dispatch where the model's steps are among its operations. */
-        const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 3, 8, true};
+        const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true};
         struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = models[i].slice, .tuning = &tuning});
         struct gpu_model *m = g ? gpu_rig_model(g, models[i].name, models[i].kv) : NULL;
         int before = check_failures;

@@ -1,5 +1,6 @@
-#include "engine/gpu/matrix.h"
+#include "engine/gpu/wide.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/gpu/measure.h"
 #include "engine/gpu/pass.h"
+#include "engine/model/half.h"
 
 /* ---- What there is ----------------------------------------------------------------------------------------------- */
 
@@ -41,7 +43,7 @@ static bool has_features(const struct gpu *g)
     return matrix.cooperativeMatrix && f12.vulkanMemoryModel && f12.shaderInt8;
 }
 
-void matrix_find(struct gpu *g)
+void wide_find_units(struct gpu *g)
 {
     enum { MOST = 256 };
     uint32_t n = MOST, lanes = lanes_of(g);
@@ -59,6 +61,9 @@ void matrix_find(struct gpu *g)
     free(all);
 }
 
+/* Of tile.comp: rows and tokens of a group and a part; how many of them it takes. */
+enum { TILE_SIDE = 16, TILE_PARTS = 8, TILE_GROUPS = 4 };
+
 /* ---- How a product is cut --------------------------------------------------------------------------------------- */
 
 static uint32_t ceiling(uint32_t n, uint32_t by)
@@ -66,49 +71,72 @@ static uint32_t ceiling(uint32_t n, uint32_t by)
     return (n + by - 1) / by;
 }
 
-/* Bytes of the shader's shared memory. */
-static uint32_t shared_bytes(const struct matrix_units *u, enum weight_kind kind, uint32_t rows, uint32_t tokens)
+/* What wide_parts and wide_groups count. */
+static uint32_t part_tokens(const struct gpu *g, enum weight_kind kind)
 {
+    return pack_takes_floats(kind) ? TILE_SIDE : g->matrix.n;
+}
+
+static uint32_t group_rows(const struct gpu *g, enum weight_kind kind)
+{
+    return pack_takes_floats(kind) ? TILE_SIDE : g->matrix.m;
+}
+
+/* Whether matrix.comp's shared memory is there. */
+static bool fits(const struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups)
+{
+    const struct matrix_units *u = &g->matrix;
+    if (pack_takes_floats(kind)) return parts <= TILE_PARTS && groups <= TILE_GROUPS;
     uint32_t block = kind == KIND_Q6K ? 16 : 32, place = u->k > block ? u->k : block;
     uint32_t row = PACK_COLS / block * place + 16 + (kind == KIND_Q8 ? 4 : 9) * 4;
     uint32_t token = PACK_COLS + 16 + (kind == KIND_Q4K ? 5 : 1) * 4;
-    return rows * row + tokens * token;
+    return groups * u->m * row + parts * u->n * token <= g->shared_bytes;
 }
 
-void matrix_cut_so(struct matrix_cut *out, const struct matrix_units *u, enum weight_kind kind, uint32_t tokens,
-                   uint32_t tiles, uint32_t segments, uint32_t parts, uint32_t groups)
+/* Whether the device has what products of these weights would take. */
+static bool exists(const struct gpu *g, enum weight_kind kind)
 {
-    out->x = ceiling(tokens, parts * u->n);
-    out->y = ceiling(tiles * PACK_ROWS, groups * u->m);
-    const uint32_t constants[MATRIX_CONSTANTS] = {
-        kind, segments, u->m, u->n, u->k, u->m * u->n / u->lanes, parts, groups, groups * u->lanes};
-    memcpy(out->constants, constants, sizeof constants);
+    return pack_takes_floats(kind) || g->matrix.m;
 }
 
-bool matrix_fits(const struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups)
+bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
+                 uint32_t segments, uint32_t parts, uint32_t groups)
 {
     const struct matrix_units *u = &g->matrix;
-    return groups * u->m % PACK_ROWS == 0 && shared_bytes(u, kind, groups * u->m, parts * u->n) <= g->shared_bytes;
+    if (!exists(g, kind) || groups * group_rows(g, kind) % PACK_ROWS || !fits(g, kind, parts, groups)) return false;
+    *out = (struct wide_cut){.x = ceiling(tokens, parts * part_tokens(g, kind)),
+                             .y = ceiling(tiles * PACK_ROWS, groups * group_rows(g, kind))};
+    if (pack_takes_floats(kind)) {
+        const uint32_t constants[] = {kind, segments, groups, parts};
+        out->shader = SHADER_TILE, out->n = sizeof constants / sizeof *constants;
+        memcpy(out->constants, constants, sizeof constants);
+    } else {
+        const uint32_t constants[WIDE_CONSTANTS] = {
+            kind, segments, u->m, u->n, u->k, u->m * u->n / u->lanes, parts, groups, groups * u->lanes};
+        out->shader = SHADER_MATRIX, out->n = WIDE_CONSTANTS;
+        memcpy(out->constants, constants, sizeof constants);
+    }
+    return true;
 }
 
-void matrix_cut(struct matrix_cut *out, const struct gpu *g, const struct gpu_tuning *t, enum weight_kind kind,
-                uint32_t tokens, uint32_t tiles, uint32_t segments)
+void wide_cut(struct wide_cut *out, const struct gpu *g, const struct gpu_tuning *t, enum weight_kind kind,
+              uint32_t tokens, uint32_t tiles, uint32_t segments)
 {
-    const struct matrix_units *u = &g->matrix;
-    uint32_t parts = 1, groups = PACK_ROWS / u->m, units = ceiling(tokens, u->n);
+    uint32_t rows = group_rows(g, kind), units = ceiling(tokens, part_tokens(g, kind));
+    uint32_t parts = 1, groups = PACK_ROWS / rows;
     /* As few places as possible that have no token. */
-    for (uint32_t i = 2; i <= t->matrix_parts && i <= units; i++)
-        if (ceiling(units, i) * i <= ceiling(units, parts) * parts && matrix_fits(g, kind, i, groups)) parts = i;
+    for (uint32_t i = 2; i <= t->wide_parts && i <= units; i++)
+        if (ceiling(units, i) * i <= ceiling(units, parts) * parts && fits(g, kind, i, groups)) parts = i;
     /* More rows share what is read of the activations, as long as every core has a workgroup or two. */
-    while (2 * groups <= t->matrix_groups && matrix_fits(g, kind, parts, 2 * groups) &&
-           ceiling(units, parts) * ceiling(tiles * PACK_ROWS, 2 * groups * u->m) >= 2 * g->cores)
+    while (2 * groups <= t->wide_groups && fits(g, kind, parts, 2 * groups) &&
+           ceiling(units, parts) * ceiling(tiles * PACK_ROWS, 2 * groups * rows) >= 2 * g->cores)
         groups *= 2;
-    matrix_cut_so(out, u, kind, tokens, tiles, segments, parts, groups);
+    assert_always(wide_cut_so(out, g, kind, tokens, tiles, segments, parts, groups));
 }
 
-bool matrix_takes(const struct gpu *g, enum weight_kind kind, uint32_t tokens)
+bool wide_takes(const struct gpu *g, enum weight_kind kind, uint32_t tokens)
 {
-    return g->matrix.proof[kind] == MATRIX_TAKEN && g->tuning.matrix_tokens && tokens >= g->tuning.matrix_tokens;
+    return g->wide[kind] == WIDE_TAKEN && g->tuning.wide_tokens && tokens >= g->tuning.wide_tokens;
 }
 
 /* ---- The proof --------------------------------------------------------------------------------------------------- */
@@ -118,7 +146,7 @@ enum { ROWS = 2 * PACK_ROWS + 21, TILES = 3, OUTSIDE = 64 };
 
 struct trial {
     uint32_t tokens, chunks;
-    struct block weights, records, result[2]; /* by matmul.comp, by matrix.comp */
+    struct block weights, x, result[2]; /* by matmul.comp, by the other shader */
 };
 
 static uint32_t next_random(uint64_t *seed)
@@ -127,14 +155,35 @@ static uint32_t next_random(uint64_t *seed)
     return (uint32_t)(*seed >> 33);
 }
 
-/* Any bytes, and scales that are neither tiny nor large: float16 of 2^-10 to 2^-3. */
-static void fill_weights(uint8_t *out, enum weight_kind kind, uint32_t n_chunks, uint64_t *seed)
+/* A number that is neither tiny nor large: 2^-10 to 2^-3. */
+static float some_float(uint64_t *seed)
+{
+    return ldexpf(1 + (float)next_random(seed) / 2147483648.0f, -(int)(3 + next_random(seed) % 7)) *
+           (next_random(seed) % 2 ? -1 : 1);
+}
+
+static void fill_floats(uint8_t *out, enum weight_kind kind, size_t n, uint64_t *seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        float value = some_float(seed);
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        uint16_t narrow = kind == KIND_F16 ? f16_narrow(value) : (uint16_t)(bits >> 16);
+        if (kind == KIND_F32)
+            memcpy(out + 4 * i, &value, 4);
+        else
+            memcpy(out + 2 * i, &narrow, 2);
+    }
+}
+
+/* Any bytes, and scales like that. */
+static void fill_quants(uint8_t *out, enum weight_kind kind, uint32_t n_chunks, uint64_t *seed)
 {
     size_t chunk = pack_chunk_bytes(kind), first = kind == KIND_Q8 ? chunk - 256 : chunk - 128;
     for (uint32_t c = 0; c < n_chunks; c++, out += chunk) {
         for (size_t i = 0; i < chunk; i++) out[i] = (uint8_t)(next_random(seed) >> 8);
         for (size_t i = first; i < chunk; i += 2) {
-            uint16_t half = (uint16_t)((next_random(seed) & 0x83ff) | (5 + next_random(seed) % 7) << 10);
+            uint16_t half = f16_narrow(some_float(seed));
             memcpy(out + i, &half, 2);
         }
     }
@@ -159,19 +208,25 @@ static void fill_records(uint8_t *out, uint32_t n, uint64_t *seed)
 
 static tdm_status fill(struct trial *t, struct gpu *g, enum weight_kind kind, tdm_error *err)
 {
-    size_t weights = TILES * t->chunks * pack_chunk_bytes(kind), records = (size_t)t->tokens * t->chunks * RECORD_BYTES;
+    size_t inputs = (size_t)t->tokens * t->chunks, weights = TILES * t->chunks * pack_chunk_bytes(kind);
+    size_t x = inputs * (pack_takes_floats(kind) ? PACK_COLS * sizeof(float) : RECORD_BYTES);
     size_t result = ((size_t)t->tokens * ROWS + OUTSIDE) * sizeof(float);
     uint64_t seed = kind + 1;
-    uint8_t *bytes = calloc(1, weights + records + result);
-    if (!bytes) return error_set(err, TDM_E_NOMEM, "no memory for a trial of matrix units");
-    fill_weights(bytes, kind, TILES * t->chunks, &seed);
-    fill_records(bytes + weights, t->tokens * t->chunks, &seed);
-    float *before = (float *)(void *)(bytes + weights + records);
+    uint8_t *bytes = calloc(1, weights + x + result);
+    if (!bytes) return error_set(err, TDM_E_NOMEM, "no memory for a trial of products");
+    if (pack_takes_floats(kind)) {
+        fill_floats(bytes, kind, (size_t)TILES * t->chunks * PACK_ROWS * PACK_COLS, &seed);
+        fill_floats(bytes + weights, KIND_F32, inputs * PACK_COLS, &seed);
+    } else {
+        fill_quants(bytes, kind, TILES * t->chunks, &seed);
+        fill_records(bytes + weights, (uint32_t)inputs, &seed);
+    }
+    float *before = (float *)(void *)(bytes + weights + x);
     for (size_t i = 0; i < result / sizeof(float); i++) before[i] = (float)(next_random(&seed) % 1000) - 500;
     tdm_status status = block_new(&t->weights, g, BLOCK_DEVICE, weights, err);
     if (!status) status = device_write(g, &t->weights, 0, bytes, weights, err);
-    if (!status) status = block_new(&t->records, g, BLOCK_DEVICE, records, err);
-    if (!status) status = device_write(g, &t->records, 0, bytes + weights, records, err);
+    if (!status) status = block_new(&t->x, g, BLOCK_DEVICE, x, err);
+    if (!status) status = device_write(g, &t->x, 0, bytes + weights, x, err);
     for (int i = 0; i < 2 && !status; i++) {
         status = block_new(&t->result[i], g, BLOCK_DEVICE, result, err);
         if (!status) status = device_write(g, &t->result[i], 0, before, result, err);
@@ -180,22 +235,22 @@ static tdm_status fill(struct trial *t, struct gpu *g, enum weight_kind kind, td
     return status;
 }
 
-/* The product without and with matrix units, added to what is there. */
+/* The product by either shader, added to what is there. */
 static tdm_status multiply(struct trial *t, struct gpu *g, enum weight_kind kind, tdm_error *err)
 {
     uint32_t segments = record_segments(&g->tuning, t->chunks), constants[MATMUL_CONSTANTS], at_once = g->tuning.tokens;
-    struct matrix_cut cut;
+    struct wide_cut cut;
     VkPipeline pipeline[2];
     record_matmul(constants, &g->tuning, kind, at_once, segments);
-    matrix_cut(&cut, g, &g->tuning, kind, t->tokens, TILES, segments);
+    wide_cut(&cut, g, &g->tuning, kind, t->tokens, TILES, segments);
     tdm_status status = device_pipeline(&pipeline[0], g, SHADER_MATMUL, constants, MATMUL_CONSTANTS, err);
-    if (!status) status = device_pipeline(&pipeline[1], g, SHADER_MATRIX, cut.constants, MATRIX_CONSTANTS, err);
+    if (!status) status = device_pipeline(&pipeline[1], g, cut.shader, cut.constants, cut.n, err);
     if (!status) status = device_begin(g, g->once, true, err);
     if (status) return status;
     const uint32_t size[2][2] = {{TILES, ceiling(t->tokens, at_once)}, {cut.x, cut.y}};
     for (int i = 0; i < 2; i++) {
         struct matmul push = {.weights = t->weights.address,
-                              .x = t->records.address,
+                              .x = t->x.address,
                               .result = t->result[i].address,
                               .tiles = TILES,
                               .chunks = t->chunks,
@@ -216,7 +271,7 @@ static tdm_status compare(struct trial *t, struct gpu *g, bool *equal, tdm_error
 {
     size_t bytes = t->result[0].bytes;
     float *found = malloc(2 * bytes);
-    if (!found) return error_set(err, TDM_E_NOMEM, "no memory for a trial of matrix units");
+    if (!found) return error_set(err, TDM_E_NOMEM, "no memory for a trial of products");
     tdm_status status = TDM_OK;
     for (int i = 0; i < 2 && !status; i++)
         status = device_read(g, &t->result[i], 0, (char *)found + (size_t)i * bytes, bytes, err);
@@ -228,27 +283,28 @@ static tdm_status compare(struct trial *t, struct gpu *g, bool *equal, tdm_error
 static tdm_status try_bits(struct gpu *g, enum weight_kind kind, bool *equal, tdm_error *err)
 {
     /* Some segments have more than one chunk. */
-    struct trial t = {.tokens = g->matrix.n * g->tuning.matrix_parts * 2 - 3, .chunks = g->tuning.segments + 3};
+    struct trial t = {.tokens = part_tokens(g, kind) * g->tuning.wide_parts * 2 - 3, .chunks = g->tuning.segments + 3};
     tdm_status status = fill(&t, g, kind, err);
     if (!status) status = multiply(&t, g, kind, err);
     if (!status) status = compare(&t, g, equal, err);
     block_free(&t.weights, g);
-    block_free(&t.records, g);
+    block_free(&t.x, g);
     for (int i = 0; i < 2; i++) block_free(&t.result[i], g);
     return status;
 }
 
-/* A product of middle size, without matrix units and with them. */
+/* A product of middle size, by either shader. */
 static tdm_status try_speed(struct gpu *g, enum weight_kind kind, bool *faster, tdm_error *err)
 {
     enum { SIZE = 2048, TOKENS = 128, BYTES = 32 << 20 };
     static const enum type types[WEIGHT_KINDS] = {
+        [KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
         [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
     double seconds[2] = {0};
     tdm_status status = TDM_OK;
     for (int i = 0; i < 2 && !status; i++) {
         struct gpu_product p = {.type = types[kind], .rows = SIZE, .cols = SIZE, .tokens = TOKENS, .tuning = g->tuning};
-        if (!i) p.tuning.matrix_tokens = 0;
+        if (!i) p.tuning.wide_tokens = 0;
         status = gpu_measure_product(g, &p, BYTES, err);
         seconds[i] = p.seconds;
     }
@@ -256,14 +312,14 @@ static tdm_status try_speed(struct gpu *g, enum weight_kind kind, bool *faster, 
     return status;
 }
 
-tdm_status matrix_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
+tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
 {
-    if (!g->matrix.m || !g->tuning.matrix_tokens || pack_takes_floats(kind) || g->matrix.proof[kind]) return TDM_OK;
-    bool equal = false, faster = g->tuning.matrix_always;
+    if (!exists(g, kind) || !g->tuning.wide_tokens || g->wide[kind]) return TDM_OK;
+    bool equal = false, faster = g->tuning.wide_always;
     tdm_status status = try_bits(g, kind, &equal, err);
     if (!status && equal && !faster) status = try_speed(g, kind, &faster, err);
     if (status == TDM_E_UNSUPPORTED) equal = false, status = TDM_OK; /* the driver does not take the shader */
-    if (!status) g->matrix.proof[kind] = !equal ? MATRIX_DIFFERS : faster ? MATRIX_TAKEN : MATRIX_SLOWER;
+    if (!status) g->wide[kind] = !equal ? WIDE_DIFFERS : faster ? WIDE_TAKEN : WIDE_SLOWER;
     return status;
 }
 
@@ -274,11 +330,11 @@ const char *gpu_matrix_units(struct gpu *g)
     device_lock(g);
     int n = !u->m ? snprintf(u->line, sizeof u->line, "none that multiply int8")
                   : snprintf(u->line, sizeof u->line, "int8 %ux%ux%u", u->m, u->n, u->k);
-    if (u->m && !g->tuning.matrix_tokens) n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not used");
+    if (u->m && !g->tuning.wide_tokens) n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not used");
     for (enum weight_kind kind = KIND_Q8; kind < WEIGHT_KINDS; kind++) {
-        tdm_status status = matrix_try(g, kind, NULL);
-        const char *why = u->proof[kind] == MATRIX_SLOWER ? "slower" : "other bits";
-        if (!status && u->proof[kind] > MATRIX_TAKEN)
+        tdm_status status = wide_try(g, kind, NULL);
+        const char *why = g->wide[kind] == WIDE_SLOWER ? "slower" : "other bits";
+        if (!status && g->wide[kind] > WIDE_TAKEN)
             n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not for %s: %s", names[kind], why);
     }
     device_unlock(g);

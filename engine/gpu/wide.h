@@ -1,0 +1,37 @@
+/* Private to engine/gpu: products of many tokens. Quants take matrix units (shaders/matrix.comp) where the device has
+ * them, through VK_KHR_cooperative_matrix; float types take larger tiles than matmul.comp's (shaders/tile.comp).
+ *
+ * Their bits have to be those of matmul.comp, which does the same products for fewer tokens. Everything is written in
+ * one order; but what a driver makes of it is not taken on trust: before a kind of weights is multiplied so, made-up
+ * matrices were, the results compared bit by bit, and both timed. */
+#ifndef TANDEM_GPU_WIDE_H
+#define TANDEM_GPU_WIDE_H
+
+#include "engine/gpu/device.h"
+
+/* What the device has of what matrix.comp needs, into g->matrix; makes no device yet. */
+void wide_find_units(struct gpu *g);
+/* Whether products of these weights take such a shader; tried at the first time. The device's lock is held. */
+tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err);
+/* Whether a product of so many tokens takes it, after wide_try. */
+bool wide_takes(const struct gpu *g, enum weight_kind kind, uint32_t tokens);
+
+/* The dispatch of a product: workgroups for the tokens (x) and for the rows (y). */
+enum { WIDE_CONSTANTS = 9 };
+struct wide_cut {
+    enum shader shader;
+    uint32_t constants[WIDE_CONSTANTS], n, x, y;
+};
+/* For the sizes of this product, with what the tuning has at most. */
+void wide_cut(struct wide_cut *out, const struct gpu *g, const struct gpu_tuning *t, enum weight_kind kind,
+              uint32_t tokens, uint32_t tiles, uint32_t segments);
+/* With just so many parts and groups, as struct gpu_tuning has them; false: the device does not have it, or not the
+ * shared memory. */
+bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
+                 uint32_t segments, uint32_t parts, uint32_t groups);
+
+/* A shader that was compiled for VK_NV_cooperative_matrix, which compilers have long known, in the words of
+ * VK_KHR_cooperative_matrix, which drivers have. The caller frees it; NULL: no memory, or not such a shader. (khr.c) */
+uint32_t *wide_khr(const uint32_t *words, size_t bytes, size_t *out_bytes);
+
+#endif
