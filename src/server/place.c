@@ -35,6 +35,11 @@ tdm_status place_parse(place *out, const char *text, tdm_error *err)
     if (ends_with(text, n, "/v1")) n -= 3;
     while (n && text[n - 1] == '/') n--;
     size_t scheme = !strncmp(text, "https://", 8) ? 8 : !strncmp(text, "http://", 7) ? 7 : 0;
+    /* What may be a key is not repeated. */
+    char odd = text[strcspn(text, "@?#")];
+    if (scheme && odd && odd != '#')
+        return error_set(err, TDM_E_ARG, "expected an address without @ and ?; a server's key comes from "
+                         "server.NAME.key-file or server.NAME.key-env");
     if (!scheme || n <= scheme || n >= PLACE_URL || strlen(model) >= PLACE_MODEL || !is_plain(text, n))
         return error_set(err, TDM_E_ARG, expected, text);
     size_t host = strcspn(text + scheme, "/");

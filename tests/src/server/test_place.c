@@ -36,6 +36,13 @@ TEST(others_are_refused)
         CHECK_INT(TDM_E_ARG, place_parse(&p, wrong[i], &err));
         CHECK(!strpbrk(err.text, "\n\x1b"));
     }
+    static const char *const keys[] = {"http://me:sesame@h", "http://sesame@h#m", "https://h/v1?key=sesame"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        place p;
+        tdm_error err = {0};
+        CHECK_INT(TDM_E_ARG, place_parse(&p, keys[i], &err));
+        CHECK(!strstr(err.text, "sesame") && strstr(err.text, "key-file"));
+    }
     static char longest[2000] = "http://";
     place p;
     memset(longest + 7, 'a', sizeof longest - 8);
