@@ -70,6 +70,7 @@ static void note(const char *format, ...)
 typedef struct {
     int64_t glyph_ns; /* when its first character was written */
     bool thinking, ended, answered;
+    bool failed; /* an error was told; the reply's end, if there is one, comes behind it */
     char last; /* character written */
     int64_t started_ns;
     bool told_reading;
@@ -213,7 +214,7 @@ static void take_events(plain *p, reply *r)
         case TDM_EV_NOTICE: note_beside(r, e.text, e.length); break;
         case TDM_EV_ERROR:
             note("%.*s", (int)e.length, e.text);
-            r->ended = true;
+            r->failed = true;
             break;
         case TDM_EV_COLD:
             e.cold.warm_ms = figures_ttft_ms(&p->app.last, p->app.last_glyph_ns); /* the engine knows its share only */
@@ -246,6 +247,13 @@ static void echo(const plain *p, bool on)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &t);
 }
 
+static bool is_idle(const plain *p)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(p->app.chat, &now);
+    return now.phase == TDM_IDLE;
+}
+
 /* Shows what comes until the reply (or the answer to /cold) has ended. Ctrl-C stops it. */
 static void follow(plain *p)
 {
@@ -262,6 +270,10 @@ static void follow(plain *p)
                 interrupt_catch();
         }
         if (ready & WAIT_CHAT) take_events(p, &r);
+        if (r.failed && !r.ended && is_idle(p)) {
+            take_events(p, &r); /* its end, if that has come by now: left there, it would be the next reply's */
+            r.ended = true;
+        }
         look_around(p, &r);
         tell_reading(p, &r);
         if (!output_good()) {

@@ -78,6 +78,10 @@ fails 'a line of 100 MB' flood:100 'more than'
 tell fault 'cut:300*2'
 run -m "$url" --yes 'What is the capital of Peru?'
 check 'a cut reply keeps what came' test "$status" != 0 -a "${out%%capital*}" != ''
+tell fault 'cut:700*1'
+out=$(printf 'Tell me a story.\n/continue\nWhat is the capital of Peru?\n' |
+    "$program" --plain --temp 0 --yes -m "$url" 2>/dev/null)
+holds 'it goes on, each reply shown before the next line is read' "$(tail -1 <<<"$out")" 'Lima'
 tell fault 'busy:1*1'
 run -m "$url" --yes 'What is the capital of Peru?'
 holds 'a busy one is asked again' "$out" 'Lima is the capital of Peru.'
