@@ -728,7 +728,8 @@ static void greet(const plain *p)
     store_list_free(entries, n);
 }
 
-static void say_goodbye(plain *p)
+/* Returns whether the session is saved, if it was to be. */
+static bool say_goodbye(plain *p)
 {
     tdm_error unheard;
     app_save(&p->app, &unheard); /* once more: there may be room by now */
@@ -738,6 +739,7 @@ static void say_goodbye(plain *p)
     if (p->app.unsaved[0]) note("the session could not be saved: %s", p->app.unsaved);
     if (p->terminal && saved && p->app.name && (p->app.left || tdm_chat_nodes(p->app.chat)))
         note("saved as '%.200s': tandem --plain --resume continues it", p->app.name);
+    return !p->app.unsaved[0];
 }
 
 static void open_history(plain *p)
@@ -755,6 +757,7 @@ int plain_main(options *o)
     tdm_error err = {0};
     load_pair models;
     char notice[CONSENT_ROOM];
+    bool kept = true;
     app_init(&p.app, o);
     first_model(o, notice, sizeof notice);
     if (notice[0]) note("%s", notice);
@@ -780,12 +783,12 @@ int plain_main(options *o)
         else
             talk_from_pipe(&p);
         keep_draft(&p);
-        say_goodbye(&p);
+        kept = say_goodbye(&p);
         if (!p.app.chat) status = error_set(&err, TDM_E_NOMEM, "it ended without a model");
     }
     history_file_close(p.history);
     free(p.pending);
     free(p.draft);
     app_close(&p.app);
-    return status ? load_failed(&err) : 0;
+    return status ? load_failed(&err) : !kept;
 }

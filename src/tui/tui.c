@@ -433,7 +433,8 @@ static void say_goodbye_elsewhere(tui *t)
     output_print("' could not be saved: %s\n", t->app.elsewhere.unsaved);
 }
 
-static void close_all(tui *t)
+/* Returns whether all that was to be kept is. */
+static bool close_all(tui *t)
 {
     tui_socket_close(&t->socket);
     job_end(&t->measuring.job);
@@ -460,6 +461,7 @@ static void close_all(tui *t)
         output_print(t->app.unsaved[0] ? "tandem: %s could not be saved\n"
                                        : "tandem: %s is kept; tandem --resume brings it back\n",
                      t->app.draft ? "the draft" : "what is attached");
+    bool kept = !t->app.unsaved[0] && !t->app.elsewhere.unsaved[0];
     app_close(&t->app);
     input_close(t->input);
     history_file_close(t->history);
@@ -484,6 +486,7 @@ static void close_all(tui *t)
     wake_end = -1;
     close(t->wake[0]);
     close(t->wake[1]);
+    return kept;
 }
 
 static int without_screen(options *o)
@@ -507,8 +510,8 @@ int tui_main(options *o)
     if (o->command == COMMAND_DEMO) tui_demo_begin(t, options_text(o, OPTION_SCRIPT), true);
     run(t);
     if (tui_demo_failure(t)) snprintf(failure, sizeof failure, "%s", tui_demo_failure(t));
-    close_all(t);
+    bool kept = close_all(t);
     free(t);
     if (failure[0]) fprintf(stderr, "tandem demo: %s\n", failure);
-    return failure[0] ? 1 : 0;
+    return failure[0] || !kept ? 1 : 0;
 }

@@ -123,7 +123,8 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     if (s->no_checkpoints) v->warnings |= VIEW_WARN_NO_CHECKPOINTS;
     if (s->prefill_failed) v->warnings |= VIEW_WARN_UNIT_FAILED;
     v->unsaved = t->app.unsaved;
-    v->consequence = "PREFILL rests, Enter waits for what is unread";
+    v->consequence = s->on_server ? "the server does not read ahead; Enter asks it all the same"
+                                  : "a unit failed: PREFILL rests, Enter waits for what is unread";
 }
 
 static void fill_status(tui *t, int64_t now)

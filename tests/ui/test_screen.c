@@ -272,7 +272,7 @@ TEST(warnings_and_notices)
     struct sample s;
     sample_init(&s);
     s.view.status.warnings = (1u << VIEW_WARNINGS) - 1;
-    s.view.status.consequence = "prefill rests";
+    s.view.status.consequence = "a unit failed: prefill rests";
     s.view.status.unsaved = "no space left on device";
     check_screen("warnings", &s.view, 30, 80);
     sample_init(&s);

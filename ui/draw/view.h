@@ -176,7 +176,7 @@ enum view_state {
 /* Conditions that last beside the state; each has a sentence that stays until it ends. */
 enum {
     VIEW_WARN_ONE_CORE = 1 << 0,
-    VIEW_WARN_UNIT_FAILED = 1 << 1, /* `consequence`: what does without it */
+    VIEW_WARN_UNIT_FAILED = 1 << 1, /* or a server: `consequence` says what is without it */
     VIEW_WARN_NO_CHECKPOINTS = 1 << 2,
     VIEW_WARN_NOT_SAVED = 1 << 3, /* `unsaved`: why */
     VIEW_WARN_SYNTHETIC = 1 << 4,

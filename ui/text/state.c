@@ -204,7 +204,7 @@ const char *state_warning(char out[STATE_SIZE], const struct view *view, int n)
     switch (1 << n) {
     case VIEW_WARN_ONE_CORE: snprintf(out, STATE_SIZE, "both units share one core"); break;
     case VIEW_WARN_UNIT_FAILED:
-        snprintf(out, STATE_SIZE, "a unit failed: %s", s->consequence ? s->consequence : "");
+        snprintf(out, STATE_SIZE, "%s", s->consequence ? s->consequence : "a unit failed");
         break;
     case VIEW_WARN_NO_CHECKPOINTS:
         snprintf(out, STATE_SIZE, "no memory for checkpoints: an edit reads the conversation again");

@@ -134,6 +134,7 @@ printf '%s\n' Hello /new '/private on' /new | XDG_STATE_HOME=/dev/null "$program
 check 'chat: what cannot be saved is not left' grep -q '^not saved; make room, or /private on gives it up: ' "$tmp/err"
 check 'chat: unless it is given up' grep -q '^a new private session; 1 private turn is gone$' "$tmp/out"
 XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 <<<Hello >/dev/null 2>"$tmp/err"
+check 'chat: leaving fails where it was not saved' test $? = 1
 holds 'chat: leaving says that it was not saved' "$(tail -1 "$tmp/err")" 'the session could not be saved: '
 
 # A mixture whose experts have no room stands for every model that does not fit beside the one in use.
