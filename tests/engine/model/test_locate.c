@@ -104,7 +104,7 @@ TEST(what_is_missing_says_how_to_get_it)
     check_missing("no such file or directory", "../no-such-folder/x");
     check_missing("no such file or directory", "a/../b");
     check_missing("no such file or directory", "/nonexistent/m.gguf");
-    check_missing("no such file or directory", "");
+    check_missing("name is empty", "");
     put_file("models--bad--ref/refs/main", "../../../etc");
     check_missing("refs/main", "bad/ref");
     put_file("models--no--snapshot/refs/main", "abc");
