@@ -277,8 +277,7 @@ TEST(what_can_not_be_visited_yet_leaves_the_session_open)
     REQUIRE(app_new(&a, "second", &err) == TDM_OK);
     REQUIRE(begin_reply(&a, "And another one"));
     tdm_chat_stop(a.chat);
-    REQUIRE(tdm_chat_wait_idle(a.chat, 20000));
-    take(&a);
+    REQUIRE(await(&a, TDM_EV_END)); /* the other one is written for ten seconds */
     REQUIRE(tdm_chat_cold(a.chat, TDM_PIPE_TANDEM, &err) == TDM_OK);
     tdm_status status = elsewhere_visit(&a, notice, &err); /* TDM_OK: the cold prompt was faster */
     CHECK(status == TDM_E_BUSY || status == TDM_OK);
