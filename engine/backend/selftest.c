@@ -68,6 +68,64 @@ static tdm_status on_cores(float *out, const struct source *source, const tdm_id
     return status;
 }
 
+static tdm_id best_of(const float *logits, uint32_t vocab)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < vocab; i++)
+        if (logits[i] > logits[best]) best = i;
+    return (tdm_id)best;
+}
+
+/* Appends `next` and what follows it, `n` tokens at most, each the best of its list or drawn by the device itself. */
+static tdm_status reply(struct gpu_model *m, struct gpu_state *s, tdm_id next, uint32_t *n, tdm_id drawn[GPU_SEVERAL],
+                        tdm_error *err)
+{
+    uint32_t several = gpu_model_several(m);
+    if (gpu_model_together(m)) {
+        struct gpu_reply r = {.state = s, .next = next, .n = *n < several ? *n : several};
+        return gpu_reply(&r, drawn, n, err);
+    }
+    struct gpu_run run = {.state = s, .tokens = &next, .n = 1, .logits = GPU_LOGITS_BEST};
+    struct gpu_candidate *list = malloc(GPU_BEST_MOST * sizeof *list);
+    tdm_status status = list ? gpu_forward(m, &run, 1, NULL, err) : error_set(err, TDM_E_NOMEM, "no memory for a list");
+    float from;
+    uint32_t found = status ? 0 : gpu_state_best(s, list, &from), best = 0;
+    for (uint32_t i = 1; i < found; i++)
+        if (list[i].logit > list[best].logit || (list[i].logit == list[best].logit && list[i].id < list[best].id))
+            best = i;
+    drawn[0] = found ? list[best].id : -1;
+    free(list);
+    *n = 1;
+    return status;
+}
+
+/* What the device makes of logits by itself is what the host makes of them after a pass over the same tokens. */
+static tdm_status draws_alike(struct gpu_model *m, struct gpu_state *s, tdm_id first, uint32_t vocab, tdm_error *err)
+{
+    enum { REPLY = 4 };
+    tdm_id ids[REPLY + GPU_SEVERAL] = {first};
+    struct gpu_state *again = NULL;
+    float *logits = malloc((size_t)REPLY * vocab * sizeof *logits);
+    tdm_status status = logits ? gpu_state_fork(&again, s, err) : error_set(err, TDM_E_NOMEM, "no memory for logits");
+    bool alike = true;
+    for (uint32_t done = 0, n; done < REPLY && !status && alike; done += n) {
+        n = REPLY - done;
+        status = reply(m, s, ids[done], &n, &ids[done + 1], err);
+        alike = n > 0 && n <= REPLY - done;
+        for (uint32_t i = 0; alike && i < n; i++) alike = ids[done + 1 + i] >= 0 && (uint32_t)ids[done + 1 + i] < vocab;
+    }
+    if (!status && alike) {
+        struct gpu_run run = {.state = again, .tokens = ids, .n = REPLY, .logits = GPU_LOGITS_ALL, .all = logits};
+        status = gpu_forward(m, &run, 1, NULL, err);
+        for (int i = 0; i < REPLY && !status && alike; i++)
+            alike = best_of(logits + (size_t)i * vocab, vocab) == ids[i + 1];
+    }
+    gpu_state_free(again);
+    free(logits);
+    if (status || alike) return status;
+    return error_set(err, TDM_E_UNSUPPORTED, "the tokens that it draws differ from the best of their logits");
+}
+
 static tdm_status on_device(float *out, struct gpu *g, const struct source *source, const tdm_id *ids, uint32_t tokens,
                             tdm_error *err)
 {
@@ -83,6 +141,7 @@ static tdm_status on_device(float *out, struct gpu *g, const struct source *sour
                               .all = out + (size_t)done * source_config(source)->vocab};
         status = gpu_forward(m, &run, 1, NULL, err);
     }
+    if (!status) status = draws_alike(m, s, ids[0], source_config(source)->vocab, err);
     gpu_state_free(s);
     gpu_model_free(m);
     return status;

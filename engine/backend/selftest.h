@@ -1,6 +1,7 @@
 /* The self-test of a GPU's driver: small models with made-up weights in every form that matrices have on a device, a
- * mixture of experts among them, evaluated there and on the cores. Drivers compile shaders and may do it wrongly; what
- * they then compute looks like text. The result is kept, so that each driver is tested once.
+ * mixture of experts among them, evaluated there and on the cores; and what the device draws from logits by itself.
+ * Drivers compile shaders and may do it wrongly; what they then compute looks like text. The result is kept, so that
+ * each driver is tested once.
  *
  * Threads: one at a time for a device.
  */
