@@ -37,16 +37,14 @@ TEST(a_good_driver_passes_and_a_bad_one_does_not)
     CHECK_INT(TDM_OK, selftest_run(&r, g, NULL, NULL, &err));
     CHECK(r.known && r.passed);
     if (!r.passed) printf("# %s\n", r.why);
-    int all = dispatches;
     uint64_t used = gpu_used(g);
-    const int some[] = {7, 7 + all / 2, all}; /* the last one: in the comparison of what is drawn */
-    for (int i = 0; i < 3; i++) {
-        dispatches = 0;
-        forgotten = some[i];
-        CHECK_INT(TDM_OK, selftest_run(&r, g, NULL, NULL, &err));
-        CHECK(r.known && !r.passed && strstr(r.why, "differ"));
-        CHECK(used == gpu_used(g)); /* nothing stays there */
-    }
+    /* The last one, in the comparison of what is drawn: where an earlier one is left out, shaders that run on cores may
+     * take what lies in memory for an address. */
+    forgotten = dispatches;
+    dispatches = 0;
+    CHECK_INT(TDM_OK, selftest_run(&r, g, NULL, NULL, &err));
+    CHECK(r.known && !r.passed && strstr(r.why, "differ"));
+    CHECK(used == gpu_used(g)); /* nothing stays there */
     gpu_close(g);
 }
 #else
