@@ -129,24 +129,21 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     bool thinks = s->state == VIEW_THINKING;
     const char *what = thinks ? "The model is thinking" : "Reply is being written";
     const char *began = thinks ? "Thinking began" : "Answered";
+    static const char *const steps[VIEW_STATES] = {
+        [VIEW_LOADING] = "The model is loading, ^C stops; type ahead",
+        [VIEW_PACKING] = "Weights are being packed for this machine",
+        [VIEW_TESTING] = "The GPU's driver is tested, once; type ahead",
+        [VIEW_COPYING] = "Weights are being copied to the GPU; type ahead",
+    };
     out[0] = 0;
     switch (s->state) {
     case VIEW_NO_MODEL: snprintf(out, STATE_SIZE, "No model: /model FILE loads one; what you type is kept"); break;
     case VIEW_LOADING:
-        progress(bar, view);
-        snprintf(out, STATE_SIZE, "%s The model is loading, ^C stops; type ahead", bar);
-        break;
     case VIEW_PACKING:
-        progress(bar, view);
-        snprintf(out, STATE_SIZE, "%s Weights are being packed for this machine", bar);
-        break;
     case VIEW_TESTING:
-        progress(bar, view);
-        snprintf(out, STATE_SIZE, "%s The GPU's driver is tested, once; type ahead", bar);
-        break;
     case VIEW_COPYING:
         progress(bar, view);
-        snprintf(out, STATE_SIZE, "%s Weights are being copied to the GPU; type ahead", bar);
+        snprintf(out, STATE_SIZE, "%s %s", bar, steps[s->state]);
         break;
     case VIEW_FAILED:
         snprintf(out, STATE_SIZE, "/model tries another: %s", s->detail ? s->detail : "this one could not be loaded");
