@@ -17,7 +17,7 @@ static uint32_t piece_shift(uint32_t vocab)
     return shift;
 }
 
-void record_best(struct recording *r, bool copies)
+void record_best(struct recording *r, const struct program *p)
 {
     const struct scratch *s = r->s;
     const struct gpu_tuning *t = &r->model->gpu->tuning;
@@ -28,15 +28,15 @@ void record_best(struct recording *r, bool copies)
     struct best push = {.runs = table + s->runs_at,
                         .rows = table + s->rows_at,
                         .index = table + s->index_at + 4 * (uint64_t)r->shape.head_first,
-                        .from = copies ? s->logits : 0,
+                        .from = p ? 0 : s->logits,
                         .tops = s->tops,
                         .vocab = vocab,
                         .shift = piece_shift(vocab)};
-    if (r->program) { /* which goes on with the best one */
-        push.drawn = s->read.address + s->drawn_read_at + r->program->list_at * sizeof(uint32_t);
+    if (p) {
+        push.drawn = s->read.address + s->drawn_read_at + p->list_at * sizeof(uint32_t);
         push.next = push.rows + sizeof(struct table_row) + offsetof(struct table_row, token);
         push.stops = table + s->stops_at;
-        push.stopped = program_stopped(r->program);
+        push.stopped = program_stopped(p);
     }
     uint32_t constants[] = {t->lanes, false, t->lanes > BEST_BLOCKS ? t->lanes : BEST_BLOCKS};
     record_step(r, REGION(LOGITS), REGION(PARTIALS), SHADER_BEST, constants, 3, &push, sizeof push, BEST_BLOCKS, rows,

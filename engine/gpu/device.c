@@ -158,6 +158,7 @@ static tdm_status make_pipeline(VkPipeline *out, struct gpu *g, const struct pip
                   .pName = "main",
                   .pSpecializationInfo = &constants},
         .layout = g->layout,
+        .flags = g->statistics ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
     };
     result = g->vk.CreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out);
     g->vk.DestroyShaderModule(g->device, module, NULL);

@@ -71,6 +71,16 @@ struct matrix_units {
     char line[120]; /* gpu_matrix_units */
 };
 
+/* How products with matrices of one shape are cut, for numbers of tokens up to each of wide.c's sizes. */
+enum { CHOICE_SIZES = 5, MOST_CHOICES = 64 };
+struct choice {
+    enum weight_kind kind;
+    uint32_t tiles, chunks;
+    struct {
+        uint8_t parts, groups; /* 0: by matmul.comp */
+    } cut[CHOICE_SIZES];
+};
+
 struct gpu {
     struct vulkan vk;
     VkInstance instance;
@@ -86,10 +96,13 @@ struct gpu {
     struct gpu_info info;
     uint64_t slice; /* bytes of a matrix in one piece */
     struct gpu_tuning tuning;
-    bool relaxed;          /* gpu_options */
+    bool statistics; /* of pipelines are kept by the driver (gpu_measure_pipelines) */
     uint32_t shared_bytes; /* shared memory of a workgroup */
     struct matrix_units matrix;
-    enum wide_proof { WIDE_UNTRIED, WIDE_TAKEN, WIDE_SLOWER, WIDE_DIFFERS } wide[WEIGHT_KINDS];
+    enum wide_proof { WIDE_UNTRIED, WIDE_TAKEN, WIDE_DIFFERS } wide[WEIGHT_KINDS];
+    uint32_t wide_cuts[WEIGHT_KINDS]; /* those that gave the right bits, bit by bit (wide.c) */
+    struct choice choices[MOST_CHOICES];
+    uint32_t n_choices;
     uint32_t cores;        /* that run workgroups beside each other; 0: not known */
     float tick_ns;         /* of timestamps */
     struct pipeline pipelines[MOST_PIPELINES];

@@ -78,7 +78,7 @@ struct gpu_options {
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
     bool no_wide; /* for measurements: products of many tokens take the shader that those of few do */
-    bool relaxed; /* likewise: barriers within a dispatch count on coherent loads, without acquiring what was written */
+    bool statistics; /* likewise: the driver keeps what it says of compiled shaders (measure.h) */
 };
 
 /* `gpu` is the first of the list, `gpu:N` the one at place N. options may be NULL. TDM_E_ARG: another name;
@@ -117,6 +117,9 @@ void gpu_model_needs(const struct source *source, const struct gpu_model_options
  * don't take; TDM_E_CANCELLED: by progress. */
 tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct source *source,
                          const struct gpu_model_options *options, tdm_error *err);
+/* Compiles what passes of all sizes take, so that no turn waits for it. gpu_model_new does so, but for devices that are
+ * software, where it takes longer than it saves. */
+tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err);
 void gpu_model_free(struct gpu_model *m); /* NULL is allowed */
 const struct config *gpu_model_config(const struct gpu_model *m);
 /* The workgroups that do a pass of one token in one dispatch; 0: it is dispatched step by step. */

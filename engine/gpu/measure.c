@@ -186,9 +186,7 @@ static tdm_status cut_product(struct products *p, struct gpu *g, const struct gp
     uint32_t constants[MATMUL_CONSTANTS], at_once = 1;
     if (t->wide_tokens && product->tokens >= t->wide_tokens) {
         struct wide_cut cut;
-        if (!product->as_cut)
-            wide_cut(&cut, g, t, kind, product->tokens, tiles, segments);
-        else if (!wide_cut_so(&cut, g, kind, product->tokens, tiles, segments, t->wide_parts, t->wide_groups))
+        if (!wide_cut_so(&cut, g, kind, product->tokens, tiles, segments, t->wide_parts, t->wide_groups))
             return error_set(err, TDM_E_UNSUPPORTED, "%u parts and %u groups are not there", t->wide_parts,
                              t->wide_groups);
         p->groups = cut.x;
@@ -234,6 +232,44 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
     block_free(&x, g);
     block_free(&out, g);
     return status;
+}
+
+/* ---- Pipelines ------------------------------------------------------------------------------------------------------
+ */
+
+static double number_of(const VkPipelineExecutableStatisticKHR *s)
+{
+    switch (s->format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+        return s->value.b32;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+        return (double)s->value.i64;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR:
+        return (double)s->value.u64;
+    default:
+        return s->value.f64;
+    }
+}
+
+void gpu_measure_pipelines(struct gpu *g, gpu_statistic *each, void *ctx)
+{
+    enum { MOST = 32 };
+    for (uint32_t i = 0; i < g->n_pipelines && g->statistics; i++) {
+        const struct pipeline *p = &g->pipelines[i];
+        VkPipelineExecutableStatisticKHR all[MOST];
+        VkPipelineExecutableInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+                                            .pipeline = p->handle};
+        uint32_t n = MOST;
+        char name[200];
+        int at = snprintf(name, sizeof name, "%s", shader_codes[p->shader].name);
+        for (uint32_t c = 0; c < MOST_CONSTANTS && at < (int)sizeof name - 12; c++)
+            at += snprintf(name + at, sizeof name - (size_t)at, "%c%u", c ? ',' : ' ', p->constants[c]);
+        for (uint32_t s = 0; s < MOST; s++)
+            all[s] = (VkPipelineExecutableStatisticKHR){.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR};
+        VkResult result = g->vk.GetPipelineExecutableStatisticsKHR(g->device, &info, &n, all);
+        for (uint32_t s = 0; s < n && (!result || result == VK_INCOMPLETE); s++)
+            each(ctx, name, all[s].name, number_of(&all[s]));
+    }
 }
 
 /* ---- A pass, step by step -------------------------------------------------------------------------------------------
@@ -318,7 +354,7 @@ static tdm_status record_operations(struct gpu *g, VkCommandBuffer commands, voi
 
 static void name_operation(char out[32], const struct program_op *op)
 {
-    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta", "act", "tops", "best"};
+    static const char *const names[] = {"embed", "product", "heads", "attend", "merge", "delta", "act"};
     struct matmul push;
     memcpy(&push, op->push, sizeof push);
     if (op->what == DO_PRODUCT)

@@ -17,14 +17,18 @@ tdm_status gpu_measure_submission(struct gpu *g, double *seconds, tdm_error *err
 struct gpu_product {
     enum type type;
     uint32_t rows, cols, tokens;
-    struct gpu_tuning tuning;
-    bool as_cut;    /* of many tokens: with as many parts and groups as the tuning has, not at most */
+    struct gpu_tuning tuning; /* of many tokens: with just so many parts and groups */
     double seconds; /* for one product, with a barrier after it */
     double bytes;   /* of its weights */
 };
 
 /* One product after the other with different matrices, `total` bytes of them so that they come from memory. */
 tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint64_t total, tdm_error *err);
+
+/* What the driver tells of each pipeline that there is (gpu_options.statistics): a name and a number a call, with the
+ * shader and its constants before them, as "matmul 3,1,0". Nothing where it tells nothing. */
+typedef void gpu_statistic(void *ctx, const char *pipeline, const char *name, double value);
+void gpu_measure_pipelines(struct gpu *g, gpu_statistic *each, void *ctx);
 
 /* A pass of n tokens step by step, a barrier after each: the time of each kind of step. */
 struct gpu_step_time {

@@ -1,5 +1,4 @@
 /* A model's weights on a device: where each matrix lies, and how it gets there. */
-#include "engine/gpu/wide.h"
 #include "engine/gpu/model.h"
 
 #include <stdlib.h>
@@ -8,10 +7,14 @@
 
 #include <math.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/gpu/pass.h"
+#include "engine/gpu/wide.h"
 #include "engine/thread/team.h"
 
 enum { ALIGN = 256, BATCH_BYTES = 16 << 20, MOST_THREADS = 16 };
+#define MOST_CHOOSING_NS 3000000000
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -304,13 +307,18 @@ static void find_head(struct gpu_model *m)
     m->drafted.pieces = (m->drafted.tiles + m->drafted.piece_tiles - 1) / m->drafted.piece_tiles;
 }
 
-/* For the kinds of weights that it has. */
-static tdm_status try_wide_products(struct gpu_model *m, tdm_error *err)
+/* How products of many tokens are done best with the matrices that it has. */
+static tdm_status choose_products(struct gpu_model *m, tdm_error *err)
 {
-    tdm_status status = wide_try(m->gpu, m->head->kind, err);
+    tdm_status status = TDM_OK;
+    int64_t until = clock_ns() + MOST_CHOOSING_NS;
     for (uint32_t i = 0; i < config_blocks(&m->config); i++)
-        for (enum role role = 0; role < ROLE_COUNT && !status; role++)
-            if (m->layers[i].matrix[role].pieces) status = wide_try(m->gpu, m->layers[i].matrix[role].kind, err);
+        for (enum role role = 0; role < ROLE_COUNT && !status; role++) {
+            const struct gpu_matrix *w = &m->layers[i].matrix[role];
+            if (!w->pieces || role_is_experts(role)) continue;
+            status = wide_try(m->gpu, w->kind, err);
+            if (!status) status = wide_choose(m->gpu, w->kind, w->tiles, w->chunks, until, err);
+        }
     return status;
 }
 
@@ -327,8 +335,10 @@ static tdm_status open_locked(struct gpu_model *m, const struct source *source, 
     free(plan.arenas);
     if (!status) status = load(m, source, total, err);
     if (!status) find_head(m);
-    if (!status) status = try_wide_products(m, err);
-    return status ? status : scratch_new(m, err);
+    if (!status) status = choose_products(m, err);
+    if (!status) status = scratch_new(m, err);
+    /* A driver on cores compiles for longer than it saves. */
+    return status || m->gpu->info.kind == GPU_SOFTWARE ? status : gpu_model_prepare(m, err);
 }
 
 tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct source *source,

@@ -218,17 +218,28 @@ static tdm_status make_device(struct gpu *g, tdm_error *err)
                                             .scalarBlockLayout = VK_TRUE};
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .cooperativeMatrix = VK_TRUE};
-    const char *const extensions[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+        .pipelineExecutableInfo = VK_TRUE};
+    const char *extensions[2];
+    uint32_t n = 0;
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &f12,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
+                               .ppEnabledExtensionNames = extensions,
                                .pEnabledFeatures = &(VkPhysicalDeviceFeatures){.shaderInt64 = VK_TRUE}};
     if (g->matrix.m) {
         f13.pNext = &matrix;
         f12.shaderInt8 = f12.vulkanMemoryModel = VK_TRUE;
-        info.enabledExtensionCount = 1, info.ppEnabledExtensionNames = extensions;
+        extensions[n++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
     }
+    if (g->statistics) {
+        executables.pNext = f13.pNext;
+        f13.pNext = &executables;
+        extensions[n++] = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+    }
+    info.enabledExtensionCount = n;
     VkResult result = vk->CreateDevice(g->physical, &info, NULL, &g->device);
     if (result) return failed_open(result, "vkCreateDevice", err);
     tdm_status status = vulkan_load_device(vk, g->device, err);
@@ -290,7 +301,7 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
     g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0, 0, 0, 0, false}
-                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0, 32, 5, 4, false};
+                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0, 9, 5, 4, false};
     g->tuning.subgroup = lanes_of_subgroups(g);
     g->cores = count_cores(g);
     bool units = has_extension(&g->vk, g->physical, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -299,7 +310,8 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (!software && p.properties.limits.maxComputeWorkGroupInvocations < 512)
         g->tuning.segments = 8, g->tuning.lanes = 256; /* with a lane for each row of each segment */
     uint32_t subgroup = g->tuning.subgroup;
-    g->relaxed = options && options->relaxed;
+    g->statistics = options && options->statistics && g->vk.GetPipelineExecutableStatisticsKHR &&
+                    has_extension(&g->vk, g->physical, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     if (options && options->tuning) g->tuning = *options->tuning;
     if (options && options->no_wide) g->tuning.wide_tokens = 0;
     if (g->tuning.subgroup > subgroup) g->tuning.subgroup = subgroup;

@@ -184,6 +184,34 @@ tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scra
     return TDM_OK;
 }
 
+/* Commands that nobody submits: what they are made of is compiled. */
+static tdm_status rehearse(struct gpu_model *m, const struct shape *shape, tdm_error *err)
+{
+    struct recording r = {
+        .model = m, .s = m->scratch[SCRATCH_LONG], .commands = m->gpu->once, .shape = *shape, .err = err};
+    return record(&r, 0, m->config.layers, false, 0);
+}
+
+tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
+{
+    /* One of each class of sizes: of tokens that matmul.comp takes at once, of cuts that wide.c chooses, of attention. */
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 48, 80, 128, 512}, logits[] = {1, 2, 4, 8};
+    tdm_status status = TDM_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= m->options.tokens; i++)
+        for (uint32_t blocks = 1; blocks <= (sizes[i] <= SPLIT_ROWS ? 2 : 1) && !status; blocks++)
+            status =
+                rehearse(m, &(struct shape){.rows = sizes[i], .runs = 1, .tiles = sizes[i], .blocks = blocks}, err);
+    for (size_t i = 0; i < sizeof logits / sizeof *logits && !status; i++)
+        for (uint32_t best = 0; best < 2 && !status; best++)
+            status = rehearse(m, &(struct shape){.head_rows = logits[i], .best = best}, err);
+    static const uint32_t drafts[] = {1, 2, 4, 8};
+    for (size_t i = 0; i < sizeof drafts / sizeof *drafts && m->config.mtp && !status; i++)
+        for (enum pass_kind kind = PASS_DRAFT; kind <= PASS_ENTRIES && !status; kind++)
+            status = rehearse(m, &(struct shape){.rows = drafts[i], .runs = 1, .tiles = drafts[i], .blocks = 1, .kind = kind},
+                              err);
+    return status;
+}
+
 /* ---- The pass ----------------------------------------------------------------------------------------------- */
 
 static tdm_status check(struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs, tdm_error *err)

@@ -11,8 +11,7 @@ enum {
     TRIED_PATIENCE = 1 << 17, /* looks at a counter: some tens of milliseconds */
     PATIENCE = 1 << 23,       /* seconds */
     COUNTERS_BYTES = 256,
-    STOPPED_AT = 8,    /* behind the two counters */
-    FEWEST_GROUPS = 8, /* with fewer of them passes would be slower */
+    STOPPED_AT = 8, /* behind the two counters */
 };
 
 /* ---- Operations ------------------------------------------------------------------------------------------------ */
@@ -89,7 +88,7 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
     static const int whats[SHADERS] = {
         [SHADER_EMBED] = DO_EMBED + 1,   [SHADER_MATMUL] = DO_PRODUCT + 1, [SHADER_HEADS] = DO_HEADS + 1,
         [SHADER_ATTEND] = DO_ATTEND + 1, [SHADER_MERGE] = DO_MERGE + 1,    [SHADER_DELTA] = DO_DELTA + 1,
-        [SHADER_ACT] = DO_ACT + 1,       [SHADER_BEST] = DO_TOPS + 1};
+        [SHADER_ACT] = DO_ACT + 1};
     struct program *p = r->program;
     struct program_op *op = grow(p);
     if (!op) {
@@ -107,11 +106,6 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
         op->mode = constants[0];
         p->unfit = p->unfit || op->mode != ACT_SILU;
         need_pool(p, r->model->gpu->tuning.lanes); /* 32 quads for each chunk that a workgroup makes at once */
-    }
-    if (shader == SHADER_BEST) {
-        uint32_t keys = constants[2]; /* 8 bytes each */
-        if (constants[1]) op->what = DO_BEST;
-        need_pool(p, keys / 2);
     }
     if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
         uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
@@ -174,7 +168,7 @@ static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_erro
     while (rows < c->heads / c->kv_heads) rows *= 2;
     const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv,
                                   c->head_dim, rows,        c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts,
-                                  slab,        m->gpu->relaxed};
+                                  slab};
     return device_pipeline(&p->pipeline, m->gpu, SHADER_TOKEN, constants, sizeof constants / sizeof *constants, err);
 }
 
@@ -218,9 +212,7 @@ static tdm_status make_list(struct program *p, struct gpu_model *m, struct scrat
     p->layers = p->n;
     r.shape.head_rows = 1;
     record_head(&r);
-    p->logits = p->n;
     for (uint32_t i = p->layers; i < p->n; i++) to_the_state(&p->ops[i], s);
-    record_best(&r, false);
     scratch_move_tables(s, &m->config, -(int)list);
     return r.status;
 }
@@ -294,11 +286,12 @@ void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct prog
 
 void program_record(struct recording *r)
 {
-    const struct program *p = r->s->program;
-    uint32_t end = r->shape.best ? p->n : r->shape.head_rows ? p->logits : p->layers;
+    struct program *p = r->s->program;
     for (uint32_t i = 0; i == 0 || i < r->shape.several; i++) {
-        program_dispatch(r->model->gpu, r->commands, p, i, 0, end);
+        p->list_at = i;
+        program_dispatch(r->model->gpu, r->commands, p, i, 0, r->shape.head_rows ? p->n : p->layers);
         scratch_move_tables(r->s, &r->model->config, (int)i);
+        if (r->shape.best) record_best(r, p);
         record_waiting(r);
         scratch_move_tables(r->s, &r->model->config, -(int)i);
         if (!r->status && r->written) device_barrier(r->model->gpu, r->commands);

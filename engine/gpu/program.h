@@ -12,7 +12,7 @@
 
 #include "engine/gpu/pass.h"
 
-enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT, DO_TOPS, DO_BEST };
+enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
 /* A product's mode where its activations were made by an operation of their own; else an act_mode. */
 enum { MODE_MADE = ACT_GATED_NORM + 1 };
 
@@ -31,8 +31,8 @@ struct program_op {
 struct program {
     struct program_op *ops;
     uint32_t n, room;
-    uint32_t layers, logits; /* operations before those for logits, and before those for the best of them */
-    uint32_t lists, list_at; /* lists that there are, one for each token of a submission; the one that is made */
+    uint32_t layers;         /* operations before those for logits */
+    uint32_t lists, list_at; /* lists that there are, one for each token of a submission; the one at work */
     uint32_t kinds, pool;     /* bits; quads of shared memory */
     uint32_t tiles;           /* of products since the last barrier */
     bool unfit;               /* a step is not among the operations */

@@ -107,7 +107,6 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
 {
     const struct gpu *g = r->model->gpu;
     uint32_t segments = record_segments(&g->tuning, w->chunks);
-    bool wide = wide_takes(g, w->kind, tokens);
     snprintf(r->product, sizeof r->product, "%s %ux%u", type_info(w->type)->name, w->rows, w->cols);
     for (uint32_t i = 0; i < w->pieces; i++) {
         uint32_t first = i * w->piece_tiles * PACK_ROWS, rows = w->rows - first;
@@ -124,9 +123,8 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
                               .add = add};
         /* Pieces write different rows of the result, so only the first may need a barrier. */
         if (i) reads = writes = 0;
-        if (wide) {
-            struct wide_cut cut;
-            wide_cut(&cut, g, &g->tuning, w->kind, tokens, tiles, segments);
+        struct wide_cut cut;
+        if (wide_cut(&cut, g, w->kind, tokens, tiles, w->tiles, w->chunks)) {
             record_step(r, reads, writes, cut.shader, cut.constants, cut.n, &push, sizeof push, cut.x,
                         cut.y, 1);
             continue;
@@ -688,7 +686,7 @@ void record_head(struct recording *r)
     products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
     if (r->program) return;
     if (r->shape.best)
-        record_best(r, true);
+        record_best(r, NULL);
     else
         record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
                     sizeof(float) * (uint64_t)rows * c->vocab);

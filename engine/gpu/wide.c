@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/gpu/measure.h"
 #include "engine/gpu/pass.h"
@@ -119,9 +120,13 @@ bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kin
     return true;
 }
 
-void wide_cut(struct wide_cut *out, const struct gpu *g, const struct gpu_tuning *t, enum weight_kind kind,
-              uint32_t tokens, uint32_t tiles, uint32_t segments)
+enum { FEW_TILES = 4 };
+
+/* By a rule, with what the tuning has at most. */
+static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens,
+                        uint32_t tiles, uint32_t segments)
 {
+    const struct gpu_tuning *t = &g->tuning;
     uint32_t rows = group_rows(g, kind), units = ceiling(tokens, part_tokens(g, kind));
     uint32_t parts = 1, groups = PACK_ROWS / rows;
     /* As few places as possible that have no token. */
@@ -134,9 +139,30 @@ void wide_cut(struct wide_cut *out, const struct gpu *g, const struct gpu_tuning
     assert_always(wide_cut_so(out, g, kind, tokens, tiles, segments, parts, groups));
 }
 
-bool wide_takes(const struct gpu *g, enum weight_kind kind, uint32_t tokens)
+static const uint32_t sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
+
+static const struct choice *choice_of(const struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks)
 {
-    return g->wide[kind] == WIDE_TAKEN && g->tuning.wide_tokens && tokens >= g->tuning.wide_tokens;
+    for (uint32_t i = 0; i < g->n_choices; i++)
+        if (g->choices[i].kind == kind && g->choices[i].tiles == tiles && g->choices[i].chunks == chunks)
+            return &g->choices[i];
+    return NULL;
+}
+
+bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
+              uint32_t all, uint32_t chunks)
+{
+    uint32_t at = 0, segments = record_segments(&g->tuning, chunks);
+    if (g->wide[kind] != WIDE_TAKEN || !g->tuning.wide_tokens || tokens < g->tuning.wide_tokens) return false;
+    const struct choice *choice = choice_of(g, kind, all, chunks);
+    if (all <= FEW_TILES && !g->tuning.wide_always) return false; /* it would have a workgroup or two */
+    if (!choice) {
+        cut_by_rule(out, g, kind, tokens, tiles, segments);
+        return true;
+    }
+    while (at + 1 < CHOICE_SIZES && sizes[at] < tokens) at++;
+    if (!choice->cut[at].parts) return false;
+    return wide_cut_so(out, g, kind, tokens, tiles, segments, choice->cut[at].parts, choice->cut[at].groups);
 }
 
 /* ---- The proof --------------------------------------------------------------------------------------------------- */
@@ -236,18 +262,17 @@ static tdm_status fill(struct trial *t, struct gpu *g, enum weight_kind kind, td
 }
 
 /* The product by either shader, added to what is there. */
-static tdm_status multiply(struct trial *t, struct gpu *g, enum weight_kind kind, tdm_error *err)
+static tdm_status multiply(struct trial *t, struct gpu *g, enum weight_kind kind, const struct wide_cut *cut,
+                           tdm_error *err)
 {
     uint32_t segments = record_segments(&g->tuning, t->chunks), constants[MATMUL_CONSTANTS], at_once = g->tuning.tokens;
-    struct wide_cut cut;
     VkPipeline pipeline[2];
     record_matmul(constants, &g->tuning, kind, at_once, segments);
-    wide_cut(&cut, g, &g->tuning, kind, t->tokens, TILES, segments);
     tdm_status status = device_pipeline(&pipeline[0], g, SHADER_MATMUL, constants, MATMUL_CONSTANTS, err);
-    if (!status) status = device_pipeline(&pipeline[1], g, cut.shader, cut.constants, cut.n, err);
+    if (!status) status = device_pipeline(&pipeline[1], g, cut->shader, cut->constants, cut->n, err);
     if (!status) status = device_begin(g, g->once, true, err);
     if (status) return status;
-    const uint32_t size[2][2] = {{TILES, ceiling(t->tokens, at_once)}, {cut.x, cut.y}};
+    const uint32_t size[2][2] = {{TILES, ceiling(t->tokens, at_once)}, {cut->x, cut->y}};
     for (int i = 0; i < 2; i++) {
         struct matmul push = {.weights = t->weights.address,
                               .x = t->x.address,
@@ -280,47 +305,107 @@ static tdm_status compare(struct trial *t, struct gpu *g, bool *equal, tdm_error
     return status;
 }
 
-static tdm_status try_bits(struct gpu *g, enum weight_kind kind, bool *equal, tdm_error *err)
+/* parts, groups: 0: by the rule. */
+static tdm_status try_bits(struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups, bool *equal,
+                           tdm_error *err)
 {
     /* Some segments have more than one chunk. */
-    struct trial t = {.tokens = part_tokens(g, kind) * g->tuning.wide_parts * 2 - 3, .chunks = g->tuning.segments + 3};
+    uint32_t most = parts ? parts : g->tuning.wide_parts;
+    struct trial t = {.tokens = part_tokens(g, kind) * most * 2 - 3, .chunks = g->tuning.segments + 3};
+    struct wide_cut cut;
+    uint32_t segments = record_segments(&g->tuning, t.chunks);
+    *equal = false;
+    if (!parts)
+        cut_by_rule(&cut, g, kind, t.tokens, TILES, segments);
+    else if (!wide_cut_so(&cut, g, kind, t.tokens, TILES, segments, parts, groups))
+        return TDM_OK;
     tdm_status status = fill(&t, g, kind, err);
-    if (!status) status = multiply(&t, g, kind, err);
+    if (!status) status = multiply(&t, g, kind, &cut, err);
     if (!status) status = compare(&t, g, equal, err);
     block_free(&t.weights, g);
     block_free(&t.x, g);
     for (int i = 0; i < 2; i++) block_free(&t.result[i], g);
-    return status;
+    return status == TDM_E_UNSUPPORTED ? TDM_OK : status; /* the driver does not take the shader */
 }
 
-/* A product of middle size, by either shader. */
-static tdm_status try_speed(struct gpu *g, enum weight_kind kind, bool *faster, tdm_error *err)
-{
-    enum { SIZE = 2048, TOKENS = 128, BYTES = 32 << 20 };
-    static const enum type types[WEIGHT_KINDS] = {
-        [KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
-        [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
-    double seconds[2] = {0};
-    tdm_status status = TDM_OK;
-    for (int i = 0; i < 2 && !status; i++) {
-        struct gpu_product p = {.type = types[kind], .rows = SIZE, .cols = SIZE, .tokens = TOKENS, .tuning = g->tuning};
-        if (!i) p.tuning.wide_tokens = 0;
-        status = gpu_measure_product(g, &p, BYTES, err);
-        seconds[i] = p.seconds;
-    }
-    *faster = seconds[1] < seconds[0];
-    return status;
-}
+/* Cuts that are best for some product on some device, of quants and of float types. */
+enum { CUTS = 8 };
+static const uint8_t cuts[2][CUTS][2] = {{{1, 4}, {2, 2}, {4, 2}, {2, 4}, {4, 4}, {5, 4}, {5, 8}, {8, 8}},
+                                         {{1, 2}, {2, 2}, {4, 2}, {2, 4}, {4, 4}, {5, 4}, {8, 2}, {8, 4}}};
 
 tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
 {
     if (!exists(g, kind) || !g->tuning.wide_tokens || g->wide[kind]) return TDM_OK;
-    bool equal = false, faster = g->tuning.wide_always;
-    tdm_status status = try_bits(g, kind, &equal, err);
-    if (!status && equal && !faster) status = try_speed(g, kind, &faster, err);
-    if (status == TDM_E_UNSUPPORTED) equal = false, status = TDM_OK; /* the driver does not take the shader */
-    if (!status) g->wide[kind] = !equal ? WIDE_DIFFERS : faster ? WIDE_TAKEN : WIDE_SLOWER;
+    bool any = false, equal;
+    tdm_status status = TDM_OK;
+    if (g->tuning.wide_always) status = try_bits(g, kind, 0, 0, &any, err);
+    for (uint32_t i = 0; i < CUTS && !status && !g->tuning.wide_always; i++) {
+        const uint8_t *cut = cuts[pack_takes_floats(kind)][i];
+        status = try_bits(g, kind, cut[0], cut[1], &equal, err);
+        g->wide_cuts[kind] |= (uint32_t)equal << i;
+        any |= equal;
+    }
+    if (!status) g->wide[kind] = any ? WIDE_TAKEN : WIDE_DIFFERS;
     return status;
+}
+
+/* ---- The choice --------------------------------------------------------------------------------------------------- */
+
+/* Seconds of one product cut so; parts 0: by matmul.comp. */
+static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c, uint32_t tokens, uint32_t parts,
+                          uint32_t groups, tdm_error *err)
+{
+    enum { BYTES = 64 << 20 }; /* more than most caches hold */
+    static const enum type types[WEIGHT_KINDS] = {
+        [KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
+        [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
+    struct gpu_product p = {.type = types[c->kind],
+                            .rows = c->tiles * PACK_ROWS,
+                            .cols = c->chunks * PACK_COLS,
+                            .tokens = tokens,
+                            .tuning = g->tuning};
+    p.tuning.wide_tokens = parts ? 1 : 0;
+    p.tuning.wide_parts = parts;
+    p.tuning.wide_groups = groups;
+    tdm_status status = gpu_measure_product(g, &p, BYTES, err);
+    *seconds = p.seconds;
+    return status;
+}
+
+static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, tdm_error *err)
+{
+    double best, seconds;
+    tdm_status status = measure(&best, g, c, sizes[at], 0, 0, err);
+    for (uint32_t i = 0; i < CUTS && !status; i++) {
+        const uint8_t *cut = cuts[pack_takes_floats(c->kind)][i];
+        bool empty = cut[0] * part_tokens(g, c->kind) >= 2 * sizes[at]; /* in most of its places */
+        if (!(g->wide_cuts[c->kind] >> i & 1) || empty) continue;
+        status = measure(&seconds, g, c, sizes[at], cut[0], cut[1], err);
+        if (status || seconds >= best) continue;
+        best = seconds;
+        c->cut[at].parts = cut[0], c->cut[at].groups = cut[1];
+    }
+    return status;
+}
+
+tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks, int64_t until,
+                       tdm_error *err)
+{
+    if (g->wide[kind] != WIDE_TAKEN || g->tuning.wide_always || tiles <= FEW_TILES) return TDM_OK;
+    if (choice_of(g, kind, tiles, chunks)) return TDM_OK;
+    if (g->n_choices == MOST_CHOICES) return TDM_OK;
+    struct choice c = {.kind = kind, .tiles = tiles, .chunks = chunks};
+    tdm_status status = TDM_OK;
+    for (uint32_t at = 0; at < CHOICE_SIZES && !status; at++) {
+        if (clock_ns() < until)
+            status = choose(&c, g, at, err);
+        else if (at)
+            c.cut[at] = c.cut[at - 1];
+        else
+            return TDM_OK;
+    }
+    if (!status) g->choices[g->n_choices++] = c;
+    return status == TDM_E_NOMEM ? TDM_OK : status; /* the rule does, then */
 }
 
 const char *gpu_matrix_units(struct gpu *g)
@@ -333,9 +418,8 @@ const char *gpu_matrix_units(struct gpu *g)
     if (u->m && !g->tuning.wide_tokens) n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not used");
     for (enum weight_kind kind = KIND_Q8; kind < WEIGHT_KINDS; kind++) {
         tdm_status status = wide_try(g, kind, NULL);
-        const char *why = g->wide[kind] == WIDE_SLOWER ? "slower" : "other bits";
-        if (!status && g->wide[kind] > WIDE_TAKEN)
-            n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not for %s: %s", names[kind], why);
+        if (!status && g->wide[kind] == WIDE_DIFFERS)
+            n += snprintf(u->line + n, sizeof u->line - (size_t)n, ", not for %s: other bits", names[kind]);
     }
     device_unlock(g);
     return u->line;

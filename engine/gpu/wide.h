@@ -11,10 +11,12 @@
 
 /* What the device has of what matrix.comp needs, into g->matrix; makes no device yet. */
 void wide_find_units(struct gpu *g);
-/* Whether products of these weights take such a shader; tried at the first time. The device's lock is held. */
+/* Whether products of these weights may take such a shader; tried at the first time. The device's lock is held. */
 tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err);
-/* Whether a product of so many tokens takes it, after wide_try. */
-bool wide_takes(const struct gpu *g, enum weight_kind kind, uint32_t tokens);
+/* Measures, after wide_try, how products with a matrix of this shape are cut best, and whether they are, if that wasn't
+ * measured before and if it is not after clock_ns() == until. Without that all of them are, by a rule. */
+tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks, int64_t until,
+                       tdm_error *err);
 
 /* The dispatch of a product: workgroups for the tokens (x) and for the rows (y). */
 enum { WIDE_CONSTANTS = 9 };
@@ -22,9 +24,9 @@ struct wide_cut {
     enum shader shader;
     uint32_t constants[WIDE_CONSTANTS], n, x, y;
 };
-/* For the sizes of this product, with what the tuning has at most. */
-void wide_cut(struct wide_cut *out, const struct gpu *g, const struct gpu_tuning *t, enum weight_kind kind,
-              uint32_t tokens, uint32_t tiles, uint32_t segments);
+/* For a product with `tiles` of the tiles of a matrix that has `all`; false: matmul.comp does it. */
+bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
+              uint32_t all, uint32_t chunks);
 /* With just so many parts and groups, as struct gpu_tuning has them; false: the device does not have it, or not the
  * shared memory. */
 bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,

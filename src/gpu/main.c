@@ -2,10 +2,10 @@
  * products of each type with several ways to cut them, whole models with the time of each shader. It needs no other
  * library than the engine's, so that it can be carried to a machine that has little installed.
  *
- *     tandem-gpu [-d gpu:N] [-q] [-n] [-w] [-r] [MODEL...]
+ *     tandem-gpu [-d gpu:N] [-q] [-n] [-w] [-p] [MODEL...]
  *
  * -q: small sizes, for software devices; -n: without the shaders for many tokens; -w: their products alone;
- * -r: barriers within a dispatch that don't acquire (gpu_options)
+ * -p: what the driver says of each compiled shader
  *
  * Exit status: 0 all went well, 1 something failed, 2 wrong use. */
 #include <math.h>
@@ -34,9 +34,26 @@ static int describe(struct gpu *g)
     struct gpu_info info;
     gpu_about(g, &info);
     printf("{\"what\":\"device\",\"name\":\"%s\",\"driver\":\"%s\",\"kind\":\"%s\",\"memory\":%llu,"
-           "\"barriers\":\"%s\",\"matrix_units\":\"%s\"}\n",
+           "\"matrix_units\":\"%s\"}\n",
            info.name, info.driver, kinds[info.kind], (unsigned long long)info.memory,
-           opened_with.relaxed ? "relaxed" : "acquire", gpu_matrix_units(g));
+           gpu_matrix_units(g));
+    return 0;
+}
+
+static void print_statistic(void *ctx, const char *pipeline, const char *name, double value)
+{
+    (void)ctx;
+    printf("{\"what\":\"pipeline\",\"constants\":\"%s\",\"name\":\"%s\",\"value\":%.0f}\n", pipeline, name, value);
+}
+
+/* The most that is read in a second, of 2 GiB. */
+static int reading_speed(struct gpu *g)
+{
+    double seconds;
+    tdm_error err;
+    uint64_t bytes = quick ? 16 << 20 : (uint64_t)2 << 30;
+    if (gpu_measure_read(g, bytes, 128, 8, quick ? 528 : 2112, &seconds, &err)) return failed(&err);
+    printf("{\"what\":\"reading\",\"gb_s\":%.0f}\n", (double)bytes / seconds / 1e9);
     return 0;
 }
 
@@ -109,7 +126,7 @@ static int products(struct gpu *g)
 static int wide_product(struct gpu *g, enum type type, const uint32_t shape[2], uint32_t tokens, uint32_t parts,
                         uint32_t groups)
 {
-    struct gpu_product p = {.type = type, .rows = shape[0], .cols = shape[1], .tokens = tokens, .as_cut = true};
+    struct gpu_product p = {.type = type, .rows = shape[0], .cols = shape[1], .tokens = tokens};
     p.tuning = (struct gpu_tuning){.segments = 16, .wide_tokens = 1, .wide_parts = parts, .wide_groups = groups};
     tdm_error err;
     tdm_status status = gpu_measure_product(g, &p, quick ? 4 << 20 : (uint64_t)256 << 20, &err);
@@ -318,10 +335,13 @@ static int speed(struct gpu_model *m, const char *name, const tdm_id *ids)
     double each = (double)(clock_ns() - start) / 1e9 / n;
     printf("{\"what\":\"decode\",\"model\":\"%s\",\"from\":%u,\"us\":%.1f,\"tok_s\":%.1f}\n", name, gpu_state_length(s),
            each * 1e6, 1 / each);
-    int wrong = replies(m, s, name);
-    if (!wrong) wrong = operations(m, name);
+    int wrong = operations(m, name);
     if (!wrong) wrong = steps(m, s, name, ids, 1);
-    if (!wrong) wrong = steps(m, s, name, ids, quick ? 4 : 74);
+    if (!wrong) wrong = replies(m, s, name);
+    for (int i = 1; i < 3 && !wrong; i++) {
+        gpu_state_clear(s);
+        wrong = steps(m, s, name, ids, quick ? 4 : sizes[i]);
+    }
     gpu_state_free(s);
     return wrong;
 }
@@ -352,7 +372,7 @@ static int model(struct gpu *g, const char *name)
 int main(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "d:qnwr")) != -1) {
+    while ((option = getopt(argc, argv, "d:qnwp")) != -1) {
         if (option == 'd')
             device = optarg;
         else if (option == 'q')
@@ -361,18 +381,19 @@ int main(int argc, char **argv)
             opened_with.no_wide = true;
         else if (option == 'w')
             wide_alone = true;
-        else if (option == 'r')
-            opened_with.relaxed = true;
+        else if (option == 'p')
+            opened_with.statistics = true;
         else
             return 2;
     }
     struct gpu *g;
     tdm_error err;
     if (gpu_open(&g, device, &opened_with, &err)) return failed(&err);
-    int wrong = describe(g) || dispatching(g);
+    int wrong = describe(g) || dispatching(g) || reading_speed(g);
     for (int i = optind; i < argc; i++) wrong |= model(g, argv[i]);
     if (optind == argc) wrong |= wide_products(g);
     if (optind == argc && !wide_alone) wrong |= reading(g) || products(g);
+    gpu_measure_pipelines(g, print_statistic, NULL);
     gpu_close(g);
     return wrong;
 }

@@ -19,7 +19,6 @@ layout(constant_id = 7) const uint KEY = 128;
 layout(constant_id = 8) const uint VALUE = 128;
 layout(constant_id = 9) const uint KEYS = 16;
 layout(constant_id = 10) const uint SLAB = 32;
-layout(constant_id = 11) const bool RELAXED = false; // barriers count on coherent loads alone
 #include "weights.glsl"
 #include "lanes.glsl"
 #include "activation.glsl"
@@ -47,7 +46,7 @@ layout(push_constant, scalar) uniform Push {
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
            OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42;
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
-           DO_ACT = 6, DO_TOPS = 7, DO_BEST = 8;
+           DO_ACT = 6;
 const uint MADE = 5; // a mode: activations that an operation of their own made
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
@@ -102,33 +101,28 @@ uvec4 x_quad(uint place)
     return pool[place];
 }
 
-uvec2 own_key(uint at)
-{
-    return uvec2(pool[at / 2][at % 2 * 2], pool[at / 2][at % 2 * 2 + 1]);
-}
-
-void put_key(uint at, uvec2 key)
-{
-    pool[at / 2][at % 2 * 2] = key.x;
-    pool[at / 2][at % 2 * 2 + 1] = key.y;
-}
-#include "best.glsl"
-
 // ---- The barrier ----
 
-// All workgroups have come here, and what each has written is where coherent loads find it. False: some did not come.
-bool meet()
+uint all_there; // the first lane's: what the counter is when all workgroups have come
+
+// What this workgroup has written is there for others; it goes on with what needs nothing of theirs.
+void arrive()
 {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease);
+    if (gl_LocalInvocationIndex != 0) return;
+    memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
+    all_there = (atomicAdd(Words(counters).v[0], 1) / gl_NumWorkGroups.x + 1) * gl_NumWorkGroups.x;
+}
+
+// All workgroups have arrived, and what each has written is where coherent loads find it. False: some did not come.
+bool meet()
+{
     if (gl_LocalInvocationIndex == 0) {
-        uint groups = gl_NumWorkGroups.x, looks = 0;
-        memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
-        uint all = (atomicAdd(Words(counters).v[0], 1) / groups + 1) * groups;
-        while (looks < patience &&
-               atomicLoad(Words(counters).v[0], gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed) < all)
+        uint looks = 0;
+        while (looks < patience && atomicLoad(Words(counters).v[0], gl_ScopeDevice, gl_StorageSemanticsBuffer,
+                                              gl_SemanticsAcquire) < all_there)
             looks++;
-        if (!RELAXED) memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
         if (looks == patience) broken = 1;
     }
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
@@ -480,19 +474,6 @@ void do_embed()
     for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) embed(op(OP_KIND), p, u, 0);
 }
 
-// The best logits: of each block (DO_TOPS), then what is listed (DO_BEST).
-void do_best(bool lists)
-{
-    Best p = Best(address(0), address(2), address(4), address(6), address(8), address(10), address(12), address(14),
-                  address(16), parameter(18), parameter(19));
-    if (lists) bound_of_blocks(p, 0);
-    for (uint u = gl_WorkGroupID.x; u < BLOCKS; u += gl_NumWorkGroups.x) {
-        if (lists) list_block(p, u, 0);
-        else top_of_block(p, u, 0);
-    }
-    if (lists && gl_WorkGroupID.x == 0) draw_best(p);
-}
-
 void main()
 {
     uint i = gl_LocalInvocationIndex;
@@ -503,11 +484,15 @@ void main()
     op_at = 0;
     going = true;
     barrier();
-    for (uint n = 0; n < barriers && going; n++) going = meet();
+    for (uint n = 0; n < barriers && going; n++) {
+        arrive();
+        going = meet();
+    }
     [[dont_unroll]] for (uint o = first; o < end && going; o++) {
         uvec2 some = uvec2(0); // of the next operation
         if (o + 1 < end && i < OP / 2) some = words.v[(o + 1) * OP / 2 + i];
         waits = op(OP_BARRIER) == 1;
+        if (waits) arrive();
         uint what = op(OP_WHAT);
         if (what == DO_PRODUCT) {
             product();
@@ -521,8 +506,6 @@ void main()
             else if (what == DO_MERGE) do_merge();
             else if (what == DO_ACT) do_act();
             else if (what == DO_EMBED) do_embed();
-            else if (what == DO_TOPS) do_best(false);
-            else if (what == DO_BEST) do_best(true);
         }
         wait_for_inputs();
         if (i < OP / 2) op_words[1 - op_at][2 * i] = some.x, op_words[1 - op_at][2 * i + 1] = some.y;

@@ -178,17 +178,16 @@ static void make_row(float *row, enum row_kind kind, uint64_t *seed)
 static tdm_status list_row(struct gpu_model *m, struct gpu_state *s, const float *row, tdm_error *err)
 {
     struct gpu *g = m->gpu;
-    const struct scratch *scratch = m->scratch[SCRATCH_SHORT];
-    const struct program *p = scratch->program;
+    struct scratch *scratch = m->scratch[SCRATCH_SHORT];
+    const struct program *p = scratch->program && scratch->program->groups ? scratch->program : NULL;
     device_lock(g);
-    tdm_status status = device_write(g, &s->buffer->block, model_logits_at(m), row, VOCAB * sizeof *row, err);
+    tdm_status status = p ? device_write(g, &s->buffer->block, model_logits_at(m), row, VOCAB * sizeof *row, err)
+                          : device_write(g, &scratch->memory, scratch->logits_at, row, VOCAB * sizeof *row, err);
     if (!status) status = device_begin(g, g->once, true, err);
-    if (!status && p && p->groups) {
-        program_dispatch(g, g->once, p, 0, p->logits, p->n);
-    } else if (!status) {
+    if (!status) {
         struct recording r = {
-            .model = m, .s = m->scratch[SCRATCH_SHORT], .commands = g->once, .shape = {.head_rows = 1}, .err = err};
-        record_best(&r, false);
+            .model = m, .s = scratch, .commands = g->once, .shape = {.head_rows = 1}, .err = err};
+        record_best(&r, p);
         device_barrier(g, g->once);
         status = r.status;
     }

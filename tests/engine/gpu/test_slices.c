@@ -7,7 +7,7 @@
 #ifdef TANDEM_GPU
 #include <pthread.h>
 
-#include "engine/gpu/vulkan.h"
+#include "engine/gpu/device.h"
 
 enum { LONG = 140, VOCAB = 512, REPLY = 12 };
 static const char model_name[] = "tests/goldens/gguf/tiny-a-q8_0.gguf";
@@ -157,7 +157,33 @@ TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
     }
     close_model(m);
 }
+/* ---- Compiling ---- */
+
+TEST(a_prepared_model_waits_for_no_compiler)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8, 9, 33, 70, 1, 2, 3};
+    struct gpu_model *m = open_model();
+    REQUIRE(m);
+    REQUIRE(!gpu_model_prepare(m, &err));
+    uint32_t prepared = device->n_pipelines;
+    struct gpu_state *s = gpu_rig_state(m);
+    tdm_id ids[70];
+    rig_ids(ids, 70, VOCAB, 5);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) gpu_rig_eval(m, s, ids, sizes[i], 70);
+    static float rows[7 * VOCAB];
+    gpu_rig_logits(m, s, ids, 7, rows, NULL);
+    struct gpu_run run = {.state = s, .tokens = ids, .n = 1, .logits = GPU_LOGITS_BEST};
+    CHECK(!gpu_forward(m, &run, 1, NULL, &err));
+    CHECK_INT(prepared, device->n_pipelines);
+    gpu_state_free(s);
+    close_model(m);
+}
 #else
+TEST(a_prepared_model_waits_for_no_compiler)
+{
+    SKIP(gpu_absence());
+}
 TEST(a_pass_is_given_up_after_the_slice_that_runs)
 {
     SKIP(gpu_absence());
@@ -168,4 +194,5 @@ TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
 }
 #endif
 
-TEST_MAIN(T(a_pass_is_given_up_after_the_slice_that_runs), T(a_reply_goes_on_between_the_slices_of_a_long_pass))
+TEST_MAIN(T(a_pass_is_given_up_after_the_slice_that_runs), T(a_reply_goes_on_between_the_slices_of_a_long_pass),
+          T(a_prepared_model_waits_for_no_compiler))
