@@ -39,6 +39,7 @@ enum shader {
     SHADER_MERGE,
     SHADER_CONV,
     SHADER_DELTA,
+    SHADER_DELTAS,
     SHADER_CHOOSE,
     SHADER_MIX,
     SHADER_READ,

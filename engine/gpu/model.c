@@ -259,7 +259,8 @@ static tdm_status check(const struct config *c, tdm_error *err)
                          c->heads / c->kv_heads);
     if (c->lin_value_heads > 256 || c->lin_value_dim > 256 || c->lin_key_dim > 256)
         return error_set(err, TDM_E_UNSUPPORTED, "%u value heads: on a GPU expected at most 256", c->lin_value_heads);
-    if (c->hidden % 4 || c->intermediate % 4 || c->expert_intermediate % 4 || c->lin_value_dim % 4)
+    if (c->hidden % 4 || c->intermediate % 4 || c->expert_intermediate % 4 || c->lin_key_dim % 4 ||
+        c->lin_value_dim % 4)
         return error_set(err, TDM_E_UNSUPPORTED, "%u columns: on a GPU expected a multiple of 4", c->hidden);
     if (c->conv_kernel > 4)
         return error_set(err, TDM_E_UNSUPPORTED, "a convolution of %u taps: on a GPU expected at most 4",

@@ -177,7 +177,8 @@ uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks);
 enum { MATMUL_EXPERTS = 2, MATMUL_SOURCE = 4, MATMUL_OWN = 5, MATMUL_CONSTANTS = 8 };
 void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning *t, enum weight_kind kind,
                    uint32_t tokens, uint32_t segments);
-/* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys. */
+/* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys,
+ * each of them a multiple of 4. */
 void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts);
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);

@@ -179,7 +179,7 @@ static uint32_t shared_bytes(const struct program *p, const struct gpu_model *m)
     uint32_t slab, parts, lanes = m->gpu->tuning.lanes;
     record_delta(m, &slab, &parts);
     return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 +
-           4 * c->lin_key_dim * 4 + parts * (2 * slab + 1) * 4 + 64;
+           2 * c->lin_key_dim * 4 + parts * (2 * slab + 1) * 4 + 64;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */

@@ -363,7 +363,7 @@ void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts)
     const struct config *c = &m->config;
     *slab = c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
     *parts = 1;
-    while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (2 * *parts) == 0) *parts *= 2;
+    while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (8 * *parts) == 0) *parts *= 2;
 }
 
 /* Where a layer's inputs of convolution and gates lie: in the scratch, or where they are kept. */
@@ -420,6 +420,9 @@ static void convolution(struct recording *r, const struct gpu_layer *layer, cons
                 NULL, 0, &push, sizeof push, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
 }
 
+/* Lanes of a workgroup for many tokens, so few that a small model has a workgroup for each core. */
+enum { DELTAS_LANES = 128 };
+
 /* Convolution and delta rule, in one step where each run has a single token. */
 static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t index)
 {
@@ -430,9 +433,9 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     uint32_t conv_floats = index * (c->conv_kernel - 1) * config_conv_channels(c);
     uint32_t parts, slab;
     record_delta(r->model, &slab, &parts);
+    while (!both && slab % 2 == 0 && slab * parts > DELTAS_LANES) slab /= 2;
     const uint32_t constants[] = {(slab * parts + 31) / 32 * 32, c->lin_key_dim, c->lin_value_dim,
-                                  c->lin_key_dim / parts,        slab,           both,
-                                  r->model->gpu->tuning.subgroup};
+                                  c->lin_key_dim / parts,        slab,           r->model->gpu->tuning.subgroup};
     struct {
         uint64_t runs, qkv, gates, result;
         uint32_t key_heads, value_heads, tiled, layer_floats;
@@ -458,8 +461,8 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(DELTA) | REGION(RECURRENT);
     if (both) reads = REGION(QKV) | REGION(A) | REGION(B), writes |= REGION(CONV);
     if (!both) convolution(r, layer, &x, conv_floats);
-    record_step(r, reads, writes, SHADER_DELTA, constants, 7, &push, sizeof push, c->lin_value_heads, r->shape.runs,
-                c->lin_value_dim / slab);
+    record_step(r, reads, writes, both ? SHADER_DELTA : SHADER_DELTAS, constants, 6, &push, sizeof push,
+                c->lin_value_heads, r->shape.runs, c->lin_value_dim / slab);
 }
 
 static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t index)

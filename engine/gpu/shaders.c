@@ -33,6 +33,9 @@ SHADER(conv)
 SHADER(delta)
 #include <shaders/delta.inc>
     ;
+SHADER(deltas)
+#include <shaders/deltas.inc>
+    ;
 SHADER(choose)
 #include <shaders/choose.inc>
     ;
@@ -63,7 +66,7 @@ const struct shader_code shader_codes[SHADERS] = {
     [SHADER_CONV] = CODE(conv),   [SHADER_DELTA] = CODE(delta),   [SHADER_CHOOSE] = CODE(choose),
     [SHADER_MIX] = CODE(mix),     [SHADER_READ] = CODE(read),     [SHADER_TOKEN] = CODE(token),
     [SHADER_NORM] = CODE(norm),   [SHADER_BEST] = CODE(best),     [SHADER_MATRIX] = CODE(matrix),
-    [SHADER_TILE] = CODE(tile),
+    [SHADER_TILE] = CODE(tile),   [SHADER_DELTAS] = CODE(deltas),
 };
 
 uint64_t gpu_shaders_hash(void)

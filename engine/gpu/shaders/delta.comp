@@ -1,17 +1,17 @@
 #version 460
 #include "common.glsl"
 #include "conv.glsl"
-// The gated delta rule (delta.glsl). A workgroup is a slab of a value head of a run.
+// The gated delta rule where each run has a single token (delta_one.glsl). A workgroup is a slab of a value head of a run.
 layout(local_size_x_id = 0) in; // SLAB * KEY / KEYS, at least 32
 layout(constant_id = 0) const uint LANES = 256;
 layout(constant_id = 1) const uint KEY = 128;
 layout(constant_id = 2) const uint VALUE = 128;
 layout(constant_id = 3) const uint KEYS = 16;
 layout(constant_id = 4) const uint SLAB = 32;
-layout(constant_id = 5) const uint CONV = 0; // 1: runs have one token, and what conv.comp does is done here
-layout(constant_id = 6) const uint SUBGROUP = 1;
+layout(constant_id = 5) const uint SUBGROUP = 1;
 #include "lanes.glsl"
 #include "delta.glsl"
+#include "delta_one.glsl"
 layout(push_constant, scalar) uniform Push {
     Delta p;
 };
@@ -20,5 +20,5 @@ void wait_for_inputs() {}
 
 void main()
 {
-    delta_rule(p, gl_WorkGroupID.x, gl_WorkGroupID.y, gl_WorkGroupID.z, CONV == 1);
+    delta_one(p, gl_WorkGroupID.x, gl_WorkGroupID.y, gl_WorkGroupID.z);
 }

@@ -30,6 +30,7 @@ layout(constant_id = 10) const uint SLAB = 32;
 #include "merge.glsl"
 #include "conv.glsl"
 #include "delta.glsl"
+#include "delta_one.glsl"
 
 layout(push_constant, scalar) uniform Push {
     uint64_t program, counters; // counters: arrivals, workgroups that are done
@@ -465,7 +466,7 @@ void do_delta()
                     parameter(11), address(12), address(14), address(16), address(18), address(20), parameter(22),
                     parameter(23));
     for (uint u = gl_WorkGroupID.x; u < op(OP_X) * op(OP_Z); u += gl_NumWorkGroups.x)
-        delta_rule(p, u / op(OP_Z), 0, u % op(OP_Z), true);
+        delta_one(p, u / op(OP_Z), 0, u % op(OP_Z));
 }
 
 void do_embed()

@@ -184,6 +184,48 @@ TEST(forks)
     for_each(forks);
 }
 
+/* What a model has after a text that is read in passes of any size; NULL: it depends on that. */
+static float *logits_of_any_split(struct gpu_model *m, uint32_t tokens)
+{
+    static const uint32_t sizes[] = {33, 16, 5, 1}; /* the last two only near the end, as each pass takes long */
+    struct expected e;
+    uint64_t seed = 1;
+    bool same = true;
+    set_up(m, &e, tokens, 9);
+    for (int i = 0; i < 4; i++) {
+        struct gpu_state *s = gpu_rig_state(m);
+        if (sizes[i] < 16) gpu_rig_eval(m, s, e.ids, tokens - 20, 37);
+        same = same && follow(m, s, &e, tokens, sizes[i], &seed) && gpu_rig_equal(s, e.state);
+        gpu_state_free(s);
+    }
+    float *logits = e.logits;
+    e.logits = NULL;
+    if (!same) free(logits);
+    tear_down(&e);
+    return same ? logits : NULL;
+}
+
+/* The delta rule cut as on a discrete device, eight shares a column: added through subgroups and through shared memory,
+ * in batches of tokens that are full or not. */
+TEST(shares)
+{
+    enum { TOKENS = 75 };
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    float *logits[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gpu_tuning tuning = {4, 1, 8, 32, 256, 4096, 4096, i ? 32 : 1, 100, 0, 0, 0, 0, false};
+        struct gpu *g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
+        struct gpu_model *m = g ? gpu_rig_model(g, "tests/goldens/tiny-b", KV_F32) : NULL;
+        if (m) logits[i] = logits_of_any_split(m, TOKENS);
+        CHECK(logits[i]);
+        gpu_model_free(m);
+        gpu_close(g);
+    }
+    if (logits[0] && logits[1]) CHECK(!memcmp(logits[0], logits[1], sizeof(float) * TOKENS * VOCAB));
+    free(logits[0]);
+    free(logits[1]);
+}
+
 /* What is refused changes nothing. */
 static void refusals(struct gpu_model *m, struct expected *e, uint64_t seed)
 {
@@ -216,4 +258,4 @@ TEST(refusals)
     for_each(refusals);
 }
 
-TEST_MAIN(T(any_split), T(any_runs), T(forks), T(refusals))
+TEST_MAIN(T(any_split), T(any_runs), T(forks), T(shares), T(refusals))
