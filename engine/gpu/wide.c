@@ -62,8 +62,8 @@ void wide_find_units(struct gpu *g)
     free(all);
 }
 
-/* Of tile.comp: rows and tokens of a group and a part; how many of them it takes. */
-enum { TILE_SIDE = 16, TILE_PARTS = 8, TILE_GROUPS = 4 };
+/* Of tile.comp: rows and tokens of a group and a part; how many groups it takes, and how many of both multiplied. */
+enum { TILE_SIDE = 16, TILE_GROUPS = 4, TILE_MOST = 20 };
 
 /* ---- How a product is cut --------------------------------------------------------------------------------------- */
 
@@ -87,7 +87,7 @@ static uint32_t group_rows(const struct gpu *g, enum weight_kind kind)
 static bool fits(const struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups)
 {
     const struct matrix_units *u = &g->matrix;
-    if (pack_takes_floats(kind)) return parts <= TILE_PARTS && groups <= TILE_GROUPS;
+    if (pack_takes_floats(kind)) return groups <= TILE_GROUPS && parts * groups <= TILE_MOST;
     uint32_t block = kind == KIND_Q6K ? 16 : 32, place = u->k > block ? u->k : block;
     uint32_t row = PACK_COLS / block * place + 16 + (kind == KIND_Q8 ? 4 : 9) * 4;
     uint32_t token = PACK_COLS + 16 + (kind == KIND_Q4K ? 5 : 1) * 4;
@@ -108,7 +108,7 @@ bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kin
     *out = (struct wide_cut){.x = ceiling(tokens, parts * part_tokens(g, kind)),
                              .y = ceiling(tiles * PACK_ROWS, groups * group_rows(g, kind))};
     if (pack_takes_floats(kind)) {
-        const uint32_t constants[] = {kind, segments, groups, parts};
+        const uint32_t constants[] = {kind, segments, groups, parts, g->tuning.subgroup};
         out->shader = SHADER_TILE, out->n = sizeof constants / sizeof *constants;
         memcpy(out->constants, constants, sizeof constants);
     } else {
@@ -331,7 +331,7 @@ static tdm_status try_bits(struct gpu *g, enum weight_kind kind, uint32_t parts,
 /* Cuts that are best for some product on some device, of quants and of float types. */
 enum { CUTS = 8 };
 static const uint8_t cuts[2][CUTS][2] = {{{1, 4}, {2, 2}, {4, 2}, {2, 4}, {4, 4}, {5, 4}, {5, 8}, {8, 8}},
-                                         {{1, 2}, {2, 2}, {4, 2}, {2, 4}, {4, 4}, {5, 4}, {8, 2}, {8, 4}}};
+                                         {{1, 2}, {2, 2}, {4, 2}, {8, 2}, {1, 4}, {2, 4}, {4, 4}, {5, 4}}};
 
 tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
 {
