@@ -45,7 +45,7 @@ void record_best(struct recording *r, const struct program *p)
     record_step(r, REGION(PARTIALS), REGION(READ), SHADER_BEST, constants, 3, &push, sizeof push, groups, rows, 1);
 }
 
-/* The logit in that place of the order of all (best.glsl). */
+/* The logit in that place of the order of all (best.comp). */
 static float logit_of(uint32_t order)
 {
     uint32_t bits = order >> 31 ? order & 0x7FFFFFFFu : ~order;

@@ -66,9 +66,9 @@ struct gpu_tuning {
     uint32_t own_columns; /* of activations that each workgroup makes in a pass of one token in one dispatch, at most */
     uint32_t together;    /* workgroups of a pass of one token in one dispatch (program.h), at most; 0: none such */
     /* Products of many tokens: from how many on they take shaders of their own (0: never), matrix units for quants,
-     * where the device has them, larger tiles for float types. A workgroup has at most wide_parts times N tokens,
-     * wide_groups times M rows, M and N being the units' (16 each for float types). wide_always: where that is slower
-     * as well. Bits don't depend on it. */
+     * where the device has them, larger tiles for float types. How a product is cut is measured; where it was not,
+     * a workgroup has at most wide_parts times N tokens, wide_groups times M rows, M and N being the units' (16 each
+     * for float types). wide_always: all are cut by that rule. Bits don't depend on it. */
     uint32_t wide_tokens, wide_parts, wide_groups;
     bool wide_always;
 };

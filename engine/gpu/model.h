@@ -52,7 +52,7 @@ struct buffer {
     struct buffer *next; /* free ones */
 };
 
-/* Lists of the best logits, in `logits` behind them all (shaders/best.glsl). */
+/* Lists of the best logits, in `logits` behind them all (shaders/best.comp). */
 enum { BEST_BLOCKS = 128, BEST_ROOM = 31, BEST_BYTES = BEST_BLOCKS * (1 + BEST_ROOM) * 8 };
 
 /* The pages of the layers, or those of the MTP head, which has one. */

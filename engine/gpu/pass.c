@@ -194,7 +194,7 @@ static tdm_status rehearse(struct gpu_model *m, const struct shape *shape, tdm_e
 
 tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
 {
-    /* One of each class of sizes: of tokens that matmul.comp takes at once, of cuts that wide.c chooses, of attention. */
+    /* One of each class of sizes: tokens that matmul.comp takes at once, cuts that wide.c chooses, attention. */
     static const uint32_t sizes[] = {1, 2, 4, 8, 16, 48, 80, 128, 512}, logits[] = {1, 2, 4, 8};
     tdm_status status = TDM_OK;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= m->options.tokens; i++)
@@ -207,8 +207,9 @@ tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
     static const uint32_t drafts[] = {1, 2, 4, 8};
     for (size_t i = 0; i < sizeof drafts / sizeof *drafts && m->config.mtp && !status; i++)
         for (enum pass_kind kind = PASS_DRAFT; kind <= PASS_ENTRIES && !status; kind++)
-            status = rehearse(m, &(struct shape){.rows = drafts[i], .runs = 1, .tiles = drafts[i], .blocks = 1, .kind = kind},
-                              err);
+            status = rehearse(
+                m,
+                &(struct shape){.rows = drafts[i], .runs = 1, .tiles = drafts[i], .blocks = 1, .kind = kind}, err);
     return status;
 }
 

@@ -12,6 +12,8 @@ enum {
     PATIENCE = 1 << 23,       /* seconds */
     COUNTERS_BYTES = 256,
     STOPPED_AT = 8, /* behind the two counters */
+    ALIGNED = 256,  /* at most what lies between two matrices (model.c) */
+    SECTOR = 64,    /* bytes that memory gives at once (token.comp) */
 };
 
 /* ---- Operations ------------------------------------------------------------------------------------------------ */
@@ -98,8 +100,10 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
     assert_always(push_bytes <= sizeof op->push);
     *op = (struct program_op){.barrier = barrier, .x = shader == SHADER_MATMUL ? 0 : x, .z = z};
     memcpy(op->push, push, push_bytes);
-    if (!whats[shader]) p->unfit = true;
-    op->what = (uint32_t)whats[shader] - 1;
+    if (!whats[shader])
+        p->unfit = true;
+    else
+        op->what = (uint32_t)whats[shader] - 1, p->whats |= 1u << op->what;
     if (shader == SHADER_MATMUL) add_product(p, r->model->gpu, op, constants);
     if (shader == SHADER_EMBED) op->kind = constants[0], p->kinds |= 1u << op->kind;
     if (shader == SHADER_ACT) { /* by chunks: a norm is of a whole row */
@@ -168,7 +172,7 @@ static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_erro
     while (rows < c->heads / c->kv_heads) rows *= 2;
     const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv,
                                   c->head_dim, rows,        c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts,
-                                  slab};
+                                  slab,        p->whats};
     return device_pipeline(&p->pipeline, m->gpu, SHADER_TOKEN, constants, sizeof constants / sizeof *constants, err);
 }
 
@@ -200,6 +204,23 @@ static void to_the_state(struct program_op *op, const struct scratch *s)
     op->x = 1;
 }
 
+/* The weights of the next operation, as far as they lie in one piece; those that have one input do. */
+static void read_ahead(struct program_op *op, const struct program_op *next)
+{
+    struct matmul push;
+    memcpy(&push, next->push, sizeof push);
+    if (next->what != DO_PRODUCT) return;
+    uint64_t tile = (uint64_t)push.chunks * pack_chunk_bytes(next->kind), end = push.weights + push.tiles * tile;
+    for (uint32_t i = 0; i < 3 && next->more[i][4]; i++) {
+        uint64_t weights;
+        memcpy(&weights, next->more[i], sizeof weights);
+        if (weights < end || weights - end >= ALIGNED) break;
+        end = weights + next->more[i][4] * tile;
+    }
+    memcpy(op->ahead, &push.weights, sizeof push.weights);
+    op->ahead[2] = (uint32_t)((end - push.weights) / SECTOR);
+}
+
 /* That of the token in this place of a submission: it has tables of its own. */
 static tdm_status make_list(struct program *p, struct gpu_model *m, struct scratch *s, uint32_t list, tdm_error *err)
 {
@@ -213,6 +234,7 @@ static tdm_status make_list(struct program *p, struct gpu_model *m, struct scrat
     r.shape.head_rows = 1;
     record_head(&r);
     for (uint32_t i = p->layers; i < p->n; i++) to_the_state(&p->ops[i], s);
+    for (uint32_t i = 0; i + 1 < p->n; i++) read_ahead(&p->ops[i], &p->ops[i + 1]);
     scratch_move_tables(s, &m->config, -(int)list);
     return r.status;
 }

@@ -25,17 +25,19 @@ struct program_op {
     uint32_t start, segments, tiles; /* a product's: where its tiles begin in the round of workgroups; a power of two */
     uint32_t push[32];               /* the push constants of the step's shader */
     uint32_t more[3][6];             /* a product's further matrices: weights, result (addresses), tiles, rows */
-    uint32_t unused[4];
+    uint32_t ahead[3];               /* weights that the next operation reads: address, sectors of them */
+    uint32_t unused;
 };
 
 struct program {
     struct program_op *ops;
     uint32_t n, room;
-    uint32_t layers;         /* operations before those for logits */
-    uint32_t lists, list_at; /* lists that there are, one for each token of a submission; the one at work */
-    uint32_t kinds, pool;     /* bits; quads of shared memory */
-    uint32_t tiles;           /* of products since the last barrier */
-    bool unfit;               /* a step is not among the operations */
+    uint32_t layers;             /* operations before those for logits */
+    uint32_t lists, list_at;     /* lists that there are, one for each token of a submission; the one at work */
+    uint32_t kinds, whats;       /* bits: of weights and of operations that there are */
+    uint32_t pool;               /* quads of shared memory */
+    uint32_t tiles;              /* of products since the last barrier */
+    bool unfit;                  /* a step is not among the operations */
     struct block list, counters; /* the lists one behind the other; see token.comp */
     VkPipeline pipeline;
     uint64_t runs, trouble; /* addresses: of the table, of the word that tells of a barrier waited for too long */

@@ -46,7 +46,7 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
     X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
 #define VULKAN_MAY(X)                                                                                                  \
     X(CreateDebugUtilsMessengerEXT)                                                                                    \
-    X(DestroyDebugUtilsMessengerEXT) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)                                 \
+    X(DestroyDebugUtilsMessengerEXT) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)                                \
     X(GetPipelineExecutableStatisticsKHR)
 #define VULKAN_DEVICE(X)                                                                                               \
     X(DestroyDevice)                                                                                                   \

@@ -349,7 +349,7 @@ tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
     return status;
 }
 
-/* ---- The choice --------------------------------------------------------------------------------------------------- */
+/* ---- The choice -------------------------------------------------------------------------------------------------- */
 
 /* Seconds of one product cut so; parts 0: by matmul.comp. */
 static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c, uint32_t tokens, uint32_t parts,

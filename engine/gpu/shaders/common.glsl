@@ -37,7 +37,7 @@ struct Row {
 struct Run {
     uint64_t recurrent, conv_in, conv_out, pages;
     uint first_row, n, start, limit; // limit: of the ids that may be drawn
-    uint64_t logits, best;           // where those of its last token go, and the list of the best (best.glsl)
+    uint64_t logits, best;           // where those of its last token go, and the list of the best (best.comp)
 };
 layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Rows { Row v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Runs { Run v[]; };

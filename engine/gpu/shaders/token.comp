@@ -19,6 +19,7 @@ layout(constant_id = 7) const uint KEY = 128;
 layout(constant_id = 8) const uint VALUE = 128;
 layout(constant_id = 9) const uint KEYS = 16;
 layout(constant_id = 10) const uint SLAB = 32;
+layout(constant_id = 11) const uint OPS = 127; // that there are, bit by bit
 #include "weights.glsl"
 #include "lanes.glsl"
 #include "activation.glsl"
@@ -45,7 +46,7 @@ layout(push_constant, scalar) uniform Push {
 // and one type; the push constants of matmul.comp have the first one's, and OP_MORE, for each further one, its weights,
 // result, tiles, rows.
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
-           OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42;
+           OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60;
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
            DO_ACT = 6;
 const uint MADE = 5; // a mode: activations that an operation of their own made
@@ -74,6 +75,12 @@ uint64_t address(uint i)
 bool has(uint kind, uint one)
 {
     return (KINDS >> one & 1) == 1 && kind == one;
+}
+
+// Whether this operation does that. What none of the program does is not compiled.
+bool does(uint one)
+{
+    return (OPS >> one & 1) == 1 && op(OP_WHAT) == one;
 }
 
 float pool_float(uint at)
@@ -131,9 +138,30 @@ bool meet()
     return broken == 0;
 }
 
+const uint SECTOR = 64; // bytes that memory gives at once
+uint read;  // what read_ahead loads; it is looked at when the operation is done
+bool ahead; // that was done
+
+// Weights of the next operation, a word of a sector in each lane: so the first of them come from the device's cache when they
+// are needed. More would take registers, which cost more time than they save.
+void read_ahead()
+{
+    WeightWords w = WeightWords(packUint2x32(uvec2(op(OP_AHEAD), op(OP_AHEAD + 1))));
+    uint at = gl_WorkGroupID.x * LANES + gl_LocalInvocationIndex;
+    read = at < op(OP_AHEAD + 2) ? w.v[at * (SECTOR / 4)] : 0;
+}
+
+// So that it does not count as unused.
+void look_at_read()
+{
+    if (read == 1 && patience == 0) broken = 1; // it never is
+}
+
 // The barrier before this operation, if it was not waited for yet.
 void wait_for_inputs()
 {
+    if (!ahead) read_ahead();
+    ahead = true;
     if (waits) going = meet();
     waits = false;
 }
@@ -268,12 +296,9 @@ void product()
             uint this_chunk = chunk, this_part = part;
             part++;
             if (part == loads) part = 0, chunk += segments;
-            if (chunk < chunks) {
-                next = load_raw(kind, tile, chunk, part);
-            } else if (at + every < tiles) {
-                tile = tile_of(at + every);
-                next = load_raw(kind, tile, segment, 0);
-            }
+            bool last = chunk >= chunks;
+            if (last && at + every < tiles) tile = tile_of(at + every);
+            if (!last || at + every < tiles) next = load_raw(kind, tile, last ? segment : chunk, last ? 0 : part);
             add_raw(kind, now, this_chunk, this_part, total, four);
         }
         if (kind < Q8) total = float_total(four);
@@ -493,22 +518,23 @@ void main()
         uvec2 some = uvec2(0); // of the next operation
         if (o + 1 < end && i < OP / 2) some = words.v[(o + 1) * OP / 2 + i];
         waits = op(OP_BARRIER) == 1;
+        ahead = false;
         if (waits) arrive();
-        uint what = op(OP_WHAT);
-        if (what == DO_PRODUCT) {
+        if (does(DO_PRODUCT)) {
             product();
-        } else if (what == DO_DELTA) {
+        } else if (does(DO_DELTA)) {
             do_delta();
-        } else if (what == DO_ATTEND) {
+        } else if (does(DO_ATTEND)) {
             do_attend();
         } else {
             wait_for_inputs();
-            if (what == DO_HEADS) do_heads();
-            else if (what == DO_MERGE) do_merge();
-            else if (what == DO_ACT) do_act();
-            else if (what == DO_EMBED) do_embed();
+            if (does(DO_HEADS)) do_heads();
+            else if (does(DO_MERGE)) do_merge();
+            else if (does(DO_ACT)) do_act();
+            else if (does(DO_EMBED)) do_embed();
         }
         wait_for_inputs();
+        look_at_read();
         if (i < OP / 2) op_words[1 - op_at][2 * i] = some.x, op_words[1 - op_at][2 * i + 1] = some.y;
         barrier();
         op_at = 1 - op_at;
