@@ -69,7 +69,7 @@ enum { MOST_PIPELINES = 512 };
 struct matrix_units {
     uint32_t m, n, k; /* 0: none that suit */
     uint32_t lanes;   /* of a subgroup, which does one such product */
-    char line[120]; /* gpu_matrix_units */
+    char line[120];   /* gpu_matrix_units */
 };
 
 /* How products with matrices of one shape are cut, for numbers of tokens up to each of wide.c's sizes. */
@@ -97,15 +97,15 @@ struct gpu {
     struct gpu_info info;
     uint64_t slice; /* bytes of a matrix in one piece */
     struct gpu_tuning tuning;
-    bool statistics; /* of pipelines are kept by the driver (gpu_measure_pipelines) */
+    bool statistics;       /* of pipelines are kept by the driver (gpu_measure_pipelines) */
     uint32_t shared_bytes; /* shared memory of a workgroup */
     struct matrix_units matrix;
     enum wide_proof { WIDE_UNTRIED, WIDE_TAKEN, WIDE_DIFFERS } wide[WEIGHT_KINDS];
     uint32_t wide_cuts[WEIGHT_KINDS]; /* those that gave the right bits, bit by bit (wide.c) */
     struct choice choices[MOST_CHOICES];
     uint32_t n_choices;
-    uint32_t cores;        /* that run workgroups beside each other; 0: not known */
-    float tick_ns;         /* of timestamps */
+    uint32_t cores; /* that run workgroups beside each other; 0: not known */
+    float tick_ns;  /* of timestamps */
     struct pipeline pipelines[MOST_PIPELINES];
     uint32_t n_pipelines;
     struct block upload; /* staging memory, made when first needed */

@@ -77,7 +77,7 @@ struct gpu_options {
     uint64_t slice; /* bytes, at most this many of a matrix lie in one piece; 0: what the device takes, up to 1 GiB */
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
-    bool no_wide; /* for measurements: products of many tokens take the shader that those of few do */
+    bool no_wide;    /* for measurements: products of many tokens take the shader that those of few do */
     bool statistics; /* likewise: the driver keeps what it says of compiled shaders (measure.h) */
 };
 
@@ -99,7 +99,7 @@ const char *gpu_first_complaint(struct gpu *g);
 struct gpu_model;
 
 struct gpu_model_options {
-    enum type lm_head;     /* of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
+    enum type lm_head; /* of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
     enum kv_type kv;
     uint32_t context;      /* tokens that a state takes at most */
     uint32_t tokens, runs; /* of one pass at most */

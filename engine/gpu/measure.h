@@ -18,8 +18,8 @@ struct gpu_product {
     enum type type;
     uint32_t rows, cols, tokens;
     struct gpu_tuning tuning; /* of many tokens: with just so many parts and groups */
-    double seconds; /* for one product, with a barrier after it */
-    double bytes;   /* of its weights */
+    double seconds;           /* for one product, with a barrier after it */
+    double bytes;             /* of its weights */
 };
 
 /* One product after the other with different matrices, `total` bytes of them so that they come from memory. */

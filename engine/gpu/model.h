@@ -47,8 +47,8 @@ struct slab {
  * host's memory `logits` has those of the last token too, and the lists of the best of them (best.c). */
 struct buffer {
     struct block block, logits;
-    bool away;   /* the last token's logits are in `block` alone */
-    bool listed; /* the best of them are in the lists */
+    bool away;           /* the last token's logits are in `block` alone */
+    bool listed;         /* the best of them are in the lists */
     struct buffer *next; /* free ones */
 };
 

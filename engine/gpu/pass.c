@@ -208,8 +208,7 @@ tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
     for (size_t i = 0; i < sizeof drafts / sizeof *drafts && m->config.mtp && !status; i++)
         for (enum pass_kind kind = PASS_DRAFT; kind <= PASS_ENTRIES && !status; kind++)
             status = rehearse(
-                m,
-                &(struct shape){.rows = drafts[i], .runs = 1, .tiles = drafts[i], .blocks = 1, .kind = kind}, err);
+                m, &(struct shape){.rows = drafts[i], .runs = 1, .tiles = drafts[i], .blocks = 1, .kind = kind}, err);
     return status;
 }
 
@@ -439,7 +438,11 @@ static tdm_status prepare(struct gpu_model *m, struct scratch *s, const struct g
     if (!status) *logits = fill_index(s, runs, n_runs);
     bool hidden = options && options->hidden;
     if (!status && shape.rows == 1 && s->program && s->program->groups && !hidden && !runs[0].kept)
-        shape = (struct shape){.rows = 1, .runs = 1, .tiles = 1, .together = 1, .head_rows = *logits,
+        shape = (struct shape){.rows = 1,
+                               .runs = 1,
+                               .tiles = 1,
+                               .together = 1,
+                               .head_rows = *logits,
                                .best = runs[0].logits == GPU_LOGITS_BEST};
     if (!status && runs[0].kept) {
         shape.kept = runs[0].kept->inputs.address;

@@ -125,8 +125,7 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
         if (i) reads = writes = 0;
         struct wide_cut cut;
         if (wide_cut(&cut, g, w->kind, tokens, tiles, w->tiles, w->chunks)) {
-            record_step(r, reads, writes, cut.shader, cut.constants, cut.n, &push, sizeof push, cut.x,
-                        cut.y, 1);
+            record_step(r, reads, writes, cut.shader, cut.constants, cut.n, &push, sizeof push, cut.x, cut.y, 1);
             continue;
         }
         uint32_t at_once = power(tokens) < g->tuning.tokens ? power(tokens) : g->tuning.tokens;
@@ -627,8 +626,8 @@ void record_waiting(struct recording *r)
     const struct config *c = &r->model->config;
     if (c->mtp)
         norms(r, REGION(X), REGION(WAITING),
-              (struct norm){.from = r->s->x, .by = r->model->final_norm, .ld_from = c->hidden,
-                            .to_rows = table(r, r->s->h_at)},
+              (struct norm){
+                  .from = r->s->x, .by = r->model->final_norm, .ld_from = c->hidden, .to_rows = table(r, r->s->h_at)},
               r->shape.rows);
 }
 
@@ -641,10 +640,19 @@ void record_mtp(struct recording *r, bool entries)
     uint32_t rows = r->shape.rows, both = 2 * c->hidden;
     uint64_t row_bytes = c->hidden * sizeof(float);
     embed(r, m->head_embed);
-    norms(r, REGION(X), REGION(QKV), (struct norm){.from = s->x, .to = s->joined, .ld_from = c->hidden, .ld_to = both,
-                                                   .by = layer->vector[ROLE_MTP_EMBED_NORM]}, rows);
-    norms(r, REGION(WAITING), 0, (struct norm){.from_rows = table(r, s->h_at), .to = s->joined + row_bytes,
-                                               .ld_to = both, .by = layer->vector[ROLE_MTP_HIDDEN_NORM]}, rows);
+    norms(r, REGION(X), REGION(QKV),
+          (struct norm){.from = s->x,
+                        .to = s->joined,
+                        .ld_from = c->hidden,
+                        .ld_to = both,
+                        .by = layer->vector[ROLE_MTP_EMBED_NORM]},
+          rows);
+    norms(r, REGION(WAITING), 0,
+          (struct norm){.from_rows = table(r, s->h_at),
+                        .to = s->joined + row_bytes,
+                        .ld_to = both,
+                        .by = layer->vector[ROLE_MTP_HIDDEN_NORM]},
+          rows);
     struct output fc = {&layer->matrix[ROLE_MTP_FC], REGION(X), s->x, c->hidden, false};
     products(r, REGION(QKV), ACT_PLAIN, (struct act){.x = s->joined, .columns = both, .ldx = both}, &s->join, REGION(Z),
              &fc, 1, rows);

@@ -10,9 +10,9 @@
 
 /* Headers of Debian 12 are older than this extension. */
 #ifndef VK_KHR_cooperative_matrix
-#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
+#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME                          "VK_KHR_cooperative_matrix"
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR ((VkStructureType)1000506000)
-#define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR ((VkStructureType)1000506001)
+#define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR               ((VkStructureType)1000506001)
 typedef enum VkComponentTypeKHR {
     VK_COMPONENT_TYPE_SINT8_KHR = 3,
     VK_COMPONENT_TYPE_SINT32_KHR = 5
@@ -46,8 +46,8 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
     X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
 #define VULKAN_MAY(X)                                                                                                  \
     X(CreateDebugUtilsMessengerEXT)                                                                                    \
-    X(DestroyDebugUtilsMessengerEXT) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)                                \
-    X(GetPipelineExecutableStatisticsKHR)
+    X(DestroyDebugUtilsMessengerEXT)                                                                                   \
+    X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR) X(GetPipelineExecutableStatisticsKHR)
 #define VULKAN_DEVICE(X)                                                                                               \
     X(DestroyDevice)                                                                                                   \
     X(GetDeviceQueue)                                                                                                  \
@@ -55,14 +55,15 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
     X(QueueSubmit)                                                                                                     \
     X(CreateFence)                                                                                                     \
     X(DestroyFence)                                                                                                    \
-    X(ResetFences) X(WaitForFences) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)               \
-        X(FreeCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateBuffer) X(DestroyBuffer)               \
-            X(GetBufferMemoryRequirements) X(GetBufferDeviceAddress) X(AllocateMemory) X(FreeMemory)                   \
-                X(BindBufferMemory) X(MapMemory) X(CreateShaderModule) X(DestroyShaderModule) X(CreatePipelineLayout)  \
-                    X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline) X(CreateQueryPool)           \
-                        X(DestroyQueryPool) X(GetQueryPoolResults) X(CmdBindPipeline) X(CmdPushConstants)              \
-                            X(CmdDispatch) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)                     \
-                                X(CmdResetQueryPool) X(CmdWriteTimestamp)
+    X(ResetFences)                                                                                                     \
+    X(WaitForFences) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(FreeCommandBuffers)        \
+        X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements)      \
+            X(GetBufferDeviceAddress) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory)                 \
+                X(CreateShaderModule) X(DestroyShaderModule) X(CreatePipelineLayout) X(DestroyPipelineLayout)          \
+                    X(CreateComputePipelines) X(DestroyPipeline) X(CreateQueryPool) X(DestroyQueryPool)                \
+                        X(GetQueryPoolResults) X(CmdBindPipeline) X(CmdPushConstants) X(CmdDispatch)                   \
+                            X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) X(CmdResetQueryPool)               \
+                                X(CmdWriteTimestamp)
 
 struct vulkan {
 #define VULKAN_MEMBER(name) PFN_vk##name name;

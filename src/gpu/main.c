@@ -35,8 +35,7 @@ static int describe(struct gpu *g)
     gpu_about(g, &info);
     printf("{\"what\":\"device\",\"name\":\"%s\",\"driver\":\"%s\",\"kind\":\"%s\",\"memory\":%llu,"
            "\"matrix_units\":\"%s\"}\n",
-           info.name, info.driver, kinds[info.kind], (unsigned long long)info.memory,
-           gpu_matrix_units(g));
+           info.name, info.driver, kinds[info.kind], (unsigned long long)info.memory, gpu_matrix_units(g));
     return 0;
 }
 

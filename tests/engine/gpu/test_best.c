@@ -185,8 +185,7 @@ static tdm_status list_row(struct gpu_model *m, struct gpu_state *s, const float
                           : device_write(g, &scratch->memory, scratch->logits_at, row, VOCAB * sizeof *row, err);
     if (!status) status = device_begin(g, g->once, true, err);
     if (!status) {
-        struct recording r = {
-            .model = m, .s = scratch, .commands = g->once, .shape = {.head_rows = 1}, .err = err};
+        struct recording r = {.model = m, .s = scratch, .commands = g->once, .shape = {.head_rows = 1}, .err = err};
         record_best(&r, p);
         device_barrier(g, g->once);
         status = r.status;

@@ -120,9 +120,11 @@ static void any_runs(struct gpu_model *m, struct expected *e, uint64_t seed)
             more |= at < e->tokens;
             if (at == e->tokens || rig_random(&seed) % 4 == 0) continue;
             of[n_runs] = i;
-            runs[n_runs++] = (struct gpu_run){.state = s[i], .tokens = others[i].ids + at,
+            runs[n_runs++] = (struct gpu_run){.state = s[i],
+                                              .tokens = others[i].ids + at,
                                               .n = n < e->tokens - at ? n : e->tokens - at,
-                                              .logits = (enum gpu_logits)(n % 3), .all = rows[i]};
+                                              .logits = (enum gpu_logits)(n % 3),
+                                              .all = rows[i]};
         }
         if (!n_runs) continue;
         if (gpu_forward(m, runs, n_runs, NULL, &err)) {
