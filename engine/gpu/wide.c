@@ -372,11 +372,12 @@ static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c
     return status;
 }
 
-static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, tdm_error *err)
+/* For one number of tokens; what was not measured in time is not chosen. */
+static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, int64_t until, tdm_error *err)
 {
     double best, seconds;
     tdm_status status = measure(&best, g, c, sizes[at], 0, 0, err);
-    for (uint32_t i = 0; i < CUTS && !status; i++) {
+    for (uint32_t i = 0; i < CUTS && !status && clock_ns() < until; i++) {
         const uint8_t *cut = cuts[pack_takes_floats(c->kind)][i];
         bool empty = cut[0] * part_tokens(g, c->kind) >= 2 * sizes[at]; /* in most of its places */
         if (!(g->wide_cuts[c->kind] >> i & 1) || empty) continue;
@@ -398,7 +399,7 @@ tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uin
     tdm_status status = TDM_OK;
     for (uint32_t at = 0; at < CHOICE_SIZES && !status; at++) {
         if (clock_ns() < until)
-            status = choose(&c, g, at, err);
+            status = choose(&c, g, at, until, err);
         else if (at)
             c.cut[at] = c.cut[at - 1];
         else

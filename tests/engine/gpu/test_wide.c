@@ -6,6 +6,7 @@
 #include "tests/engine/gpu/rig.h"
 
 #ifdef TANDEM_GPU
+#include "engine/base/clock.h"
 #include "engine/gpu/wide.h"
 
 /* tokens, segments ... of a software device; the shaders for many tokens from 6 on, whether they are faster or not. */
@@ -77,6 +78,35 @@ TEST(products_have_the_same_bits_however_they_are_cut)
         CHECK(!g->matrix.m == !strcmp(gpu_matrix_units(g), "none that multiply int8"));
         gpu_close(g);
     }
+}
+
+/* How many matrices are measured depends on the device's speed, but for the first number of tokens. */
+TEST(a_shape_is_measured_once_and_in_time)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    const struct gpu_tuning before = tuning;
+    tuning.wide_always = false;
+    struct gpu *g = open_device();
+    tuning = before;
+    REQUIRE(g != NULL);
+    tdm_error err;
+    struct wide_cut cut;
+    CHECK_INT(TDM_OK, wide_try(g, KIND_BF16, &err));
+    REQUIRE(g->wide[KIND_BF16] == WIDE_TAKEN);
+    CHECK_INT(TDM_OK, wide_choose(g, KIND_BF16, 64, 8, clock_ns() - 1, &err));
+    CHECK_INT(0, g->n_choices);
+    CHECK(wide_cut(&cut, g, KIND_BF16, 45, 64, 64, 8)); /* by the rule */
+    CHECK(!wide_cut(&cut, g, KIND_BF16, 45, 2, 2, 8));
+    for (int i = 0; i < 2; i++) {
+        int64_t start = clock_ns();
+        CHECK_INT(TDM_OK, wide_choose(g, KIND_BF16, 64, 8, start + 1000000, &err));
+        REQUIRE(g->n_choices == 1);
+    }
+    /* All numbers of tokens have the choice of the first one, the others' time was over. */
+    bool first = wide_cut(&cut, g, KIND_BF16, 16, 64, 64, 8);
+    CHECK(wide_cut(&cut, g, KIND_BF16, 45, 64, 64, 8) == first &&
+          wide_cut(&cut, g, KIND_BF16, 600, 64, 64, 8) == first);
+    gpu_close(g);
 }
 
 enum { TOKENS = 45 };
@@ -245,6 +275,10 @@ TEST(products_have_the_same_bits_however_they_are_cut)
 {
     SKIP(gpu_absence());
 }
+TEST(a_shape_is_measured_once_and_in_time)
+{
+    SKIP(gpu_absence());
+}
 TEST(passes_of_any_size_have_the_same_bits)
 {
     SKIP(gpu_absence());
@@ -256,4 +290,5 @@ TEST(a_driver_that_multiplies_wrongly_goes_without)
 #endif
 
 TEST_MAIN(T(the_shader_is_one_of_the_khr_extension), T(products_have_the_same_bits_however_they_are_cut),
-          T(passes_of_any_size_have_the_same_bits), T(a_driver_that_multiplies_wrongly_goes_without))
+          T(a_shape_is_measured_once_and_in_time), T(passes_of_any_size_have_the_same_bits),
+          T(a_driver_that_multiplies_wrongly_goes_without))
