@@ -152,6 +152,7 @@ static tdm_status scenario(const struct gpu_options *options, uint32_t *complain
     status = source_open(&source, "tests/goldens/gguf/tiny-d-q8_0.gguf", NULL, err);
     if (!status) status = gpu_model_new(&m, g, source, &wanted, err);
     source_close(source);
+    if (!status) status = gpu_model_prepare(m, err);
     if (!status) status = use(g, m, err);
     gpu_model_free(m);
     CHECK(gpu_used(g) <= 2 * (16 << 20)); /* staging memory */
