@@ -276,13 +276,19 @@ static int64_t *layer_time(struct scratch *s, uint32_t rows)
     return &s->layer_ns[size];
 }
 
-/* So many layers of a pass take about as long as a token; before anything was measured that is supposed to be the time
- * of SHORT_TOKENS tokens. */
-static uint32_t slice_layers(struct gpu_model *m, struct scratch *s, uint32_t rows)
+/* How the rest of a pass is submitted. */
+struct cutting {
+    uint32_t layers, at_once; /* of a slice; slices */
+};
+
+/* So that all that is submitted takes about as long as a token; before anything was measured that is supposed to be the
+ * time of SHORT_TOKENS tokens. */
+static struct cutting cut_pass(struct gpu_model *m, struct scratch *s, uint32_t rows)
 {
     int64_t layer = *layer_time(s, rows), token = m->token_ns, layers = m->config.layers;
-    int64_t some = layer && token ? token / layer : layers * SHORT_TOKENS / rows;
-    return (uint32_t)(some < 1 ? 1 : some > layers ? layers : some);
+    uint32_t at_once = layer && MOST_FLYING * layer <= token ? MOST_FLYING : 1;
+    int64_t some = layer && token ? token / at_once / layer : layers * SHORT_TOKENS / rows;
+    return (struct cutting){(uint32_t)(some < 1 ? 1 : some > layers ? layers : some), at_once};
 }
 
 /* A time that was measured becomes part of the mean of such times. */
@@ -313,23 +319,72 @@ tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffe
     return status;
 }
 
-/* The layers of a sliced pass but for the last slice; *done: layers. */
+static tdm_status submit_slice(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
+                               tdm_error *err)
+{
+    struct gpu *g = m->gpu;
+    struct slice *slice = &s->flying[(s->first_flying + s->n_flying) % MOST_FLYING];
+    slice->layers = n;
+    slice->start = clock_ns();
+    slice->alone = atomic_fetch_add(&g->in_flight, 1) == (int)s->n_flying;
+    device_lock(g);
+    tdm_status status = device_submit(g, slice->fence, commands, n, err);
+    device_unlock(g);
+    if (status)
+        atomic_fetch_sub(&g->in_flight, 1);
+    else
+        s->n_flying++;
+    return status;
+}
+
+/* The oldest one that was submitted. */
+static tdm_status wait_for_slice(struct gpu_model *m, struct scratch *s, uint32_t rows, tdm_error *err)
+{
+    struct slice *slice = &s->flying[s->first_flying];
+    tdm_status status = device_wait(m->gpu, slice->fence, err);
+    int64_t end = clock_ns(), start = slice->start > s->slice_end ? slice->start : s->slice_end;
+    atomic_fetch_sub(&m->gpu->in_flight, 1);
+    if (!status && slice->alone) count_time(layer_time(s, rows), (end - start) / slice->layers);
+    s->slice_end = end;
+    s->first_flying = (s->first_flying + 1) % MOST_FLYING;
+    s->n_flying--;
+    return status;
+}
+
+/* Those that are left; when they were done is not known. */
+static tdm_status wait_for_slices(struct gpu_model *m, struct scratch *s, uint32_t rows, tdm_error *err)
+{
+    tdm_status first = TDM_OK;
+    while (s->n_flying) {
+        s->flying[s->first_flying].alone = false;
+        tdm_status status = wait_for_slice(m, s, rows, first ? NULL : err);
+        if (!first) first = status;
+    }
+    return first;
+}
+
+/* Submits the layers of a sliced pass but for the last slice; *done: layers. Some of them may be waited for afterwards,
+ * but not after a failure. */
 static tdm_status run_slices(struct gpu_model *m, struct scratch *s, const struct recorded *layers,
                              const struct gpu_run *runs, uint32_t n_runs, const struct gpu_pass_options *options,
                              uint32_t *done, tdm_error *err)
 {
     uint32_t rows = layers->shape.rows;
-    for (*done = 0;;) {
-        uint32_t some = slice_layers(m, s, rows);
-        if (*done + some >= layers->n) return TDM_OK;
-        if (is_cancelled(options)) return error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
+    tdm_status status = TDM_OK;
+    for (*done = 0; !status;) {
+        struct cutting cut = cut_pass(m, s, rows);
+        if (*done + cut.layers >= layers->n) return TDM_OK;
+        if (is_cancelled(options)) {
+            status = error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
+            break;
+        }
         for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken = true;
-        int64_t took;
-        tdm_status status = pass_run(m, s, layers->commands + *done, some, &took, err);
-        if (status) return status;
-        if (took) count_time(layer_time(s, rows), took / some);
-        *done += some;
+        status = submit_slice(m, s, layers->commands + *done, cut.layers, err);
+        *done += cut.layers;
+        while (!status && s->n_flying >= cut.at_once) status = wait_for_slice(m, s, rows, err);
     }
+    wait_for_slices(m, s, rows, NULL);
+    return status;
 }
 
 /* The commands for some logits. */
@@ -372,7 +427,8 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
             take_logits(runs, n_runs, first + i, rows + (size_t)i * vocab, vocab);
         if (!some) break;
     }
-    return status;
+    tdm_status late = wait_for_slices(m, s, layers->shape.rows, status ? NULL : err);
+    return status ? status : late;
 }
 
 /* The states after a pass that was done. */

@@ -96,13 +96,26 @@ struct recorded {
     uint64_t used; /* when, for the oldest to go first */
 };
 
+/* Layers that were submitted and not waited for. Two slices at most: so the device need not wait for the host between
+ * them. */
+enum { MOST_FLYING = 2 };
+struct slice {
+    VkFence fence;
+    uint32_t layers;
+    int64_t start;
+    bool alone; /* nothing else but slices of this pass was submitted then */
+};
+
 /* What one pass needs on the device besides states and weights, and how it is cut into submissions. */
 struct scratch {
     pthread_mutex_t busy; /* one pass at a time; taken before the device's lock */
     VkFence fence;
-    uint32_t tokens;         /* of a pass, at most */
-    bool sliced;             /* passes are submitted by layers, in slices of about a token's time */
-    int64_t layer_ns[SIZES]; /* the time of a layer of a pass of up to 2^i tokens; 0: not known */
+    uint32_t tokens; /* of a pass, at most */
+    bool sliced;     /* passes are submitted by layers, in slices of about a token's time */
+    struct slice flying[MOST_FLYING];
+    uint32_t first_flying, n_flying; /* the oldest one; how many */
+    int64_t slice_end;               /* when the last one was done */
+    int64_t layer_ns[SIZES];         /* the time of a layer of a pass of up to 2^i tokens; 0: not known */
     struct block memory, table, read;
     uint64_t x, qkv, z, a, b, convolved, gates, delta, q_gate, k, v, q, partials, attended, gate, up;
     /* of the MTP head: what fc takes; its last output; where rows go that nobody wants */

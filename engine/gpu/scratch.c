@@ -139,6 +139,8 @@ static tdm_status fill(struct scratch *s, struct gpu_model *m, tdm_error *err)
     s->broken_read_at = logits + sizeof(float) * (uint64_t)(c->layers + 1) * c->hidden;
     s->drawn_read_at = s->broken_read_at + sizeof(uint32_t);
     tdm_status status = device_fence(&s->fence, m->gpu, err);
+    for (int i = 0; i < MOST_FLYING && s->sliced && !status; i++)
+        status = device_fence(&s->flying[i].fence, m->gpu, err);
     if (!status) status = block_new(&s->memory, m->gpu, BLOCK_DEVICE, measured.at, err);
     if (!status) status = block_new(&s->table, m->gpu, BLOCK_TABLE, tables.at, err);
     if (!status)
@@ -182,6 +184,8 @@ static void free_one(struct scratch *s, struct gpu *g)
     block_free(&s->table, g);
     block_free(&s->read, g);
     if (s->fence) g->vk.DestroyFence(g->device, s->fence, NULL);
+    for (int i = 0; i < MOST_FLYING; i++)
+        if (s->flying[i].fence) g->vk.DestroyFence(g->device, s->flying[i].fence, NULL);
     pthread_mutex_destroy(&s->busy);
     free(s->angles);
     free(s);

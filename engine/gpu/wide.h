@@ -14,8 +14,8 @@ void wide_find_units(struct gpu *g);
 /* Whether products of these weights may take such a shader; tried at the first time. The device's lock is held. */
 tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err);
 /* Measures, after wide_try, how products with a matrix of this shape are cut best, and whether they are, if that wasn't
- * measured before. What is not measured when clock_ns() is `until` is as its neighbour; a shape of which nothing is goes
- * by a rule. Nothing is measured, and all are cut by the rule, where the tuning has wide_always. */
+ * measured before. What is not measured when clock_ns() is `until` is as its neighbour; a shape of which nothing is
+ * goes by a rule. Nothing is measured, and all are cut by the rule, where the tuning has wide_always. */
 tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks, int64_t until,
                        tdm_error *err);
 

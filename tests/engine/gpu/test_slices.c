@@ -6,6 +6,7 @@
 
 #ifdef TANDEM_GPU
 #include <pthread.h>
+#include <time.h>
 
 #include "engine/gpu/device.h"
 
@@ -17,10 +18,21 @@ static tdm_error err;
 static PFN_vkWaitForFences real_wait;
 static void (*after_wait)(void);
 
+static PFN_vkQueueSubmit real_submit;
+static atomic_int flying, most_flying; /* submissions that were not waited for */
+
+static VKAPI_ATTR VkResult VKAPI_CALL watched_submit(VkQueue queue, uint32_t n, const VkSubmitInfo *infos,
+                                                     VkFence fence)
+{
+    if (++flying > most_flying) most_flying = flying;
+    return real_submit(queue, n, infos, fence);
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL watched_wait(VkDevice device, uint32_t n, const VkFence *fences, VkBool32 all,
                                                    uint64_t timeout)
 {
     VkResult result = real_wait(device, n, fences, all, timeout);
+    flying--;
     if (after_wait) after_wait();
     return result;
 }
@@ -30,6 +42,8 @@ static void watch(struct vulkan *vk)
     if (!vk->WaitForFences || vk->WaitForFences == watched_wait) return;
     real_wait = vk->WaitForFences;
     vk->WaitForFences = watched_wait;
+    real_submit = vk->QueueSubmit;
+    vk->QueueSubmit = watched_submit;
 }
 
 static struct gpu *device;
@@ -81,6 +95,48 @@ TEST(a_pass_is_given_up_after_the_slice_that_runs)
     CHECK(gpu_rig_equal(s, whole));
     gpu_state_free(s);
     gpu_state_free(before);
+    gpu_state_free(whole);
+    close_model(m);
+}
+
+/* A submission takes so long; the slices of a long pass, of two layers at first, are half as long as a token then. */
+enum { TOKEN_MS = 280, SLICE_MS = 160 };
+static int nap_ms;
+
+static void take_a_nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = nap_ms * 1000000l}, NULL);
+}
+
+TEST(two_slices_are_submitted_where_both_take_no_longer_than_a_token)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    enum { SOME = 12 };
+    struct gpu_model *m = open_model();
+    REQUIRE(m != NULL);
+    tdm_id ids[SOME];
+    rig_ids(ids, SOME, VOCAB, 3);
+    struct gpu_state *s = gpu_rig_state(m), *whole = gpu_rig_state(m);
+    gpu_rig_eval(m, whole, ids, SOME, 1);
+    after_wait = take_a_nap;
+    nap_ms = TOKEN_MS;
+    for (int i = 0; i < 6; i++) gpu_rig_eval(m, s, ids, 1, 1);
+    nap_ms = SLICE_MS;
+    gpu_state_clear(s);
+    most_flying = flying = 0;
+    gpu_rig_eval(m, s, ids, SOME, SOME);
+    CHECK_INT(2, most_flying);
+    CHECK_INT(0, flying);
+    CHECK(gpu_rig_equal(s, whole));
+    after_wait = count_and_cancel; /* with another slice submitted, which is waited for as well */
+    cancel = false;
+    waits = 0;
+    cancel_after = 1;
+    struct gpu_run run = {.state = s, .tokens = ids, .n = SOME, .logits = GPU_LOGITS_LAST};
+    CHECK_INT(TDM_E_CANCELLED, gpu_forward(m, &run, 1, &(struct gpu_pass_options){.cancel = &cancel}, &err));
+    CHECK_INT(0, flying);
+    CHECK(gpu_state_broken(s));
+    gpu_state_free(s);
     gpu_state_free(whole);
     close_model(m);
 }
@@ -188,11 +244,16 @@ TEST(a_pass_is_given_up_after_the_slice_that_runs)
 {
     SKIP(gpu_absence());
 }
+TEST(two_slices_are_submitted_where_both_take_no_longer_than_a_token)
+{
+    SKIP(gpu_absence());
+}
 TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
 {
     SKIP(gpu_absence());
 }
 #endif
 
-TEST_MAIN(T(a_pass_is_given_up_after_the_slice_that_runs), T(a_reply_goes_on_between_the_slices_of_a_long_pass),
-          T(a_prepared_model_waits_for_no_compiler))
+TEST_MAIN(T(a_pass_is_given_up_after_the_slice_that_runs),
+          T(two_slices_are_submitted_where_both_take_no_longer_than_a_token),
+          T(a_reply_goes_on_between_the_slices_of_a_long_pass), T(a_prepared_model_waits_for_no_compiler))
