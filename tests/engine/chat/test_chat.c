@@ -375,13 +375,16 @@ TEST(four_fifths_of_the_context_are_told_once)
     REQUIRE(c);
     played_limit(c, 60, 0);
     int turns = 0;
+    char line[80] = "";
     while (!p.notices[0] && turns < 15 && !check_failures) {
         played_send(c, "on and on");
         played_until(c, &p, ++turns);
         const tdm_turn_stats *s = &p.stats[turns - 1];
-        CHECK((s->prompt_tokens + s->reply_tokens >= 1024 / 5 * 4) == (p.notices[0] != 0));
+        uint32_t used = s->prompt_tokens + s->reply_tokens; /* how long replies are depends on the processor */
+        CHECK((used >= 1024 / 5 * 4) == (p.notices[0] != 0));
+        snprintf(line, sizeof line, "the context is %u %% full: %u of 1024 tokens", used * 100 / 1024, used);
     }
-    CHECK(strstr(p.notices, "the context is 8"));
+    CHECK(strstr(p.notices, line));
     size_t told = strlen(p.notices);
     played_limit(c, 5, 0);
     played_say(c, &p, "and on");
