@@ -168,7 +168,7 @@ TDM_API void tdm_model_close(tdm_model *m)
 TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out)
 {
     *out = (tdm_model_info){.name = "Qwen3.5-0.8B", .path = m->path, .format = "GGUF", .architecture = "qwen35",
-                            .kernels = "avx512", .weight_types = "Q8_0 99%, F32 1%", .parameters = 800000000,
+                            .kernels = "scalar", .weight_types = "Q8_0 99%, F32 1%", .parameters = 800000000,
                             .file_bytes = 812000000, .flops_per_token = 1000000000, .trained_context = 262144,
                             .synthetic = m->synthetic, .can_think = fake.can_think, .template_name = "qwen3.5",
                             .skipped = "", .fingerprint = 1};
