@@ -7,6 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/gpu/wide.h"
 
 /* ---- Tables ------------------------------------------------------------------------------------------------- */
 
@@ -194,21 +195,23 @@ static tdm_status rehearse(struct gpu_model *m, const struct shape *shape, tdm_e
 
 tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
 {
-    /* One of each class of sizes: tokens that matmul.comp takes at once, cuts that wide.c chooses, attention. */
-    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 48, 80, 128, 512}, logits[] = {1, 2, 4, 8};
+    /* One of each class of sizes: tokens that matmul.comp takes at once, attention; cuts that wide.c chooses. */
+    static const uint32_t few[] = {1, 2, 4, 8};
+    enum { FEW = sizeof few / sizeof *few };
     tdm_status status = TDM_OK;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= m->options.tokens; i++)
-        for (uint32_t blocks = 1; blocks <= (sizes[i] <= SPLIT_ROWS ? 2 : 1) && !status; blocks++)
-            status =
-                rehearse(m, &(struct shape){.rows = sizes[i], .runs = 1, .tiles = sizes[i], .blocks = blocks}, err);
-    for (size_t i = 0; i < sizeof logits / sizeof *logits && !status; i++)
+    for (uint32_t i = 0, rows = 0; i < FEW + CHOICE_SIZES && rows < m->options.tokens && !status; i++) {
+        rows = i < FEW ? few[i] : wide_sizes[i - FEW];
+        if (rows > m->options.tokens) rows = m->options.tokens;
+        for (uint32_t blocks = 1; blocks <= (rows <= SPLIT_ROWS ? 2 : 1) && !status; blocks++)
+            status = rehearse(m, &(struct shape){.rows = rows, .runs = 1, .tiles = rows, .blocks = blocks}, err);
+    }
+    for (uint32_t i = 0; i < FEW; i++) {
         for (uint32_t best = 0; best < 2 && !status; best++)
-            status = rehearse(m, &(struct shape){.head_rows = logits[i], .best = best}, err);
-    static const uint32_t drafts[] = {1, 2, 4, 8};
-    for (size_t i = 0; i < sizeof drafts / sizeof *drafts && m->config.mtp && !status; i++)
-        for (enum pass_kind kind = PASS_DRAFT; kind <= PASS_ENTRIES && !status; kind++)
-            status = rehearse(
-                m, &(struct shape){.rows = drafts[i], .runs = 1, .tiles = drafts[i], .blocks = 1, .kind = kind}, err);
+            status = rehearse(m, &(struct shape){.head_rows = few[i], .best = best}, err);
+        for (enum pass_kind kind = PASS_DRAFT; kind <= PASS_ENTRIES && m->config.mtp && !status; kind++)
+            status = rehearse(m, &(struct shape){.rows = few[i], .runs = 1, .tiles = few[i], .blocks = 1, .kind = kind},
+                              err);
+    }
     return status;
 }
 
@@ -304,36 +307,45 @@ void pass_count_token(struct gpu_model *m, int64_t ns)
     m->token_ns = mean;
 }
 
+/* *alone: nothing is submitted but this, and `own` of the same pass. What was submitted is to be waited for with
+ * finish. */
+static tdm_status start(struct gpu *g, VkFence fence, const VkCommandBuffer *commands, uint32_t n, uint32_t own,
+                        bool *alone, tdm_error *err)
+{
+    *alone = atomic_fetch_add(&g->in_flight, 1) == (int)own;
+    device_lock(g);
+    tdm_status status = device_submit(g, fence, commands, n, err);
+    device_unlock(g);
+    if (status) atomic_fetch_sub(&g->in_flight, 1);
+    return status;
+}
+
+static tdm_status finish(struct gpu *g, VkFence fence, tdm_error *err)
+{
+    tdm_status status = device_wait(g, fence, err);
+    atomic_fetch_sub(&g->in_flight, 1);
+    return status;
+}
+
 tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
                     int64_t *alone_ns, tdm_error *err)
 {
-    struct gpu *g = m->gpu;
-    int64_t start = clock_ns();
-    bool alone = atomic_fetch_add(&g->in_flight, 1) == 0;
-    device_lock(g);
-    tdm_status status = device_submit(g, s->fence, commands, n, err);
-    device_unlock(g);
-    if (!status) status = device_wait(g, s->fence, err);
-    atomic_fetch_sub(&g->in_flight, 1);
-    if (alone_ns) *alone_ns = alone ? clock_ns() - start : 0;
+    int64_t started = clock_ns();
+    bool alone;
+    tdm_status status = start(m->gpu, s->fence, commands, n, 0, &alone, err);
+    if (!status) status = finish(m->gpu, s->fence, err);
+    if (alone_ns) *alone_ns = alone ? clock_ns() - started : 0;
     return status;
 }
 
 static tdm_status submit_slice(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
                                tdm_error *err)
 {
-    struct gpu *g = m->gpu;
     struct slice *slice = &s->flying[(s->first_flying + s->n_flying) % MOST_FLYING];
     slice->layers = n;
     slice->start = clock_ns();
-    slice->alone = atomic_fetch_add(&g->in_flight, 1) == (int)s->n_flying;
-    device_lock(g);
-    tdm_status status = device_submit(g, slice->fence, commands, n, err);
-    device_unlock(g);
-    if (status)
-        atomic_fetch_sub(&g->in_flight, 1);
-    else
-        s->n_flying++;
+    tdm_status status = start(m->gpu, slice->fence, commands, n, s->n_flying, &slice->alone, err);
+    s->n_flying += !status;
     return status;
 }
 
@@ -341,10 +353,9 @@ static tdm_status submit_slice(struct gpu_model *m, struct scratch *s, const VkC
 static tdm_status wait_for_slice(struct gpu_model *m, struct scratch *s, uint32_t rows, tdm_error *err)
 {
     struct slice *slice = &s->flying[s->first_flying];
-    tdm_status status = device_wait(m->gpu, slice->fence, err);
-    int64_t end = clock_ns(), start = slice->start > s->slice_end ? slice->start : s->slice_end;
-    atomic_fetch_sub(&m->gpu->in_flight, 1);
-    if (!status && slice->alone) count_time(layer_time(s, rows), (end - start) / slice->layers);
+    tdm_status status = finish(m->gpu, slice->fence, err);
+    int64_t end = clock_ns(), began = slice->start > s->slice_end ? slice->start : s->slice_end;
+    if (!status && slice->alone) count_time(layer_time(s, rows), (end - began) / slice->layers);
     s->slice_end = end;
     s->first_flying = (s->first_flying + 1) % MOST_FLYING;
     s->n_flying--;

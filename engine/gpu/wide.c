@@ -139,7 +139,7 @@ static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_k
     assert_always(wide_cut_so(out, g, kind, tokens, tiles, segments, parts, groups));
 }
 
-static const uint32_t sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
+const uint32_t wide_sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
 
 static const struct choice *choice_of(const struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks)
 {
@@ -154,13 +154,13 @@ bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, 
 {
     uint32_t at = 0, segments = record_segments(&g->tuning, chunks);
     if (g->wide[kind] != WIDE_TAKEN || !g->tuning.wide_tokens || tokens < g->tuning.wide_tokens) return false;
-    const struct choice *choice = choice_of(g, kind, all, chunks);
     if (all <= FEW_TILES && !g->tuning.wide_always) return false; /* it would have a workgroup or two */
+    const struct choice *choice = choice_of(g, kind, all, chunks);
     if (!choice) {
         cut_by_rule(out, g, kind, tokens, tiles, segments);
         return true;
     }
-    while (at + 1 < CHOICE_SIZES && sizes[at] < tokens) at++;
+    while (at + 1 < CHOICE_SIZES && wide_sizes[at] < tokens) at++;
     if (!choice->cut[at].parts) return false;
     return wide_cut_so(out, g, kind, tokens, tiles, segments, choice->cut[at].parts, choice->cut[at].groups);
 }
@@ -376,12 +376,12 @@ static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c
 static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, int64_t until, tdm_error *err)
 {
     double best, seconds;
-    tdm_status status = measure(&best, g, c, sizes[at], 0, 0, err);
+    tdm_status status = measure(&best, g, c, wide_sizes[at], 0, 0, err);
     for (uint32_t i = 0; i < CUTS && !status && clock_ns() < until; i++) {
         const uint8_t *cut = cuts[pack_takes_floats(c->kind)][i];
-        bool empty = cut[0] * part_tokens(g, c->kind) >= 2 * sizes[at]; /* in most of its places */
+        bool empty = cut[0] * part_tokens(g, c->kind) >= 2 * wide_sizes[at]; /* in most of its places */
         if (!(g->wide_cuts[c->kind] >> i & 1) || empty) continue;
-        status = measure(&seconds, g, c, sizes[at], cut[0], cut[1], err);
+        status = measure(&seconds, g, c, wide_sizes[at], cut[0], cut[1], err);
         if (status || seconds >= best) continue;
         best = seconds;
         c->cut[at].parts = cut[0], c->cut[at].groups = cut[1];

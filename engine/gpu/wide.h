@@ -19,6 +19,10 @@ tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err);
 tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks, int64_t until,
                        tdm_error *err);
 
+/* The numbers of tokens for which it is measured, ascending: a product of others is cut as the next larger one, or the
+ * last. */
+extern const uint32_t wide_sizes[CHOICE_SIZES];
+
 /* The dispatch of a product: workgroups for the tokens (x) and for the rows (y). */
 enum { WIDE_CONSTANTS = 9 };
 struct wide_cut {

@@ -213,7 +213,8 @@ TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
     }
     close_model(m);
 }
-/* ---- Compiling ---- */
+
+/* ---- Compiling --------------------------------------------------------------------------------------------------- */
 
 TEST(a_prepared_model_waits_for_no_compiler)
 {
