@@ -1,5 +1,6 @@
 #include "tests/engine/gpu/rig.h"
 
+#include "engine/gpu/pass.h"
 #include "tests/check.h"
 
 static bool failed(tdm_status status, const tdm_error *err)
@@ -60,6 +61,12 @@ struct gpu_state *gpu_rig_fork(const struct gpu_state *s)
     tdm_error err;
     if (failed(gpu_state_fork(&fork, s, &err), &err)) abort();
     return fork;
+}
+
+void gpu_rig_times(struct gpu_model *m, int64_t token_s, int64_t layer_s)
+{
+    m->token_ns = token_s * 1000000000;
+    for (int i = 0; i < SIZES; i++) m->scratch[SCRATCH_LONG]->layer_ns[i] = layer_s * 1000000000;
 }
 
 void gpu_rig_eval(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n, uint32_t most)

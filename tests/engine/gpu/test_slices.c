@@ -6,7 +6,6 @@
 
 #ifdef TANDEM_GPU
 #include <pthread.h>
-#include <time.h>
 
 #include "engine/gpu/device.h"
 
@@ -99,14 +98,9 @@ TEST(a_pass_is_given_up_after_the_slice_that_runs)
     close_model(m);
 }
 
-/* A submission takes so long; the slices of a long pass, of two layers at first, are half as long as a token then. */
-enum { TOKEN_MS = 280, SLICE_MS = 160 };
-static int nap_ms;
-
-static void take_a_nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = nap_ms * 1000000l}, NULL);
-}
+/* The times are made up, so that the machine's load decides nothing: a layer takes a quarter of a token's hour, which
+ * makes slices of two layers; what is measured meanwhile only makes later slices longer. */
+enum { LAYER_S = 900 };
 
 TEST(two_slices_are_submitted_where_both_take_no_longer_than_a_token)
 {
@@ -118,16 +112,13 @@ TEST(two_slices_are_submitted_where_both_take_no_longer_than_a_token)
     rig_ids(ids, SOME, VOCAB, 3);
     struct gpu_state *s = gpu_rig_state(m), *whole = gpu_rig_state(m);
     gpu_rig_eval(m, whole, ids, SOME, 1);
-    after_wait = take_a_nap;
-    nap_ms = TOKEN_MS;
-    for (int i = 0; i < 6; i++) gpu_rig_eval(m, s, ids, 1, 1);
-    nap_ms = SLICE_MS;
-    gpu_state_clear(s);
+    gpu_rig_times(m, 4 * LAYER_S, LAYER_S);
     most_flying = flying = 0;
     gpu_rig_eval(m, s, ids, SOME, SOME);
     CHECK_INT(2, most_flying);
     CHECK_INT(0, flying);
     CHECK(gpu_rig_equal(s, whole));
+    gpu_rig_times(m, 4 * LAYER_S, LAYER_S);
     after_wait = count_and_cancel; /* with another slice submitted, which is waited for as well */
     cancel = false;
     waits = 0;
