@@ -12,7 +12,8 @@
 
 #include "engine/gpu/pass.h"
 
-enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
+/* Of attention the heads are prepared by the workgroups that need them. */
+enum program_do { DO_EMBED, DO_PRODUCT, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
 /* A product's mode where its activations were made by an operation of their own; else an act_mode. */
 enum { MODE_MADE = ACT_GATED_NORM + 1 };
 
