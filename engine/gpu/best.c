@@ -7,6 +7,9 @@
 #include "engine/base/error.h"
 #include "engine/gpu/program.h"
 
+/* What a dispatch of best.comp does. */
+enum { TOPS, LISTS, DRAWS };
+
 /* Pieces that the blocks are made of: larger ones are read faster, smaller ones divide a small vocabulary better. */
 enum { PIECE_SHIFT = 5, PIECES_A_BLOCK = 4 };
 
@@ -17,7 +20,7 @@ static uint32_t piece_shift(uint32_t vocab)
     return shift;
 }
 
-void record_best(struct recording *r, const struct program *p)
+void record_best(struct recording *r, const struct program *p, bool lists)
 {
     const struct scratch *s = r->s;
     const struct gpu_tuning *t = &r->model->gpu->tuning;
@@ -25,23 +28,22 @@ void record_best(struct recording *r, const struct program *p)
     /* Each workgroup finds the bound for itself; on cores that is what takes time. */
     uint32_t groups = r->model->gpu->info.kind == GPU_SOFTWARE ? 4 : BEST_BLOCKS;
     uint32_t rows = r->shape.head_rows, vocab = r->model->config.vocab;
-    struct best push = {.runs = table + s->runs_at,
-                        .rows = table + s->rows_at,
-                        .index = table + s->index_at + 4 * (uint64_t)r->shape.head_first,
-                        .from = p ? 0 : s->logits,
-                        .tops = s->tops,
-                        .vocab = vocab,
-                        .shift = piece_shift(vocab)};
+    struct best push = {.runs = table + s->runs_at, .tops = s->tops, .vocab = vocab, .shift = piece_shift(vocab)};
     if (p) {
         push.drawn = s->read.address + s->drawn_read_at + p->list_at * sizeof(uint32_t);
-        push.next = push.rows + sizeof(struct table_row) + offsetof(struct table_row, token);
+        push.next = table + s->rows_at + sizeof(struct table_row) + offsetof(struct table_row, token);
         push.stops = table + s->stops_at;
         push.stopped = program_stopped(p);
+    } else {
+        push.rows = table + s->rows_at;
+        push.index = table + s->index_at + 4 * (uint64_t)r->shape.head_first;
+        push.from = s->logits;
     }
-    uint32_t constants[] = {t->lanes, false, t->lanes > BEST_BLOCKS ? t->lanes : BEST_BLOCKS};
+    uint32_t constants[] = {t->lanes, lists ? TOPS : DRAWS, t->lanes > BEST_BLOCKS ? t->lanes : BEST_BLOCKS};
     record_step(r, REGION(LOGITS), REGION(PARTIALS), SHADER_BEST, constants, 3, &push, sizeof push, BEST_BLOCKS, rows,
                 1);
-    constants[1] = true;
+    if (!lists) return;
+    constants[1] = LISTS;
     record_step(r, REGION(PARTIALS), REGION(READ), SHADER_BEST, constants, 3, &push, sizeof push, groups, rows, 1);
 }
 

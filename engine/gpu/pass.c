@@ -188,8 +188,11 @@ tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scra
 /* Commands that nobody submits: what they are made of is compiled. */
 static tdm_status rehearse(struct gpu_model *m, const struct shape *shape, tdm_error *err)
 {
-    struct recording r = {
-        .model = m, .s = m->scratch[SCRATCH_LONG], .commands = m->gpu->once, .shape = *shape, .err = err};
+    struct recording r = {.model = m,
+                          .s = m->scratch[shape->together ? SCRATCH_SHORT : SCRATCH_LONG],
+                          .commands = m->gpu->once,
+                          .shape = *shape,
+                          .err = err};
     return record(&r, 0, m->config.layers, false, 0);
 }
 
@@ -212,6 +215,9 @@ tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
             status = rehearse(m, &(struct shape){.rows = few[i], .runs = 1, .tiles = few[i], .blocks = 1, .kind = kind},
                               err);
     }
+    if (gpu_model_several(m) > 1 && !status)
+        status = rehearse(
+            m, &(struct shape){.rows = 1, .runs = 1, .together = 1, .head_rows = 1, .best = 1, .several = 2}, err);
     return status;
 }
 

@@ -219,13 +219,13 @@ void record_waiting(struct recording *r);
 void record_mtp(struct recording *r, bool entries);
 void record_replay(struct recording *r);
 
-/* The best of the logits, listed where the runs have their lists: two steps (best.c). Of a program's token the device
- * goes on with the best one; p NULL: the logits are in the scratch, and are copied to the state. */
+/* The best of the logits, listed where the runs have their lists (best.c). Of a program's token the device goes on with
+ * the best one, and there is a list if `lists`; p NULL: the logits are in the scratch, and are copied to the state. */
 struct best {
     uint64_t runs, rows, index, from, tops, drawn, next, stops, stopped;
     uint32_t vocab, shift;
 };
-void record_best(struct recording *r, const struct program *p);
+void record_best(struct recording *r, const struct program *p, bool lists);
 
 /* The token in the n-th place of a submission has rows, runs, angles and h of its own in the tables, each n further on:
  * moves the places where these are to be found by n, which may be negative. And how many such tokens there may be. */

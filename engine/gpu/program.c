@@ -11,7 +11,7 @@ enum {
     TRIED_PATIENCE = 1 << 17, /* looks at a counter: some tens of milliseconds */
     PATIENCE = 1 << 23,       /* seconds */
     COUNTERS_BYTES = 256,
-    STOPPED_AT = 8, /* behind the two counters */
+    STOPPED_AT = 8, /* behind the two counters; a word, then the counter of best.comp */
     ALIGNED = 256,  /* at most what lies between two matrices (model.c) */
     SECTOR = 64,    /* bytes that memory gives at once (token.comp) */
 };
@@ -324,11 +324,12 @@ void program_dispatch(struct gpu *g, VkCommandBuffer commands, const struct prog
 void program_record(struct recording *r)
 {
     struct program *p = r->s->program;
-    for (uint32_t i = 0; i == 0 || i < r->shape.several; i++) {
+    uint32_t n = r->shape.several ? r->shape.several : 1;
+    for (uint32_t i = 0; i < n; i++) {
         p->list_at = i;
         program_dispatch(r->model->gpu, r->commands, p, i, 0, r->shape.head_rows ? p->n : p->layers);
         scratch_move_tables(r->s, &r->model->config, (int)i);
-        if (r->shape.best) record_best(r, p);
+        if (r->shape.best) record_best(r, p, i + 1 == n);
         record_waiting(r);
         scratch_move_tables(r->s, &r->model->config, -(int)i);
         if (!r->status && r->written) device_barrier(r->model->gpu, r->commands);

@@ -690,7 +690,7 @@ void record_head(struct recording *r)
     products(r, REGION(X), ACT_NORM, norm, &s->head, REGION(HEAD), &logits, 1, rows);
     if (r->program) return;
     if (r->shape.best)
-        record_best(r, NULL);
+        record_best(r, NULL, true);
     else
         record_copy(r, REGION(LOGITS), REGION(READ), &s->memory, s->logits_at, &s->read, 0,
                     sizeof(float) * (uint64_t)rows * c->vocab);

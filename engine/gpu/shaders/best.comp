@@ -1,23 +1,29 @@
 #version 460
+#define TOGETHER // what a workgroup finds is read by the last one
 #include "common.glsl"
+#extension GL_KHR_memory_scope_semantics : require
 // The best logits of a row, from which the host draws, so that not all of them go there (engine/gpu/best.c). They are cut
 // into BLOCKS blocks, each of pieces that lie far from each other, because neighbours in a vocabulary are alike. First
 // every block's best one is found; then all from the one in place BEST_RANK among these on are listed, block by block. So at
 // least so many are, or all that are finite.
 //
-// Where the device itself draws, at temperature 0, it goes on with the best of all.
+// Where the device itself draws, at temperature 0, it goes on with the best of all; only the last token of a submission has its
+// logits listed then.
 //
-// Two dispatches; a workgroup takes some blocks of a row. What a token of a reply adds to its table and lists depends on the
-// logits alone, so that it does no harm when an earlier token has ended the reply and these are the logits of that one.
+// Two dispatches, or, without a list, one whose last workgroup draws; a workgroup takes some blocks of a row. What a token of a
+// reply adds to its table and lists depends on the logits alone, so that it does no harm when an earlier token has ended the
+// reply and these are the logits of that one.
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 256; // a power of two
-layout(constant_id = 1) const bool LISTS = false; // the second one
+layout(constant_id = 1) const uint WHAT = 0;      // TOPS: the first one; LISTS: the second; DRAWS: the only one
 layout(constant_id = 2) const uint KEYS = 256;    // the larger of LANES and BLOCKS
+const uint TOPS = 0, LISTS = 1, DRAWS = 2;
 const uint BLOCKS = 128, BEST_RANK = 96, BEST_ROOM = 31; // ROOM: in the list of a block (engine/gpu/pass.h)
 
 struct Best {
-    uint64_t runs, rows, index, from, tops; // from: 0: where the run has its logits; else they are copied there
-    uint64_t drawn, next, stops, stopped;   // drawn: 0: the device doesn't draw; stops: their number, then the ids
+    uint64_t runs, rows, index, from, tops; // rows: 0: of the first run; from: 0: there they are; else they are copied there
+    uint64_t drawn, next, stops, stopped;   // drawn: 0: the device doesn't draw; stops: their number, then the ids;
+                                            // behind stopped: workgroups that are done
     uint vocab, shift;                      // shift: of a piece's size
 };
 layout(push_constant, scalar) uniform Push {
@@ -26,6 +32,8 @@ layout(push_constant, scalar) uniform Push {
 shared uvec2 keys[KEYS];
 shared uint best_found, best_from;
 shared uvec2 best_of_all;
+shared uint ends, all_done;
+const uint AT_ONCE = 4; // logits that a lane loads before it looks at them
 
 // A logit's place in the order of all, and its id's complement: the larger the better. 0: it can't be drawn.
 uvec2 key_of(float x, uint id)
@@ -43,6 +51,7 @@ bool better(uvec2 a, uvec2 b)
 
 uint64_t run_of(uint row)
 {
+    if (p.rows == 0) return p.runs;
     return p.runs + Rows(p.rows).v[Words(p.index).v[row]].run * 64;
 }
 
@@ -52,27 +61,47 @@ uint place_of(uint block, uint e)
     return (block + BLOCKS * (e >> p.shift) << p.shift) + (e & (1 << p.shift) - 1);
 }
 
-// The best logit of a block. Ids from the run's limit on are none.
-void top_of_block(uint block, uint row)
+// A lane's logits of a block, from the e-th on.
+void load_some(WeightWords from, uint block, uint e, out uint at[AT_ONCE], out float x[AT_ONCE])
+{
+    [[unroll]] for (uint k = 0; k < AT_ONCE; k++) {
+        at[k] = place_of(block, e + k * LANES);
+        x[k] = uintBitsToFloat(from.v[min(at[k], p.vocab - 1)]);
+    }
+}
+
+// The best of what all lanes have, in keys[0].
+void best_of_lanes(uvec2 own)
 {
     uint i = gl_LocalInvocationIndex;
-    Run run = Runs(run_of(row)).v[0];
-    Floats from = Floats(p.from == 0 ? run.logits : p.from + uint64_t(row) * p.vocab * 4), to = Floats(run.logits);
-    uint limit = run.limit;
-    uvec2 top = uvec2(0);
-    for (uint e = i, at; (at = place_of(block, e)) < p.vocab; e += LANES) {
-        float x = from.v[at];
-        if (p.from != 0) to.v[at] = x;
-        uvec2 key = key_of(x, at);
-        if (at < limit && better(key, top)) top = key;
-    }
     barrier();
-    keys[i] = top;
+    keys[i] = own;
     barrier();
     for (uint n = LANES / 2; n > 0; n /= 2) {
         if (i < n && better(keys[i + n], keys[i])) keys[i] = keys[i + n];
         barrier();
     }
+}
+
+// The best logit of a block. Ids from the run's limit on are none.
+void top_of_block(uint block, uint row)
+{
+    uint i = gl_LocalInvocationIndex;
+    Run run = Runs(run_of(row)).v[0];
+    WeightWords from = WeightWords(p.from == 0 ? run.logits : p.from + uint64_t(row) * p.vocab * 4);
+    uvec2 top = uvec2(0);
+    for (uint e = i; place_of(block, e) < p.vocab; e += AT_ONCE * LANES) {
+        uint at[AT_ONCE];
+        float x[AT_ONCE];
+        load_some(from, block, e, at, x);
+        [[unroll]] for (uint k = 0; k < AT_ONCE; k++) {
+            if (at[k] >= p.vocab) continue;
+            if (p.from != 0) Floats(run.logits).v[at[k]] = x[k];
+            uvec2 key = key_of(x[k], at[k]);
+            if (at[k] < run.limit && better(key, top)) top = key;
+        }
+    }
+    best_of_lanes(top);
     if (i == 0) Pairs(p.tops).v[row * BLOCKS + block] = keys[0];
 }
 
@@ -100,40 +129,71 @@ void list_block(uint block, uint row)
 {
     uint i = gl_LocalInvocationIndex;
     Run run = Runs(run_of(row)).v[0];
-    Floats from = Floats(run.logits);
     Pairs list = Pairs(run.best);
     if (i == 0) best_found = 0;
     barrier();
     if (keys[block].x >= best_from)
-        for (uint e = i, at; (at = place_of(block, e)) < p.vocab; e += LANES) {
-            float x = from.v[at];
-            if (at >= run.limit || key_of(x, at).x < best_from) continue;
-            uint place = atomicAdd(best_found, 1);
-            if (place < BEST_ROOM) list.v[block * (1 + BEST_ROOM) + 1 + place] = uvec2(at, floatBitsToUint(x));
+        for (uint e = i; place_of(block, e) < p.vocab; e += AT_ONCE * LANES) {
+            uint at[AT_ONCE];
+            float x[AT_ONCE];
+            load_some(WeightWords(run.logits), block, e, at, x);
+            [[unroll]] for (uint k = 0; k < AT_ONCE; k++) {
+                if (at[k] >= min(p.vocab, run.limit) || key_of(x[k], at[k]).x < best_from) continue;
+                uint place = atomicAdd(best_found, 1);
+                if (place < BEST_ROOM) list.v[block * (1 + BEST_ROOM) + 1 + place] = uvec2(at[k], floatBitsToUint(x[k]));
+            }
         }
     barrier();
     if (i == 0) list.v[block * (1 + BEST_ROOM)] = uvec2(best_found, best_from);
 }
 
 // The best of all is the next token, -1 where there is none. After a token that ends the reply, or none, nothing follows.
-void draw_best()
+void draw_best(uvec2 best)
 {
-    if (p.drawn == 0 || gl_LocalInvocationIndex != 0) return;
-    uint id = best_of_all.x == 0 ? 0xFFFFFFFFu : ~best_of_all.y, stops = Words(p.stops).v[0], stop = best_of_all.x == 0 ? 1 : 0;
-    for (uint n = 0; n < stops; n++)
-        if (Words(p.stops).v[1 + n] == id) stop = 1;
+    uint i = gl_LocalInvocationIndex, id = best.x == 0 ? 0xFFFFFFFFu : ~best.y;
+    if (i == 0) ends = best.x == 0 ? 1 : 0;
+    barrier();
+    for (uint n = i; n < Words(p.stops).v[0]; n += LANES)
+        if (Words(p.stops).v[1 + n] == id) ends = 1;
+    barrier();
+    if (i != 0) return;
     Words(p.drawn).v[0] = id;
     Words(p.next).v[0] = id;
-    Words(p.stopped).v[0] = stop;
+    Words(p.stopped).v[0] = ends;
+}
+
+// Whether this workgroup is the last one, and sees what all have found. The counter is left as it was found.
+bool is_last()
+{
+    barrier();
+    if (gl_LocalInvocationIndex == 0) {
+        memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
+        all_done = atomicAdd(Words(p.stopped).v[1], 1) + 1 == gl_NumWorkGroups.x ? 1 : 0;
+        memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
+        if (all_done == 1) Words(p.stopped).v[1] = 0;
+    }
+    controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
+                   gl_SemanticsAcquireRelease);
+    return all_done == 1;
+}
+
+void draw_from_tops()
+{
+    uvec2 top = uvec2(0);
+    for (uint e = gl_LocalInvocationIndex; e < BLOCKS; e += LANES)
+        if (better(Pairs(p.tops).v[e], top)) top = Pairs(p.tops).v[e];
+    best_of_lanes(top);
+    draw_best(keys[0]);
 }
 
 void main()
 {
     uint row = gl_WorkGroupID.y;
-    if (LISTS) bound_of_blocks(row);
+    if (WHAT == LISTS) bound_of_blocks(row);
     for (uint block = gl_WorkGroupID.x; block < BLOCKS; block += gl_NumWorkGroups.x) {
-        if (LISTS) list_block(block, row);
+        if (WHAT == LISTS) list_block(block, row);
         else top_of_block(block, row);
     }
-    if (LISTS && gl_WorkGroupID.x == 0) draw_best();
+    if (WHAT == LISTS && p.drawn != 0 && gl_WorkGroupID.x == 0) draw_best(best_of_all);
+    if (WHAT == DRAWS && is_last()) draw_from_tops();
 }

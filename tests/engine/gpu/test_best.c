@@ -186,7 +186,7 @@ static tdm_status list_row(struct gpu_model *m, struct gpu_state *s, const float
     if (!status) status = device_begin(g, g->once, true, err);
     if (!status) {
         struct recording r = {.model = m, .s = scratch, .commands = g->once, .shape = {.head_rows = 1}, .err = err};
-        record_best(&r, p);
+        record_best(&r, p, true);
         device_barrier(g, g->once);
         status = r.status;
     }

@@ -207,11 +207,10 @@ TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
 
 /* ---- Compiling --------------------------------------------------------------------------------------------------- */
 
-TEST(a_prepared_model_waits_for_no_compiler)
+static void check_prepared(void)
 {
-    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8, 9, 33, 70, 1, 2, 3};
-    struct gpu_model *m = open_model();
+    struct gpu_model *m = gpu_rig_model(device, model_name, KV_F16);
     REQUIRE(m);
     REQUIRE(!gpu_model_prepare(m, &err));
     uint32_t prepared = device->n_pipelines;
@@ -223,10 +222,27 @@ TEST(a_prepared_model_waits_for_no_compiler)
     gpu_rig_logits(m, s, ids, 7, rows, NULL);
     struct gpu_run run = {.state = s, .tokens = ids, .n = 1, .logits = GPU_LOGITS_BEST};
     CHECK(!gpu_forward(m, &run, 1, NULL, &err));
+    tdm_id drawn[GPU_SEVERAL];
+    uint32_t appended, several = gpu_model_several(m);
+    struct gpu_reply reply = {.state = s, .next = ids[0], .n = several};
+    if (gpu_model_together(m)) CHECK(!gpu_reply(&reply, drawn, &appended, &err));
     CHECK_INT(prepared, device->n_pipelines);
     gpu_state_free(s);
-    close_model(m);
+    gpu_model_free(m);
 }
+
+TEST(a_prepared_model_waits_for_no_compiler)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    static const struct gpu_tuning together = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true};
+    for (int i = 0; i < 2; i++) {
+        device = gpu_rig_open(&(struct gpu_options){.tuning = i ? &together : NULL});
+        REQUIRE(device);
+        check_prepared();
+        gpu_close(device);
+    }
+}
+
 #else
 TEST(a_prepared_model_waits_for_no_compiler)
 {
