@@ -249,7 +249,10 @@ static tdm_status make_list(struct program *p, struct gpu_model *m, struct scrat
     r.shape.head_rows = 1;
     record_head(&r);
     for (uint32_t i = p->layers; i < p->n; i++) to_the_state(&p->ops[i], s);
-    for (uint32_t i = 0; i + 1 < p->n; i++) read_ahead(&p->ops[i], &p->ops[i + 1]);
+    for (uint32_t i = 0; i + 1 < p->n; i++) {
+        read_ahead(&p->ops[i], &p->ops[i + 1]);
+        p->ops[i].kept = p->ops[i + 1].what == DO_PRODUCT && !p->ops[i + 1].fresh;
+    }
     scratch_move_tables(s, &m->config, -(int)list);
     return r.status;
 }

@@ -27,7 +27,7 @@ struct program_op {
     uint32_t push[32];               /* the push constants of the step's shader */
     uint32_t more[3][6];             /* a product's further matrices: weights, result (addresses), tiles, rows */
     uint32_t ahead[3];               /* weights that the next operation reads: address, sectors of them */
-    uint32_t unused;
+    uint32_t kept;                   /* a product's activations are those of the next one, too */
 };
 
 struct program {

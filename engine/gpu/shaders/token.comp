@@ -48,7 +48,7 @@ layout(push_constant, scalar) uniform Push {
 // and one type; the push constants of matmul.comp have the first one's, and OP_MORE, for each further one, its weights,
 // result, tiles, rows.
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
-           OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60;
+           OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60, OP_KEPT = 63;
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_ATTEND = 2, DO_MERGE = 3, DO_DELTA = 4, DO_ACT = 5;
 const uint MADE = 5; // a mode: activations that an operation of their own made
 shared uint op_words[2][OP];
@@ -296,6 +296,8 @@ void product()
     uint own = gl_WorkGroupID.x + warp * gl_NumWorkGroups.x;
     at = at < start ? at + every - start : at - start;
     own = own < start ? own + every - start : own - start;
+    // Where there is no tile for this workgroup, others are sooner done if it doesn't read what they all read.
+    if (teams == 1 && at >= tiles && op(OP_KEPT) == 0) return;
     Tile tile = tile_of(at);
     Raw next;
     if (at < tiles && segment < chunks) next = load_raw(kind, tile, segment, 0);
