@@ -272,16 +272,16 @@ static void attend(struct recording *r, uint32_t index)
     bool split = record_splits(&r->shape);
     uint32_t group = c->heads / c->kv_heads;
     struct attend_push push = {table(r, s->runs_at),
-                          table(r, s->tiles_at),
-                          s->q,
-                          s->attended,
-                          s->partials,
-                          c->heads,
-                          c->kv_heads,
-                          (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
-                          (uint32_t)model_kv_bytes(m),
-                          s->blocks,
-                          0};
+                               table(r, s->tiles_at),
+                               s->q,
+                               s->attended,
+                               s->partials,
+                               c->heads,
+                               c->kv_heads,
+                               (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
+                               (uint32_t)model_kv_bytes(m),
+                               s->blocks,
+                               0};
     uint32_t rows = power(group * record_tile_tokens(m, r->shape.rows));
     const uint32_t constants[] = {m->options.kv, c->head_dim, rows, split};
     record_step(r, REGION(Q) | REGION(PAGES), split ? REGION(PARTIALS) : REGION(ATTENDED), SHADER_ATTEND, constants, 4,
@@ -382,6 +382,8 @@ static struct inputs inputs_of(const struct recording *r, uint32_t index)
     return (struct inputs){qkv, a, a + sizeof(float) * KEPT_ROWS * c->lin_value_heads};
 }
 
+enum { CONV_ROWS = 4 }; /* of a workgroup of conv.comp */
+
 static void convolution(struct recording *r, const struct gpu_layer *layer, const struct inputs *x,
                         uint32_t conv_floats)
 {
@@ -389,7 +391,7 @@ static void convolution(struct recording *r, const struct gpu_layer *layer, cons
     const struct scratch *s = r->s;
     struct {
         uint64_t rows, runs, qkv, a, b, weights, rate, bias, result, gates;
-        uint32_t key_heads, value_heads, key_dim, value_dim, taps, layer_floats;
+        uint32_t key_heads, value_heads, key_dim, value_dim, taps, layer_floats, n_rows;
     } push = {
         .rows = table(r, s->rows_at),
         .runs = table(r, s->runs_at),
@@ -407,9 +409,11 @@ static void convolution(struct recording *r, const struct gpu_layer *layer, cons
         .value_dim = c->lin_value_dim,
         .taps = c->conv_kernel,
         .layer_floats = conv_floats,
+        .n_rows = r->shape.rows,
     };
     record_step(r, REGION(QKV) | REGION(A) | REGION(B), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV,
-                NULL, 0, &push, sizeof push, 2 * c->lin_key_heads + c->lin_value_heads, r->shape.rows, 1);
+                &r->model->gpu->tuning.subgroup, 1, &push, sizeof push, 2 * c->lin_key_heads + c->lin_value_heads,
+                (r->shape.rows + CONV_ROWS - 1) / CONV_ROWS, 1);
 }
 
 /* Lanes of a workgroup for many tokens, so few that a small model has a workgroup for each core. */

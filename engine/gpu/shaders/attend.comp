@@ -9,16 +9,78 @@ layout(constant_id = 1) const uint HEAD = 256;
 layout(constant_id = 2) const uint ROWS = 4; // of a workgroup, at most 16
 layout(constant_id = 3) const uint SPLIT = 0;
 #include "merge.glsl"
-#include "attend.glsl"
 #include "kv.glsl"
+#include "attend.glsl"
 layout(push_constant, scalar) uniform Push {
     uint64_t runs, tiles, q, result, partials; // tiles: { run, first token in it, tokens, 0 }
     uint heads, kv_heads, layer_bytes, kv_bytes, blocks; // blocks: of a row's partial results
 };
-const uint DIMS = (HEAD + BLOCK - 1) / BLOCK; // of a lane
+// A lane has DIMS elements of the values: two neighbours, where a head has two for each lane, else every 128th.
+const uint DIMS = (HEAD + BLOCK - 1) / BLOCK;
+const bool PAIRS = HEAD == 2 * BLOCK, HELD = KV == 1 ? PAIRS : false;
+const uint VALUES = HELD ? 16 : 8; // loaded at once; held: pairs of half floats, as they lie in memory
 shared vec4 query[ROWS * HEAD / 4];
-shared float weight[ROWS * BLOCK];
+shared vec4 weight[ROWS * BLOCK / 4]; // [row][position]
 shared float eight[16 * 8];
+
+float weight_at(uint at)
+{
+    return weight[at / 4][at % 4];
+}
+
+void put_weight(uint at, float v)
+{
+    weight[at / 4][at % 4] = v;
+}
+
+uint element(uint e)
+{
+    return PAIRS ? 2 * gl_LocalInvocationID.x + e : e * BLOCK + gl_LocalInvocationID.x;
+}
+
+// four[r] += the products of the v-th four elements of a key and of query r.
+void add_key(vec4 key, uint v, inout vec4 four[ROWS])
+{
+    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+        precise vec4 more = fma(key, query[r * (HEAD / 4) + v], four[r]);
+        four[r] = more;
+    }
+}
+
+// The products of a part of a position's key and the queries.
+void score_part(uint64_t keys, uint position, uint part, inout vec4 four[ROWS])
+{
+    if (HALVES) {
+        uvec4 key[KEY_QUADS];
+        load_key(keys, position % 32 * HEAD + part * PART * 4, key);
+        [[dont_unroll]] for (uint k0 = 0; k0 < KEY_QUADS; k0 += KEY_STEP) {
+            [[unroll]] for (uint k = 0; k < KEY_STEP; k++) {
+                add_key(halves(key[k].xy), part * PART + 2 * (k0 + k), four);
+                add_key(halves(key[k].zw), part * PART + 2 * (k0 + k) + 1, four);
+            }
+            [[unroll]] for (uint k = 0; k + KEY_STEP < KEY_QUADS; k++) key[k] = key[k + KEY_STEP];
+        }
+    } else {
+        const uint AT_ONCE = HEAD % 128 == 0 ? 8 : 1; // vectors in flight
+        for (uint v = part * PART; v < min(part * PART + PART, HEAD / 4); v += AT_ONCE) {
+            vec4 key[AT_ONCE];
+            [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = kv_four(keys, position % 32 * HEAD + 4 * (v + k));
+            [[unroll]] for (uint k = 0; k < AT_ONCE; k++) add_key(key[k], v + k, four);
+        }
+    }
+}
+
+// A lane's elements of VALUES values of a page from the p0-th on; behind the one at `last` that one again.
+void load_values(uint64_t values, uint p0, uint last, out uint held[VALUES], out float value[VALUES][DIMS])
+{
+    [[unroll]] for (uint k = 0; k < VALUES; k++) {
+        uint at = min(p0 + k, last) * HEAD;
+        if (HELD) held[k] = Words(values).v[(at + element(0)) / 2];
+        else
+            [[unroll]] for (uint e = 0; e < DIMS; e++)
+                value[k][e] = element(e) < HEAD ? kv_one(values, at + element(e)) : 0;
+    }
+}
 
 void main()
 {
@@ -45,19 +107,11 @@ void main()
         uint position = b * BLOCK + i, end = min(last + 1 - b * BLOCK, BLOCK); // positions that exist
         if (i < end) {
             uint64_t keys = pages.v[position / 32] + layer;
-            float score[ROWS];
-            [[unroll]] for (uint part = 0; part < PARTS; part++) {
+            float score[ROWS]; // of the first part, then with the others
+            [[dont_unroll]] for (uint part = 0; part < PARTS; part++) {
                 vec4 four[ROWS];
                 [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
-                for (uint d = part * PART; d < min(part * PART + PART, HEAD / 4); d += AT_ONCE) {
-                    vec4 key[AT_ONCE];
-                    [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = kv_four(keys, position % 32 * HEAD + 4 * (d + k));
-                    [[unroll]] for (uint k = 0; k < AT_ONCE; k++)
-                        [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                            precise vec4 more = fma(key[k], query[r * (HEAD / 4) + d + k], four[r]);
-                            four[r] = more;
-                        }
-                }
+                score_part(keys, position, part, four);
                 [[unroll]] for (uint r = 0; r < ROWS; r++) {
                     precise float x = four[r].x + four[r].y, y = four[r].z + four[r].w;
                     precise float some = x + y;
@@ -67,16 +121,16 @@ void main()
             }
             [[unroll]] for (uint r = 0; r < ROWS; r++) {
                 bool seen = position <= run.start + tile.y + r / group;
-                weight[r * BLOCK + i] = seen ? score[r] : NOTHING;
+                put_weight(r * BLOCK + i, seen ? score[r] : NOTHING);
             }
         } else {
-            [[unroll]] for (uint r = 0; r < ROWS; r++) weight[r * BLOCK + i] = NOTHING;
+            [[unroll]] for (uint r = 0; r < ROWS; r++) put_weight(r * BLOCK + i, NOTHING);
         }
         barrier();
         uint r8 = i / 8, lane = i % 8;
         if (r8 < ROWS) {
             float top = NOTHING;
-            for (uint k = 0; k < 16; k++) top = max(top, weight[r8 * BLOCK + lane * 16 + k]);
+            for (uint k = 0; k < 16; k++) top = max(top, weight_at(r8 * BLOCK + lane * 16 + k));
             eight[i] = top;
         }
         barrier();
@@ -85,14 +139,14 @@ void main()
             float top = eight[r * 8];
             [[unroll]] for (uint k = 1; k < 8; k++) top = max(top, eight[r * 8 + k]);
             tops[r] = top;
-            float score = weight[r * BLOCK + i];
+            float score = weight_at(r * BLOCK + i);
             precise float less = score - top;
-            weight[r * BLOCK + i] = score == NOTHING ? 0 : exp_of(less);
+            put_weight(r * BLOCK + i, score == NOTHING ? 0 : exp_of(less));
         }
         barrier();
         if (r8 < ROWS) {
             precise float some = 0;
-            for (uint k = 0; k < 16; k++) some += weight[r8 * BLOCK + lane * 16 + k];
+            for (uint k = 0; k < 16; k++) some += weight_at(r8 * BLOCK + lane * 16 + k);
             eight[i] = some;
         }
         barrier();
@@ -102,22 +156,25 @@ void main()
             float some[ROWS][DIMS];
             [[unroll]] for (uint r = 0; r < ROWS; r++)
                 [[unroll]] for (uint e = 0; e < DIMS; e++) some[r][e] = 0;
-            for (uint p0 = part * 32; p0 < min(part * 32 + 32, end); p0 += 8) {
+            for (uint p0 = part * 32; p0 < min(part * 32 + 32, end); p0 += VALUES) {
                 uint64_t values = pages.v[(b * BLOCK + p0) / 32] + layer + kv_bytes;
-                float value[8][DIMS];
-                [[unroll]] for (uint k = 0; k < 8; k++)
-                    [[unroll]] for (uint e = 0; e < DIMS; e++) {
-                        uint d = e * BLOCK + i, p = min(p0 + k, end - 1);
-                        value[k][e] = d < HEAD ? kv_one(values, p % 32 * HEAD + d) : 0;
-                    }
-                [[unroll]] for (uint k = 0; k < 8; k++)
+                uint held[VALUES];
+                float value[VALUES][DIMS];
+                load_values(values, p0 % 32, (end - 1) - p0 / 32 * 32, held, value);
+                [[unroll]] for (uint k0 = 0; k0 < VALUES; k0 += 4) {
+                    float four[4][DIMS];
+                    [[unroll]] for (uint k = 0; k < 4; k++)
+                        [[unroll]] for (uint e = 0; e < DIMS; e++)
+                            four[k][e] = HELD ? unpackHalf2x16(held[k0 + k])[e % 2] : value[k0 + k][e];
                     [[unroll]] for (uint r = 0; r < ROWS; r++) {
-                        float w = weight[r * BLOCK + p0 + k];
-                        [[unroll]] for (uint e = 0; e < DIMS; e++) {
-                            precise float more = fma(w, value[k][e], some[r][e]);
-                            some[r][e] = more;
-                        }
+                        vec4 w = weight[(r * BLOCK + p0 + k0) / 4];
+                        [[unroll]] for (uint k = 0; k < 4; k++)
+                            [[unroll]] for (uint e = 0; e < DIMS; e++) {
+                                precise float more = fma(w[k], four[k][e], some[r][e]);
+                                some[r][e] = more;
+                            }
                     }
+                }
             }
             [[unroll]] for (uint r = 0; r < ROWS; r++)
                 [[unroll]] for (uint e = 0; e < DIMS; e++) {
@@ -135,7 +192,7 @@ void main()
                 if (i == 0) out_partials.v[0] = tops[r];
                 if (i == 0) out_partials.v[1] = block_sum;
                 [[unroll]] for (uint k = 0; k < DIMS; k++)
-                    if (k * BLOCK + i < HEAD) out_partials.v[2 + k * BLOCK + i] = out_acc[r][k];
+                    if (element(k) < HEAD) out_partials.v[2 + element(k)] = out_acc[r][k];
             } else if (b == 0) {
                 most[r] = tops[r], sum[r] = block_sum;
                 [[unroll]] for (uint k = 0; k < DIMS; k++) acc[r][k] = out_acc[r][k];
@@ -154,9 +211,8 @@ void main()
         float by = inverse(sum[r]);
         uint row = (first_row + r / group) * heads + kv_head * group + r % group;
         [[unroll]] for (uint k = 0; k < DIMS; k++) {
-            uint d = k * BLOCK + i;
             precise float y = acc[r][k] * by;
-            if (d < HEAD) Floats(result).v[row * HEAD + d] = y;
+            if (element(k) < HEAD) Floats(result).v[row * HEAD + element(k)] = y;
         }
     }
 }

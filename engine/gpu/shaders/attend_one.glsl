@@ -14,15 +14,7 @@ const uint QUERY = 0, WEIGHT = ROWS * HEAD, SOME = WEIGHT + ROWS * BLOCK, EIGHT 
 
 // Keys and values as half floats are held as they lie in memory, those of earlier tokens from before the inputs are there: a lane
 // has a part of a position's key, and two elements of 32 values.
-const bool HALVES = KV == 1 ? HEAD % 32 == 0 : false;
-const uint KEY_QUADS = HALVES ? PART / 2 : 1, KEY_STEP = KEY_QUADS % 2 == 0 ? KEY_QUADS / 2 : KEY_QUADS;
 const uint VALUES = 32, VALUE_STEP = 8;
-
-// From the at-th element of a key on.
-void load_key(uint64_t keys, uint at, out uvec4 key[KEY_QUADS])
-{
-    [[unroll]] for (uint k = 0; k < KEY_QUADS; k++) key[k] = WeightQuads(keys).v[at / 8 + k];
-}
 
 // The token's own key as it is put into the page.
 void take_own_key(uint at, out uvec4 key[KEY_QUADS])

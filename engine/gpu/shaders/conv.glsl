@@ -1,21 +1,3 @@
-// The convolution of one channel, for a row of a run, and the state after the run. w: [taps][channels].
-float convolved(Floats x, Floats before, Floats w, Run run, uint index, uint c, uint channels, uint taps, uint layer)
-{
-    precise float y = 0;
-    for (uint j0 = 0; j0 < taps; j0 += 4) {
-        float in_x[4], in_w[4]; // loaded together
-        [[unroll]] for (uint k = 0; k < 4; k++) {
-            uint j = min(j0 + k, taps - 1), from = index + j; // less taps - 1: the token whose input this tap takes
-            in_w[k] = w.v[j * channels + c];
-            if (from + 1 >= taps) in_x[k] = x.v[(run.first_row + from + 1 - taps) * channels + c];
-            else in_x[k] = before.v[layer + from * channels + c];
-        }
-        [[unroll]] for (uint k = 0; k < 4; k++)
-            if (j0 + k < taps) y = fma(in_w[k], in_x[k], y);
-    }
-    return silu(y);
-}
-
 // What a channel's convolution of a run's only token needs besides its input: taps is at most 4.
 struct Window {
     vec4 w, before; // before: the inputs before it, oldest first
@@ -43,15 +25,6 @@ void keep_inputs_of_one(Window window, float in_x, Floats after, uint c, uint ch
 {
     [[unroll]] for (uint j = 0; j < 3; j++)
         if (j + 1 < taps) after.v[layer + j * channels + c] = j + 2 < taps ? window.before[j + 1] : in_x;
-}
-
-void keep_inputs(Floats x, Floats before, Floats after, Run run, uint c, uint channels, uint taps, uint layer)
-{
-    for (uint j = 0; j + 1 < taps; j++) {
-        uint from = run.n + j;
-        after.v[layer + j * channels + c] = from + 1 >= taps ? x.v[(run.first_row + from + 1 - taps) * channels + c]
-                                                             : before.v[layer + from * channels + c];
-    }
 }
 
 // What queries, or keys, are multiplied with, by the sum of their squares.
