@@ -77,9 +77,7 @@ enum { CHOICE_SIZES = 5, MOST_CHOICES = 64 };
 struct choice {
     enum weight_kind kind;
     uint32_t tiles, chunks;
-    struct {
-        uint8_t parts, groups; /* 0: by matmul.comp */
-    } cut[CHOICE_SIZES];
+    uint8_t way[CHOICE_SIZES]; /* 1: the first of gpu_ways; 0: by matmul.comp */
 };
 
 struct gpu {
@@ -101,7 +99,7 @@ struct gpu {
     uint32_t shared_bytes; /* shared memory of a workgroup */
     struct matrix_units matrix;
     enum wide_proof { WIDE_UNTRIED, WIDE_TAKEN, WIDE_DIFFERS } wide[WEIGHT_KINDS];
-    uint32_t wide_cuts[WEIGHT_KINDS]; /* those that gave the right bits, bit by bit (wide.c) */
+    uint32_t wide_ways[WEIGHT_KINDS]; /* those of gpu_ways that gave the right bits, bit by bit */
     struct choice choices[MOST_CHOICES];
     uint32_t n_choices;
     uint32_t cores; /* that run workgroups beside each other; 0: not known */

@@ -184,11 +184,11 @@ static tdm_status cut_product(struct products *p, struct gpu *g, const struct gp
 {
     const struct gpu_tuning *t = &product->tuning;
     uint32_t constants[MATMUL_CONSTANTS], at_once = 1;
-    if (t->wide_tokens && product->tokens >= t->wide_tokens) {
+    if (product->way.parts) {
         struct wide_cut cut;
-        if (!wide_cut_so(&cut, g, kind, product->tokens, tiles, segments, t->wide_parts, t->wide_groups))
-            return error_set(err, TDM_E_UNSUPPORTED, "%u parts and %u groups are not there", t->wide_parts,
-                             t->wide_groups);
+        if (!wide_cut_so(&cut, g, kind, product->tokens, tiles, segments, product->way))
+            return error_set(err, TDM_E_UNSUPPORTED, "%u parts and %u groups are not there", product->way.parts,
+                             product->way.groups);
         p->groups = cut.x;
         p->times_y = cut.y;
         return device_pipeline(&p->pipeline, g, cut.shader, cut.constants, cut.n, err);

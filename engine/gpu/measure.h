@@ -14,12 +14,23 @@ tdm_status gpu_measure_dispatch(struct gpu *g, bool barrier, double *seconds, td
 /* Seconds on the host for an empty submission and waiting for it. */
 tdm_status gpu_measure_submission(struct gpu *g, double *seconds, tdm_error *err);
 
+/* How a product of many tokens is cut: a workgroup has just so many parts and groups as struct gpu_tuning has at most.
+ * Of float types besides (of quants 0): four columns times `quads` lie in shared memory at a time, 4 or 8; 1, 2, 4 or 8
+ * teams work on as many segments at once, fewer where there are fewer segments; the four lanes of an output are so far
+ * apart, 1 or 8 (shaders/tile.comp). parts groups teams is 20 at most. */
+struct gpu_way {
+    uint8_t parts, groups, quads, teams, apart;
+};
+/* Those that are measured when a model with such weights is loaded. */
+const struct gpu_way *gpu_ways(enum type type, uint32_t *n);
+
 struct gpu_product {
     enum type type;
     uint32_t rows, cols, tokens;
-    struct gpu_tuning tuning; /* of many tokens: with just so many parts and groups */
-    double seconds;           /* for one product, with a barrier after it */
-    double bytes;             /* of its weights */
+    struct gpu_way way; /* no parts: by the shader for few tokens, with this tuning */
+    struct gpu_tuning tuning;
+    double seconds; /* for one product, with a barrier after it */
+    double bytes;   /* of its weights */
 };
 
 /* One product after the other with different matrices, `total` bytes of them so that they come from memory. */

@@ -62,7 +62,8 @@ void wide_find_units(struct gpu *g)
     free(all);
 }
 
-/* Of tile.comp: rows and tokens of a group and a part; how many groups it takes, and how many of both multiplied. */
+/* Of tile.comp: rows and tokens of a group and a part; how many groups it takes, and how many of both and of teams
+ * multiplied: more need more registers, or more shared memory, than there are. */
 enum { TILE_SIDE = 16, TILE_GROUPS = 4, TILE_MOST = 20 };
 
 /* ---- How a product is cut --------------------------------------------------------------------------------------- */
@@ -84,10 +85,10 @@ static uint32_t group_rows(const struct gpu *g, enum weight_kind kind)
 }
 
 /* Whether matrix.comp's shared memory is there. */
-static bool fits(const struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups)
+static bool fits(const struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups, uint32_t teams)
 {
     const struct matrix_units *u = &g->matrix;
-    if (pack_takes_floats(kind)) return groups <= TILE_GROUPS && parts * groups <= TILE_MOST;
+    if (pack_takes_floats(kind)) return groups <= TILE_GROUPS && parts * groups * teams <= TILE_MOST;
     uint32_t block = kind == KIND_Q6K ? 16 : 32, place = u->k > block ? u->k : block;
     uint32_t row = PACK_COLS / block * place + 16 + (kind == KIND_Q8 ? 4 : 9) * 4;
     uint32_t token = PACK_COLS + 16 + (kind == KIND_Q4K ? 5 : 1) * 4;
@@ -101,14 +102,16 @@ static bool exists(const struct gpu *g, enum weight_kind kind)
 }
 
 bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
-                 uint32_t segments, uint32_t parts, uint32_t groups)
+                 uint32_t segments, struct gpu_way way)
 {
     const struct matrix_units *u = &g->matrix;
-    if (!exists(g, kind) || groups * group_rows(g, kind) % PACK_ROWS || !fits(g, kind, parts, groups)) return false;
+    uint32_t parts = way.parts, groups = way.groups, teams = way.teams < segments ? way.teams : segments;
+    if (!exists(g, kind) || groups * group_rows(g, kind) % PACK_ROWS || !fits(g, kind, parts, groups, teams))
+        return false;
     *out = (struct wide_cut){.x = ceiling(tokens, parts * part_tokens(g, kind)),
                              .y = ceiling(tiles * PACK_ROWS, groups * group_rows(g, kind))};
     if (pack_takes_floats(kind)) {
-        const uint32_t constants[] = {kind, segments, groups, parts, g->tuning.subgroup};
+        const uint32_t constants[] = {kind, segments, groups, parts, g->tuning.subgroup, way.quads, teams, way.apart};
         out->shader = SHADER_TILE, out->n = sizeof constants / sizeof *constants;
         memcpy(out->constants, constants, sizeof constants);
     } else {
@@ -131,13 +134,37 @@ static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_k
     uint32_t parts = 1, groups = PACK_ROWS / rows;
     /* As few places as possible that have no token. */
     for (uint32_t i = 2; i <= t->wide_parts && i <= units; i++)
-        if (ceiling(units, i) * i <= ceiling(units, parts) * parts && fits(g, kind, i, groups)) parts = i;
+        if (ceiling(units, i) * i <= ceiling(units, parts) * parts && fits(g, kind, i, groups, 1)) parts = i;
     /* More rows share what is read of the activations, as long as every core has a workgroup or two. */
-    while (2 * groups <= t->wide_groups && fits(g, kind, parts, 2 * groups) &&
+    while (2 * groups <= t->wide_groups && fits(g, kind, parts, 2 * groups, 1) &&
            ceiling(units, parts) * ceiling(tiles * PACK_ROWS, 2 * groups * rows) >= 2 * g->cores)
         groups *= 2;
-    assert_always(wide_cut_so(out, g, kind, tokens, tiles, segments, parts, groups));
+    struct gpu_way way = {(uint8_t)parts, (uint8_t)groups, 8, 1, 1};
+    assert_always(wide_cut_so(out, g, kind, tokens, tiles, segments, way));
 }
+
+/* Each is best for some product on some device, or may be. Of float types those with teams are for products with few
+ * outputs for so many cores: a lane has 64 or 80 sums all the same, as in a large tile. Large tiles have 4 quads, for
+ * two workgroups a core, or 8, for long stretches without a barrier. The last one is for subgroups of fewer than 32
+ * lanes, where totals of lanes that are 8 apart go through shared memory. */
+enum { QUANT_WAYS = 8, FLOAT_WAYS = 10 };
+static const struct gpu_way quant_ways[QUANT_WAYS] = {{1, 4, 0, 0, 0}, {2, 2, 0, 0, 0}, {4, 2, 0, 0, 0},
+                                                      {2, 4, 0, 0, 0}, {4, 4, 0, 0, 0}, {5, 4, 0, 0, 0},
+                                                      {5, 8, 0, 0, 0}, {8, 8, 0, 0, 0}};
+static const struct gpu_way float_ways[FLOAT_WAYS] = {
+    {1, 2, 4, 8, 8}, {2, 2, 4, 4, 8}, {4, 2, 4, 2, 8}, {5, 2, 4, 2, 8}, {2, 4, 4, 2, 8},
+    {4, 4, 4, 1, 8}, {5, 4, 4, 1, 8}, {4, 4, 8, 1, 8}, {5, 4, 8, 1, 8}, {4, 4, 8, 1, 1}};
+
+const struct gpu_way *gpu_ways(enum type type, uint32_t *n)
+{
+    bool floats = pack_takes_floats(pack_kind(type));
+    *n = floats ? FLOAT_WAYS : QUANT_WAYS;
+    return floats ? float_ways : quant_ways;
+}
+
+/* One that is stored so, of each kind. */
+static const enum type types[WEIGHT_KINDS] = {[KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
+                                              [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
 
 const uint32_t wide_sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
 
@@ -161,8 +188,8 @@ bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, 
         return true;
     }
     while (at + 1 < CHOICE_SIZES && wide_sizes[at] < tokens) at++;
-    if (!choice->cut[at].parts) return false;
-    return wide_cut_so(out, g, kind, tokens, tiles, segments, choice->cut[at].parts, choice->cut[at].groups);
+    uint32_t n, way = choice->way[at];
+    return way && wide_cut_so(out, g, kind, tokens, tiles, segments, gpu_ways(types[kind], &n)[way - 1]);
 }
 
 /* ---- The proof --------------------------------------------------------------------------------------------------- */
@@ -305,19 +332,18 @@ static tdm_status compare(struct trial *t, struct gpu *g, bool *equal, tdm_error
     return status;
 }
 
-/* parts, groups: 0: by the rule. */
-static tdm_status try_bits(struct gpu *g, enum weight_kind kind, uint32_t parts, uint32_t groups, bool *equal,
-                           tdm_error *err)
+/* way: NULL: by the rule. */
+static tdm_status try_bits(struct gpu *g, enum weight_kind kind, const struct gpu_way *way, bool *equal, tdm_error *err)
 {
     /* Some segments have more than one chunk. */
-    uint32_t most = parts ? parts : g->tuning.wide_parts;
+    uint32_t most = way ? way->parts : g->tuning.wide_parts;
     struct trial t = {.tokens = part_tokens(g, kind) * most * 2 - 3, .chunks = g->tuning.segments + 3};
     struct wide_cut cut;
     uint32_t segments = record_segments(&g->tuning, t.chunks);
     *equal = false;
-    if (!parts)
+    if (!way)
         cut_by_rule(&cut, g, kind, t.tokens, TILES, segments);
-    else if (!wide_cut_so(&cut, g, kind, t.tokens, TILES, segments, parts, groups))
+    else if (!wide_cut_so(&cut, g, kind, t.tokens, TILES, segments, *way))
         return TDM_OK;
     tdm_status status = fill(&t, g, kind, err);
     if (!status) status = multiply(&t, g, kind, &cut, err);
@@ -328,21 +354,17 @@ static tdm_status try_bits(struct gpu *g, enum weight_kind kind, uint32_t parts,
     return status == TDM_E_UNSUPPORTED ? TDM_OK : status; /* the driver does not take the shader */
 }
 
-/* Cuts that are best for some product on some device, of quants and of float types. */
-enum { CUTS = 8 };
-static const uint8_t cuts[2][CUTS][2] = {{{1, 4}, {2, 2}, {4, 2}, {2, 4}, {4, 4}, {5, 4}, {5, 8}, {8, 8}},
-                                         {{1, 2}, {2, 2}, {4, 2}, {8, 2}, {1, 4}, {2, 4}, {4, 4}, {5, 4}}};
-
 tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
 {
     if (!exists(g, kind) || !g->tuning.wide_tokens || g->wide[kind]) return TDM_OK;
     bool any = false, equal;
+    uint32_t n;
+    const struct gpu_way *ways = gpu_ways(types[kind], &n);
     tdm_status status = TDM_OK;
-    if (g->tuning.wide_always) status = try_bits(g, kind, 0, 0, &any, err);
-    for (uint32_t i = 0; i < CUTS && !status && !g->tuning.wide_always; i++) {
-        const uint8_t *cut = cuts[pack_takes_floats(kind)][i];
-        status = try_bits(g, kind, cut[0], cut[1], &equal, err);
-        g->wide_cuts[kind] |= (uint32_t)equal << i;
+    if (g->tuning.wide_always) status = try_bits(g, kind, NULL, &any, err);
+    for (uint32_t i = 0; i < n && !status && !g->tuning.wide_always; i++) {
+        status = try_bits(g, kind, &ways[i], &equal, err);
+        g->wide_ways[kind] |= (uint32_t)equal << i;
         any |= equal;
     }
     if (!status) g->wide[kind] = any ? WIDE_TAKEN : WIDE_DIFFERS;
@@ -351,22 +373,17 @@ tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
 
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
 
-/* Seconds of one product cut so; parts 0: by matmul.comp. */
-static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c, uint32_t tokens, uint32_t parts,
-                          uint32_t groups, tdm_error *err)
+/* Seconds of one product in this way; no parts: by matmul.comp. */
+static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c, uint32_t tokens, struct gpu_way way,
+                          tdm_error *err)
 {
     enum { BYTES = 64 << 20 }; /* more than most caches hold */
-    static const enum type types[WEIGHT_KINDS] = {
-        [KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
-        [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
     struct gpu_product p = {.type = types[c->kind],
                             .rows = c->tiles * PACK_ROWS,
                             .cols = c->chunks * PACK_COLS,
                             .tokens = tokens,
+                            .way = way,
                             .tuning = g->tuning};
-    p.tuning.wide_tokens = parts ? 1 : 0;
-    p.tuning.wide_parts = parts;
-    p.tuning.wide_groups = groups;
     tdm_status status = gpu_measure_product(g, &p, BYTES, err);
     *seconds = p.seconds;
     return status;
@@ -376,15 +393,16 @@ static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c
 static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, int64_t until, tdm_error *err)
 {
     double best, seconds;
-    tdm_status status = measure(&best, g, c, wide_sizes[at], 0, 0, err);
-    for (uint32_t i = 0; i < CUTS && !status && clock_ns() < until; i++) {
-        const uint8_t *cut = cuts[pack_takes_floats(c->kind)][i];
-        bool empty = cut[0] * part_tokens(g, c->kind) >= 2 * wide_sizes[at]; /* in most of its places */
-        if (!(g->wide_cuts[c->kind] >> i & 1) || empty) continue;
-        status = measure(&seconds, g, c, wide_sizes[at], cut[0], cut[1], err);
+    uint32_t n;
+    const struct gpu_way *ways = gpu_ways(types[c->kind], &n);
+    tdm_status status = measure(&best, g, c, wide_sizes[at], (struct gpu_way){0}, err);
+    for (uint32_t i = 0; i < n && !status && clock_ns() < until; i++) {
+        bool empty = ways[i].parts * part_tokens(g, c->kind) >= 2 * wide_sizes[at]; /* in most of its places */
+        if (!(g->wide_ways[c->kind] >> i & 1) || empty) continue;
+        status = measure(&seconds, g, c, wide_sizes[at], ways[i], err);
         if (status || seconds >= best) continue;
         best = seconds;
-        c->cut[at].parts = cut[0], c->cut[at].groups = cut[1];
+        c->way[at] = (uint8_t)(i + 1);
     }
     return status;
 }
@@ -401,7 +419,7 @@ tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uin
         if (clock_ns() < until)
             status = choose(&c, g, at, until, err);
         else if (at)
-            c.cut[at] = c.cut[at - 1];
+            c.way[at] = c.way[at - 1];
         else
             return TDM_OK;
     }

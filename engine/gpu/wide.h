@@ -8,6 +8,7 @@
 #define TANDEM_GPU_WIDE_H
 
 #include "engine/gpu/device.h"
+#include "engine/gpu/measure.h"
 
 /* What the device has of what matrix.comp needs, into g->matrix; makes no device yet. */
 void wide_find_units(struct gpu *g);
@@ -32,10 +33,9 @@ struct wide_cut {
 /* For a product with `tiles` of the tiles of a matrix that has `all`; false: matmul.comp does it. */
 bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
               uint32_t all, uint32_t chunks);
-/* With just so many parts and groups, as struct gpu_tuning has them; false: the device does not have it, or not the
- * shared memory. */
+/* In just this way; false: the device does not have it, or not the shared memory. */
 bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
-                 uint32_t segments, uint32_t parts, uint32_t groups);
+                 uint32_t segments, struct gpu_way way);
 
 /* A shader that was compiled for VK_NV_cooperative_matrix, which compilers have long known, in the words of
  * VK_KHR_cooperative_matrix, which drivers have. The caller frees it; NULL: no memory, or not such a shader. (khr.c) */

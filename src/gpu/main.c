@@ -121,22 +121,39 @@ static int products(struct gpu *g)
     return wrong;
 }
 
-/* By the shaders for many tokens, with so many parts of tokens and groups of rows in a workgroup. */
-static int wide_product(struct gpu *g, enum type type, const uint32_t shape[2], uint32_t tokens, uint32_t parts,
-                        uint32_t groups)
+/* By the shaders for many tokens. */
+static int wide_product(struct gpu *g, enum type type, const uint32_t shape[2], uint32_t tokens, struct gpu_way way)
 {
-    struct gpu_product p = {.type = type, .rows = shape[0], .cols = shape[1], .tokens = tokens};
-    p.tuning = (struct gpu_tuning){.segments = 16, .wide_tokens = 1, .wide_parts = parts, .wide_groups = groups};
+    struct gpu_product p = {.type = type, .rows = shape[0], .cols = shape[1], .tokens = tokens, .way = way};
+    p.tuning = (struct gpu_tuning){.segments = 16};
     tdm_error err;
     tdm_status status = gpu_measure_product(g, &p, quick ? 4 << 20 : (uint64_t)256 << 20, &err);
     if (status == TDM_E_UNSUPPORTED) return 0; /* it is too large, or the device has no such units */
     if (status) return failed(&err);
     printf("{\"what\":\"wide\",\"type\":\"%s\",\"rows\":%u,\"cols\":%u,\"tokens\":%u,\"parts\":%u,\"groups\":%u,"
-           "\"us\":%.2f,\"tera_ops\":%.2f}\n",
-           type_info(type)->name, shape[0], shape[1], tokens, parts, groups, p.seconds * 1e6,
-           2.0 * shape[0] * shape[1] * tokens / p.seconds / 1e12);
+           "\"quads\":%u,\"teams\":%u,\"apart\":%u,\"us\":%.2f,\"tera_ops\":%.2f}\n",
+           type_info(type)->name, shape[0], shape[1], tokens, way.parts, way.groups, way.quads, way.teams, way.apart,
+           p.seconds * 1e6, 2.0 * shape[0] * shape[1] * tokens / p.seconds / 1e12);
     fflush(stdout);
     return 0;
+}
+
+enum { MOST_WAYS = 18 };
+
+/* Of quants with many numbers of parts and groups, of floats in the ways that loading a model measures. */
+static uint32_t ways_of(struct gpu_way out[MOST_WAYS], enum type type)
+{
+    static const uint8_t parts[] = {1, 2, 3, 4, 5, 8}, groups[] = {2, 4, 8};
+    uint32_t n = 0;
+    if (type == TYPE_BF16) {
+        const struct gpu_way *all = gpu_ways(type, &n);
+        memcpy(out, all, n * sizeof *all);
+        return n;
+    }
+    for (uint32_t p = 0; p < sizeof parts; p++)
+        for (uint32_t i = 0; i < sizeof groups; i++)
+            out[n++] = (struct gpu_way){.parts = parts[p], .groups = groups[i]};
+    return n;
 }
 
 static int wide_products(struct gpu *g)
@@ -144,16 +161,18 @@ static int wide_products(struct gpu *g)
     static const enum type types[] = {TYPE_Q8_0, TYPE_Q4_K, TYPE_Q6_K, TYPE_BF16};
     static const uint32_t shapes[][2] = {{1024, 1024}, {6144, 1024},  {1024, 3584},
                                          {4096, 4096}, {12288, 4096}, {4096, 12288}};
-    static const uint32_t tokens[] = {16, 32, 74, 512}, parts[] = {1, 2, 3, 4, 5, 8}, groups[] = {2, 4, 8};
+    static const uint32_t tokens[] = {16, 32, 74, 512};
+    struct gpu_way ways[MOST_WAYS];
     int wrong = 0;
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 4; t++) {
+        uint32_t n_ways = ways_of(ways, types[t]), part = types[t] == TYPE_BF16 ? 16 : 8;
         for (int s = 0; s < (quick ? 1 : 6); s++)
             for (int n = 0; n < (quick ? 1 : 4); n++)
-                for (int p = 0; p < 6; p++)
-                    for (int i = 0; i < 3 && !wrong; i++) {
-                        if (parts[p] * 8 >= 2 * tokens[n]) continue; /* most of its tokens would be none */
-                        wrong = wide_product(g, types[t], shapes[s], tokens[n], parts[p], groups[i]);
-                    }
+                for (uint32_t i = 0; i < n_ways && !wrong; i++) {
+                    if (ways[i].parts * part >= 2 * tokens[n]) continue; /* most of its tokens would be none */
+                    wrong = wide_product(g, types[t], shapes[s], tokens[n], ways[i]);
+                }
+    }
     return wrong;
 }
 

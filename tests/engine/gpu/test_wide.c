@@ -80,6 +80,30 @@ TEST(products_have_the_same_bits_however_they_are_cut)
     }
 }
 
+/* Those that a device chooses from: with as many segments as a way has teams, with more, with fewer; some segments have
+ * a chunk more than others. */
+TEST(every_way_to_cut_products_of_floats_has_the_same_bits)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    static const struct {
+        enum weight_kind kind;
+        uint32_t segments, subgroup;
+    } trials[] = {{KIND_BF16, 8, 32}, {KIND_F32, 2, 1}, {KIND_F16, 16, 32}};
+    const struct gpu_tuning before = tuning;
+    for (int i = 0; i < (getenv("TANDEM_LONG") ? 3 : 1); i++) {
+        tuning.wide_always = false, tuning.segments = trials[i].segments, tuning.subgroup = trials[i].subgroup;
+        struct gpu *g = open_device();
+        tuning = before;
+        REQUIRE(g != NULL);
+        tdm_error err;
+        uint32_t n;
+        gpu_ways(TYPE_BF16, &n);
+        CHECK_INT(TDM_OK, wide_try(g, trials[i].kind, &err));
+        CHECK_INT((1 << n) - 1, g->wide_ways[trials[i].kind]);
+        gpu_close(g);
+    }
+}
+
 /* How many matrices are measured depends on the device's speed, but for the first number of tokens. */
 TEST(a_shape_is_measured_once_and_in_time)
 {
@@ -275,6 +299,10 @@ TEST(products_have_the_same_bits_however_they_are_cut)
 {
     SKIP(gpu_absence());
 }
+TEST(every_way_to_cut_products_of_floats_has_the_same_bits)
+{
+    SKIP(gpu_absence());
+}
 TEST(a_shape_is_measured_once_and_in_time)
 {
     SKIP(gpu_absence());
@@ -290,5 +318,5 @@ TEST(a_driver_that_multiplies_wrongly_goes_without)
 #endif
 
 TEST_MAIN(T(the_shader_is_one_of_the_khr_extension), T(products_have_the_same_bits_however_they_are_cut),
-          T(a_shape_is_measured_once_and_in_time), T(passes_of_any_size_have_the_same_bits),
-          T(a_driver_that_multiplies_wrongly_goes_without))
+          T(every_way_to_cut_products_of_floats_has_the_same_bits), T(a_shape_is_measured_once_and_in_time),
+          T(passes_of_any_size_have_the_same_bits), T(a_driver_that_multiplies_wrongly_goes_without))
