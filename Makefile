@@ -321,10 +321,12 @@ fuzz: ## run every fuzz target (FUZZ_RUNS=N each, default a million; T=name pick
 
 fuzz-programs: $(FUZZERS)
 
+# What is carried counts, and only debuggers and exceptions look at how calls are unwound.
+KIT_LESS := -R .eh_frame -R .eh_frame_hdr -R .comment
 device-kit: $(B)/tandem-gpu $(B)/tandem-bench-alone ## a GPU's measurements to carry to another machine: build/kit
 	@rm -rf $(B)/kit; mkdir -p $(B)/kit/lib
-	strip -o $(B)/kit/tandem-gpu.out $(B)/tandem-gpu
-	strip -o $(B)/kit/tandem-bench.out $(B)/tandem-bench-alone
+	strip $(KIT_LESS) -o $(B)/kit/tandem-gpu.out $(B)/tandem-gpu
+	strip $(KIT_LESS) -o $(B)/kit/tandem-bench.out $(B)/tandem-bench-alone
 	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/libvulkan.so.1
 	gzip -9 $(B)/kit/*.out $(B)/kit/lib/libvulkan.so.1
 	for program in tandem-gpu tandem-bench; do install -m755 src/gpu/kit.sh $(B)/kit/$$program; done
