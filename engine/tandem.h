@@ -346,7 +346,7 @@ typedef struct {
     int unit;             /* TDM_PREFILL_UNIT or TDM_DECODE_UNIT */
     tdm_kv kv;
     int context;          /* most tokens */
-    int dispatch;         /* tokens per forward pass; 0: 32, with experts 512 */
+    int dispatch;         /* tokens per forward pass; 0, automatic: 32, with experts 512, on a GPU 128 */
 } tdm_session_options;
 
 TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_machine *machine,
@@ -409,8 +409,8 @@ typedef struct {
     tdm_pipeline pipeline;
     tdm_speculation speculation;
     tdm_reading reading;
-    int dispatch;                /* most tokens per forward pass; default 32, with experts 512 (at most 128 of them
-                                    while a reply decodes) */
+    int dispatch;                /* most tokens per forward pass; 0, automatic: 32, with experts 512 (at most 128 of
+                                    them while a reply decodes), on a GPU 128 (32 while one decodes) */
     int pause_ms;                /* rest before the draft is taken for the whole message; -1, automatic: none after a
                                     sentence, else twice the suffix's time or a key's, at most 150 ms */
     int context;                 /* 0: as much as the model and half the free memory allow, at most 32768 */
@@ -690,6 +690,7 @@ typedef struct {
     uint32_t checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;
     bool no_checkpoints;        /* no memory for checkpoints: an edit evaluates the conversation again */
+    int dispatch;               /* most tokens of one of the follower's forward passes */
     bool prefill_failed;        /* its last dispatch failed: prefill rests until the next change or Enter */
     uint32_t context_used, context_size;
     double decode_tps;          /* decode_tps of the running reply, else of the last one; 0: there is none. Of several

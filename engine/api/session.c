@@ -39,19 +39,23 @@ TDM_API tdm_status tdm_session_open(tdm_session **out, const tdm_model *m, tdm_m
     if (!m->weights) return error_set(err, TDM_E_ARG, "the model was opened without its weights");
     if ((unsigned)o->unit >= TDM_UNITS) return error_set(err, TDM_E_ARG, "no unit %d", o->unit);
     if (o->context < 1) return error_set(err, TDM_E_ARG, "context: expected 1 or more tokens, found %d", o->context);
-    int dispatch = o->dispatch ? o->dispatch : model_dispatch(m);
-    if (dispatch < 1) return error_set(err, TDM_E_ARG, "dispatch: expected 1 or more tokens, found %d", dispatch);
+    if (o->dispatch < 0)
+        return error_set(err, TDM_E_ARG, "dispatch: expected 0, automatic, or more tokens, found %d", o->dispatch);
     struct tdm_session *s = calloc(1, sizeof *s);
     if (!s) return error_set(err, TDM_E_NOMEM, "no memory for a session");
     uint32_t context = (uint32_t)o->context, known = (uint32_t)tokenizer_count(m->tokenizer);
     uint32_t rows = m->weights->config.vocab;
     s->model = m;
     s->unit = machine->units[o->unit];
-    s->dispatch = (uint32_t)dispatch < context ? (uint32_t)dispatch : context;
-    struct evaluator_form form = {.max_tokens = s->dispatch, .max_runs = 1, .context = context,
+    struct evaluator_form form = {.max_runs = 1, .context = context,
                                   .max_members = (uint32_t)machine_workers(machine->machine)};
     struct place_form place = {.kv = (enum kv_type)o->kv, .context = context};
     tdm_status status = place_open(&s->place, machine, o->unit, m, &place, err);
+    if (status == TDM_OK) {
+        s->dispatch = o->dispatch ? (uint32_t)o->dispatch : backend_dispatch(s->place.model);
+        if (s->dispatch > context) s->dispatch = context;
+        form.max_tokens = s->dispatch;
+    }
     if (status == TDM_OK) status = backend_pool(&s->pool, s->place.model, (enum kv_type)o->kv, context, err);
     if (status == TDM_OK) status = state_new(&s->state, s->pool, err);
     if (status == TDM_OK) status = evaluator_new(&s->evaluator, s->place.model, &form, err);

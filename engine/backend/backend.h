@@ -83,7 +83,8 @@ struct several {
 /* Every function that returns a status may also fail with TDM_E_IO: the device is lost, and every later call but open
  * fails the same way. The states of a lost device can only be freed, their tokens read. */
 struct backend {
-    const char *name; /* "cpu", "gpu" */
+    const char *name;  /* "cpu", "gpu" */
+    uint32_t dispatch; /* tokens of a pass that reads a prompt; 0: as backend_dispatch says */
 
     /* Opens the device that a unit names: `gpu` the first one, `gpu:N` the one at place N. TDM_E_ARG: another name;
      * TDM_E_NOT_FOUND: there is none, and why. A device is closed after its models. NULL for the cores. */
@@ -185,6 +186,14 @@ static inline tdm_status evaluator_draw(struct evaluator *e, struct state *s, co
                                         tdm_error *err)
 {
     return e->model->backend->draw(e, s, draw, out, err);
+}
+
+/* Tokens of a pass where nothing else is said. On cores those of a mixture are long, as 32 tokens would touch nearly as
+ * many experts. */
+static inline uint32_t backend_dispatch(const struct backend_model *m)
+{
+    if (m->backend->dispatch) return m->backend->dispatch;
+    return m->weights->config.experts ? 512 : 32;
 }
 
 #endif

@@ -751,6 +751,7 @@ static tdm_status reply(struct evaluator *e, const struct several *what, const s
 
 const struct backend backend_gpu = {
     .name = "gpu",
+    .dispatch = PASS_TOKENS,
     .open = open_gpu,
     .close = close_gpu,
     .about = about,

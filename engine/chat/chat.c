@@ -41,7 +41,6 @@ TDM_API void tdm_chat_defaults(tdm_chat_options *o, const tdm_model *m)
     *o = (tdm_chat_options){
         .pipeline = TDM_PIPE_TANDEM,
         .speculation = TDM_SPEC_FULL,
-        .dispatch = model_dispatch(m),
         .pause_ms = -1,
         .kv = TDM_KV_F16,
         .prefill_kv = TDM_KV_F16,
@@ -51,8 +50,9 @@ TDM_API void tdm_chat_defaults(tdm_chat_options *o, const tdm_model *m)
 
 static tdm_status check_options(const tdm_chat_options *o, const tdm_model *m, tdm_error *err)
 {
-    if (o->dispatch < 1 || o->dispatch > DISPATCH_MAX)
-        return error_set(err, TDM_E_ARG, "dispatch: expected 1 to %d tokens, found %d", DISPATCH_MAX, o->dispatch);
+    if (o->dispatch < 0 || o->dispatch > DISPATCH_MAX)
+        return error_set(err, TDM_E_ARG, "dispatch: expected 1 to %d tokens or 0, automatic, found %d", DISPATCH_MAX,
+                         o->dispatch);
     if ((unsigned)o->pipeline >= TDM_PIPELINES || (unsigned)o->speculation > TDM_SPEC_FULL)
         return error_set(err, TDM_E_ARG, "no such pipeline or level of speculation");
     if ((unsigned)o->reading > TDM_READ_NEVER) return error_set(err, TDM_E_ARG, "no such time of reading");
@@ -92,6 +92,11 @@ static tdm_status state_on(struct state **state, struct pool *pool, tdm_error *e
 static bool has_room(const struct evaluator *e, uint32_t rows, uint32_t runs)
 {
     return e && e->form.max_tokens >= rows && e->form.max_runs >= runs;
+}
+
+uint32_t chat_dispatch(const struct tdm_chat *c, const struct backend_model *m)
+{
+    return c->options.dispatch ? (uint32_t)c->options.dispatch : backend_dispatch(m);
 }
 
 tdm_status chat_evaluator(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
@@ -136,7 +141,7 @@ tdm_status chat_prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     const struct pipeline *p = pipeline_of(pipeline);
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
     bool prompts = cold || !p->follows;
-    uint32_t rows = prompts ? pipeline_rows(p, (uint32_t)c->options.dispatch, (uint32_t)c->options.context) : 1;
+    uint32_t rows = prompts ? pipeline_rows(p, chat_dispatch(c, prompt->place.model), (uint32_t)c->options.context) : 1;
     uint32_t other = c->elsewhere.there ? (uint32_t)c->elsewhere.answers : 0;
     uint32_t runs = (uint32_t)answers + other, most = chat_sides_agree(c) ? 1 + DRAFTS_MOST + other : OWN_ROWS;
     if (most < runs) most = runs;
@@ -163,11 +168,12 @@ static tdm_status open_follower(struct tdm_chat *c, tdm_error *err)
     struct checkpoints *checkpoints = NULL;
     uint64_t budget = c->options.checkpoint_bytes;
     if (budget == 0) budget = memory_available() / 8;
-    tdm_status status = chat_evaluator(c, &evaluator, side, (uint32_t)c->options.dispatch, 1, err);
+    uint32_t dispatch = chat_dispatch(c, side->place.model);
+    tdm_status status = chat_evaluator(c, &evaluator, side, dispatch, 1, err);
     if (status == TDM_OK) status = state_new(&state, side->pool, err);
     if (status == TDM_OK) status = checkpoints_new(&checkpoints, budget, err);
     if (status == TDM_OK)
-        status = follower_init(&c->follower, evaluator, state, checkpoints, (uint32_t)c->options.dispatch, err);
+        status = follower_init(&c->follower, evaluator, state, checkpoints, dispatch, err);
     if (status == TDM_OK) return TDM_OK;
     checkpoints_free(checkpoints);
     state_free(state);
@@ -281,9 +287,9 @@ TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *optio
     while (between && c->follower.plan.active) pthread_cond_wait(&c->settled, &c->lock); /* on the decode unit */
     if (options->dispatch != now->dispatch) {
         c->options.dispatch = options->dispatch;
-        status = chat_evaluator(c, &c->follower.evaluator, &c->side[TDM_PREFILL_UNIT], (uint32_t)options->dispatch, 1,
-                               err);
-        if (status == TDM_OK) follower_set_dispatch(&c->follower, (uint32_t)options->dispatch);
+        const struct side *side = &c->side[TDM_PREFILL_UNIT];
+        status = chat_evaluator(c, &c->follower.evaluator, side, chat_dispatch(c, side->place.model), 1, err);
+        if (status == TDM_OK) follower_set_dispatch(&c->follower, chat_dispatch(c, side->place.model));
     }
     if (status == TDM_OK) {
         int context = c->options.context;
@@ -427,6 +433,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
         .ahead = (uint32_t)(f->figures.evaluated - c->evaluated_mark),
         .adopted = read > c->adopted.from ? (read < c->adopted.to ? read : c->adopted.to) - c->adopted.from : 0,
         .context_size = (uint32_t)c->options.context,
+        .dispatch = (int)f->dispatch,
         .decode_tps = chat_phase(c) == PHASE_DECODE ? c->decoder->stats.decode_tps : c->decode_rate,
         .prefill_tps = c->prefill_rate,
         .handover_ms = c->handover_ms,

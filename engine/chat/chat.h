@@ -459,6 +459,8 @@ tdm_status chat_draw_several(struct tdm_chat *c, uint64_t *bytes, tdm_error *err
 
 /* ---- chat.c ------------------------------------------------------------------------------------------------------ */
 
+/* The most tokens of forward passes that read a prompt with this model. */
+uint32_t chat_dispatch(const struct tdm_chat *c, const struct backend_model *m);
 /* Makes *e one for so many rows and runs, or more, if it is not; *e may be NULL. No job uses it. */
 tdm_status chat_evaluator(struct tdm_chat *c, struct evaluator **e, const struct side *side, uint32_t rows,
                           uint32_t runs, tdm_error *err);

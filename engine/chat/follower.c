@@ -18,6 +18,8 @@ enum { SHORT = 8 };
 enum { MARGIN = 16 };
 /* Tokens of a dispatch while a reply decodes, with experts: fewer would touch nearly as many of them. */
 enum { POLITE = 128 };
+/* On a device, so that it follows a reply as closely as cores do: the fewer tokens are left to be read after it. */
+enum { POLITE_DEVICE = 32 };
 /* So many tokens are not worth a checkpoint of their own while somebody waits. */
 enum { NEAR = 16 };
 
@@ -62,7 +64,8 @@ void follower_set_dispatch(struct follower *f, uint32_t dispatch)
 {
     assert_always(!f->plan.active);
     f->dispatch = f->whole ? pool_context(f->state->pool) : dispatch;
-    f->polite = f->weights->experts && f->dispatch > POLITE ? POLITE : f->dispatch;
+    uint32_t most = f->evaluator->model->backend->dispatch ? POLITE_DEVICE : f->weights->experts ? POLITE : f->dispatch;
+    f->polite = f->dispatch < most ? f->dispatch : most;
 }
 
 /* Does a dispatch of n tokens take the time in which its weights are read? */

@@ -102,7 +102,9 @@ static tdm_status make_fresh(struct tdm_chat *c, int unit, struct pool *shared, 
     if (!status && c->prompter.state && c->prompter.state->pool == side->pool)
         status = state_new(&f->prompt, f->pool, err);
     if (unit != TDM_PREFILL_UNIT || status) return status;
-    status = evaluator_new(&f->follower, cores, &c->follower.evaluator->form, err);
+    struct evaluator_form form = c->follower.evaluator->form;
+    if (form.max_tokens < chat_dispatch(c, cores)) form.max_tokens = chat_dispatch(c, cores);
+    status = evaluator_new(&f->follower, cores, &form, err);
     if (!status) status = state_new(&f->followed, f->pool, err);
     return status ? status : checkpoints_new(&f->checkpoints, c->follower.kept.budget, err);
 }
@@ -125,6 +127,7 @@ static void put_fresh(struct tdm_chat *c, int unit, struct fresh *f)
         state_free(c->loaded);
         c->loaded = NULL;
         follower_renew(&c->follower, f->follower, f->followed, f->checkpoints);
+        follower_set_dispatch(&c->follower, chat_dispatch(c, &side->place.cores));
         c->follower_failed = false;
     }
     if (f->evaluator) {

@@ -78,7 +78,7 @@ int64_t chat_next_prompt(struct tdm_chat *c, struct work *work)
     struct prompter *p = &c->prompter;
     if (c->stage != STAGE_PROMPT && c->stage != STAGE_COLD) return UNIT_IDLE;
     if (p->done == 0) state_clear(p->state);
-    p->dispatch = (uint32_t)c->options.dispatch;
+    p->dispatch = chat_dispatch(c, c->side[pipeline_of(p->pipeline)->prompt_unit].place.model);
     chat_on(c, ON_CLAIM);
     if (!p->cold) c->decoder->held = 0; /* its state is where the prompt's goes */
     *work = (struct work){.fn = job_prompt, .ctx = c, .kind = SPAN_PROMPT};

@@ -32,11 +32,4 @@ struct tdm_model {
  * where neither is known, the simplest, which refuses nothing. With its part of the information. */
 void model_take_template(struct tdm_model *m, const char *name, const char *text);
 
-/* Tokens of a dispatch where nothing else is said. Those of a mixture are long, as 32 tokens would touch nearly as many
- * experts. */
-static inline int model_dispatch(const struct tdm_model *m)
-{
-    return m->info.experts ? 512 : 32;
-}
-
 #endif

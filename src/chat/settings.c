@@ -28,7 +28,7 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id)
     case OPTION_SEED: c->sampling.seed = options_whole(o, id, 0); break;
     case OPTION_PIPELINE: c->pipeline = (tdm_pipeline)number; break;
     case OPTION_SPECULATION: c->speculation = (tdm_speculation)number; break;
-    case OPTION_DISPATCH: c->dispatch = (int)number; break;
+    case OPTION_DISPATCH: c->dispatch = number < 0 ? 0 : (int)number; break;
     case OPTION_PAUSE: c->pause_ms = (int)number; break;
     case OPTION_MTP: c->mtp = number > 1 ? (int)number - 1 : number ? TDM_MTP_OFF : TDM_MTP_AUTO; break;
     case OPTION_PACE: c->pace_tps = options_real(o, id, 0); break;
@@ -68,7 +68,12 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
     case OPTION_SEED: snprintf(out, room, "%" PRIu64, c->sampling.seed); break;
     case OPTION_PIPELINE: snprintf(out, room, "%s", tdm_pipeline_name(c->pipeline)); break;
     case OPTION_SPECULATION: snprintf(out, room, "%s", tdm_speculation_name(c->speculation)); break;
-    case OPTION_DISPATCH: snprintf(out, room, "%d", c->dispatch); break;
+    case OPTION_DISPATCH:
+        if (c->dispatch)
+            snprintf(out, room, "%d", c->dispatch);
+        else
+            snprintf(out, room, "auto");
+        break;
     case OPTION_PAUSE:
         if (c->pause_ms < 0)
             snprintf(out, room, "auto");

@@ -202,8 +202,9 @@ enum {
       "tandem", UNITS, KEEP | LIVE, FOR_TALK, "how reading and writing are shared between the units")                 \
     X(SPECULATION, "speculation", 0, CHOICE, "off|history|draft|full", 0, 0, "full", UNITS, KEEP | LIVE, FOR_TALK,    \
       "what is read before Enter")                                                                                    \
-    X(DISPATCH, "dispatch", 0, INT, "N", 1, 512, "32; with experts 512", UNITS, KEEP | LIVE, FOR_WORK,                 \
-      "most tokens of one forward pass; with experts at most 128 of them while a reply decodes")                      \
+    X(DISPATCH, "dispatch", 0, AUTO, "N", 1, 512, "auto", UNITS, KEEP | LIVE, FOR_WORK,                                \
+      "most tokens of one forward pass; auto: 32, with experts 512, of which at most 128 while a reply decodes, on a " \
+      "GPU 128, 32 while one does")                                                                                   \
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE, FOR_TALK,                                  \
       "how long no key must come before the whole prompt is read; auto: not at all after a sentence, else "      \
       "twice the time of the prompt's end or of a key, at most 150")                                                  \

@@ -152,6 +152,9 @@ static tdm_status prepare(recorder *c, const script *s, tdm_error *err)
     const demo_wants *w = &c->r->wants;
     settings_of(w, s, c->ahead, &c->chat.settings);
     tdm_status status = tdm_chat_open(&c->chat.chat, w->model, w->machine, &c->chat.settings, err);
+    tdm_chat_status opened;
+    if (!status) tdm_chat_status_of(c->chat.chat, &opened);
+    if (!status) c->r->dispatch = opened.dispatch;
     if (!status && (s->n_history || s->system)) status = script_load_history(s, c->chat.chat, s->system, err);
     if (!status && !(c->trace = trace_new(w->machine))) status = error_set(err, TDM_E_NOMEM, "out of memory");
     while (!status && c->ahead && !tdm_chat_wait_idle(c->chat.chat, 50))
@@ -315,9 +318,7 @@ static tdm_status make_both(demo_run *r, const script *s, const demo_cost *own, 
     demo_take takes[DEMO_SIDES] = {0};
     tdm_status status = TDM_OK;
     for (int i = 0; i < DEMO_SIDES && !status; i++) status = record(r, s, i == DEMO_AHEAD, &takes[i], err);
-    tdm_chat_options c;
-    tdm_chat_defaults(&c, w->model);
-    demo_pace pace = {.measured = *own, .shown = *own, .typing = w->builtin ? DEMO_QUICK : 1, .dispatch = c.dispatch,
+    demo_pace pace = {.measured = *own, .shown = *own, .typing = w->builtin ? DEMO_QUICK : 1, .dispatch = r->dispatch,
                       .rest_ns = REST_MS * INT64_C(1000000),
                       .memory = r->ceilings.known ? r->ceilings.value.all.bytes : 0};
     if (!status) demo_pace_learn(&pace, takes, DEMO_SIDES);

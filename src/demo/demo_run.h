@@ -42,6 +42,7 @@ typedef struct {
     atomic_int done_of; /* thousandths of it */
     /* The thread's, until demo_run_take: */
     ceilings ceilings;             /* as wanted, or measured */
+    int dispatch;                  /* most tokens of a forward pass that reads, in the recording */
     demo_show shows[DEMO_TIMINGS]; /* n 0: there is no such timing */
     char origins[DEMO_TIMINGS][240];
     tdm_error err;                 /* why there is none */

@@ -110,7 +110,7 @@ TEST(facts_about_a_mixture)
     CHECK(info.expert_memory == info.expert_bytes && info.from_disk_tps == 0);
     tdm_chat_options chat;
     tdm_chat_defaults(&chat, m);
-    CHECK_INT(512, chat.dispatch);
+    CHECK_INT(0, chat.dispatch);
     tdm_model_close(m);
     o.expert_memory = 1000;
     CHECK_INT(TDM_E_NOMEM, tdm_model_open(&m, &o, &err));

@@ -347,6 +347,7 @@ static tdm_status fake_reply(struct evaluator *e, const struct several *what, co
 
 const struct backend backend_gpu = {
     .name = "gpu",
+    .dispatch = 128,
     .open = fake_open,
     .close = fake_close,
     .about = fake_about,

@@ -90,6 +90,30 @@ TEST(so_it_does_in_a_pipeline_that_does_not_follow)
 }
 
 /* Each of several answers goes on from its own ids, wherever it was. */
+/* What the cores have in place of a GPU reads as cores do; a number that was asked for stays. */
+TEST(dispatches_are_those_of_what_reads)
+{
+    tdm_chat_status now;
+    for (int asked = 0; asked <= 48; asked += 48) {
+        struct played p = {0};
+        fake_gpu_heal();
+        tdm_chat *c = open_on(&pairs[0], TDM_PIPE_TANDEM);
+        REQUIRE(c);
+        tdm_chat_options o = talk_options(talk_model(NULL));
+        o.max_tokens = REPLY;
+        o.dispatch = asked;
+        CHECK_INT(TDM_OK, tdm_chat_configure(c, &o, &err));
+        tdm_chat_status_of(c, &now);
+        CHECK_INT(asked ? asked : 128, now.dispatch);
+        fake_gpu_fail(FAKE_FORWARD, 1, TDM_E_IO);
+        played_say(c, &p, played_lines[0]);
+        CHECK(tdm_chat_wait_idle(c, 20000));
+        tdm_chat_status_of(c, &now);
+        CHECK_INT(asked ? asked : 32, now.dispatch);
+        close_all(c);
+    }
+}
+
 TEST(several_answers_go_on_when_their_gpu_is_lost)
 {
     enum { ANSWERS = 3 };
@@ -189,6 +213,6 @@ TEST(a_model_that_does_not_fit_runs_on_the_cores)
 }
 
 TEST_MAIN(T(a_turn_goes_on_when_its_gpu_is_lost), T(so_it_does_in_a_pipeline_that_does_not_follow),
-          T(several_answers_go_on_when_their_gpu_is_lost),
+          T(dispatches_are_those_of_what_reads), T(several_answers_go_on_when_their_gpu_is_lost),
           T(what_was_said_stays), T(want_of_memory_is_told_and_survived),
           T(a_model_that_does_not_fit_runs_on_the_cores))
