@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/atomic_file.h"
+#include "engine/backend/known.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
-#include "engine/base/fnv.h"
 #include "engine/forward/forward.h"
 
 /* ---- The test ---------------------------------------------------------------------------------------------------- */
@@ -207,20 +205,6 @@ tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress
 
 static const char passed[] = "passed";
 
-static void path_of(char *out, size_t room, const char *folder, const struct gpu_info *info)
-{
-    uint64_t key = fnv_bytes(gpu_shaders_hash(), info->name, strlen(info->name));
-    key = fnv_bytes(key, info->driver, strlen(info->driver));
-    snprintf(out, room, "%s/%016llx.txt", folder, (unsigned long long)key);
-}
-
-/* The lines before the result. */
-static int heading(char *out, size_t room, const struct gpu_info *info)
-{
-    return snprintf(out, room, "%s\n%s\nshaders %016llx\n", info->name, info->driver,
-                    (unsigned long long)gpu_shaders_hash());
-}
-
 static void take_line(char *out, size_t room, const char *line)
 {
     snprintf(out, room, "%.*s", (int)room - 1, line);
@@ -230,35 +214,24 @@ static void take_line(char *out, size_t room, const char *line)
 
 void selftest_kept(struct selftest_result *out, const char *folder, const struct gpu_info *info)
 {
-    char path[1024], expected[400], found[sizeof expected + 400];
+    char *text = known_text(folder, info, ""), *end = text ? strchr(text, '\n') : NULL, *units = end ? end + 1 : NULL;
     *out = (struct selftest_result){0};
-    path_of(path, sizeof path, folder, info);
-    size_t n = (size_t)heading(expected, sizeof expected, info);
-    FILE *f = fopen(path, "re");
-    if (!f) return;
-    size_t got = fread(found, 1, sizeof found - 1, f);
-    fclose(f);
-    found[got] = 0;
-    if (got <= n || memcmp(found, expected, n)) return;
-    char *line = found + n, *end = strchr(line, '\n'), *units = end ? end + 1 : NULL;
-    if (!end || end == line || !strchr(units, '\n')) return;
-    *end = *strchr(units, '\n') = 0;
-    out->known = true;
-    out->passed = !strcmp(line, passed);
-    if (out->passed)
-        take_line(out->units, sizeof out->units, units);
-    else
-        take_line(out->why, sizeof out->why, line);
+    if (end && end != text && strchr(units, '\n')) {
+        *end = *strchr(units, '\n') = 0;
+        out->known = true;
+        out->passed = !strcmp(text, passed);
+        if (out->passed)
+            take_line(out->units, sizeof out->units, units);
+        else
+            take_line(out->why, sizeof out->why, text);
+    }
+    free(text);
 }
 
 tdm_status selftest_keep(const struct selftest_result *result, const char *folder, const struct gpu_info *info,
                          tdm_error *err)
 {
-    char path[1024], text[800];
-    path_of(path, sizeof path, folder, info);
-    int n = heading(text, sizeof text, info);
-    n += snprintf(text + n, sizeof text - (size_t)n, "%s\n%s\n", result->passed ? passed : result->why,
-                  result->units);
-    tdm_status status = file_make_folders(folder, 0777, err);
-    return status ? status : atomic_file_put(path, text, (size_t)n, err);
+    char text[400];
+    snprintf(text, sizeof text, "%s\n%s\n", result->passed ? passed : result->why, result->units);
+    return known_keep(folder, info, "", text, err);
 }

@@ -51,6 +51,8 @@ void gpu_state_free(struct gpu_state *s)
 
 NEVER(const char *, gpu_matrix_units, struct gpu *g)
 NEVER(void, gpu_about, struct gpu *g, struct gpu_info *out)
+NEVER(size_t, gpu_choices, struct gpu *g, char *out, size_t room)
+NEVER(void, gpu_take_choices, struct gpu *g, const char *text)
 NEVER(uint64_t, gpu_used, struct gpu *g)
 NEVER(bool, gpu_is_lost, struct gpu *g)
 NEVER(uint32_t, gpu_complaints, struct gpu *g)

@@ -73,10 +73,11 @@ struct matrix_units {
 };
 
 /* How products with matrices of one shape are cut, for numbers of tokens up to each of wide.c's sizes. */
-enum { CHOICE_SIZES = 5, MOST_CHOICES = 64 };
+enum { CHOICE_SIZES = 5, MOST_CHOICES = 256 };
 struct choice {
     enum weight_kind kind;
     uint32_t tiles, chunks;
+    bool whole; /* all was measured */
     uint8_t way[CHOICE_SIZES]; /* 1: the first of gpu_ways; 0: by matmul.comp */
 };
 

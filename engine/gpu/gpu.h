@@ -89,6 +89,12 @@ void gpu_close(struct gpu *g); /* NULL is allowed */
  * they give the very bits of the products without them, and sooner; it is tried here, and when a model is loaded. */
 const char *gpu_matrix_units(struct gpu *g);
 void gpu_about(struct gpu *g, struct gpu_info *out);
+/* How products of many tokens are cut, of the shapes that were measured to the end while models were loaded: text of a
+ * line each, as many as there is room for, and its length. GPU_CHOICES_BYTES is room for all. And the shapes in such a
+ * text count as measured from now on; lines that are none of these say nothing. */
+enum { GPU_CHOICES_BYTES = 32768 };
+size_t gpu_choices(struct gpu *g, char *out, size_t room);
+void gpu_take_choices(struct gpu *g, const char *text);
 uint64_t gpu_used(struct gpu *g); /* bytes that this device has handed out here */
 bool gpu_is_lost(struct gpu *g);
 uint32_t gpu_complaints(struct gpu *g); /* of the validation layer; their first line, NULL: none */

@@ -162,9 +162,8 @@ const struct gpu_way *gpu_ways(enum type type, uint32_t *n)
     return floats ? float_ways : quant_ways;
 }
 
-/* One that is stored so, of each kind. */
-static const enum type types[WEIGHT_KINDS] = {[KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
-                                              [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
+const enum type wide_types[WEIGHT_KINDS] = {[KIND_F32] = TYPE_F32, [KIND_F16] = TYPE_F16,  [KIND_BF16] = TYPE_BF16,
+                                            [KIND_Q8] = TYPE_Q8_0, [KIND_Q4K] = TYPE_Q4_K, [KIND_Q6K] = TYPE_Q6_K};
 
 const uint32_t wide_sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
 
@@ -189,7 +188,11 @@ bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, 
     }
     while (at + 1 < CHOICE_SIZES && wide_sizes[at] < tokens) at++;
     uint32_t n, way = choice->way[at];
-    return way && wide_cut_so(out, g, kind, tokens, tiles, segments, gpu_ways(types[kind], &n)[way - 1]);
+    if (way && !(g->wide_ways[kind] >> (way - 1) & 1)) { /* it was measured by another process, and gives other bits */
+        cut_by_rule(out, g, kind, tokens, tiles, segments);
+        return true;
+    }
+    return way && wide_cut_so(out, g, kind, tokens, tiles, segments, gpu_ways(wide_types[kind], &n)[way - 1]);
 }
 
 /* ---- The proof --------------------------------------------------------------------------------------------------- */
@@ -359,7 +362,7 @@ tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
     if (!exists(g, kind) || !g->tuning.wide_tokens || g->wide[kind]) return TDM_OK;
     bool any = false, equal;
     uint32_t n;
-    const struct gpu_way *ways = gpu_ways(types[kind], &n);
+    const struct gpu_way *ways = gpu_ways(wide_types[kind], &n);
     tdm_status status = TDM_OK;
     if (g->tuning.wide_always) status = try_bits(g, kind, NULL, &any, err);
     for (uint32_t i = 0; i < n && !status && !g->tuning.wide_always; i++) {
@@ -378,7 +381,7 @@ static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c
                           tdm_error *err)
 {
     enum { BYTES = 64 << 20 }; /* more than most caches hold */
-    struct gpu_product p = {.type = types[c->kind],
+    struct gpu_product p = {.type = wide_types[c->kind],
                             .rows = c->tiles * PACK_ROWS,
                             .cols = c->chunks * PACK_COLS,
                             .tokens = tokens,
@@ -394,7 +397,7 @@ static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, int64_t u
 {
     double best, seconds;
     uint32_t n;
-    const struct gpu_way *ways = gpu_ways(types[c->kind], &n);
+    const struct gpu_way *ways = gpu_ways(wide_types[c->kind], &n);
     tdm_status status = measure(&best, g, c, wide_sizes[at], (struct gpu_way){0}, err);
     for (uint32_t i = 0; i < n && !status && clock_ns() < until; i++) {
         bool empty = ways[i].parts * part_tokens(g, c->kind) >= 2 * wide_sizes[at]; /* in most of its places */
@@ -407,12 +410,18 @@ static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, int64_t u
     return status;
 }
 
+void wide_add_choice(struct gpu *g, const struct choice *c)
+{
+    if (choice_of(g, c->kind, c->tiles, c->chunks)) return;
+    if (g->n_choices == MOST_CHOICES) memmove(g->choices, g->choices + 1, --g->n_choices * sizeof *g->choices);
+    g->choices[g->n_choices++] = *c;
+}
+
 tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks, int64_t until,
                        tdm_error *err)
 {
     if (g->wide[kind] != WIDE_TAKEN || g->tuning.wide_always || tiles <= FEW_TILES) return TDM_OK;
     if (choice_of(g, kind, tiles, chunks)) return TDM_OK;
-    if (g->n_choices == MOST_CHOICES) return TDM_OK;
     struct choice c = {.kind = kind, .tiles = tiles, .chunks = chunks};
     tdm_status status = TDM_OK;
     for (uint32_t at = 0; at < CHOICE_SIZES && !status; at++) {
@@ -423,7 +432,8 @@ tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uin
         else
             return TDM_OK;
     }
-    if (!status) g->choices[g->n_choices++] = c;
+    c.whole = clock_ns() < until;
+    if (!status) wide_add_choice(g, &c);
     return status == TDM_E_NOMEM ? TDM_OK : status; /* the rule does, then */
 }
 

@@ -24,6 +24,11 @@ tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uin
  * last. */
 extern const uint32_t wide_sizes[CHOICE_SIZES];
 
+/* A type of weights that are stored as this kind. */
+extern const enum type wide_types[WEIGHT_KINDS];
+/* In place of the oldest one, where there are too many; nothing where there is one of that shape. */
+void wide_add_choice(struct gpu *g, const struct choice *c);
+
 /* The dispatch of a product: workgroups for the tokens (x) and for the rows (y). */
 enum { WIDE_CONSTANTS = 9 };
 struct wide_cut {

@@ -2,6 +2,7 @@
  * out is kept for this device, driver and shaders. */
 #include "tests/check.h"
 
+#include "engine/backend/known.h"
 #include "engine/backend/selftest.h"
 #include "tests/engine/gpu/rig.h"
 
@@ -72,6 +73,14 @@ TEST(what_came_out_is_kept_for_this_driver)
     selftest_kept(&r, folder, &other);
     CHECK(r.known && !r.passed);
     CHECK_STR(bad.why, r.why);
+    /* Other subjects have files of their own. */
+    CHECK_INT(TDM_OK, known_keep(folder, &one, "-more", "a line\n", &err));
+    char *text = known_text(folder, &one, "-more");
+    CHECK_STR("a line\n", text ? text : "");
+    free(text);
+    CHECK(!known_text(folder, &other, "-more") && !known_text(folder, &one, "-less"));
+    selftest_kept(&r, folder, &one);
+    CHECK(r.known && r.passed);
     /* A file that was cut says nothing. */
     snprintf(name, sizeof name, "truncate -s -2 %s/*.txt", folder);
     CHECK_INT(0, system(name));

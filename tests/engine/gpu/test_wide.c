@@ -133,6 +133,44 @@ TEST(a_shape_is_measured_once_and_in_time)
     gpu_close(g);
 }
 
+/* What another process has measured is taken as it stands; whether bits are right is tried all the same. */
+TEST(what_was_measured_is_kept_as_text)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    static const char good[] = "bf16 3584x1024 0/0/0/0/0 2/2/4/4/8 4/2/4/2/8 5/4/4/1/8 4/4/8/1/1\n"
+                               "q8_0 64x128 1/4/0/0/0 2/2/0/0/0 4/2/0/0/0 2/4/0/0/0 8/8/0/0/0\n";
+    static const char bad[] = "iq9 64x128 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0\n"
+                              "bf16 65x128 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0\n"
+                              "bf16 64x256 7/7/7/7/7 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0\n"
+                              "bf16 64x384 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0\n\n"
+                              "bf16 64x512 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0 0/0/0/0/0";
+    static char text[GPU_CHOICES_BYTES];
+    struct gpu *g = open_device();
+    REQUIRE(g != NULL);
+    gpu_take_choices(g, bad);
+    CHECK_INT(0, g->n_choices);
+    for (int i = 0; i < 2; i++) gpu_take_choices(g, good);
+    CHECK_INT(strlen(good), gpu_choices(g, text, sizeof text));
+    CHECK_STR(good, text);
+    CHECK_INT(0, gpu_choices(g, text, 10));
+    struct wide_cut cut;
+    g->tuning.wide_tokens = 9;
+    g->wide[KIND_BF16] = WIDE_TAKEN;
+    g->wide_ways[KIND_BF16] = ~0u;
+    CHECK(!wide_cut(&cut, g, KIND_BF16, 16, 112, 112, 8)); /* by matmul.comp */
+    REQUIRE(wide_cut(&cut, g, KIND_BF16, 80, 112, 112, 8));
+    CHECK(cut.constants[2] == 2 && cut.constants[3] == 4);
+    uint32_t x = cut.x;
+    g->wide_ways[KIND_BF16] = 0; /* no longer right: by the rule */
+    REQUIRE(wide_cut(&cut, g, KIND_BF16, 80, 112, 112, 8));
+    CHECK(cut.x != x || cut.constants[3] != 4);
+    struct choice c = {.kind = KIND_F16, .chunks = 1};
+    for (c.tiles = 1; c.tiles <= MOST_CHOICES; c.tiles++) wide_add_choice(g, &c);
+    CHECK_INT(MOST_CHOICES, g->n_choices);
+    CHECK_INT(0, gpu_choices(g, text, sizeof text)); /* the oldest are gone, and of these not all was measured */
+    gpu_close(g);
+}
+
 enum { TOKENS = 45 };
 
 /* The state after passes of so many tokens. */
@@ -291,6 +329,10 @@ TEST(a_driver_that_multiplies_wrongly_goes_without)
     }
 }
 #else
+TEST(what_was_measured_is_kept_as_text)
+{
+    SKIP(gpu_absence());
+}
 TEST(the_shader_is_one_of_the_khr_extension)
 {
     SKIP(gpu_absence());
@@ -319,4 +361,5 @@ TEST(a_driver_that_multiplies_wrongly_goes_without)
 
 TEST_MAIN(T(the_shader_is_one_of_the_khr_extension), T(products_have_the_same_bits_however_they_are_cut),
           T(every_way_to_cut_products_of_floats_has_the_same_bits), T(a_shape_is_measured_once_and_in_time),
-          T(passes_of_any_size_have_the_same_bits), T(a_driver_that_multiplies_wrongly_goes_without))
+          T(what_was_measured_is_kept_as_text), T(passes_of_any_size_have_the_same_bits),
+          T(a_driver_that_multiplies_wrongly_goes_without))

@@ -1,0 +1,60 @@
+#include "engine/backend/known.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/atomic_file.h"
+#include "engine/base/error.h"
+#include "engine/base/file.h"
+#include "engine/base/fnv.h"
+
+enum { MOST_BYTES = 64 << 10 };
+
+static void path_of(char *out, size_t room, const char *folder, const struct gpu_info *info, const char *subject)
+{
+    uint64_t key = fnv_bytes(gpu_shaders_hash(), info->name, strlen(info->name));
+    key = fnv_bytes(key, info->driver, strlen(info->driver));
+    snprintf(out, room, "%s/%016llx%s.txt", folder, (unsigned long long)key, subject);
+}
+
+/* The lines before the text. */
+static int heading(char *out, size_t room, const struct gpu_info *info)
+{
+    return snprintf(out, room, "%s\n%s\nshaders %016llx\n", info->name, info->driver,
+                    (unsigned long long)gpu_shaders_hash());
+}
+
+char *known_text(const char *folder, const struct gpu_info *info, const char *subject)
+{
+    char path[1024], expected[400];
+    path_of(path, sizeof path, folder, info, subject);
+    size_t n = (size_t)heading(expected, sizeof expected, info);
+    FILE *f = fopen(path, "re");
+    char *found = f ? malloc(MOST_BYTES) : NULL;
+    size_t got = found ? fread(found, 1, MOST_BYTES - 1, f) : 0;
+    if (f) fclose(f);
+    if (!found || got <= n || memcmp(found, expected, n) != 0) {
+        free(found);
+        return NULL;
+    }
+    memmove(found, found + n, got - n);
+    found[got - n] = 0;
+    return found;
+}
+
+tdm_status known_keep(const char *folder, const struct gpu_info *info, const char *subject, const char *text,
+                      tdm_error *err)
+{
+    char path[1024];
+    size_t room = 400 + strlen(text) + 1;
+    char *all = malloc(room);
+    if (!all) return error_set(err, TDM_E_NOMEM, "no memory for what is known of %s", info->name);
+    path_of(path, sizeof path, folder, info, subject);
+    int n = heading(all, room, info);
+    n += snprintf(all + n, room - (size_t)n, "%s", text);
+    tdm_status status = file_make_folders(folder, 0777, err);
+    if (!status) status = atomic_file_put(path, all, (size_t)n, err);
+    free(all);
+    return status;
+}
