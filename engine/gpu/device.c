@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/gpu/wide.h"
 
@@ -250,9 +251,14 @@ tdm_status device_submit(struct gpu *g, VkFence fence, const VkCommandBuffer *co
     return device_failed(g, result, "vkQueueSubmit", err);
 }
 
-tdm_status device_wait(struct gpu *g, VkFence fence, tdm_error *err)
+tdm_status device_wait(struct gpu *g, VkFence fence, int64_t likely, tdm_error *err)
 {
-    VkResult result = g->vk.WaitForFences(g->device, 1, &fence, VK_TRUE, UINT64_MAX);
+    int64_t around = likely ? (int64_t)g->tuning.poll_us * 1000 : 0, early = likely - around - clock_ns();
+    VkResult result = VK_TIMEOUT;
+    if (around && early > 0) result = g->vk.WaitForFences(g->device, 1, &fence, VK_TRUE, (uint64_t)early);
+    while (around && result == VK_TIMEOUT && clock_ns() < likely + around)
+        result = g->vk.WaitForFences(g->device, 1, &fence, VK_TRUE, 0);
+    if (result == VK_TIMEOUT) result = g->vk.WaitForFences(g->device, 1, &fence, VK_TRUE, UINT64_MAX);
     if (!result) return TDM_OK;
     device_lock(g);
     g->vk.DeviceWaitIdle(g->device); /* so that nothing is freed that the device may still write to */
@@ -264,7 +270,7 @@ tdm_status device_wait(struct gpu *g, VkFence fence, tdm_error *err)
 tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err)
 {
     tdm_status status = device_submit(g, g->fence, commands, n, err);
-    return status ? status : device_wait(g, g->fence, err);
+    return status ? status : device_wait(g, g->fence, 0, err);
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------------------- */

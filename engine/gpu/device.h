@@ -77,7 +77,7 @@ enum { CHOICE_SIZES = 5, MOST_CHOICES = 256 };
 struct choice {
     enum weight_kind kind;
     uint32_t tiles, chunks;
-    bool whole; /* all was measured */
+    bool whole;                /* all was measured */
     uint8_t way[CHOICE_SIZES]; /* 1: the first of gpu_ways; 0: by matmul.comp */
 };
 
@@ -143,8 +143,8 @@ void device_barrier(struct gpu *g, VkCommandBuffer commands);
 tdm_status device_fence(VkFence *out, struct gpu *g, tdm_error *err);
 /* Submits, with the lock; the fence tells when it is done, and all that was submitted before. */
 tdm_status device_submit(struct gpu *g, VkFence fence, const VkCommandBuffer *commands, uint32_t n, tdm_error *err);
-/* Waits for it, with or without the lock. */
-tdm_status device_wait(struct gpu *g, VkFence fence, tdm_error *err);
+/* Waits for it, with or without the lock. likely: when it is done, by clock_ns(), if that is known, else 0. */
+tdm_status device_wait(struct gpu *g, VkFence fence, int64_t likely, tdm_error *err);
 /* Submits and waits. */
 tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err);
 

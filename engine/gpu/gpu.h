@@ -71,6 +71,9 @@ struct gpu_tuning {
      * for float types). wide_always: all are cut by that rule. Bits don't depend on it. */
     uint32_t wide_tokens, wide_parts, wide_groups;
     bool wide_always;
+    /* A driver wakes who waits for it some tens of microseconds after the device was done. So many microseconds before
+     * a token is likely to be done, and after that, it is asked again and again instead. 0: never. */
+    uint32_t poll_us;
 };
 
 struct gpu_options {

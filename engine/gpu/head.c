@@ -61,7 +61,7 @@ static tdm_status evaluate(struct scratch *s, const struct head_rows *rows, tdm_
     tdm_status status = device_check(m->gpu, err);
     if (!status) status = prepare(s, rows, commands, &n, err);
     device_unlock(m->gpu);
-    return status ? status : pass_run(m, s, commands, n, NULL, err);
+    return status ? status : pass_run(m, s, commands, n, 0, NULL, err);
 }
 
 /* Entries of all positions below `end` of the state. */

@@ -11,8 +11,9 @@ tdm_status gpu_measure_read(struct gpu *g, uint64_t bytes, uint32_t lanes, uint3
 
 /* Seconds for a dispatch of a workgroup that does next to nothing, with a barrier after it or without. */
 tdm_status gpu_measure_dispatch(struct gpu *g, bool barrier, double *seconds, tdm_error *err);
-/* Seconds on the host for an empty submission and waiting for it. */
-tdm_status gpu_measure_submission(struct gpu *g, double *seconds, tdm_error *err);
+/* Seconds on the host for an empty submission and waiting for it, until the driver wakes the thread or by asking again
+ * and again (gpu_tuning.poll_us). */
+tdm_status gpu_measure_submission(struct gpu *g, bool polled, double *seconds, tdm_error *err);
 
 /* How a product of many tokens is cut: a workgroup has just so many parts and groups as struct gpu_tuning has at most.
  * Of float types besides (of quants 0): four columns times `quads` lie in shared memory at a time, 4 or 8; 1, 2, 4 or 8

@@ -300,8 +300,8 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (options && options->slice && options->slice < g->slice) g->slice = options->slice;
     /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
     bool software = g->info.kind == GPU_SOFTWARE;
-    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0, 0, 0, 0, false}
-                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0, 9, 5, 4, false};
+    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0, 0, 0, 0, false, 0}
+                         : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0, 9, 5, 4, false, 50};
     g->tuning.subgroup = lanes_of_subgroups(g);
     g->cores = count_cores(g);
     bool units = has_extension(&g->vk, g->physical, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);

@@ -326,20 +326,21 @@ static tdm_status start(struct gpu *g, VkFence fence, const VkCommandBuffer *com
     return status;
 }
 
-static tdm_status finish(struct gpu *g, VkFence fence, tdm_error *err)
+static tdm_status finish(struct gpu *g, VkFence fence, int64_t likely, tdm_error *err)
 {
-    tdm_status status = device_wait(g, fence, err);
+    tdm_status status = device_wait(g, fence, likely, err);
     atomic_fetch_sub(&g->in_flight, 1);
     return status;
 }
 
 tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
-                    int64_t *alone_ns, tdm_error *err)
+                    uint32_t tokens, int64_t *alone_ns, tdm_error *err)
 {
     int64_t started = clock_ns();
     bool alone;
     tdm_status status = start(m->gpu, s->fence, commands, n, 0, &alone, err);
-    if (!status) status = finish(m->gpu, s->fence, err);
+    int64_t takes = m->token_ns * tokens;
+    if (!status) status = finish(m->gpu, s->fence, takes ? started + takes : 0, err);
     if (alone_ns) *alone_ns = alone ? clock_ns() - started : 0;
     return status;
 }
@@ -359,7 +360,7 @@ static tdm_status submit_slice(struct gpu_model *m, struct scratch *s, const VkC
 static tdm_status wait_for_slice(struct gpu_model *m, struct scratch *s, uint32_t rows, tdm_error *err)
 {
     struct slice *slice = &s->flying[s->first_flying];
-    tdm_status status = finish(m->gpu, slice->fence, err);
+    tdm_status status = finish(m->gpu, slice->fence, 0, err);
     int64_t end = clock_ns(), began = slice->start > s->slice_end ? slice->start : s->slice_end;
     if (!status && slice->alone) count_time(layer_time(s, rows), (end - began) / slice->layers);
     s->slice_end = end;
@@ -435,7 +436,7 @@ static tdm_status submit(struct gpu_model *m, struct scratch *s, const struct gp
         if (!status && is_cancelled(options)) status = error_set(err, TDM_E_CANCELLED, "the pass was cancelled");
         if (status) break;
         for (uint32_t i = 0; i < n_runs; i++) runs[i].state->broken |= !runs[i].kept;
-        status = pass_run(m, s, commands, n, &took, err);
+        status = pass_run(m, s, commands, n, layers->shape.rows == 1, &took, err);
         if (!status && layers->shape.together) status = program_check(m, s, err);
         if (!status && layers->shape.rows == 1 && took) pass_count_token(m, took);
         n = 0;

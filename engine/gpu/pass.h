@@ -262,10 +262,11 @@ tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scra
 uint64_t pass_waiting_place(const struct scratch *s, const struct gpu_state *state, uint32_t position);
 /* A token took so long by itself. */
 void pass_count_token(struct gpu_model *m, int64_t ns);
-/* Submits, and waits without the lock, so that the other scratch's passes come in between. *alone_ns: how long it took;
- * 0 where it had to wait for others; may be NULL. */
+/* Submits, and waits without the lock, so that the other scratch's passes come in between. tokens: that it evaluates
+ * one after the other, 0: something else. *alone_ns: how long it took; 0 where it had to wait for others; may be NULL.
+ */
 tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
-                    int64_t *alone_ns, tdm_error *err);
+                    uint32_t tokens, int64_t *alone_ns, tdm_error *err);
 
 /* A pass of one run, recorded for this once with a watcher; the pool's WATCHED_QUERIES queries are reset first. */
 tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_watcher *watch, void *ctx,

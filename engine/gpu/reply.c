@@ -80,7 +80,7 @@ tdm_status gpu_reply(const struct gpu_reply *r, tdm_id drawn[GPU_SEVERAL], uint3
     if (!status) {
         state->logits_valid = false;
         state->broken = true;
-        status = pass_run(m, s, recorded->commands, 1, &took, err);
+        status = pass_run(m, s, recorded->commands, 1, r->n, &took, err);
     }
     if (!status) status = program_check(m, s, err);
     if (!status) {

@@ -75,13 +75,14 @@ static int reading(struct gpu *g)
 
 static int dispatching(struct gpu *g)
 {
-    double with, without, submission;
+    double with, without, submission, polled;
     tdm_error err;
     if (gpu_measure_dispatch(g, true, &with, &err) || gpu_measure_dispatch(g, false, &without, &err) ||
-        gpu_measure_submission(g, &submission, &err))
+        gpu_measure_submission(g, false, &submission, &err) || gpu_measure_submission(g, true, &polled, &err))
         return failed(&err);
-    printf("{\"what\":\"dispatch\",\"with_barrier_us\":%.3f,\"without_us\":%.3f,\"submission_us\":%.2f}\n", with * 1e6,
-           without * 1e6, submission * 1e6);
+    printf("{\"what\":\"dispatch\",\"with_barrier_us\":%.3f,\"without_us\":%.3f,\"submission_us\":%.2f,"
+           "\"polled_us\":%.2f}\n",
+           with * 1e6, without * 1e6, submission * 1e6, polled * 1e6);
     return 0;
 }
 

@@ -62,7 +62,7 @@ static void for_each(void (*body)(struct gpu_model *m, struct expected *e, uint6
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     for (int i = 0; i < (getenv("TANDEM_LONG") ? MODELS : 2); i++) {
         /* As for cores; a pass of one token in one dispatch where the model's steps are among its operations. */
-        const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true};
+        const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 0};
         struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = models[i].slice, .tuning = &tuning});
         struct gpu_model *m = g ? gpu_rig_model(g, models[i].name, models[i].kv) : NULL;
         int before = check_failures;
@@ -215,7 +215,7 @@ TEST(shares)
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     float *logits[2] = {NULL, NULL};
     for (uint32_t i = 0; i < 2; i++) {
-        const struct gpu_tuning tuning = {4, 1, 8, 32, 256, 4096, 4096, i ? 32 : 1, 100, 0, 0, 0, 0, false};
+        const struct gpu_tuning tuning = {4, 1, 8, 32, 256, 4096, 4096, i ? 32 : 1, 100, 0, 0, 0, 0, false, 0};
         struct gpu *g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
         struct gpu_model *m = g ? gpu_rig_model(g, "tests/goldens/tiny-b", KV_F32) : NULL;
         if (m) logits[i] = logits_of_any_split(m, TOKENS);

@@ -121,7 +121,7 @@ TEST(built_in)
 }
 
 /* Cut as for discrete devices, which takes cores long. */
-static const struct gpu_tuning discrete = {8, 16, 8, 512, 256, 8192, 1056, 32, 200, 1, 6, 2, 2, true};
+static const struct gpu_tuning discrete = {8, 16, 8, 512, 256, 8192, 1056, 32, 200, 1, 6, 2, 2, true, 0};
 TEST(q8_0_discrete)
 {
     quantised(TYPE_Q8_0, &discrete);
