@@ -12,8 +12,8 @@ void put_pool(uint at, float v);
 const uint QUERY = 0, WEIGHT = ROWS * HEAD, SOME = WEIGHT + ROWS * BLOCK, EIGHT = SOME + PARTS * ROWS * (HEAD > BLOCK ? HEAD : BLOCK),
            OWN = (EIGHT + ROWS * 9 + 3) / 4 * 4;
 
-// Keys and values as half floats are held as they lie in memory, those of earlier tokens from before the inputs are there: a lane
-// has a part of a position's key, and two elements of 32 values.
+// Keys and values as half floats are held as they lie in memory, keys of earlier tokens from before the inputs are there, values
+// from before the scores are: a lane has a part of a position's key, and two elements of 32 values.
 const uint VALUES = 32, VALUE_STEP = 8;
 
 // The token's own key as it is put into the page.
@@ -164,8 +164,8 @@ void attend_one(Heads p, Run run, uint kv_head, uint b, uint64_t partials, uint 
     uint held[VALUES];
     bool holds = HALVES && value_part < PARTS && value_part * 32 + 32 <= before;
     if (HALVES && i < BLOCK * PARTS && i % BLOCK < before) load_key(key_page, i % 32 * HEAD + i / BLOCK * PART * 4, key);
-    if (holds) load_values(value_page, i % (HEAD / 2) * 2, 32, held);
     prepare(p, kv_head, own, pages.v[(end - 1) / 32], before % 32);
+    if (holds) load_values(value_page, i % (HEAD / 2) * 2, 32, held);
     if (!HALVES) settle();
     for (uint e = i; e < BLOCK * PARTS; e += LANES) {
         uint at = e % BLOCK, part = e / BLOCK;

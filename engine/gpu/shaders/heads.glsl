@@ -7,15 +7,21 @@ struct Heads {
     uint heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes; // of a layer in a page; of one head's keys
     float eps, scale;
 };
-const uint TEAM = 32, HEAD_EACH = 8, PAIRS_EACH = 4; // elements and pairs of a lane: a head has at most 256 elements
+const uint TEAM = 32, HEAD_EACH = 8; // elements of a lane: a head has at most 256
 float head_float(uint at);
 void put_head_float(uint at, float v);
 
 // What a lane needs besides the head itself: it can be loaded before that is there.
 struct Turn {
-    float by[HEAD_EACH];    // the norm's multipliers
-    vec2 angle[PAIRS_EACH]; // cosine, sine
+    float by[HEAD_EACH]; // the norm's multipliers
+    vec2 angle;          // cosine, sine; of the lane's first pair: models seldom have more than one for each lane
 };
+
+vec2 angle_of(Heads p, uint row, uint pair)
+{
+    Floats cosines = Floats(p.angles + uint64_t(row * p.rope_pairs) * 4);
+    return vec2(cosines.v[pair], cosines.v[p.n_rows * p.rope_pairs + pair]);
+}
 
 Turn turn_of(Heads p, bool key, uint row)
 {
@@ -23,11 +29,7 @@ Turn turn_of(Heads p, bool key, uint row)
     uint j = gl_LocalInvocationIndex % TEAM;
     [[unroll]] for (uint k = 0; k < HEAD_EACH; k++)
         t.by[k] = Floats(key ? p.k_norm : p.q_norm).v[min(j + k * TEAM, HEAD - 1)];
-    [[unroll]] for (uint k = 0; k < PAIRS_EACH; k++) {
-        uint at = min(j + k * TEAM, p.rope_pairs - 1);
-        Floats cosines = Floats(p.angles + uint64_t(row * p.rope_pairs) * 4);
-        t.angle[k] = vec2(cosines.v[at], cosines.v[p.n_rows * p.rope_pairs + at]);
-    }
+    t.angle = angle_of(p, row, min(j, p.rope_pairs - 1));
     return t;
 }
 
@@ -59,12 +61,12 @@ void turn_head(Heads p, Turn t, uint head, uint row, bool there, uint to)
         if (there && d < HEAD) put_head_float(to + d, d < 2 * p.rope_pairs ? y : scaled);
     }
     barrier();
-    [[unroll]] for (uint k = 0; k < PAIRS_EACH; k++) {
-        uint at = j + k * TEAM;
-        if (!there || at >= p.rope_pairs) continue;
+    [[dont_unroll]] for (uint at = j; there && at < p.rope_pairs; at += TEAM) {
+        vec2 angle = t.angle;
+        if (at != j) angle = angle_of(p, row, at);
         float a = head_float(to + at), b = head_float(to + at + p.rope_pairs);
-        precise float bs = b * t.angle[k].y, as = a * t.angle[k].y;
-        precise float first = fma(a, t.angle[k].x, -bs), second = fma(b, t.angle[k].x, as);
+        precise float bs = b * angle.y, as = a * angle.y;
+        precise float first = fma(a, angle.x, -bs), second = fma(b, angle.x, as);
         first *= scale;
         second *= scale;
         put_head_float(to + at, first);
