@@ -1,6 +1,6 @@
-// The attention of a single token within a block of positions (attend.glsl), with what heads.comp does before it: each workgroup
-// prepares the queries that it takes; that of the block with the token's own position prepares its key and value too, and puts
-// them into the page. All lanes call. Who includes this has included heads.glsl, attend.glsl, kv.glsl and merge.glsl, has
+// The attention of a single token within a block of positions (attend.glsl), with what heads.comp does before it: each
+// workgroup prepares the queries that it takes; that of the block with the token's own position prepares its key and value
+// too, and puts them into the page. All lanes call. Who includes this has included heads.glsl, attend.glsl, kv.glsl and merge.glsl, has
 // declared ROWS, and defines what waits for what other workgroups write in the same dispatch, and the shared memory: floats.
 void wait_for_inputs();
 float pool_float(uint at);
@@ -9,11 +9,11 @@ void put_pool(uint at, float v);
 
 // Where there: queries [ROWS][HEAD], scores and then weights [BLOCK][ROWS], partial sums, what is found for each 16 positions,
 // and of all; the token's key.
-const uint QUERY = 0, WEIGHT = ROWS * HEAD, SOME = WEIGHT + ROWS * BLOCK, EIGHT = SOME + PARTS * ROWS * (HEAD > BLOCK ? HEAD : BLOCK),
-           OWN = (EIGHT + ROWS * 9 + 3) / 4 * 4;
+const uint QUERY = 0, WEIGHT = ROWS * HEAD, SOME = WEIGHT + ROWS * BLOCK,
+           EIGHT = SOME + PARTS * ROWS * (HEAD > BLOCK ? HEAD : BLOCK), OWN = (EIGHT + ROWS * 9 + 3) / 4 * 4;
 
-// Keys and values as half floats are held as they lie in memory, keys of earlier tokens from before the inputs are there, values
-// from before the scores are: a lane has a part of a position's key, and two elements of 32 values.
+// Keys and values as half floats are held as they lie in memory, keys of earlier tokens from before the inputs are there,
+// values from before the scores are: a lane has a part of a position's key, and two elements of 32 values.
 const uint VALUES = 32, VALUE_STEP = 8;
 
 // The token's own key as it is put into the page.

@@ -1,6 +1,6 @@
-// Queries normalised, rotated and scaled; keys normalised and rotated, and values, into the state's pages: a head of a row by
-// 32 lanes, a team, as many heads at once as there are teams. Who includes this has declared KV and HEAD, has included lanes.glsl,
-// and defines where a team's head lies meanwhile.
+// Queries normalised, rotated and scaled; keys normalised and rotated, and values, into the state's pages: a head of a row
+// by 32 lanes, a team, as many heads at once as there are teams. Who includes this has declared KV and HEAD, has included
+// lanes.glsl, and defines where a team's head lies meanwhile.
 struct Heads {
     uint64_t rows, runs, angles; // angles: [row][pair] cosine, then [row][pair] sine
     uint64_t q_gate, k, v, q_norm, k_norm, q;

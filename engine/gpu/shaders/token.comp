@@ -3,8 +3,8 @@
 // with a barrier between them where one needs what others of them wrote. Each operation does the arithmetic of the shader
 // whose name it has, so the bits are the same. All workgroups have to run at once, which was tried before (program.c).
 //
-// The first weights of a product, the delta rule's state, and keys of earlier tokens are loaded before the barrier in front: they
-// depend on nothing.
+// The first weights of a product, the delta rule's state, and keys of earlier tokens are loaded before the barrier in front:
+// they depend on nothing.
 #define TOGETHER
 #include "common.glsl"
 #extension GL_KHR_memory_scope_semantics : require
