@@ -1,7 +1,8 @@
 // The attention of a single token within a block of positions (attend.glsl), with what heads.comp does before it: each
 // workgroup prepares the queries that it takes; that of the block with the token's own position prepares its key and value
-// too, and puts them into the page. All lanes call. Who includes this has included heads.glsl, attend.glsl, kv.glsl and merge.glsl, has
-// declared ROWS, and defines what waits for what other workgroups write in the same dispatch, and the shared memory: floats.
+// too, and puts them into the page. All lanes call. Who includes this has included heads.glsl, attend.glsl, kv.glsl and
+// merge.glsl, has declared ROWS, and defines what waits for what other workgroups write in the same dispatch, and the shared
+// memory: floats.
 void wait_for_inputs();
 float pool_float(uint at);
 vec4 pool_four(uint at);
