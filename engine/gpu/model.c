@@ -152,6 +152,13 @@ struct loader {
     uint64_t done, total;
 };
 
+tdm_status model_progress(const struct gpu_model *m, const char *what, uint64_t done, uint64_t total, tdm_error *err)
+{
+    const struct gpu_model_options *o = &m->options;
+    if (!o->progress || !o->progress(o->progress_ctx, what, done, total)) return TDM_OK;
+    return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+}
+
 static tdm_status load_tiles(struct loader *l, const struct tensor *t, const struct gpu_matrix *w, uint32_t piece,
                              uint64_t first_row, tdm_error *err)
 {
@@ -175,11 +182,8 @@ static tdm_status load_tiles(struct loader *l, const struct tensor *t, const str
                           .out = out,
                           .scratch = scratch,
                           .scratch_bytes = own};
-        const struct gpu_model_options *o = &m->options;
-        if (o->progress && o->progress(o->progress_ctx, "copying to the GPU", l->done, l->total)) {
-            status = error_set(err, TDM_E_CANCELLED, "loading was cancelled");
-            break;
-        }
+        status = model_progress(m, "copying to the GPU", l->done, l->total, err);
+        if (status) break;
         team_run(l->team, pack_member, &b);
         const struct piece *p = &w->piece[piece];
         status = device_write(m->gpu, &m->arenas[p->arena], p->at + (i - first) * tile, out, b.tiles * tile, err);
@@ -317,7 +321,8 @@ static tdm_status choose_products(struct gpu_model *m, tdm_error *err)
         for (enum role role = 0; role < ROLE_COUNT && !status; role++) {
             const struct gpu_matrix *w = &m->layers[i].matrix[role];
             if (!w->pieces || role_is_experts(role)) continue;
-            status = wide_try(m->gpu, w->kind, err);
+            status = model_progress(m, "measuring on the GPU", i, config_blocks(&m->config), err);
+            if (!status) status = wide_try(m->gpu, w->kind, err);
             if (!status) status = wide_choose(m->gpu, w->kind, w->tiles, w->chunks, until, err);
         }
     return status;

@@ -69,6 +69,12 @@ void gpu_rig_times(struct gpu_model *m, int64_t token_s, int64_t layer_s)
     for (int i = 0; i < SIZES; i++) m->scratch[SCRATCH_LONG]->layer_ns[i] = layer_s * 1000000000;
 }
 
+void gpu_rig_progress(struct gpu_model *m, tdm_progress progress, void *ctx)
+{
+    m->options.progress = progress;
+    m->options.progress_ctx = ctx;
+}
+
 void gpu_rig_eval(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n, uint32_t most)
 {
     tdm_error err;

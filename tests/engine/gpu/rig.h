@@ -20,6 +20,9 @@ struct gpu_state *gpu_rig_fork(const struct gpu_state *s);
 /* Seconds that a pass of one token, and each layer of a long one, are supposed to have taken so far. */
 void gpu_rig_times(struct gpu_model *m, int64_t token_s, int64_t layer_s);
 
+/* Who is told, from now on, how far the model's preparation is. */
+void gpu_rig_progress(struct gpu_model *m, tdm_progress progress, void *ctx);
+
 /* Appends tokens in passes of at most `most`; the last token's logits are kept. */
 void gpu_rig_eval(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n, uint32_t most);
 /* One pass; out [n][vocab], hidden [layers + 1][hidden]; both may be NULL. */

@@ -208,12 +208,24 @@ TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
 
 /* ---- Compiling --------------------------------------------------------------------------------------------------- */
 
+/* Cancels at the third time. */
+static int third(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+    CHECK(done < total && !strcmp(what, "compiling for the GPU"));
+    return ++*(int *)ctx == 3;
+}
+
 static void check_prepared(void)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8, 9, 33, 70, 1, 2, 3};
     struct gpu_model *m = gpu_rig_model(device, model_name, KV_F16);
     REQUIRE(m);
+    int told = 0;
+    gpu_rig_progress(m, third, &told);
+    CHECK_INT(TDM_E_CANCELLED, gpu_model_prepare(m, &err));
+    CHECK_INT(3, told);
     REQUIRE(!gpu_model_prepare(m, &err));
+    CHECK(told > 6);
     uint32_t prepared = device->n_pipelines;
     struct gpu_state *s = gpu_rig_state(m);
     tdm_id ids[70];
