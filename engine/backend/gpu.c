@@ -29,7 +29,7 @@ struct device {
     char name[16];
     pthread_mutex_t lock; /* guards what follows */
     struct model *models; /* loaded now */
-    char *folder;         /* where is kept how products are cut; NULL: nowhere */
+    char *folder;         /* where it is kept how products are cut (known.h); NULL: nowhere */
 };
 
 struct model {
@@ -117,35 +117,6 @@ static bool is_lost(struct backend_device *device)
     return gpu_is_lost(((struct device *)device)->gpu);
 }
 
-/* ---- How products are cut ---------------------------------------------------------------------------------------- */
-
-static const char products[] = "-products";
-
-/* What other processes have measured with this device. */
-static void take_choices(struct device *d, const char *folder, const struct gpu_info *info)
-{
-    char *text = known_text(folder, info, products);
-    if (text) gpu_take_choices(d->gpu, text);
-    free(text);
-    pthread_mutex_lock(&d->lock);
-    free(d->folder);
-    d->folder = strdup(folder);
-    pthread_mutex_unlock(&d->lock);
-}
-
-/* What loading a model has added to it. Where it can't be kept it is measured again. */
-static void keep_choices(struct device *d)
-{
-    struct gpu_info info;
-    char *text = d->folder ? malloc(GPU_CHOICES_BYTES) : NULL;
-    gpu_about(d->gpu, &info);
-    char *before = text ? known_text(d->folder, &info, products) : NULL;
-    if (text && gpu_choices(d->gpu, text, GPU_CHOICES_BYTES) && (!before || strcmp(before, text) != 0))
-        known_keep(d->folder, &info, products, text, NULL);
-    free(before);
-    free(text);
-}
-
 static tdm_status check(struct backend_device *device, const char *folder, tdm_progress progress, void *progress_ctx,
                         tdm_error *err)
 {
@@ -160,7 +131,11 @@ static tdm_status check(struct backend_device *device, const char *folder, tdm_p
         selftest_keep(&r, folder, &info, NULL); /* where it can't be kept it is tested again */
     }
     if (r.passed) {
-        take_choices(d, folder, &info);
+        known_take_choices(d->gpu, folder, &info);
+        pthread_mutex_lock(&d->lock);
+        free(d->folder);
+        d->folder = strdup(folder);
+        pthread_mutex_unlock(&d->lock);
         return TDM_OK;
     }
     return error_set(err, TDM_E_UNSUPPORTED, "%s (%s) is not used: its driver (%s) fails the self-test: %s", d->name,
@@ -210,7 +185,7 @@ static tdm_status load(struct backend_model **out, struct backend_device *device
             m->context = what->context;
             m->next = d->models;
             d->models = m;
-            keep_choices(d);
+            if (d->folder) known_keep_choices(d->gpu, d->folder);
         }
     }
     if (m) m->users++;

@@ -58,3 +58,26 @@ tdm_status known_keep(const char *folder, const struct gpu_info *info, const cha
     free(all);
     return status;
 }
+
+/* ---- How products are cut ---------------------------------------------------------------------------------------- */
+
+static const char products[] = "-products";
+
+void known_take_choices(struct gpu *g, const char *folder, const struct gpu_info *info)
+{
+    char *text = known_text(folder, info, products);
+    if (text) gpu_take_choices(g, text);
+    free(text);
+}
+
+void known_keep_choices(struct gpu *g, const char *folder)
+{
+    struct gpu_info info;
+    char *text = malloc(GPU_CHOICES_BYTES);
+    gpu_about(g, &info);
+    char *before = known_text(folder, &info, products);
+    if (text && gpu_choices(g, text, GPU_CHOICES_BYTES) && (!before || strcmp(before, text) != 0))
+        known_keep(folder, &info, products, text, NULL);
+    free(before);
+    free(text);
+}

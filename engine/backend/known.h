@@ -11,4 +11,9 @@ char *known_text(const char *folder, const struct gpu_info *info, const char *su
 tdm_status known_keep(const char *folder, const struct gpu_info *info, const char *subject, const char *text,
                       tdm_error *err);
 
+/* How products are cut (gpu_choices): takes what is kept; keeps what there is, if it is not what is kept. Where it
+ * can't be kept it is measured again. */
+void known_take_choices(struct gpu *g, const char *folder, const struct gpu_info *info);
+void known_keep_choices(struct gpu *g, const char *folder);
+
 #endif

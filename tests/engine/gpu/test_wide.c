@@ -6,6 +6,7 @@
 #include "tests/engine/gpu/rig.h"
 
 #ifdef TANDEM_GPU
+#include "engine/backend/known.h"
 #include "engine/base/clock.h"
 #include "engine/gpu/wide.h"
 
@@ -153,6 +154,15 @@ TEST(what_was_measured_is_kept_as_text)
     CHECK_INT(strlen(good), gpu_choices(g, text, sizeof text));
     CHECK_STR(good, text);
     CHECK_INT(0, gpu_choices(g, text, 10));
+    /* From one start to the next. */
+    struct gpu_info info;
+    char folder[600];
+    gpu_about(g, &info);
+    snprintf(folder, sizeof folder, "%s/known", check_tmp());
+    known_keep_choices(g, folder);
+    g->n_choices = 0;
+    known_take_choices(g, folder, &info);
+    CHECK_INT(2, g->n_choices);
     struct wide_cut cut;
     g->tuning.wide_tokens = 9;
     g->wide[KIND_BF16] = WIDE_TAKEN;
