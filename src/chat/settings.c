@@ -44,15 +44,21 @@ bool settings_fit(const tdm_model_info *info, option_id id, const char *text)
     return true;
 }
 
+/* Where it is none the word stands for it. */
+static void number_or(char *out, size_t room, int number, bool is_number, const char *word)
+{
+    if (is_number)
+        snprintf(out, room, "%d", number);
+    else
+        snprintf(out, room, "%s", word);
+}
+
 void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t room)
 {
     out[0] = 0;
     switch (id) {
     case OPTION_MAX_TOKENS:
-        if (c->max_answer_tokens)
-            snprintf(out, room, "%d", c->max_answer_tokens);
-        else
-            snprintf(out, room, "until the model ends");
+        number_or(out, room, c->max_answer_tokens, c->max_answer_tokens != 0, "until the model ends");
         break;
     case OPTION_IGNORE_EOS: snprintf(out, room, "%s", c->ignore_eos ? "on" : "off"); break;
     case OPTION_THINK: snprintf(out, room, "%s", tdm_thinking_name(c->think)); break;
@@ -68,24 +74,9 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
     case OPTION_SEED: snprintf(out, room, "%" PRIu64, c->sampling.seed); break;
     case OPTION_PIPELINE: snprintf(out, room, "%s", tdm_pipeline_name(c->pipeline)); break;
     case OPTION_SPECULATION: snprintf(out, room, "%s", tdm_speculation_name(c->speculation)); break;
-    case OPTION_DISPATCH:
-        if (c->dispatch)
-            snprintf(out, room, "%d", c->dispatch);
-        else
-            snprintf(out, room, "auto");
-        break;
-    case OPTION_PAUSE:
-        if (c->pause_ms < 0)
-            snprintf(out, room, "auto");
-        else
-            snprintf(out, room, "%d", c->pause_ms);
-        break;
-    case OPTION_MTP:
-        if (c->mtp > 0)
-            snprintf(out, room, "%d", c->mtp);
-        else
-            snprintf(out, room, c->mtp == TDM_MTP_OFF ? "off" : "auto");
-        break;
+    case OPTION_DISPATCH: number_or(out, room, c->dispatch, c->dispatch != 0, "auto"); break;
+    case OPTION_PAUSE: number_or(out, room, c->pause_ms, c->pause_ms >= 0, "auto"); break;
+    case OPTION_MTP: number_or(out, room, c->mtp, c->mtp > 0, c->mtp == TDM_MTP_OFF ? "off" : "auto"); break;
     case OPTION_PACE: snprintf(out, room, "%g", c->pace_tps); break;
     default: break;
     }

@@ -38,13 +38,9 @@ uint element(uint e)
     return PAIRS ? 2 * gl_LocalInvocationID.x + e : e * BLOCK + gl_LocalInvocationID.x;
 }
 
-// four[r] += the products of the v-th four elements of a key and of query r.
-void add_key(vec4 key, uint v, inout vec4 four[ROWS])
+vec4 query_four(uint r, uint v)
 {
-    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-        precise vec4 more = fma(key, query[r * (HEAD / 4) + v], four[r]);
-        four[r] = more;
-    }
+    return query[r * (HEAD / 4) + v];
 }
 
 // The products of a part of a position's key and the queries.
@@ -53,13 +49,7 @@ void score_part(uint64_t keys, uint position, uint part, inout vec4 four[ROWS])
     if (HALVES) {
         uvec4 key[KEY_QUADS];
         load_key(keys, position % 32 * HEAD + part * PART * 4, key);
-        [[dont_unroll]] for (uint k0 = 0; k0 < KEY_QUADS; k0 += KEY_STEP) {
-            [[unroll]] for (uint k = 0; k < KEY_STEP; k++) {
-                add_key(halves(key[k].xy), part * PART + 2 * (k0 + k), four);
-                add_key(halves(key[k].zw), part * PART + 2 * (k0 + k) + 1, four);
-            }
-            [[unroll]] for (uint k = 0; k + KEY_STEP < KEY_QUADS; k++) key[k] = key[k + KEY_STEP];
-        }
+        add_loaded_key(key, part, four);
     } else {
         const uint AT_ONCE = HEAD % 128 == 0 ? 8 : 1; // vectors in flight
         for (uint v = part * PART; v < min(part * PART + PART, HEAD / 4); v += AT_ONCE) {

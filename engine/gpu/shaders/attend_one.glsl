@@ -32,13 +32,9 @@ void load_values(uint64_t values, uint d, uint end, out uint held[VALUES])
     [[unroll]] for (uint k = 0; k < VALUES; k++) held[k] = Words(values).v[(min(k, end - 1) * HEAD + d) / 2];
 }
 
-// four[r] += the products of the v-th four elements of a key and of query r.
-void add_key(vec4 key, uint v, inout vec4 four[ROWS])
+vec4 query_four(uint r, uint v)
 {
-    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-        precise vec4 more = fma(key, pool_four(QUERY + r * HEAD + 4 * v), four[r]);
-        four[r] = more;
-    }
+    return pool_four(QUERY + r * HEAD + 4 * v);
 }
 
 // The part of the scores of a position that a lane has.
@@ -47,13 +43,7 @@ void score_part(uint64_t keys, uint position, uint part, uvec4 key[KEY_QUADS], u
     vec4 four[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
     if (HALVES) {
-        [[dont_unroll]] for (uint k0 = 0; k0 < KEY_QUADS; k0 += KEY_STEP) {
-            [[unroll]] for (uint k = 0; k < KEY_STEP; k++) {
-                add_key(halves(key[k].xy), part * PART + 2 * (k0 + k), four);
-                add_key(halves(key[k].zw), part * PART + 2 * (k0 + k) + 1, four);
-            }
-            [[unroll]] for (uint k = 0; k + KEY_STEP < KEY_QUADS; k++) key[k] = key[k + KEY_STEP];
-        }
+        add_loaded_key(key, part, four);
     } else {
         [[dont_unroll]] for (uint v = part * PART; v < min(part * PART + PART, HEAD / 4); v++)
             add_key(kv_four(keys, position % 32 * HEAD + 4 * v), v, four);

@@ -63,10 +63,7 @@ void main()
         [[unroll]] for (uint j = 0; j < 3; j++)
             if (j + 1 < taps) after.v[layer_floats + j * channels + c0 + d] = in_x[k % 4][j + 1];
     }
-    // A tree over 128 lanes that have every 128th element.
-    precise float even = some[0] + some[2], odd = some[1] + some[3];
-    precise float both = even + odd;
-    float squares = sum_of_32(both), scale = is_value ? 1 : head_scale(squares, head < key_heads, key_dim);
+    float squares = sum_of_parts(some), scale = is_value ? 1 : head_scale(squares, head < key_heads, key_dim);
     if (!there) return;
     [[unroll]] for (uint k = 0; k < 8; k++) {
         precise float scaled = y[k] * scale;

@@ -1,3 +1,5 @@
+// The convolution before the delta rule. Who includes this has included lanes.glsl.
+
 // What a channel's convolution of a run's only token needs besides its input: taps is at most 4.
 struct Window {
     vec4 w, before; // before: the inputs before it, oldest first
@@ -25,6 +27,14 @@ void keep_inputs_of_one(Window window, float in_x, Floats after, uint c, uint ch
 {
     [[unroll]] for (uint j = 0; j < 3; j++)
         if (j + 1 < taps) after.v[layer + j * channels + c] = j + 2 < taps ? window.before[j + 1] : in_x;
+}
+
+// The sum of a head's elements, each of 32 lanes with four sums of every 128th one: a tree over 128.
+float sum_of_parts(float some[4])
+{
+    precise float low = some[0] + some[2], high = some[1] + some[3];
+    precise float both = low + high;
+    return sum_of_32(both);
 }
 
 // What queries, or keys, are multiplied with, by the sum of their squares.

@@ -1,6 +1,5 @@
 #version 460
 #include "common.glsl"
-#include "conv.glsl"
 // The gated delta rule where each run has a single token (delta_one.glsl). A workgroup is a slab of a value head of a run.
 layout(local_size_x_id = 0) in; // SLAB * KEY / KEYS, at least 32
 layout(constant_id = 0) const uint LANES = 256;
@@ -10,6 +9,7 @@ layout(constant_id = 3) const uint KEYS = 16;
 layout(constant_id = 4) const uint SLAB = 32;
 layout(constant_id = 5) const uint SUBGROUP = 1;
 #include "lanes.glsl"
+#include "conv.glsl"
 #include "delta.glsl"
 #include "delta_one.glsl"
 layout(push_constant, scalar) uniform Push {

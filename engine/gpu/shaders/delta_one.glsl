@@ -5,7 +5,7 @@ void wait_for_inputs();
 shared float queries[2 * KEY]; // and keys
 shared float sum_k[SHARES][SLAB], sum_q[SHARES][SLAB], sum_kq[SHARES];
 
-// The sum of the squares of queries (0) or keys (1) in queries: what conv.comp has after its tree over 128 lanes.
+// The sum of the squares of queries (0) or keys (1) in queries, in conv.comp's order.
 float squares(uint which)
 {
     uint lane = gl_LocalInvocationIndex % 32;
@@ -15,9 +15,7 @@ float squares(uint which)
         for (uint d = lane + 32 * k; d < KEY; d += 128) sum = fma(queries[which * KEY + d], queries[which * KEY + d], sum);
         some[k] = sum;
     }
-    precise float low = some[0] + some[2], high = some[1] + some[3];
-    precise float both = low + high;
-    return sum_of_32(both);
+    return sum_of_parts(some);
 }
 
 // A run's only token: queries, keys to queries; returns the value's target and the gates. As conv.comp, lane by lane.
