@@ -148,17 +148,6 @@ struct matmul {
     uint64_t by, gate, index;
 };
 
-/* The push constants of heads.comp and of attend.comp. */
-struct heads {
-    uint64_t rows, runs, angles, q_gate, k, v, q_norm, k_norm, q;
-    uint32_t heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes;
-    float eps, scale;
-};
-struct attend_push {
-    uint64_t runs, tiles, q, result, partials;
-    uint32_t heads, kv_heads, layer_bytes, kv_bytes, blocks, unused;
-};
-
 /* Pages, and blocks of positions, of a state that is full. */
 static inline uint64_t pass_pages(const struct gpu_model_options *o)
 {

@@ -84,29 +84,11 @@ static void add_product(struct program *p, const struct gpu *g, struct program_o
     if (before && joins(before, op)) p->n--;
 }
 
-/* Attention, and the step before it, which prepares its heads, are one operation: the push constants of that step, then
- * where partial results go. */
-static void add_attend(struct program *p, struct program_op *op, const uint32_t *constants)
-{
-    uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
-    struct attend_push push;
-    memcpy(&push, op->push, sizeof push);
-    p->n--;
-    if (!p->n || op[-1].what != DO_ATTEND) {
-        p->unfit = true;
-        return;
-    }
-    memcpy(op[-1].push + sizeof(struct heads) / 4, &push.partials, sizeof push.partials);
-    op[-1].push[sizeof(struct heads) / 4 + 2] = push.blocks;
-    /* attend_one.glsl's places in shared memory. */
-    need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4 + head / 4);
-}
-
 void program_add(struct recording *r, bool barrier, enum shader shader, const uint32_t *constants, const void *push,
                  uint32_t push_bytes, uint32_t x, uint32_t z)
 {
     static const int whats[SHADERS] = {
-        [SHADER_EMBED] = DO_EMBED + 1,   [SHADER_MATMUL] = DO_PRODUCT + 1, [SHADER_HEADS] = DO_ATTEND + 1,
+        [SHADER_EMBED] = DO_EMBED + 1,   [SHADER_MATMUL] = DO_PRODUCT + 1, [SHADER_HEADS] = DO_HEADS + 1,
         [SHADER_ATTEND] = DO_ATTEND + 1, [SHADER_MERGE] = DO_MERGE + 1,    [SHADER_DELTA] = DO_DELTA + 1,
         [SHADER_ACT] = DO_ACT + 1};
     struct program *p = r->program;
@@ -129,7 +111,10 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
         p->unfit = p->unfit || op->mode != ACT_SILU;
         need_pool(p, r->model->gpu->tuning.lanes); /* 32 quads for each chunk that a workgroup makes at once */
     }
-    if (shader == SHADER_ATTEND) add_attend(p, op, constants);
+    if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
+        uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
+        need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4);
+    }
 }
 
 uint64_t program_stopped(const struct program *p)
@@ -197,8 +182,8 @@ static uint32_t shared_bytes(const struct program *p, const struct gpu_model *m)
     const struct config *c = &m->config;
     uint32_t slab, parts, lanes = m->gpu->tuning.lanes;
     record_delta(m, &slab, &parts);
-    return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 2 * c->lin_key_dim * 4 +
-           parts * (2 * slab + 1) * 4 + 64;
+    return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 +
+           2 * c->lin_key_dim * 4 + parts * (2 * slab + 1) * 4 + 64;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */
@@ -249,10 +234,7 @@ static tdm_status make_list(struct program *p, struct gpu_model *m, struct scrat
     r.shape.head_rows = 1;
     record_head(&r);
     for (uint32_t i = p->layers; i < p->n; i++) to_the_state(&p->ops[i], s);
-    for (uint32_t i = 0; i + 1 < p->n; i++) {
-        read_ahead(&p->ops[i], &p->ops[i + 1]);
-        p->ops[i].kept = p->ops[i + 1].what == DO_PRODUCT && !p->ops[i + 1].fresh;
-    }
+    for (uint32_t i = 0; i + 1 < p->n; i++) read_ahead(&p->ops[i], &p->ops[i + 1]);
     scratch_move_tables(s, &m->config, -(int)list);
     return r.status;
 }

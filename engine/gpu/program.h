@@ -12,8 +12,7 @@
 
 #include "engine/gpu/pass.h"
 
-/* Of attention the heads are prepared by the workgroups that need them. */
-enum program_do { DO_EMBED, DO_PRODUCT, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
+enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
 /* A product's mode where its activations were made by an operation of their own; else an act_mode. */
 enum { MODE_MADE = ACT_GATED_NORM + 1 };
 
@@ -27,7 +26,7 @@ struct program_op {
     uint32_t push[32];               /* the push constants of the step's shader */
     uint32_t more[3][6];             /* a product's further matrices: weights, result (addresses), tiles, rows */
     uint32_t ahead[3];               /* weights that the next operation reads: address, sectors of them */
-    uint32_t kept;                   /* a product's activations are those of the next one, too */
+    uint32_t unused;
 };
 
 struct program {

@@ -271,17 +271,20 @@ static void attend(struct recording *r, uint32_t index)
     const struct scratch *s = r->s;
     bool split = record_splits(&r->shape);
     uint32_t group = c->heads / c->kv_heads;
-    struct attend_push push = {table(r, s->runs_at),
-                               table(r, s->tiles_at),
-                               s->q,
-                               s->attended,
-                               s->partials,
-                               c->heads,
-                               c->kv_heads,
-                               (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
-                               (uint32_t)model_kv_bytes(m),
-                               s->blocks,
-                               0};
+    struct {
+        uint64_t runs, tiles, q, result, partials;
+        uint32_t heads, kv_heads, layer_bytes, kv_bytes, blocks, unused;
+    } push = {table(r, s->runs_at),
+              table(r, s->tiles_at),
+              s->q,
+              s->attended,
+              s->partials,
+              c->heads,
+              c->kv_heads,
+              (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
+              (uint32_t)model_kv_bytes(m),
+              s->blocks,
+              0};
     uint32_t rows = power(group * record_tile_tokens(m, r->shape.rows));
     const uint32_t constants[] = {m->options.kv, c->head_dim, rows, split};
     record_step(r, REGION(Q) | REGION(PAGES), split ? REGION(PARTIALS) : REGION(ATTENDED), SHADER_ATTEND, constants, 4,
@@ -302,25 +305,29 @@ static void rotate(struct recording *r, const struct gpu_layer *layer, uint32_t 
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows;
-    struct heads push = {table(r, s->rows_at),
-                         table(r, s->runs_at),
-                         table(r, s->angles_at),
-                         s->q_gate,
-                         s->k,
-                         s->v,
-                         layer->vector[ROLE_Q_NORM],
-                         layer->vector[ROLE_K_NORM],
-                         s->q,
-                         heads,
-                         c->kv_heads,
-                         c->rope_dims / 2,
-                         rows,
-                         (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
-                         (uint32_t)model_kv_bytes(m),
-                         c->rms_eps,
-                         1.0f / sqrtf((float)c->head_dim)};
-    const uint32_t constants[] = {m->options.kv, c->head_dim, m->gpu->tuning.subgroup};
-    record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 3, &push,
+    struct {
+        uint64_t rows, runs, angles, q_gate, k, v, q_norm, k_norm, q;
+        uint32_t heads, kv_heads, rope_pairs, n_rows, layer_bytes, kv_bytes;
+        float eps, scale;
+    } push = {table(r, s->rows_at),
+              table(r, s->runs_at),
+              table(r, s->angles_at),
+              s->q_gate,
+              s->k,
+              s->v,
+              layer->vector[ROLE_Q_NORM],
+              layer->vector[ROLE_K_NORM],
+              s->q,
+              heads,
+              c->kv_heads,
+              c->rope_dims / 2,
+              rows,
+              (uint32_t)(index * 2 * model_kv_bytes(m) * c->kv_heads),
+              (uint32_t)model_kv_bytes(m),
+              c->rms_eps,
+              1.0f / sqrtf((float)c->head_dim)};
+    const uint32_t constants[] = {m->options.kv, c->head_dim};
+    record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 2, &push,
                 sizeof push, heads + c->kv_heads, rows, 1);
 }
 

@@ -3,8 +3,7 @@
 // with a barrier between them where one needs what others of them wrote. Each operation does the arithmetic of the shader
 // whose name it has, so the bits are the same. All workgroups have to run at once, which was tried before (program.c).
 //
-// The first weights of a product, the delta rule's state, and keys of earlier tokens are loaded before the barrier in front:
-// they depend on nothing.
+// The first weights of a product, and the delta rule's state, are loaded before the barrier in front: they depend on nothing.
 #define TOGETHER
 #include "common.glsl"
 #extension GL_KHR_memory_scope_semantics : require
@@ -20,17 +19,16 @@ layout(constant_id = 7) const uint KEY = 128;
 layout(constant_id = 8) const uint VALUE = 128;
 layout(constant_id = 9) const uint KEYS = 16;
 layout(constant_id = 10) const uint SLAB = 32;
-layout(constant_id = 11) const uint OPS = 63; // that there are, bit by bit
+layout(constant_id = 11) const uint OPS = 127; // that there are, bit by bit
 #include "weights.glsl"
 #include "lanes.glsl"
 #include "activation.glsl"
 #include "products.glsl"
 #include "embed.glsl"
 #include "heads.glsl"
-#include "kv.glsl"
 #include "attend.glsl"
+#include "kv.glsl"
 #include "merge.glsl"
-#include "attend_one.glsl"
 #include "conv.glsl"
 #include "delta.glsl"
 #include "delta_one.glsl"
@@ -48,8 +46,9 @@ layout(push_constant, scalar) uniform Push {
 // and one type; the push constants of matmul.comp have the first one's, and OP_MORE, for each further one, its weights,
 // result, tiles, rows.
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
-           OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60, OP_KEPT = 63;
-const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_ATTEND = 2, DO_MERGE = 3, DO_DELTA = 4, DO_ACT = 5;
+           OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60;
+const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
+           DO_ACT = 6;
 const uint MADE = 5; // a mode: activations that an operation of their own made
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
@@ -89,24 +88,9 @@ float pool_float(uint at)
     return uintBitsToFloat(pool[at / 4][at % 4]);
 }
 
-vec4 pool_four(uint at)
-{
-    return uintBitsToFloat(pool[at / 4]);
-}
-
 void put_pool(uint at, float v)
 {
     pool[at / 4][at % 4] = floatBitsToUint(v);
-}
-
-float head_float(uint at)
-{
-    return pool_float(at);
-}
-
-void put_head_float(uint at, float v)
-{
-    put_pool(at, v);
 }
 
 void put_word(uint chunk, uint word, uint value)
@@ -296,8 +280,6 @@ void product()
     uint own = gl_WorkGroupID.x + warp * gl_NumWorkGroups.x;
     at = at < start ? at + every - start : at - start;
     own = own < start ? own + every - start : own - start;
-    // Where there is no tile for this workgroup, others are sooner done if it doesn't read what they all read.
-    if (teams == 1 && at >= tiles && op(OP_KEPT) == 0) return;
     Tile tile = tile_of(at);
     Raw next;
     if (at < tiles && segment < chunks) next = load_raw(kind, tile, segment, 0);
@@ -334,17 +316,134 @@ void product()
     barrier();
 }
 
+// ---- Attention ----
+
+// Some vectors of a position's keys. What was there before this dispatch may come from a cache of this workgroup's core.
+void keys_of(uint64_t keys, uint at, bool old, out vec4 key[AT_ONCE])
+{
+    if (KV == 1 && AT_ONCE == 8) {
+        [[unroll]] for (uint k = 0; k < 4; k++) {
+            uvec4 eight;
+            if (old) eight = WeightQuads(keys).v[at / 8 + k];
+            else eight = Quads(keys).v[at / 8 + k];
+            key[min(2 * k, AT_ONCE - 1)] = halves(eight.xy);
+            key[min(2 * k + 1, AT_ONCE - 1)] = halves(eight.zw);
+        }
+    } else {
+        [[unroll]] for (uint k = 0; k < AT_ONCE; k++) key[k] = kv_four(keys, at + 4 * k);
+    }
+}
+
+// attend.comp's block b of the heads of a KV head, for one token, spread over all lanes.
+void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint heads, uint kv_heads, uint layer_bytes,
+            uint kv_bytes, uint blocks)
+{
+    const uint QUERY = 0, WEIGHT = ROWS * HEAD, SOME = WEIGHT + ROWS * BLOCK, EIGHT = SOME + PARTS * ROWS * max(BLOCK, HEAD);
+    uint i = gl_LocalInvocationIndex, group = heads / kv_heads, end = min(run.start + 1 - b * BLOCK, BLOCK);
+    Addresses pages = Addresses(run.pages);
+    uint64_t layer = layer_bytes + uint64_t(kv_head) * 2 * kv_bytes;
+    uint64_t page = pages.v[(b * BLOCK + min(i % BLOCK, end - 1)) / 32]; // of this lane's first keys
+    wait_for_inputs();
+    for (uint e = i; e < group * HEAD / 4; e += LANES)
+        pool[e] = Quads(q).v[(run.first_row * heads + kv_head * group) * (HEAD / 4) + e];
+    barrier();
+    for (uint e = i; e < BLOCK * PARTS; e += LANES) {
+        uint p = e % BLOCK, part = e / BLOCK, position = b * BLOCK + p;
+        if (p >= end) continue;
+        uint64_t keys = (LANES % BLOCK == 0 ? page : pages.v[position / 32]) + layer;
+        vec4 four[ROWS];
+        [[unroll]] for (uint r = 0; r < ROWS; r++) four[r] = vec4(0);
+        [[dont_unroll]] for (uint d = part * PART; d < min(part * PART + PART, HEAD / 4); d += AT_ONCE) {
+            vec4 key[AT_ONCE];
+            keys_of(keys, position % 32 * HEAD + 4 * d, position < run.start, key);
+            [[unroll]] for (uint k = 0; k < AT_ONCE; k++)
+                [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                    precise vec4 more = fma(key[k], uintBitsToFloat(pool[r * (HEAD / 4) + d + k]), four[r]);
+                    four[r] = more;
+                }
+        }
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
+            precise float x = four[r].x + four[r].y, y = four[r].z + four[r].w;
+            precise float some = x + y;
+            put_pool(SOME + (part * ROWS + r) * BLOCK + p, some);
+        }
+    }
+    barrier();
+    for (uint e = i; e < ROWS * BLOCK; e += LANES) {
+        uint r = e / BLOCK, p = e % BLOCK;
+        precise float score = pool_float(SOME + r * BLOCK + p);
+        [[unroll]] for (uint part = 1; part < PARTS; part++) score += pool_float(SOME + (part * ROWS + r) * BLOCK + p);
+        put_pool(WEIGHT + p * ROWS + r, p < end ? score : NOTHING);
+    }
+    barrier();
+    for (uint e = i; e < ROWS * 8; e += LANES) {
+        float top = NOTHING;
+        [[unroll]] for (uint k = 0; k < 16; k++) top = max(top, pool_float(WEIGHT + (e % 8 * 16 + k) * ROWS + e / 8));
+        put_pool(EIGHT + e, top);
+    }
+    barrier();
+    for (uint e = i; e < ROWS * BLOCK; e += LANES) {
+        float top = pool_float(EIGHT + e % ROWS * 8), score = pool_float(WEIGHT + e);
+        [[unroll]] for (uint k = 1; k < 8; k++) top = max(top, pool_float(EIGHT + e % ROWS * 8 + k));
+        precise float less = score - top;
+        put_pool(WEIGHT + e, score == NOTHING ? 0 : exp_of(less));
+        if (e < ROWS) put_pool(EIGHT + ROWS * 8 + e, top);
+    }
+    barrier();
+    for (uint e = i; e < ROWS * 8; e += LANES) {
+        precise float some = 0;
+        [[unroll]] for (uint k = 0; k < 16; k++) some += pool_float(WEIGHT + (e % 8 * 16 + k) * ROWS + e / 8);
+        put_pool(EIGHT + e, some);
+    }
+    for (uint e = i; e < PARTS * HEAD / 2; e += LANES) {
+        uint part = e / (HEAD / 2), d = e % (HEAD / 2) * 2;
+        vec2 acc[ROWS];
+        [[unroll]] for (uint r = 0; r < ROWS; r++) acc[r] = vec2(0);
+        uint64_t values = part * 32 < end ? pages.v[(b * BLOCK + part * 32) / 32] + layer + kv_bytes : 0;
+        [[dont_unroll]] for (uint p0 = part * 32; p0 < min(part * 32 + 32, end); p0 += 8) {
+            vec2 value[8];
+            [[unroll]] for (uint k = 0; k < 8; k++) {
+                uint at = min(p0 + k, end - 1) % 32 * HEAD + d;
+                value[k] = kv_two(values, at);
+            }
+            [[unroll]] for (uint k = 0; k < 8; k++)
+                [[unroll]] for (uint r = 0; r < ROWS; r++) {
+                    uint at = WEIGHT + (p0 + k) * ROWS + r;
+                    float w = ROWS % 4 == 0 ? uintBitsToFloat(pool[at / 4][r % 4]) : pool_float(at);
+                    precise vec2 more = fma(vec2(w), value[k], acc[r]);
+                    acc[r] = more;
+                }
+        }
+        [[unroll]] for (uint r = 0; r < ROWS; r++) {
+            put_pool(SOME + (part * ROWS + r) * HEAD + d, acc[r].x);
+            put_pool(SOME + (part * ROWS + r) * HEAD + d + 1, acc[r].y);
+        }
+    }
+    barrier();
+    for (uint e = i; e < group * HEAD; e += LANES) {
+        uint r = e / HEAD, d = e % HEAD;
+        Floats to = Floats(partials + uint64_t((run.first_row * heads + kv_head * group + r) * blocks + b) * (HEAD + 2) * 4);
+        precise float sum = pool_float(SOME + r * HEAD + d);
+        [[unroll]] for (uint part = 1; part < PARTS; part++) sum += pool_float(SOME + (part * ROWS + r) * HEAD + d);
+        to.v[2 + d] = sum;
+        if (d != 0) continue;
+        precise float all = pool_float(EIGHT + r * 8);
+        [[unroll]] for (uint k = 1; k < 8; k++) all += pool_float(EIGHT + r * 8 + k);
+        to.v[0] = pool_float(EIGHT + ROWS * 8 + r);
+        to.v[1] = all;
+    }
+    barrier();
+}
+
 // ---- Operations ----
 
 void do_attend()
 {
-    Heads p = Heads(address(0), address(2), address(4), address(6), address(8), address(10), address(12), address(14),
-                    address(16), parameter(18), parameter(19), parameter(20), parameter(21), parameter(22),
-                    parameter(23), uintBitsToFloat(parameter(24)), uintBitsToFloat(parameter(25)));
-    Run run = Runs(p.runs).v[0];
-    uint units = p.kv_heads * (run.start / BLOCK + 1);
+    Run run = Runs(address(0)).v[0];
+    uint kv_heads = parameter(11), units = kv_heads * (run.start / BLOCK + 1);
     for (uint u = gl_WorkGroupID.x; u < units; u += gl_NumWorkGroups.x)
-        attend_one(p, run, u % p.kv_heads, u / p.kv_heads, address(26), parameter(28));
+        attend(u % kv_heads, u / kv_heads, address(4), address(8), run, parameter(10), kv_heads, parameter(12),
+               parameter(13), parameter(14));
 }
 
 void do_merge()
@@ -376,6 +475,14 @@ void do_act()
                 Quads(a.floats ? floats : records).v[chunk * each + e] = pool[warp * each + e];
         barrier();
     }
+}
+
+void do_heads()
+{
+    Heads p = Heads(address(0), address(2), address(4), address(6), address(8), address(10), address(12), address(14),
+                    address(16), parameter(18), parameter(19), parameter(20), parameter(21), parameter(22),
+                    parameter(23), uintBitsToFloat(parameter(24)), uintBitsToFloat(parameter(25)));
+    for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) prepare_head(p, u, 0);
 }
 
 void do_delta()
@@ -421,7 +528,8 @@ void main()
             do_attend();
         } else {
             wait_for_inputs();
-            if (does(DO_MERGE)) do_merge();
+            if (does(DO_HEADS)) do_heads();
+            else if (does(DO_MERGE)) do_merge();
             else if (does(DO_ACT)) do_act();
             else if (does(DO_EMBED)) do_embed();
         }
