@@ -1,5 +1,6 @@
 #include "engine/gpu/measure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,15 +49,16 @@ static tdm_status stopwatch_read(struct stopwatch *w, uint64_t *ticks, tdm_error
 /* What a measurement records, between two timestamps. */
 typedef tdm_status repeated(struct gpu *g, VkCommandBuffer commands, void *ctx, tdm_error *err);
 
-/* The shortest of some runs. */
-static tdm_status shortest(struct gpu *g, repeated *record, void *ctx, double *seconds, tdm_error *err)
+/* The shortest of some runs, of which there are no more after one that takes longer than `enough` seconds. */
+static tdm_status shortest_but(struct gpu *g, repeated *record, void *ctx, double enough, double *seconds,
+                               tdm_error *err)
 {
     enum { RUNS = 4 };
     struct stopwatch w;
     device_lock(g);
     tdm_status status = stopwatch_new(&w, g, 2, err);
     *seconds = 1e9;
-    for (int i = 0; i < RUNS && !status; i++) {
+    for (int i = 0; i < RUNS && !status && (!i || *seconds <= enough); i++) {
         uint64_t ticks[2];
         w.n = 0;
         status = device_begin(g, g->once, true, err);
@@ -74,6 +76,11 @@ static tdm_status shortest(struct gpu *g, repeated *record, void *ctx, double *s
     stopwatch_free(&w);
     device_unlock(g);
     return status;
+}
+
+static tdm_status shortest(struct gpu *g, repeated *record, void *ctx, double *seconds, tdm_error *err)
+{
+    return shortest_but(g, record, ctx, INFINITY, seconds, err);
 }
 
 static void dispatch(struct gpu *g, VkCommandBuffer commands, VkPipeline pipeline, const void *push, uint32_t bytes,
@@ -228,7 +235,8 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
                              .rows = product->rows,
                              .tokens = product->tokens,
                              .ldo = product->rows};
-    if (!status) status = shortest(g, record_products, &p, &product->seconds, err);
+    double enough = product->enough > 0 ? product->enough * p.matrices : INFINITY;
+    if (!status) status = shortest_but(g, record_products, &p, enough, &product->seconds, err);
     product->seconds /= p.matrices;
     product->bytes = (double)bytes;
     block_free(&weights, g);

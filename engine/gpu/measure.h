@@ -30,6 +30,7 @@ struct gpu_product {
     uint32_t rows, cols, tokens;
     struct gpu_way way; /* no parts: by the shader for few tokens, with this tuning */
     struct gpu_tuning tuning;
+    double enough;  /* seconds: if a first run takes longer there is no other; 0: four, the shortest counts */
     double seconds; /* for one product, with a barrier after it */
     double bytes;   /* of its weights */
 };

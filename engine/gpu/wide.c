@@ -125,7 +125,7 @@ bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kin
 
 enum { FEW_TILES = 4 };
 
-/* By a rule, with what the tuning has at most. */
+/* By a rule, of what a device's tuning has at most. */
 static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens,
                         uint32_t tiles, uint32_t segments)
 {
@@ -147,7 +147,7 @@ static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_k
  * outputs for so many cores: a lane has 64 or 80 sums all the same, as in a large tile. Large tiles have 4 quads, for
  * two workgroups a core, or 8, for long stretches without a barrier. The last one is for subgroups of fewer than 32
  * lanes, where totals of lanes that are 8 apart go through shared memory. */
-enum { QUANT_WAYS = 8, FLOAT_WAYS = 10 };
+enum { QUANT_WAYS = 8, FLOAT_WAYS = 10, MOST_WAYS = 10 };
 static const struct gpu_way quant_ways[QUANT_WAYS] = {{1, 4, 0, 0, 0}, {2, 2, 0, 0, 0}, {4, 2, 0, 0, 0},
                                                       {2, 4, 0, 0, 0}, {4, 4, 0, 0, 0}, {5, 4, 0, 0, 0},
                                                       {5, 8, 0, 0, 0}, {8, 8, 0, 0, 0}};
@@ -167,12 +167,39 @@ const enum type wide_types[WEIGHT_KINDS] = {[KIND_F32] = TYPE_F32, [KIND_F16] = 
 
 const uint32_t wide_sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
 
+/* Of float types the way that is likely to be best, where nothing was measured. A workgroup's time is that of its
+ * multiplications, and of what it reads for them; there are as many rounds of workgroups as each core takes two. */
+static struct gpu_way likely_way(const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles)
+{
+    uint32_t n, least = UINT32_MAX;
+    const struct gpu_way *ways = gpu_ways(wide_types[kind], &n);
+    struct gpu_way best = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        struct gpu_way w = ways[i];
+        uint32_t groups = ceiling(tokens, w.parts * TILE_SIDE) * ceiling(tiles * PACK_ROWS, w.groups * TILE_SIDE);
+        uint32_t time = ceiling(groups, 2 * g->cores) * (w.parts * w.groups + w.parts + w.groups);
+        if (!(g->wide_ways[kind] >> i & 1) || time >= least) continue;
+        least = time;
+        best = w;
+    }
+    return best;
+}
+
 static const struct choice *choice_of(const struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks)
 {
     for (uint32_t i = 0; i < g->n_choices; i++)
         if (g->choices[i].kind == kind && g->choices[i].tiles == tiles && g->choices[i].chunks == chunks)
             return &g->choices[i];
     return NULL;
+}
+
+static void not_measured(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens,
+                         uint32_t tiles, uint32_t segments)
+{
+    struct gpu_way way = {0};
+    if (pack_takes_floats(kind) && g->cores && !g->tuning.wide_always) way = likely_way(g, kind, tokens, tiles);
+    if (!way.parts || !wide_cut_so(out, g, kind, tokens, tiles, segments, way))
+        cut_by_rule(out, g, kind, tokens, tiles, segments);
 }
 
 bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
@@ -183,13 +210,13 @@ bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, 
     if (all <= FEW_TILES && !g->tuning.wide_always) return false; /* it would have a workgroup or two */
     const struct choice *choice = choice_of(g, kind, all, chunks);
     if (!choice) {
-        cut_by_rule(out, g, kind, tokens, tiles, segments);
+        not_measured(out, g, kind, tokens, tiles, segments);
         return true;
     }
     while (at + 1 < CHOICE_SIZES && wide_sizes[at] < tokens) at++;
     uint32_t n, way = choice->way[at];
     if (way && !(g->wide_ways[kind] >> (way - 1) & 1)) { /* it was measured by another process, and gives other bits */
-        cut_by_rule(out, g, kind, tokens, tiles, segments);
+        not_measured(out, g, kind, tokens, tiles, segments);
         return true;
     }
     return way && wide_cut_so(out, g, kind, tokens, tiles, segments, gpu_ways(wide_types[kind], &n)[way - 1]);
@@ -376,37 +403,43 @@ tdm_status wide_try(struct gpu *g, enum weight_kind kind, tdm_error *err)
 
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
 
-/* Seconds of one product in this way; no parts: by matmul.comp. */
+/* Seconds of one product in this way; no parts: by matmul.comp. best: the shortest time of another way. */
 static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c, uint32_t tokens, struct gpu_way way,
-                          tdm_error *err)
+                          double best, tdm_error *err)
 {
-    enum { BYTES = 64 << 20 }; /* more than most caches hold */
+    /* Of few tokens more than most caches hold; those of many wait for arithmetic. */
+    uint64_t bytes = tokens < wide_sizes[1] ? 64 << 20 : 16 << 20;
     struct gpu_product p = {.type = wide_types[c->kind],
                             .rows = c->tiles * PACK_ROWS,
                             .cols = c->chunks * PACK_COLS,
                             .tokens = tokens,
                             .way = way,
-                            .tuning = g->tuning};
-    tdm_status status = gpu_measure_product(g, &p, BYTES, err);
+                            .tuning = g->tuning,
+                            .enough = 1.25 * best};
+    tdm_status status = gpu_measure_product(g, &p, bytes, err);
     *seconds = p.seconds;
     return status;
 }
 
-/* For one number of tokens; what was not measured in time is not chosen. */
-static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, int64_t until, tdm_error *err)
+/* For one number of tokens; what was not measured in time is not chosen. took: by each way, matmul.comp being the last,
+ * for a smaller number of tokens, in terms of the shortest; what took more than twice that is not looked at again. */
+static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, double took[], int64_t until, tdm_error *err)
 {
-    double best, seconds;
+    double best = INFINITY, seconds[MOST_WAYS + 1] = {0};
     uint32_t n;
     const struct gpu_way *ways = gpu_ways(wide_types[c->kind], &n);
-    tdm_status status = measure(&best, g, c, wide_sizes[at], (struct gpu_way){0}, err);
-    for (uint32_t i = 0; i < n && !status && clock_ns() < until; i++) {
-        bool empty = ways[i].parts * part_tokens(g, c->kind) >= 2 * wide_sizes[at]; /* in most of its places */
-        if (!(g->wide_ways[c->kind] >> i & 1) || empty) continue;
-        status = measure(&seconds, g, c, wide_sizes[at], ways[i], err);
-        if (status || seconds >= best) continue;
-        best = seconds;
-        c->way[at] = (uint8_t)(i + 1);
+    tdm_status status = TDM_OK;
+    for (uint32_t i = 0; i <= n && !status && (clock_ns() < until || best == INFINITY); i++) {
+        static const struct gpu_way none;
+        bool wide = i < n, empty = wide && ways[i].parts * part_tokens(g, c->kind) >= 2 * wide_sizes[at];
+        if (took[i] > 2 || empty || (wide && !(g->wide_ways[c->kind] >> i & 1))) continue;
+        status = measure(&seconds[i], g, c, wide_sizes[at], wide ? ways[i] : none, best, err);
+        if (status || seconds[i] >= best) continue;
+        best = seconds[i];
+        c->way[at] = wide ? (uint8_t)(i + 1) : 0;
     }
+    for (uint32_t i = 0; i <= n; i++)
+        if (seconds[i] > 0) took[i] = seconds[i] / best;
     return status;
 }
 
@@ -423,10 +456,11 @@ tdm_status wide_choose(struct gpu *g, enum weight_kind kind, uint32_t tiles, uin
     if (g->wide[kind] != WIDE_TAKEN || g->tuning.wide_always || tiles <= FEW_TILES) return TDM_OK;
     if (choice_of(g, kind, tiles, chunks)) return TDM_OK;
     struct choice c = {.kind = kind, .tiles = tiles, .chunks = chunks};
+    double took[MOST_WAYS + 1] = {0}; /* 0: not known */
     tdm_status status = TDM_OK;
     for (uint32_t at = 0; at < CHOICE_SIZES && !status; at++) {
         if (clock_ns() < until)
-            status = choose(&c, g, at, until, err);
+            status = choose(&c, g, at, took, until, err);
         else if (at)
             c.way[at] = c.way[at - 1];
         else

@@ -245,6 +245,16 @@ static int operations(struct gpu_model *m, const char *name)
     return 0;
 }
 
+/* How products of many tokens are cut, as far as that was measured: a shape, then the ways for up to 16, 48, 80, 128
+ * and 512 tokens. */
+static void cuts(struct gpu *g)
+{
+    static char text[GPU_CHOICES_BYTES];
+    gpu_choices(g, text, sizeof text);
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+        printf("{\"what\":\"cut\",\"ways\":\"%.*s\"}\n", (int)(end - line), line);
+}
+
 /* The next token as a reply has it: from all logits, or from the best of them where these decide. */
 static tdm_status draw(struct gpu_state *s, struct sampler *sampler, const tdm_sampling *how, tdm_id *out,
                        tdm_error *err)
@@ -412,6 +422,7 @@ int main(int argc, char **argv)
     for (int i = optind; i < argc; i++) wrong |= model(g, argv[i]);
     if (optind == argc) wrong |= wide_products(g);
     if (optind == argc && !wide_alone) wrong |= reading(g) || products(g);
+    cuts(g);
     gpu_measure_pipelines(g, print_statistic, NULL);
     gpu_close(g);
     return wrong;

@@ -181,6 +181,24 @@ TEST(what_was_measured_is_kept_as_text)
     gpu_close(g);
 }
 
+/* Few outputs are shared among as many workgroups as there are cores, many are multiplied in large tiles. */
+TEST(what_was_not_measured_goes_by_the_cores)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    struct gpu *g = open_device();
+    REQUIRE(g != NULL);
+    struct wide_cut few, many;
+    g->tuning.wide_always = false, g->tuning.segments = 16, g->cores = 132;
+    g->wide[KIND_BF16] = WIDE_TAKEN, g->wide_ways[KIND_BF16] = ~0u;
+    REQUIRE(wide_cut(&few, g, KIND_BF16, 74, 32, 32, 28) && wide_cut(&many, g, KIND_BF16, 512, 192, 192, 8));
+    CHECK(few.x * few.y >= 132 && few.constants[6] == 8); /* teams */
+    CHECK(many.constants[2] == 4 && many.constants[3] >= 4);
+    g->wide_ways[KIND_BF16] = 1 << 5; /* the others give other bits */
+    REQUIRE(wide_cut(&few, g, KIND_BF16, 74, 32, 32, 28));
+    CHECK(few.constants[2] == 4 && few.constants[3] == 4);
+    gpu_close(g);
+}
+
 enum { TOKENS = 45 };
 
 /* The state after passes of so many tokens. */
@@ -359,6 +377,10 @@ TEST(a_shape_is_measured_once_and_in_time)
 {
     SKIP(gpu_absence());
 }
+TEST(what_was_not_measured_goes_by_the_cores)
+{
+    SKIP(gpu_absence());
+}
 TEST(passes_of_any_size_have_the_same_bits)
 {
     SKIP(gpu_absence());
@@ -371,5 +393,5 @@ TEST(a_driver_that_multiplies_wrongly_goes_without)
 
 TEST_MAIN(T(the_shader_is_one_of_the_khr_extension), T(products_have_the_same_bits_however_they_are_cut),
           T(every_way_to_cut_products_of_floats_has_the_same_bits), T(a_shape_is_measured_once_and_in_time),
-          T(what_was_measured_is_kept_as_text), T(passes_of_any_size_have_the_same_bits),
-          T(a_driver_that_multiplies_wrongly_goes_without))
+          T(what_was_measured_is_kept_as_text), T(what_was_not_measured_goes_by_the_cores),
+          T(passes_of_any_size_have_the_same_bits), T(a_driver_that_multiplies_wrongly_goes_without))
