@@ -49,9 +49,8 @@ static tdm_status stopwatch_read(struct stopwatch *w, uint64_t *ticks, tdm_error
 /* What a measurement records, between two timestamps. */
 typedef tdm_status repeated(struct gpu *g, VkCommandBuffer commands, void *ctx, tdm_error *err);
 
-/* The shortest of some runs, of which there are no more after one that takes longer than `enough` seconds. */
-static tdm_status shortest_but(struct gpu *g, repeated *record, void *ctx, double enough, double *seconds,
-                               tdm_error *err)
+/* The shortest of some runs; there is one only if that takes longer than `enough` seconds. */
+static tdm_status shortest(struct gpu *g, repeated *record, void *ctx, double enough, double *seconds, tdm_error *err)
 {
     enum { RUNS = 4 };
     struct stopwatch w;
@@ -76,11 +75,6 @@ static tdm_status shortest_but(struct gpu *g, repeated *record, void *ctx, doubl
     stopwatch_free(&w);
     device_unlock(g);
     return status;
-}
-
-static tdm_status shortest(struct gpu *g, repeated *record, void *ctx, double *seconds, tdm_error *err)
-{
-    return shortest_but(g, record, ctx, INFINITY, seconds, err);
 }
 
 static void dispatch(struct gpu *g, VkCommandBuffer commands, VkPipeline pipeline, const void *push, uint32_t bytes,
@@ -129,7 +123,7 @@ static tdm_status read_some(struct gpu *g, uint64_t bytes, uint32_t lanes, uint3
     r->push.from = block.address;
     r->push.result = result.address;
     r->push.quads = (uint32_t)(bytes / 16);
-    if (!status) status = shortest(g, record_reading, r, seconds, err);
+    if (!status) status = shortest(g, record_reading, r, INFINITY, seconds, err);
     block_free(&block, g);
     block_free(&result, g);
     return status;
@@ -236,7 +230,7 @@ tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint6
                              .tokens = product->tokens,
                              .ldo = product->rows};
     double enough = product->enough > 0 ? product->enough * p.matrices : INFINITY;
-    if (!status) status = shortest_but(g, record_products, &p, enough, &product->seconds, err);
+    if (!status) status = shortest(g, record_products, &p, enough, &product->seconds, err);
     product->seconds /= p.matrices;
     product->bytes = (double)bytes;
     block_free(&weights, g);
@@ -385,7 +379,7 @@ tdm_status gpu_measure_together(struct gpu_model *m, struct gpu_step_time out[GP
         struct some_operations some = {p, i + 1};
         double seconds;
         char name[32];
-        status = shortest(m->gpu, record_operations, &some, &seconds, err);
+        status = shortest(m->gpu, record_operations, &some, INFINITY, &seconds, err);
         name_operation(name, &p->ops[i]);
         struct gpu_step_time *to = &out[kind_named(out, kinds, name)];
         to->count++;

@@ -125,7 +125,7 @@ bool wide_cut_so(struct wide_cut *out, const struct gpu *g, enum weight_kind kin
 
 enum { FEW_TILES = 4 };
 
-/* By a rule, of what a device's tuning has at most. */
+/* By a rule, with what the tuning has at most. */
 static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens,
                         uint32_t tiles, uint32_t segments)
 {
@@ -147,7 +147,7 @@ static void cut_by_rule(struct wide_cut *out, const struct gpu *g, enum weight_k
  * outputs for so many cores: a lane has 64 or 80 sums all the same, as in a large tile. Large tiles have 4 quads, for
  * two workgroups a core, or 8, for long stretches without a barrier. The last one is for subgroups of fewer than 32
  * lanes, where totals of lanes that are 8 apart go through shared memory. */
-enum { QUANT_WAYS = 8, FLOAT_WAYS = 10, MOST_WAYS = 10 };
+enum { QUANT_WAYS = 8, FLOAT_WAYS = 10, MOST_WAYS = FLOAT_WAYS };
 static const struct gpu_way quant_ways[QUANT_WAYS] = {{1, 4, 0, 0, 0}, {2, 2, 0, 0, 0}, {4, 2, 0, 0, 0},
                                                       {2, 4, 0, 0, 0}, {4, 4, 0, 0, 0}, {5, 4, 0, 0, 0},
                                                       {5, 8, 0, 0, 0}, {8, 8, 0, 0, 0}};
@@ -167,24 +167,6 @@ const enum type wide_types[WEIGHT_KINDS] = {[KIND_F32] = TYPE_F32, [KIND_F16] = 
 
 const uint32_t wide_sizes[CHOICE_SIZES] = {16, 48, 80, 128, 512};
 
-/* Of float types the way that is likely to be best, where nothing was measured. A workgroup's time is that of its
- * multiplications, and of what it reads for them; there are as many rounds of workgroups as each core takes two. */
-static struct gpu_way likely_way(const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles)
-{
-    uint32_t n, least = UINT32_MAX;
-    const struct gpu_way *ways = gpu_ways(wide_types[kind], &n);
-    struct gpu_way best = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        struct gpu_way w = ways[i];
-        uint32_t groups = ceiling(tokens, w.parts * TILE_SIDE) * ceiling(tiles * PACK_ROWS, w.groups * TILE_SIDE);
-        uint32_t time = ceiling(groups, 2 * g->cores) * (w.parts * w.groups + w.parts + w.groups);
-        if (!(g->wide_ways[kind] >> i & 1) || time >= least) continue;
-        least = time;
-        best = w;
-    }
-    return best;
-}
-
 static const struct choice *choice_of(const struct gpu *g, enum weight_kind kind, uint32_t tiles, uint32_t chunks)
 {
     for (uint32_t i = 0; i < g->n_choices; i++)
@@ -193,13 +175,22 @@ static const struct choice *choice_of(const struct gpu *g, enum weight_kind kind
     return NULL;
 }
 
-static void not_measured(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens,
-                         uint32_t tiles, uint32_t segments)
+/* The way that is likely to be best, of float types on a device whose cores are known; false: none is. A workgroup's
+ * time is that of its multiplications, and of what it reads for them; a core takes two workgroups at once. */
+static bool likely_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens,
+                       uint32_t tiles, uint32_t segments)
 {
-    struct gpu_way way = {0};
-    if (pack_takes_floats(kind) && g->cores && !g->tuning.wide_always) way = likely_way(g, kind, tokens, tiles);
-    if (!way.parts || !wide_cut_so(out, g, kind, tokens, tiles, segments, way))
-        cut_by_rule(out, g, kind, tokens, tiles, segments);
+    uint32_t n, least = UINT32_MAX;
+    const struct gpu_way *ways = gpu_ways(wide_types[kind], &n);
+    if (!pack_takes_floats(kind) || !g->cores || g->tuning.wide_always) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        struct gpu_way w = ways[i];
+        struct wide_cut cut;
+        if (!(g->wide_ways[kind] >> i & 1) || !wide_cut_so(&cut, g, kind, tokens, tiles, segments, w)) continue;
+        uint32_t time = ceiling(cut.x * cut.y, 2 * g->cores) * (w.parts * w.groups + w.parts + w.groups);
+        if (time < least) least = time, *out = cut;
+    }
+    return least < UINT32_MAX;
 }
 
 bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, uint32_t tokens, uint32_t tiles,
@@ -209,14 +200,11 @@ bool wide_cut(struct wide_cut *out, const struct gpu *g, enum weight_kind kind, 
     if (g->wide[kind] != WIDE_TAKEN || !g->tuning.wide_tokens || tokens < g->tuning.wide_tokens) return false;
     if (all <= FEW_TILES && !g->tuning.wide_always) return false; /* it would have a workgroup or two */
     const struct choice *choice = choice_of(g, kind, all, chunks);
-    if (!choice) {
-        not_measured(out, g, kind, tokens, tiles, segments);
-        return true;
-    }
     while (at + 1 < CHOICE_SIZES && wide_sizes[at] < tokens) at++;
-    uint32_t n, way = choice->way[at];
-    if (way && !(g->wide_ways[kind] >> (way - 1) & 1)) { /* it was measured by another process, and gives other bits */
-        not_measured(out, g, kind, tokens, tiles, segments);
+    uint32_t n, way = choice ? choice->way[at] : 0;
+    /* Another process may have measured it, while in this one it gives other bits. */
+    if (!choice || (way && !(g->wide_ways[kind] >> (way - 1) & 1))) {
+        if (!likely_cut(out, g, kind, tokens, tiles, segments)) cut_by_rule(out, g, kind, tokens, tiles, segments);
         return true;
     }
     return way && wide_cut_so(out, g, kind, tokens, tiles, segments, gpu_ways(wide_types[kind], &n)[way - 1]);
@@ -430,10 +418,9 @@ static tdm_status choose(struct choice *c, struct gpu *g, uint32_t at, double to
     const struct gpu_way *ways = gpu_ways(wide_types[c->kind], &n);
     tdm_status status = TDM_OK;
     for (uint32_t i = 0; i <= n && !status && (clock_ns() < until || best == INFINITY); i++) {
-        static const struct gpu_way none;
         bool wide = i < n, empty = wide && ways[i].parts * part_tokens(g, c->kind) >= 2 * wide_sizes[at];
         if (took[i] > 2 || empty || (wide && !(g->wide_ways[c->kind] >> i & 1))) continue;
-        status = measure(&seconds[i], g, c, wide_sizes[at], wide ? ways[i] : none, best, err);
+        status = measure(&seconds[i], g, c, wide_sizes[at], wide ? ways[i] : (struct gpu_way){0}, best, err);
         if (status || seconds[i] >= best) continue;
         best = seconds[i];
         c->way[at] = wide ? (uint8_t)(i + 1) : 0;

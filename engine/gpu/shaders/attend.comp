@@ -38,12 +38,6 @@ uint element(uint e)
     return PAIRS ? 2 * gl_LocalInvocationID.x + e : e * BLOCK + gl_LocalInvocationID.x;
 }
 
-// The v-th four elements of query r.
-vec4 query_four(uint r, uint v)
-{
-    return query[r * (HEAD / 4) + v];
-}
-
 // A part of a key as half floats is loaded at once, as it lies in memory, and worked on in two steps; others by vectors.
 const bool HALVES = KV == 1 ? HEAD % 32 == 0 : false;
 const uint KEY_QUADS = HALVES ? PART / 2 : 1, KEY_STEP = KEY_QUADS % 2 == 0 ? KEY_QUADS / 2 : KEY_QUADS;
@@ -58,20 +52,8 @@ void load_key(uint64_t keys, uint at, out uvec4 key[KEY_QUADS])
 void add_key(vec4 key, uint v, inout vec4 four[ROWS])
 {
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
-        precise vec4 more = fma(key, query_four(r, v), four[r]);
+        precise vec4 more = fma(key, query[r * (HEAD / 4) + v], four[r]);
         four[r] = more;
-    }
-}
-
-// The same of a part of a key that was loaded.
-void add_loaded_key(uvec4 key[KEY_QUADS], uint part, inout vec4 four[ROWS])
-{
-    [[dont_unroll]] for (uint k0 = 0; k0 < KEY_QUADS; k0 += KEY_STEP) {
-        [[unroll]] for (uint k = 0; k < KEY_STEP; k++) {
-            add_key(halves(key[k].xy), part * PART + 2 * (k0 + k), four);
-            add_key(halves(key[k].zw), part * PART + 2 * (k0 + k) + 1, four);
-        }
-        [[unroll]] for (uint k = 0; k + KEY_STEP < KEY_QUADS; k++) key[k] = key[k + KEY_STEP];
     }
 }
 
@@ -81,7 +63,13 @@ void score_part(uint64_t keys, uint position, uint part, inout vec4 four[ROWS])
     if (HALVES) {
         uvec4 key[KEY_QUADS];
         load_key(keys, position % 32 * HEAD + part * PART * 4, key);
-        add_loaded_key(key, part, four);
+        [[dont_unroll]] for (uint k0 = 0; k0 < KEY_QUADS; k0 += KEY_STEP) {
+            [[unroll]] for (uint k = 0; k < KEY_STEP; k++) {
+                add_key(halves(key[k].xy), part * PART + 2 * (k0 + k), four);
+                add_key(halves(key[k].zw), part * PART + 2 * (k0 + k) + 1, four);
+            }
+            [[unroll]] for (uint k = 0; k + KEY_STEP < KEY_QUADS; k++) key[k] = key[k + KEY_STEP];
+        }
     } else {
         for (uint v = part * PART; v < min(part * PART + PART, HEAD / 4); v += AT_ONCE) {
             vec4 key[AT_ONCE];
