@@ -191,8 +191,8 @@ enum { MATMUL_EXPERTS = 2, MATMUL_SOURCE = 4, MATMUL_OWN = 5, MATMUL_CONSTANTS =
 void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning *t, enum weight_kind kind,
                    uint32_t tokens, uint32_t segments);
 /* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys,
- * each of them a multiple of 4. */
-void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts);
+ * each of them a multiple of 4. whole: in a program, where a head that is a chunk of activations is not cut. */
+void record_delta(const struct gpu_model *m, bool whole, uint32_t *slab, uint32_t *parts);
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);
 uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);

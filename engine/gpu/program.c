@@ -111,6 +111,12 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
         p->unfit = p->unfit || op->mode != ACT_SILU;
         need_pool(p, r->model->gpu->tuning.lanes); /* 32 quads for each chunk that a workgroup makes at once */
     }
+    if (shader == SHADER_DELTA) {
+        uint32_t slab, parts;
+        record_delta(r->model, true, &slab, &parts);
+        need_pool(p, parts * slab / 2);
+    }
+    if (shader == SHADER_MERGE) need_pool(p, r->model->gpu->tuning.lanes + r->model->config.head_dim / 4);
     if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
         uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
         need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4);
@@ -168,7 +174,7 @@ static tdm_status make_pipeline(struct program *p, struct gpu_model *m, tdm_erro
     const struct config *c = &m->config;
     const struct gpu_tuning *t = &m->gpu->tuning;
     uint32_t slab, parts, rows = 1;
-    record_delta(m, &slab, &parts);
+    record_delta(m, true, &slab, &parts);
     while (rows < c->heads / c->kv_heads) rows *= 2;
     const uint32_t constants[] = {t->lanes,    t->subgroup, p->kinds,       p->pool,          m->options.kv,
                                   c->head_dim, rows,        c->lin_key_dim, c->lin_value_dim, c->lin_key_dim / parts,
@@ -181,9 +187,9 @@ static uint32_t shared_bytes(const struct program *p, const struct gpu_model *m)
 {
     const struct config *c = &m->config;
     uint32_t slab, parts, lanes = m->gpu->tuning.lanes;
-    record_delta(m, &slab, &parts);
+    record_delta(m, true, &slab, &parts);
     return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 +
-           2 * c->lin_key_dim * 4 + parts * (2 * slab + 1) * 4 + 64;
+           (2 * c->lin_key_dim + 3 * slab + parts) * 4 + 64;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */

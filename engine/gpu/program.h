@@ -13,7 +13,7 @@
 #include "engine/gpu/pass.h"
 
 enum program_do { DO_EMBED, DO_PRODUCT, DO_HEADS, DO_ATTEND, DO_MERGE, DO_DELTA, DO_ACT };
-/* A product's mode where its activations were made by an operation of their own; else an act_mode. */
+/* A product's mode where its activations were made by an operation before; else an act_mode. */
 enum { MODE_MADE = ACT_GATED_NORM + 1 };
 
 /* As token.comp reads it, in 64 words. */

@@ -1,5 +1,6 @@
 /* The commands of a pass: which shader runs on what, layer by layer. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -216,6 +217,12 @@ static void products(struct recording *r, uint32_t reads, enum act_mode mode, st
     }
 }
 
+/* A product whose activations were made by the step before. */
+static void made_product(struct recording *r, const struct forms *x, const struct output *o)
+{
+    product(r, REGION(INNER), o->region, o->matrix, x, o->out, o->ldo, o->add, r->shape.rows);
+}
+
 /* The same with the matrix of the expert that was chosen for each of `slots` results; `each` of them have one input. */
 static void expert_product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
                            const struct forms *x, uint64_t out, uint32_t slots, uint32_t each)
@@ -251,6 +258,16 @@ static struct act norm_of(const struct recording *r, uint64_t multipliers)
     return (struct act){.x = r->s->x, .by = multipliers, .columns = hidden, .ldx = hidden};
 }
 
+/* What a step of a program makes of its results at once: activations of the product that takes them. */
+enum form { FORM_NONE, FORM_FLOATS, FORM_RECORDS };
+
+static enum form form_of(const struct gpu_matrix *w, const struct forms *x, uint64_t *to)
+{
+    bool floats = pack_takes_floats(w->kind);
+    *to = floats ? x->floats : x->records;
+    return floats ? FORM_FLOATS : FORM_RECORDS;
+}
+
 /* ---- Full attention ----------------------------------------------------------------------------------------- */
 
 bool record_splits(const struct shape *shape)
@@ -264,7 +281,8 @@ uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows)
     return rows <= SPLIT_ROWS || most < 1 ? 1 : most;
 }
 
-static void attend(struct recording *r, uint32_t index)
+/* out: the product that takes the result. Whether activations for it were made too. */
+static bool attend(struct recording *r, uint32_t index, const struct gpu_matrix *out)
 {
     const struct gpu_model *m = r->model;
     const struct config *c = &m->config;
@@ -289,13 +307,19 @@ static void attend(struct recording *r, uint32_t index)
     const uint32_t constants[] = {m->options.kv, c->head_dim, rows, split};
     record_step(r, REGION(Q) | REGION(PAGES), split ? REGION(PARTIALS) : REGION(ATTENDED), SHADER_ATTEND, constants, 4,
                 &push, sizeof push, r->shape.tiles, c->kv_heads, split ? r->shape.blocks : 1);
-    if (!split) return;
+    if (!split) return false;
     struct {
         uint64_t rows, partials, result;
         uint32_t heads, blocks;
-    } merge = {table(r, s->rows_at), s->partials, s->attended, c->heads, s->blocks};
-    record_step(r, REGION(PARTIALS), REGION(ATTENDED), SHADER_MERGE, &c->head_dim, 1, &merge, sizeof merge, c->heads,
-                r->shape.rows, 1);
+        uint64_t gate, to; /* token.comp */
+        uint32_t form;
+    } merge = {table(r, s->rows_at), s->partials, s->attended, c->heads, s->blocks, s->q_gate, 0, FORM_NONE};
+    bool makes = r->program && c->head_dim % PACK_COLS == 0;
+    if (makes) merge.form = form_of(out, &s->inner, &merge.to);
+    record_step(r, REGION(PARTIALS) | (makes ? REGION(Q_GATE) : 0), makes ? REGION(INNER) : REGION(ATTENDED),
+                SHADER_MERGE, &c->head_dim, 1, &merge, r->program ? sizeof merge : offsetof(typeof(merge), gate),
+                c->heads, r->shape.rows, 1);
+    return makes;
 }
 
 /* Queries of so many heads, and keys and values into the pages. */
@@ -344,7 +368,10 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
     struct output out = {&layer->matrix[ROLE_O], REGION(X), s->x, c->hidden, true};
     products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 3, rows);
     rotate(r, layer, index, c->heads);
-    attend(r, index);
+    if (attend(r, index, out.matrix)) {
+        made_product(r, &s->inner, &out);
+        return;
+    }
     products(r, REGION(ATTENDED) | REGION(Q_GATE), ACT_SIGMOID,
              (struct act){.x = s->attended,
                           .gate = s->q_gate,
@@ -357,12 +384,19 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
 
 /* ---- Gated DeltaNet ------------------------------------------------------------------------------------------- */
 
-void record_delta(const struct gpu_model *m, uint32_t *slab, uint32_t *parts)
+/* Whether a head's outputs are the columns of one chunk of activations. */
+static bool head_is_chunk(const struct gpu_model *m)
+{
+    return m->config.lin_value_dim == PACK_COLS;
+}
+
+void record_delta(const struct gpu_model *m, bool whole, uint32_t *slab, uint32_t *parts)
 {
     const struct config *c = &m->config;
     *slab = c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
     *parts = 1;
     while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (8 * *parts) == 0) *parts *= 2;
+    if (whole && head_is_chunk(m) && PACK_COLS / 2 * *parts <= m->gpu->tuning.lanes) *slab = PACK_COLS;
 }
 
 /* Where a layer's inputs of convolution and gates lie: in the scratch, or where they are kept. */
@@ -426,8 +460,9 @@ static void convolution(struct recording *r, const struct gpu_layer *layer, cons
 /* Lanes of a workgroup for many tokens, so few that a small model has a workgroup for each core. */
 enum { DELTAS_LANES = 128 };
 
-/* Convolution and delta rule, in one step where each run has a single token. */
-static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t index)
+/* Convolution and delta rule, in one step where each run has a single token. Whether activations for the product that
+ * takes the result were made too. */
+static bool rule(struct recording *r, const struct gpu_layer *layer, uint32_t index)
 {
     const struct config *c = &r->model->config;
     const struct scratch *s = r->s;
@@ -435,15 +470,22 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     bool both = r->shape.rows == r->shape.runs;
     uint32_t conv_floats = index * (c->conv_kernel - 1) * config_conv_channels(c);
     uint32_t parts, slab;
-    record_delta(r->model, &slab, &parts);
+    record_delta(r->model, r->program, &slab, &parts);
     while (!both && slab % 2 == 0 && slab * parts > DELTAS_LANES) slab /= 2;
-    const uint32_t constants[] = {(slab * parts + 31) / 32 * 32, c->lin_key_dim, c->lin_value_dim,
-                                  c->lin_key_dim / parts,        slab,           r->model->gpu->tuning.subgroup};
+    const uint32_t constants[] = {((both ? slab / 2 : slab) * parts + 31) / 32 * 32,
+                                  c->lin_key_dim,
+                                  c->lin_value_dim,
+                                  c->lin_key_dim / parts,
+                                  slab,
+                                  r->model->gpu->tuning.subgroup};
     struct {
         uint64_t runs, qkv, gates, result;
         uint32_t key_heads, value_heads, tiled, layer_floats;
         uint64_t a, b, weights, rate, bias;
         uint32_t taps, conv_floats;
+        uint64_t by, gate, to; /* token.comp */
+        float eps;
+        uint32_t form;
     } push = {
         .runs = table(r, s->runs_at),
         .qkv = both ? x.qkv : s->convolved,
@@ -460,12 +502,20 @@ static void rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
         .bias = layer->vector[ROLE_LIN_DT_BIAS],
         .taps = c->conv_kernel,
         .conv_floats = conv_floats,
+        .by = layer->vector[ROLE_LIN_NORM],
+        .gate = s->z,
+        .eps = c->rms_eps,
     };
-    uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(DELTA) | REGION(RECURRENT);
+    bool makes = r->program && slab == PACK_COLS && head_is_chunk(r->model);
+    if (makes) push.form = form_of(&layer->matrix[ROLE_LIN_OUT], &s->inner, &push.to);
+    uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(RECURRENT);
     if (both) reads = REGION(QKV) | REGION(A) | REGION(B), writes |= REGION(CONV);
+    reads |= makes ? REGION(Z) : 0, writes |= makes ? REGION(INNER) : REGION(DELTA);
     if (!both) convolution(r, layer, &x, conv_floats);
-    record_step(r, reads, writes, both ? SHADER_DELTA : SHADER_DELTAS, constants, 6, &push, sizeof push,
-                c->lin_value_heads, r->shape.runs, c->lin_value_dim / slab);
+    record_step(r, reads, writes, both ? SHADER_DELTA : SHADER_DELTAS, constants, 6, &push,
+                r->program ? sizeof push : offsetof(typeof(push), by), c->lin_value_heads, r->shape.runs,
+                c->lin_value_dim / slab);
+    return makes;
 }
 
 static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t index)
@@ -482,7 +532,10 @@ static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t 
     };
     struct output out = {&layer->matrix[ROLE_LIN_OUT], REGION(X), s->x, c->hidden, true};
     products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 4, rows);
-    rule(r, layer, index);
+    if (rule(r, layer, index)) {
+        made_product(r, &s->inner, &out);
+        return;
+    }
     products(r, REGION(DELTA) | REGION(Z), ACT_GATED_NORM,
              (struct act){.x = s->delta,
                           .by = layer->vector[ROLE_LIN_NORM],

@@ -29,6 +29,13 @@ vec4 multipliers(Activation a, uint c)
     return vec4(1);
 }
 
+vec4 gate_of(Activation a, uint row, uint c)
+{
+    if (a.mode == SIGMOID) return four_floats(a.gate, row * a.ldg + (2 * (c / a.head) + 1) * a.head + c % a.head);
+    if (a.mode >= SILU) return four_floats(a.gate, row * a.ldg + c);
+    return vec4(0);
+}
+
 Four load(Activation a, uint row, uint c, vec4 by)
 {
     Four f;
@@ -36,9 +43,24 @@ Four load(Activation a, uint row, uint c, vec4 by)
     f.by = by;
     if (c >= a.columns) return f;
     f.x = four_floats(a.x, row * a.ldx + c);
-    if (a.mode == SIGMOID) f.gate = four_floats(a.gate, row * a.ldg + (2 * (c / a.head) + 1) * a.head + c % a.head);
-    else if (a.mode >= SILU) f.gate = four_floats(a.gate, row * a.ldg + c);
+    f.gate = gate_of(a, row, c);
     return f;
+}
+
+float squares_of_four(vec4 v, float before)
+{
+    precise float sum = fma(v.x, v.x, before);
+    sum = fma(v.y, v.y, sum);
+    sum = fma(v.z, v.z, sum);
+    sum = fma(v.w, v.w, sum);
+    return sum;
+}
+
+// By the sum of the squares of n elements.
+float inverse_rms(float squares, uint n, float eps)
+{
+    precise float mean = squares * inverse(float(n)) + eps;
+    return inverse_sqrt(mean);
 }
 
 // scales[head] = 1 / RMS of each head of a row, 32 lanes a head. first: this lane's first four columns.
@@ -53,21 +75,16 @@ void scale_heads(Activation a, uint row, vec4 first)
             for (uint c = 4 * lane; c < a.head; c += CHUNK) {
                 vec4 v = first;
                 if (h0 > 0 || a.head != CHUNK) v = four_floats(a.x, row * a.ldx + h * a.head + c);
-                sum = fma(v.x, v.x, sum);
-                sum = fma(v.y, v.y, sum);
-                sum = fma(v.z, v.z, sum);
-                sum = fma(v.w, v.w, sum);
+                sum = squares_of_four(v, sum);
             }
-        float all = sum_of_32(sum);
-        if (lane == 0 && h < heads) {
-            precise float mean = all * inverse(float(a.head)) + a.eps;
-            scales[h] = inverse_sqrt(mean);
-        }
+        float scale = inverse_rms(sum_of_32(sum), a.head, a.eps);
+        if (lane == 0 && h < heads) scales[h] = scale;
     }
     barrier();
 }
 
-vec4 value_of(Activation a, Four f, uint c, float scale)
+// scale: NORM, GATED_NORM: 1 / RMS of the row, of the head.
+vec4 value_of(Activation a, Four f, float scale)
 {
     precise vec4 y = f.x;
     if (a.mode == NORM) {
@@ -75,10 +92,9 @@ vec4 value_of(Activation a, Four f, uint c, float scale)
         y *= f.by;
     } else if (a.mode != PLAIN) {
         vec4 gate = a.mode == SILU ? f.x : f.gate;
-        float by_head = a.mode == GATED_NORM ? scales[c / a.head] : 1;
         [[unroll]] for (uint k = 0; k < 4; k++) {
             float s = sigmoid(gate[k]);
-            precise float one = f.x[k] * s, normed = f.x[k] * by_head, gated = gate[k] * s;
+            precise float one = f.x[k] * s, normed = f.x[k] * scale, gated = gate[k] * s;
             normed *= f.by[k];
             if (a.mode == SILU) one *= f.gate[k];
             if (a.mode == GATED_NORM) one = normed * gated;
@@ -122,8 +138,7 @@ void activate(Activation a, uint row, vec4 by)
         }
         precise float low = four.x + four.y, high = four.z + four.w;
         precise float sum = low + high;
-        precise float mean = total_of(sum) * inverse(float(a.columns)) + a.eps;
-        scale = inverse_sqrt(mean);
+        scale = inverse_rms(total_of(sum), a.columns, a.eps);
     }
     if (a.mode == GATED_NORM) scale_heads(a, row, next.x);
     [[dont_unroll]] for (uint c0 = 0; c0 < end; c0 += STEP) {
@@ -131,7 +146,7 @@ void activate(Activation a, uint row, vec4 by)
         Four now = next;
         if (c0 + STEP < end) next = load(a, row, c + STEP, multipliers(a, c + STEP));
         vec4 v = vec4(0);
-        if (c < a.columns) v = value_of(a, now, c, scale);
+        if (c < a.columns) v = value_of(a, now, a.mode == GATED_NORM ? scales[c / a.head] : scale);
         if (a.floats && c < end) put_floats(c, v);
         if (a.records) put_record(c / CHUNK, c < end, v);
     }

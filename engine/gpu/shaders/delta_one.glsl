@@ -1,94 +1,128 @@
-// The gated delta rule (delta.glsl) for a run's only token, with what conv.comp does before it. Of SLAB SHARES lanes the lane i
-// has column i % SLAB, share i / SLAB. Who includes this has included lanes.glsl, conv.glsl and delta.glsl; all LANES lanes
-// call. And it defines what waits for what other workgroups write in the same dispatch.
+// The gated delta rule (delta.glsl) for a run's only token, with what conv.comp does before it. Of ACROSS SHARES lanes the lane
+// i has two columns, the first of which is 2 (i % ACROSS), and share i / ACROSS. Who includes this has included lanes.glsl,
+// conv.glsl and delta.glsl; all LANES lanes call. And it defines where sums of shares lie meanwhile, SHARES 2 SLAB floats, what
+// waits for what other workgroups write in the same dispatch, and where outputs go.
+const uint ACROSS = SLAB / 2;
+void put_share(uint at, vec2 v); // of two floats, that number
+float share_at(uint at);
 void wait_for_inputs();
-shared float queries[2 * KEY]; // and keys
-shared float sum_k[SHARES][SLAB], sum_q[SHARES][SLAB], sum_kq[SHARES];
+// What four columns of a head are multiplied with, where outputs become activations at once.
+struct Gating {
+    vec4 norm, gate;
+};
+Gating gating_of(uint head, uint column);
+// y: each SLAB / 4 lanes have all columns, `column` is the first of this lane's four. first: of the row's heads.
+void put_outputs(Delta p, uint first, uint head, uint column, vec4 y, Gating gating);
+shared float vectors[2 * KEY + SLAB]; // queries, keys, the columns' values
+shared float changes[SLAB], seen[SLAB], shares_of_kq[SHARES], all_kq;
 
-// The sum of the squares of queries (0) or keys (1) in queries, in conv.comp's order.
+// The sum of the squares of queries (0) or keys (1), in conv.comp's order.
 float squares(uint which)
 {
     uint lane = gl_LocalInvocationIndex % 32;
     precise float some[4];
     [[unroll]] for (uint k = 0; k < 4; k++) {
         precise float sum = 0;
-        for (uint d = lane + 32 * k; d < KEY; d += 128) sum = fma(queries[which * KEY + d], queries[which * KEY + d], sum);
+        for (uint d = lane + 32 * k; d < KEY; d += 128) sum = fma(vectors[which * KEY + d], vectors[which * KEY + d], sum);
         some[k] = sum;
     }
     return sum_of_parts(some);
 }
 
-// A run's only token: queries, keys to queries; returns the value's target and the gates. As conv.comp, lane by lane.
-vec3 convolve(Delta p, Run run, uint head, uint key_head, uint slab)
+// A run's only token: queries, keys and values to `vectors`; returns the gates. As conv.comp, lane by lane.
+vec2 convolve(Delta p, Run run, uint head, uint key_head, uint slab)
 {
-    const uint MINE = (2 * KEY + LANES - 1) / LANES; // channels of queries and keys of a lane
+    const uint ALL = 2 * KEY + SLAB, MINE = (ALL + LANES - 1) / LANES; // channels of a lane
     uint i = gl_LocalInvocationIndex, channels = channels_of(p);
     Floats x = Floats(p.qkv), before = Floats(run.conv_in), after = Floats(run.conv_out), w = Floats(p.weights);
     bool first = p.tiled == 1 ? head < p.key_heads : head % (p.value_heads / p.key_heads) == 0;
-    uint at = run.first_row * p.value_heads + head;
-    uint value_c = 2 * p.key_heads * KEY + head * VALUE + slab * SLAB + i % SLAB, from = run.first_row * channels;
-    Window own = window_of(before, w, value_c, channels, p.taps, p.conv_floats), windows[MINE];
+    uint at = run.first_row * p.value_heads + head, from = run.first_row * channels, c[MINE];
+    Window windows[MINE];
     float rate = Floats(p.rate).v[head], bias = Floats(p.bias).v[head];
     [[unroll]] for (uint k = 0; k < MINE; k++) {
-        uint e = min(i + k * LANES, 2 * KEY - 1), c = (e / KEY * p.key_heads + key_head) * KEY + e % KEY;
-        windows[k] = window_of(before, w, c, channels, p.taps, p.conv_floats);
+        uint e = min(i + k * LANES, ALL - 1);
+        c[k] = (e / KEY * p.key_heads + key_head) * KEY + e % KEY;
+        if (e >= 2 * KEY) c[k] = 2 * p.key_heads * KEY + head * VALUE + slab * SLAB + e - 2 * KEY;
+        windows[k] = window_of(before, w, c[k], channels, p.taps, p.conv_floats);
     }
     wait_for_inputs();
-    float in_a = Floats(p.a).v[at], in_b = Floats(p.b).v[at], in_value = x.v[from + value_c];
+    float in_a = Floats(p.a).v[at], in_b = Floats(p.b).v[at];
     [[unroll]] for (uint k = 0; k < MINE; k++) {
-        uint e = i + k * LANES, c = (e / KEY * p.key_heads + key_head) * KEY + e % KEY;
-        if (e >= 2 * KEY) continue;
-        float in_x = x.v[from + c];
-        queries[e] = convolved_one(windows[k], in_x, p.taps);
-        if (first && slab == 0) keep_inputs_of_one(windows[k], in_x, after, c, channels, p.taps, p.conv_floats);
+        uint e = i + k * LANES;
+        if (e >= ALL) continue;
+        float in_x = x.v[from + c[k]];
+        vectors[e] = convolved_one(windows[k], in_x, p.taps);
+        if (e >= 2 * KEY || first && slab == 0)
+            keep_inputs_of_one(windows[k], in_x, after, c[k], channels, p.taps, p.conv_floats);
     }
-    if (i < SLAB) keep_inputs_of_one(own, in_value, after, value_c, channels, p.taps, p.conv_floats);
     barrier();
     float by_query = head_scale(squares(0), true, KEY), by_key = head_scale(squares(1), false, KEY);
     barrier();
     for (uint e = i; e < 2 * KEY; e += LANES) {
-        precise float y = queries[e] * (e < KEY ? by_query : by_key);
-        queries[e] = y;
+        precise float y = vectors[e] * (e < KEY ? by_query : by_key);
+        vectors[e] = y;
     }
-    return vec3(convolved_one(own, in_value, p.taps), gates_of(in_a, in_b, rate, bias));
+    return gates_of(in_a, in_b, rate, bias);
+}
+
+// Sums of shares become, of each column, its change and what its output needs of the state; one lane adds up k . q.
+void add_shares(vec2 gates)
+{
+    for (uint e = gl_LocalInvocationIndex; e < 2 * SLAB + 1; e += LANES) {
+        if (e < 2 * SLAB) {
+            precise float sum = share_at(e);
+            [[unroll]] for (uint n = 1; n < SHARES; n++) sum += share_at(n * 2 * SLAB + e);
+            if (e < SLAB) changes[e] = change_of(gates, vectors[2 * KEY + e], sum);
+            else seen[e - SLAB] = sum;
+        } else {
+            precise float sum = shares_of_kq[0];
+            [[unroll]] for (uint n = 1; n < SHARES; n++) sum += shares_of_kq[n];
+            all_kq = sum;
+        }
+    }
 }
 
 // A slab of a value head of a run.
 void delta_one(Delta p, uint head, uint run_at, uint slab)
 {
-    uint i = gl_LocalInvocationIndex, column = i % SLAB, share = i / SLAB, k0 = share * KEYS, v = slab * SLAB + column;
-    bool works = i < SLAB * SHARES;
+    uint i = gl_LocalInvocationIndex, column = i % ACROSS * 2, share = i / ACROSS, k0 = share * KEYS, own = i % (SLAB / 4) * 4;
+    bool works = i < ACROSS * SHARES;
     Run run = Runs(p.runs).v[run_at];
-    Floats state = Floats(run.recurrent);
-    uint at = state_at(p, head, share, v);
-    float s[KEYS];
+    Pairs state = Pairs(run.recurrent);
+    uint at = state_at(p, head, share, slab * SLAB + column) / 2;
+    uvec2 s[KEYS];
     if (works)
-        [[unroll]] for (uint k = 0; k < KEYS; k++) s[k] = state.v[at + k * VALUE];
-    vec3 inputs = convolve(p, run, head, key_head_of(p, head), slab);
-    vec2 gates = inputs.yz;
+        [[unroll]] for (uint k = 0; k < KEYS; k++) s[k] = state.v[at + k * (VALUE / 2)];
+    vec2 gates = convolve(p, run, head, key_head_of(p, head), slab);
+    Gating gating = gating_of(head, slab * SLAB + own);
     barrier();
     if (works) {
-        precise float by_k = 0, by_q = 0, kq = 0;
+        precise vec2 by_k = vec2(0), by_q = vec2(0);
+        precise float kq = 0;
         [[unroll]] for (uint k = 0; k < KEYS; k++) {
-            float q = queries[k0 + k], key = queries[KEY + k0 + k];
-            by_k = fma(s[k], key, by_k);
-            by_q = fma(s[k], q, by_q);
+            float q = vectors[k0 + k], key = vectors[KEY + k0 + k];
+            by_k = fma(uintBitsToFloat(s[k]), vec2(key), by_k);
+            by_q = fma(uintBitsToFloat(s[k]), vec2(q), by_q);
             kq = fma(key, q, kq);
         }
-        sum_k[share][column] = by_k, sum_q[share][column] = by_q;
-        if (column == 0) sum_kq[share] = kq;
+        put_share(share * SLAB + column / 2, by_k);
+        put_share(share * SLAB + (SLAB + column) / 2, by_q);
+        if (column == 0) shares_of_kq[share] = kq;
     }
     barrier();
-    precise float was = sum_k[0][column], seen = sum_q[0][column], all_kq = sum_kq[0];
-    [[unroll]] for (uint n = 1; n < SHARES; n++) {
-        was += sum_k[n][column];
-        seen += sum_q[n][column];
-        all_kq += sum_kq[n];
+    add_shares(gates);
+    barrier();
+    vec4 y;
+    [[unroll]] for (uint k = 0; k < 4; k++) y[k] = output_of(gates, seen[own + k], all_kq, changes[own + k]);
+    put_outputs(p, run.first_row * p.value_heads, head, slab * SLAB + own, y, gating);
+    if (works) {
+        vec2 d = vec2(changes[column], changes[column + 1]);
+        [[unroll]] for (uint k = 0; k < KEYS; k++) {
+            float key = vectors[KEY + k0 + k];
+            vec2 was = uintBitsToFloat(s[k]);
+            vec2 now = vec2(next_state(gates, was.x, key, d.x), next_state(gates, was.y, key, d.y));
+            state.v[at + k * (VALUE / 2)] = floatBitsToUint(now);
+        }
     }
-    float d = change_of(gates, inputs.x, was);
-    if (share == 0) Floats(p.result).v[(run.first_row * p.value_heads + head) * VALUE + v] = output_of(gates, seen, all_kq, d);
-    if (works)
-        [[unroll]] for (uint k = 0; k < KEYS; k++)
-            state.v[at + k * VALUE] = next_state(gates, s[k], queries[KEY + k0 + k], d);
     barrier();
 }

@@ -49,7 +49,8 @@ const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 
            OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60;
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
            DO_ACT = 6;
-const uint MADE = 5; // a mode: activations that an operation of their own made
+const uint MADE = 5; // a mode: activations that an operation before made
+const uint AS_THEY_ARE = 0, FLOATS = 1, RECORDS = 2; // what results become: activations of these forms
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
 shared float sums[2][LANES];
@@ -111,16 +112,23 @@ uvec4 x_quad(uint place)
 
 // ---- The barrier ----
 
-uint all_there; // the first lane's: what the counter is when all workgroups have come
+uint all_there; // what the counter is when all workgroups have come
 
-// What this workgroup has written is there for others; it goes on with what needs nothing of theirs.
-void arrive()
+// For all lanes of the workgroup, and all that they have written.
+void join_lanes()
 {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease);
+}
+
+// What this workgroup has written, before join_lanes(), is there for others; it goes on with what needs nothing of theirs.
+// Nobody asks what the counter was, so the first lane doesn't wait for an answer.
+void arrive()
+{
+    all_there += gl_NumWorkGroups.x;
     if (gl_LocalInvocationIndex != 0) return;
     memoryBarrier(gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
-    all_there = (atomicAdd(Words(counters).v[0], 1) / gl_NumWorkGroups.x + 1) * gl_NumWorkGroups.x;
+    atomicAdd(Words(counters).v[0], 1);
 }
 
 // All workgroups have arrived, and what each has written is where coherent loads find it. False: some did not come.
@@ -133,8 +141,7 @@ bool meet()
             looks++;
         if (looks == patience) broken = 1;
     }
-    controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
-                   gl_SemanticsAcquireRelease);
+    join_lanes();
     return broken == 0;
 }
 
@@ -313,7 +320,6 @@ void product()
         }
         mine.result.v[row] = sum;
     }
-    barrier();
 }
 
 // ---- Attention ----
@@ -446,34 +452,56 @@ void do_attend()
                parameter(13), parameter(14));
 }
 
-void do_merge()
+// Activations for all workgroups, a chunk of each 32 lanes: v to their place `chunk` in memory, as floats or records. Writes
+// the pool, for LANES / 32 chunks: LANES quads at most.
+void give_chunk(uint64_t to, bool floats, uint chunk, bool there, vec4 v)
 {
-    uint heads = parameter(6), blocks = parameter(7), count = Rows(address(0)).v[0].position / BLOCK + 1;
-    for (uint u = gl_WorkGroupID.x; u < heads; u += gl_NumWorkGroups.x)
-        for (uint d = gl_LocalInvocationIndex; d < HEAD; d += LANES)
-            Floats(address(4)).v[u * HEAD + d] =
-                merge_blocks(Floats(address(2) + uint64_t(u * blocks) * (HEAD + 2) * 4), count, d);
+    uint warp = gl_LocalInvocationIndex / 32, lane = gl_LocalInvocationIndex % 32, each = floats ? CHUNK / 4 : RECORD / 4;
+    if (floats) put_floats(warp * CHUNK + 4 * lane, v);
+    else put_record(warp, true, v);
+    barrier();
+    if (there)
+        for (uint e = lane; e < each; e += 32) Quads(to).v[chunk * each + e] = pool[warp * each + e];
+    barrier();
 }
 
-// Activations made once for all workgroups, chunk by chunk, 32 lanes each (struct act).
+// Chunk by chunk (struct act).
 void do_act()
 {
     uint warp = gl_LocalInvocationIndex / 32, lane = gl_LocalInvocationIndex % 32, columns = parameter(12);
     uint64_t floats = address(6), records = address(8);
     Activation a = Activation(address(0), address(2), address(4), op(OP_MODE), columns, parameter(13), parameter(14),
                               parameter(15), uintBitsToFloat(parameter(16)), floats != 0, records != 0);
-    const uint chunks = (columns + CHUNK - 1) / CHUNK, each = floats != 0 ? CHUNK / 4 : RECORD / 4;
+    const uint chunks = (columns + CHUNK - 1) / CHUNK;
     for (uint c0 = 0; c0 < chunks; c0 += gl_NumWorkGroups.x * (LANES / 32)) {
         uint chunk = c0 + gl_WorkGroupID.x + warp * gl_NumWorkGroups.x, c = chunk * CHUNK + 4 * lane;
         vec4 v = vec4(0);
-        if (c < columns) v = value_of(a, load(a, 0, c, vec4(1)), c, 1);
-        if (a.floats) put_floats(warp * CHUNK + 4 * lane, v);
-        else put_record(warp, true, v);
-        barrier();
-        if (chunk < chunks)
-            for (uint e = lane; e < each; e += 32)
-                Quads(a.floats ? floats : records).v[chunk * each + e] = pool[warp * each + e];
-        barrier();
+        if (c < columns) v = value_of(a, load(a, 0, c, vec4(1)), 1);
+        give_chunk(a.floats ? floats : records, a.floats, chunk, chunk < chunks, v);
+    }
+}
+
+// Merged heads, as they are or, where they are whole chunks, multiplied with their gates as activations.
+void do_merge()
+{
+    uint heads = parameter(6), blocks = parameter(7), count = Rows(address(0)).v[0].position / BLOCK + 1, form = parameter(12);
+    uint warp = gl_LocalInvocationIndex / 32, lane = gl_LocalInvocationIndex % 32;
+    Activation a = Activation(0, 0, address(8), SIGMOID, heads * HEAD, 0, 0, HEAD, 0, form == FLOATS, form == RECORDS);
+    for (uint u = gl_WorkGroupID.x; u < heads; u += gl_NumWorkGroups.x) {
+        for (uint d = gl_LocalInvocationIndex; d < HEAD; d += LANES) {
+            float y = merge_blocks(Floats(address(2) + uint64_t(u * blocks) * (HEAD + 2) * 4), count, d);
+            if (form == AS_THEY_ARE) Floats(address(4)).v[u * HEAD + d] = y;
+            else put_pool(4 * LANES + d, y);
+        }
+        for (uint w0 = 0; form != AS_THEY_ARE && w0 < HEAD / CHUNK; w0 += LANES / 32) {
+            uint chunk = u * (HEAD / CHUNK) + w0 + warp, at = (w0 + warp) * CHUNK + 4 * lane;
+            bool there = w0 + warp < HEAD / CHUNK;
+            Four f = Four(vec4(0), vec4(0), vec4(1));
+            if (there) f.gate = gate_of(a, 0, chunk * CHUNK + 4 * lane);
+            barrier();
+            if (there) f.x = uintBitsToFloat(pool[LANES + at / 4]);
+            give_chunk(address(10), a.floats, chunk, there, value_of(a, f, 1));
+        }
     }
 }
 
@@ -483,6 +511,38 @@ void do_heads()
                     address(16), parameter(18), parameter(19), parameter(20), parameter(21), parameter(22),
                     parameter(23), uintBitsToFloat(parameter(24)), uintBitsToFloat(parameter(25)));
     for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) prepare_head(p, u, 0);
+}
+
+void put_share(uint at, vec2 v)
+{
+    put_pool(2 * at, v.x);
+    put_pool(2 * at + 1, v.y);
+}
+
+float share_at(uint at)
+{
+    return pool_float(at);
+}
+
+Gating gating_of(uint head, uint column)
+{
+    if (SLAB != CHUNK || parameter(31) == AS_THEY_ARE) return Gating(vec4(0), vec4(0));
+    return Gating(four_floats(address(24), column), four_floats(address(26), head * VALUE + column));
+}
+
+// As they are or, where a head is a chunk, normalised and multiplied with their gates as activations.
+void put_outputs(Delta p, uint first, uint head, uint column, vec4 y, Gating gating)
+{
+    uint i = gl_LocalInvocationIndex, form = parameter(31);
+    if (SLAB != CHUNK || form == AS_THEY_ARE) {
+        if (i < SLAB / 4) Quads(p.result).v[((first + head) * VALUE + column) / 4] = floatBitsToUint(y);
+        return;
+    }
+    Activation a = Activation(0, 0, 0, GATED_NORM, 0, 0, 0, VALUE, uintBitsToFloat(parameter(30)), form == FLOATS,
+                              form == RECORDS);
+    precise float sum = squares_of_four(y, 0);
+    float scale = inverse_rms(sum_of_32(sum), VALUE, a.eps);
+    give_chunk(address(28), a.floats, head, i < 32, value_of(a, Four(y, gating.gate, gating.norm), scale));
 }
 
 void do_delta()
@@ -507,9 +567,9 @@ void main()
     WeightPairs words = WeightPairs(program);
     if (i == 0) broken = 0;
     for (uint e = i; e < OP; e += LANES) op_words[0][e] = words.v[(first * OP + e) / 2][e % 2];
-    op_at = 0;
+    op_at = all_there = 0;
     going = true;
-    barrier();
+    join_lanes();
     for (uint n = 0; n < barriers && going; n++) {
         arrive();
         going = meet();
@@ -536,7 +596,7 @@ void main()
         wait_for_inputs();
         look_at_read();
         if (i < OP / 2) op_words[1 - op_at][2 * i] = some.x, op_words[1 - op_at][2 * i + 1] = some.y;
-        barrier();
+        join_lanes();
         op_at = 1 - op_at;
     }
     leave();
