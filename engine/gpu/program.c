@@ -106,17 +106,19 @@ void program_add(struct recording *r, bool barrier, enum shader shader, const ui
         op->what = (uint32_t)whats[shader] - 1, p->whats |= 1u << op->what;
     if (shader == SHADER_MATMUL) add_product(p, r->model->gpu, op, constants);
     if (shader == SHADER_EMBED) op->kind = constants[0], p->kinds |= 1u << op->kind;
-    if (shader == SHADER_ACT) { /* by chunks: a norm is of a whole row */
+    uint32_t lanes = r->model->gpu->tuning.lanes; /* quads too: of the chunks that a workgroup makes at once, 32 each */
+    if (shader == SHADER_ACT) {                   /* by chunks: a norm is of a whole row */
         op->mode = constants[0];
         p->unfit = p->unfit || op->mode != ACT_SILU;
-        need_pool(p, r->model->gpu->tuning.lanes); /* 32 quads for each chunk that a workgroup makes at once */
+        need_pool(p, lanes);
     }
     if (shader == SHADER_DELTA) {
         uint32_t slab, parts;
         record_delta(r->model, true, &slab, &parts);
-        need_pool(p, parts * slab / 2);
+        need_pool(p, parts * slab / 2); /* sums of shares, then chunks */
+        need_pool(p, lanes);
     }
-    if (shader == SHADER_MERGE) need_pool(p, r->model->gpu->tuning.lanes + r->model->config.head_dim / 4);
+    if (shader == SHADER_MERGE) need_pool(p, lanes + r->model->config.head_dim / 4);
     if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
         uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
         need_pool(p, (rows * (head + ATTEND_BLOCK + 4 * wide + 8 + 1) + 3) / 4);
