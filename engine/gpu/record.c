@@ -102,6 +102,12 @@ void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning
     memcpy(constants, all, sizeof all);
 }
 
+/* Where activations lie in the form that a matrix takes. */
+static uint64_t taken(const struct forms *x, const struct gpu_matrix *w)
+{
+    return pack_takes_floats(w->kind) ? x->floats : x->records;
+}
+
 /* out[t][ldo] = (or +=) W x, for `tokens` rows. */
 static void product(struct recording *r, uint32_t reads, uint32_t writes, const struct gpu_matrix *w,
                     const struct forms *x, uint64_t out, uint32_t ldo, bool add, uint32_t tokens)
@@ -114,7 +120,7 @@ static void product(struct recording *r, uint32_t reads, uint32_t writes, const 
         uint32_t tiles = w->tiles - i * w->piece_tiles;
         if (tiles > w->piece_tiles) tiles = w->piece_tiles, rows = tiles * PACK_ROWS;
         struct matmul push = {.weights = w->piece[i].address,
-                              .x = pack_takes_floats(w->kind) ? x->floats : x->records,
+                              .x = taken(x, w),
                               .result = out + sizeof(float) * (uint64_t)first,
                               .tiles = tiles,
                               .chunks = w->chunks,
@@ -217,10 +223,10 @@ static void products(struct recording *r, uint32_t reads, enum act_mode mode, st
     }
 }
 
-/* A product whose activations were made by the step before. */
-static void made_product(struct recording *r, const struct forms *x, const struct output *o)
+/* A product whose activations were made by the step before, in `inner`. */
+static void made_product(struct recording *r, const struct output *o)
 {
-    product(r, REGION(INNER), o->region, o->matrix, x, o->out, o->ldo, o->add, r->shape.rows);
+    product(r, REGION(INNER), o->region, o->matrix, &r->s->inner, o->out, o->ldo, o->add, r->shape.rows);
 }
 
 /* The same with the matrix of the expert that was chosen for each of `slots` results; `each` of them have one input. */
@@ -232,7 +238,7 @@ static void expert_product(struct recording *r, uint32_t reads, uint32_t writes,
     record_matmul(constants, &r->model->gpu->tuning, w->kind, 1, record_segments(&r->model->gpu->tuning, w->chunks));
     constants[MATMUL_EXPERTS] = 1;
     struct matmul push = {.weights = w->table,
-                          .x = pack_takes_floats(w->kind) ? x->floats : x->records,
+                          .x = taken(x, w),
                           .result = out,
                           .chosen = r->s->chosen,
                           .tiles = w->tiles,
@@ -258,14 +264,13 @@ static struct act norm_of(const struct recording *r, uint64_t multipliers)
     return (struct act){.x = r->s->x, .by = multipliers, .columns = hidden, .ldx = hidden};
 }
 
-/* What a step of a program makes of its results at once: activations of the product that takes them. */
+/* What a step of a program makes of heads at once, besides leaving them as they are: activations of the product that
+ * takes them (shaders/token.comp). */
 enum form { FORM_NONE, FORM_FLOATS, FORM_RECORDS };
 
-static enum form form_of(const struct gpu_matrix *w, const struct forms *x, uint64_t *to)
+static enum form form_of(const struct gpu_matrix *w)
 {
-    bool floats = pack_takes_floats(w->kind);
-    *to = floats ? x->floats : x->records;
-    return floats ? FORM_FLOATS : FORM_RECORDS;
+    return pack_takes_floats(w->kind) ? FORM_FLOATS : FORM_RECORDS;
 }
 
 /* ---- Full attention ----------------------------------------------------------------------------------------- */
@@ -315,7 +320,7 @@ static bool attend(struct recording *r, uint32_t index, const struct gpu_matrix 
         uint32_t form;
     } merge = {table(r, s->rows_at), s->partials, s->attended, c->heads, s->blocks, s->q_gate, 0, FORM_NONE};
     bool makes = r->program && c->head_dim % PACK_COLS == 0;
-    if (makes) merge.form = form_of(out, &s->inner, &merge.to);
+    if (makes) merge.form = form_of(out), merge.to = taken(&s->inner, out);
     record_step(r, REGION(PARTIALS) | (makes ? REGION(Q_GATE) : 0), makes ? REGION(INNER) : REGION(ATTENDED),
                 SHADER_MERGE, &c->head_dim, 1, &merge, r->program ? sizeof merge : offsetof(typeof(merge), gate),
                 c->heads, r->shape.rows, 1);
@@ -369,7 +374,7 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
     products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 3, rows);
     rotate(r, layer, index, c->heads);
     if (attend(r, index, out.matrix)) {
-        made_product(r, &s->inner, &out);
+        made_product(r, &out);
         return;
     }
     products(r, REGION(ATTENDED) | REGION(Q_GATE), ACT_SIGMOID,
@@ -384,19 +389,13 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
 
 /* ---- Gated DeltaNet ------------------------------------------------------------------------------------------- */
 
-/* Whether a head's outputs are the columns of one chunk of activations. */
-static bool head_is_chunk(const struct gpu_model *m)
-{
-    return m->config.lin_value_dim == PACK_COLS;
-}
-
 void record_delta(const struct gpu_model *m, bool whole, uint32_t *slab, uint32_t *parts)
 {
     const struct config *c = &m->config;
     *slab = c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
     *parts = 1;
     while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (8 * *parts) == 0) *parts *= 2;
-    if (whole && head_is_chunk(m) && PACK_COLS / 2 * *parts <= m->gpu->tuning.lanes) *slab = PACK_COLS;
+    if (whole && c->lin_value_dim == PACK_COLS && PACK_COLS / 2 * *parts <= m->gpu->tuning.lanes) *slab = PACK_COLS;
 }
 
 /* Where a layer's inputs of convolution and gates lie: in the scratch, or where they are kept. */
@@ -506,8 +505,9 @@ static bool rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
         .gate = s->z,
         .eps = c->rms_eps,
     };
-    bool makes = r->program && slab == PACK_COLS && head_is_chunk(r->model);
-    if (makes) push.form = form_of(&layer->matrix[ROLE_LIN_OUT], &s->inner, &push.to);
+    bool makes = r->program && slab == PACK_COLS;
+    const struct gpu_matrix *out = &layer->matrix[ROLE_LIN_OUT];
+    if (makes) push.form = form_of(out), push.to = taken(&s->inner, out);
     uint32_t reads = REGION(CONVOLVED) | REGION(GATES), writes = REGION(RECURRENT);
     if (both) reads = REGION(QKV) | REGION(A) | REGION(B), writes |= REGION(CONV);
     reads |= makes ? REGION(Z) : 0, writes |= makes ? REGION(INNER) : REGION(DELTA);
@@ -533,7 +533,7 @@ static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t 
     struct output out = {&layer->matrix[ROLE_LIN_OUT], REGION(X), s->x, c->hidden, true};
     products(r, REGION(X), ACT_NORM, norm_of(r, layer->vector[ROLE_INPUT_NORM]), &s->in, REGION(IN), in, 4, rows);
     if (rule(r, layer, index)) {
-        made_product(r, &s->inner, &out);
+        made_product(r, &out);
         return;
     }
     products(r, REGION(DELTA) | REGION(Z), ACT_GATED_NORM,

@@ -16,18 +16,18 @@ layout(push_constant, scalar) uniform Push {
     Delta p;
 };
 
-shared vec2 sums_of_shares[SHARES * SLAB];
+shared float pool[SHARES * 2 * SLAB];
 
 void wait_for_inputs() {}
 
-void put_share(uint at, vec2 v)
+void put_pool(uint at, float v)
 {
-    sums_of_shares[at] = v;
+    pool[at] = v;
 }
 
-float share_at(uint at)
+float pool_float(uint at)
 {
-    return sums_of_shares[at / 2][at % 2];
+    return pool[at];
 }
 
 Gating gating_of(uint head, uint column)

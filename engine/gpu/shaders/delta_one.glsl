@@ -1,10 +1,10 @@
 // The gated delta rule (delta.glsl) for a run's only token, with what conv.comp does before it. Of ACROSS SHARES lanes the lane
 // i has two columns, the first of which is 2 (i % ACROSS), and share i / ACROSS. Who includes this has included lanes.glsl,
-// conv.glsl and delta.glsl; all LANES lanes call. And it defines where sums of shares lie meanwhile, SHARES 2 SLAB floats, what
-// waits for what other workgroups write in the same dispatch, and where outputs go.
+// conv.glsl and delta.glsl; all LANES lanes call. And it defines the pool, shared memory for the sums of shares (SHARES 2 SLAB
+// floats), what waits for what other workgroups write in the same dispatch, and where outputs go.
 const uint ACROSS = SLAB / 2;
-void put_share(uint at, vec2 v); // of two floats, that number
-float share_at(uint at);
+void put_pool(uint at, float v);
+float pool_float(uint at);
 void wait_for_inputs();
 // What four columns of a head are multiplied with, where outputs become activations at once.
 struct Gating {
@@ -70,8 +70,8 @@ void add_shares(vec2 gates)
 {
     for (uint e = gl_LocalInvocationIndex; e < 2 * SLAB + 1; e += LANES) {
         if (e < 2 * SLAB) {
-            precise float sum = share_at(e);
-            [[unroll]] for (uint n = 1; n < SHARES; n++) sum += share_at(n * 2 * SLAB + e);
+            precise float sum = pool_float(e);
+            [[unroll]] for (uint n = 1; n < SHARES; n++) sum += pool_float(n * 2 * SLAB + e);
             if (e < SLAB) changes[e] = change_of(gates, vectors[2 * KEY + e], sum);
             else seen[e - SLAB] = sum;
         } else {
@@ -105,8 +105,11 @@ void delta_one(Delta p, uint head, uint run_at, uint slab)
             by_q = fma(uintBitsToFloat(s[k]), vec2(q), by_q);
             kq = fma(key, q, kq);
         }
-        put_share(share * SLAB + column / 2, by_k);
-        put_share(share * SLAB + (SLAB + column) / 2, by_q);
+        uint to = share * 2 * SLAB + column;
+        [[unroll]] for (uint k = 0; k < 2; k++) {
+            put_pool(to + k, by_k[k]);
+            put_pool(to + SLAB + k, by_q[k]);
+        }
         if (column == 0) shares_of_kq[share] = kq;
     }
     barrier();

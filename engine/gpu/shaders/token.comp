@@ -50,7 +50,7 @@ const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
            DO_ACT = 6;
 const uint MADE = 5; // a mode: activations that an operation before made
-const uint AS_THEY_ARE = 0, FLOATS = 1, RECORDS = 2; // what results become: activations of these forms
+const uint AS_THEY_ARE = 0, FLOATS = 1, RECORDS = 2; // what heads become: activations of these forms (enum form, record.c)
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
 shared float sums[2][LANES];
@@ -112,7 +112,7 @@ uvec4 x_quad(uint place)
 
 // ---- The barrier ----
 
-uint all_there; // what the counter is when all workgroups have come
+uint all_there; // what the counter, 0 when a dispatch starts, is when all workgroups have come
 
 // For all lanes of the workgroup, and all that they have written.
 void join_lanes()
@@ -511,17 +511,6 @@ void do_heads()
                     address(16), parameter(18), parameter(19), parameter(20), parameter(21), parameter(22),
                     parameter(23), uintBitsToFloat(parameter(24)), uintBitsToFloat(parameter(25)));
     for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) prepare_head(p, u, 0);
-}
-
-void put_share(uint at, vec2 v)
-{
-    put_pool(2 * at, v.x);
-    put_pool(2 * at + 1, v.y);
-}
-
-float share_at(uint at)
-{
-    return pool_float(at);
 }
 
 Gating gating_of(uint head, uint column)
