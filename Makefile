@@ -270,10 +270,11 @@ $(B)/obj/%.o: %.c
 #
 # Not optimised here: glslc's optimiser forgets, where it unrolls a loop, which results are `precise`.
 
-$(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(wildcard engine/gpu/shaders/*.glsl)
+$(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(wildcard engine/gpu/shaders/*.glsl) engine/gpu/shaders/strip.awk
 	@mkdir -p $(@D)
 	$(call say,GLSLC)
-	$(Q)$(GLSLC) --target-env=vulkan1.3 -Werror -mfmt=c -o $@ $<
+	$(Q)$(GLSLC) --target-env=vulkan1.3 -Werror -mfmt=c -o $@.all $<
+	$(Q)awk -f engine/gpu/shaders/strip.awk $@.all >$@.tmp && mv $@.tmp $@
 
 $(call obj,engine/gpu/shaders.c): $(SHADERS)
 $(call obj,engine/gpu/shaders.c): ALL_CFLAGS += -I$(B)
