@@ -166,9 +166,11 @@ TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(SHARED_C),$
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 shared     = $(patsubst %.c,$(B)/%.so,$(1))
-TESTS     := $(patsubst %.c,$(B)/%,$(TEST_C))
+# Those whose path contains one of the words of T, or all.
+chosen     = $(if $(T),$(foreach c,$(1),$(if $(strip $(foreach word,$(T),$(findstring $(word),$(c)))),$(c))),$(1))
+TESTS     := $(patsubst %.c,$(B)/%,$(call chosen,$(TEST_C)))
 
-.PHONY: all help run test test-long test-programs unit fuzz fuzz-programs device-kit bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
+.PHONY: all help run test test-long test-programs objects unit fuzz fuzz-programs device-kit bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -305,10 +307,14 @@ help: ## this list
 run: all ## a conversation with the built-in model
 	@$(B)/tandem
 
-unit: $(TESTS) $(PROGRAMS) $(SERVE) ## build and run the tests (T=name runs those whose path contains name)
+unit: $(TESTS) $(PROGRAMS) $(SERVE) ## build and run the tests (T='a b' those whose path contains a or b)
 	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
 
 test-programs: $(TESTS) $(PROGRAMS) $(SERVE)
+
+# Everything compiled, nothing linked: for another compiler's warnings.
+objects: $(call obj,src/main.c $(ENGINE_C) $(UI_C) $(SRC_C) $(BENCH_C) $(TESTLIB_C) $(TEST_C) $(FAKE_C) $(FUZZ_C) \
+	$(if $(PULL),$(PULL_ONLY)) $(if $(NET),$(NET_ONLY)) $(if $(SERVE),$(SERVE_C)) $(GPU_ONLY))
 
 test: ## everything that CI runs, with a short form of every long test
 	@$(MAKE) --no-print-directory WERROR=1 all
