@@ -13,9 +13,9 @@
 # ---- What has to be installed -----------------------------------------------------------------------------------
 #
 # To build and to run; to test and to measure as well; for the other architecture. What pkg-config calls the libraries
-# stands further down (PKGS).
+# stands further down (PKGS). OpenBLAS is loaded while the program runs, and only for units of kind `blas`.
 DEBIAN     := gcc libc6-dev make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
-	libopenblas-dev libvterm-dev libcurl4-openssl-dev libssl-dev libvulkan-dev glslc
+	libopenblas0 libvterm-dev libcurl4-openssl-dev libssl-dev libvulkan-dev glslc
 FEDORA     := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
 	openblas-devel libvterm-devel libcurl-devel openssl-devel vulkan-headers vulkan-loader glslc
 ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm curl openssl vulkan-headers \
@@ -75,7 +75,7 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	-DTANDEM_DATADIR='"$(PREFIX)/share/tandem"' -I. $(if $(WERROR),-Werror) \
 	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
-PKGS_ENGINE := json-c libutf8proc openblas
+PKGS_ENGINE := json-c libutf8proc
 PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
 PKGS_BENCH  := vterm
@@ -153,8 +153,8 @@ UI_C      := $(call find,ui,*.c)
 PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c) src/net/https.c
 NET_ONLY  := $(addprefix src/net/,main.c request.c https.c)
 BENCH_C   := $(call find,src/bench,*.c)
-# tandem-gpu, which measures a GPU, is carried to machines that have one, and tandem-bench without BLAS.
-GPU_ONLY  := src/gpu/main.c src/gpu/no_blas.c
+# tandem-gpu, which measures a GPU, is carried to machines that have one.
+GPU_ONLY  := src/gpu/main.c
 SRC_C     := $(filter-out $(GPU_ONLY) $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
@@ -234,7 +234,7 @@ $(B)/tandem-gpu: $(call obj,src/gpu/main.c) $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(CARRIED)
 
-$(B)/tandem-bench-alone: $(call obj,src/bench/main.c src/gpu/no_blas.c) $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tandem-bench-alone: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(CARRIED)
 

@@ -270,7 +270,7 @@ typedef struct {
     int threads;              /* cores used in all; 0: every allowed one */
     const char *prefill_unit; /* "cpu:2-3", or "gpu", "gpu:1"; NULL: by topology, all cores beside a GPU */
     const char *decode_unit;  /* both may be the same GPU */
-    const char *prefill_kind; /* "native" or "blas"; NULL: native. For cores only */
+    const char *prefill_kind; /* "native" or "blas", for which OpenBLAS is loaded; NULL: native. For cores only */
     const char *decode_kind;
     bool no_lending;
     /* The folder where results of self-tests of GPUs' drivers are kept: a unit whose GPU fails it has cores instead

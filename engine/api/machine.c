@@ -7,17 +7,20 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/kernel/kernel.h"
 #include "engine/unit/sensors.h"
 #include "engine/unit/topology.h"
 
+/* What a kind needs is asked for here, before a model is loaded for it. */
 static tdm_status kind_of(const char *name, const char *option, enum unit_kind *out, tdm_error *err)
 {
+    const struct kernels *kernels;
     *out = UNIT_NATIVE;
     if (!name || !strcmp(name, "native")) return TDM_OK;
     if (strcmp(name, "blas"))
         return error_set(err, TDM_E_ARG, "%s: expected native or blas, found %s", option, name);
     *out = UNIT_BLAS;
-    return TDM_OK;
+    return kernels_find(&kernels, name, err);
 }
 
 static const char *const unit_names[TDM_UNITS] = {"prefill", "decode"};

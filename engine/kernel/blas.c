@@ -5,18 +5,23 @@
  * rows that it is given by itself: the library is told to use one thread, because a pool of its own would compete with
  * ours. OpenBLAS chooses its order of summation by the number of tokens, so this set is outside the promise of
  * exactness (kernel.h) and kernels_available doesn't list it.
+ *
+ * The library is loaded when the set is first asked for: it starts a thread for every core and takes 128 MB, which a
+ * run without such a unit is spared. It is never unloaded.
  */
+#include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "engine/base/error.h"
 #include "engine/kernel/sets.h"
 
 /* As every cblas.h has them, which lies elsewhere on every system. */
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
-extern void cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,
-                        int lda, const float *b, int ldb, float beta, float *c, int ldc);
-/* Not every library that stands in for OpenBLAS has it. */
-extern void openblas_set_num_threads(int threads) __attribute__((weak));
+typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,
+                   int lda, const float *b, int ldb, float beta, float *c, int ldc);
+static sgemm *cblas_sgemm;
 
 /* A panel of widened weights: 64 KiB, on the worker's stack. */
 enum { PANEL_ROWS = 64, PANEL_COLS = 256 };
@@ -86,9 +91,32 @@ static void blas_matmul(const struct matrix *m, const struct panel *p, uint32_t 
 
 static struct kernels table;
 
+/* What went wrong, in dlerror's words; "": nothing. */
+static char failure[256];
+
+/* Nothing of a library that turns out to be another one stays. */
+static bool take_library(const char *name)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL), (*set_threads)(int threads);
+    if (library) *(void **)&cblas_sgemm = dlsym(library, "cblas_sgemm");
+    if (!cblas_sgemm) {
+        const char *why = dlerror();
+        if (!failure[0]) snprintf(failure, sizeof failure, "%s", why ? why : name);
+        if (library) dlclose(library);
+        return false;
+    }
+    *(void **)&set_threads = dlsym(library, "openblas_set_num_threads"); /* not every stand-in has it */
+    if (set_threads) set_threads(1);
+    failure[0] = 0;
+    return true;
+}
+
 static void make_table(void)
 {
-    if (openblas_set_num_threads) openblas_set_num_threads(1);
+    /* The usual name; with threads of POSIX or OpenMP, where the usual one has none; Alpine's; a developer's. */
+    static const char *const names[] = {"libopenblas.so.0", "libopenblasp.so.0", "libopenblaso.so.0",
+                                        "libopenblas.so.3", "libopenblas.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !take_library(names[i]); i++) continue;
     table = kernels_reference;
     table.name = "blas";
     table.panel_of = blas_panel_of;
@@ -101,9 +129,11 @@ static void make_table(void)
     table.matmul = blas_matmul;
 }
 
-const struct kernels *kernels_blas(void)
+tdm_status kernels_blas(const struct kernels **out, tdm_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_table);
-    return &table;
+    if (failure[0]) return error_set(err, TDM_E_NOT_FOUND, "blas: expected the library OpenBLAS, found %s", failure);
+    *out = &table;
+    return TDM_OK;
 }

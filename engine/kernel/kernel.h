@@ -157,8 +157,8 @@ static inline struct matrix matrix_rows(const struct matrix *m, uint32_t row0, u
 }
 
 /* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best one that this
- * CPU runs ("blas" is a kind of unit, not a name here). TDM_E_ARG with the list of names: unknown; TDM_E_UNSUPPORTED:
- * the CPU lacks a feature, or the system does not permit its use. */
+ * CPU runs. "blas", a kind of unit rather than a set, loads OpenBLAS; TDM_E_NOT_FOUND: it is not there. TDM_E_ARG with
+ * the list of names: unknown; TDM_E_UNSUPPORTED: the CPU lacks a feature, or the system does not permit its use. */
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
 /* The sets that this CPU runs, best last; returns their number. */
 int kernels_available(const struct kernels **out, int room);

@@ -107,10 +107,7 @@ tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error 
         *out = sets[n - 1];
         return TDM_OK;
     }
-    if (!strcmp(name, "blas")) {
-        *out = kernels_blas();
-        return TDM_OK;
-    }
+    if (!strcmp(name, "blas")) return kernels_blas(out, err);
     for (int i = 0; i < n; i++)
         if (!strcmp(sets[i]->name, name)) {
             *out = sets[i];

@@ -11,7 +11,8 @@ int kernels_variants(const struct kernels **out, int room);
 extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, kernels_avx2_vnni,
     kernels_avx512, kernels_avx512_bf16, kernels_amx;
 extern const struct kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
-/* Built at the first call; most of its functions are those of the reference set. */
-const struct kernels *kernels_blas(void);
+/* Loads OpenBLAS at the first call; most of the set's functions are those of the reference set. TDM_E_NOT_FOUND: the
+ * library is not there, which stays so. */
+tdm_status kernels_blas(const struct kernels **out, tdm_error *err);
 
 #endif

@@ -219,7 +219,7 @@ enum {
     X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B|gpu:N", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,               \
       "cores of DECODE, the unit that writes, or a GPU; both units may name the same one")                             \
     X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                  \
-      "kind of PREFILL")                                                                                              \
+      "kind of PREFILL; blas: by OpenBLAS, which is loaded for it alone")                                              \
     X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP, FOR_TIMES,                    \
       "kind of DECODE")                                                                                               \
     X(NO_LENDING, "no-lending", 0, FLAG, NULL, 0, 0, "off", UNITS, KEEP | LIVE, FOR_TIMES,                             \

@@ -76,7 +76,7 @@ for jobs in -j1 -j4; do
     check "deps run ends well ($jobs)" test "$status" = 0
     holds "the question reaches the program ($jobs)" "$out" 'You said: Who are you?'
     check "compiled with what pkg-config says ($jobs)" logged '-Dwith_json-c .*-Dwith_ncursesw .*-c -o build/obj/src/main.o'
-    check "linked with the libraries ($jobs)" logged '-o build/tandem .*-lncursesw .*-ljson-c .*-lopenblas'
+    check "linked with the libraries ($jobs)" logged '-o build/tandem .*-lncursesw .*-ljson-c .*-lm'
     check "the processor's kernels are among what is compiled ($jobs)" logged '-mavx2 .*set_avx2.c'
     check "another processor's are not ($jobs)" test "$(count set_neon)" = 0
     check "installed once ($jobs)" test "$(count '^apt-get install -y')" = 1

@@ -243,9 +243,11 @@ TEST(copied_tokens_are_those_that_were_filled)
 {
     enum { MOST = 40, ROWS = 64 };
     static const uint32_t counts[] = {1, 2, 15, 16, 17, 33, 40};
-    for (int s = 0; s <= set_count; s++)
+    const struct kernels *blas = NULL; /* the last one, where it is there */
+    bool has_blas = !kernels_blas(&blas, NULL);
+    for (int s = 0; s < set_count + has_blas; s++)
         for (int type = 0; type < TYPE_COUNT; type++) {
-            const struct kernels *k = s < set_count ? sets[s] : kernels_blas();
+            const struct kernels *k = s < set_count ? sets[s] : blas;
             uint32_t cols = cols_of(type, 2);
             uint8_t *raw = sample_rows(type, ROWS, cols);
             float *x = malloc(MOST * cols * sizeof *x), *want = malloc(MOST * ROWS * sizeof *want);
