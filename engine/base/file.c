@@ -1,6 +1,7 @@
 #include "engine/base/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,4 +40,21 @@ tdm_status file_make_folders(const char *path, unsigned mode, tdm_error *err)
     }
     free(copy);
     return status;
+}
+
+bool file_is_program(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+bool file_find_program(const char *folders, const char *name, char out[PATH_MAX])
+{
+    const char *at = folders;
+    for (size_t n; at; at = at[n] ? at + n + 1 : NULL) {
+        n = strcspn(at, ":");
+        int length = at[0] == '/' && n < PATH_MAX ? snprintf(out, PATH_MAX, "%.*s/%s", (int)n, at, name) : PATH_MAX;
+        if (length < PATH_MAX && file_is_program(out)) return true;
+    }
+    return false;
 }

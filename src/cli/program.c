@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "src/cli/docs.h"
 #include "src/cli/files.h"
+#include "src/cli/inherit.h"
 #include "src/cli/output.h"
+
+extern char **environ;
 
 /* What a program has to be built with that need not be there. */
 static const char *const needed_library[COMMAND_COUNT] = {[COMMAND_PULL] = "libcurl", [COMMAND_BENCH] = "libvterm"};
@@ -25,16 +29,26 @@ bool program_beside(const char *name, char out[PATH_MAX])
     return (size_t)snprintf(end, room, "%s", name) < room;
 }
 
+bool program_find(const char *name, char out[PATH_MAX])
+{
+    return (program_beside(name, out) && file_is_program(out)) || file_find_program(getenv("PATH"), name, out);
+}
+
 /* argv[1] names the command; returns only on failure. */
 static int hand_over(command_id command, char **argv)
 {
-    char name[64], path[PATH_MAX];
+    char name[64], path[PATH_MAX], **environment = environ;
     snprintf(name, sizeof name, "tandem-%s", command_table[command].name);
     argv[1] = name;
-    errno = ENOENT;
-    if (program_beside(name, path)) execv(path, argv + 1);
-    if (errno == ENOENT) execvp(name, argv + 1);
-    if (errno == ENOENT)
+    bool found = program_find(name, path);
+    if (command == COMMAND_PULL) {
+        inherit_no_descriptors();
+        environment = inherit_environment(true, NULL);
+    }
+    errno = environment ? ENOENT : ENOMEM;
+    if (found && environment) execve(path, argv + 1, environment);
+    if (environment != environ) free(environment);
+    if (!found)
         fprintf(stderr,
                 "tandem %s: %s: not there: Tandem was built without %s (`make deps all install` builds it with it)\n",
                 command_table[command].name, name, needed_library[command]);

@@ -11,12 +11,14 @@ typedef int program_command(options *o); /* returns the exit status, see src/cli
 
 /* All of main(): --help, --version and other pages, options, configuration file, the command, and the end of standard
  * output; returns the exit status. argv[1] names the command. One without a function is handed over to the program
- * tandem-COMMAND beside this one, or else on PATH, with the same arguments. */
+ * tandem-COMMAND (program_find), with the same arguments. */
 int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT]);
 /* The same for the program of one command; argv[1] is the command's first argument. */
 int program_main_of(command_id command, program_command *run, int argc, char **argv);
 
 /* The path of the program of this name in this one's folder, whether it is there or not; false when it doesn't fit. */
 bool program_beside(const char *name, char out[PATH_MAX]);
+/* The path of the program of this name in this one's folder, else on PATH (file_find_program). */
+bool program_find(const char *name, char out[PATH_MAX]);
 
 #endif

@@ -15,11 +15,10 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/cli/inherit.h"
 #include "src/cli/jsonio.h"
 #include "src/cli/program.h"
 #include "src/net/wire.h"
-
-extern char **environ;
 
 struct asked {
     struct asked *next;
@@ -189,20 +188,24 @@ void connection_ready(connection *c, struct span request, uint32_t seconds)
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* Starts the program with its end of the socket as standard input, and nothing else of ours open. */
-static tdm_status start(connection *c, int end, tdm_error *err)
+/* Starts the program with its end of the socket as standard input, nothing else of ours open, and of the environment
+ * what it needs. */
+static tdm_status start(connection *c, int end, const char *key_env, tdm_error *err)
 {
     char path[PATH_MAX];
     char *argv[] = {"tandem-net", NULL};
-    bool beside = program_beside("tandem-net", path) && access(path, X_OK) == 0;
+    char **environment = inherit_environment(false, key_env);
+    bool found = program_find("tandem-net", path);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int failed = beside ? posix_spawn(&c->child, path, &actions, NULL, argv, environ)
-                        : posix_spawnp(&c->child, argv[0], &actions, NULL, argv, environ);
+    inherit_no_descriptors();
+    int failed = !environment ? ENOMEM : !found ? ENOENT
+                                                : posix_spawn(&c->child, path, &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     if (!failed) return TDM_OK;
     errno = failed;
     c->child = 0;
@@ -234,7 +237,7 @@ tdm_status connection_open(connection **out, const connection_options *server, t
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
         (c->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
         status = error_errno(err, TDM_E_IO, "a socket for tandem-net");
-    if (!status) status = start(c, ends[1], err);
+    if (!status) status = start(c, ends[1], server->key_env, err);
     if (ends[1] >= 0) close(ends[1]);
     if (!status)
         status = wire_open(&c->wire, ends[0], err);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/cli/inherit.h"
 #include "src/cli/jsonio.h"
 #include "src/cli/program.h"
 
@@ -87,7 +88,7 @@ static void take_lines(tui_pull *p)
 }
 
 /* In the child: between fork and exec nothing that takes a lock. */
-static void run(const char *path, char *const *argv, int pipe_end)
+static void run(const char *path, char *const *argv, char *const *environment, int pipe_end)
 {
     int null = open("/dev/null", O_RDWR);
     sigset_t none;
@@ -97,7 +98,7 @@ static void run(const char *path, char *const *argv, int pipe_end)
     dup2(null, STDIN_FILENO);
     dup2(pipe_end, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
-    execv(path, argv);
+    execve(path, argv, environment);
     _exit(127);
 }
 
@@ -112,14 +113,18 @@ tdm_status tui_pull_begin(tui_pull *p, const char *name, bool dry, tdm_error *er
                     NULL};
     int ends[2] = {-1, -1};
     tui_pull_close(p);
-    bool there = copy && program_beside("tandem-pull", path) && !access(path, X_OK);
+    char **environment = inherit_environment(true, NULL);
+    bool there = copy && environment && program_find("tandem-pull", path);
     if (!there || pipe2(ends, O_CLOEXEC)) {
+        free(environment);
         free(copy);
         return error_set(err, TDM_E_NOT_FOUND, "tandem-pull is not there: Tandem was built without libcurl");
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    inherit_no_descriptors();
     pid_t pid = fork();
-    if (pid == 0) run(path, argv, ends[1]);
+    if (pid == 0) run(path, argv, environment, ends[1]);
+    free(environment);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);

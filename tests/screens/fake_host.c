@@ -38,9 +38,9 @@ void host_print(const char *format, ...)
 /* ---- src/cli/program.h ----------------------------------------------------------------------------------------- */
 
 /* What a script has put there stands for the programs beside this one. */
-bool program_beside(const char *name, char out[PATH_MAX])
+bool program_find(const char *name, char out[PATH_MAX])
 {
-    return snprintf(out, PATH_MAX, "%s/bin/%s", getenv("HOME"), name) < PATH_MAX;
+    return snprintf(out, PATH_MAX, "%s/bin/%s", getenv("HOME"), name) < PATH_MAX && !access(out, X_OK);
 }
 
 /* ---- The C library's --------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 
 extern char **environ;
 
@@ -37,25 +37,6 @@ char *clipboard_base64(const char *data, size_t n)
     }
     *p = 0;
     return out;
-}
-
-/* The program's file within path, in a new string, or NULL. Relative entries of path are left out. */
-static char *find_program(const char *path, const char *name)
-{
-    for (const char *p = path; p && *p;) {
-        size_t n = strcspn(p, ":"), size = n + strlen(name) + 2;
-        if (n && *p == '/') {
-            char *file = malloc(size);
-            struct stat st;
-            if (!file) return NULL;
-            snprintf(file, size, "%.*s/%s", (int)n, p, name);
-            if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0) return file;
-            free(file);
-        }
-        p += n;
-        if (*p == ':') p++;
-    }
-    return NULL;
 }
 
 /* Waits until `until`; kills a child that still runs then. True for exit status 0. */
@@ -227,13 +208,12 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
         {"tmux", "copied to tmux's buffer", o->tmux, {"load-buffer", "-", NULL}}, /* older than 3.2 */
     };
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers && !result->confirmed; i++) {
-        char *file = helpers[i].wanted ? find_program(o->path, helpers[i].name) : NULL;
-        if (!file) continue;
+        char file[PATH_MAX];
+        if (!helpers[i].wanted || !file_find_program(o->path, helpers[i].name, file)) continue;
         char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
                         (char *)helpers[i].arguments[2], NULL};
         result->confirmed = run_with_input(argv, data, n);
         result->way = helpers[i].way;
-        free(file);
     }
     if (!result->confirmed) {
         result->way = "sent to the terminal (OSC 52)";
@@ -264,13 +244,12 @@ tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char 
     struct buffer text = {0};
     bool taken = false;
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers && !taken; i++) {
-        char *file = helpers[i].wanted ? find_program(o->path, helpers[i].name) : NULL;
-        if (!file) continue;
+        char file[PATH_MAX];
+        if (!helpers[i].wanted || !file_find_program(o->path, helpers[i].name, file)) continue;
         char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
                         (char *)helpers[i].arguments[2], NULL};
         buffer_clear(&text);
         taken = run_with_output(argv, most, &text) && text.n;
-        free(file);
     }
     tdm_status status = TDM_OK;
     if (!taken)

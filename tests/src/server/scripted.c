@@ -1,6 +1,7 @@
 #include "tests/src/server/scripted.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,12 +115,11 @@ const char *scripted_ok(const char *body)
 bool scripted_find_net(void)
 {
     const char *program = getenv("TANDEM");
-    char path[4096], folder[2048];
-    snprintf(folder, sizeof folder, "%s", program ? program : "build/tandem");
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = 0;
+    char path[2 * PATH_MAX], folder[PATH_MAX]; /* of PATH only entries with a slash in front count */
+    snprintf(path, sizeof path, "%s-net", program ? program : "build/tandem");
+    if (!realpath(path, folder) || access(folder, X_OK)) return false;
+    *strrchr(folder, '/') = 0;
     snprintf(path, sizeof path, "%s:%s", folder, getenv("PATH"));
     setenv("PATH", path, 1);
-    snprintf(path, sizeof path, "%s/tandem-net", folder);
-    return access(path, X_OK) == 0;
+    return true;
 }

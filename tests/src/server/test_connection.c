@@ -2,8 +2,10 @@
  * redirects, floods. (The server: scripted.h.) */
 #include "tests/check.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/buffer.h"
@@ -262,6 +264,53 @@ TEST(a_killed_tandem_net_ends_requests)
     connection_close(c);
 }
 
+/* A script stands for tandem-net. The folder where the user is has another one. */
+static void put_script(const char *folder, const char *says)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/tandem-net", folder);
+    FILE *f = fopen(path, "w");
+    if (!f) abort();
+    fprintf(f, "#!/bin/sh\n(echo %s; env; ls /proc/$$/fd) >%s/told\n", says, check_tmp());
+    if (fchmod(fileno(f), 0755) || fclose(f)) abort();
+}
+
+TEST(tandem_net_inherits_what_it_needs)
+{
+    char folder[512], path[600], text[4000] = "\n", *old = strdup(getenv("PATH"));
+    snprintf(folder, sizeof folder, "%s/beside", check_tmp());
+    mkdir(folder, 0700);
+    put_script(folder, "the right one");
+    put_script(check_tmp(), "another");
+    int tree = open(".", O_PATH | O_CLOEXEC);
+    REQUIRE(tree >= 0 && !chdir(check_tmp()));
+    snprintf(path, sizeof path, ".::%s:%s", folder, old);
+    setenv("PATH", path, 1);
+    setenv("HF_TOKEN", "secret", 1);
+    setenv("TEST_KEY", "mine", 1);
+    setenv("TEST_KEY_2", "another", 1);
+    setenv("https_proxy", "http://proxy", 1);
+    int high = fcntl(STDOUT_FILENO, F_DUPFD, 77); /* one of who started us */
+    connection *c = NULL;
+    const connection_options server = {.url = "http://127.0.0.1:1", .key_env = "TEST_KEY"};
+    CHECK_INT(TDM_OK, connection_open(&c, &server, NULL));
+    connection_close(c); /* waits for its end */
+    close(high);
+    CHECK(!fchdir(tree));
+    close(tree);
+    setenv("PATH", old, 1);
+    free(old);
+    snprintf(path, sizeof path, "%s/told", check_tmp());
+    FILE *f = fopen(path, "r");
+    REQUIRE(f);
+    text[1 + fread(text + 1, 1, sizeof text - 2, f)] = 0;
+    fclose(f);
+    CHECK(strstr(text, "\nthe right one\n") && strstr(text, "\nTEST_KEY=mine\n"));
+    CHECK(strstr(text, "\nhttps_proxy=http://proxy\n"));
+    CHECK(!strstr(text, "HF_TOKEN") && !strstr(text, "TEST_KEY_2"));
+    CHECK(!strstr(text, "\n77\n"));
+}
+
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {T(a_body_comes_whole),
@@ -274,7 +323,8 @@ int main(int argc, char **argv)
                                               T(a_request_can_be_given_up),
                                               T(keys_come_from_a_file_or_a_variable),
                                               T(addresses_are_checked),
-                                              T(a_killed_tandem_net_ends_requests)};
+                                              T(a_killed_tandem_net_ends_requests),
+                                              T(tandem_net_inherits_what_it_needs)};
     if (!scripted_find_net()) {
         puts("skip connection: tandem-net was not built (libcurl)");
         return 0;
