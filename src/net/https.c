@@ -30,6 +30,19 @@ void https_prepare(CURL *curl, const char *agent, bool http, bool https)
     if (folder && folder[0]) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
 }
 
+void https_certificates(const char *out[HTTPS_CERTIFICATES])
+{
+    const char *paths[HTTPS_CERTIFICATES] = {getenv("SSL_CERT_FILE"), getenv("SSL_CERT_DIR")};
+#if LIBCURL_VERSION_NUM >= 0x074600
+    const curl_version_info_data *about = curl_version_info(CURLVERSION_NOW);
+    if (about->age >= CURLVERSION_SEVENTH) paths[2] = about->cainfo, paths[3] = about->capath;
+#endif
+    int n = 0;
+    for (int i = 0; i < HTTPS_CERTIFICATES; i++)
+        if (paths[i] && paths[i][0]) out[n++] = paths[i];
+    out[n] = NULL;
+}
+
 void https_limit(CURL *curl, long connect_s, long silent_s)
 {
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_s);

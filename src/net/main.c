@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "src/net/confine.h"
+#include "src/net/https.h"
 #include "src/net/request.h"
 
 static bool is_socket(int fd)
@@ -15,6 +17,16 @@ static bool is_socket(int fd)
     int type;
     socklen_t n = sizeof type;
     return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n);
+}
+
+/* Once its key is read there is no file that it needs, but for certificates. */
+static server *begin(wire *w, struct span json)
+{
+    const char *certificates[HTTPS_CERTIFICATES];
+    server *s = server_open(w, json);
+    https_certificates(certificates);
+    confine_files(NULL, certificates);
+    return s;
 }
 
 /* False: the chat is gone, or speaks another language. */
@@ -25,7 +37,7 @@ static bool serve(wire *w, server **s)
         if (wire_take(w, &frame, &found, NULL)) return false;
         if (!found) return true;
         if (frame.kind == WIRE_SERVER && !*s) {
-            if (!(*s = server_open(w, frame.bytes))) return false;
+            if (!(*s = begin(w, frame.bytes))) return false;
         } else if (frame.kind == WIRE_REQUEST && *s) {
             server_request(*s, frame.id, frame.bytes);
         } else if (frame.kind == WIRE_CANCEL && *s) {
@@ -43,6 +55,7 @@ int main(void)
 {
     wire w;
     server *s = NULL;
+    confine_process();
     if (!is_socket(STDIN_FILENO)) {
         fputs("tandem-net: expected to be run by tandem with a server as its model (tandem -m http://HOST:PORT)\n",
               stderr);

@@ -37,21 +37,28 @@ void cache_close(cache *c)
     *c = (cache){0};
 }
 
-/* A folder of the cache and those above it. Others may share the cache: who may read it is the umask's affair. */
-static tdm_status make_below(const char *folder, const char *name, tdm_error *err)
+bool cache_folders(const cache *c, char *out[CACHE_FOLDERS + 1])
 {
-    char *path = files_join(folder, name);
-    tdm_status status = path ? file_make_folders(path, 0777, err) : error_set(err, TDM_E_NOMEM, "out of memory");
-    free(path);
-    return status;
+    bool good = true;
+    char *const paths[CACHE_FOLDERS] = {strdup(c->locks), strdup(c->folder), files_join(c->folder, "blobs"),
+                                        files_join(c->folder, "refs"), files_join(c->folder, "snapshots")};
+    for (int i = 0; i < CACHE_FOLDERS; i++) good &= paths[i] != NULL;
+    for (int i = 0; i < CACHE_FOLDERS; i++)
+        if (good) out[i] = paths[i];
+        else free(paths[i]);
+    out[good ? CACHE_FOLDERS : 0] = NULL;
+    return good;
 }
 
+/* With the folders above them. Others may share the cache: who may read it is the umask's affair. */
 tdm_status cache_make(const cache *c, tdm_error *err)
 {
-    tdm_status status = file_make_folders(c->locks, 0777, err);
-    if (!status) status = make_below(c->folder, "blobs", err);
-    if (!status) status = make_below(c->folder, "refs", err);
-    if (!status) status = make_below(c->folder, "snapshots", err);
+    char *folders[CACHE_FOLDERS + 1];
+    tdm_status status = cache_folders(c, folders) ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
+    for (char **at = folders; *at; at++) {
+        if (!status) status = file_make_folders(*at, 0777, err);
+        free(*at);
+    }
     return status;
 }
 

@@ -23,6 +23,11 @@ tdm_status cache_open(cache *c, const char *hub, const char *name, tdm_error *er
 tdm_status cache_make(const cache *c, tdm_error *err);
 void cache_close(cache *c);
 
+/* The folders in which something is written, malloc'ed, whether they are there or not, then NULL. False: out of
+ * memory. */
+enum { CACHE_FOLDERS = 5 };
+bool cache_folders(const cache *c, char *out[CACHE_FOLDERS + 1]);
+
 /* The path of a blob, malloc'ed; with .incomplete when it is not whole yet. NULL: out of memory. */
 char *cache_blob(const cache *c, const repository_file *f, bool incomplete);
 /* How much of a file is there: all of it, or the size of its incomplete blob. */

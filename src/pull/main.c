@@ -21,6 +21,8 @@
 #include "src/cli/subcommands.h"
 #include "src/cli/output.h"
 #include "src/cli/program.h"
+#include "src/net/confine.h"
+#include "src/net/https.h"
 #include "src/pull/choose.h"
 #include "src/pull/download.h"
 
@@ -83,6 +85,19 @@ static tdm_status prepare(pull *p, const char *name, tdm_error *err)
     if (!status) status = cache_open(&p->cache, p->hub, p->name.repository, err);
     if (!status) status = transfer_open(&p->transfer, p->endpoint, p->token, err);
     return status;
+}
+
+/* From here on only the cache's folders are written to: those that are there, or the folder where the first would be
+ * made. What is only asked writes nothing. */
+static tdm_status confine(const pull *p, tdm_error *err)
+{
+    const char *certificates[HTTPS_CERTIFICATES];
+    char *folders[CACHE_FOLDERS + 1] = {NULL};
+    if (!p->dry && !cache_folders(&p->cache, folders)) return error_set(err, TDM_E_NOMEM, "out of memory");
+    https_certificates(certificates);
+    confine_files((const char *const *)folders, certificates);
+    for (char **at = folders; *at; at++) free(*at);
+    return TDM_OK;
 }
 
 static void finish(pull *p)
@@ -275,6 +290,7 @@ static tdm_status fetch(pull *p, progress *bar, const uint64_t *present, tdm_err
     const char *commit = p->repository.commit;
     if (asprintf(&url, "%s/%s/resolve/%s", p->endpoint, p->name.repository, commit) < 0) url = NULL;
     tdm_status status = url && digests ? cache_make(&p->cache, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    if (!status) status = confine(p, err); /* again: now these folders are there */
     download d = {p->transfer, &p->cache, digests, bar, url};
     for (size_t i = 0; !status && i < p->choice.n; i++) {
         long denied = 0;
@@ -317,6 +333,7 @@ static int run(const char *name, bool dry, bool json)
     tdm_error err = {0};
     interrupt_catch();
     tdm_status status = prepare(&p, name, &err);
+    if (!status) status = confine(&p, &err);
     if (!status) status = look_up(&p, &err);
     if (!status) status = check_architecture(&p, &err);
     if (!status) status = choose(&p.choice, &p.repository, p.name.tag, p.memory, &err);
@@ -340,5 +357,6 @@ static int pull_main(options *o)
 
 int main(int argc, char **argv)
 {
+    confine_process();
     return program_main_of(COMMAND_PULL, pull_main, argc, argv);
 }

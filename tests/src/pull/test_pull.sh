@@ -330,6 +330,11 @@ wait_until test -s "$half"
 HF_ENDPOINT=$base "$program" pull a/small-GGUF >"$tmp/second" 2>&1 &
 second=$!
 wait_until grep -q 'another program fetches it; waiting' "$tmp/second"
+if grep -q '^Seccomp:' /proc/self/status; then
+    check 'it has no new rights and a filter' test "$(grep -cE '^(NoNewPrivs:.1|Seccomp:.2)$' "/proc/$first/status")" = 2
+else
+    echo 'skip a filter: no seccomp here'
+fi
 python3 -c 'import urllib.request,sys; urllib.request.urlopen(sys.argv[1])' "$base/release"
 wait $first
 check 'the first of two pulls' test $? = 0
@@ -337,6 +342,13 @@ wait $second
 check 'the second of two pulls' test $? = 0
 check 'fetched it once' test "$(grep -c resolve "$requests")" = 1
 check 'and right' is_sound a/small-GGUF
+
+# A folder of the cache that lies elsewhere, in the user's home as well.
+forget
+mkdir -p "$tmp/elsewhere" "$HF_HUB_CACHE"
+ln -s "$tmp/elsewhere" "$(folder a/small-GGUF)"
+takes 'through a link' '' 'takes' a/small-GGUF
+check 'what a link leads to' test -n "$(ls "$tmp/elsewhere/blobs")"
 
 # ---- The two programs -------------------------------------------------------------------------------------------
 
