@@ -75,6 +75,14 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	-DTANDEM_DATADIR='"$(PREFIX)/share/tandem"' -I. $(if $(WERROR),-Werror) \
 	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
+# Against what a mistake in the C could be used for: for all but the kernels, whose loops check what they are given once,
+# outside, and which call nothing. clang has -fstack-clash-protection for x86-64 alone; FORTIFY works where the compiler
+# optimises, and sanitizers say more.
+OPTIMISED  := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
+HARDENED   := -fstack-protector-strong $(if $(filter x86_64,$(ARCH)),-fcf-protection -fstack-clash-protection,$(if \
+	$(findstring clang,$(notdir $(CC))),,-fstack-clash-protection)) $(if $(OPTIMISED),$(if $(SANITIZER)$(findstring \
+	_FORTIFY_SOURCE,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+PIE        := -pie -Wl,-z,relro,-z,now
 PKGS_ENGINE := json-c libutf8proc
 PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
@@ -208,24 +216,24 @@ $(B)/libtest.a: $(call obj,$(TESTLIB_C))
 
 $(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
 
 $(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(PULL_LIBS) -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(PULL_LIBS) -lm
 
 $(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(NET_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(NET_LIBS)
 
 $(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 $(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 # What is carried to another machine: libraries that it may lack are linked in, libvulkan lies beside. At a fixed address a
 # program is smaller by its relocations, and what travels is counted.
@@ -243,7 +251,7 @@ $(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*
 	| $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 $(call shared,$(SHARED_C)): $(B)/%.so: %.c
 	@mkdir -p $(@D)
@@ -261,12 +269,13 @@ checks = $(if $(SANITIZER),$(if $(filter engine/kernel/set_%,$(1)),$(if $(findst
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
+hardened = $(if $(filter engine/kernel/set_%,$(1))$(call isa,$(1)),,$(HARDENED))
 # The vectoriser of gcc 12 for arm64 fails on reductions by fmax in two tests.
 $(B)/obj/tests/%.o: TESTS_CFLAGS := -fno-tree-vectorize
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -fPIE $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
 
 # ---- Shaders, embedded as lists of words -------------------------------------------------------------------------
 #
@@ -296,7 +305,7 @@ FUZZERS := $(patsubst %.c,$(B)/%,$(FUZZ_C))
 $(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 # ---- What make is asked for --------------------------------------------------------------------------------------
 

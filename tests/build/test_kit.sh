@@ -42,6 +42,7 @@ build/kit/tandem-gpu --help >/dev/null 2>&1
 for program in tandem-gpu tandem-bench; do
     needs=$(ldd build/kit/$program.out | awk '{ print $1 }' | grep -vE '^(linux-vdso|lib(c|m|dl|pthread)\.so|/lib)')
     check ${program}_needs_the_c_library_alone test -z "$needs"
+    check ${program}_has_no_relocations test -n "$(readelf -hW build/kit/$program.out | grep 'Type: *EXEC')"
 done
 check finds_libvulkan_beside_it grep -q '\$ORIGIN/lib' build/kit/tandem-bench.out
 rm build/kit/*.out build/kit/lib/libvulkan.so.1

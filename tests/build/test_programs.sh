@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The programs as they are linked: with which libraries.
+# The programs as they are compiled and linked: with which libraries, and how hardened.
 . tests/scratch.sh
 build=${BUILD:-build}
 
@@ -23,3 +23,19 @@ for unit in prefill decode; do
 done
 out=$(LD_LIBRARY_PATH=$tmp "$program" run -m "$tiny" -n 1 Hello 2>&1 </dev/null)
 check other_units_need_none test $? = 0
+
+# Hardening: of all but the kernels, which are in the same programs, so that these are asked as objects.
+for file in "${programs[@]}"; do
+    name=$(basename "$file")
+    dynamic=$(readelf -dW "$file") symbols=$(readelf --dyn-syms -W "$file")
+    holds "${name}_lies_anywhere_in_memory" "$dynamic" ' PIE'
+    holds "${name}_finds_all_functions_at_its_start" "$dynamic" ' NOW '
+    holds "${name}_can't_change_where_they_are" "$(readelf -lW "$file")" GNU_RELRO
+    holds "${name}_guards_its_stack" "$symbols" __stack_chk_fail
+    holds "${name}_checks_sizes_in_the_C_library" "$symbols" __snprintf_chk
+done
+kernels=("$build"/obj/engine/kernel/set_*.o)
+if [[ -e ${kernels[0]} ]]; then
+    check kernels_do_without test -z "$(nm "${kernels[@]}" | grep -E '__stack_chk|_chk$')"
+    check the_code_around_them_does_not test -n "$(nm "$build"/obj/engine/forward/*.o | grep __stack_chk)"
+fi
