@@ -1,13 +1,6 @@
 #include "src/net/https.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <time.h>
-
-#include "src/cli/number.h"
 
 static void set_protocols(CURL *curl, bool http, bool https)
 {
@@ -48,26 +41,4 @@ void https_limit(CURL *curl, long connect_s, long silent_s)
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_s);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, silent_s);
-}
-
-bool https_header(const char *line, size_t n, const char *name, struct span *out)
-{
-    size_t length = strlen(name);
-    if (n <= length || strncasecmp(line, name, length) || line[length] != ':') return false;
-    const char *from = line + length + 1, *end = line + n;
-    while (from < end && (*from == ' ' || *from == '\t')) from++;
-    while (end > from && strchr("\r\n \t", end[-1])) end--;
-    *out = (struct span){from, (size_t)(end - from)};
-    return true;
-}
-
-int https_seconds(struct span value)
-{
-    char text[64];
-    int64_t seconds;
-    if (value.length >= sizeof text || memchr(value.bytes, 0, value.length)) return -1;
-    snprintf(text, sizeof text, "%.*s", (int)value.length, value.bytes);
-    if (number_int(text, 0, INT32_MAX, &seconds)) return (int)seconds;
-    time_t then = curl_getdate(text, NULL), now = time(NULL);
-    return then < 0 ? -1 : then <= now ? 0 : then - now > INT32_MAX ? INT32_MAX : (int)(then - now);
 }

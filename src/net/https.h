@@ -1,12 +1,10 @@
 /* What every request of ours has in common, whichever program makes it by libcurl: certificates are verified,
- * connections and silences have a limit, headers are read with care. */
+ * connections and silences have a limit. */
 #ifndef TANDEM_SRC_HTTPS_H
 #define TANDEM_SRC_HTTPS_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
-
-#include "engine/base/span.h"
 
 /* agent: the program's name and version. http, https: what may be spoken. */
 void https_prepare(CURL *curl, const char *agent, bool http, bool https);
@@ -15,10 +13,5 @@ enum { HTTPS_CERTIFICATES = 5 };
 void https_certificates(const char *out[HTTPS_CERTIFICATES]);
 /* A connection that takes longer, or is silent for longer, counts as cut. */
 void https_limit(CURL *curl, long connect_s, long silent_s);
-
-/* The trimmed value of the line when it is the header `name`. */
-bool https_header(const char *line, size_t n, const char *name, struct span *out);
-/* The seconds that a Retry-After asks for, by number or date; -1: neither. */
-int https_seconds(struct span value);
 
 #endif

@@ -14,6 +14,7 @@
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
 #include "src/net/address.h"
+#include "src/net/header.h"
 #include "src/net/https.h"
 #include "src/net/sse.h"
 
@@ -157,7 +158,7 @@ static size_t on_header(char *line, size_t one, size_t n, void *ctx)
         error_set(&r->error, TDM_E_FORMAT, "the server's head has more than %d KiB", MOST_HEAD >> 10);
         return 0;
     }
-    if (https_header(line, n, "Retry-After", &value)) r->retry_after = https_seconds(value);
+    if (header_value(line, n, "Retry-After", &value)) r->retry_after = header_seconds(value);
     return n;
 }
 

@@ -8,8 +8,8 @@
 
 #include "engine/base/error.h"
 #include "src/cli/interrupt.h"
-#include "src/cli/number.h"
 #include "src/net/https.h"
+#include "src/pull/head.h"
 #include "src/pull/pause.h"
 
 enum {
@@ -26,85 +26,21 @@ struct transfer {
     CURLU *endpoint;
     struct curl_slist *with_token; /* NULL: no token */
     bool reached;                  /* a server has answered before */
-    char *location;                /* of a redirect */
     char reason[CURL_ERROR_SIZE];
     /* of the attempt under way: */
     const transfer_sink *sink;
-    transfer_reply *reply;
-    bool own;    /* this hop is the hub's own server */
-    bool linked; /* its X-Linked-Etag was found */
+    head head;
     bool headed; /* the sink has seen the head */
-    int after;   /* Retry-After in seconds, or -1 */
     size_t dropped;
     tdm_status status; /* the sink's failure, told in *err */
     tdm_error *err;
 };
 
-/* ---- Headers --------------------------------------------------------------------------------------------------- */
-
-/* False when it doesn't fit. */
-static bool value_copy(struct span v, char *out, size_t room)
-{
-    if (v.length >= room || memchr(v.bytes, 0, v.length)) return false;
-    memcpy(out, v.bytes, v.length);
-    out[v.length] = 0;
-    return true;
-}
-
-/* W/"abc" -> abc. What is no digest (a mirror may make its own) says nothing about the content. */
-static void take_etag(transfer *t, struct span v)
-{
-    char *etag = t->reply->etag;
-    if (v.length >= 2 && !memcmp(v.bytes, "W/", 2)) v.bytes += 2, v.length -= 2;
-    if (v.length >= 2 && v.bytes[0] == '"' && v.bytes[v.length - 1] == '"') v.bytes++, v.length -= 2;
-    bool digest = (v.length == 40 || v.length == 64) && value_copy(v, etag, sizeof t->reply->etag);
-    if (!digest || strspn(etag, "0123456789abcdef") != v.length) etag[0] = 0;
-}
-
-/* bytes 100-199/200 */
-static void take_range(transfer_reply *r, struct span v)
-{
-    char text[100], *slash, *dash;
-    if (!value_copy(v, text, sizeof text) || strncmp(text, "bytes ", 6)) return;
-    if (!(slash = strchr(text, '/')) || !(dash = strchr(text, '-')) || dash > slash) return;
-    *slash = *dash = 0;
-    r->ranged = number_whole(text + 6, &r->from) && number_whole(slash + 1, &r->total);
-}
-
-static void take_header(transfer *t, const char *line, size_t n)
-{
-    transfer_reply *r = t->reply;
-    char text[32];
-    struct span v;
-    if (https_header(line, n, "Location", &v)) {
-        free(t->location);
-        t->location = strndup(v.bytes, v.length);
-    } else if (https_header(line, n, "Retry-After", &v)) {
-        t->after = https_seconds(v);
-    } else if (https_header(line, n, "Content-Range", &v)) {
-        take_range(r, v);
-    } else if (!t->own) {
-        return; /* what follows only the hub's own server can know */
-    } else if (https_header(line, n, "X-Linked-Etag", &v)) {
-        take_etag(t, v);
-        t->linked = true;
-    } else if (https_header(line, n, "ETag", &v)) {
-        if (!t->linked) take_etag(t, v);
-    } else if (https_header(line, n, "X-Linked-Size", &v)) {
-        r->sized = value_copy(v, text, sizeof text) && number_whole(text, &r->size);
-    } else if (https_header(line, n, "Link", &v)) {
-        char next[REPOSITORY_URL_ROOM];
-        if (repository_next_page(v.bytes, v.length, next)) strcpy(r->next, next);
-    } else if (https_header(line, n, "X-Error-Message", &v)) {
-        snprintf(r->message, sizeof r->message, "%.*s", (int)(v.length < 199 ? v.length : 199), v.bytes);
-    }
-}
-
 static size_t on_header(char *line, size_t one, size_t n, void *ctx)
 {
     transfer *t = ctx;
     (void)one;
-    take_header(t, line, n);
+    head_take(&t->head, line, n);
     return n;
 }
 
@@ -119,7 +55,7 @@ static bool give_head(transfer *t)
 {
     if (t->headed) return true;
     t->headed = true;
-    t->status = t->sink->head(t->sink->ctx, t->reply, t->err);
+    t->status = t->sink->head(t->sink->ctx, t->head.reply, t->err);
     return !t->status;
 }
 
@@ -127,8 +63,8 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
 {
     transfer *t = ctx;
     (void)one;
-    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->reply->status);
-    if (!is_content(t->reply->status)) return (t->dropped += n) < MOST_DROPPED ? n : 0;
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->head.reply->status);
+    if (!is_content(t->head.reply->status)) return (t->dropped += n) < MOST_DROPPED ? n : 0;
     if (!give_head(t)) return 0;
     t->status = t->sink->body(t->sink->ctx, bytes, n, t->err);
     return t->status ? 0 : n;
@@ -215,28 +151,28 @@ static bool is_cut(CURLcode code)
 static attempt_end request(transfer *t, CURLU *url, uint64_t from, tdm_error *err)
 {
     char range[40];
-    free(t->location);
-    t->location = NULL;
-    t->own = same_part(url, t->endpoint, CURLUPART_SCHEME) && same_part(url, t->endpoint, CURLUPART_HOST) &&
+    free(t->head.location);
+    t->head.location = NULL;
+    t->head.own = same_part(url, t->endpoint, CURLUPART_SCHEME) && same_part(url, t->endpoint, CURLUPART_HOST) &&
              same_part(url, t->endpoint, CURLUPART_PORT);
-    t->after = -1;
+    t->head.after = -1;
     t->dropped = 0;
     t->reason[0] = 0;
-    t->reply->ranged = false;
+    t->head.reply->ranged = false;
     snprintf(range, sizeof range, "%llu-", (unsigned long long)from);
     curl_easy_setopt(t->curl, CURLOPT_RANGE, from ? range : NULL);
     curl_easy_setopt(t->curl, CURLOPT_CURLU, url);
-    bool token = t->own && (has_scheme(url, "https") || is_this_computer(url));
+    bool token = t->head.own && (has_scheme(url, "https") || is_this_computer(url));
     curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, token ? t->with_token : NULL);
     CURLcode code = curl_easy_perform(t->curl);
-    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->reply->status);
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->head.reply->status);
     if (t->status) return ATTEMPT_FAILED;
     if (interrupt_seen()) {
         error_set(err, TDM_E_CANCELLED, "interrupted");
         return ATTEMPT_FAILED;
     }
-    if (t->reply->status) t->reached = true;
-    if (!code || (t->dropped && !is_content(t->reply->status))) return ATTEMPT_DONE;
+    if (t->head.reply->status) t->reached = true;
+    if (!code || (t->dropped && !is_content(t->head.reply->status))) return ATTEMPT_DONE;
     char *host = part_of(url, CURLUPART_HOST);
     const char *reason = t->reason[0] ? t->reason : curl_easy_strerror(code);
     if (code == CURLE_PARTIAL_FILE) reason = "the connection was cut";
@@ -257,26 +193,27 @@ static attempt_end attempt(transfer *t, const char *address, uint64_t from, tdm_
     CURLU *url = curl_url_dup(t->endpoint);
     attempt_end end = ATTEMPT_FAILED;
     t->status = TDM_OK;
-    t->headed = t->linked = false;
-    *t->reply = (transfer_reply){0};
+    t->headed = t->head.linked = false;
+    *t->head.reply = (transfer_reply){0};
     if (!url) {
         error_set(err, TDM_E_NOMEM, "out of memory");
     } else if (!go_to(url, address, err)) {
         for (int hop = 0;; hop++) {
             end = request(t, url, from, err);
-            if (end != ATTEMPT_DONE || !is_redirect(t->reply->status)) break;
+            if (end != ATTEMPT_DONE || !is_redirect(t->head.reply->status)) break;
             end = ATTEMPT_FAILED;
-            if (!t->location || hop == MOST_REDIRECTS) {
+            if (!t->head.location || hop == MOST_REDIRECTS) {
                 error_set(err, TDM_E_FORMAT, "%s",
-                          t->location ? "too many redirects" : "a redirect that leads nowhere");
+                          t->head.location ? "too many redirects" : "a redirect that leads nowhere");
                 break;
             }
-            if (go_to(url, t->location, err)) break;
+            if (go_to(url, t->head.location, err)) break;
         }
     }
     curl_url_cleanup(url);
-    if (end == ATTEMPT_DONE && is_content(t->reply->status) && !give_head(t)) end = ATTEMPT_FAILED;
-    if (end == ATTEMPT_DONE && is_content(t->reply->status) && t->sink->complete && !t->sink->complete(t->sink->ctx)) {
+    if (end == ATTEMPT_DONE && is_content(t->head.reply->status) && !give_head(t)) end = ATTEMPT_FAILED;
+    if (end == ATTEMPT_DONE && is_content(t->head.reply->status) && t->sink->complete &&
+        !t->sink->complete(t->sink->ctx)) {
         error_set(err, TDM_E_IO, "the connection was cut");
         end = ATTEMPT_CUT;
     }
@@ -293,7 +230,7 @@ tdm_status transfer_get(transfer *t, const char *url, const transfer_sink *sink,
     tdm_error own;
     if (!err) err = &own;
     t->sink = sink;
-    t->reply = reply;
+    t->head.reply = reply;
     t->err = err;
     uint64_t best = 0;
     for (int failures = 0;;) {
@@ -307,7 +244,7 @@ tdm_status transfer_get(transfer *t, const char *url, const transfer_sink *sink,
         if (end == ATTEMPT_DONE)
             error_set(err, TDM_E_IO, "the server answers %ld%s", reply->status,
                       reply->status == 429 ? ": too many requests" : "");
-        int seconds = end == ATTEMPT_DONE && t->after >= 0 ? (t->after ? t->after : 1) : 1 << failures;
+        int seconds = end == ATTEMPT_DONE && t->head.after >= 0 ? (t->head.after ? t->head.after : 1) : 1 << failures;
         if (seconds > LONGEST_WAIT)
             return error_set(err, TDM_E_IO, "the server answers %ld and asks to be left alone for %d s", reply->status,
                              seconds);
@@ -373,6 +310,6 @@ void transfer_close(transfer *t)
     curl_slist_free_all(t->with_token);
     curl_url_cleanup(t->endpoint);
     curl_easy_cleanup(t->curl);
-    free(t->location);
+    free(t->head.location);
     free(t);
 }
