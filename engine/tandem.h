@@ -183,6 +183,7 @@ typedef enum {
     TDM_STOPPED,    /* by tdm_chat_stop or send_now */
     TDM_FAILED,     /* a unit failed; the text so far is kept */
     TDM_UNFINISHED, /* still being decoded, or the program died in it */
+    TDM_REPEATS,    /* it only repeated itself: loop_guard */
 } tdm_finish;
 
 /* What is read before Enter: nothing, finished turns, also what is typed, at a pause also the prompt's end. */
@@ -424,6 +425,10 @@ typedef struct {
     int max_tokens;              /* limit of a reply, fixed when the reply begins; 0: none but the context */
     int max_answer_tokens;       /* the same, counting only what follows the thinking */
     bool ignore_eos;
+    bool loop_guard;             /* a reply that only repeats itself ends (TDM_REPEATS), not with ignore_eos: its last
+                                    tokens have a period of at most 200, at least four times and for 120 tokens, more
+                                    where such a text may be wanted (engine/chat/guard.h). Decided by its tokens alone,
+                                    of a server by its text; from anew where it is continued. tdm_chat_defaults: off */
     const char *const *stops;    /* NULL-terminated; or NULL */
     bool hash_logits;            /* fill logits_hash of each turn's statistics (some tenths of a ms a token) */
     int mtp;                     /* tokens drafted before a pass, which verifies them: 1 to TDM_MTP_MOST; TDM_MTP_AUTO:

@@ -195,7 +195,7 @@ static bool can_continue(const struct node *node)
 {
     return node->role == TDM_ASSISTANT && (node->finish == TDM_STOPPED || node->finish == TDM_LENGTH ||
                                            node->finish == TDM_FAILED || node->finish == TDM_UNFINISHED ||
-                                           node->finish == TDM_CONTEXT);
+                                           node->finish == TDM_CONTEXT || node->finish == TDM_REPEATS);
 }
 
 TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)

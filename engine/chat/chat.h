@@ -26,6 +26,7 @@
 #include "engine/chat/drafts.h"
 #include "engine/chat/events.h"
 #include "engine/chat/follower.h"
+#include "engine/chat/guard.h"
 #include "engine/chat/joining.h"
 #include "engine/chat/kept.h"
 #include "engine/chat/pause.h"
@@ -84,6 +85,7 @@ struct decoder {
     uint32_t max_tokens;     /* likewise; 0: no limit */
     uint32_t max_answer;     /* likewise; thinking is not counted */
     struct reply reply;
+    struct guard guard;      /* of what the reply has since it began or was continued */
     double mtp_accept;       /* likewise */
     bool hashes;
     uint64_t logits_hash;    /* so far; the running job's, copied to the statistics when its token is taken */
@@ -402,6 +404,10 @@ void chat_reply(struct tdm_chat *c);
 bool chat_continues_in_place(const struct tdm_chat *c);
 /* Goes on with a stopped reply, once no job runs on the decoder's state. The last one may have failed. */
 void chat_go_on(struct tdm_chat *c);
+/* Does the loop guard look at replies now? Where it doesn't, it begins anew when it does again. */
+bool chat_guards(const struct tdm_chat *c, struct decoder *d);
+/* The message that a reply answers. */
+struct span chat_message_of(struct tdm_chat *c, const struct decoder *d);
 /* Appends text to a reply and tells it. id: the token that it came with, -1: none. */
 void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id);
 /* Fills in what of this turn's prompt was there at Enter, and so its kind. */

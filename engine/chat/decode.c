@@ -52,13 +52,34 @@ static void be_followed(struct tdm_chat *c, struct decoder *d)
         unit_wake(chat_unit(c, TDM_PREFILL_UNIT));
 }
 
+struct span chat_message_of(struct tdm_chat *c, const struct decoder *d)
+{
+    const struct conversation *all = chat_conversation_of(c, d);
+    const struct buffer *text = &all->nodes[all->nodes[d->node].parent].text;
+    return (struct span){text->bytes, text->n};
+}
+
+/* The guard's tokenizer: of a reply that comes as text there is none. */
+static const struct tokenizer *guarded_by(const struct tdm_chat *c)
+{
+    return chat_on_server(c) ? NULL : c->model->tokenizer;
+}
+
+bool chat_guards(const struct tdm_chat *c, struct decoder *d)
+{
+    bool guards = c->options.loop_guard && !c->options.ignore_eos;
+    if (!guards) guard_begin(&d->guard, guarded_by(c));
+    return guards;
+}
+
 /* Why the token that was drawn last is the reply's last. TDM_UNFINISHED: it isn't. */
-static tdm_finish last_because(const struct decoder *d, const struct reply_piece *piece)
+static tdm_finish last_because(const struct decoder *d, const struct reply_piece *piece, bool repeats)
 {
     const tdm_turn_stats *s = &d->stats;
     if (piece->stopped) return TDM_STOP_STRING;
     if (d->max_tokens > 0 && s->reply_tokens >= d->max_tokens) return TDM_LENGTH;
     if (d->max_answer > 0 && s->reply_tokens - s->thinking_tokens >= d->max_answer) return TDM_LENGTH;
+    if (repeats) return TDM_REPEATS;
     return d->prompt + d->index >= pool_context(d->state->pool) ? TDM_CONTEXT : TDM_UNFINISHED;
 }
 
@@ -94,7 +115,7 @@ static tdm_finish take_token(struct tdm_chat *c, struct decoder *d, tdm_id id)
     if (d == c->decoder) c->unfollowed++;
     chat_give_text(c, d, piece.thinking, true, id);
     chat_give_text(c, d, piece.answer, false, id);
-    return last_because(d, &piece);
+    return last_because(d, &piece, chat_guards(c, d) && guard_push(&d->guard, id, chat_message_of(c, d)));
 }
 
 /* The reply has gone on by a pass, or ends. */
@@ -233,6 +254,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     reply_free(&d->reply);
     bool thinks = node->think && c->model->form.can_think && !(chat_on_server(c) && node->text.n);
     reply_init(&d->reply, c->model->tokenizer, thinks, (const char *const *)c->stops);
+    guard_begin(&d->guard, guarded_by(c));
     sampler_start(d->sampler, prompt, d->prompt);
     if (node->reply.n) repeat_reply(c, d, node);
 }

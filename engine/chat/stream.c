@@ -149,7 +149,9 @@ static tdm_finish take_text(struct tdm_chat *c, struct stream *stream, const tdm
     tdm_turn_stats *s = &d->stats;
     int64_t now = clock_ns();
     bool thought = news->thinking || d->reply.thinking;
-    if (reply_push_text(&d->reply, (struct span){news->text, news->length}, news->thinking, &piece, NULL)) {
+    struct span text = {news->text, news->length};
+    bool repeats = chat_guards(c, d) && guard_push_text(&d->guard, &text, chat_message_of(c, d));
+    if (reply_push_text(&d->reply, text, news->thinking, &piece, NULL)) {
         events_post_line(c->events, TDM_EV_ERROR, "no memory for the reply: it ends here");
         return TDM_FAILED;
     }
@@ -157,15 +159,16 @@ static tdm_finish take_text(struct tdm_chat *c, struct stream *stream, const tdm
     if (news->counts.reply <= 0) s->reply_tokens += (uint32_t)news->tokens;
     if (thought) s->thinking_tokens += (uint32_t)news->tokens;
     d->index = s->reply_tokens;
-    s->ids_hash = fnv_bytes(s->ids_hash, news->text, news->length);
+    s->ids_hash = fnv_bytes(s->ids_hash, text.bytes, text.length);
     s->last_id_ns = now;
     if (s->server_reply_ms <= 0 && now > s->first_id_ns)
         s->decode_tps = (s->reply_tokens - 1) * 1e9 / (double)(now - s->first_id_ns);
     chat_give_text(c, d, piece.thinking, true, -1);
     chat_give_text(c, d, piece.answer, false, -1);
     if (piece.stopped) return TDM_STOP_STRING;
-    stream->bytes += news->length;
-    return is_long(stream) ? TDM_LENGTH : is_endless(stream) ? TDM_CONTEXT : TDM_UNFINISHED;
+    stream->bytes += text.length;
+    if (is_long(stream)) return TDM_LENGTH;
+    return repeats ? TDM_REPEATS : is_endless(stream) ? TDM_CONTEXT : TDM_UNFINISHED;
 }
 
 static void take_news(struct tdm_chat *c, struct stream *s, const tdm_server_news *news)

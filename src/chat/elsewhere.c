@@ -323,7 +323,8 @@ static void tell_visited(const app *a, char *notice)
 {
     static const char *const ends[] = {
         [TDM_LENGTH] = "to its limit: /continue", [TDM_CONTEXT] = "the context is full",
-        [TDM_STOPPED] = "it was stopped: /continue", [TDM_FAILED] = "a unit failed: /continue"};
+        [TDM_STOPPED] = "it was stopped: /continue", [TDM_FAILED] = "a unit failed: /continue",
+        [TDM_REPEATS] = "it only repeated itself: /continue"};
     const elsewhere *e = &a->elsewhere;
     size_t n = sizeof ends / sizeof *ends;
     const char *end = (size_t)e->finish < n ? ends[e->finish] : NULL;
@@ -384,6 +385,7 @@ static const char *ending(const elsewhere *e)
     case TDM_CONTEXT: return "context full";
     case TDM_STOPPED: return "stopped";
     case TDM_FAILED: return "failed";
+    case TDM_REPEATS: return "repeated itself";
     default: return "answered";
     }
 }

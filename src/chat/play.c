@@ -129,7 +129,7 @@ static tdm_status open_all(play *p, tdm_error *err)
     if (status) return status;
     load_machine_notes(o, p->machine);
     settings_chat_options(settings, o, p->models.model);
-    settings->ignore_eos = settings->hash_logits = true;
+    settings->ignore_eos = settings->hash_logits = true; /* so the loop guard rests */
     settings->max_tokens = p->script.max_tokens;
     settings->max_answer_tokens = 0; /* the script's counts alone */
     if (p->script.temperature >= 0) settings->sampling.temperature = (float)p->script.temperature;

@@ -15,6 +15,7 @@ void settings_apply(tdm_chat_options *c, const options *o, option_id id)
     switch (id) {
     case OPTION_MAX_TOKENS: c->max_answer_tokens = (int)number; break;
     case OPTION_IGNORE_EOS: c->ignore_eos = number; break;
+    case OPTION_LOOP_GUARD: c->loop_guard = number; break;
     case OPTION_THINK: c->think = (tdm_thinking)number; break;
     case OPTION_KEEP_THINKING: c->keep_thinking = (tdm_keep_thinking)number; break;
     case OPTION_ON_FULL: c->on_full = (tdm_on_full)number; break; /* the words stand in the order of the values */
@@ -61,6 +62,7 @@ void settings_text(const tdm_chat_options *c, option_id id, char *out, size_t ro
         number_or(out, room, c->max_answer_tokens, c->max_answer_tokens != 0, "until the model ends");
         break;
     case OPTION_IGNORE_EOS: snprintf(out, room, "%s", c->ignore_eos ? "on" : "off"); break;
+    case OPTION_LOOP_GUARD: snprintf(out, room, "%s", c->loop_guard ? "on" : "off"); break;
     case OPTION_THINK: snprintf(out, room, "%s", tdm_thinking_name(c->think)); break;
     case OPTION_KEEP_THINKING: snprintf(out, room, "%s", tdm_keep_thinking_name(c->keep_thinking)); break;
     case OPTION_ON_FULL: snprintf(out, room, "%s", c->on_full == TDM_FULL_STOP ? "stop" : "drop-oldest"); break;
@@ -96,6 +98,7 @@ void settings_chat_options(tdm_chat_options *out, const options *o, const tdm_mo
 {
     tdm_chat_defaults(out, m);
     out->sampling.seed = random_seed();
+    out->loop_guard = true;
     for (option_id id = 0; id < OPTION_COUNT; id++) settings_apply(out, o, id);
     out->context = (int)options_int(o, OPTION_CONTEXT, out->context);
     out->kv = load_kv(o);

@@ -33,12 +33,12 @@
     X(RUN, "run", "[PROMPT] [-]", "one answer on standard output",                                                    \
       "Writes the answer to PROMPT as it is decoded. Standard input is read when there is no PROMPT, or when - is "   \
       "given: its text then follows PROMPT. With --json every line is an object: {\"event\":\"token\"} with id and "  \
-      "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context or "          \
-      "interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. Without -n an answer "         \
-      "ends after 4096 tokens, unless --ignore-eos is given. With -r PROMPT (and standard input) is the input of a "  \
-      "prompt of the library. With --answers N every object has the number of its answer, and each has a done; "      \
-      "otherwise the answers follow each other under [1], [2] ... With --script a conversation is played instead, "   \
-      "one object a turn.")                                                                                           \
+      "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context, "            \
+      "repeats or interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. Without -n an "    \
+      "answer ends after 4096 tokens, unless --ignore-eos is given. With -r PROMPT (and standard input) is the "      \
+      "input of a prompt of the library. With --answers N every object has the number of its answer, and each "       \
+      "has a done; otherwise the answers follow each other under [1], [2] ... With --script a conversation is "       \
+      "played instead, one object a turn.")                                                                           \
     X(EVAL, "eval", "", "logits or perplexity of a text",                                                             \
       "Evaluates token ids (--ids, --ids-file) or a text (--text-file). --logits writes a safetensors file with one " \
       "float32 tensor 'logits' of [positions, vocabulary]; --perplexity prints one line.")                            \
@@ -176,6 +176,9 @@ enum {
       "end the reply before this text; may be given several times")                                                   \
     X(IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, 0, 0, "off", REPLY, LIVE, FOR_TALK,                                    \
       "go on past the model's end token")                                                                             \
+    X(LOOP_GUARD, "loop-guard", 0, CHOICE, "off|on", 0, 0, "on", REPLY, KEEP | LIVE, FOR(CHAT) | FOR(RUN),            \
+      "end a reply that only repeats itself: at least four times and for 120 tokens, longer where such a text may be " \
+      "wanted (single words, marks, numbers, what the message says); never with --ignore-eos or --script")            \
     X(THINK, "think", 0, SWITCH, "off|on|low|medium|xhigh", 0, 0, "off", REPLY, KEEP | LIVE, FOR_TALK | FOR(RENDER),  \
       "let the model think first, where it can; how much, where its template has efforts")                            \
     X(KEEP_THINKING, "keep-thinking", 0, CHOICE, "auto|on|off", 0, 0, "auto", REPLY, KEEP | LIVE,                     \

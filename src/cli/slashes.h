@@ -55,7 +55,8 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(REGEN, "regen", "retry", NONE, "", 0, 0, CONVERSATION, "answers the last message once more")                    \
     X(ANSWERS, "answers", "", WORDS, "N [TEXT]", 0, 0, CONVERSATION,                                                  \
       "writes 2 to 8 answers at once, to TEXT or once more to the last message; ^X 1-8 looks at one")                 \
-    X(CONTINUE, "continue", "", NONE, "", 0, 0, CONVERSATION, "goes on with a reply that was stopped or cut off")     \
+    X(CONTINUE, "continue", "", NONE, "", 0, 0, CONVERSATION,                                                         \
+      "goes on with a reply that was stopped, cut off, or ended for repeating itself")                                \
     X(EDIT, "edit", "", NUMBER, "[N]", 1, 1000000, CONVERSATION,                                                      \
       "takes back to message N, to write it anew as a branch")                                                        \
     X(UNDO, "undo", "", NONE, "", 0, 0, CONVERSATION, "takes the last turn back")                                     \

@@ -214,6 +214,7 @@ static const char *reason_name(const run *a, const one *of)
     case TDM_STOP_STRING: return "stop";
     case TDM_CONTEXT: return "context";
     case TDM_STOPPED: return "interrupted";
+    case TDM_REPEATS: return "repeats";
     default: return "end";
     }
 }
@@ -326,6 +327,8 @@ static void print_end(run *a)
                 now.context_size);
     if (any_ended(a, TDM_LENGTH) && !options_given(a->o, OPTION_MAX_TOKENS))
         fprintf(stderr, "tandem: the answer ends here, after %d tokens; -n allows more\n", LONGEST_ANSWER);
+    if (any_ended(a, TDM_REPEATS))
+        fputs("tandem: the answer only repeated itself: it ends here; --loop-guard off lets it go on\n", stderr);
     if (options_flag(a->o, OPTION_VERBOSE)) print_figures(a);
 }
 

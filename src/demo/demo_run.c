@@ -143,6 +143,7 @@ static void settings_of(const demo_wants *w, const script *s, bool ahead, tdm_ch
     out->keep_thinking = TDM_KEEP_AUTO;
     out->max_tokens = s->max_tokens;
     out->max_answer_tokens = 0;
+    out->loop_guard = false;
     out->sampling.temperature = s->temperature >= 0 ? (float)s->temperature : 0;
     out->sampling.seed = s->seed;
 }

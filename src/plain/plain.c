@@ -149,6 +149,7 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     case TDM_LENGTH:
         note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
         break;
+    case TDM_REPEATS: note("(it only repeated itself; /continue goes on, /set loop-guard off lets it)"); break;
     case TDM_CONTEXT:
         note("(the context is full: /compact sums up the oldest turns, /new begins anew)");
         break;

@@ -15,7 +15,7 @@ enum { VERSION = 1, MOST_NODES = 1000000, NAME_BYTES = 60 };
 
 static const char *const finish_names[] = {
     [TDM_END] = "end",         [TDM_LENGTH] = "length", [TDM_STOP_STRING] = "stop",      [TDM_CONTEXT] = "context",
-    [TDM_STOPPED] = "stopped", [TDM_FAILED] = "failed", [TDM_UNFINISHED] = "unfinished",
+    [TDM_STOPPED] = "stopped", [TDM_FAILED] = "failed", [TDM_UNFINISHED] = "unfinished", [TDM_REPEATS] = "repeats",
 };
 
 const char *session_finish_name(tdm_finish finish)
@@ -25,7 +25,7 @@ const char *session_finish_name(tdm_finish finish)
 
 static tdm_finish finish_find(const char *name)
 {
-    for (int i = 0; name && i <= TDM_UNFINISHED; i++)
+    for (size_t i = 0; name && i < sizeof finish_names / sizeof *finish_names; i++)
         if (!strcmp(name, finish_names[i])) return (tdm_finish)i;
     return TDM_UNFINISHED;
 }

@@ -101,6 +101,7 @@ static enum view_turn_state state_of(const tdm_node *node)
     if (node->role == TDM_USER) return VIEW_TURN_DONE;
     switch (node->finish) {
     case TDM_LENGTH: return VIEW_TURN_LENGTH;
+    case TDM_REPEATS: return VIEW_TURN_REPEATS;
     case TDM_CONTEXT: return VIEW_TURN_FULL;
     case TDM_STOPPED:
     case TDM_UNFINISHED: return VIEW_TURN_STOPPED;
@@ -416,6 +417,7 @@ static void on_end(tui *t, const tdm_event *e)
     if (e->writing) return;
     t->turns.ended = e->finish == TDM_STOPPED ? VIEW_STOPPED
                : e->finish == TDM_LENGTH ? VIEW_LENGTH
+               : e->finish == TDM_REPEATS ? VIEW_REPEATS
                : e->finish == TDM_CONTEXT ? VIEW_FULL : VIEW_IDLE;
     t->turns.enter_ns = e->stats.end_ns; /* of a queued message, whose turn may follow */
     t->idle_since_ns = clock_ns();

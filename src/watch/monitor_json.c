@@ -15,7 +15,7 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_FAILED] = "failed",     [VIEW_IDLE] = "idle",           [VIEW_READING] = "reading",
     [VIEW_THINKING] = "thinking", [VIEW_ANSWERING] = "answering", [VIEW_STOPPED] = "stopped",
     [VIEW_LENGTH] = "length",     [VIEW_QUEUED] = "queued",       [VIEW_CONTEXT] = "context",
-    [VIEW_FULL] = "full",
+    [VIEW_FULL] = "full",         [VIEW_REPEATS] = "repeats",
 };
 enum { TTFT_KINDS = VIEW_TTFT_COLD + 1, TTFT_MARKS = VIEW_TTFT_HEAD_START + 1 };
 static const char *const mark_names[] = {"none",  "after reply", "following", "to read",

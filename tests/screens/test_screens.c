@@ -244,6 +244,7 @@ static void end_reply(const char *how)
 {
     fake_end(!strcmp(how, "stop") ? TDM_STOPPED
              : !strcmp(how, "length") ? TDM_LENGTH
+             : !strcmp(how, "repeats") ? TDM_REPEATS
              : !strcmp(how, "context") ? TDM_CONTEXT
              : !strcmp(how, "failed") ? TDM_FAILED : TDM_END);
 }
@@ -530,7 +531,7 @@ static void run_script(const char *name)
     X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
     X(mouse) X(demo_sizes) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
     X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
-    X(slow_disk) X(prompts_model) X(battery) X(memory) X(answers)
+    X(slow_disk) X(prompts_model) X(battery) X(memory) X(answers) X(repeats)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

@@ -202,7 +202,7 @@ TEST(states)
 {
     static const char *const names[VIEW_STATES] = {
         "no-model", "loading", "packing", "testing", "copying", "failed", "idle", "reading",
-        "thinking", "answering", "stopped", "length", "queued", "context", "full"};
+        "thinking", "answering", "stopped", "length", "repeats", "queued", "context", "full"};
     for (int state = 0; state < VIEW_STATES; state++) {
         struct sample s;
         char name[40];
@@ -246,6 +246,7 @@ TEST(states)
             break;
         case VIEW_STOPPED: last->state = VIEW_TURN_STOPPED; break;
         case VIEW_LENGTH: last->state = VIEW_TURN_LENGTH; break;
+        case VIEW_REPEATS: last->state = VIEW_TURN_REPEATS; break;
         case VIEW_QUEUED:
             last->state = VIEW_TURN_ANSWERING;
             v->draft.queued = "and how much memory does one take?";

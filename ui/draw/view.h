@@ -56,6 +56,7 @@ enum view_turn_state {
     VIEW_TURN_ANSWERING, /* `text` grows */
     VIEW_TURN_STOPPED,   /* by the user; /continue goes on */
     VIEW_TURN_LENGTH,    /* at the length limit; /continue goes on */
+    VIEW_TURN_REPEATS,   /* it only repeated itself; /continue goes on */
     VIEW_TURN_FULL,      /* at the end of the context */
     VIEW_TURN_FAILED,    /* `why` says it */
 };
@@ -167,6 +168,7 @@ enum view_state {
     VIEW_ANSWERING,
     VIEW_STOPPED,
     VIEW_LENGTH,
+    VIEW_REPEATS, /* the reply only repeated itself and was ended */
     VIEW_QUEUED,
     VIEW_CONTEXT, /* nearly full; the program shows it once */
     VIEW_FULL,

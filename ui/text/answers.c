@@ -47,11 +47,12 @@ void answers_state(char *out, size_t room, const struct view_answers *answers, s
     const struct view_turn *turn = &answers->turns[i];
     char count[FORMAT_SIZE];
     format_count(count, answers->tokens[i]);
-    const char *end = turn->state == VIEW_TURN_STOPPED  ? "stopped"
-                      : turn->state == VIEW_TURN_LENGTH ? "length limit"
-                      : turn->state == VIEW_TURN_FULL   ? "context full"
-                      : turn->state == VIEW_TURN_FAILED ? "failed"
-                                                        : "done";
+    const char *end = turn->state == VIEW_TURN_STOPPED   ? "stopped"
+                      : turn->state == VIEW_TURN_LENGTH  ? "length limit"
+                      : turn->state == VIEW_TURN_REPEATS ? "only repeated itself"
+                      : turn->state == VIEW_TURN_FULL    ? "context full"
+                      : turn->state == VIEW_TURN_FAILED  ? "failed"
+                                                         : "done";
     if (is_written(turn)) snprintf(out, room, "%s tok", count);
     else snprintf(out, room, "%s, %s token%s", end, count, answers->tokens[i] == 1 ? "" : "s");
 }

@@ -35,7 +35,8 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
     static const char *const plain[VIEW_STATES] = {
         [VIEW_NO_MODEL] = "NO MODEL", [VIEW_FAILED] = "FAILED",     [VIEW_IDLE] = "IDLE",
         [VIEW_THINKING] = "THINKING", [VIEW_ANSWERING] = "ANSWERING", [VIEW_STOPPED] = "STOPPED",
-        [VIEW_LENGTH] = "LENGTH",     [VIEW_QUEUED] = "QUEUED",     [VIEW_FULL] = "FULL",
+        [VIEW_LENGTH] = "LENGTH",     [VIEW_REPEATS] = "REPEATS",   [VIEW_QUEUED] = "QUEUED",
+        [VIEW_FULL] = "FULL",
     };
     static const char *const verbs[VIEW_STATES] = {
         [VIEW_LOADING] = "LOADING", [VIEW_PACKING] = "PACKING", [VIEW_COPYING] = "COPYING"};
@@ -171,6 +172,7 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
         break;
     case VIEW_STOPPED: snprintf(out, STATE_SIZE, "Stopped: /continue goes on"); break;
     case VIEW_LENGTH: snprintf(out, STATE_SIZE, "The reply reached its length limit: /continue goes on"); break;
+    case VIEW_REPEATS: snprintf(out, STATE_SIZE, "The reply only repeated itself: /continue goes on"); break;
     case VIEW_QUEUED: snprintf(out, STATE_SIZE, "Your message waits for the reply; Enter again sends it now"); break;
     case VIEW_CONTEXT:
         snprintf(out, STATE_SIZE, "Context %.0f%% full: /compact, /new, /undo or /edit N makes room",

@@ -138,6 +138,7 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
     int n = 0;
     if (turn->state == VIEW_TURN_STOPPED) snprintf(group[n++], sizeof *group, "stopped");
     if (turn->state == VIEW_TURN_LENGTH) snprintf(group[n++], sizeof *group, "length limit");
+    if (turn->state == VIEW_TURN_REPEATS) snprintf(group[n++], sizeof *group, "only repeated itself");
     if (turn->state == VIEW_TURN_FULL) snprintf(group[n++], sizeof *group, "context full");
     if (turn->branches > 1) snprintf(group[n++], sizeof *group, "%d/%d", turn->branch, turn->branches);
     if (s->valid && l->options.stats != VIEW_STATS_OFF) {

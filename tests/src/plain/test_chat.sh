@@ -35,7 +35,7 @@ check 'run: a notice is a line' grep -qx "tandem: $notice" <<<"$("$program" run 
 check 'a notice is a line' grep -qx "$notice" \
     <<<"$(echo 'Tell me a story.' | "$program" chat --plain --private "${brief[@]}" 2>&1)"
 # Such a penalty makes a token more likely each time that it came: a reply without end.
-endless=(run -m $tiny --temp 0 --frequency-penalty -10 -c 9000)
+loops=(-m $tiny --temp 0 --frequency-penalty -10 -c 9000) endless=(run "${loops[@]}" --loop-guard off)
 ended() { tail -1 | grep -oE '"reason":"[a-z]+"|"output_tokens":[0-9]+' | tr '\n' ' '; }
 "$program" "${endless[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
 check 'run: an answer ends after 4096 tokens' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":4096 '
@@ -47,6 +47,23 @@ holds 'run: --ignore-eos has no such end' "$("$program" "${endless[@]}" --json -
     '"reason":"context"'
 holds 'run: thinking is not counted' "$("$program" "${endless[@]}" --json --think Hello 2>/dev/null | ended)" \
     '"reason":"context"'
+"$program" run "${loops[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
+check 'run: an answer that only repeats itself ends' test $? = 0 -a "$(ended <"$tmp/out")" = \
+    '"reason":"repeats" "output_tokens":1000 '
+check 'run: says so in one line' test "$(<"$tmp/err")" = \
+    'tandem: the answer only repeated itself: it ends here; --loop-guard off lets it go on'
+holds 'run: with drafts and without' "$("$program" run "${loops[@]}" --json --mtp off Hello 2>/dev/null | tail -1)" \
+    "$(tail -1 "$tmp/out" | grep -o '"text":"[^"]*","reason":"repeats"')"
+said=$(printf '%s\n' Hello /continue '/set loop-guard' '/set loop-guard off' /continue '/set loop-guard' |
+    "$program" chat --plain --private "${loops[@]}" -n 2500 2>&1 | tr -d '\0')
+check 'it is one line, and /continue goes on' test 2 = \
+    "$(grep -cx '(it only repeated itself; /continue goes on, /set loop-guard off lets it)' <<<"$said")"
+holds '/set: the loop guard' "$said" 'loop-guard: on (off, on)'
+holds 'off it is cut off' "$said" '(cut off at 2500 tokens; /continue goes on)'
+printf 'Hello\n' | XDG_STATE_HOME=$tmp/loops "$program" chat --plain "${loops[@]}" >/dev/null 2>&1
+check 'a session keeps the reason' grep -q '"finish": *"repeats"' "$tmp"/loops/tandem/sessions/*.json
+printf '/continue\n' | XDG_STATE_HOME=$tmp/loops "$program" chat --plain --resume "${loops[@]}" -n 1500 >/dev/null 2>"$tmp/err"
+check 'and a loaded one goes on' grep -q 'repeated itself\|cut off' "$tmp/err"
 if command -v python3 >/dev/null; then
     "$program" run --temp 0 --json 'What is the capital of Peru?' >"$tmp/out"
     check 'run --json: the tokens make the text' \

@@ -234,6 +234,62 @@ TEST(a_reply_longer_than_the_context_is_ended)
     close_talk(&t);
 }
 
+/* The text over and over as an answer, so many bytes a piece, which doesn't end. */
+static void answer_with(struct buffer *out, const char *text, size_t times, size_t piece)
+{
+    struct buffer all = {0};
+    char line[400];
+    buffer_clear(out);
+    buffer_append(out, STREAM, strlen(STREAM), NULL);
+    for (size_t i = 0; i < times; i++) buffer_append(&all, text, strlen(text), NULL);
+    for (size_t at = 0; at < all.n; at += piece) {
+        int n = snprintf(line, sizeof line, "data: {\"content\":\"%.*s\",\"stop\":false}\n\n",
+                         (int)(all.n - at < piece ? all.n - at : piece), all.bytes + at);
+        buffer_append(out, line, (size_t)n, NULL);
+    }
+    buffer_append(out, "", 1, NULL);
+    out->n--;
+    buffer_free(&all);
+}
+
+TEST(a_reply_that_only_repeats_itself_is_ended_at_the_same_character)
+{
+    static const char sentence[] = "It is a type of story. ";
+    static const size_t pieces[] = {1, 7, 23, 300};
+    struct talk t;
+    tdm_chat_options o;
+    tdm_error err = {0};
+    struct buffer answer = {0};
+    if (!open_talk(&t, TDM_SPEC_OFF)) return;
+    tdm_chat_options_of(t.chat, &o);
+    o.loop_guard = true;
+    REQUIRE(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
+    scripted.hangs = true;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        answer_with(&answer, sentence, 100, pieces[i]);
+        scripted.answer = answer.bytes;
+        say(&t, "Hi");
+        CHECK_INT(TDM_REPEATS, t.finish);
+        CHECK_INT(480, strlen(t.text.bytes)); /* 120 tokens, four characters each */
+        CHECK_INT(0, sem_wait(&scripted.left));
+    }
+    /* It goes on from there, and is not at once told again. */
+    answer_with(&answer, sentence, 20, 23);
+    buffer_append(&answer, END, sizeof END, NULL);
+    scripted.answer = answer.bytes;
+    scripted.hangs = false;
+    REQUIRE(tdm_chat_continue(t.chat, &err) == TDM_OK);
+    until_end(&t);
+    CHECK_INT(TDM_END, t.finish);
+    answer_with(&answer, "hello ", 100, 6);
+    buffer_append(&answer, END, sizeof END, NULL);
+    scripted.answer = answer.bytes;
+    say(&t, "write hello 100 times");
+    CHECK_INT(TDM_END, t.finish);
+    buffer_free(&answer);
+    close_talk(&t);
+}
+
 TEST(a_stopped_reply_gives_its_request_up)
 {
     struct talk t;
@@ -571,6 +627,7 @@ int main(int argc, char **argv)
         T(a_failure_is_a_line_and_the_conversation_goes_on),
         T(a_limit_is_the_servers_and_ours_only_if_it_runs_on),
         T(a_reply_longer_than_the_context_is_ended),
+        T(a_reply_that_only_repeats_itself_is_ended_at_the_same_character),
         T(a_stopped_reply_gives_its_request_up),
         T(a_finished_turn_is_read_ahead_and_then_nothing_is_sent),
         T(a_key_makes_a_connection_ready_and_tells_nothing),

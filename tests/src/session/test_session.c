@@ -20,7 +20,7 @@ static const char *small = HEAD
     "{\"id\":1,\"parent\":0,\"role\":\"user\",\"text\":\"My dog is Bruno.\",\"time\":6},"
     "{\"id\":2,\"parent\":1,\"role\":\"assistant\",\"text\":\"Fine.\",\"thinking\":\"hm\",\"finish\":\"stopped\","
     "\"time\":7},"
-    "{\"id\":3,\"parent\":1,\"role\":\"assistant\",\"text\":\"Good.\",\"finish\":\"end\",\"time\":8},"
+    "{\"id\":3,\"parent\":1,\"role\":\"assistant\",\"text\":\"Good.\",\"finish\":\"repeats\",\"time\":8},"
     "{\"id\":4,\"parent\":3,\"role\":\"user\",\"text\":\"What\\u0000 next?\",\"time\":9}]}";
 
 static tdm_status parse(session *s, const char *text, tdm_error *err)
@@ -44,6 +44,7 @@ TEST(a_session_is_read_and_written)
     CHECK_INT(4, again.n);
     CHECK_INT(4, again.leaf);
     CHECK_INT(TDM_STOPPED, again.nodes[1].finish);
+    CHECK_INT(TDM_REPEATS, again.nodes[2].finish);
     CHECK_STR("hm", again.nodes[1].thinking);
     CHECK(!again.nodes[1].current && again.nodes[2].current && again.nodes[3].current);
     CHECK_INT(11, again.nodes[3].length);
