@@ -59,16 +59,25 @@ tdm_status command_redo(command *r, tdm_error *err)
     return status;
 }
 
+/* The model drafts a summary; forced: also the built-in one. */
+static tdm_status draft_summary(command *r, bool forced, tdm_error *err)
+{
+    static const char remedy[] = "/model lists some; /compact --force drafts it anyway, /compact TEXT takes yours";
+    tdm_status status = compact_check(r->a, err);
+    if (!status && !forced) status = load_check_large(&r->a->info, "a summary", remedy, err);
+    if (!status) status = compact_ask(r->a, err);
+    r->result->waits = !status;
+    return status;
+}
+
 /* Without a text: drafts one. */
 tdm_status command_compact(command *r, tdm_error *err)
 {
+    static const char force[] = "--force";
     const char *text = r->call->argument;
     int turns = 0;
-    if (!text) {
-        tdm_status status = compact_ask(r->a, err);
-        r->result->waits = !status;
-        return status;
-    }
+    bool forced = text && !strcmp(text, force);
+    if (!text || forced) return draft_summary(r, forced, err);
     tdm_status status = compact_replace(r->a, text, strlen(text), &turns, err);
     r->result->anew = !status;
     if (!status)

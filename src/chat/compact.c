@@ -8,7 +8,6 @@
 #include "src/cli/output.h"
 
 enum { OFFERED_PERCENT = 85 };
-const char compact_offer[] = "the context is 85 % full: /compact sums up the older turns";
 
 static const char request[] =
     "Sum up our conversation so far as notes that you will go on from: who I am and what I want, what was asked and "
@@ -42,7 +41,7 @@ static tdm_status no_older(tdm_error *err)
 
 /* ---- The summary ----------------------------------------------------------------------------------------------- */
 
-tdm_status compact_ask(app *a, tdm_error *err)
+tdm_status compact_check(const app *a, tdm_error *err)
 {
     session s;
     int older = 0;
@@ -51,8 +50,12 @@ tdm_status compact_ask(app *a, tdm_error *err)
     if (status) return status;
     first_kept(&s, &older);
     session_free(&s);
-    if (!older) return no_older(err);
-    status = tdm_chat_send(a->chat, request, sizeof request - 1, clock_ns(), err);
+    return older ? TDM_OK : no_older(err);
+}
+
+tdm_status compact_ask(app *a, tdm_error *err)
+{
+    tdm_status status = tdm_chat_send(a->chat, request, sizeof request - 1, clock_ns(), err);
     if (status == TDM_E_CONTEXT)
         return error_set(err, status, "there is no room left to draft a summary; /compact TEXT takes one of yours");
     a->compacting = !status;
@@ -117,6 +120,13 @@ bool compact_due(app *a)
                tdm_chat_path(a->chat, NULL, 0) > 2 * COMPACT_KEPT_TURNS;
     a->compact_offered = full && (a->compact_offered || due);
     return due;
+}
+
+const char *compact_offer(const app *a)
+{
+    bool small = load_check_large(&a->info, "", "", NULL);
+    return small ? "the context is 85 % full: /compact TEXT puts a summary of yours in place of the older turns"
+                 : "the context is 85 % full: /compact sums up the older turns";
 }
 
 /* ---- In place of the older turns ------------------------------------------------------------------------------- */

@@ -8,8 +8,10 @@
 
 enum { COMPACT_KEPT_TURNS = 2 };
 
-/* Asks the model for a summary; it comes by events like any reply, and then app_take_draft has it. TDM_E_CONTEXT: there
- * is no room for it. */
+/* Whether there are older turns, and no reply is being written. TDM_E_BUSY, TDM_E_NOT_FOUND. */
+tdm_status compact_check(const app *a, tdm_error *err);
+/* After that: asks the model for a summary; it comes by events like any reply, and then app_take_draft has it.
+ * TDM_E_CONTEXT: there is no room for it. */
 tdm_status compact_ask(app *a, tdm_error *err);
 /* At TDM_EV_END: takes the turn back that compact_ask began, if it was that, and keeps its reply as the draft. */
 void compact_end(app *a, const tdm_event *e);
@@ -23,6 +25,7 @@ tdm_status compact_replace(app *a, const char *text, size_t n, int *turns, tdm_e
 
 /* Whether it is time to say compact_offer: true once each time that the context has become so full. */
 bool compact_due(app *a);
-extern const char compact_offer[];
+/* The line; with the built-in model it offers what that one is not needed for. */
+const char *compact_offer(const app *a);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +53,15 @@ const char *load_builtin(void)
 {
     static _Thread_local char path[PATH_MAX];
     return load_data(BUILTIN_NAME, path) ? path : NULL;
+}
+
+tdm_status load_check_large(const tdm_model_info *opened, const char *task, const char *remedy, tdm_error *err)
+{
+    const char *builtin = load_builtin();
+    struct stat its, own;
+    bool here = builtin && !opened->on_server && !stat(opened->path, &its) && !stat(builtin, &own);
+    if (!here || its.st_dev != own.st_dev || its.st_ino != own.st_ino) return TDM_OK;
+    return error_set(err, TDM_E_UNSUPPORTED, "%s needs a larger model than the built-in one: %s", task, remedy);
 }
 
 /* ---- Progress -------------------------------------------------------------------------------------------------- */

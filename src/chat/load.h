@@ -24,6 +24,10 @@ bool load_is_elsewhere(const options *o, const char *path);
 /* The built-in model's file, or NULL. The string lives until the next call by the same thread. */
 const char *load_builtin(void);
 
+/* Some tasks are beyond the built-in model. TDM_E_UNSUPPORTED where it is the one that was opened, by whatever path its
+ * file was named: a line on what needs a larger one, and what to do. */
+tdm_status load_check_large(const tdm_model_info *opened, const char *task, const char *remedy, tdm_error *err);
+
 /* What tdm_progress tells of. */
 typedef enum { LOAD_READING, LOAD_PACKING, LOAD_TESTING, LOAD_COPYING, LOAD_STEPS } load_step;
 load_step load_step_of(const char *what);

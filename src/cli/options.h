@@ -36,9 +36,9 @@
       "text for every token, at last {\"event\":\"done\"} with text, reason (end, length, stop, context, "            \
       "repeats or interrupted), prompt_tokens, output_tokens, ttft_ms, prefill_tps and decode_tps. Without -n an "    \
       "answer ends after 4096 tokens, unless --ignore-eos is given. With -r PROMPT (and standard input) is the "      \
-      "input of a prompt of the library. With --answers N every object has the number of its answer, and each "       \
-      "has a done; otherwise the answers follow each other under [1], [2] ... With --script a conversation is "       \
-      "played instead, one object a turn.")                                                                           \
+      "input of a prompt of the library, which needs a larger model than the built-in one (--force). With "           \
+      "--answers N every object has the number of its answer, and each has a done; otherwise the answers follow "     \
+      "each other under [1], [2] ... With --script a conversation is played instead, one object a turn.")             \
     X(EVAL, "eval", "", "logits or perplexity of a text",                                                             \
       "Evaluates token ids (--ids, --ids-file) or a text (--text-file). --logits writes a safetensors file with one " \
       "float32 tensor 'logits' of [positions, vocabulary]; --perplexity prints one line.")                            \
@@ -273,6 +273,8 @@ enum {
     X(PROMPT, "prompt", 'r', TEXT, "NAME", 0, 0, "none", OUTPUT, 0, FOR(RUN),                                         \
       "a prompt of the library (man tandem, FILES), with PROMPT in its place; the command line goes before its "      \
       "settings")                                                                                                     \
+    X(FORCE, "force", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR(RUN),                                                \
+      "with -r: also with the built-in model, which is small for that")                                               \
     X(JSON, "json", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0,                                                             \
       FOR(MONITOR) | FOR(RUN) | FOR(TOKENIZE) | FOR(INFO) | FOR(EVAL) | FOR(MODELS) | FOR(PULL),                       \
       "write JSON")                                                                                                   \

@@ -65,8 +65,9 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       "lists the branches of the conversation, to go to one; N: number N of this place")                              \
     X(COMPARE, "compare", "", TEXT, "[N [M]]", 0, 0, CONVERSATION,                                                    \
       "shows in which words two branches differ: this one and the next, this one and N, or N and M")                  \
-    X(COMPACT, "compact", "", TEXT, "[TEXT]", 0, 0, CONVERSATION,                                                     \
-      "drafts a summary of all but the last two turns, to be edited; TEXT takes their place as a branch")             \
+    X(COMPACT, "compact", "", TEXT, "[TEXT|--force]", 0, 0, CONVERSATION,                                             \
+      "drafts a summary of all but the last two turns, to be edited; TEXT takes their place as a branch; --force: "   \
+      "drafts it with the built-in model, too, which is small for that")                                              \
     X(COPY, "copy", "", TEXT, "[N|view]", 0, 0, CONVERSATION,                                                         \
       "copies the last reply or its code block N; view: all as plain text, to select from")                           \
     X(ATTACH, "attach", "", FILES, "[FILE...]", 0, 0, CONVERSATION,                                                   \

@@ -332,6 +332,16 @@ static void print_end(run *a)
     if (options_flag(a->o, OPTION_VERBOSE)) print_figures(a);
 }
 
+/* What the library has is material to be worked on: more than the built-in model can do. */
+static tdm_status check_large(const run *a, const tdm_model_info *info, tdm_error *err)
+{
+    char task[120];
+    if (!options_given(a->o, OPTION_PROMPT) || options_flag(a->o, OPTION_FORCE)) return TDM_OK;
+    snprintf(task, sizeof task, "-r %.100s", options_text(a->o, OPTION_PROMPT));
+    return load_check_large(info, task, "name one with -m (`tandem pull` fetches one); --force does it all the same",
+                            err);
+}
+
 static tdm_status open_all(run *a, tdm_error *err)
 {
     const options *o = a->o;
@@ -343,7 +353,7 @@ static tdm_status open_all(run *a, tdm_error *err)
     if (status) return status;
     load_notes(a->models.model);
     tdm_model_describe(a->models.model, &info);
-    if ((status = take_settings(a, &info, err))) return status;
+    if ((status = check_large(a, &info, err)) || (status = take_settings(a, &info, err))) return status;
     settings_chat_options(&c, o, a->models.model);
     c.speculation = TDM_SPEC_OFF;
     if (!options_given(o, OPTION_MAX_TOKENS) && !c.ignore_eos) c.max_answer_tokens = LONGEST_ANSWER;

@@ -166,7 +166,7 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     }
     p->untold = true;
     tell_unsaved(p);
-    if (compact_due(&p->app)) note("(%s)", compact_offer);
+    if (compact_due(&p->app)) note("(%s)", compact_offer(&p->app));
 }
 
 /* The next of several answers: its number, and what has come of it. */

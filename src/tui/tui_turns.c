@@ -461,7 +461,7 @@ static void take_event(tui *t, const tdm_event *e)
     case TDM_EV_END:
         on_end(t, e);
         if (compact_due(&t->app))
-            tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", compact_offer);
+            tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", compact_offer(&t->app));
         break;
     case TDM_EV_PATH: tui_turns_sync(t); break;
     case TDM_EV_NOTICE: tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%.*s", (int)e->length, e->text); break;

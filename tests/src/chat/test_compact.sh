@@ -19,7 +19,13 @@ holds 'the summary stands before the first kept message' "$session" \
 check 'the figures of all turns but one' test "$(grep -cE '^(first|warm|cold|resumed) ' "$tmp/err")" = 5
 
 rm -rf "$XDG_STATE_HOME"
-talk "${turns[@]}" /compact /undo '/find Tomek' >"$tmp/out"
+talk "${turns[@]}" /compact '/find Nothing' >"$tmp/out"
+check 'the built-in model says that a larger one is needed' test "$(grep -c 'larger model' "$tmp/err")" = 1
+check 'in one line' grep -qx 'a summary needs a larger model than the built-in one: /model lists some; /compact --force drafts it anyway, /compact TEXT takes yours' "$tmp/err"
+check 'and drafts nothing' test "$(grep -cE '^(first|warm|cold|resumed) ' "$tmp/err")" = 4
+
+rm -rf "$XDG_STATE_HOME"
+talk "${turns[@]}" '/compact --force' /undo '/find Tomek' >"$tmp/out"
 session=$(cat "$XDG_STATE_HOME"/tandem/sessions/*.json | tr -d '\n')
 holds 'the summary is a draft' "$session" '"draft": "/compact '
 holds 'its turn is taken back, then the one before' "$(tail -3 "$tmp/out")" 'turn 1, you: '

@@ -18,11 +18,18 @@ printf -- '---\ntemp = 200\n---\nx\n' >"$folder/wrong.md"
 printf 'red\n' >"$tmp/a.txt"
 
 # run
-holds 'run -r: the text is the input' "$("$program" run -r capital Peru)" 'Lima'
-holds 'run -r: so is standard input' "$(echo Peru | "$program" run --prompt capital)" 'Lima'
-check 'run -r: the command line goes before' test "$("$program" run -r capital --temp 2 --seed 1 -n 20 --ignore-eos Peru)" != \
-    "$("$program" run -r capital -n 20 --ignore-eos Peru)"
-check 'run -r: a file goes before it' test "$("$program" run --temp 0 -n 9 -r colour x)" = \
+for model in '' "-m builtin" "-m assets/tandem-demo-51m-q6_k.gguf" "-m $tmp/link.gguf"; do
+    ln -sfn "$PWD/assets/tandem-demo-51m-q6_k.gguf" "$tmp/link.gguf"
+    "$program" run $model -r capital Peru >"$tmp/out" 2>"$tmp/err"
+    check "run -r: the built-in model is too small ($model)" test $? = 1 -a ! -s "$tmp/out" -a "$(<"$tmp/err")" = \
+        'tandem: -r capital needs a larger model than the built-in one: name one with -m (`tandem pull` fetches one); --force does it all the same'
+done
+check 'run -r: another model is not asked about' "$program" run -m $tiny -n 3 -r colour x >/dev/null
+holds 'run -r: the text is the input' "$("$program" run --force -r capital Peru)" 'Lima'
+holds 'run -r: so is standard input' "$(echo Peru | "$program" run --force --prompt capital)" 'Lima'
+check 'run -r: the command line goes before' test "$("$program" run --force -r capital --temp 2 --seed 1 -n 20 --ignore-eos Peru)" != \
+    "$("$program" run --force -r capital -n 20 --ignore-eos Peru)"
+check 'run -r: a file goes before it' test "$("$program" run --force --temp 0 -n 9 -r colour x)" = \
     "$(printf 'a.txt:\n\nred\n\n\nWhich colour does a.txt name?\n\nx' | "$program" run --temp 0 -n 9)"
 "$program" run -r wrong x >"$tmp/out" 2>"$tmp/err"
 check 'run -r: a wrong file' test $? = 1 -a ! -s "$tmp/out" -a \
@@ -54,7 +61,7 @@ check '/p: tokens that are read again' \
 # What comes with the program, each of them a prompt.
 for file in assets/prompts/*.md; do
     name=$(basename "$file" .md)
-    check "assets: $name" "$program" run -r "$name" -n 1 x >/dev/null
+    check "assets: $name" "$program" run --force -r "$name" -n 1 x >/dev/null
     check "assets: $name has a description" grep -q '^description = ' "$file"
 done
 
