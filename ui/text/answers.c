@@ -49,7 +49,7 @@ void answers_state(char *out, size_t room, const struct view_answers *answers, s
     format_count(count, answers->tokens[i]);
     const char *end = turn->state == VIEW_TURN_STOPPED   ? "stopped"
                       : turn->state == VIEW_TURN_LENGTH  ? "length limit"
-                      : turn->state == VIEW_TURN_REPEATS ? "only repeated itself"
+                      : turn->state == VIEW_TURN_REPEATS ? "repeats"
                       : turn->state == VIEW_TURN_FULL    ? "context full"
                       : turn->state == VIEW_TURN_FAILED  ? "failed"
                                                          : "done";

@@ -14,8 +14,10 @@ static struct guard guard;
 
 static const struct tokenizer *tokenizer(void)
 {
-    talk_path = talk_builtin;
-    return talk_model(NULL)->tokenizer;
+    static tdm_model *model;
+    tdm_model_options o = {.path = talk_builtin, .text_only = true};
+    if (!model && tdm_model_open(&model, &o, NULL)) exit(1);
+    return model->tokenizer;
 }
 
 static struct span span_of(const char *text)
