@@ -8,7 +8,8 @@
 enum {
     NOTHING = INT32_MIN, /* no unit */
     WORDS = 3,           /* different ones, of prose */
-    NO_BLANKS = 0x0E00,  /* from here on scripts write words without blanks between them, or each letter tells much */
+    NO_BLANKS = 0x0E00,  /* from here on scripts write words without blanks between them, or each letter tells much: */
+    SHORT_WORD = 9,      /* so many bytes of them, three letters, are a word */
     PERIOD_BYTES = 4096, /* of a period's text; of a longer one its end is enough to know its sort */
 };
 
@@ -89,7 +90,7 @@ static uint32_t most_of(const char *text, size_t n)
         int32_t code;
         length = utf8_decode(text + at, n - at, &code);
         uint8_t class = code < 0 ? 0 : classes[code];
-        if (!is_letter(class) || code >= NO_BLANKS) {
+        if (!is_letter(class) || (code >= NO_BLANKS && word.length >= SHORT_WORD)) {
             add_word(&words, word);
             word.length = 0;
         }

@@ -15,7 +15,7 @@
  *                   GUARD_MESSAGE: a longer one is no request, but material
  *
  * Numbered lines never have a period. What is repeated is the shortest period; in scripts that write words without
- * blanks (beyond U+0E00) a letter counts as a word.
+ * blanks (from U+0E00 on) three letters count as a word.
  *
  * The answer depends on the reply's tokens and the message alone, and is given with a token: so it is the same however
  * the tokens were made. A reply that comes as text is looked at by characters, of which GUARD_CHARACTERS count as a

@@ -175,7 +175,8 @@ TEST(text_is_told_at_the_same_character_however_it_is_cut)
     static const char *const sentences[] = {"Once there was a king, and he had a daughter. ",
                                             "\xd0\x96\xd0\xb8\xd0\xbb \xd0\xb1\xd1\x8b\xd0\xbb "
                                             "\xd0\xba\xd0\xbe\xd1\x82. ",
-                                            "\xe4\xbd\xa0\xe5\xa5\xbd\xe5\x90\x97\xef\xbc\x9f"};
+                                            "\xe6\x88\x91\xe4\xb8\x8d\xe7\x9f\xa5\xe9\x81\x93\xef\xbc\x8c"
+                                            "\xe8\xaf\xb7\xe5\x86\x8d\xe8\xaf\xb4\xe4\xb8\x80\xe9\x81\x8d\xe3\x80\x82"};
     for (size_t s = 0; s < sizeof sentences / sizeof *sentences; s++) {
         struct buffer text = {0};
         buffer_append(&text, "Well. ", 6, NULL);
@@ -210,6 +211,7 @@ static const struct text wanted[] = {
     {"Write a hundred times: I must not tell lies", "", "- I must not tell lies.\n", 100, ""},
     {"\xe5\x86\x99\xe4\xb8\x80\xe7\x99\xbe\xe9\x81\x8d\xe4\xbd\xa0\xe5\xa5\xbd", "", "\xe4\xbd\xa0\xe5\xa5\xbd\n", 100,
      ""},
+    {"say hello in Korean 50 times", "", "\xec\x95\x88\xeb\x85\x95\xed\x95\x98\xec\x84\xb8\xec\x9a\x94\n", 50, ""},
     {"count to 200", "", "%d, ", 200, "done."},
     {"count to 200", "", "%d\n", 200, ""},
     {"number 100 lines", "", "%d. Drink a glass of water and walk for ten minutes.\n", 100, ""},
@@ -245,7 +247,8 @@ static const struct text loops[] = {
     {"Tell me a story.", "Once upon a time ", "there was a king who had a son. The son went into the world. ", 60, ""},
     {"Hi", "", "I am sorry, but I do not know that.\n\n", 60, ""},
     {"Hi", "", "As I said, \xd0\xb4\xd0\xb0, \xd0\xba\xd0\xbe\xd0\xbd\xd0\xb5\xd1\x87\xd0\xbd\xd0\xbe, yes. ", 80, ""},
-    {"Hi", "", "\xe6\x88\x91\xe4\xb8\x8d\xe7\x9f\xa5\xe9\x81\x93\xe3\x80\x82", 300, ""},
+    {"Hi", "", "\xe6\x88\x91\xe4\xb8\x8d\xe7\x9f\xa5\xe9\x81\x93\xef\xbc\x8c"
+               "\xe8\xaf\xb7\xe5\x86\x8d\xe8\xaf\xb4\xe4\xb8\x80\xe9\x81\x8d\xe3\x80\x82", 300, ""},
     {"A list of animals", "", "- a cat\n- a dog\n- a small bird\n", 60, ""},
     {"Tell me more", "More", " and more", 4000, ""},
     {"Tell me more", "", "!", 8000, ""},
