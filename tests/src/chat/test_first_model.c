@@ -2,6 +2,7 @@
  * that a newcomer is told of. */
 #include "tests/check.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static const char *first(const char *const *words, char note[300])
 
 TEST(the_last_one_unless_another_is_named)
 {
-    char note[300], whole[400];
+    char note[300], whole[PATH_MAX];
     begin("last");
     CHECK_STR("", first(NULL, note));
     CHECK_STR("", note);
