@@ -6,20 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/utf8.h"
+#include "engine/base/harmless.h"
 
 static void (*panic_hook)(const char *line);
-
-/* File names and contents reach these lines: C0 and C1 control characters, and bytes that are no UTF-8 (a cut-off
- * character at the end among them), become '?'. */
-static void make_one_line(char *text)
-{
-    int32_t code;
-    for (size_t n = strlen(text), length; n; text += length, n -= length) {
-        length = utf8_decode(text, n, &code);
-        if (code < 0x20 || (code >= 0x7f && code < 0xa0)) memset(text, '?', length);
-    }
-}
 
 tdm_status error_set(tdm_error *err, tdm_status code, const char *format, ...)
 {
@@ -28,7 +17,7 @@ tdm_status error_set(tdm_error *err, tdm_status code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    make_one_line(err->text);
+    harmless_line(err->text); /* file names and contents reach it */
     err->code = code;
     return code;
 }
@@ -43,7 +32,7 @@ tdm_status error_errno(tdm_error *err, tdm_status code, const char *format, ...)
     va_end(args);
     size_t n = strlen(err->text);
     snprintf(err->text + n, sizeof err->text - n, ": %s", strerror(saved));
-    make_one_line(err->text);
+    harmless_line(err->text); /* file names and contents reach it */
     err->code = code;
     return code;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/harmless.h"
 #include "src/bench/bench_report.h"
 #include "src/cli/files.h"
 #include "src/cli/jsonio.h"
@@ -26,10 +27,8 @@ static tdm_status bad(const struct place *at, const char *expected, tdm_error *e
 static bool harmless(json_object *o)
 {
     if (json_object_is_type(o, json_type_string)) {
-        const unsigned char *text = (const unsigned char *)json_object_get_string(o);
-        for (; *text; text++)
-            if (*text < ' ' || *text == 0x7f || (*text == 0xc2 && text[1] >= 0x80 && text[1] < 0xa0)) return false;
-        return true;
+        const char *text = json_object_get_string(o);
+        return harmless_text(text, strlen(text));
     }
     if (json_object_is_type(o, json_type_array)) {
         for (size_t i = 0; i < json_object_array_length(o); i++)

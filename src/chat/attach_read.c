@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "src/cli/files.h"
 #include "src/cli/output.h"
@@ -48,7 +49,7 @@ void attach_name(char *out, size_t room, const char *name)
     int32_t code;
     for (size_t n = strlen(name), i = 0, length; i < n; i += length) {
         length = utf8_decode(name + i, n - i, &code);
-        bool odd = code < 0x20 || (code >= 0x7f && code < 0xa0);
+        bool odd = !harmless_code(code);
         if (at + (odd ? 1 : length) + 1 > room) break;
         if (odd) out[at++] = '?';
         else memcpy(out + at, name + i, length), at += length;

@@ -1,5 +1,6 @@
 #include "src/cli/output.h"
 
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "src/cli/interrupt.h"
 
@@ -76,14 +77,13 @@ void output_print(const char *format, ...)
         if (!out.error) out.error = ENOMEM;
         return;
     }
-    put(text, (size_t)n);
+    output_text(text, (size_t)n); /* names and figures of models, files and servers are among the words */
     free(text);
 }
 
-/* C0 and C1 controls are shown otherwise; these are the characters that turn the direction of what follows. */
-static bool code_harmful(int32_t code)
+void output_escape(const char *sequence)
 {
-    return (code >= 0x80 && code < 0xa0) || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    put(sequence, strlen(sequence));
 }
 
 static char *replacement(char *to)
@@ -107,7 +107,7 @@ size_t output_harmless(output_held *held, const char *text, size_t n, char *out_
             }
             held->n = 0;
             if (utf8_decode(held->bytes, whole, &code) == whole) {
-                bool harmful = code_harmful(code);
+                bool harmful = !harmless_code(code);
                 if (!harmful) memcpy(to, held->bytes, whole);
                 to = harmful ? replacement(to) : to + whole;
                 continue;

@@ -11,8 +11,10 @@
 bool output_is_terminal(void);
 /* Untrusted text; UTF-8 sequences may be split over calls. */
 void output_text(const char *text, size_t n);
-/* The program's own words. */
+/* The program's own words, with names from outside among them: shown as output_text() shows it. */
 void output_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A sequence of the program's own that a terminal is to obey. */
+void output_escape(const char *sequence);
 void output_flush(void);
 /* False once a write has failed: what follows would be lost. */
 bool output_good(void);
@@ -22,7 +24,8 @@ bool output_read(void);
 int output_end(void);
 
 /* Copies text so that a terminal can't be harmed: newline and tab stay, C0, C1 and DEL become ^X, invalid UTF-8 and
- * direction overrides U+FFFD. `out` has room for 3 bytes per byte (less at most 3 that are held back); `held` carries
+ * what turns the direction or ends a line U+FFFD. `out` has room for 3 bytes per byte (less at most 3 that are held
+ * back); `held` carries
  * an incomplete sequence from call to call and begins zeroed. Returns the length. */
 typedef struct {
     char bytes[4];

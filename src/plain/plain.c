@@ -24,6 +24,7 @@
 #include "src/cli/interrupt.h"
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
+#include "src/plain/plain_line.h"
 #include "ui/edit/history.h"
 #include "ui/edit/slash.h"
 
@@ -339,7 +340,7 @@ static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
     tdm_status status = clip_copy(text, n, output_is_terminal(), &result, err);
     if (status) return status;
     output_flush();
-    if (result.escape) output_print("%s", result.escape);
+    if (result.escape) output_escape(result.escape);
     free(result.escape);
     output_print("%s\n", result.text);
     return TDM_OK;
@@ -619,7 +620,7 @@ static bool read_line(plain *p)
     rl_callback_handler_install(p->pending ? ". " : "> ", on_line);
     if (p->draft) {
         rl_insert_text(p->draft);
-        rl_redisplay();
+        plain_line_draw();
         p->pasted = true; /* it was a message, or is one of the library */
         free(p->draft);
         p->draft = NULL;
@@ -663,6 +664,7 @@ static void set_up_readline(plain *p)
     rl_catch_signals = 0;
     rl_attempted_completion_function = complete;
     rl_completer_word_break_characters = " \t";
+    rl_redisplay_function = plain_line_draw;
     rl_initialize();
     rl_bind_keyseq_in_map("\\e[200~", begin_paste, emacs_standard_keymap);
     rl_bind_keyseq_in_map("\\e[200~", begin_paste, vi_insertion_keymap);

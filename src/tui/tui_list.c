@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/harmless.h"
 #include "src/tui/tui_line.h"
 #include "ui/draw/width.h"
 
@@ -120,5 +121,6 @@ size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool r
 void tui_list_harmless(char *text)
 {
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = *c == '\n' || *c == '\t' ? ' ' : '?';
+        if (*c == '\n' || *c == '\t') *c = ' ';
+    harmless_line(text);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/harmless.h"
 #include "src/cli/inherit.h"
 #include "src/cli/jsonio.h"
 #include "src/cli/program.h"
@@ -21,8 +22,7 @@ enum { LONGEST_LINE = 1 << 16 };
 static void take_text(char *out, size_t room, const char *text)
 {
     snprintf(out, room, "%s", text ? text : "");
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+    harmless_line(out);
 }
 
 static uint64_t take_bytes(json_object *o, const char *key)

@@ -3,14 +3,10 @@
 #include <stdbool.h>
 #include <utf8proc.h>
 
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 
 enum { ZWJ = 0x200D, REPLACEMENT = 0xFFFD };
-
-static bool is_direction(uint32_t p)
-{
-    return (p >= 0x202A && p <= 0x202E) || (p >= 0x2066 && p <= 0x2069) || p == 0x200E || p == 0x200F || p == 0x061C;
-}
 
 static bool is_flag_letter(uint32_t p) { return p >= 0x1F1E6 && p <= 0x1F1FF; }
 
@@ -54,8 +50,7 @@ size_t width_next(const char *text, size_t len, struct width_glyph *glyph)
     }
     uint32_t p;
     size_t used = decode(text, len, &p);
-    if ((p >= 0x80 && p < 0xA0) || p == 0x2028 || p == 0x2029) p = REPLACEMENT;
-    if (is_direction(p)) p = 0x2426;
+    if (!harmless_code((int32_t)p)) p = p < 0xA0 ? REPLACEMENT : 0x2426;
     if (is_flag_letter(p)) {
         glyph->point[0] = 'A' + (p - 0x1F1E6);
         return used;
@@ -87,7 +82,7 @@ size_t width_next(const char *text, size_t len, struct width_glyph *glyph)
     while (used < len && (unsigned char)text[used] >= 0x80) {
         uint32_t q;
         size_t n = decode(text + used, len - used, &q);
-        if (q == REPLACEMENT || is_direction(q)) break;
+        if (q == REPLACEMENT || !harmless_code((int32_t)q)) break;
         if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)last, (utf8proc_int32_t)q, &breaks)) break;
         if (q == ZWJ) {
             joined = true;

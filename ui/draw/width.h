@@ -4,8 +4,8 @@
  * five code points). What terminals draw in different widths gets a simpler form whose width is known: emoji joined by
  * U+200D become their first emoji, flags two letters, keycaps their digit, variation selectors and skin tones are
  * dropped. Text is untrusted, so nothing of it can steer a terminal: control characters become the pictures U+2400..,
- * direction overrides U+2426, bytes that are no UTF-8 U+FFFD. A tab is returned as it is: only its caller knows the
- * column.
+ * what turns the direction or ends a line U+2426, bytes that are no UTF-8 U+FFFD. A tab is returned as it is: only its
+ * caller knows the column.
  */
 #ifndef TANDEM_UI_WIDTH_H
 #define TANDEM_UI_WIDTH_H

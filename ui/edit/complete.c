@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "ui/edit/path_word.h"
 #include "ui/edit/slash.h"
@@ -51,13 +52,7 @@ bool completion_add(struct completion *out, const char *name, const char *note)
 /* A name that can stand in a line and on the screen. */
 static bool presentable(const char *name)
 {
-    size_t n = strlen(name);
-    for (size_t i = 0; i < n;) {
-        int32_t c;
-        i += utf8_decode(name + i, n - i, &c);
-        if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
-    }
-    return true;
+    return harmless_text(name, strlen(name));
 }
 
 static int by_name(const void *a, const void *b)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "ui/edit/input_private.h"
 #include "ui/text/paste.h"
@@ -721,8 +722,7 @@ void input_set_message(struct input *in, const char *text)
 {
     free(in->message);
     in->message = text ? strdup(text) : NULL;
-    for (char *p = in->message; p && *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    if (in->message) harmless_line(in->message);
     in->version++;
 }
 

@@ -176,6 +176,20 @@ TEST(being_hung_up_keeps_the_line)
     CHECK_INT(0, end());
 }
 
+/* What stands in the line may come from a file: readline would give it raw. It is sent as it is. */
+TEST(the_line_steers_no_terminal)
+{
+    REQUIRE(start(check_tmp()));
+    REQUIRE(rig_said("> "));
+    rig_type("/rename ab\xe2\x80\xae\xc2\x9b" "cd\xe2\x80\x8f");
+    REQUIRE(rig_said("ab?????cd???"));
+    rig_type("\n");
+    REQUIRE(rig_said("now called 'ab\xef\xbf\xbd\xef\xbf\xbd" "cd\xef\xbf\xbd'"));
+    REQUIRE(rig_said("> "));
+    rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
 /* Lines that run and words that name files: typed on the terminal they count. */
 TEST(commands_and_files_before_a_message)
 {
@@ -218,4 +232,4 @@ TEST(commands_and_files_before_a_message)
 
 TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(ctrl_c_keeps_what_came),
           T(commands_and_files_before_a_message), T(being_hung_up_saves),
-          T(being_hung_up_keeps_the_line))
+          T(being_hung_up_keeps_the_line), T(the_line_steers_no_terminal))

@@ -1,0 +1,9 @@
+/* How readline draws the line that is typed. */
+#ifndef TANDEM_SRC_PLAIN_LINE_H
+#define TANDEM_SRC_PLAIN_LINE_H
+
+/* What stands in the line may be a model's or a file's (a draft, the history, a paste): readline draws control
+ * characters of one byte as ^X and gives all others raw, so it draws '?' for these. The line itself stays as it is. */
+void plain_line_draw(void);
+
+#endif

@@ -1,0 +1,39 @@
+#include "tests/check.h"
+
+#include <string.h>
+
+#include "engine/base/error.h"
+#include "engine/base/harmless.h"
+
+TEST(what_steers_a_terminal_is_harmful)
+{
+    static const struct {
+        int32_t from, to;
+    } harmful[] = {{-1, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c}, {0x200e, 0x200f},
+                   {0x2028, 0x202e}, {0x2066, 0x2069}};
+    int found = 0;
+    for (int32_t code = -1; code < 0x110000; code++) {
+        bool expected = true;
+        for (size_t i = 0; i < sizeof harmful / sizeof *harmful; i++)
+            expected = expected && (code < harmful[i].from || code > harmful[i].to);
+        if (harmless_code(code) != expected && found++ < 5) CHECK_FAIL("U+%04X", (unsigned)code);
+    }
+}
+
+TEST(a_line_keeps_its_length)
+{
+    char line[] = "a\nb\tc\x1b\x7f \xc2\x9b \xd8\x9c \xe2\x80\xae \xe2\x80\xa8 \xff \xc3\xa9 \xe2\x80\x8d";
+    harmless_line(line);
+    CHECK_STR("a?b?c?? ?? ?? ??? ??? ? \xc3\xa9 \xe2\x80\x8d", line);
+    CHECK(harmless_text(line, strlen(line)));
+    CHECK(!harmless_text("\xe2\x80\x8f", 3));
+}
+
+TEST(an_error_gives_no_direction)
+{
+    tdm_error err;
+    error_set(&err, TDM_E_IO, "%s: no", "x\xe2\x80\xaetxt\xe2\x80\xa8y");
+    CHECK_STR("x???txt???y: no", err.text);
+}
+
+TEST_MAIN(T(what_steers_a_terminal_is_harmful), T(a_line_keeps_its_length), T(an_error_gives_no_direction))
