@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
@@ -30,10 +31,11 @@ char *known_text(const char *folder, const struct gpu_info *info, const char *su
     char path[1024], expected[400];
     path_of(path, sizeof path, folder, info, subject);
     size_t n = (size_t)heading(expected, sizeof expected, info);
-    FILE *f = fopen(path, "re");
-    char *found = f ? malloc(MOST_BYTES) : NULL;
-    size_t got = found ? fread(found, 1, MOST_BYTES - 1, f) : 0;
-    if (f) fclose(f);
+    int fd;
+    char *found = file_open(path, &fd, NULL) ? NULL : malloc(MOST_BYTES);
+    ssize_t read_bytes = found ? read(fd, found, MOST_BYTES - 1) : 0;
+    size_t got = read_bytes > 0 ? (size_t)read_bytes : 0;
+    if (fd >= 0) close(fd);
     if (!found || got <= n || memcmp(found, expected, n) != 0) {
         free(found);
         return NULL;

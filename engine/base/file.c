@@ -1,6 +1,8 @@
 #include "engine/base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,82 @@ bool file_write_all(int fd, const void *data, size_t bytes)
         bytes -= (size_t)n;
     }
     return true;
+}
+
+const char *file_kind(unsigned mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG: return "a regular file";
+    case S_IFDIR: return "a folder";
+    case S_IFIFO: return "a FIFO";
+    case S_IFSOCK: return "a socket";
+    default: return "a device";
+    }
+}
+
+tdm_status file_open(const char *path, int *fd, tdm_error *err)
+{
+    struct stat st;
+    *fd = -1;
+    /* Without O_NONBLOCK, opening a FIFO would wait for a writer. */
+    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened < 0 || fstat(opened, &st)) {
+        tdm_status code = errno == ENOENT || errno == ENOTDIR ? TDM_E_NOT_FOUND : TDM_E_IO;
+        code = error_errno(err, code, "%s: can't be opened", path);
+        if (opened >= 0) close(opened);
+        return code;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        close(opened);
+        return error_set(err, TDM_E_IO, "%s: expected a regular file, found %s", path, file_kind(st.st_mode));
+    }
+    *fd = opened;
+    return TDM_OK;
+}
+
+tdm_status file_open_needed(const char *path, int *fd, tdm_error *err)
+{
+    tdm_status status = file_open(path, fd, err);
+    if (status && err) err->code = TDM_E_IO;
+    return status ? TDM_E_IO : TDM_OK;
+}
+
+tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm_error *err)
+{
+    enum { PATIENCE_MS = 2000 };
+    const char *from = data;
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENXIO) return error_set(err, TDM_E_IO, "%s: nobody reads it", path);
+    if (fd < 0) return error_errno(err, TDM_E_IO, "%s: can't be written", path);
+    tdm_status status = TDM_OK;
+    while (bytes && !status) {
+        ssize_t n = write(fd, from, bytes);
+        if (n > 0) {
+            from += n;
+            bytes -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            if (poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, PATIENCE_MS) == 0)
+                status = error_set(err, TDM_E_IO, "%s: its reader doesn't read", path);
+        } else if (n == 0 || errno != EINTR) {
+            status = error_errno(err, TDM_E_IO, "%s: can't be written", path);
+        }
+    }
+    close(fd);
+    return status;
+}
+
+tdm_status file_sync_folder(const char *path, tdm_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    if (!folder) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = TDM_OK;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* one may write into a folder and not read it */
+    if (fd >= 0 && fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
+        status = error_errno(err, TDM_E_IO, "%s: the folder can't be written", folder);
+    if (fd >= 0) close(fd);
+    free(folder);
+    return status;
 }
 
 tdm_status file_make_folders(const char *path, unsigned mode, tdm_error *err)

@@ -17,7 +17,7 @@
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 
-enum { PAGE = 4096, PIECE = 4 << 20, SUFFIX_LENGTH = 7, TEMPORARY_SECONDS = 3600 };
+enum { PAGE = 4096, PIECE = 4 << 20, SUFFIX_LENGTH = 7 };
 
 #define SUFFIX ".packed"
 #define MAGIC "TDMPACK1"
@@ -219,7 +219,7 @@ static size_t list_kept(DIR *dir, struct kept **list)
         struct stat st;
         if (!suffix || fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
         if (suffix[SUFFIX_LENGTH]) {
-            if (time(NULL) - st.st_mtime > TEMPORARY_SECONDS) unlinkat(dirfd(dir), entry->d_name, 0);
+            atomic_file_remove_left(dirfd(dir), entry->d_name);
             continue;
         }
         struct kept *more = realloc(*list, (n + 1) * sizeof *more);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/model/hub.h"
 
 enum { MAX_REVISION = 64, MAX_FOLDERS = 2 };
@@ -23,11 +24,13 @@ static bool read_revision(const char *model, char revision[MAX_REVISION + 1])
 {
     char *path = NULL;
     if (asprintf(&path, "%s/refs/main", model) < 0) return false;
-    FILE *f = fopen(path, "re");
+    int fd;
+    tdm_status status = file_open(path, &fd, NULL);
     free(path);
-    if (!f) return false;
-    size_t n = fread(revision, 1, MAX_REVISION, f);
-    fclose(f);
+    if (status) return false;
+    ssize_t got = read(fd, revision, MAX_REVISION);
+    close(fd);
+    size_t n = got > 0 ? (size_t)got : 0;
     while (n && (revision[n - 1] == '\n' || revision[n - 1] == '\r' || revision[n - 1] == ' ')) n--;
     revision[n] = 0;
     for (size_t i = 0; i < n; i++) {

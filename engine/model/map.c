@@ -1,25 +1,23 @@
 #include "engine/model/map.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/base/fnv.h"
 
 tdm_status map_open(struct map *m, const char *path, tdm_error *err)
 {
     *m = (struct map){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* without it, opening a FIFO would wait for a writer */
-    if (fd < 0) return error_errno(err, TDM_E_IO, "%s: cannot open", path);
+    int fd;
+    tdm_status status = file_open_needed(path, &fd, err);
+    if (status) return status;
     struct stat st;
-    tdm_status status = TDM_OK;
     if (fstat(fd, &st)) {
         status = error_errno(err, TDM_E_IO, "%s: cannot stat", path);
-    } else if (!S_ISREG(st.st_mode)) {
-        status = error_set(err, TDM_E_IO, "%s: not a regular file", path);
     } else if (st.st_size > 0) {
         const int64_t facts[] = {st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
         m->stamp = fnv_bytes(FNV_START, facts, sizeof facts);

@@ -5,6 +5,7 @@
 #include "engine/base/atomic_file.h"
 #include "engine/base/checksum.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "engine/model/half.h"
 #include "engine/state/layout.h"
 
@@ -516,14 +517,11 @@ tdm_status statefile_load(const char *path, struct state *s, uint64_t fingerprin
     state_clear(s);
     struct feed *in = malloc(sizeof *in);
     if (!in) return error_set(err, TDM_E_NOMEM, "%s: no memory to read a state", path);
-    *in = (struct feed){.fd = open(path, O_RDONLY | O_CLOEXEC), .name = path, .checksum = checksum_start, .err = err};
+    *in = (struct feed){.name = path, .checksum = checksum_start, .err = err};
     struct stat st;
-    tdm_status status;
-    if (in->fd < 0 || fstat(in->fd, &st)) {
-        status = error_errno(err, errno == ENOENT ? TDM_E_NOT_FOUND : TDM_E_IO, "%s: cannot open", path);
-    } else if (!S_ISREG(st.st_mode)) {
-        status = error_set(err, TDM_E_IO, "%s: no regular file", path);
-    } else {
+    tdm_status status = file_open(path, &in->fd, err);
+    if (!status && fstat(in->fd, &st)) status = error_errno(err, TDM_E_IO, "%s: cannot open", path);
+    if (!status) {
         in->size = (uint64_t)st.st_size;
         bool here = s->pool->memory == &state_host_memory;
         status = here ? decode(in, s, fingerprint) : read_bytes(in, s, fingerprint);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/text/added.h"
 #include "engine/text/jsonscan.h"
 
@@ -372,16 +374,19 @@ tdm_status tokenizer_json_open_memory(struct tokenizer_json **out, const char *n
 /* The bytes of a file, malloc'ed. */
 static tdm_status read_file(char **out, size_t *n, const char *path, tdm_error *err)
 {
-    FILE *file = fopen(path, "rb");
+    int fd;
     struct stat st;
-    if (!file || fstat(fileno(file), &st)) {
+    if (file_open_needed(path, &fd, err)) return TDM_E_IO;
+    FILE *file = fdopen(fd, "rb");
+    if (!file || fstat(fd, &st)) {
         tdm_status status = error_errno(err, TDM_E_IO, "%s", path);
         if (file) fclose(file);
+        else close(fd);
         return status;
     }
     tdm_status status = TDM_OK;
     char *bytes = NULL;
-    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+    if (st.st_size > FILE_MAX)
         status = error_set(err, TDM_E_FORMAT, "%s: expected a file of at most %u MiB", path, FILE_MAX >> 20);
     else if (!(bytes = malloc((size_t)st.st_size + 1)))
         status = error_set(err, TDM_E_NOMEM, "%s: no memory for %lld bytes", path, (long long)st.st_size);

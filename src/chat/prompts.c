@@ -10,6 +10,7 @@
 #include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "src/chat/load.h"
 #include "src/chat/settings.h"
@@ -27,7 +28,7 @@ static bool is_name(const char *name, size_t n)
     for (size_t i = 0, length; i < n; i += length) {
         int32_t code;
         length = utf8_decode(name + i, n - i, &code);
-        if (code <= ' ' || code == '/' || (code >= 0x7f && code <= 0xa0)) return false;
+        if (!harmless_code(code) || code == ' ' || code == '/' || code == 0xa0) return false;
     }
     return true;
 }
@@ -219,7 +220,7 @@ tdm_status prompts_put(const char *name, const char *text, size_t n, tdm_error *
     char *in = folder(true), *path = path_of(true, name);
     if (!in || !path) status = error_set(err, TDM_E_NOMEM, "there is no place for prompts");
     if (!status) status = file_make_folders(in, 0700, err);
-    if (!status) status = atomic_file_put(path, text, n, err);
+    if (!status) status = atomic_file_replace(path, text, n, err);
     free(path);
     free(in);
     return status;
@@ -240,6 +241,7 @@ static tdm_status move_own(const char *from, const char *to, bool replaces, tdm_
     if (!old || !new) status = error_set(err, TDM_E_NOMEM, "out of memory");
     else if (!replaces && !access(new, F_OK)) status = error_set(err, TDM_E_BUSY, "there is a prompt '%s' already", to);
     else if (rename(old, new)) status = error_errno(err, TDM_E_IO, "%s", old);
+    else if (!(status = file_sync_folder(new, err))) status = file_sync_folder(old, err);
     free(old);
     free(new);
     return status;

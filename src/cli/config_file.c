@@ -12,6 +12,7 @@
 #include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/base/harmless.h"
 #include "src/cli/files.h"
 
 enum { LONGEST_FILE = 1 << 20 };
@@ -31,9 +32,7 @@ static bool fits_line(const char *value)
 {
     size_t n = strlen(value);
     if (!n || isspace((unsigned char)value[0]) || isspace((unsigned char)value[n - 1])) return false;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)value[i] < 0x20 || value[i] == 0x7f) return false;
-    return true;
+    return harmless_text(value, n);
 }
 
 /* The text with the line in it, malloc'ed. */
@@ -77,7 +76,7 @@ tdm_status config_file_set(const char *path, const char *name, const char *value
     tdm_status status = there ? files_read(path, LONGEST_FILE, &text, &n, err) : make_folder(path, err);
     char *changed = status ? NULL : with_line(text ? text : "", n, name, value, &length);
     if (!status && !changed) status = error_set(err, TDM_E_NOMEM, "out of memory");
-    if (!status) status = atomic_file_put(path, changed, length, err);
+    if (!status) status = atomic_file_replace(path, changed, length, err);
     if (!status && there) chmod(path, st.st_mode & 0777);
     free(changed);
     free(text);

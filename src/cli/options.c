@@ -1,10 +1,11 @@
 #include "src/cli/options.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "src/cli/nearest.h"
 #include "src/cli/number.h"
 #include "src/cli/trim.h"
@@ -395,10 +396,13 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
 
 static bool read_lines(options *o, const char *path, tdm_error *err)
 {
-    FILE *f = fopen(path, "re");
+    int fd;
+    tdm_status status = file_open(path, &fd, err);
+    if (status) return status == TDM_E_NOT_FOUND;
+    FILE *f = fdopen(fd, "r");
     if (!f) {
-        if (errno == ENOENT || errno == ENOTDIR) return true;
         error_errno(err, TDM_E_IO, "%s: can't be opened", path);
+        close(fd);
         return false;
     }
     char *line = NULL;

@@ -161,6 +161,7 @@ static tdm_status put_link(const char *path, const char *target, tdm_error *err)
         status = error_errno(err, TDM_E_IO, "%s: the link can't be made", path);
         unlink(fresh);
     }
+    if (!status) status = file_sync_folder(path, err);
     free(fresh);
     return status;
 }

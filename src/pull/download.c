@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 #include "src/cli/bytes.h"
 #include "src/cli/interrupt.h"
 
@@ -217,7 +218,7 @@ static tdm_status give_name(state *s, tdm_error *err)
 {
     if (fsync(s->fd)) return error_errno(err, TDM_E_IO, "%s: can't be written", s->path);
     if (rename(s->path, s->whole)) return error_errno(err, TDM_E_IO, "%s: can't be renamed", s->path);
-    return TDM_OK;
+    return file_sync_folder(s->whole, err);
 }
 
 static void say_waiting(void *ctx)

@@ -48,6 +48,14 @@ char *store_state_path(const char *id)
     return path_of(id, ".state");
 }
 
+static DIR *open_folder(const char *name)
+{
+    char *folder = files_path(FILES_STATE, name);
+    DIR *d = folder ? opendir(folder) : NULL;
+    free(folder);
+    return d;
+}
+
 static tdm_status make_folder(const char *name, tdm_error *err)
 {
     char *folder = files_path(FILES_STATE, name);
@@ -139,8 +147,8 @@ tdm_status store_open(store_place *out, const char *id, session *s, bool *copied
     if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
     *copied = false;
     snprintf(out->id, sizeof out->id, "%s", id);
-    tdm_status status = take_lock(id, &out->lock, err);
-    if (status && status != TDM_E_BUSY) return status;
+    tdm_status status = take_lock(id, &out->lock, err); /* what can't be written can still be read */
+    if (status == TDM_E_NOMEM) return status;
     bool busy = status == TDM_E_BUSY;
     status = read_session(SESSIONS, id, s, err);
     if (!status && busy) {
@@ -227,9 +235,24 @@ static tdm_status move(const char *id, const char *from, const char *to, tdm_err
     char *old = path_in(from, id, ".json"), *fresh = path_in(to, id, ".json");
     tdm_status status = old && fresh ? make_folder(to, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status && rename(old, fresh)) status = error_errno(err, TDM_E_IO, "%s: can't be moved to %s", old, fresh);
+    if (!status) status = file_sync_folder(fresh, err);
+    if (!status) status = file_sync_folder(old, err);
     free(old);
     free(fresh);
     return status;
+}
+
+/* The conversation, half-written, that a program left which was killed as it saved: nobody writes now, since the caller
+ * holds the lock. */
+static void remove_left(const char *id)
+{
+    DIR *d = open_folder(SESSIONS);
+    size_t n = strlen(id);
+    for (const struct dirent *file; d && (file = readdir(d));) {
+        const char *ending = strncmp(file->d_name, id, n) ? "" : file->d_name + n;
+        if (!strncmp(ending, ".json.", 6) || !strncmp(ending, ".state.", 7)) unlinkat(dirfd(d), file->d_name, 0);
+    }
+    if (d) closedir(d);
 }
 
 tdm_status store_delete(const char *id, store_place *held, tdm_error *err)
@@ -242,7 +265,7 @@ tdm_status store_delete(const char *id, store_place *held, tdm_error *err)
     if (path) utimensat(AT_FDCWD, path, times, 0); /* before it moves: the trash is purged by this time */
     free(path);
     status = move(id, SESSIONS, TRASH, err);
-    if (!status) remove_file(id, ".state");
+    if (!status) remove_file(id, ".state"), remove_left(id);
     end_change(&p, held, status);
     return status;
 }
@@ -255,7 +278,8 @@ tdm_status store_erase(const char *id, store_place *held, tdm_error *err)
     char *path = path_of(id, ".json");
     if (!path) status = error_set(err, TDM_E_NOMEM, "out of memory");
     else if (unlink(path) && errno != ENOENT) status = error_errno(err, TDM_E_IO, "%s: can't be erased", path);
-    if (!status) remove_file(id, ".state");
+    if (!status) remove_file(id, ".state"), remove_left(id);
+    if (!status) status = file_sync_folder(path, err);
     free(path);
     end_change(&p, held, status);
     return status;
@@ -284,14 +308,6 @@ static bool next_session(DIR *d, char id[40])
     return false;
 }
 
-static DIR *open_folder(const char *name)
-{
-    char *folder = files_path(FILES_STATE, name);
-    DIR *d = folder ? opendir(folder) : NULL;
-    free(folder);
-    return d;
-}
-
 void store_purge_trash(void)
 {
     DIR *d = open_folder(TRASH);
@@ -303,6 +319,26 @@ void store_purge_trash(void)
         free(path);
     }
     if (d) closedir(d);
+}
+
+/* As programs of before the marked names (engine/base/atomic_file.h) called what they were writing: ID.json.XXXXXX. */
+static bool is_old_temporary(const char *name)
+{
+    size_t id = strspn(name, "0123456789-");
+    const char *ending = name + id;
+    size_t n = !strncmp(ending, ".json.", 6) ? 6 : !strncmp(ending, ".state.", 7) ? 7 : 0;
+    return id && n && strlen(ending + n) == 6;
+}
+
+void store_sweep(void)
+{
+    static const char *const folders[] = {SESSIONS, TRASH};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        DIR *d = open_folder(folders[i]);
+        for (const struct dirent *file; d && (file = readdir(d));)
+            if (is_old_temporary(file->d_name)) atomic_file_remove_left(dirfd(d), file->d_name);
+        if (d) closedir(d);
+    }
 }
 
 /* ---- The list -------------------------------------------------------------------------------------------------- */

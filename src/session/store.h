@@ -19,7 +19,8 @@ typedef struct {
 
 /* A place for a new session; nothing is written yet but the lock. */
 tdm_status store_create(store_place *out, tdm_error *err);
-/* Opens a saved session by id. *copied: it is open in another program, so out is a new place with a copy. */
+/* Opens a saved session by id. *copied: it is open in another program, so out is a new place with a copy.
+ * Where nothing can be written, out has no lock: the session is only read. */
 tdm_status store_open(store_place *out, const char *id, session *s, bool *copied, tdm_error *err);
 /* Reads one without opening it, from the trash where `trash` is set; session_free() afterwards. */
 tdm_status store_peek(const char *id, bool trash, session *out, tdm_error *err);
@@ -31,13 +32,15 @@ tdm_status store_save(const store_place *p, const session *s, tdm_error *err);
 /* Moves the session to the trash; its state goes at once. held: its place where the caller has it open, closed on
  * success alone; NULL: nobody has (TDM_E_BUSY: somebody does). */
 tdm_status store_delete(const char *id, store_place *held, tdm_error *err);
-/* Removes the session's files for good; otherwise as store_delete. */
+/* Removes the session's files for good, also what was left half-written; otherwise as store_delete. */
 tdm_status store_erase(const char *id, store_place *held, tdm_error *err);
 enum { STORE_TRASH_DAYS = 30 };
 /* Brings a session back from the trash. TDM_E_BUSY: one of the same id is open or saved. */
 tdm_status store_undelete(const char *id, tdm_error *err);
 /* Erases what has been in the trash for longer than STORE_TRASH_DAYS. */
 void store_purge_trash(void);
+/* Removes the conversations that programs of before atomic_file_sweep() left half-written as they were killed. */
+void store_sweep(void);
 /* Where its state belongs; malloc'ed. */
 char *store_state_path(const char *id);
 /* Removes the oldest states until all together take at most `limit` bytes. */

@@ -49,10 +49,9 @@ void tui_socket_open(tui_socket *s)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return;
     unlink(s->address.sun_path); /* of an earlier process with this id */
-    mode_t mask = umask(0177);
-    bool bound =
-        bind(fd, (struct sockaddr *)&s->address, sizeof s->address) == 0 && listen(fd, TUI_SOCKET_CLIENTS) == 0;
-    umask(mask);
+    /* The mode that its file will have: a umask would be that of all threads. */
+    bool bound = fchmod(fd, 0600) == 0 && bind(fd, (struct sockaddr *)&s->address, sizeof s->address) == 0 &&
+                 listen(fd, TUI_SOCKET_CLIENTS) == 0;
     if (bound) s->listening = fd;
     else close(fd);
 }

@@ -307,9 +307,8 @@ static tdm_status write_model(struct conversion *v, const char *path, tdm_error 
         declare_tensor(v, list[i]);
         v->total += list[i]->rows * type_row_bytes(target_type(v, list[i]), list[i]->cols);
     }
-    status = atomic_file_new(&file, path, err);
+    status = atomic_file_new_shared(&file, path, err);
     if (status) return status;
-    atomic_file_share(file);
     status = gguf_write_start(v->w, file, err);
     for (size_t i = 0; !status && i < n; i++)
         status = role_is_matrix(list[i]->role) ? write_matrix(v, list[i], err) : write_vector(v, list[i], err);

@@ -67,13 +67,51 @@ TEST(a_shared_file_has_the_umask_s_permissions)
     const char *path = below("shared");
     struct atomic_file *f;
     mode_t mask = umask(027);
-    REQUIRE(!atomic_file_new(&f, path, &err));
-    atomic_file_share(f);
+    REQUIRE(!atomic_file_new_shared(&f, path, &err));
     CHECK_INT(027, umask(mask));
     REQUIRE(!atomic_file_commit(f, &err));
     struct stat st;
     REQUIRE(!stat(path, &st));
     CHECK_INT(0640, st.st_mode & 0777);
+}
+
+TEST(a_file_of_the_user_s_keeps_its_mode_and_its_links)
+{
+    tdm_error err = {0};
+    struct stat st;
+    char target[512];
+    snprintf(target, sizeof target, "%s", below("mine"));
+    REQUIRE(!atomic_file_put(target, "old", 3, &err) && !chmod(target, 0644));
+    REQUIRE(!symlink("mine", below("link")));
+    CHECK_INT(TDM_OK, atomic_file_replace(below("link"), "longer", 6, &err));
+    REQUIRE(!lstat(below("link"), &st));
+    CHECK(S_ISLNK(st.st_mode));
+    CHECK_INT(6, size_of(target));
+    REQUIRE(!stat(target, &st));
+    CHECK_INT(0644, st.st_mode & 0777);
+    REQUIRE(!mkfifo(below("fifo"), 0600));
+    CHECK_INT(TDM_E_IO, atomic_file_replace(below("fifo"), "x", 1, &err));
+    CHECK(strstr(err.text, "/fifo: nobody reads it"));
+    int fd;
+    CHECK_INT(TDM_E_IO, file_open(below("fifo"), &fd, &err));
+    CHECK(strstr(err.text, "expected a regular file, found a FIFO"));
+    CHECK_INT(TDM_OK, atomic_file_replace("/dev/null", "x", 1, &err));
+    CHECK(!stat("/dev/null", &st) && S_ISCHR(st.st_mode));
+}
+
+TEST(what_a_killed_program_left_is_swept)
+{
+    tdm_error err = {0};
+    char left[512];
+    struct atomic_file *f;
+    snprintf(left, sizeof left, "%s", below("x.tandem-012345"));
+    REQUIRE(!atomic_file_put(left, "half", 4, &err) && !atomic_file_put(below("x.backup"), "x", 1, &err));
+    REQUIRE(!atomic_file_new(&f, below("live"), &err) && !atomic_file_write(f, "x", 1, &err));
+    atomic_file_sweep(check_tmp());
+    CHECK_INT(-1, size_of(left));
+    CHECK_INT(1, size_of(below("x.backup")));
+    CHECK_INT(TDM_OK, atomic_file_commit(f, &err)); /* its temporary file was not taken */
+    CHECK_INT(1, size_of(below("live")));
 }
 
 TEST(what_cannot_be_written_is_said_with_its_path)
@@ -86,4 +124,5 @@ TEST(what_cannot_be_written_is_said_with_its_path)
 }
 
 TEST_MAIN(T(folders_are_made_with_those_above), T(a_file_is_there_whole_or_not_at_all),
-          T(a_shared_file_has_the_umask_s_permissions), T(what_cannot_be_written_is_said_with_its_path))
+          T(a_shared_file_has_the_umask_s_permissions), T(a_file_of_the_user_s_keeps_its_mode_and_its_links),
+          T(what_a_killed_program_left_is_swept), T(what_cannot_be_written_is_said_with_its_path))

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -208,26 +209,27 @@ TEST(the_least_recently_used_make_room)
     free(m.bytes);
 }
 
-TEST(half_written_files_of_the_dead_go_later)
+/* Whoever writes a file holds its lock, which ends with the program. */
+TEST(half_written_files_of_the_dead_go)
 {
     tdm_error err = {0};
     const char *folder = fresh();
     struct memory m = memory_of(1);
     char dead[512], alive[512], foreign[512];
     snprintf(dead, sizeof dead, "%s/0000000000000009.packed.abcdef", folder);
-    snprintf(alive, sizeof alive, "%s/000000000000000a.packed.abcdef", folder);
+    snprintf(alive, sizeof alive, "%s/000000000000000a.packed.tandem-abcdef", folder);
     snprintf(foreign, sizeof foreign, "%s/notes.txt", folder);
     const char *const all[] = {dead, alive, foreign};
-    const struct timespec old[2] = {{1000, 0}, {1000, 0}};
-    for (int i = 0; i < 3; i++) {
-        FILE *f = fopen(all[i], "w");
-        fclose(f);
-        if (all[i] != alive) utimensat(AT_FDCWD, all[i], old, 0);
-    }
+    for (int i = 0; i < 3; i++) fclose(fopen(all[i], "w"));
+    int held = open(alive, O_RDONLY | O_CLOEXEC);
+    REQUIRE(held >= 0 && !flock(held, LOCK_EX));
     REQUIRE(!save(folder, KEY, PACKED_AUTO, &m, &err));
     CHECK_INT(-1, size_of(dead));
     CHECK_INT(0, size_of(alive));
     CHECK_INT(0, size_of(foreign));
+    close(held);
+    REQUIRE(!save(folder, KEY + 1, PACKED_AUTO, &m, &err));
+    CHECK_INT(-1, size_of(alive));
     free(m.bytes);
 }
 
@@ -382,6 +384,6 @@ TEST(the_writer_stops_at_once)
 TEST_MAIN(T(what_is_read_is_what_was_kept), T(a_byte_changed_anywhere_is_noticed),
           T(cut_longer_and_strange_files_count_as_not_there), T(no_memory_for_the_pieces_leaves_the_file),
           T(the_least_recently_used_make_room),
-          T(half_written_files_of_the_dead_go_later), T(who_gives_up_leaves_nothing), T(a_full_disk_leaves_nothing),
+          T(half_written_files_of_the_dead_go), T(who_gives_up_leaves_nothing), T(a_full_disk_leaves_nothing),
           T(weights_come_back_as_they_were_packed_in_every_set), T(a_changed_model_is_packed_anew),
           T(the_writer_stops_at_once))

@@ -405,7 +405,7 @@ TEST(damaged_directories)
     struct bytes config = read_file(check_data("goldens/tiny-a/config.json"));
     struct bytes weights = read_file(check_data("goldens/tiny-a/model.safetensors"));
     put_file(dir, "config.json", config.data, config.size);
-    check_source(dir, "model.safetensors: cannot open");
+    check_source(dir, "model.safetensors: can't be opened");
     put_file(dir, "model.safetensors", weights.data, weights.size);
     struct source *s;
     tdm_error err;
@@ -452,7 +452,7 @@ TEST(damaged_indexes)
         {"{\"weight_map\":{\"a\":\"../x.safetensors\"}}", "the name of a file in the directory"},
         {"{\"weight_map\":{\"a\":\"/etc/passwd\"}}", "the name of a file in the directory"},
         {"{\"weight_map\":{\"a\":5}}", "the name of a file in the directory"},
-        {"{\"weight_map\":{\"a\":\"model-1.safetensors\"}}", "model-1.safetensors: cannot open"},
+        {"{\"weight_map\":{\"a\":\"model-1.safetensors\"}}", "model-1.safetensors: can't be opened"},
         {"{\"weight_map\":{}}", "model.embed_tokens.weight is missing"},
         {"{\"weight_map\":", "found the end"},
         {"", "empty file"},

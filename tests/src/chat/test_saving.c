@@ -19,13 +19,14 @@
  * time that no disk takes. */
 static const char *_Atomic held_path;
 static atomic_bool waited, gave_up;
-static atomic_int flushes; /* begun */
+static atomic_int flushes; /* begun, of files; after each its folder is flushed */
 
 int fsync(int fd)
 {
     enum { PATIENCE_MS = 60000 };
     const char *path = atomic_load(&held_path);
-    atomic_fetch_add(&flushes, 1);
+    struct stat st;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode)) atomic_fetch_add(&flushes, 1);
     for (int ms = 0; path && atomic_load(&held_path) == path && !atomic_load(&waited) && !access(path, F_OK); ms++) {
         if (ms == PATIENCE_MS) atomic_store(&gave_up, true);
         if (ms == PATIENCE_MS) break;

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "src/cli/files.h"
 #include "src/session/session.h"
 #include "src/session/store.h"
 
@@ -461,6 +463,66 @@ TEST(a_kill_leaves_a_whole_file)
     }
 }
 
+/* What a save left that was killed halfway, by the names of now and of earlier versions. */
+static int make_left(const char *id, char names[4][400])
+{
+    static const char *const endings[] = {"json.tandem-0123ab", "state.tandem-0123ab", "json.Xyz123", "state.Xyz123"};
+    for (int i = 0; i < 4; i++) {
+        char *path = store_state_path(id);
+        snprintf(names[i], 400, "%.*s.%s", (int)(strlen(path) - strlen(".state")), path, endings[i]);
+        free(path);
+        FILE *f = fopen(names[i], "w");
+        if (f) fputs("a secret", f), fclose(f);
+    }
+    return 4;
+}
+
+static int count_left(char names[4][400])
+{
+    int n = 0;
+    for (int i = 0; i < 4; i++) n += !access(names[i], F_OK);
+    return n;
+}
+
+TEST(a_deleted_session_takes_what_a_kill_left_along)
+{
+    use_empty_state_folder("left");
+    for (int erase = 0; erase < 2; erase++) {
+        store_place p, other;
+        char left[4][400], kept[4][400];
+        tdm_error err = {0};
+        save_named(&p, "one", 5);
+        save_named(&other, "two", 6);
+        store_close(&p);
+        CHECK_INT(4, make_left(p.id, left));
+        CHECK_INT(4, make_left(other.id, kept));
+        CHECK_INT(0, erase ? store_erase(p.id, NULL, &err) : store_delete(p.id, NULL, &err));
+        CHECK_INT(0, count_left(left));
+        CHECK_INT(4, count_left(kept));
+        CHECK_INT(0, store_erase(other.id, &other, &err));
+        CHECK_INT(0, count_left(kept));
+    }
+}
+
+TEST(a_start_sweeps_what_kills_left)
+{
+    use_empty_state_folder("swept");
+    store_place p;
+    char left[4][400];
+    save_named(&p, "one", 5);
+    CHECK_INT(4, make_left(p.id, left));
+    int held = open(left[0], O_RDONLY | O_CLOEXEC);
+    REQUIRE(held >= 0 && !flock(held, LOCK_EX)); /* as who writes it does */
+    files_sweep();
+    store_sweep();
+    CHECK_INT(1, count_left(left));
+    CHECK(!access(left[0], F_OK));
+    close(held);
+    files_sweep();
+    CHECK_INT(0, count_left(left));
+    store_close(&p);
+}
+
 TEST(a_session_gets_another_name)
 {
     use_empty_state_folder("rename");
@@ -500,4 +562,5 @@ TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line),
           T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
           T(a_draft_is_part_of_a_session), T(what_is_pending_is_part_of_a_session),
           T(damaged_files_are_listed), T(the_oldest_states_go_first),
-          T(a_kill_leaves_a_whole_file), T(a_session_gets_another_name), T(words_are_found))
+          T(a_kill_leaves_a_whole_file), T(a_deleted_session_takes_what_a_kill_left_along),
+          T(a_start_sweeps_what_kills_left), T(a_session_gets_another_name), T(words_are_found))
