@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "src/chat/trace.h"
+#include "src/cli/files.h"
 
 static tdm_status measure_units(command *r, tdm_error *err)
 {
@@ -121,8 +122,10 @@ tdm_status command_stats(command *r, tdm_error *err)
 
 tdm_status command_trace(command *r, tdm_error *err)
 {
-    tdm_status status = trace_write_recent(r->a->machine, r->call->argument, err);
-    if (!status) command_say(r, "%s: written; ui.perfetto.dev opens it\n", r->call->argument);
+    char *path = files_to_write(r->call->argument, err);
+    tdm_status status = path ? trace_write_recent(r->a->machine, path, err) : err->code;
+    if (!status) command_say(r, "%s: written; ui.perfetto.dev opens it\n", path);
+    free(path);
     return status;
 }
 

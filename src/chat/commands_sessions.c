@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "src/chat/html.h"
+#include "src/cli/files.h"
 
 /* Turns that existed only in memory have gone with the session that was left; "": there were none. */
 static void tell_gone(int turns, char out[60])
@@ -261,9 +262,9 @@ tdm_status command_save(command *r, tdm_error *err)
     return status;
 }
 
-tdm_status command_export(command *r, tdm_error *err)
+static tdm_status export_to(command *r, const char *path, tdm_error *err)
 {
-    const char *path = r->call->argument, *dot = strrchr(path, '.');
+    const char *dot = strrchr(path, '.');
     static const struct {
         const char *ending;
         char *(*text)(const session *s, size_t *n);
@@ -278,10 +279,18 @@ tdm_status command_export(command *r, tdm_error *err)
     if (status) return status;
     size_t n = 0;
     char *text = forms[form].text(&s, &n);
-    status = text ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    status = text ? atomic_file_replace(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     int turns = session_turns(&s);
     if (!status) command_say(r, "%s: %d turn%s, %zu bytes\n", path, turns, turns == 1 ? "" : "s", n);
     free(text);
     session_free(&s);
+    return status;
+}
+
+tdm_status command_export(command *r, tdm_error *err)
+{
+    char *path = files_to_write(r->call->argument, err);
+    tdm_status status = path ? export_to(r, path, err) : err->code;
+    free(path);
     return status;
 }

@@ -178,7 +178,7 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     add_turns(t, events);
     const char *text = jsonio_line(root);
     tdm_status status =
-        text ? atomic_file_put(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        text ? atomic_file_replace(path, text, strlen(text), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     json_object_put(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);
     return status;

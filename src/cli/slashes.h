@@ -45,7 +45,7 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
     X(FIND, "find", "", WORDS, "WORDS", 0, 0, CONVERSATION, "looks for words in this conversation")                   \
     X(PRIVATE, "private", "", CHOICE, "on|off", 0, 0, CONVERSATION, "on: nothing of this session is written to disk") \
     X(SAVE, "save", "", TEXT, "[NAME]", 0, 0, CONVERSATION, "saves now, if wanted under a name")                      \
-    X(EXPORT, "export", "", FILE, "FILE", 0, 0, CONVERSATION,                                                         \
+    X(EXPORT, "export", "", FILE, "[--force] FILE", 0, 0, CONVERSATION,                                               \
       "writes the conversation as FILE.md, .html or .json; FILE.svg: the full screen as a picture")                   \
     X(SYSTEM, "system", "", TEXT, "[TEXT|off]", 0, 0, CONVERSATION, "shows or changes the system prompt")             \
     X(SET, "set", "", SETTING, "[NAME VALUE]", 0, 0, CONVERSATION, "shows or changes an option")                      \
@@ -88,7 +88,7 @@ typedef enum { BY_CONVERSATION, BY_SCREEN } slash_owner;
       "form of the monitor; legend: what the letters of its lanes mean, shown or not")                                \
     X(STATS, "stats", "", TEXT, "[turn off|line|card]", 0, 0, CONVERSATION,                                           \
       "figures of the last turn and of the session")                                                                  \
-    X(TRACE, "trace", "", FILE, "FILE", 0, 0, CONVERSATION, "writes what the units did as a Chrome trace")            \
+    X(TRACE, "trace", "", FILE, "[--force] FILE", 0, 0, CONVERSATION, "writes what the units did as a Chrome trace")  \
     X(THEME, "theme", "", THEME, "[auto|dark|light|mono|NAME]", 0, 0, SCREEN,                                         \
       "colours; NAME: of one's own, made in the configuration file; without one: the next")                           \
     X(KEYS, "keys", "", NONE, "", 0, 0, SCREEN, "lists the keys")                                                     \

@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/chat/commands.h"
+#include "src/cli/files.h"
 #include "src/tui/tui_choose.h"
 #include "src/tui/tui_demo.h"
 #include "src/tui/tui_outside.h"
@@ -247,15 +248,21 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* The screen as it is, for documents. */
-static void export_screen(tui *t, const char *path)
+static void export_screen(tui *t, const char *argument)
 {
     tdm_error err = {0};
+    char *path = files_to_write(argument, &err);
+    if (!path) {
+        tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
+        return;
+    }
     tui_view_draw(t);
     char *picture = canvas_svg(t->canvas, t->look.theme, t->look.colours);
     if (!picture) tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "out of memory");
-    else if (atomic_file_put(path, picture, strlen(picture), &err))
+    else if (atomic_file_replace(path, picture, strlen(picture), &err))
         tui_notices_add(&t->notices, VIEW_NOTICE_ERROR, "%s", err.text);
     else tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(picture));
+    free(path);
     free(picture);
 }
 
@@ -336,6 +343,8 @@ tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns)
         tui_sessions_show(t, true);
         return (tui_action){0};
     }
+    bool writes = call->id == SLASH_EXPORT || call->id == SLASH_TRACE;
+    if (writes && tui_consent_overwrite(t, call->id, call->argument)) return (tui_action){0};
     if (call->id == SLASH_EXPORT && ends_in(call->argument, ".svg")) {
         export_screen(t, call->argument);
         return (tui_action){0};
@@ -367,6 +376,8 @@ tui_action tui_commands_consent(tui *t, bool agreed)
     tui_consent_answer(t, agreed);
     if (agreed && c->kind == TUI_CONSENT_RESUME)
         next = tui_action_command(SLASH_RESUME, c->name);
+    else if (c->kind == TUI_CONSENT_OVERWRITE)
+        next = agreed ? tui_action_command(c->command, c->name) : next;
     else if (agreed)
         switch_model(t, c->name, prompt);
     else

@@ -1,9 +1,11 @@
 #include "src/tui/tui_consent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/chat/consent.h"
+#include "src/cli/files.h"
 #include "src/tui/tui_private.h"
 
 /* True: the question is asked, or could not be for lack of memory. */
@@ -11,7 +13,9 @@ static bool ask(tui *t, tui_consent_kind kind, const char *name, const char *pro
 {
     tui_consent_free(&t->consent);
     t->consent = (tui_consent){.kind = kind, .name = strdup(name), .prompt = prompt ? strdup(prompt) : NULL};
-    if (t->consent.name) tui_popup_consent(&t->popup, question);
+    char title[300];
+    snprintf(title, sizeof title, "send to %.*s?", (int)strcspn(question, " "), question);
+    if (t->consent.name) tui_popup_consent(&t->popup, title, question, "send it", "send nothing");
     t->dirty = t->urgent = true;
     return true;
 }
@@ -46,12 +50,26 @@ bool tui_consent_resume(tui *t, const char *wanted)
     return ask(t, TUI_CONSENT_RESUME, wanted, NULL, question);
 }
 
+bool tui_consent_overwrite(tui *t, slash_id command, const char *argument)
+{
+    char question[CONSENT_ROOM];
+    if (!files_would_overwrite(argument)) return false;
+    tui_consent_free(&t->consent);
+    t->consent = (tui_consent){.kind = TUI_CONSENT_OVERWRITE, .command = command};
+    if (asprintf(&t->consent.name, "--force %s", argument) < 0) t->consent.name = NULL;
+    snprintf(question, sizeof question, "%.300s is there already.", argument);
+    tui_list_harmless(question);
+    if (t->consent.name) tui_popup_consent(&t->popup, "overwrite the file?", question, "overwrite it", "keep it");
+    t->dirty = t->urgent = true;
+    return true;
+}
+
 void tui_consent_answer(tui *t, bool agreed)
 {
     tui_consent *c = &t->consent;
     c->answered = agreed;
     if (agreed && c->kind == TUI_CONSENT_MODEL) consent_keep(t->o, c->name);
-    if (agreed) return;
+    if (agreed || c->kind == TUI_CONSENT_OVERWRITE) return;
     if (t->app.chat) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "nothing was sent");
     else if (t->load.state != TUI_LOAD_RUNNING) tui_load_fail(&t->load, "nothing was sent");
 }

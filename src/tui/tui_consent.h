@@ -6,14 +6,17 @@
 
 #include <stdbool.h>
 
+#include "src/cli/slashes.h"
+
 typedef struct tui tui;
 
-typedef enum { TUI_CONSENT_NONE, TUI_CONSENT_MODEL, TUI_CONSENT_RESUME } tui_consent_kind;
+typedef enum { TUI_CONSENT_NONE, TUI_CONSENT_MODEL, TUI_CONSENT_RESUME, TUI_CONSENT_OVERWRITE } tui_consent_kind;
 
 /* Zeroed: nothing was asked. */
 typedef struct {
     tui_consent_kind kind;
-    char *name;    /* of the model, or of the session */
+    char *name;    /* of the model, or of the session; what a command is given that overwrites a file */
+    slash_id command; /* that overwrites */
     char *prompt;  /* the argument of /p, which goes on with the model; NULL: none */
     bool answered; /* with yes: what is asked for next is not asked about again */
 } tui_consent;
@@ -22,6 +25,8 @@ typedef struct {
 bool tui_consent_start(tui *t);
 bool tui_consent_model(tui *t, const char *model, const char *prompt);
 bool tui_consent_resume(tui *t, const char *wanted);
+/* Whether a file may be overwritten. */
+bool tui_consent_overwrite(tui *t, slash_id command, const char *argument);
 /* The answer has come. With no, and no model there, that is why there is none. */
 void tui_consent_answer(tui *t, bool agreed);
 void tui_consent_free(tui_consent *c);

@@ -226,16 +226,14 @@ static tui_action list_event(tui_popup *p, int rows, const struct decoder_event 
 
 /* ---- Consent --------------------------------------------------------------------------------------------------- */
 
-void tui_popup_consent(tui_popup *p, const char *question)
+void tui_popup_consent(tui_popup *p, const char *title, const char *question, const char *yes, const char *no)
 {
     int cols = p->cols < 12 ? 76 : p->cols;
-    char title[300];
-    snprintf(title, sizeof title, "send to %.*s?", (int)strcspn(question, " "), question);
     open_popup(p, TUI_POPUP_CONSENT, title);
     p->other_key_ns = 0;
     add_wrapped(p, "", question, strlen(question), cols - 3, 0);
-    add(p, "y", "send it", strlen("send it"), NULL);
-    add(p, "n", "send nothing", strlen("send nothing"), NULL);
+    add(p, "y", yes, strlen(yes), NULL);
+    add(p, "n", no, strlen(no), NULL);
     p->selected = p->n ? p->n - 1 : 0;
 }
 

@@ -63,7 +63,7 @@ void tui_popup_models(tui_popup *p, tui_models *models);
 /* Opens the search prompt; a negative direction searches up. */
 void tui_popup_find(tui_popup *p, int direction);
 /* Asks whether this may be sent to a server; what is answered is TUI_ACTION_CONSENT. */
-void tui_popup_consent(tui_popup *p, const char *question);
+void tui_popup_consent(tui_popup *p, const char *title, const char *question, const char *yes, const char *no);
 /* rows: how many of a page are seen at once. */
 tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e);
 /* Fits an open page to a width. */

@@ -130,6 +130,26 @@ holds 'chat: /delete --now asks' "$said" "erase 'dogs' (3 turns) for good?"
 holds 'chat: /delete --now' "$said" "'dogs' is erased"
 holds 'chat: the trash' "$said" 'the trash is empty'
 check 'chat: nothing stays of it' test -z "$(find "$tmp/state" -name '*.json')"
+
+# A file that is there is overwritten by those alone who say so, and stays what it is.
+ln -s /dev/null "$tmp/null.json"
+mkdir "$tmp/folder.json"
+for way in export trace; do
+    echo mine >"$tmp/kept.json"
+    chmod 640 "$tmp/kept.json"
+    ln -sf kept.json "$tmp/link.json"
+    said=$(printf '%s\n' Hello "/$way $tmp/kept.json" "/$way $tmp/link.json" | "$program" chat --plain --private -n 5 \
+        --ignore-eos 2>&1)
+    check "chat: /$way refuses" test "$(grep -c 'is there already; --force before the name overwrites it' <<<"$said")" = 2
+    check "chat: /$way keeps the file" test "$(cat "$tmp/kept.json")" = mine
+    said=$(printf '%s\n' Hello "/$way --force $tmp/link.json" "/$way $tmp/null.json" \
+        "/$way $tmp/folder.json" | "$program" chat --plain --private -n 5 --ignore-eos 2>"$tmp/err")
+    check "chat: /$way --force" test "$(wc -c <"$tmp/kept.json")" -gt 100
+    check "chat: /$way --force keeps mode and link" test "$(stat -c %a "$tmp/kept.json") $(readlink "$tmp/link.json")" = \
+        '640 kept.json'
+    check "chat: /$way into a device" test -c /dev/null -a -L "$tmp/null.json"
+    holds "chat: /$way onto a folder" "$(cat "$tmp/err")" "$tmp/folder.json: expected a regular file, found a folder"
+done
 printf '%s\n' 'Hello.' '/hepl' /foo '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
 check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit long || NR < 20 }' \
     <(printf '/help\n' | "$program" chat --plain --private 2>/dev/null)

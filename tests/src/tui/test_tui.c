@@ -457,6 +457,31 @@ TEST(picture)
     free(picture);
 }
 
+TEST(a_file_is_overwritten_after_a_question)
+{
+    char path[300], command[400], text[8] = "";
+    snprintf(path, sizeof path, "%s/kept.svg", check_tmp());
+    snprintf(command, sizeof command, "/export %s\r", path);
+    FILE *f = fopen(path, "w");
+    REQUIRE(f && fputs("mine", f) >= 0 && !fclose(f));
+    START();
+    rig_type(command);
+    CHECK(rig_wait("overwrite the file?"));
+    rig_type("n");
+    CHECK(rig_wait_gone("overwrite the file?"));
+    f = fopen(path, "r");
+    REQUIRE(f && fread(text, 1, 4, f) == 4 && !fclose(f));
+    CHECK_STR("mine", text);
+    rig_type(command);
+    CHECK(rig_wait("overwrite the file?"));
+    rig_type("y");
+    CHECK(rig_wait("bytes"));
+    f = fopen(path, "r");
+    REQUIRE(f && fread(text, 1, 4, f) == 4 && !fclose(f));
+    CHECK_STR("<svg", text);
+    LEAVE();
+}
+
 TEST(no_colour)
 {
     START();
@@ -553,4 +578,4 @@ TEST_MAIN(T(chat), T(resized_while_streaming), T(commands_and_pages), T(search_a
           T(copy_view), T(suspended_and_back), T(not_suspended_for_ever), T(another_model), T(facts_of_a_model),
           T(a_model_without_room_gives_the_old_one_back),
           T(sessions_are_deleted_after_asking), T(units_as_a_table), T(simple_terminals), T(monitor_json),
-          T(picture), T(no_colour), T(random_keys))
+          T(picture), T(a_file_is_overwritten_after_a_question), T(no_colour), T(random_keys))
