@@ -2,23 +2,34 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/base/fnv.h"
 #include "src/chat/compact.h"
 #include "src/chat/load.h"
 #include "src/chat/pending.h"
 #include "src/chat/settings.h"
 #include "src/chat/snapshot.h"
+#include "src/cli/files.h"
 #include "src/cli/output.h"
 #include "src/cli/recent.h"
 
 /* ---- Opening and closing --------------------------------------------------------------------------------------- */
 
+/* What is private must not get to the disk by a core dump, nor be read by another process of the user's. Once it has
+ * been in memory, that stays so. */
+static void keep_from_dumps(const app *a)
+{
+    if (a->private) prctl(PR_SET_DUMPABLE, 0);
+}
+
 void app_init(app *a, options *o)
 {
     *a = (app){.o = o, .place = {.lock = -1}, .private = options_flag(o, OPTION_PRIVATE)};
+    keep_from_dumps(a);
     a->created_s = time(NULL);
     a->keeper = keeper_new();
     elsewhere_init(&a->elsewhere);
@@ -77,6 +88,8 @@ static tdm_status copy_name(char **out, const char *name, tdm_error *err)
 
 tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char *notice, tdm_error *err)
 {
+    files_sweep();
+    store_sweep();
     store_purge_trash();
     const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
     notice[0] = 0;
@@ -119,6 +132,7 @@ static void begin_session(app *a)
     free(a->draft);
     a->draft = NULL;
     a->kept_nodes = 0;
+    a->looked_at = 0;
     a->state_old = false;
     a->unsaved[0] = 0;
     a->created_s = time(NULL);
@@ -280,10 +294,41 @@ static bool nothing_to_save(const app *a)
     return a->private || (!a->draft && !a->keeps_attached && (!a->chat || !tdm_chat_nodes(a->chat)));
 }
 
+/* What would be written, as one number that isn't 0; 0: no memory. */
+static uint64_t contents_of(const app *a)
+{
+    session s;
+    size_t n = 0;
+    if (app_snapshot(a, &s, NULL)) return 0;
+    s.changed_s = 0;
+    char *text = session_format(&s, &n);
+    uint64_t contents = text ? fnv_bytes(FNV_START, text, n) | 1 : 0;
+    free(text);
+    session_free(&s);
+    return contents;
+}
+
+/* Remembers a session as it was resumed, with what is attached to its next message: who only looks changes no file. */
+static void look_at(app *a)
+{
+    bool keeps = a->keeps_attached;
+    a->keeps_attached = pending_any(&a->attached);
+    a->looked_at = contents_of(a);
+    a->keeps_attached = keeps;
+}
+
+/* Compared until the first change alone. */
+static bool only_looked_at(app *a)
+{
+    if (a->looked_at && contents_of(a) != a->looked_at) a->looked_at = 0;
+    return a->looked_at;
+}
+
 /* A failure is that of the newest text: none of an older one comes after it. */
 static tdm_status hand_over(app *a, tdm_error *err)
 {
     session s;
+    if (only_looked_at(a)) return TDM_OK;
     tdm_status status = a->keeper ? prepare_save(a, &s, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) {
         keeper_put(a->keeper, &a->place, &s);
@@ -338,9 +383,11 @@ tdm_status app_set_private(app *a, bool on, tdm_error *err)
 {
     if (on && a->private) return TDM_OK; /* or a session that was resumed while private would be erased */
     a->private = on;
+    keep_from_dumps(a);
     end_keeping(a);
     saver_wait(&a->saver);
     a->kept_nodes = 0;
+    a->looked_at = 0;
     a->unsaved[0] = 0;
     if (!on) {
         app_begin_save(a);
@@ -729,8 +776,12 @@ tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err)
         pending_bring(&a->attached, &s, a->models.model);
         a->kept_nodes = s.n;
         a->created_s = s.created_s;
+        const char *unsaved = a->private       ? "; private: what follows is not saved"
+                              : place.lock < 0 ? "; nothing is saved: its folder can't be written"
+                                               : "";
         snprintf(notice, 400, copied ? "'%.200s' is open in another program: this is a copy%s" : "resumed '%.200s'%s",
-                 a->name ? a->name : "session", a->private ? "; private: what follows is not saved" : "");
+                 a->name ? a->name : "session", unsaved);
+        look_at(a);
     } else {
         store_close(&place);
     }

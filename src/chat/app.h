@@ -39,6 +39,7 @@ typedef struct app {
     char *name; /* of the session; NULL: made of the first words once there are some */
     int64_t created_s;
     bool private;      /* nothing is written */
+    uint64_t looked_at; /* the contents of the resumed session while nothing has changed; 0: something has */
     int kept_nodes;    /* messages that were in the session's file when it was opened */
     char *draft;       /* typed and not sent when the program last had to leave; NULL: none */
     bool keeps_attached; /* what is attached is saved with it, as the program has to leave */

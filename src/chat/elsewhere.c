@@ -65,6 +65,7 @@ static void exchange(app *a)
     EXCHANGE(a->name, e->name);
     EXCHANGE(a->created_s, e->created_s);
     EXCHANGE(a->private, e->private);
+    a->looked_at = 0;
     EXCHANGE(a->kept_nodes, e->kept_nodes);
     EXCHANGE(a->place, e->place);
     EXCHANGE(a->keeper, e->keeper);

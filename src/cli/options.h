@@ -246,7 +246,8 @@ enum {
     X(BACKGROUND, "background", 0, CHOICE, "auto|off", 0, 0, "auto", CHAT, KEEP | LIVE, FOR(CHAT),                     \
       "one conversation that is left while it is answered goes on elsewhere: auto: with every pass of the reply in "   \
       "front where that slows it by at most a fifth, else with every n-th; off: it is stopped, its text is kept")      \
-    X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT), "write nothing to disk")                 \
+    X(PRIVATE, "private", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                                           \
+      "write nothing to disk; the system's swap isn't covered")                                                       \
     X(STATE_DISK, "state-disk", 0, SIZE, "SIZE", 0, 0, "4G", CHAT, KEEP, FOR(CHAT),                                   \
       "most disk space for the kept states of saved sessions")                                                        \
     X(THEME, "theme", 0, THEME, "auto|dark|light|mono", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_SCREEN,                  \

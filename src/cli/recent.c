@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
-#include "engine/base/file.h"
 #include "src/cli/files.h"
 
 enum { LONGEST_FILE = (RECENT_MOST + 1) * PATH_MAX };
@@ -47,14 +45,6 @@ static char *text_with(const char *first, char *const *others, size_t *n)
     return fclose(out) ? NULL : text;
 }
 
-static void put(const char *name, const char *text, size_t n)
-{
-    char *folder = files_path(FILES_STATE, ""), *file = files_path(FILES_STATE, name);
-    if (folder && file && !file_make_folders(folder, 0700, NULL)) atomic_file_put(file, text, n, NULL);
-    free(folder);
-    free(file);
-}
-
 void recent_add(const char *name)
 {
     char whole[PATH_MAX], line[PATH_MAX + 1];
@@ -62,12 +52,12 @@ void recent_add(const char *name)
     if (!strncmp(name, "synthetic:", 10)) return;
     int length = snprintf(line, sizeof line, "%s\n", is_path ? whole : name);
     if (length < 2 || (size_t)length >= sizeof line || strchr(line, '\n') != line + length - 1) return;
-    put("model", line, (size_t)length);
+    files_remember("model", line, (size_t)length);
     if (!is_path) return;
     char **others = recent_list();
     size_t n;
     char *text = text_with(whole, others, &n);
-    if (text) put("models", text, n);
+    if (text) files_remember("models", text, n);
     free(text);
     recent_free(others);
 }

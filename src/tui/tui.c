@@ -14,10 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
 #include "engine/base/slice.h"
 #include "src/cli/crash.h"
 #include "src/cli/files.h"
@@ -349,16 +347,9 @@ static void open_history(tui *t)
 /* The form of the monitor is remembered between runs, and that its legend was hidden: "3n", or "3". */
 static void remember_form(const tui *t)
 {
-    char *path = files_path(FILES_STATE, "monitor"), text[8];
+    char text[8];
     int n = snprintf(text, sizeof text, "%d%s\n", t->monitor.form, t->monitor.no_legend ? "n" : "");
-    char *name = path ? strrchr(path, '/') : NULL;
-    if (name && !t->app.private) {
-        *name = 0;
-        bool there = !file_make_folders(path, 0700, NULL);
-        *name = '/';
-        if (there) atomic_file_put(path, text, (size_t)n, NULL);
-    }
-    free(path);
+    if (!t->app.private) files_remember("monitor", text, (size_t)n);
 }
 
 static void recall_form(tui *t)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "src/chat/prompts.h"
 #include "src/cli/clip.h"
 #include "src/cli/output.h"
@@ -38,6 +39,8 @@ static void retake(void *ctx)
 static tdm_status start_editor(tui *t, const char *text, tdm_error *err)
 {
     const char *folder = getenv("XDG_RUNTIME_DIR");
+    if (t->app.private && !(folder && *folder)) /* other folders may be on a disk */
+        return error_set(err, TDM_E_UNSUPPORTED, "private: the editor's file needs XDG_RUNTIME_DIR, which isn't set");
     struct editor_options how = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
                                      .folder = folder && *folder ? folder : getenv("TMPDIR"),
                                      .release = release, .retake = retake, .context = t};

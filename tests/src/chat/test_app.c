@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/fnv.h"
 #include "tests/engine/unit/tree.h"
 #include "tests/src/chat/app_rig.h"
 
@@ -395,6 +396,83 @@ TEST(a_draft_needs_no_model)
     options_free(&o);
 }
 
+/* ---- Looking, and folders that can't be written ------------------------------------------------------------------ */
+
+/* One number for all files of the state folder: names, contents, times of change. */
+static uint64_t all_files(void)
+{
+    char command[400];
+    uint64_t sum = FNV_START;
+    char piece[4096];
+    snprintf(command, sizeof command,
+             "cd \"$XDG_STATE_HOME\" && find . -type f ! -name '*.lock' -printf '%%p %%T@ ' -exec cksum {} \\; | sort");
+    FILE *f = popen(command, "r");
+    for (size_t n; f && (n = fread(piece, 1, sizeof piece, f));) sum = fnv_bytes(sum, piece, n);
+    return f && !pclose(f) ? sum : 0;
+}
+
+static const char looking[] = "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume";
+
+TEST(who_only_looks_changes_no_file)
+{
+    use_empty_folders("looking");
+    options o;
+    app a;
+    for (int drafted = 0; drafted < 2; drafted++) {
+        REQUIRE(start(&a, &o, drafted ? looking : "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+        say(&a, "One");
+        if (drafted) app_keep_draft(&a, "half a thought");
+        app_close(&a);
+        options_free(&o);
+        uint64_t before = all_files();
+        REQUIRE(before && start(&a, &o, looking));
+        CHECK(!strncmp(notice, "resumed 'One'", 13));
+        app_begin_save(&a);
+        char *draft = app_take_draft(&a);
+        CHECK(!draft == !drafted);
+        if (draft) app_keep_draft(&a, draft);
+        free(draft);
+        app_close(&a);
+        options_free(&o);
+        CHECK(all_files() == before);
+    }
+    REQUIRE(start(&a, &o, looking)); /* and who says something does */
+    uint64_t before = all_files();
+    say(&a, "Two");
+    app_close(&a);
+    options_free(&o);
+    CHECK(all_files() != before);
+}
+
+TEST(a_folder_that_cannot_be_written_is_read)
+{
+    enum { NOBODY = 65534 };
+    use_empty_folders("read-only");
+    options o;
+    app a;
+    char command[300];
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    app_close(&a);
+    options_free(&o);
+    bool root = geteuid() == 0; /* whom no mode stops */
+    REQUIRE(!chmod(check_tmp(), 0755));
+    snprintf(command, sizeof command, "%s chmod -R a-w \"$XDG_STATE_HOME\"",
+             root ? "chown -R 65534 \"$XDG_STATE_HOME\" &&" : "");
+    REQUIRE(!system(command) && (!root || !seteuid(NOBODY)));
+    bool started = start(&a, &o, looking);
+    CHECK(started && strstr(notice, "resumed 'One'"));
+    CHECK(strstr(notice, "nothing is saved"));
+    if (started) {
+        say(&a, "Two");
+        CHECK_INT(4, tdm_chat_nodes(a.chat));
+        app_close(&a);
+        options_free(&o);
+    }
+    CHECK(!root || !seteuid(0));
+    CHECK_INT(0, system("chmod -R u+w \"$XDG_STATE_HOME\""));
+}
+
 TEST(private_turns_are_counted)
 {
     use_empty_folders("private");
@@ -524,5 +602,6 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(an_idle_program_writes_the_state_at_the_lowest_priority), T(states_keep_to_their_limit),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
           T(what_was_attached_stays_known), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
+          T(who_only_looks_changes_no_file), T(a_folder_that_cannot_be_written_is_read),
           T(private_turns_are_counted), T(on_battery_it_reads_as_the_option_says),
           T(checkpoints_are_given_back_while_memory_is_short))
