@@ -646,6 +646,7 @@ typedef struct {
     bool again;             /* REPLY: it began earlier (tdm_chat_visit); finish: its own */
     int answer, answers;    /* REPLY, TEXT, END: which of the turn's answers, from 1, and how many there are */
     int writing;            /* TDM_EV_END: answers of the turn that are still written; 0: the turn has ended */
+    size_t lost;            /* TDM_EV_END: the last bytes of the node's text, which no TEXT could tell (no memory) */
     const char *text;       /* valid until the next call */
     size_t length;
     bool thinking;
@@ -659,7 +660,8 @@ typedef struct {
 /* A descriptor for poll(2), readable when events are queued; sometimes also when none is left. It becomes readable only
  * after the chat has released its lock, so that a woken reader need not wait for it. The chat closes it. */
 TDM_API int tdm_chat_fd(const tdm_chat *c);
-/* Takes the oldest queued event; false: there is none. Only one thread may take events. */
+/* Takes the oldest queued event; false: there is none. Only one thread may take events. Each turn that has begun comes
+ * to its END, whatever memory there is; other events may be lost, and then an ERROR says so and a PATH follows. */
 TDM_API bool tdm_chat_next_event(tdm_chat *c, tdm_event *out);
 /* Waits until nothing decodes, nothing is queued and the follower has nothing to do, or timeout_ms passed (-1:
  * for ever). */

@@ -73,6 +73,7 @@ struct decoder {
     int node;                /* its reply; 0: none yet, or its conversation is gone */
     bool elsewhere;          /* that is one of the conversation elsewhere */
     bool writing;            /* the reply has begun and not ended */
+    size_t lost;             /* the last bytes of its text that no event could tell */
     int unit;                /* where it decodes */
     uint32_t prompt;         /* tokens of the state before the reply */
     tdm_ids own;             /* of a reply to be continued: those that the decode unit reads, not the prefill unit */

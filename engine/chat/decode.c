@@ -29,13 +29,14 @@ static bool is_stop(const struct tdm_chat *c, tdm_id id)
 void chat_give_text(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id)
 {
     if (text.length == 0) return;
-    if (conversation_append(chat_conversation_of(c, d), d->node, thinking, text.bytes, text.length, NULL))
-        events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
+    bool kept = !conversation_append(chat_conversation_of(c, d), d->node, thinking, text.bytes, text.length, NULL);
+    if (!kept) events_post_line(c->events, TDM_EV_ERROR, "no memory: a part of the reply was not kept");
     if (!thinking && d->stats.first_answer_ns == 0) d->stats.first_answer_ns = clock_ns();
-    events_post(c->events, &(tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .elsewhere = d->elsewhere,
-                                        .answer = d->number, .answers = chat_answers_of(c, d), .text = text.bytes,
-                                        .length = text.length, .thinking = thinking, .id = id,
-                                        .tokens = d->stats.reply_tokens});
+    const tdm_event e = {.kind = TDM_EV_TEXT, .node = d->node, .elsewhere = d->elsewhere, .answer = d->number,
+                         .answers = chat_answers_of(c, d), .text = text.bytes, .length = text.length,
+                         .thinking = thinking, .id = id, .tokens = d->stats.reply_tokens};
+    /* Behind a gap nothing more is told: what was lost is the text's end. */
+    if ((d->lost || !events_post(c->events, &e)) && kept && !thinking) d->lost += text.length;
 }
 
 /* Wakes the follower when there is enough of the reply that it follows. */
@@ -240,6 +241,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     node->finish = TDM_UNFINISHED;
     d->number = number;
     d->writing = true;
+    d->lost = 0;
     d->prompt = (c->arrival.in_place ? c->stats.prompt_tokens : c->decoder->held) - (uint32_t)node->reply.n;
     d->index = (uint32_t)node->reply.n;
     d->turn = (uint32_t)conversation_turns(&c->conversation, d->node);

@@ -69,7 +69,7 @@ void chat_conclude_elsewhere(struct tdm_chat *c, const struct decoder *d, tdm_fi
     node->stats = d->stats;
     node->stats.end_ns = clock_ns();
     events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = d->node, .elsewhere = true, .answer = d->number,
-                                        .answers = e->answers, .writing = writing, .finish = finish,
+                                        .answers = e->answers, .writing = writing, .lost = d->lost, .finish = finish,
                                         .stats = node->stats});
     if (writing) return;
     e->turns_since_load++;
@@ -209,19 +209,20 @@ TDM_API tdm_status tdm_chat_leave(tdm_chat *c, tdm_error *err)
 }
 
 /* A reply of the turn in front; if it is still written, with all of it that there is, as if it came now. */
-static void tell_again(struct tdm_chat *c, const struct decoder *d)
+static void tell_again(struct tdm_chat *c, struct decoder *d)
 {
     const struct node *node = &c->conversation.nodes[d->node];
     tdm_event e = {.kind = TDM_EV_REPLY, .node = d->node, .again = true, .answer = d->number, .answers = c->answers,
                    .stats = d->stats, .tokens = d->stats.reply_tokens, .finish = node->finish};
     const struct buffer *parts[] = {&node->thinking, &node->text};
     events_post(c->events, &e);
+    d->lost = 0;
     for (int i = 0; i < 2 && d->writing; i++) {
         if (!parts[i]->n) continue;
         e = (tdm_event){.kind = TDM_EV_TEXT, .node = d->node, .answer = d->number, .answers = c->answers, .id = -1,
                         .thinking = i == 0, .text = parts[i]->bytes, .length = parts[i]->n,
                         .tokens = d->stats.reply_tokens};
-        events_post(c->events, &e);
+        if (!events_post(c->events, &e) && i == 1) d->lost = parts[i]->n;
     }
 }
 

@@ -11,6 +11,8 @@
 
 #include "engine/base/error.h"
 
+enum { LEAST_ROOM = 64 };
+
 struct item {
     struct item *next;
     tdm_event event;
@@ -22,7 +24,9 @@ struct events {
     pthread_mutex_t lock;
     struct item *first, *last;
     struct item *taken; /* the reader's */
-    unsigned dropped;
+    struct item *spare; /* with memory for an event each */
+    int spares;
+    enum { LOST_NOTHING, LOST_UNTOLD, LOST_TOLD } lost; /* told: the path is still to be looked at */
     _Atomic bool unsignalled; /* events were posted to an empty queue since the last signal */
     int pipe[2];         /* holds a byte while the queue isn't empty and its reader was told */
 };
@@ -44,13 +48,19 @@ tdm_status events_open(struct events **out, tdm_error *err)
     return TDM_OK;
 }
 
-void events_close(struct events *q)
+static void free_items(struct item *first)
 {
-    if (!q) return;
-    for (struct item *i = q->first, *next; i; i = next) {
+    for (struct item *i = first, *next; i; i = next) {
         next = i->next;
         free(i);
     }
+}
+
+void events_close(struct events *q)
+{
+    if (!q) return;
+    free_items(q->first);
+    free_items(q->spare);
     free(q->taken);
     close(q->pipe[0]);
     close(q->pipe[1]);
@@ -66,40 +76,85 @@ static bool joins(const struct item *last, const tdm_event *event)
            last->event.thinking == event->thinking && last->room - last->event.length > event->length;
 }
 
-void events_post(struct events *q, const tdm_event *event)
+static void join(struct item *last, const tdm_event *event)
 {
-    size_t length = event->text ? event->length : 0;
-    pthread_mutex_lock(&q->lock);
-    if (joins(q->last, event)) {
-        struct item *last = q->last;
-        memcpy(last->text + last->event.length, event->text, length);
-        last->event.length += length;
-        last->text[last->event.length] = 0;
-        last->event.id = event->id;
-        last->event.tokens = event->tokens;
-        pthread_mutex_unlock(&q->lock);
-        return;
-    }
-    size_t room = length + 1 < 64 ? 64 : length + 1;
+    memcpy(last->text + last->event.length, event->text, event->length);
+    last->event.length += event->length;
+    last->text[last->event.length] = 0;
+    last->event.id = event->id;
+    last->event.tokens = event->tokens;
+}
+
+static struct item *new_item(size_t length)
+{
+    size_t room = length + 1 < LEAST_ROOM ? LEAST_ROOM : length + 1;
     struct item *item = malloc(sizeof *item + room);
-    if (!item) {
-        q->dropped++;
-        pthread_mutex_unlock(&q->lock);
-        return;
+    if (item) item->room = room;
+    return item;
+}
+
+tdm_status events_reserve(struct events *q, int n, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    pthread_mutex_lock(&q->lock);
+    while (q->spares < n && !status) {
+        struct item *item = new_item(0);
+        if (item) {
+            item->next = q->spare;
+            q->spare = item;
+            q->spares++;
+        } else {
+            status = error_set(err, TDM_E_NOMEM, "no memory for the reply's events");
+        }
     }
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+/* What events_reserve() has set aside, for an event that it is for. */
+static struct item *take_spare(struct events *q, const tdm_event *event)
+{
+    tdm_event_kind kind = event->kind;
+    bool awaited = kind == TDM_EV_END || kind == TDM_EV_COLD || (kind == TDM_EV_REPLY && !event->again);
+    struct item *item = awaited ? q->spare : NULL;
+    if (!item) return NULL;
+    q->spare = item->next;
+    q->spares--;
+    return item;
+}
+
+static void append(struct events *q, struct item *item, const tdm_event *event, size_t length)
+{
     item->next = NULL;
     item->event = *event;
     item->event.length = length;
-    item->room = room;
     if (length) memcpy(item->text, event->text, length);
     item->text[length] = 0;
-    if (!q->first) atomic_store_explicit(&q->unsignalled, true, memory_order_release);
     if (q->last)
         q->last->next = item;
     else
         q->first = item;
     q->last = item;
+}
+
+bool events_post(struct events *q, const tdm_event *event)
+{
+    size_t length = event->text ? event->length : 0;
+    bool posted = true;
+    pthread_mutex_lock(&q->lock);
+    if (!q->first) atomic_store_explicit(&q->unsignalled, true, memory_order_release);
+    if (joins(q->last, event)) {
+        join(q->last, event);
+    } else {
+        struct item *item = new_item(length);
+        if (!item) item = take_spare(q, event);
+        if ((posted = item != NULL))
+            append(q, item, event, length);
+        else
+            q->lost = LOST_UNTOLD;
+    }
     pthread_mutex_unlock(&q->lock);
+    return posted;
 }
 
 /* The reader may have been faster, or another thread tells it: then it wakes and finds nothing, or not at all. */
@@ -147,6 +202,21 @@ int events_fd(const struct events *q)
     return q->pipe[0];
 }
 
+/* What stands in place of dropped events, behind those that are there. */
+static bool take_lost(struct events *q, tdm_event *out)
+{
+    static const char lost[] = "no memory: some events were lost";
+    if (q->lost == LOST_UNTOLD) {
+        *out = (tdm_event){.kind = TDM_EV_ERROR, .text = lost, .length = sizeof lost - 1};
+        q->lost = LOST_TOLD;
+        return true;
+    }
+    bool told = q->lost == LOST_TOLD;
+    *out = (tdm_event){.kind = told ? TDM_EV_PATH : TDM_EV_NONE};
+    q->lost = LOST_NOTHING;
+    return told;
+}
+
 bool events_take(struct events *q, tdm_event *out)
 {
     pthread_mutex_lock(&q->lock);
@@ -164,14 +234,7 @@ bool events_take(struct events *q, tdm_event *out)
         char byte;
         while (read(q->pipe[0], &byte, 1) == 1) continue;
     }
-    if (!item && q->dropped) {
-        static const char lost[] = "no memory: some events were lost";
-        *out = (tdm_event){.kind = TDM_EV_ERROR, .text = lost, .length = sizeof lost - 1};
-        q->dropped = 0;
-        pthread_mutex_unlock(&q->lock);
-        return true;
-    }
+    bool taken = item || take_lost(q, out);
     pthread_mutex_unlock(&q->lock);
-    if (!item) *out = (tdm_event){.kind = TDM_EV_NONE};
-    return item != NULL;
+    return taken;
 }

@@ -15,9 +15,14 @@ struct events;
 tdm_status events_open(struct events **out, tdm_error *err);
 void events_close(struct events *q);
 
-/* Copies the event and its text. Without memory the event is dropped and counted, and the next notice reports it. Does
- * not wake the reader: events_signal() does. */
-void events_post(struct events *q, const tdm_event *event);
+/* Sets memory aside for so many events on which a front end may wait (TDM_EV_REPLY, TDM_EV_END, TDM_EV_COLD): from now
+ * on that many can't be dropped. What is left of an earlier call counts. */
+tdm_status events_reserve(struct events *q, int n, tdm_error *err);
+
+/* Copies the event and its text. Without memory, and without any set aside for it, the event is dropped: false; then
+ * the reader gets an error event that says so, and a TDM_EV_PATH, as it has to look at all again. Does not wake the
+ * reader: events_signal() does. */
+bool events_post(struct events *q, const tdm_event *event);
 void events_post_line(struct events *q, tdm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -105,7 +105,8 @@ tdm_status chat_begin_cold(struct tdm_chat *c, int reply, tdm_pipeline pipeline,
 {
     struct prompter *p = &c->prompter;
     const struct node *node = &c->conversation.nodes[reply];
-    tdm_status status = chat_prepare(c, pipeline, 1, true, err);
+    tdm_status status = events_reserve(c->events, 1 + chat_writing_elsewhere(c), err);
+    if (!status) status = chat_prepare(c, pipeline, 1, true, err);
     if (status) return status;
     struct target_input in = {.conversation = &c->conversation, .path_start = c->path_start, .think = c->options.think,
                               .keep = template_keeps(c->model->form, c->options.keep_thinking), .sent = node->parent};

@@ -139,6 +139,7 @@ tdm_status chat_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
     bool resumed = answers == 0;
     if (resumed) answers = 1;
     tdm_status status = chat_let_go(c, err);
+    if (!status) status = events_reserve(c->events, 2 * answers + chat_writing_elsewhere(c), err);
     if (status) return status;
     chat_arrange_decoders(c, answers);
     status = chat_prepare(c, c->options.pipeline, answers, false, err);
@@ -219,7 +220,8 @@ static void conclude(struct tdm_chat *c, int node, tdm_turn_stats *stats, tdm_fi
     int writing = chat_writing(c);
     if (!writing) chat_on(c, ON_END);
     events_post(c->events, &(tdm_event){.kind = TDM_EV_END, .node = node, .answer = d ? d->number : 1,
-                                        .answers = c->answers, .writing = writing, .finish = finish, .stats = *stats});
+                                        .answers = c->answers, .writing = writing, .lost = d ? d->lost : 0,
+                                        .finish = finish, .stats = *stats});
     if (!writing || d == c->decoder) chat_retarget(c, stats->end_ns);
     if (writing) return;
     pthread_cond_broadcast(&c->settled);

@@ -14,6 +14,7 @@
 #include "src/cli/jsonio.h"
 #include "src/cli/subcommands.h"
 #include "src/cli/output.h"
+#include "src/cli/wait.h"
 
 typedef struct {
     player_chat chat; /* first: it is the player's host */
@@ -136,7 +137,7 @@ static tdm_status open_all(play *p, tdm_error *err)
     if (!options_given(o, OPTION_SEED)) settings->sampling.seed = p->script.seed;
     status = load_chat(&p->chat.chat, &p->models, p->machine, settings, err);
     if (!status) status = load_history(p, err);
-    if (!status) tdm_chat_wait_idle(p->chat.chat, -1);
+    if (!status && !wait_idle(p->chat.chat)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
     return status;
 }
 

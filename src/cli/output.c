@@ -45,10 +45,11 @@ void output_flush(void)
         ssize_t n = write(STDOUT_FILENO, out.waiting + done, out.n_waiting - done);
         if (n >= 0) {
             done += (size_t)n;
+        } else if ((errno != EINTR && errno != EAGAIN) || interrupt_leaving()) {
+            out.error = errno; /* a reader that doesn't read can't keep us from ending */
         } else if (errno == EAGAIN) { /* somebody else made the terminal non-blocking */
-            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
-        } else if (errno != EINTR || interrupt_leaving()) { /* a reader that doesn't read can't keep us from ending */
-            out.error = errno;
+            struct pollfd fds[] = {{STDOUT_FILENO, POLLOUT, 0}, {interrupt_seen() ? -1 : interrupt_fd(), POLLIN, 0}};
+            poll(fds, 2, interrupt_seen() ? 100 : -1);
         }
     }
     out.n_waiting = 0;

@@ -4,10 +4,12 @@
 
 #include "engine/tandem.h"
 
-enum { WAIT_CHAT = 1, WAIT_INTERRUPT = 2, WAIT_OTHER = 4 };
+enum { WAIT_CHAT = 1, WAIT_OTHER = 2 };
 
-/* What is ready, or 0 after timeout_ms (-1: never). c NULL and other -1: not waited for. A signal counts as a
- * timeout. */
+/* What is ready, or 0 after timeout_ms. c NULL and other -1: not waited for. A signal counts as a timeout; whether one
+ * has come, interrupt_seen() says, and then the wait lasts its time. */
 int wait_for(const tdm_chat *c, int other, int timeout_ms);
+/* Until tdm_chat_wait_idle() is content; false: Ctrl-C was pressed, or the program is told to leave. */
+bool wait_idle(tdm_chat *c);
 
 #endif

@@ -10,6 +10,7 @@
 #include "src/chat/app.h"
 #include "src/chat/figures.h"
 #include "src/chat/load.h"
+#include "src/chat/lost_text.h"
 #include "src/chat/play.h"
 #include "src/chat/prompts.h"
 #include "src/chat/settings.h"
@@ -234,17 +235,29 @@ static void print_done(const run *a, const one *of)
     json_object_put(o);
 }
 
+static void take_text(run *a, one *at, const tdm_event *e)
+{
+    if (!e->thinking && buffer_append(&at->text, e->text, e->length, &a->failure)) tdm_chat_stop(a->chat);
+    show_token(a, at, e);
+}
+
+static void take_lost(run *a, one *at, const tdm_event *end)
+{
+    tdm_event text;
+    tdm_node node;
+    if (lost_text(a->chat, end, &node, &text)) take_text(a, at, &text);
+    tdm_node_free(&node);
+}
+
 static void take_events(run *a)
 {
     tdm_event e;
     while (tdm_chat_next_event(a->chat, &e)) {
         one *at = &a->answers[e.answer > 1 ? e.answer - 1 : 0];
         switch (e.kind) {
-        case TDM_EV_TEXT:
-            if (!e.thinking) buffer_append(&at->text, e.text, e.length, NULL);
-            show_token(a, at, &e);
-            break;
+        case TDM_EV_TEXT: take_text(a, at, &e); break;
         case TDM_EV_END:
+            take_lost(a, at, &e);
             at->finish = e.finish;
             at->stats = e.stats;
             at->ended = true;
@@ -273,14 +286,15 @@ static tdm_status ask(run *a, const char *prompt, size_t n, tdm_error *err)
     while (!a->ended) {
         int ready = wait_for(a->chat, -1, 500);
         if (a->trace) trace_collect(a->trace);
-        if ((ready & WAIT_INTERRUPT) && !a->interrupted) {
+        if (interrupt_seen() && !a->interrupted) {
             a->interrupted = true;
             tdm_chat_stop(a->chat);
         }
         if (ready & WAIT_CHAT) take_events(a);
         if (!output_good()) tdm_chat_stop(a->chat);
-        if (a->failure.code && !a->ended && !tdm_chat_wait_idle(a->chat, 0)) continue;
-        if (a->failure.code) break;
+        bool breaks_off = a->failure.code || a->interrupted;
+        if (breaks_off && !a->ended && !tdm_chat_wait_idle(a->chat, 0)) continue;
+        if (breaks_off) break;
     }
     interrupt_release();
     if (!a->json) end_line(a);

@@ -19,9 +19,11 @@
 #include "src/chat/consent.h"
 #include "src/chat/first_model.h"
 #include "src/chat/load.h"
+#include "src/chat/lost_text.h"
 #include "src/cli/clip.h"
 #include "src/cli/files.h"
 #include "src/cli/interrupt.h"
+#include "src/cli/line_reader.h"
 #include "src/cli/output.h"
 #include "src/cli/wait.h"
 #include "src/plain/plain_line.h"
@@ -43,6 +45,7 @@ typedef struct {
     int64_t enter_ns;
     bool pasted; /* the line's first byte came from a paste */
     int64_t quit_until_ns; /* Ctrl-C again before this quits */
+    line_reader lines; /* of standard input, but those that readline reads */
     bool untold; /* what came of the last save is to be told, if it failed */
     bool quit;
 } plain;
@@ -194,6 +197,14 @@ static void end_answer(plain *p, reply *r, const tdm_event *e)
     if (r->ended) note("(the next message replies to [1]; /branch N goes to another)");
 }
 
+static void show_lost(const plain *p, reply *r, const tdm_event *end)
+{
+    tdm_event text;
+    tdm_node node;
+    if (lost_text(p->app.chat, end, &node, &text)) show_text(r, &text);
+    tdm_node_free(&node);
+}
+
 static void take_events(plain *p, reply *r)
 {
     tdm_event e;
@@ -206,6 +217,7 @@ static void take_events(plain *p, reply *r)
             if (e.answers > 1 && e.answer == 1) begin_answer(r);
             break;
         case TDM_EV_END:
+            show_lost(p, r, &e);
             if (r->number) {
                 end_answer(p, r, &e);
                 break;
@@ -272,7 +284,7 @@ static void follow(plain *p)
                 interrupt_catch();
         }
         if (ready & WAIT_CHAT) take_events(p, &r);
-        if (r.failed && !r.ended && is_idle(p)) {
+        if ((r.failed || p->quit) && !r.ended && is_idle(p)) {
             take_events(p, &r); /* its end, if that has come by now: left there, it would be the next reply's */
             r.ended = true;
         }
@@ -306,15 +318,13 @@ static void say(void *ctx, const char *text, size_t n)
 }
 
 /* Says what would be sent and waits for a line. From a pipe nobody can agree but by --yes. */
-static bool may_send(const plain *p, const char *question)
+static bool may_send(plain *p, const char *question)
 {
-    char *line = NULL;
-    size_t room = 0;
     if (!p->terminal) return options_flag(p->app.o, OPTION_YES);
     note("%s", question);
     fputs("send it? [y/N] ", stderr);
-    ssize_t n = getline(&line, &room, stdin);
-    bool yes = n > 0 && (line[0] == 'y' || line[0] == 'Y');
+    char *line = line_reader_next(&p->lines);
+    bool yes = line && (line[0] == 'y' || line[0] == 'Y');
     free(line);
     return yes;
 }
@@ -686,17 +696,13 @@ static void talk_on_terminal(plain *p)
 
 static void talk_from_pipe(plain *p)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t n;
+    char *line;
     interrupt_catch();
-    while (!p->quit && (n = getline(&line, &room, stdin)) >= 0) {
-        if (n && line[n - 1] == '\n') line[n - 1] = 0;
-        char *copy = strdup(line), *text = copy ? join_lines(p, copy) : NULL;
+    while (!p->quit && (line = line_reader_next(&p->lines))) {
+        char *text = join_lines(p, line);
         if (text) handle_message(p, text, clock_ns());
         free(text);
     }
-    free(line);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
@@ -756,7 +762,7 @@ static void open_history(plain *p)
 
 int plain_main(options *o)
 {
-    plain p = {.terminal = isatty(STDIN_FILENO)};
+    plain p = {.terminal = isatty(STDIN_FILENO), .lines = {.fd = STDIN_FILENO}};
     tdm_error err = {0};
     load_pair models;
     char notice[CONSENT_ROOM];
@@ -790,6 +796,7 @@ int plain_main(options *o)
         if (!p.app.chat) status = error_set(&err, TDM_E_NOMEM, "it ended without a model");
     }
     history_file_close(p.history);
+    line_reader_free(&p.lines);
     free(p.pending);
     free(p.draft);
     app_close(&p.app);
