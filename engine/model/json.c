@@ -1,13 +1,11 @@
 #include "engine/model/json.h"
 
-#include <json-c/json_tokener.h>
 #include <json-c/json_util.h>
 #include <math.h>
 
 #include "engine/base/error.h"
+#include "engine/base/json_tree.h"
 #include "engine/model/map.h"
-
-enum { MAX_DEPTH = 32 };
 
 /* The whole text as one value of this type. */
 static tdm_status parse(struct json_object **out, json_type type, const void *text, uint64_t length, const char *file,
@@ -18,34 +16,11 @@ static tdm_status parse(struct json_object **out, json_type type, const void *te
     if (length > JSON_LIMIT)
         return error_set(err, TDM_E_FORMAT, "%s: expected JSON of at most %d bytes, found %llu", file,
                          JSON_LIMIT, (unsigned long long)length);
-    struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
-    if (!tokener) return error_set(err, TDM_E_NOMEM, "%s: out of memory", file);
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-    struct json_object *o = json_tokener_parse_ex(tokener, text, (int)length);
-    enum json_tokener_error e = json_tokener_get_error(tokener);
-    size_t end = json_tokener_get_parse_end(tokener);
-    tdm_status status = TDM_OK;
-    if (e == json_tokener_continue)
-        status = error_set(err, TDM_E_FORMAT, "%s: offset %llu: expected more JSON, found the end", file,
-                           (unsigned long long)length);
-    else if (e != json_tokener_success)
-        status = error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected JSON, found: %s", file, end,
-                           json_tokener_error_desc(e));
-    else if (!json_object_is_type(o, type))
-        status = error_set(err, TDM_E_FORMAT, "%s: expected a JSON %s, found another value", file,
-                           json_type_to_name(type));
-    for (; !status && end < length; end++) {
-        char c = ((const char *)text)[end];
-        if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
-            status =
-                error_set(err, TDM_E_FORMAT, "%s: offset %zu: expected the end of the JSON, found more", file, end);
-    }
-    json_tokener_free(tokener);
-    if (status)
-        json_object_put(o);
-    else
-        *out = o;
-    return status;
+    tdm_status status = json_tree_parse(out, file, text, length, JSON_TREE_ANY_BYTES, err);
+    if (status || json_object_is_type(*out, type)) return status;
+    json_object_put(*out);
+    *out = NULL;
+    return error_set(err, TDM_E_FORMAT, "%s: expected a JSON %s, found another value", file, json_type_to_name(type));
 }
 
 tdm_status json_parse(struct json_object **out, const void *text, uint64_t length, const char *file, tdm_error *err)

@@ -8,7 +8,7 @@
 
 #include "engine/base/file.h"
 #include "engine/text/added.h"
-#include "engine/text/jsonscan.h"
+#include "engine/base/jsonscan.h"
 
 #define FILE_MAX (256u << 20)
 #define ID_MAX   (1 << 20)

@@ -104,12 +104,12 @@ static void add_real_or_null(json_object *o, const char *key, double value)
     if (value > 0)
         jsonio_add_real(o, key, value);
     else
-        json_object_object_add(o, key, NULL);
+        jsonio_add_null(o, key);
 }
 
 static json_object *moment_object(const bench_moment *m)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     add_real_or_null(o, "mhz", m->mhz);
     jsonio_add_string(o, "governor", m->governor[0] ? m->governor : NULL);
     jsonio_add_string(o, "power", m->power);
@@ -122,7 +122,7 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
 {
     static const char *const ceilings[PANEL_KINDS] = {
         [PANEL_F32] = "fp32_gops", [PANEL_BF16] = "bf16_gops", [PANEL_INT8] = "int8_gops"};
-    json_object *o = json_object_new_object(), *machine = json_object_new_object(), *c = json_object_new_object();
+    json_object *o = jsonio_object(), *machine = jsonio_object(), *c = jsonio_object();
     bench_moment after;
     bench_host_now(&after);
     char *asked = bench_report_command(b, NULL, NULL, NULL);
@@ -136,7 +136,7 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
     static const char *const kv[] = {[TDM_KV_F32] = "f32", [TDM_KV_F16] = "f16", [TDM_KV_Q8_0] = "q8_0"};
     jsonio_add_string(o, "kv", b->models.model ? kv[load_kv(b->o)] : NULL);
     jsonio_add_string(o, "units", b->models.model ? b->host.units : NULL);
-    json_object_object_add(o, "lending", json_object_new_boolean(!options_flag(b->o, OPTION_NO_LENDING)));
+    jsonio_add_bool(o, "lending", !options_flag(b->o, OPTION_NO_LENDING));
     jsonio_add_string(machine, "cpu", b->host.cpu);
     jsonio_add_int(machine, "cores", b->host.cores.count);
     jsonio_add_int(machine, "cpus", b->host.cpus);
@@ -145,16 +145,16 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
         jsonio_add_string(machine, "gpu", b->host.gpu_name);
         jsonio_add_string(machine, "gpu_driver", b->host.gpu_driver);
     }
-    json_object_object_add(o, "machine", machine);
+    jsonio_add(o, "machine", machine);
     for (int kind = 0; kind < PANEL_KINDS; kind++) add_real_or_null(c, ceilings[kind], 1e-9 * b->host.peak[kind]);
     add_real_or_null(c, "matrix_int8_gops", 1e-9 * b->host.matrix_peak[PANEL_INT8]);
     add_real_or_null(c, "matrix_bf16_gops", 1e-9 * b->host.matrix_peak[PANEL_BF16]);
     add_real_or_null(c, "read_gbs", 1e-9 * b->host.read);
-    json_object_object_add(o, "ceilings", c);
-    json_object_object_add(o, "start", moment_object(before));
-    json_object_object_add(o, "end", moment_object(&after));
+    jsonio_add(o, "ceilings", c);
+    jsonio_add(o, "start", moment_object(before));
+    jsonio_add(o, "end", moment_object(&after));
     double stolen = bench_moment_stolen(before, &after);
-    json_object_object_add(o, "stolen", stolen < 0 ? NULL : json_object_new_double(stolen));
+    jsonio_add_real(o, "stolen", stolen < 0 ? NAN : stolen);
     return o;
 }
 
@@ -175,7 +175,7 @@ static void print_moment(const char *name, json_object *o)
 
 void bench_report_machine(const bench *b, json_object *o)
 {
-    if (b->json) fprintf(b->json, "%s\n", jsonio_line(o));
+    if (b->json) jsonio_write(o, b->json);
     if (b->json) fflush(b->json);
     if (quiet(b)) return;
     json_object *machine = jsonio_member(o, "machine", json_type_object),

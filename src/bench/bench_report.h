@@ -12,7 +12,7 @@
 #ifndef TANDEM_SRC_BENCH_REPORT_H
 #define TANDEM_SRC_BENCH_REPORT_H
 
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 
 #include "src/bench/bench.h"
 

@@ -233,7 +233,7 @@ void bench_table_markdown(const bench_table *t, FILE *out)
 
 static json_object *begin(const bench_table *t)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "suite", t->suite);
     jsonio_add_string(o, "part", t->part);
     jsonio_add_string(o, "model", t->model);
@@ -242,38 +242,36 @@ static json_object *begin(const bench_table *t)
 
 static void end(json_object *o, FILE *out)
 {
-    fprintf(out, "%s\n", jsonio_line(o));
+    jsonio_write(o, out);
     json_object_put(o);
 }
 
 static void describe(const bench_table *t, FILE *out)
 {
-    json_object *o = begin(t), *parameters = json_object_new_array(), *measures = json_object_new_array(),
-                *notes = json_object_new_array(), *conclusions = json_object_new_array();
+    json_object *o = begin(t), *parameters = jsonio_array(), *measures = jsonio_array(),
+                *notes = jsonio_array(), *conclusions = jsonio_array();
     jsonio_add_string(o, "title", t->title);
     for (int p = 0; p < t->n_parameters; p++)
-        json_object_array_add(parameters, json_object_new_string(t->parameter[p].name));
+        jsonio_append_string(parameters, t->parameter[p].name);
     for (int m = 0; m < t->n_measures; m++) {
-        json_object *measure = json_object_new_object();
+        json_object *measure = jsonio_object();
         jsonio_add_string(measure, "name", t->measure[m].name);
         jsonio_add_string(measure, "unit", t->measure[m].unit);
-        json_object_array_add(measures, measure);
+        jsonio_append(measures, measure);
     }
     for (int i = 0; i < t->n_notes; i++)
-        json_object_array_add(i < t->n_notes - t->n_conclusions ? notes : conclusions,
-                              json_object_new_string(t->notes[i]));
-    json_object_object_add(o, "parameters", parameters);
-    json_object_object_add(o, "measures", measures);
-    json_object_object_add(o, "notes", notes);
-    json_object_object_add(o, "conclusions", conclusions);
+        jsonio_append_string(i < t->n_notes - t->n_conclusions ? notes : conclusions, t->notes[i]);
+    jsonio_add(o, "parameters", parameters);
+    jsonio_add(o, "measures", measures);
+    jsonio_add(o, "notes", notes);
+    jsonio_add(o, "conclusions", conclusions);
     end(o, out);
 }
 
-static json_object *number(double value)
+static const char *number(double value, char text[32])
 {
-    char text[32];
-    snprintf(text, sizeof text, FILE_NUMBER, value);
-    return json_object_new_double_s(value, text);
+    snprintf(text, 32, FILE_NUMBER, value);
+    return text;
 }
 
 void bench_table_json(const bench_table *t, FILE *out)
@@ -284,7 +282,8 @@ void bench_table_json(const bench_table *t, FILE *out)
             const figures_row *cell = &t->rows[r].value[m];
             bench_summary s = bench_summarise(cell);
             if (!s.n) continue;
-            json_object *o = begin(t), *values = json_object_new_array();
+            json_object *o = begin(t), *values = jsonio_array();
+            char text[32];
             for (int p = 0; p < t->n_parameters; p++) {
                 int64_t whole;
                 if (number_int(t->rows[r].parameter[p], INT64_MIN, INT64_MAX, &whole))
@@ -294,12 +293,12 @@ void bench_table_json(const bench_table *t, FILE *out)
             }
             jsonio_add_string(o, "measure", t->measure[m].name);
             jsonio_add_int(o, "n", s.n);
-            json_object_object_add(o, "median", number(s.median));
-            json_object_object_add(o, "p5", number(s.p5));
-            json_object_object_add(o, "p95", number(s.p95));
+            jsonio_add_digits(o, "median", number(s.median, text));
+            jsonio_add_digits(o, "p5", number(s.p5, text));
+            jsonio_add_digits(o, "p95", number(s.p95, text));
             jsonio_add_string(o, "unit", t->measure[m].unit);
-            for (int i = 0; i < cell->n; i++) json_object_array_add(values, number(cell->values[i]));
-            json_object_object_add(o, "values", values);
+            for (int i = 0; i < cell->n; i++) jsonio_append_digits(values, number(cell->values[i], text));
+            jsonio_add(o, "values", values);
             end(o, out);
         }
 }

@@ -28,22 +28,23 @@ static tdm_ceiling *place(tdm_ceilings *c, int i)
 char *ceilings_write(const ceilings *c, const char *processor, size_t *n)
 {
     tdm_ceilings copy = c->value;
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_int(o, "format", FORMAT);
     jsonio_add_string(o, "processor", processor);
     jsonio_add_int(o, "measured", c->when);
     for (int i = 0; i <= TDM_UNITS; i++) {
         const tdm_ceiling *one = place(&copy, i);
-        json_object *each = json_object_new_object();
+        json_object *each = jsonio_object();
         for (int a = 0; a < TDM_ARITHMETICS; a++) jsonio_add_real(each, arithmetics[a], one->operations[a]);
         jsonio_add_real(each, "bytes", one->bytes);
-        json_object_object_add(o, places[i], each);
+        jsonio_add(o, places[i], each);
     }
-    char *text = NULL;
-    int length = asprintf(&text, "%s\n", jsonio_line(o));
+    struct buffer text = {0};
+    bool whole = !jsonio_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
     json_object_put(o);
-    *n = length < 0 ? 0 : (size_t)length;
-    return length < 0 ? NULL : text;
+    if (!whole) buffer_free(&text);
+    *n = text.n;
+    return text.bytes;
 }
 
 /* A speed of a real machine: beyond a million times the fastest of today the file is wrong. */
@@ -123,7 +124,9 @@ static tdm_status keep(const ceilings *c, const tdm_machine *m, const char *kern
     char *processor = processor_of(m, kernels), *path = processor ? path_of(processor) : NULL;
     size_t n;
     char *text = path ? ceilings_write(c, processor, &n) : NULL;
-    tdm_status status = text ? TDM_OK : error_set(err, TDM_E_IO, "neither XDG_CACHE_HOME nor HOME is set");
+    tdm_status status = text ? TDM_OK
+                        : path ? error_set(err, TDM_E_NOMEM, "out of memory")
+                               : error_set(err, TDM_E_IO, "neither XDG_CACHE_HOME nor HOME is set");
     if (!status) {
         char *name = strrchr(path, '/');
         *name = 0;

@@ -65,21 +65,22 @@ char *models_text(const models_list *l)
 
 static void add_bytes(json_object *o, const char *key, uint64_t bytes, bool known)
 {
-    json_object_object_add(o, key, known ? json_object_new_int64((int64_t)bytes) : NULL);
+    if (known)
+        jsonio_add_int(o, key, (int64_t)bytes);
+    else
+        jsonio_add_null(o, key);
 }
 
 char *models_json(const models_list *l)
 {
     static const char *const fits[] = {
         [MODELS_FITS] = "yes", [MODELS_FROM_DISK] = "from disk", [MODELS_TOO_LARGE] = "no"};
-    char *text = NULL;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-    if (!out) return NULL;
-    for (size_t i = 0; i < l->n; i++) {
+    struct buffer text = {0};
+    bool whole = !buffer_reserve(&text, 0, NULL);
+    for (size_t i = 0; whole && i < l->n; i++) {
         const models_row *r = &l->rows[i];
         bool known = !r->reason;
-        json_object *o = json_object_new_object();
+        json_object *o = jsonio_object();
         jsonio_add_string(o, "name", r->name);
         jsonio_add_string(o, "path", r->path);
         jsonio_add_string(o, "type", known ? r->type : NULL);
@@ -90,11 +91,12 @@ char *models_json(const models_list *l)
         if (r->tps > 0)
             jsonio_add_real(o, "expected_tps", r->tps);
         else
-            json_object_object_add(o, "expected_tps", NULL);
-        json_object_object_add(o, "default", json_object_new_boolean(r->is_default));
+            jsonio_add_null(o, "expected_tps");
+        jsonio_add_bool(o, "default", r->is_default);
         jsonio_add_string(o, "error", r->reason);
-        fprintf(out, "%s\n", jsonio_line(o));
+        whole = !jsonio_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
         json_object_put(o);
     }
-    return fclose(out) ? NULL : text;
+    if (!whole) buffer_free(&text);
+    return text.bytes;
 }

@@ -35,15 +35,14 @@ static void print_reply(play *p, const tdm_event *e)
     tdm_node node;
     bool there = !tdm_chat_node(p->chat.chat, e->node, &node, NULL);
     if (p->json) {
-        json_object *o = json_object_new_object();
+        json_object *o = jsonio_object();
         jsonio_add_int(o, "turn", p->chat.player.ended);
         jsonio_add_string(o, "do", script_action_name(player_ended(&p->chat.player)->action));
         turn_json_add(o, s);
         if (there) jsonio_add_text(o, "reply", node.text, node.length);
         jsonio_add_hash(o, "ids_hash", s->ids_hash);
         jsonio_add_hash(o, "logits_hash", s->logits_hash);
-        output_print("%s\n", jsonio_line(o));
-        json_object_put(o);
+        jsonio_print(o);
     } else {
         char line[300];
         figures_turn_line(s, 0, line, sizeof line);
@@ -91,8 +90,8 @@ static tdm_status submit(void *host, int reply_limit, tdm_error *err)
 static void print_summary(play *p)
 {
     if (p->json) {
-        json_object *o = json_object_new_object();
-        json_object_object_add(o, "summary", json_object_new_boolean(1));
+        json_object *o = jsonio_object();
+        jsonio_add_bool(o, "summary", true);
         jsonio_add_int(o, "turns", p->chat.player.ended);
         jsonio_add_int(o, "warm", p->ttft.n);
         jsonio_add_real(o, "ttft_engine_ms_p50", figures_median(&p->ttft));
@@ -101,8 +100,7 @@ static void print_summary(play *p)
         jsonio_add_real(o, "handover_ms_p50", figures_median(&p->handover));
         jsonio_add_real(o, "handover_ms_p95", figures_percentile(&p->handover, 95));
         jsonio_add_real(o, "decode_tps_p50", figures_median(&p->decode));
-        output_print("%s\n", jsonio_line(o));
-        json_object_put(o);
+        jsonio_print(o);
     } else if (p->ttft.n) {
         output_print("%d turns; %d warm: median %.1f ms, 95th percentile %.1f ms to the first token\n",
                      p->chat.player.ended, p->ttft.n, figures_median(&p->ttft), figures_percentile(&p->ttft, 95));

@@ -22,7 +22,7 @@
 #ifndef TANDEM_SRC_SCRIPT_H
 #define TANDEM_SRC_SCRIPT_H
 
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 
 #include "engine/tandem.h"
 

@@ -25,5 +25,5 @@ void turn_json_add(json_object *o, const tdm_turn_stats *s)
     if (!s->by_server) return;
     jsonio_add_real(o, "server_prompt_ms", s->server_prompt_ms);
     jsonio_add_real(o, "server_reply_ms", s->server_reply_ms);
-    json_object_object_add(o, "counts", json_object_new_string(s->counted ? "server" : "estimated"));
+    jsonio_add_string(o, "counts", s->counted ? "server" : "estimated");
 }

@@ -103,23 +103,25 @@ tdm_status units_keep(const units_measured *m, uint64_t fingerprint, tdm_error *
 {
     char *path = path_of(fingerprint);
     if (!path) return error_set(err, TDM_E_IO, "neither XDG_CACHE_HOME nor HOME is set");
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_int(o, "format", FORMAT);
     jsonio_add_string(o, "gpu", m->gpu);
     jsonio_add_hash(o, "identity", m->identity);
     for (int i = 0; i < UNITS_PAIRS; i++) {
         if (!m->row[i].known) continue;
-        json_object *row = json_object_new_object();
+        json_object *row = jsonio_object();
         jsonio_add_real(row, "ttft_ms", m->row[i].ttft_ms);
         jsonio_add_real(row, "decode_tps", m->row[i].decode_tps);
-        json_object_object_add(o, keys[i], row);
+        jsonio_add(o, keys[i], row);
     }
     char *name = strrchr(path, '/');
     *name = 0;
     tdm_status status = file_make_folders(path, 0700, err);
     *name = '/';
-    const char *line = jsonio_line(o);
-    if (!status) status = atomic_file_put(path, line, strlen(line), err);
+    struct buffer line = {0};
+    if (!status) status = jsonio_line(o, &line, err);
+    if (!status) status = atomic_file_put(path, line.bytes, line.n, err);
+    buffer_free(&line);
     json_object_put(o);
     free(path);
     return status;

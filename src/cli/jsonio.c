@@ -1,5 +1,6 @@
 #include "src/cli/jsonio.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,31 +8,15 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/json_tree.h"
+#include "src/cli/json_text.h"
 #include "src/cli/output.h"
 
-enum { DEEPEST = 32 };
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 tdm_status jsonio_parse(json_object **out, const char *name, const char *text, size_t n, tdm_error *err)
 {
-    if (n > INT32_MAX) return error_set(err, TDM_E_FORMAT, "%s: longer than 2 GB", name);
-    json_tokener *tokener = json_tokener_new_ex(DEEPEST);
-    if (!tokener) return error_set(err, TDM_E_NOMEM, "out of memory");
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    json_object *value = json_tokener_parse_ex(tokener, text, (int)n);
-    /* A number at the very end only ends with the text. */
-    bool at_end = !value && json_tokener_get_error(tokener) == json_tokener_continue;
-    if (at_end) value = json_tokener_parse_ex(tokener, "", 1);
-    enum json_tokener_error error = json_tokener_get_error(tokener);
-    size_t end = at_end ? n : json_tokener_get_parse_end(tokener);
-    json_tokener_free(tokener);
-    while (end < n && strchr(" \t\r\n", text[end]) && text[end]) end++;
-    if (error == json_tokener_success && end >= n && value) {
-        *out = value;
-        return TDM_OK;
-    }
-    json_object_put(value);
-    return error_set(err, TDM_E_FORMAT, "%s: byte %zu: not valid JSON: %s", name, end,
-                     error == json_tokener_success ? "something follows the value" : json_tokener_error_desc(error));
+    return json_tree_parse(out, name, text, n, JSON_TREE_UTF8, err);
 }
 
 json_object *jsonio_member(json_object *o, const char *key, json_type type)
@@ -63,13 +48,73 @@ double jsonio_real(json_object *o, const char *key, double fallback)
     return isfinite(value) ? value : fallback;
 }
 
-void jsonio_add_text(json_object *o, const char *key, const char *text, size_t n)
+/* ---- Building ---------------------------------------------------------------------------------------------------- */
+
+json_object *jsonio_object(void)
+{
+    return json_object_new_object();
+}
+
+json_object *jsonio_array(void)
+{
+    return json_object_new_array();
+}
+
+static void add(json_object *o, const char *key, json_object *member)
+{
+    if (o && !json_object_object_add(o, key, member)) return;
+    json_object_put(member);
+    json_text_lacks(o);
+}
+
+static void append(json_object *array, json_object *element)
+{
+    if (array && !json_object_array_add(array, element)) return;
+    json_object_put(element);
+    json_text_lacks(array);
+}
+
+void jsonio_add(json_object *o, const char *key, json_object *member)
+{
+    if (member)
+        add(o, key, member);
+    else
+        json_text_lacks(o);
+}
+
+void jsonio_append(json_object *array, json_object *element)
+{
+    if (element)
+        append(array, element);
+    else
+        json_text_lacks(array);
+}
+
+static json_object *text_of(const char *text, size_t n)
 {
     char *valid = malloc(3 * n + 3);
-    if (!valid) return;
+    if (!valid) return NULL;
     size_t length = output_valid(text, n, valid);
-    json_object_object_add(o, key, json_object_new_string_len(valid, (int)length));
+    json_object *o = length <= INT32_MAX ? json_object_new_string_len(valid, (int)length) : NULL;
     free(valid);
+    return o;
+}
+
+static json_object *digits_of(const char *text)
+{
+    return json_object_new_double_s(strtod(text, NULL), text);
+}
+
+static json_object *real_of(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", value);
+    return digits_of(text);
+}
+
+void jsonio_add_text(json_object *o, const char *key, const char *text, size_t n)
+{
+    jsonio_add(o, key, text_of(text, n));
 }
 
 void jsonio_add_string(json_object *o, const char *key, const char *text)
@@ -77,33 +122,98 @@ void jsonio_add_string(json_object *o, const char *key, const char *text)
     if (text)
         jsonio_add_text(o, key, text, strlen(text));
     else
-        json_object_object_add(o, key, NULL);
+        jsonio_add_null(o, key);
+}
+
+void jsonio_add_bool(json_object *o, const char *key, bool value)
+{
+    jsonio_add(o, key, json_object_new_boolean(value));
 }
 
 void jsonio_add_int(json_object *o, const char *key, int64_t value)
 {
-    json_object_object_add(o, key, json_object_new_int64(value));
+    jsonio_add(o, key, json_object_new_int64(value));
 }
 
 void jsonio_add_real(json_object *o, const char *key, double value)
 {
-    char text[32];
-    if (!isfinite(value)) {
-        json_object_object_add(o, key, NULL);
-        return;
-    }
-    snprintf(text, sizeof text, "%.6g", value);
-    json_object_object_add(o, key, json_object_new_double_s(value, text));
+    if (isfinite(value))
+        jsonio_add(o, key, real_of(value));
+    else
+        jsonio_add_null(o, key);
 }
 
 void jsonio_add_hash(json_object *o, const char *key, uint64_t value)
 {
     char text[20];
     snprintf(text, sizeof text, "%016" PRIx64, value);
-    json_object_object_add(o, key, json_object_new_string(text));
+    jsonio_add_string(o, key, text);
 }
 
-const char *jsonio_line(json_object *o)
+void jsonio_add_digits(json_object *o, const char *key, const char *text)
 {
-    return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    jsonio_add(o, key, digits_of(text));
+}
+
+void jsonio_add_null(json_object *o, const char *key)
+{
+    add(o, key, NULL);
+}
+
+void jsonio_append_string(json_object *array, const char *text)
+{
+    jsonio_append(array, text_of(text, strlen(text)));
+}
+
+void jsonio_append_int(json_object *array, int64_t value)
+{
+    jsonio_append(array, json_object_new_int64(value));
+}
+
+void jsonio_append_real(json_object *array, double value)
+{
+    if (isfinite(value))
+        jsonio_append(array, real_of(value));
+    else
+        append(array, NULL);
+}
+
+void jsonio_append_digits(json_object *array, const char *text)
+{
+    jsonio_append(array, digits_of(text));
+}
+
+/* ---- Text -------------------------------------------------------------------------------------------------------- */
+
+tdm_status jsonio_line(json_object *o, struct buffer *out, tdm_error *err)
+{
+    return json_text_write(o, JSON_TEXT_LINE, out, err);
+}
+
+tdm_status jsonio_indented(json_object *o, struct buffer *out, tdm_error *err)
+{
+    return json_text_write(o, JSON_TEXT_INDENTED, out, err);
+}
+
+bool jsonio_write(json_object *o, FILE *out)
+{
+    struct buffer line = {0};
+    bool whole = !jsonio_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
+    if (!whole) errno = ENOMEM;
+    bool written = whole && fwrite(line.bytes, 1, line.n, out) == line.n;
+    int failure = errno;
+    buffer_free(&line);
+    errno = failure;
+    return written;
+}
+
+void jsonio_print(json_object *o)
+{
+    struct buffer line = {0};
+    if (jsonio_line(o, &line, NULL))
+        output_fail(ENOMEM);
+    else
+        output_print("%s\n", line.bytes);
+    buffer_free(&line);
+    json_object_put(o);
 }

@@ -27,6 +27,11 @@ bool output_is_terminal(void)
     return out.terminal == 1;
 }
 
+void output_fail(int error)
+{
+    if (!out.error) out.error = error;
+}
+
 bool output_good(void)
 {
     return !out.error;
@@ -75,7 +80,7 @@ void output_print(const char *format, ...)
     int n = vasprintf(&text, format, args);
     va_end(args);
     if (n < 0) {
-        if (!out.error) out.error = ENOMEM;
+        output_fail(ENOMEM);
         return;
     }
     output_text(text, (size_t)n); /* names and figures of models, files and servers are among the words */

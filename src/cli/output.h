@@ -16,6 +16,8 @@ void output_print(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* A sequence of the program's own that a terminal is to obey. */
 void output_escape(const char *sequence);
 void output_flush(void);
+/* What was to be written could not be made: as a failed write with this errno. */
+void output_fail(int error);
 /* False once a write has failed: what follows would be lost. */
 bool output_good(void);
 /* The same, also before anything is written to a pipe whose reader has gone. */

@@ -78,7 +78,7 @@ static void print_text(const tdm_model_info *i)
 
 static void print_json(const tdm_model_info *i)
 {
-    json_object *o = json_object_new_object(), *s = json_object_new_object();
+    json_object *o = jsonio_object(), *s = jsonio_object();
     jsonio_add_string(o, "name", i->name);
     jsonio_add_string(o, "path", i->path);
     jsonio_add_string(o, "format", i->format);
@@ -105,7 +105,7 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_int(o, "expert_memory", (int64_t)i->expert_memory);
     jsonio_add_real(o, "from_disk_tps", i->from_disk_tps);
     jsonio_add_real(o, "load_seconds", i->load_seconds);
-    json_object_object_add(o, "was_packed", json_object_new_boolean(i->was_packed));
+    jsonio_add_bool(o, "was_packed", i->was_packed);
     jsonio_add_int(o, "heads", i->heads);
     jsonio_add_int(o, "kv_heads", i->kv_heads);
     jsonio_add_int(o, "head_dim", i->head_dim);
@@ -116,14 +116,14 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_int(o, "vocabulary", i->vocabulary);
     jsonio_add_int(o, "tokens", i->tokens);
     jsonio_add_int(o, "trained_context", i->trained_context);
-    json_object_object_add(o, "tied", json_object_new_boolean(i->tied));
-    json_object_object_add(o, "synthetic", json_object_new_boolean(i->synthetic));
-    json_object_object_add(o, "can_think", json_object_new_boolean(i->can_think));
-    json_object_object_add(o, "has_efforts", json_object_new_boolean(i->has_efforts));
-    json_object_object_add(o, "can_keep_thinking", json_object_new_boolean(i->can_keep_thinking));
-    json_object_object_add(o, "keeps_thinking", json_object_new_boolean(i->keeps_thinking));
+    jsonio_add_bool(o, "tied", i->tied);
+    jsonio_add_bool(o, "synthetic", i->synthetic);
+    jsonio_add_bool(o, "can_think", i->can_think);
+    jsonio_add_bool(o, "has_efforts", i->has_efforts);
+    jsonio_add_bool(o, "can_keep_thinking", i->can_keep_thinking);
+    jsonio_add_bool(o, "keeps_thinking", i->keeps_thinking);
     jsonio_add_string(o, "template", i->template_name);
-    json_object_object_add(o, "template_replaced", json_object_new_boolean(i->template_replaced));
+    jsonio_add_bool(o, "template_replaced", i->template_replaced);
     jsonio_add_string(o, "skipped", i->skipped);
     jsonio_add_hash(o, "fingerprint", i->fingerprint);
     jsonio_add_real(s, "temperature", i->sampling.temperature);
@@ -133,10 +133,9 @@ static void print_json(const tdm_model_info *i)
     jsonio_add_real(s, "presence_penalty", i->sampling.presence_penalty);
     jsonio_add_real(s, "frequency_penalty", i->sampling.frequency_penalty);
     jsonio_add_real(s, "repeat_penalty", i->sampling.repeat_penalty);
-    json_object_object_add(s, "from_file", json_object_new_boolean(i->sampling_from_file));
-    json_object_object_add(o, "sampling", s);
-    output_print("%s\n", jsonio_line(o));
-    json_object_put(o);
+    jsonio_add_bool(s, "from_file", i->sampling_from_file);
+    jsonio_add(o, "sampling", s);
+    jsonio_print(o);
 }
 
 /* text: freed here. */

@@ -22,18 +22,17 @@ static void print_text(const place *p, const facts *f)
 
 static void print_json(const place *p, const facts *f)
 {
-    json_object *o = json_object_new_object(), *models = json_object_new_array();
+    json_object *o = jsonio_object(), *models = jsonio_array();
     jsonio_add_string(o, "server", p->host);
     jsonio_add_string(o, "kind", dialect_name(f->kind));
     jsonio_add_string(o, "version", f->version);
     jsonio_add_string(o, "model", f->model);
-    for (int i = 0; i < f->n_models; i++) json_object_array_add(models, json_object_new_string(f->models[i]));
-    json_object_object_add(o, "models", models);
+    for (int i = 0; i < f->n_models; i++) jsonio_append_string(models, f->models[i]);
+    jsonio_add(o, "models", models);
     jsonio_add_int(o, "context", f->context);
     jsonio_add_int(o, "slots", f->slots);
     jsonio_add_real(o, "round_trip_ms", f->round_trip_ms);
-    output_print("%s\n", jsonio_line(o));
-    json_object_put(o);
+    jsonio_print(o);
 }
 
 int info_server(const options *o, const char *address)

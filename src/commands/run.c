@@ -180,14 +180,13 @@ static void print_ended(run *a)
 static void show_token(run *a, const one *from, const tdm_event *e)
 {
     if (a->json) {
-        json_object *o = json_object_new_object();
+        json_object *o = jsonio_object();
         jsonio_add_string(o, "event", "token");
         add_number(a, from, o);
         jsonio_add_int(o, "id", e->id);
         jsonio_add_text(o, "text", e->text, e->length);
-        if (e->thinking) json_object_object_add(o, "thinking", json_object_new_boolean(1));
-        output_print("%s\n", jsonio_line(o));
-        json_object_put(o);
+        if (e->thinking) jsonio_add_bool(o, "thinking", true);
+        jsonio_print(o);
     } else if (!e->thinking) {
         if (from == &a->answers[a->printed]) print_text(a, e->text, e->length);
     } else if (isatty(STDERR_FILENO) && a->n == 1) {
@@ -222,7 +221,7 @@ static const char *reason_name(const run *a, const one *of)
 
 static void print_done(const run *a, const one *of)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "event", "done");
     add_number(a, of, o);
     jsonio_add_text(o, "text", of->text.bytes ? of->text.bytes : "", of->text.n);
@@ -231,8 +230,7 @@ static void print_done(const run *a, const one *of)
     jsonio_add_int(o, "output_tokens", of->stats.reply_tokens);
     jsonio_add_real(o, "ttft_ms", figures_ttft_ms(&of->stats, 0));
     jsonio_add_real(o, "prefill_tps", prefill_tps(of));
-    output_print("%s\n", jsonio_line(o));
-    json_object_put(o);
+    jsonio_print(o);
 }
 
 static void take_text(run *a, one *at, const tdm_event *e)

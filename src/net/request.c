@@ -78,10 +78,15 @@ static tdm_status tell(server *s, wire_kind kind, uint32_t id, struct span bytes
     return wire_put(s->wire, kind, id, bytes, (struct span){"", 0}, err);
 }
 
+/* Without memory this program ends: by that the chat learns that nothing more comes of what it has asked. */
 static void tell_json(server *s, wire_kind kind, uint32_t id, json_object *o)
 {
-    const char *line = jsonio_line(o);
-    tell(s, kind, id, (struct span){line, strlen(line)}, NULL);
+    struct buffer line = {0};
+    tdm_error err;
+    tdm_status status = jsonio_line(o, &line, &err);
+    if (!status) status = tell(s, kind, id, (struct span){line.bytes, line.n}, &err);
+    if (status == TDM_E_NOMEM) _exit(1);
+    buffer_free(&line);
     json_object_put(o);
 }
 
@@ -94,7 +99,7 @@ static double milliseconds(CURL *curl, CURLINFO what)
 
 static void tell_end(server *s, uint32_t id, CURL *curl, const char *error)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     if (error) jsonio_add_string(o, "error", error);
     if (curl) {
         jsonio_add_real(o, "connect_ms", milliseconds(curl, CURLINFO_CONNECT_TIME_T));
@@ -114,7 +119,7 @@ static void tell_head(request *r)
     curl_easy_getinfo(r->curl, CURLINFO_CONTENT_TYPE, &type);
     r->refused = status != 200;
     r->events = r->stream && !r->refused && type && !strncasecmp(type, "text/event-stream", 17);
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_int(o, "status", status);
     if (r->retry_after >= 0) jsonio_add_int(o, "retry_after_s", r->retry_after);
     tell_json(r->server, WIRE_HEAD, r->id, o);

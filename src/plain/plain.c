@@ -524,39 +524,6 @@ static void on_line(char *line)
     rl_callback_handler_remove();
 }
 
-static char *next_completion(const char *text, int state)
-{
-    static struct completion c;
-    static size_t next;
-    (void)text;
-    if (!state) {
-        next = 0;
-        completion_free(&c);
-        if (!complete_line(&commands_completer, rl_line_buffer, (size_t)rl_point, false, getenv("HOME"), &c))
-            return NULL;
-        if (c.append != ' ') rl_completion_append_character = 0;
-    }
-    if (next >= c.count) {
-        completion_free(&c);
-        c = (struct completion){0};
-        return NULL;
-    }
-    /* readline replaces the word that it found, a candidate what stands from c.start on: one may begin before the
-     * other. */
-    size_t word = (size_t)rl_point - strlen(text), skip = word > c.start ? word - c.start : 0;
-    size_t kept = c.start > word ? c.start - word : 0;
-    const char *name = c.names[next++];
-    char *whole;
-    return asprintf(&whole, "%.*s%s", (int)kept, text, strlen(name) >= skip ? name + skip : name) < 0 ? NULL : whole;
-}
-
-static char **complete(const char *text, int start, int end)
-{
-    (void)start, (void)end;
-    rl_attempted_completion_over = 1; /* never readline's own file names: a message is text */
-    return rl_completion_matches(text, next_completion);
-}
-
 static void tell_draft(plain *p)
 {
     size_t n = strlen(rl_line_buffer);
@@ -672,7 +639,7 @@ static void set_up_readline(plain *p)
     current = p;
     rl_readline_name = "tandem";
     rl_catch_signals = 0;
-    rl_attempted_completion_function = complete;
+    rl_attempted_completion_function = plain_line_complete;
     rl_completer_word_break_characters = " \t";
     rl_redisplay_function = plain_line_draw;
     rl_initialize();

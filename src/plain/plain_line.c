@@ -8,6 +8,7 @@
 
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
+#include "src/chat/commands.h"
 
 void plain_line_draw(void)
 {
@@ -21,4 +22,37 @@ void plain_line_draw(void)
     if (kept) rl_redisplay();
     if (kept) memcpy(rl_line_buffer, kept, n);
     free(kept);
+}
+
+static char *next_completion(const char *text, int state)
+{
+    static struct completion c;
+    static size_t next;
+    (void)text;
+    if (!state) {
+        next = 0;
+        completion_free(&c);
+        if (!complete_line(&commands_completer, rl_line_buffer, (size_t)rl_point, false, getenv("HOME"), &c))
+            return NULL;
+        if (c.append != ' ') rl_completion_append_character = 0;
+    }
+    if (next >= c.count) {
+        completion_free(&c);
+        c = (struct completion){0};
+        return NULL;
+    }
+    /* readline replaces the word that it found, a candidate what stands from c.start on: one may begin before the
+     * other. */
+    size_t word = (size_t)rl_point - strlen(text), skip = word > c.start ? word - c.start : 0;
+    size_t kept = c.start > word ? c.start - word : 0;
+    const char *name = c.names[next++];
+    char *whole;
+    return asprintf(&whole, "%.*s%s", (int)kept, text, strlen(name) >= skip ? name + skip : name) < 0 ? NULL : whole;
+}
+
+char **plain_line_complete(const char *text, int start, int end)
+{
+    (void)start, (void)end;
+    rl_attempted_completion_over = 1; /* never readline's own file names: a message is text */
+    return rl_completion_matches(text, next_completion);
 }

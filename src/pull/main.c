@@ -263,7 +263,7 @@ static tdm_status check_space(const pull *p, uint64_t missing, uint64_t free_byt
 static void tell_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
 {
     const choice *c = &p->choice;
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     const char *host;
     int host_length = host_of(p->endpoint, &host);
     jsonio_add_string(o, "event", "plan");
@@ -275,11 +275,10 @@ static void tell_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
     jsonio_add_int(o, "bytes", (int64_t)c->bytes);
     jsonio_add_int(o, "missing_bytes", (int64_t)missing);
     if (free_bytes != UINT64_MAX) jsonio_add_int(o, "free_bytes", (int64_t)free_bytes);
-    json_object_object_add(o, "fits_memory", json_object_new_boolean(c->fits));
+    jsonio_add_bool(o, "fits_memory", c->fits);
     jsonio_add_string(o, "folder", p->hub);
-    output_print("%s\n", jsonio_line(o));
+    jsonio_print(o);
     output_flush();
-    json_object_put(o);
 }
 
 /* Every file, then its link; refs/main comes last, so that it never names what isn't there. */

@@ -20,14 +20,13 @@ static double now(void)
 
 static void put_object(json_object *o)
 {
-    output_print("%s\n", jsonio_line(o));
+    jsonio_print(o);
     output_flush(); /* whoever shows it reads a pipe */
-    json_object_put(o);
 }
 
 void progress_event(const char *event, const char *text)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "event", event);
     if (text) jsonio_add_string(o, "text", text);
     put_object(o);
@@ -35,7 +34,7 @@ void progress_event(const char *event, const char *text)
 
 static void show_json(const progress *p)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "event", "progress");
     jsonio_add_int(o, "done_bytes", (int64_t)p->figures.done);
     jsonio_add_int(o, "total_bytes", (int64_t)p->figures.total);

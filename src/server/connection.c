@@ -214,13 +214,15 @@ static tdm_status start(connection *c, int end, const char *key_env, tdm_error *
 
 static tdm_status introduce(connection *c, const connection_options *server, tdm_error *err)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "url", server->url);
     if (server->key_file) jsonio_add_string(o, "key_file", server->key_file);
     if (server->key_env) jsonio_add_string(o, "key_env", server->key_env);
-    const char *line = jsonio_line(o);
-    tdm_status status =
-        wire_put(&c->wire, WIRE_SERVER, 0, (struct span){line, strlen(line)}, (struct span){"", 0}, err);
+    struct buffer line = {0};
+    tdm_status status = jsonio_line(o, &line, err);
+    if (!status)
+        status = wire_put(&c->wire, WIRE_SERVER, 0, (struct span){line.bytes, line.n}, (struct span){"", 0}, err);
+    buffer_free(&line);
     json_object_put(o);
     return status;
 }

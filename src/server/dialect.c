@@ -35,15 +35,25 @@ enum { UNKNOWN_ROOM = 2048 };
 static tdm_status append_request(const char *method, const char *path, bool stream, int silent_s, const char *body,
                                  struct buffer *out, tdm_error *err)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "method", method);
     jsonio_add_string(o, "path", path);
-    if (stream) json_object_object_add(o, "stream", json_object_new_boolean(true));
+    if (stream) jsonio_add_bool(o, "stream", true);
     jsonio_add_int(o, "silent_s", silent_s);
-    const char *line = jsonio_line(o);
-    tdm_status status = buffer_append(out, line, strlen(line), err);
+    tdm_status status = jsonio_line(o, out, err);
     if (!status && body) status = buffer_append(out, "\n", 1, err);
     if (!status && body) status = buffer_append(out, body, strlen(body), err);
+    json_object_put(o);
+    return status;
+}
+
+/* A POST of an object, which is freed. */
+static tdm_status post(const char *path, bool stream, json_object *o, struct buffer *out, tdm_error *err)
+{
+    struct buffer body = {0};
+    tdm_status status = jsonio_line(o, &body, err);
+    if (!status) status = append_request("POST", path, stream, SILENT_ASK, body.bytes, out, err);
+    buffer_free(&body);
     json_object_put(o);
     return status;
 }
@@ -58,17 +68,12 @@ tdm_status dialect_post(const char *path, const char *body, struct buffer *out, 
     return append_request("POST", path, false, SILENT_ASK, body, out, err);
 }
 
-static void add_bool(json_object *o, const char *key, bool value)
-{
-    json_object_object_add(o, key, json_object_new_boolean(value));
-}
-
 static void add_stops(json_object *o, const char *const *stops)
 {
     if (!stops || !stops[0]) return;
-    json_object *list = json_object_new_array();
-    for (; *stops; stops++) json_object_array_add(list, json_object_new_string(*stops));
-    json_object_object_add(o, "stop", list);
+    json_object *list = jsonio_array();
+    for (; *stops; stops++) jsonio_append_string(list, *stops);
+    jsonio_add(o, "stop", list);
 }
 
 static void add_sampling(dialect d, json_object *o, const tdm_sampling *s)
@@ -87,12 +92,12 @@ static void add_sampling(dialect d, json_object *o, const tdm_sampling *s)
 static json_object *messages_of(const dialect_ask *ask)
 {
     static const char *const roles[] = {[TDM_SYSTEM] = "system", [TDM_USER] = "user", [TDM_ASSISTANT] = "assistant"};
-    json_object *list = json_object_new_array();
+    json_object *list = jsonio_array();
     for (size_t i = 0; i < ask->n_messages; i++) {
-        json_object *m = json_object_new_object();
+        json_object *m = jsonio_object();
         jsonio_add_string(m, "role", roles[ask->messages[i].role]);
         jsonio_add_text(m, "content", ask->messages[i].text, ask->messages[i].length);
-        json_object_array_add(list, m);
+        jsonio_append(list, m);
     }
     return list;
 }
@@ -101,12 +106,12 @@ static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
 {
     jsonio_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
     jsonio_add_int(o, "n_predict", ahead ? 0 : ask->max_tokens ? ask->max_tokens : -1);
-    add_bool(o, "cache_prompt", true);
+    jsonio_add_bool(o, "cache_prompt", true);
     jsonio_add_int(o, "id_slot", ask->slot);
     if (ahead) return;
-    add_bool(o, "timings_per_token", true);
+    jsonio_add_bool(o, "timings_per_token", true);
     /* Or a slot of ik_llama.cpp keeps those of the request before, with its ignore_eos. */
-    json_object_object_add(o, "logit_bias", json_object_new_array());
+    jsonio_add(o, "logit_bias", jsonio_array());
 }
 
 /* Of a reply to a rendered prompt. Left out, it would be 16; more than the context has left is refused. */
@@ -126,54 +131,50 @@ static void add_openai(dialect d, json_object *o, const dialect_ask *ask, bool a
     else if (ask->max_tokens)
         jsonio_add_int(o, "max_tokens", ask->max_tokens);
     if (!ahead) {
-        json_object *usage = json_object_new_object();
-        add_bool(usage, "include_usage", true);
-        json_object_object_add(o, "stream_options", usage);
+        json_object *usage = jsonio_object();
+        jsonio_add_bool(usage, "include_usage", true);
+        jsonio_add(o, "stream_options", usage);
     }
     if (dialect_takes_prompts(d)) {
         jsonio_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
-        add_bool(o, "add_special_tokens", false); /* the rendered prompt has them */
+        jsonio_add_bool(o, "add_special_tokens", false); /* the rendered prompt has them */
         return;
     }
-    json_object_object_add(o, "messages", messages_of(ask));
+    jsonio_add(o, "messages", messages_of(ask));
     if (ask->continues) {
-        add_bool(o, "continue_final_message", true);
-        add_bool(o, "add_generation_prompt", false);
+        jsonio_add_bool(o, "continue_final_message", true);
+        jsonio_add_bool(o, "add_generation_prompt", false);
     }
     if (ask->can_think) {
-        json_object *arguments = json_object_new_object();
-        add_bool(arguments, "enable_thinking", ask->think);
-        json_object_object_add(o, "chat_template_kwargs", arguments);
+        json_object *arguments = jsonio_object();
+        jsonio_add_bool(arguments, "enable_thinking", ask->think);
+        jsonio_add(o, "chat_template_kwargs", arguments);
     }
 }
 
 tdm_status dialect_render(const dialect_ask *ask, struct buffer *out, tdm_error *err)
 {
-    json_object *o = json_object_new_object();
-    json_object_object_add(o, "messages", messages_of(ask));
-    tdm_status status = dialect_post("/apply-template", jsonio_line(o), out, err);
-    json_object_put(o);
-    return status;
+    json_object *o = jsonio_object();
+    jsonio_add(o, "messages", messages_of(ask));
+    return post("/apply-template", false, o, out, err);
 }
 
 tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct buffer *out, tdm_error *err)
 {
     static const char *const paths[DIALECTS] = {"/completion", "/v1/completions", "/v1/completions",
                                                 "/v1/chat/completions"};
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     if (d == DIALECT_LLAMA)
         add_llama(o, ask, ahead);
     else
         add_openai(d, o, ask, ahead);
-    add_bool(o, "stream", !ahead);
+    jsonio_add_bool(o, "stream", !ahead);
     if (!ahead) {
         add_sampling(d, o, ask->sampling);
         add_stops(o, ask->stops);
-        if (ask->ignore_eos && d != DIALECT_OPENAI) add_bool(o, "ignore_eos", true);
+        if (ask->ignore_eos && d != DIALECT_OPENAI) jsonio_add_bool(o, "ignore_eos", true);
     }
-    tdm_status status = append_request("POST", paths[d], !ahead, SILENT_ASK, jsonio_line(o), out, err);
-    json_object_put(o);
-    return status;
+    return post(paths[d], !ahead, o, out, err);
 }
 
 /* ---- What comes back --------------------------------------------------------------------------------------------- */

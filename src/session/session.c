@@ -235,7 +235,7 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 
 static json_object *node_json(const tdm_node *node, size_t attached)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_int(o, "id", node->node);
     jsonio_add_int(o, "parent", node->parent);
     jsonio_add_string(o, "role", messages_role_name(node->role));
@@ -249,7 +249,7 @@ static json_object *node_json(const tdm_node *node, size_t attached)
 
 static json_object *pending_json(const session_pending *p)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "kind", p->kind);
     jsonio_add_string(o, "path", p->path);
     jsonio_add_string(o, "name", p->name);
@@ -261,23 +261,18 @@ static json_object *pending_json(const session_pending *p)
 
 static char *take_text(json_object *root, size_t *n)
 {
-    size_t length;
-    const char *text = json_object_to_json_string_length(
-        root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
-    char *copy = text ? malloc(length + 2) : NULL;
-    if (copy) {
-        memcpy(copy, text, length);
-        strcpy(copy + length, "\n");
-        *n = length + 1;
-    }
+    struct buffer text = {0};
+    bool whole = !jsonio_indented(root, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
     json_object_put(root);
-    return copy;
+    if (!whole) buffer_free(&text);
+    *n = text.n;
+    return text.bytes;
 }
 
 char *session_format(const session *s, size_t *n)
 {
-    json_object *root = json_object_new_object(), *model = json_object_new_object();
-    json_object *settings = json_object_new_object(), *messages = json_object_new_array();
+    json_object *root = jsonio_object(), *model = jsonio_object();
+    json_object *settings = jsonio_object(), *messages = jsonio_array();
     jsonio_add_string(root, "format", FORMAT);
     jsonio_add_int(root, "version", VERSION);
     if (s->name) jsonio_add_string(root, "name", s->name);
@@ -286,21 +281,21 @@ char *session_format(const session *s, size_t *n)
     if (s->model_name) jsonio_add_string(model, "name", s->model_name);
     if (s->model_path) jsonio_add_string(model, "path", s->model_path);
     jsonio_add_hash(model, "fingerprint", s->fingerprint);
-    json_object_object_add(root, "model", model);
+    jsonio_add(root, "model", model);
     if (s->system) jsonio_add_text(root, "system", s->system, s->system_length);
     for (option_id id = 0; id < OPTION_COUNT; id++)
         if (s->settings[id]) jsonio_add_string(settings, option_table[id].name, s->settings[id]);
-    json_object_object_add(root, "settings", settings);
+    jsonio_add(root, "settings", settings);
     if (s->draft) jsonio_add_string(root, "draft", s->draft);
     if (s->n_pending) {
-        json_object *pending = json_object_new_array();
-        for (int i = 0; i < s->n_pending; i++) json_object_array_add(pending, pending_json(&s->pending[i]));
-        json_object_object_add(root, "pending", pending);
+        json_object *pending = jsonio_array();
+        for (int i = 0; i < s->n_pending; i++) jsonio_append(pending, pending_json(&s->pending[i]));
+        jsonio_add(root, "pending", pending);
     }
     jsonio_add_int(root, "leaf", s->leaf);
     for (int i = 0; i < s->n; i++)
-        json_object_array_add(messages, node_json(&s->nodes[i], s->attached ? s->attached[i] : 0));
-    json_object_object_add(root, "messages", messages);
+        jsonio_append(messages, node_json(&s->nodes[i], s->attached ? s->attached[i] : 0));
+    jsonio_add(root, "messages", messages);
     return take_text(root, n);
 }
 
@@ -368,21 +363,21 @@ char *session_markdown(const session *s, size_t *n)
 
 char *session_messages(const session *s, size_t *n)
 {
-    json_object *messages = json_object_new_array();
+    json_object *messages = jsonio_array();
     if (s->system) {
-        json_object *o = json_object_new_object();
+        json_object *o = jsonio_object();
         jsonio_add_string(o, "role", messages_role_name(TDM_SYSTEM));
         jsonio_add_text(o, "content", s->system, s->system_length);
-        json_object_array_add(messages, o);
+        jsonio_append(messages, o);
     }
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
         if (!node->current) continue;
-        json_object *o = json_object_new_object();
+        json_object *o = jsonio_object();
         jsonio_add_string(o, "role", messages_role_name(node->role));
         jsonio_add_text(o, "content", node->text, node->length);
         if (node->thinking) jsonio_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
-        json_object_array_add(messages, o);
+        jsonio_append(messages, o);
     }
     return take_text(messages, n);
 }

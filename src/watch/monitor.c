@@ -145,9 +145,8 @@ static int stream_json(peer *p)
         poll(fds, 2, -1);
         if (fds[0].revents) more = take_bytes(p, &err);
         while (!next_line(p, &o, &err) && o) {
-            output_print("%s\n", jsonio_line(o));
+            jsonio_print(o);
             output_flush();
-            json_object_put(o);
         }
         more = more && !err.code;
     }
@@ -370,8 +369,7 @@ static int play_file(const options *o, const char *path)
         err.code = TDM_OK;
         while (!err.code && !interrupt_seen() && output_good() && replay_deadline(&r) < INT64_MAX) {
             replay_take(&r, replay_deadline(&r), &line, &err); /* as fast as they are read */
-            if (line) output_print("%s\n", jsonio_line(line));
-            json_object_put(line);
+            if (line) jsonio_print(line);
         }
         if (err.code) fprintf(stderr, "tandem: %s\n", err.text);
         status = err.code ? 1 : 0;

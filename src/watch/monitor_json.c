@@ -120,7 +120,7 @@ static const struct field monitor_fields[] = {
 static void add_figure(json_object *o, const char *key, const struct view_figure *f)
 {
     if (f->valid) jsonio_add_real(o, key, f->value);
-    else json_object_object_add(o, key, NULL);
+    else jsonio_add_null(o, key);
 }
 
 static void add_fields(json_object *o, const struct field *fields, size_t n, const void *structure)
@@ -140,59 +140,55 @@ static void add_fields(json_object *o, const struct field *fields, size_t n, con
 
 static json_object *numbers(const int64_t *values, int n)
 {
-    json_object *row = json_object_new_array();
-    for (int i = 0; i < n; i++) json_object_array_add(row, json_object_new_int64(values[i]));
+    json_object *row = jsonio_array();
+    for (int i = 0; i < n; i++) jsonio_append_int(row, values[i]);
     return row;
 }
 
 /* In tenths, which is finer than a chart shows: whole numbers keep the line short. */
 static json_object *points(const float *values, size_t n)
 {
-    json_object *row = json_object_new_array();
-    for (size_t i = 0; i < n; i++) json_object_array_add(row, json_object_new_int64(llround(10 * (double)values[i])));
+    json_object *row = jsonio_array();
+    for (size_t i = 0; i < n; i++) jsonio_append_int(row, llround(10 * (double)values[i]));
     return row;
 }
 
 static void add_lanes(json_object *o, const struct view_unit *u)
 {
-    json_object *spans = json_object_new_array(), *history = json_object_new_array();
+    json_object *spans = jsonio_array(), *history = jsonio_array();
     size_t first = u->n_spans > MONITOR_SPANS ? u->n_spans - MONITOR_SPANS : 0;
     for (size_t i = first; i < u->n_spans; i++) {
         const struct view_span *s = &u->spans[i];
         const int64_t row[] = {s->kind, s->start_ns, s->end_ns, s->tokens, (int64_t)s->bytes};
-        json_object_array_add(spans, numbers(row, 5));
+        jsonio_append(spans, numbers(row, 5));
     }
-    for (size_t i = 0; i < u->n_history; i++) json_object_array_add(history, json_object_new_int(u->history[i]));
-    json_object_object_add(o, "spans", spans);
-    json_object_object_add(o, "busy_60s", history);
-    json_object_object_add(o, "tok_s_10min", points(u->speeds, u->n_points));
-    json_object_object_add(o, "share_10min", points(u->shares, u->n_points));
+    for (size_t i = 0; i < u->n_history; i++) jsonio_append_int(history, u->history[i]);
+    jsonio_add(o, "spans", spans);
+    jsonio_add(o, "busy_60s", history);
+    jsonio_add(o, "tok_s_10min", points(u->speeds, u->n_points));
+    jsonio_add(o, "share_10min", points(u->shares, u->n_points));
 }
 
-/* null where the unit is cores. */
 static json_object *gpu(const struct view_gpu *g)
 {
-    json_object *o = g->device ? json_object_new_object() : NULL;
-    if (!o) return NULL;
+    json_object *o = jsonio_object();
     add_fields(o, gpu_fields, COUNT(gpu_fields), g);
-    json_object_object_add(o, "shared", json_object_new_boolean(g->shared));
+    jsonio_add_bool(o, "shared", g->shared);
     jsonio_add_int(o, "lost_ns", g->lost_ns);
     return o;
 }
 
-/* null where the model is here. */
 static json_object *server(const struct view_server *s)
 {
-    json_object *o = s->host ? json_object_new_object() : NULL;
-    if (!o) return NULL;
+    json_object *o = jsonio_object();
     add_fields(o, server_fields, COUNT(server_fields), s);
-    json_object_object_add(o, "rereads", json_object_new_boolean(s->rereads));
+    jsonio_add_bool(o, "rereads", s->rereads);
     return o;
 }
 
 static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     int64_t from, to;
     lanes_window(&view->monitor, view->now_ns, LANES_MAX, &from, &to);
     struct lanes_share share = lanes_share(u, from, to);
@@ -200,15 +196,16 @@ static json_object *unit(const struct view *view, const struct view_unit *u, boo
     jsonio_add_real(o, "busy_percent", share.busy);
     jsonio_add_real(o, "lent_percent", share.lent);
     jsonio_add_real(o, "idle_percent", share.idle);
-    json_object_object_add(o, "resting", json_object_new_boolean(u->resting));
-    json_object_object_add(o, "gpu", gpu(&u->gpu));
+    jsonio_add_bool(o, "resting", u->resting);
+    if (u->gpu.device) jsonio_add(o, "gpu", gpu(&u->gpu));
+    else jsonio_add_null(o, "gpu"); /* the unit is cores */
     if (lanes) add_lanes(o, u);
     return o;
 }
 
 static json_object *median(const struct view_median *m)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_real(o, "ms", m->ms);
     jsonio_add_int(o, "n", m->n);
     return o;
@@ -223,9 +220,9 @@ static void add_ttft(json_object *o, const char *kind, const char *mark, const s
 
 static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
 {
-    json_object *turns = json_object_new_array(), *enters = json_object_new_array();
+    json_object *turns = jsonio_array(), *enters = jsonio_array();
     for (size_t i = 0; i < m->n_turns; i++) {
-        json_object *turn = json_object_new_object();
+        json_object *turn = jsonio_object();
         jsonio_add_int(turn, "number", m->turns[i].number);
         add_ttft(turn, "kind", "mark", &m->turns[i].ttft);
         jsonio_add_real(turn, "ttft_ms", m->turns[i].ttft.ms);
@@ -233,25 +230,25 @@ static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
         jsonio_add_int(turn, "after_enter", m->turns[i].after_enter);
         jsonio_add_int(turn, "out", m->turns[i].out);
         jsonio_add_real(turn, "tok_s", m->turns[i].tok_s);
-        json_object_array_add(turns, turn);
+        jsonio_append(turns, turn);
     }
-    json_object_object_add(o, "turns", turns);
+    jsonio_add(o, "turns", turns);
     for (size_t i = 0; i < m->n_enters; i++) {
         json_object *enter = numbers(&m->enters[i].time_ns, 1);
-        json_object_array_add(enter, json_object_new_double(m->enters[i].ttft_ms));
-        json_object_array_add(enters, enter);
+        jsonio_append_real(enter, m->enters[i].ttft_ms);
+        jsonio_append(enters, enter);
     }
-    if (lanes) json_object_object_add(o, "enters", enters);
+    if (lanes) jsonio_add(o, "enters", enters);
     else json_object_put(enters);
 }
 
 /* [number, unit: 0 none 1 prefill 2 decode, busy percent, MHz] of each. */
 static json_object *cores(const struct view_monitor *m)
 {
-    json_object *rows = json_object_new_array();
+    json_object *rows = jsonio_array();
     for (size_t i = 0; i < m->n_cores; i++) {
         const struct view_core *c = &m->cores[i];
-        json_object_array_add(rows, numbers((int64_t[]){c->cpu, c->unit, llround(c->busy), llround(1000 * c->ghz)}, 4));
+        jsonio_append(rows, numbers((int64_t[]){c->cpu, c->unit, llround(c->busy), llround(1000 * c->ghz)}, 4));
     }
     return rows;
 }
@@ -259,7 +256,7 @@ static json_object *cores(const struct view_monitor *m)
 /* What the draft is, not what it says. */
 static json_object *draft(const struct view *view)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     size_t mark = (size_t)view->draft.mark;
     jsonio_add_string(o, "mark", mark_names[mark < MARKS ? mark : 0]);
     jsonio_add_int(o, "bytes", (int64_t)view->draft.len);
@@ -279,29 +276,30 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
 {
     const struct view_status *s = &view->status;
     const struct view_monitor *m = &view->monitor;
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_int(o, "schema", MONITOR_SCHEMA);
     jsonio_add_int(o, "pid", m->pid);
     jsonio_add_string(o, "state", state_names[s->state]);
     add_ttft(o, "ttft_kind", "ttft_mark", &s->ttft);
     add_fields(o, status_fields, COUNT(status_fields), s);
-    json_object_object_add(o, "just_answered", json_object_new_boolean(s->answered));
-    json_object_object_add(o, "draft", draft(view));
+    jsonio_add_bool(o, "just_answered", s->answered);
+    jsonio_add(o, "draft", draft(view));
     jsonio_add_real(o, "window_s", window_s(m));
-    json_object_object_add(o, "prefill", unit(view, &m->prefill, lanes));
-    json_object_object_add(o, "decode", unit(view, &m->decode, lanes));
-    json_object_object_add(o, "server", server(&m->server));
-    json_object *follower = json_object_new_object();
+    jsonio_add(o, "prefill", unit(view, &m->prefill, lanes));
+    jsonio_add(o, "decode", unit(view, &m->decode, lanes));
+    if (m->server.host) jsonio_add(o, "server", server(&m->server));
+    else jsonio_add_null(o, "server"); /* the model is here */
+    json_object *follower = jsonio_object();
     add_fields(follower, follower_fields, COUNT(follower_fields), &m->follower);
-    json_object_object_add(o, "follower", follower);
+    jsonio_add(o, "follower", follower);
     add_turns(o, m, lanes);
-    json_object_object_add(o, "warm_median", median(&m->warm));
-    json_object_object_add(o, "cold_median", median(&m->cold));
+    jsonio_add(o, "warm_median", median(&m->warm));
+    jsonio_add(o, "cold_median", median(&m->cold));
     add_fields(o, monitor_fields, COUNT(monitor_fields), m);
     jsonio_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
     jsonio_add_int(o, "measured_s", m->measured_s);
     if (lanes) {
-        json_object_object_add(o, "cores", cores(m));
+        jsonio_add(o, "cores", cores(m));
         jsonio_add_int(o, "now_ns", view->now_ns);
         jsonio_add_int(o, "turn_start_ns", m->turn_start_ns);
         jsonio_add_int(o, "turn_end_ns", m->turn_end_ns);

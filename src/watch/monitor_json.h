@@ -4,7 +4,7 @@
 #ifndef TANDEM_SRC_MONITOR_JSON_H
 #define TANDEM_SRC_MONITOR_JSON_H
 
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 
 #include "engine/tandem.h"
 #include "ui/draw/view.h"

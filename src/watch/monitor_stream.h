@@ -3,7 +3,7 @@
 #ifndef TANDEM_SRC_MONITOR_STREAM_H
 #define TANDEM_SRC_MONITOR_STREAM_H
 
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 
 #include "engine/base/buffer.h"
 #include "engine/tandem.h"

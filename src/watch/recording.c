@@ -104,6 +104,6 @@ tdm_status recording_open(FILE **out, const char *path, tdm_error *err)
 tdm_status recording_add(FILE *out, const char *path, json_object *o, tdm_error *err)
 {
     if (monitor_json_time(o) < 0) return TDM_OK;
-    if (fprintf(out, "%s\n", jsonio_line(o)) > 0 && fflush(out) == 0) return TDM_OK;
+    if (jsonio_write(o, out) && fflush(out) == 0) return TDM_OK;
     return error_errno(err, TDM_E_IO, "%s", path);
 }

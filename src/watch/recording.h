@@ -4,7 +4,7 @@
 #ifndef TANDEM_SRC_RECORDING_H
 #define TANDEM_SRC_RECORDING_H
 
-#include <json-c/json.h>
+#include <json-c/json_object.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -90,12 +90,11 @@ int64_t tui_socket_deadline(const tui_socket *s)
 static bool tell(int fd, const struct view *view, bool lanes)
 {
     json_object *o = monitor_json_write(view, lanes);
-    const char *line = o ? jsonio_line(o) : NULL;
-    char *text = NULL;
-    int n = line ? asprintf(&text, "%s\n", line) : -1;
+    struct buffer line = {0};
+    bool whole = !jsonio_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
+    bool told = whole && send(fd, line.bytes, line.n, MSG_NOSIGNAL) == (ssize_t)line.n;
     json_object_put(o);
-    bool told = n > 0 && send(fd, text, (size_t)n, MSG_NOSIGNAL) == n;
-    if (n >= 0) free(text);
+    buffer_free(&line);
     return told;
 }
 

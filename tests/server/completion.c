@@ -45,8 +45,10 @@ bool completion_gone(void *connection)
 
 enum MHD_Result completion_send(struct MHD_Connection *c, int status, json_object *o)
 {
-    const char *line = jsonio_line(o);
-    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(line), (void *)line, MHD_RESPMEM_MUST_COPY);
+    struct buffer line = {0};
+    if (jsonio_line(o, &line, NULL)) status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    struct MHD_Response *r = MHD_create_response_from_buffer(line.n, line.bytes, MHD_RESPMEM_MUST_COPY);
+    buffer_free(&line);
     json_object_put(o);
     MHD_add_response_header(r, "Content-Type", "application/json; charset=utf-8");
     enum MHD_Result queued = MHD_queue_response(c, (unsigned)status, r);
@@ -206,9 +208,8 @@ static bool read_prompt(job *j)
 static void add_event(job *j, json_object *o)
 {
     if (!o) return;
-    const char *line = jsonio_line(o);
     buffer_append(&j->out, "data: ", 6, NULL);
-    buffer_append(&j->out, line, strlen(line), NULL);
+    jsonio_line(o, &j->out, NULL);
     buffer_append(&j->out, "\n\n", 2, NULL);
     json_object_put(o);
 }

@@ -1,31 +1,9 @@
 /* The queue of events while there is no memory: what a front end waits for comes all the same, and what was lost is
  * told. */
 #include "engine/chat/events.h"
-#include "tests/check.h"
+#include "tests/starved.h"
 
 #include <poll.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define REPLACED 0 /* the sanitizer's own allocator stands in malloc's place */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define REPLACED 0
-#endif
-#endif
-#ifndef REPLACED
-#define REPLACED 1
-#endif
-
-static bool empty; /* of memory */
-
-#if REPLACED
-extern void *__libc_malloc(size_t size);
-
-void *malloc(size_t size)
-{
-    return empty ? NULL : __libc_malloc(size);
-}
-#endif
 
 static bool post(struct events *q, tdm_event_kind kind, int node)
 {
@@ -52,19 +30,17 @@ static struct events *open_empty(int reserved)
 {
     struct events *q = NULL;
     tdm_error err;
-    if (!REPLACED) {
-        check_skipped = "a sanitizer has an allocator of its own";
-        return NULL;
-    }
+    if (!starved_can()) return NULL;
     CHECK_INT(TDM_OK, events_open(&q, &err));
     CHECK_INT(TDM_OK, events_reserve(q, reserved, &err));
-    empty = true;
+    starved_always = true;
+    starved_after = 0;
     return q;
 }
 
 static void close_full(struct events *q)
 {
-    empty = false;
+    starved_after = -1;
     events_close(q);
 }
 
@@ -129,5 +105,5 @@ TEST(what_is_left_counts)
     close_full(q);
 }
 
-TEST_MAIN(T(an_end_is_never_dropped), T(what_nobody_waits_for_leaves_the_room_to_an_end), T(a_loss_alone_wakes_the_reader),
-          T(what_is_left_counts))
+TEST_MAIN(T(an_end_is_never_dropped), T(what_nobody_waits_for_leaves_the_room_to_an_end),
+          T(a_loss_alone_wakes_the_reader), T(what_is_left_counts))

@@ -215,9 +215,9 @@ TEST(safetensors_with_hostile_headers)
         {"{\"a\":[]}", "expected an object"},
         {"[]", "JSON object"},
         {"{", "found the end"},
-        {"{} x", "offset 3"},
-        {"{\"a\":nan}", "offset"},
-        {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "offset"},
+        {"{} x", "byte 3"},
+        {"{\"a\":nan}", "byte 5"},
+        {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "less nesting"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t buffer[256] = {0};

@@ -535,7 +535,7 @@ TEST(refused_files)
     expect_refused("{\"normalizer\":{\"type\":\"NFKC\"}}", "NFKC");
     expect_refused("{\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", "Metaspace");
     expect_refused("{\"added_tokens\":[{\"content\":\"x\"}]}", "id and content");
-    expect_refused("{\"model\":{\"vocab\":{\"a\":1}}} x", "the end of the file");
+    expect_refused("{\"model\":{\"vocab\":{\"a\":1}}} x", "expected the end");
     expect_refused("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"x+\"}},"
                    "\"post_processor\":{\"type\":\"ByteLevel\"}}",
                    "no token");

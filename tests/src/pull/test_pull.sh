@@ -229,7 +229,7 @@ fails 'a wrong hash of a small file' hash 1 'expected the git SHA-1' a/whole
 fails 'longer than said' long 1 'but the server sends more' a/ud-GGUF
 fails 'changed since it was listed' etag 1 'but the server now has 11111' a/ud-GGUF
 fails 'another size' size 1 'but the server now has 1001' a/ud-GGUF
-fails 'no JSON' badjson 1 "the hub's revision: offset" a/ud-GGUF
+fails 'no JSON' badjson 1 "the hub's revision: byte 8: not valid JSON" a/ud-GGUF
 fails 'JSON without an end' hugejson 1 'expected at most 16777216 bytes' a/ud-GGUF
 fails 'pages without an end' pages 1 'has no end' a/ud-GGUF
 fails 'a commit that is a path' '' 1 'field sha: expected a commit' a/badsha-GGUF

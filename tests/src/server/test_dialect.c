@@ -1,6 +1,7 @@
 /* What is asked of each kind of server, and what is read of its answers: exchanges written after their documentation.
  */
 #include "tests/check.h"
+#include "tests/json_line.h"
 
 #include "src/cli/jsonio.h"
 #include "src/server/dialect.h"
@@ -28,8 +29,8 @@ static void check_request(const char *head_expected, const char *expected, diale
                           bool ahead)
 {
     json_object *head = NULL, *body = request(d, ask, ahead, &head);
-    CHECK_STR(head_expected, head ? jsonio_line(head) : "");
-    CHECK_STR(expected, body ? jsonio_line(body) : "");
+    CHECK_STR(head_expected, head ? json_line(head) : "");
+    CHECK_STR(expected, body ? json_line(body) : "");
     json_object_put(head);
     json_object_put(body);
 }

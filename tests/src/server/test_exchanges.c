@@ -2,6 +2,7 @@
  * (tests/src/server/exchanges): every field that we send is one of theirs, every answer of theirs is read, and the
  * server of the tests answers in the same form. TANDEM_TEST_SERVER=http://HOST:PORT asks a real one as well. */
 #include "tests/check.h"
+#include "tests/json_line.h"
 
 #include <dirent.h>
 #include <semaphore.h>
@@ -269,7 +270,7 @@ static void check_exchange(json_object *exchanges, const char *url, const char *
     check_form(exchanges, ahead ? "ahead" : "reply", h);
     for (int i = 0; i < h->n; i++) {
         tdm_error err = {0};
-        const char *line = jsonio_line(h->event[i]);
+        const char *line = json_line(h->event[i]);
         if (dialect_read(d, (struct span){line, strlen(line)}, &p, &err)) CHECK_FAIL("%s", err.text);
         ended |= p.end;
         snprintf(reply + strlen(reply), sizeof reply - strlen(reply), "%s", p.text.n ? p.text.bytes : "");

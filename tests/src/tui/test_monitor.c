@@ -1,5 +1,6 @@
 /* `tandem monitor` end to end: against a running chat, and against others who sit at the socket. */
 #include "tests/check.h"
+#include "tests/json_line.h"
 #include "tests/src/tui/rig.h"
 #include "tests/ui/golden.h"
 
@@ -172,7 +173,7 @@ TEST(the_screen)
     s.view.monitor.turn_start_ns = s.view.now_ns - 5000000000;
     s.view.monitor.turn_end_ns = s.view.now_ns;
     json_object *o = monitor_json_write(&s.view, true);
-    REQUIRE(asprintf(&bytes, "%s\n{\"stops here", jsonio_line(o)) > 0);
+    REQUIRE(asprintf(&bytes, "%s\n{\"stops here", json_line(o)) > 0);
     json_object_put(o);
     pid_t child = serve(fd, bytes, false);
     free(bytes);
@@ -220,7 +221,7 @@ TEST(the_background)
     sample_init(&s);
     s.view.now_ns = clock_ns();
     json_object *o = monitor_json_write(&s.view, true);
-    REQUIRE(asprintf(&bytes, "%s\n", jsonio_line(o)) > 0);
+    REQUIRE(asprintf(&bytes, "%s\n", json_line(o)) > 0);
     json_object_put(o);
     pid_t child = serve(fd, bytes, false);
     free(bytes);
@@ -268,7 +269,7 @@ TEST(a_recording)
     s.view.status.state = VIEW_IDLE;
     s.view.monitor.pid = 4712;
     later = monitor_json_write(&s.view, true);
-    REQUIRE(asprintf(&bytes, "%s\n%s\n%s\n", jsonio_line(early), jsonio_line(o), jsonio_line(later)) > 0);
+    REQUIRE(asprintf(&bytes, "%s\n%s\n%s\n", json_line(early), json_line(o), json_line(later)) > 0);
     const char *kept = strchr(bytes, '\n') + 1;
     json_object_put(early);
     json_object_put(o);

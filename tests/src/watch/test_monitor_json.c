@@ -1,6 +1,7 @@
 /* What a conversation tells through its socket: the schema that scripts rely on, the way back into a view, and whatever
  * else may come through it. */
 #include "tests/check.h"
+#include "tests/json_line.h"
 #include "tests/ui/golden.h"
 
 #include "src/chat/figures.h"
@@ -107,12 +108,12 @@ TEST(the_schema)
         }
         CHECK_INT(n, json_object_object_length(at)); /* and nothing that is not told here */
     }
-    CHECK(!strchr(jsonio_line(o), '\n'));
-    CHECK(!strstr(jsonio_line(o), "and how much memory")); /* the draft itself stays here */
+    CHECK(!strchr(json_line(o), '\n'));
+    CHECK(!strstr(json_line(o), "and how much memory")); /* the draft itself stays here */
     json_object_put(o);
     s.view.status.session = "a name"; /* made from the first question: words */
     o = monitor_json_write(&s.view, true);
-    CHECK(!strstr(jsonio_line(o), "a name") && !strstr(jsonio_line(o), "session"));
+    CHECK(!strstr(json_line(o), "a name") && !strstr(json_line(o), "session"));
     CHECK_INT(MONITOR_SCHEMA, jsonio_int(o, "schema", 0));
     CHECK(monitor_json_time(o) == s.view.now_ns && monitor_json_check(o, NULL) == TDM_OK);
     json_object_put(o);
@@ -232,7 +233,7 @@ TEST(a_bare_number)
     } cases[] = {{"7", NULL},
                  {"-12.5e3", NULL},
                  {" 12 \n", NULL},
-                 {"12 x", "line: byte 3: not valid JSON: unexpected character"},
+                 {"12 x", "line: byte 3: not valid JSON: expected the end, found"},
                  {"[1", "line: byte 2: not valid JSON"},
                  {"", "line: byte 0: not valid JSON"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

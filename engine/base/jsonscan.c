@@ -1,4 +1,4 @@
-#include "engine/text/jsonscan.h"
+#include "engine/base/jsonscan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 void jsonscan_open(struct jsonscan *j, const char *name, const char *bytes, size_t n, tdm_error *err)
 {
-    *j = (struct jsonscan){.name = name, .begin = bytes, .at = bytes, .end = bytes + n, .err = err};
+    *j = (struct jsonscan){.name = name, .begin = bytes, .at = bytes, .end = bytes + n, .wrong = "",
+                           .err = err};
 }
 
 void jsonscan_close(struct jsonscan *j)
@@ -18,22 +19,24 @@ void jsonscan_close(struct jsonscan *j)
     j->decoded = NULL;
 }
 
-static void fail(struct jsonscan *j, tdm_status status, const char *expected)
+void jsonscan_fail(struct jsonscan *j, const char *expected)
 {
     if (j->status) return;
     size_t offset = (size_t)(j->at - j->begin);
     if (j->at == j->end)
-        j->status = error_set(j->err, status, "%s: byte %zu: expected %s, found the end of the file", j->name, offset,
-                              expected);
+        j->status = error_set(j->err, TDM_E_FORMAT, "%s: byte %zu: %sexpected %s, found the end", j->name, offset,
+                              j->wrong, expected);
     else
-        j->status = error_set(j->err, status, "%s: byte %zu: expected %s, found '%c'", j->name, offset, expected,
-                              *j->at >= 0x20 && *j->at < 0x7F ? *j->at : '?');
+        j->status = error_set(j->err, TDM_E_FORMAT, "%s: byte %zu: %sexpected %s, found '%c'", j->name, offset,
+                              j->wrong, expected, *j->at >= 0x20 && *j->at < 0x7F ? *j->at : '?');
     j->at = j->end;
 }
 
-void jsonscan_fail(struct jsonscan *j, const char *expected)
+void jsonscan_no_memory(struct jsonscan *j)
 {
-    fail(j, TDM_E_FORMAT, expected);
+    if (j->status) return;
+    j->status = error_set(j->err, TDM_E_NOMEM, "%s: out of memory", j->name);
+    j->at = j->end;
 }
 
 static void skip_space(struct jsonscan *j)
@@ -155,24 +158,28 @@ static char *escape(struct jsonscan *j, char *to)
     return to + utf8_encode((uint32_t)code, to);
 }
 
+static bool allowed(const struct jsonscan *j)
+{
+    return j->raw_controls || (unsigned char)*j->at >= 0x20;
+}
+
 struct span jsonscan_string(struct jsonscan *j)
 {
     struct span empty = {"", 0};
     if (j->status || !expect(j, '"', "a string")) return empty;
     const char *begin = j->at;
-    while (j->at < j->end && *j->at != '"' && *j->at != '\\' && (unsigned char)*j->at >= 0x20) j->at++;
+    while (j->at < j->end && *j->at != '"' && *j->at != '\\' && allowed(j)) j->at++;
     if (j->at < j->end && *j->at == '"') return (struct span){begin, (size_t)(j->at++ - begin)};
 
     if (!j->decoded && !(j->decoded = malloc((size_t)(j->end - j->begin)))) {
-        j->status = error_set(j->err, TDM_E_NOMEM, "%s: no memory for its strings", j->name);
-        j->at = j->end;
+        jsonscan_no_memory(j);
         return empty;
     }
     char *start = j->decoded + j->decoded_used, *to = start;
     memcpy(to, begin, (size_t)(j->at - begin));
     to += j->at - begin;
     while (!j->status) {
-        if (j->at == j->end || (unsigned char)*j->at < 0x20) {
+        if (j->at == j->end || !allowed(j)) {
             jsonscan_fail(j, "the end of a string");
             return empty;
         }
@@ -261,5 +268,5 @@ void jsonscan_skip(struct jsonscan *j)
 void jsonscan_finish(struct jsonscan *j)
 {
     if (j->status) return;
-    if (jsonscan_peek(j) || j->at != j->end) jsonscan_fail(j, "the end of the file");
+    if (jsonscan_peek(j) || j->at != j->end) jsonscan_fail(j, "the end");
 }

@@ -17,8 +17,8 @@
  * end and values are 0 or empty, so a walk needs one check at its end. Nesting is limited to 64. Input is untrusted.
  * Strings point into the document or, if they contain escapes, into memory that lives until jsonscan_close; neither is
  * terminated. */
-#ifndef TANDEM_TEXT_JSONSCAN_H
-#define TANDEM_TEXT_JSONSCAN_H
+#ifndef TANDEM_BASE_JSONSCAN_H
+#define TANDEM_BASE_JSONSCAN_H
 
 #include <stdint.h>
 
@@ -27,6 +27,8 @@
 
 struct jsonscan {
     const char *name, *begin, *at, *end;
+    const char *wrong; /* stands before what was expected; jsonscan_open: nothing does */
+    bool raw_controls; /* strings may have control characters that aren't escaped, as sloppy writers make them */
     tdm_error *err;
     tdm_status status;
     int depth;
@@ -57,5 +59,7 @@ void jsonscan_finish(struct jsonscan *j);
 
 /* Fails at the current offset. */
 void jsonscan_fail(struct jsonscan *j, const char *expected);
+/* Fails with TDM_E_NOMEM. */
+void jsonscan_no_memory(struct jsonscan *j);
 
 #endif
