@@ -1,6 +1,7 @@
 #include "src/chat/models.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,20 +47,17 @@ void models_free(models_list *l)
 
 static bool same_file(const char *whole, const char *path)
 {
-    char *other = realpath(path, NULL);
-    bool same = other && !strcmp(whole, other);
-    free(other);
-    return same;
+    char other[PATH_MAX];
+    return realpath(path, other) && !strcmp(whole, other);
 }
 
 /* By its own path: links and second ways to the same file are one model. False: out of memory. */
 static bool add(models_list *l, const char *path, const char *name, bool in_hub)
 {
-    char *whole = realpath(path, NULL);
-    bool known = !whole; /* gone */
-    for (size_t i = 0; !known && i < l->n; i++) known = same_file(whole, l->rows[i].path);
-    free(whole);
-    if (known) return true;
+    char whole[PATH_MAX];
+    if (!realpath(path, whole)) return errno != ENOMEM; /* gone */
+    for (size_t i = 0; i < l->n; i++)
+        if (same_file(whole, l->rows[i].path)) return true;
     models_row *larger = realloc(l->rows, (l->n + 1) * sizeof *larger);
     if (!larger) return false;
     l->rows = larger;
@@ -142,7 +140,7 @@ tdm_status models_find(models_list *out, const options *o, tdm_error *err)
     read_configuration(&file);
     if (!folders) folders = options_text(&file, OPTION_MODEL_FOLDERS);
     bool good = !builtin || add(out, builtin, LOAD_BUILTIN, false);
-    if (good && builtin) out->rows[0].builtin = true;
+    if (good && out->n) out->rows[0].builtin = true;
     for (const char *const *cache = hub_caches(); good && *cache; cache++) good = take_cache(out, *cache);
     good = good && take_folders(out, folders);
     for (char **at = recent; good && at && *at; at++) good = add(out, *at, *at, false);

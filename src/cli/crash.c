@@ -1,11 +1,13 @@
 #include "src/cli/crash.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/base/file.h"
 #include "engine/tandem.h"
+#include "ui/edit/line_memory.h"
 #include "ui/terminal/decoder.h"
 #include "ui/terminal/term.h"
 
@@ -30,6 +32,27 @@ static void on_fatal(int number)
     raise(number); /* the default action is back (SA_RESETHAND) */
 }
 
+static void tell_no_memory(void)
+{
+    static const char line[] = "tandem: out of memory\n";
+    file_write_all(STDERR_FILENO, line, sizeof line - 1);
+}
+
+static _Noreturn void on_no_memory(void)
+{
+    restore();
+    tell_no_memory();
+    _exit(1);
+}
+
+/* With the screen still open somebody else has called exit(): the terminal's library does where it gets no memory. */
+static void at_exit(void)
+{
+    if (!term_is_open()) return;
+    restore();
+    tell_no_memory();
+}
+
 void crash_catch(void)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -37,4 +60,6 @@ void crash_catch(void)
     sigemptyset(&a.sa_mask);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) sigaction(fatal[i], &a, NULL);
     tdm_set_panic_hook(on_panic);
+    line_memory_reserve(on_no_memory);
+    atexit(at_exit);
 }

@@ -1,5 +1,5 @@
-/* What a broken invariant or a fatal signal does to the full screen: the terminal is given back on the spot, and only
- * then is the invariant's line written to standard error, where it stays readable. */
+/* What a broken invariant, a fatal signal or a library without memory does to the full screen: the terminal is given
+ * back on the spot, and only then is a line written to standard error, where it stays readable. */
 #ifndef TANDEM_SRC_CRASH_H
 #define TANDEM_SRC_CRASH_H
 

@@ -1,5 +1,6 @@
 #include "src/cli/options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -355,7 +356,7 @@ static bool dotted_line(options *o, const char *path, int number, const char *na
     tdm_status status = name[0] == 't' ? theme_own_set(&o->themes, &o->n_themes, rest, value, &why)
                                        : servers_set(&o->servers, &o->n_servers, rest, value, &why);
     if (!status) return true;
-    error_set(err, TDM_E_FORMAT, "%s:%d: %s: %s", path, number, name, why.text);
+    error_set(err, status == TDM_E_NOMEM ? status : TDM_E_FORMAT, "%s:%d: %s: %s", path, number, name, why.text);
     return false;
 }
 
@@ -387,6 +388,8 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
         if (value_read(id, value, &ignored)) return true;
     } else if (option_set(o, id, value, FROM_FILE, err)) {
         return true;
+    } else if (err && err->code == TDM_E_NOMEM) {
+        return false;
     }
     char range[200];
     option_range(id, range, sizeof range);
@@ -409,8 +412,8 @@ static bool read_lines(options *o, const char *path, tdm_error *err)
     size_t room = 0;
     bool good = true;
     for (int number = 1; good && getline(&line, &room, f) >= 0; number++) good = file_line(o, path, number, line, err);
-    if (good && ferror(f)) {
-        error_errno(err, TDM_E_IO, "%s: can't be read", path);
+    if (good && !feof(f)) {
+        error_errno(err, errno == ENOMEM ? TDM_E_NOMEM : TDM_E_IO, "%s: can't be read", path);
         good = false;
     }
     free(line);

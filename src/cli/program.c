@@ -60,7 +60,7 @@ static int hand_over(command_id command, char **argv)
 static int usage_error(const tdm_error *err)
 {
     fprintf(stderr, "tandem: %s\n", err->text);
-    return 2;
+    return err->code == TDM_E_NOMEM ? 1 : 2;
 }
 
 /* What isn't a command: pages made from the tables. */

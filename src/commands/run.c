@@ -74,6 +74,7 @@ static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error
     char *prompt = subcommands_joined(&words), *input = NULL;
     size_t length = 0;
     free(kept);
+    if (words.n_arguments && !prompt) return error_set(err, TDM_E_NOMEM, "out of memory");
     if (standard && isatty(STDIN_FILENO))
         fputs("tandem run: reads the prompt from the terminal; Ctrl-D ends it\n", stderr);
     tdm_status status = standard ? files_read("-", SUBCOMMANDS_LONGEST_INPUT, &input, &length, err) : TDM_OK;

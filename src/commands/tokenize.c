@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/error.h"
 #include "src/chat/load.h"
 #include "src/cli/files.h"
 #include "src/cli/ids.h"
@@ -49,7 +50,9 @@ int tokenize_main(options *o)
     tdm_model *m = NULL;
     char *text = subcommands_joined(o);
     size_t n = text ? strlen(text) : 0;
-    tdm_status status = text ? TDM_OK : files_read("-", SUBCOMMANDS_LONGEST_INPUT, &text, &n, &err);
+    tdm_status status = text              ? TDM_OK
+                        : o->n_arguments ? error_set(&err, TDM_E_NOMEM, "out of memory")
+                                         : files_read("-", SUBCOMMANDS_LONGEST_INPUT, &text, &n, &err);
     if (!status) status = open_tokenizer(&m, o, &err);
     if (!status) status = convert_text(o, m, text, n, &err);
     tdm_model_close(m);

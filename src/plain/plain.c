@@ -28,6 +28,7 @@
 #include "src/cli/wait.h"
 #include "src/plain/plain_line.h"
 #include "ui/edit/history.h"
+#include "ui/edit/line_memory.h"
 #include "ui/edit/slash.h"
 
 enum { IDLE_MS = 30000, SLOW_READING_MS = 2000, QUIT_WITHIN_MS = 2000 };
@@ -634,9 +635,17 @@ static int begin_paste(int count, int key)
     return rl_bracketed_paste_begin(count, key);
 }
 
+static void on_no_memory(void)
+{
+    rl_deprep_terminal();
+    fputs("\ntandem: out of memory\n", stderr);
+    _exit(1);
+}
+
 static void set_up_readline(plain *p)
 {
     current = p;
+    line_memory_reserve(on_no_memory);
     rl_readline_name = "tandem";
     rl_catch_signals = 0;
     rl_attempted_completion_function = plain_line_complete;

@@ -40,6 +40,11 @@ static const char modes_on[] = "\033[?2004h";
 /* synchronised update, wheel, mouse, paste */
 static const char modes_off[] = "\033[?2026l\033[?1007l\033[?1006l\033[?1000l\033[?2004l";
 
+bool term_is_open(void)
+{
+    return emergency.open;
+}
+
 void term_emergency(void)
 {
     if (!emergency.open) return;

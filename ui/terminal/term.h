@@ -57,5 +57,7 @@ void term_resume(struct term *term);
 /* Restores an open terminal with nothing but write(2) and tcsetattr(3): for handlers of fatal signals and the bug hook.
  * Nothing happens when none is open. */
 void term_emergency(void);
+/* Whether there is one to give back. */
+bool term_is_open(void);
 
 #endif
