@@ -226,7 +226,8 @@ typedef struct {
     tdm_server_counts counts; /* as known so far */
 } tdm_server_news;
 
-/* How the server is reached. Called by the units' threads, several requests at a time, each by one thread. */
+/* How the server is reached. start, next and end are called by the units' threads, several requests at a time, each by
+ * one thread; soon by the one that has called tdm_chat_set_draft. None is called with a lock of the chat held. */
 typedef struct {
     void *ctx;
     /* Begins a request, without waiting. The strings are the caller's again when it returns. */
@@ -235,8 +236,8 @@ typedef struct {
     void (*next)(void *ctx, void *request, int timeout_ms, tdm_server_news *out);
     /* Frees it; what is still under way is given up. */
     void (*end)(void *ctx, void *request);
-    /* Something is typed: a reply may be asked for soon. Nothing of it is told. Called for every key, without waiting;
-     * only where something may be sent before Enter. */
+    /* Something is typed: a reply may be asked for soon. Nothing of it is told. Called for every key, where something
+     * may be sent before Enter; must not wait. May be NULL. */
     void (*soon)(void *ctx);
 } tdm_server;
 

@@ -29,7 +29,8 @@ static bool has_head_start(const struct tdm_chat *c, const char *text, size_t le
     return c->head_start || (c->draft.n == 0 && length == was->n && !memcmp(text, was->bytes, length));
 }
 
-static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
+/* *typed: it is a time at which a server is told that something is. */
+static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length, bool held, bool *typed, tdm_error *err)
 {
     c->head_start = has_head_start(c, text, length);
     buffer_clear(&c->draft);
@@ -42,7 +43,7 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
     c->draft_tokens = 0;
     /* While a turn is under way the draft is no part of the target, and the decoder keeps the cores that it is lent. */
     bool idle = chat_phase(c) == PHASE_IDLE, counts = idle && chat_level(c) >= TDM_SPEC_DRAFT;
-    if (idle && length) chat_warn_server(c);
+    *typed = idle && length && chat_level(c) > TDM_SPEC_OFF;
     if (counts && pipeline_of(c->options.pipeline)->follows) {
         chat_retarget(c, c->typing.last_ns);
         /* Every token is at least a byte: only a draft with as many bytes as there is room must be counted. */
@@ -58,9 +59,11 @@ static tdm_status put_draft(struct tdm_chat *c, const char *text, size_t length,
 
 TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
 {
+    bool typed;
     chat_lock(c);
-    tdm_status status = put_draft(c, text, length, held, err);
+    tdm_status status = put_draft(c, text, length, held, &typed, err);
     chat_unlock(c);
+    if (typed) chat_warn_server(c);
     return status;
 }
 

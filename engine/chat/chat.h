@@ -433,8 +433,9 @@ void chat_tell_server(struct tdm_chat *c);
 void chat_ask_server(struct tdm_chat *c);
 /* The next work of the decode unit in STAGE_DECODE. */
 int64_t chat_next_stream(struct tdm_chat *c, struct work *work);
-/* A key has changed the draft: where something may be sent before Enter, the server's caller learns of it. */
-void chat_warn_server(struct tdm_chat *c);
+/* A key has changed the draft, and something may be sent before Enter: the server's caller learns of it, so without the
+ * lock. */
+void chat_warn_server(const struct tdm_chat *c);
 /* The least rest of a draft that is worth a request, in ns. */
 int64_t chat_server_pause_ns(const struct tdm_chat *c);
 

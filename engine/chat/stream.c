@@ -67,10 +67,10 @@ void chat_tell_server(struct tdm_chat *c)
         events_post_line(c->events, TDM_EV_NOTICE, "mtp: what %s drafts is its own affair", host);
 }
 
-void chat_warn_server(struct tdm_chat *c)
+void chat_warn_server(const struct tdm_chat *c)
 {
     const tdm_server *server = chat_on_server(c) ? &c->model->server->server : NULL;
-    if (server && server->soon && chat_level(c) > TDM_SPEC_OFF) server->soon(server->ctx);
+    if (server && server->soon) server->soon(server->ctx);
 }
 
 int64_t chat_server_pause_ns(const struct tdm_chat *c)
