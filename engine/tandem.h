@@ -39,8 +39,23 @@ typedef int32_t tdm_id;
 
 typedef struct tdm_model tdm_model;
 
-/* Called repeatedly during a long operation; returning non-zero cancels it (TDM_E_CANCELLED). */
-typedef int (*tdm_progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
+/* What a long operation is at, and what is counted meanwhile. */
+typedef enum {
+    TDM_STEP_READING,         /* packed weights: bytes */
+    TDM_STEP_PACKING,         /* weights for this CPU: bytes */
+    TDM_STEP_PACKING_EXPERTS, /* those that stay in memory: bytes */
+    TDM_STEP_CONVERTING,      /* to another file: bytes */
+    TDM_STEP_TESTING_GPU,     /* its driver, once: trials */
+    TDM_STEP_COPYING_GPU,     /* weights to it: bytes */
+    TDM_STEP_MEASURING_GPU,   /* products by which it is chosen what runs there: layers */
+    TDM_STEP_COMPILING_GPU,   /* its programs: programs */
+    TDM_STEP_LIMITS,          /* of a machine (tdm_machine_measure): measurements */
+    TDM_STEPS,
+} tdm_step;
+
+/* Called repeatedly during a long operation, of each step with rising `done`; returning non-zero cancels it
+ * (TDM_E_CANCELLED). */
+typedef int (*tdm_progress)(void *ctx, tdm_step step, uint64_t done, uint64_t total);
 
 typedef struct {
     const char *path;        /* a GGUF file, a Hugging Face directory or name, `synthetic:0.8b[/layers][:type]` */

@@ -29,7 +29,7 @@ static double larger(double a, double b)
 
 static bool goes_on(struct measurement *w)
 {
-    if (w->progress && w->progress(w->progress_ctx, "measuring", w->steps, STEPS)) w->cancelled = true;
+    if (w->progress && w->progress(w->progress_ctx, TDM_STEP_LIMITS, w->steps, STEPS)) w->cancelled = true;
     w->steps++;
     return !w->cancelled;
 }

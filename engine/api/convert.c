@@ -9,7 +9,7 @@
 static int report(void *context, uint64_t done, uint64_t total)
 {
     const tdm_model_options *in = context;
-    return in->progress ? in->progress(in->progress_ctx, "converting", done, total) : 0;
+    return in->progress ? in->progress(in->progress_ctx, TDM_STEP_CONVERTING, done, total) : 0;
 }
 
 /* The file would be replaced by a copy of lower precision, and there is no way back. */

@@ -191,7 +191,7 @@ tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress
     gpu_about(g, &info);
     size_t all = sizeof trials / sizeof *trials, n = info.kind == GPU_SOFTWARE ? 2 : all; /* it compiles slowly */
     for (size_t i = 0; i < n && out->passed && !status; i++) {
-        if (progress && progress(progress_ctx, "testing the GPU's driver", i, n))
+        if (progress && progress(progress_ctx, TDM_STEP_TESTING_GPU, i, n))
             status = error_set(err, TDM_E_CANCELLED, "the test of the GPU's driver was stopped");
         else
             status = try(out, g, &trials[all - n + i], err);

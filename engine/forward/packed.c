@@ -160,7 +160,7 @@ static bool read_pieces(int fd, const struct pieces *p, struct team *team, tdm_p
     struct reading r = {.pieces = p, .fd = fd};
     for (; r.first < p->n && !r.failed; r.first = r.end) {
         r.end = p->n - r.first < RUN ? p->n : r.first + RUN;
-        if (progress && progress(progress_ctx, "reading packed weights", done, p->sums_at)) {
+        if (progress && progress(progress_ctx, TDM_STEP_READING, done, p->sums_at)) {
             *cancelled = true;
             return false;
         }

@@ -56,9 +56,9 @@ static void pack_member(void *ctx, struct member *m)
     }
 }
 
-static bool cancelled(struct loader *l, const char *what)
+static bool cancelled(struct loader *l, tdm_step step)
 {
-    return l->options.progress && l->options.progress(l->options.progress_ctx, what, l->done, l->total);
+    return l->options.progress && l->options.progress(l->options.progress_ctx, step, l->done, l->total);
 }
 
 /* The type that a matrix is packed in. */
@@ -90,7 +90,7 @@ static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint3
     source_will_read(l->source, t, 0, m->rows < step ? m->rows : step);
     for (uint32_t row = 0; row < m->rows; row += step) {
         uint32_t end = m->rows - row < step ? m->rows : row + step;
-        if (cancelled(l, "packing weights")) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+        if (cancelled(l, TDM_STEP_PACKING)) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
         if (end < m->rows) source_will_read(l->source, t, end, m->rows - end < step ? m->rows - end : step);
         struct slice slice = {l, t, m, row, end};
         team_run(l->team, pack_member, &slice);
@@ -307,7 +307,7 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
             struct expert_lease leases[MOST] = {0};
             struct experts_slice s = {l, layer, form->tiles, leases, held - first < some ? held - first : some};
             if (s.n > MOST) s.n = some = MOST;
-            if (cancelled(l, "packing experts")) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
+            if (cancelled(l, TDM_STEP_PACKING_EXPERTS)) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
             for (uint32_t i = 0; i < s.n; i++) leases[i].expert = first + i;
             experts_lease(e, layer, leases, s.n);
             team_run(l->team, load_member, &s);

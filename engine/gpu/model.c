@@ -152,10 +152,10 @@ struct loader {
     uint64_t done, total;
 };
 
-tdm_status model_progress(const struct gpu_model *m, const char *what, uint64_t done, uint64_t total, tdm_error *err)
+tdm_status model_progress(const struct gpu_model *m, tdm_step step, uint64_t done, uint64_t total, tdm_error *err)
 {
     const struct gpu_model_options *o = &m->options;
-    if (!o->progress || !o->progress(o->progress_ctx, what, done, total)) return TDM_OK;
+    if (!o->progress || !o->progress(o->progress_ctx, step, done, total)) return TDM_OK;
     return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
 }
 
@@ -182,7 +182,7 @@ static tdm_status load_tiles(struct loader *l, const struct tensor *t, const str
                           .out = out,
                           .scratch = scratch,
                           .scratch_bytes = own};
-        status = model_progress(m, "copying to the GPU", l->done, l->total, err);
+        status = model_progress(m, TDM_STEP_COPYING_GPU, l->done, l->total, err);
         if (status) break;
         team_run(l->team, pack_member, &b);
         const struct piece *p = &w->piece[piece];
@@ -321,7 +321,7 @@ static tdm_status choose_products(struct gpu_model *m, tdm_error *err)
         for (enum role role = 0; role < ROLE_COUNT && !status; role++) {
             const struct gpu_matrix *w = &m->layers[i].matrix[role];
             if (!w->pieces || role_is_experts(role)) continue;
-            status = model_progress(m, "measuring on the GPU", i, config_blocks(&m->config), err);
+            status = model_progress(m, TDM_STEP_MEASURING_GPU, i, config_blocks(&m->config), err);
             if (!status) status = wide_try(m->gpu, w->kind, err);
             if (!status) status = wide_choose(m->gpu, w->kind, w->tiles, w->chunks, until, err);
         }

@@ -133,6 +133,6 @@ void scratch_free(struct gpu_model *m);
 uint64_t scratch_bytes(const struct config *c, const struct gpu_model_options *options);
 
 /* Tells who waits for loading how far it is; TDM_E_CANCELLED: it is not wanted any more. */
-tdm_status model_progress(const struct gpu_model *m, const char *what, uint64_t done, uint64_t total, tdm_error *err);
+tdm_status model_progress(const struct gpu_model *m, tdm_step step, uint64_t done, uint64_t total, tdm_error *err);
 
 #endif

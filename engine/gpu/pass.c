@@ -203,14 +203,14 @@ tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err)
     enum { FEW = sizeof few / sizeof *few };
     tdm_status status = TDM_OK;
     for (uint32_t i = 0, rows = 0; i < FEW + CHOICE_SIZES && rows < m->options.tokens && !status; i++) {
-        status = model_progress(m, "compiling for the GPU", i, 2 * FEW + CHOICE_SIZES, err);
+        status = model_progress(m, TDM_STEP_COMPILING_GPU, i, 2 * FEW + CHOICE_SIZES, err);
         rows = i < FEW ? few[i] : wide_sizes[i - FEW];
         if (rows > m->options.tokens) rows = m->options.tokens;
         for (uint32_t blocks = 1; blocks <= (rows <= SPLIT_ROWS ? 2 : 1) && !status; blocks++)
             status = rehearse(m, &(struct shape){.rows = rows, .runs = 1, .tiles = rows, .blocks = blocks}, err);
     }
     for (uint32_t i = 0; i < FEW && !status; i++) {
-        status = model_progress(m, "compiling for the GPU", FEW + CHOICE_SIZES + i, 2 * FEW + CHOICE_SIZES, err);
+        status = model_progress(m, TDM_STEP_COMPILING_GPU, FEW + CHOICE_SIZES + i, 2 * FEW + CHOICE_SIZES, err);
         for (uint32_t best = 0; best < 2 && !status; best++)
             status = rehearse(m, &(struct shape){.head_rows = few[i], .best = best}, err);
         for (enum pass_kind kind = PASS_DRAFT; kind <= PASS_ENTRIES && m->config.mtp && !status; kind++)

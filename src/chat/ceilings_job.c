@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int on_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
-    (void)what, (void)done, (void)total;
+    (void)step, (void)done, (void)total;
     return job_cancelled(&((ceilings_job *)ctx)->job);
 }
 

@@ -70,18 +70,25 @@ typedef struct {
     struct timespec start;
     bool terminal, shown;
     int last_percent;
+    tdm_step last_step;
 } progress_line;
 
-load_step load_step_of(const char *what)
-{
-    static const char *const verbs[] = {
-        [LOAD_PACKING] = "packing", [LOAD_TESTING] = "testing", [LOAD_COPYING] = "copying"};
-    for (int i = LOAD_PACKING; i < LOAD_STEPS; i++)
-        if (!strncmp(what, verbs[i], strlen(verbs[i]))) return (load_step)i;
-    return LOAD_READING;
-}
+static const struct {
+    const char *what;
+    bool bytes; /* or whatever else is counted */
+} steps[TDM_STEPS] = {
+    [TDM_STEP_READING] = {"reading packed weights", true},
+    [TDM_STEP_PACKING] = {"packing weights", true},
+    [TDM_STEP_PACKING_EXPERTS] = {"packing experts", true},
+    [TDM_STEP_CONVERTING] = {"converting", true},
+    [TDM_STEP_TESTING_GPU] = {"testing the GPU's driver, once", false},
+    [TDM_STEP_COPYING_GPU] = {"copying to the GPU", true},
+    [TDM_STEP_MEASURING_GPU] = {"measuring on the GPU", false},
+    [TDM_STEP_COMPILING_GPU] = {"compiling for the GPU", false},
+    [TDM_STEP_LIMITS] = {"measuring this machine", false},
+};
 
-static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int show_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
     progress_line *line = ctx;
     if (interrupt_seen()) return 1;
@@ -90,13 +97,15 @@ static int show_progress(void *ctx, const char *what, uint64_t done, uint64_t to
     clock_gettime(CLOCK_MONOTONIC, &now);
     double seconds = (double)(now.tv_sec - line->start.tv_sec) + 1e-9 * (double)(now.tv_nsec - line->start.tv_nsec);
     int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
-    if (seconds < 0.5 || (line->shown && percent == line->last_percent)) return 0;
-    if (load_step_of(what) == LOAD_TESTING) /* in trials, not in bytes */
-        fprintf(stderr, "\r%s, once: %d of %d (Ctrl-C stops)\x1b[K", what, (int)done + 1, (int)total);
+    bool same = line->shown && percent == line->last_percent && step == line->last_step;
+    if (seconds < 0.5 || same || !total) return 0;
+    if (steps[step].bytes)
+        fprintf(stderr, "\r%s %3d%%  %.1f of %.1f GB (Ctrl-C stops)\x1b[K", steps[step].what, percent,
+                1e-9 * (double)done, 1e-9 * (double)total);
     else
-        fprintf(stderr, "\r%s %3d%%  %.1f of %.1f GB (Ctrl-C stops)\x1b[K", what, percent, 1e-9 * (double)done,
-                1e-9 * (double)total);
+        fprintf(stderr, "\r%s: %d of %d (Ctrl-C stops)\x1b[K", steps[step].what, (int)done + 1, (int)total);
     line->last_percent = percent;
+    line->last_step = step;
     line->shown = true;
     return 0;
 }

@@ -28,10 +28,6 @@ const char *load_builtin(void);
  * file was named: a line on what needs a larger one, and what to do. */
 tdm_status load_check_large(const tdm_model_info *opened, const char *task, const char *remedy, tdm_error *err);
 
-/* What tdm_progress tells of. */
-typedef enum { LOAD_READING, LOAD_PACKING, LOAD_TESTING, LOAD_COPYING, LOAD_STEPS } load_step;
-load_step load_step_of(const char *what);
-
 typedef struct {
     bool text_only;        /* no weights */
     const char *kernels;   /* this set; NULL: as --kernels says */

@@ -154,9 +154,9 @@ tdm_status models_find(models_list *out, const options *o, tdm_error *err)
 
 /* ---- What it is ------------------------------------------------------------------------------------------------ */
 
-static int no_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int no_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
-    (void)ctx, (void)what, (void)done, (void)total;
+    (void)ctx, (void)step, (void)done, (void)total;
     return 0;
 }
 

@@ -204,9 +204,9 @@ static tdm_status record(demo_run *r, const script *s, bool ahead, demo_take *ou
 
 /* ---- Both, and their timings ------------------------------------------------------------------------------------- */
 
-static int on_measuring(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int on_measuring(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
-    (void)what, (void)done, (void)total;
+    (void)step, (void)done, (void)total;
     return job_cancelled(&((demo_run *)ctx)->job);
 }
 

@@ -15,10 +15,10 @@ static void drop(tui_load *l)
     l->machine = NULL;
 }
 
-static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int on_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
     tui_load *l = ctx;
-    atomic_store(&l->step, (int)load_step_of(what));
+    atomic_store(&l->step, (int)step);
     atomic_store(&l->done_bytes, done);
     atomic_store(&l->total_bytes, total);
     return atomic_load(&l->cancel);
@@ -56,7 +56,7 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
     l->used = used;
     l->err = (tdm_error){0};
     atomic_store(&l->cancel, false);
-    atomic_store(&l->step, LOAD_READING);
+    atomic_store(&l->step, TDM_STEP_READING);
     atomic_store(&l->done, false);
     atomic_store(&l->done_bytes, 0);
     atomic_store(&l->total_bytes, 0);

@@ -23,7 +23,7 @@ typedef struct {
     char *prompt;         /* the argument of /p, which goes on with this model; NULL: /model does */
     bool switching;       /* /model: a chat is there already */
     atomic_bool cancel, done;
-    atomic_int step;      /* load_step */
+    atomic_int step;      /* tdm_step */
     atomic_uint_fast64_t done_bytes, total_bytes;
     load_pair models;     /* the thread's result */
     tdm_machine *machine; /* opened with the first model; NULL: `used` is there */

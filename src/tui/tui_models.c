@@ -11,10 +11,10 @@
 
 /* ---- The thread ------------------------------------------------------------------------------------------------ */
 
-static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int on_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
     tui_models *m = ctx;
-    (void)what, (void)done, (void)total;
+    (void)step, (void)done, (void)total;
     return atomic_load(&m->cancel);
 }
 

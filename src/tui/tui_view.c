@@ -53,8 +53,13 @@ void tui_view_name_model(tui *t)
 
 static enum view_state loading_state(const tui *t)
 {
-    static const enum view_state steps[LOAD_STEPS] = {[LOAD_READING] = VIEW_LOADING, [LOAD_PACKING] = VIEW_PACKING,
-                                                      [LOAD_TESTING] = VIEW_TESTING, [LOAD_COPYING] = VIEW_COPYING};
+    static const enum view_state steps[TDM_STEPS] = {
+        [TDM_STEP_READING] = VIEW_LOADING,           [TDM_STEP_PACKING] = VIEW_PACKING,
+        [TDM_STEP_PACKING_EXPERTS] = VIEW_PACKING,   [TDM_STEP_CONVERTING] = VIEW_LOADING,
+        [TDM_STEP_TESTING_GPU] = VIEW_TESTING,       [TDM_STEP_COPYING_GPU] = VIEW_COPYING,
+        [TDM_STEP_MEASURING_GPU] = VIEW_MEASURING,   [TDM_STEP_COMPILING_GPU] = VIEW_COMPILING,
+        [TDM_STEP_LIMITS] = VIEW_LOADING,
+    };
     switch (t->load.state) {
     case TUI_LOAD_RUNNING: return steps[atomic_load(&t->load.step)];
     case TUI_LOAD_FAILED: return t->load.err.code == TDM_E_NOT_FOUND && !t->load.path ? VIEW_NO_MODEL : VIEW_FAILED;

@@ -105,17 +105,17 @@ uint64_t memory_available_in(const char *root)
 
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-    char what[32];
+    tdm_step step;
     uint64_t done, total;
     bool ended, told;
     tdm_status status;
     char why[300];
 } loading;
 
-void fake_load(const char *what, uint64_t done, uint64_t total)
+void fake_load(tdm_step step, uint64_t done, uint64_t total)
 {
     pthread_mutex_lock(&load_lock);
-    snprintf(loading.what, sizeof loading.what, "%s", what);
+    loading.step = step;
     loading.done = done;
     loading.total = total;
     loading.told = false;
@@ -143,7 +143,7 @@ TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *opti
         pthread_mutex_lock(&load_lock);
         bool ended = loading.ended;
         tdm_status status = loading.status;
-        int cancel = options->progress(options->progress_ctx, loading.what, loading.done, loading.total);
+        int cancel = options->progress(options->progress_ctx, loading.step, loading.done, loading.total);
         loading.told = true;
         if (ended || cancel) memset(&loading, 0, offsetof(__typeof__(loading), why));
         pthread_mutex_unlock(&load_lock);

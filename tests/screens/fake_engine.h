@@ -22,7 +22,7 @@ extern struct fake fake;
 void fake_reset(void);
 
 /* The model that is being opened: how far, then that it is there or why not. */
-void fake_load(const char *what, uint64_t done, uint64_t total);
+void fake_load(tdm_step step, uint64_t done, uint64_t total);
 void fake_loaded(tdm_status status, const char *why);
 
 /* The reply to the last message: begun with the first of its text. */

@@ -301,3 +301,8 @@ void term_resume(struct term *term)
 void term_emergency(void)
 {
 }
+
+bool term_is_open(void)
+{
+    return false;
+}

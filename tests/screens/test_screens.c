@@ -332,12 +332,25 @@ static bool command(const char *name, char *rest)
     return true;
 }
 
+static tdm_step step_of(const char *name)
+{
+    static const char *const names[TDM_STEPS] = {
+        [TDM_STEP_READING] = "loading",          [TDM_STEP_PACKING] = "packing",
+        [TDM_STEP_TESTING_GPU] = "testing",      [TDM_STEP_COPYING_GPU] = "copying",
+        [TDM_STEP_MEASURING_GPU] = "measuring", [TDM_STEP_COMPILING_GPU] = "compiling",
+    };
+    for (int i = 0; i < TDM_STEPS; i++)
+        if (names[i] && !strcmp(name, names[i])) return (tdm_step)i;
+    CHECK_FAIL("no such step: %s", name);
+    return TDM_STEP_READING;
+}
+
 static bool chat_command(const char *name, char *rest)
 {
     if (!strcmp(name, "load")) {
-        char *what = word(&rest);
+        tdm_step step = step_of(word(&rest));
         uint64_t done = (uint64_t)number(&rest);
-        fake_load(what, done, (uint64_t)number(&rest));
+        fake_load(step, done, (uint64_t)number(&rest));
     } else if (!strcmp(name, "loaded") || !strcmp(name, "load-fails") || !strcmp(name, "no-room")) {
         fake_loaded(*name == 'n' ? TDM_E_NOMEM : *rest ? TDM_E_FORMAT : TDM_OK, rest);
         host.awaits_wake = true;

@@ -201,7 +201,7 @@ TEST(gpus)
 TEST(states)
 {
     static const char *const names[VIEW_STATES] = {
-        "no-model", "loading", "packing", "testing", "copying", "failed", "idle", "reading",
+        "no-model", "loading", "packing", "testing", "copying", "measuring", "compiling", "failed", "idle", "reading",
         "thinking", "answering", "stopped", "length", "repeats", "queued", "context", "full"};
     for (int state = 0; state < VIEW_STATES; state++) {
         struct sample s;
@@ -224,6 +224,8 @@ TEST(states)
         case VIEW_PACKING:
         case VIEW_COPYING: v->n_turns = 0; break;
         case VIEW_TESTING:
+        case VIEW_MEASURING:
+        case VIEW_COMPILING:
             v->n_turns = 0;
             v->status.done_bytes = 3;
             v->status.total_bytes = 8;

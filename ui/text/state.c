@@ -39,7 +39,9 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
         [VIEW_FULL] = "FULL",
     };
     static const char *const verbs[VIEW_STATES] = {
-        [VIEW_LOADING] = "LOADING", [VIEW_PACKING] = "PACKING", [VIEW_COPYING] = "COPYING"};
+        [VIEW_LOADING] = "LOADING",     [VIEW_PACKING] = "PACKING",     [VIEW_COPYING] = "COPYING",
+        [VIEW_TESTING] = "TESTING GPU", [VIEW_MEASURING] = "MEASURING", [VIEW_COMPILING] = "COMPILING",
+    };
     switch (s->state) {
     case VIEW_LOADING:
     case VIEW_PACKING:
@@ -49,7 +51,9 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
         if (!s->total_bytes) out[strlen("LOADING")] = 0; /* nothing is known yet */
         break;
     case VIEW_TESTING:
-        snprintf(out, STATE_SIZE, "TESTING GPU %d of %d", (int)s->done_bytes + 1, (int)s->total_bytes);
+    case VIEW_MEASURING:
+    case VIEW_COMPILING:
+        snprintf(out, STATE_SIZE, "%s %d of %d", verbs[s->state], (int)s->done_bytes + 1, (int)s->total_bytes);
         break;
     case VIEW_READING:
         snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens),
@@ -135,6 +139,8 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
         [VIEW_PACKING] = "Weights are being packed for this machine",
         [VIEW_TESTING] = "The GPU's driver is tested, once; type ahead",
         [VIEW_COPYING] = "Weights are being copied to the GPU; type ahead",
+        [VIEW_MEASURING] = "What is fastest on the GPU is measured; type ahead",
+        [VIEW_COMPILING] = "Programs are compiled for the GPU; type ahead",
     };
     out[0] = 0;
     switch (s->state) {
@@ -143,6 +149,8 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_PACKING:
     case VIEW_TESTING:
     case VIEW_COPYING:
+    case VIEW_MEASURING:
+    case VIEW_COMPILING:
         progress(bar, view);
         snprintf(out, STATE_SIZE, "%s %s", bar, steps[s->state]);
         break;

@@ -74,7 +74,7 @@ static tdm_status fake_check(struct backend_device *d, const char *folder, tdm_p
                              tdm_error *err)
 {
     (void)d, (void)folder;
-    if (progress && progress(progress_ctx, "testing the GPU's driver", 0, 1))
+    if (progress && progress(progress_ctx, TDM_STEP_TESTING_GPU, 0, 1))
         return error_set(err, TDM_E_CANCELLED, "cancelled");
     return selftest_fails ? error_set(err, TDM_E_UNSUPPORTED, "gpu:0 is not used: %s", selftest_fails) : TDM_OK;
 }
@@ -218,7 +218,7 @@ static tdm_status fake_load(struct backend_model **out, struct backend_device *d
                  m->what.context != what->context))
         m = m->next;
     if (!m) {
-        if (what->progress && what->progress(what->progress_ctx, "copying to the GPU", 0, 1))
+        if (what->progress && what->progress(what->progress_ctx, TDM_STEP_COPYING_GPU, 0, 1))
             return error_set(err, TDM_E_CANCELLED, "cancelled");
         fake.copies++;
         m = calloc(1, sizeof *m);

@@ -60,9 +60,9 @@ TEST(what_does_not_fit_is_left_to_the_chat)
     fake_gpu_heal();
 }
 
-static int cancel(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int cancel(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
-    (void)what, (void)done, (void)total;
+    (void)step, (void)done, (void)total;
     return ++*(int *)ctx == 2; /* the second device's */
 }
 

@@ -98,10 +98,10 @@ struct progress {
     uint64_t last, total;
 };
 
-static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int on_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
     struct progress *p = ctx;
-    CHECK(what && done >= p->last && done <= total);
+    CHECK(step <= TDM_STEP_PACKING_EXPERTS && done >= p->last && done <= total);
     p->last = done;
     p->total = total;
     return ++p->calls == p->stop_at;

@@ -209,9 +209,9 @@ TEST(a_reply_goes_on_between_the_slices_of_a_long_pass)
 /* ---- Compiling --------------------------------------------------------------------------------------------------- */
 
 /* Cancels at the third time. */
-static int third(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int third(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
-    CHECK(done < total && !strcmp(what, "compiling for the GPU"));
+    CHECK(done < total && step == TDM_STEP_COMPILING_GPU);
     return ++*(int *)ctx == 3;
 }
 

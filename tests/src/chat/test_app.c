@@ -131,10 +131,10 @@ TEST(another_form_for_the_prefill_unit_counts_for_its_model_alone)
 
 static int steps;
 
-static int on_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+static int on_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
     (void)ctx;
-    (void)what;
+    (void)step;
     (void)done;
     (void)total;
     steps++;
