@@ -212,6 +212,12 @@ static int may_be_sent_ahead(const options *o, const named *n)
     return ahead && !strcmp(ahead, "history") ? TDM_SPEC_HISTORY : -1;
 }
 
+static bool given_up(void *ctx)
+{
+    const watch *w = ctx;
+    return w->progress(w->ctx, TDM_STEP_READING, 0, 0);
+}
+
 /* A model on a server. */
 static tdm_status open_hosted(load_pair *out, const options *o, const char *model, const load_how *how, tdm_error *err)
 {
@@ -227,7 +233,11 @@ static tdm_status open_hosted(load_pair *out, const options *o, const char *mode
         .agreed = how->agreed || options_flag(o, OPTION_YES),
     };
     if (!status && !s.tokenizer) status = error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
+    watch w;
+    watch_begin(&w, how);
+    s.patience = (facts_patience){given_up, &w};
     if (!status) status = hosted_open(&out->server, &s, err);
+    watch_end(&w);
     if (!status) out->model = hosted_model(out->server);
     return status;
 }

@@ -44,7 +44,7 @@ int info_server(const options *o, const char *address)
     tdm_status status = named_find(&n, o, address, &err);
     connection_options to = {.url = n.place.url, .key_file = n.key_file, .key_env = n.key_env};
     if (!status) status = connection_open(&c, &to, &err);
-    if (!status) status = facts_ask(&f, c, n.kind, n.place.model[0] ? n.place.model : NULL, &err);
+    if (!status) status = facts_ask(&f, c, n.kind, n.place.model[0] ? n.place.model : NULL, NULL, &err);
     connection_close(c);
     if (status) return load_failed(&err);
     if (options_flag(o, OPTION_JSON))

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/cli/jsonio.h"
 
-enum { MOST_BODY = 4 << 20 };
+enum { MOST_BODY = 4 << 20, LOOK_MS = 100 };
 
 /* ---- One question ------------------------------------------------------------------------------------------------ */
 
@@ -48,24 +50,47 @@ static void on_end(void *ctx, const char *error, double connect_ms, double first
     pthread_mutex_unlock(&q->lock);
 }
 
+/* Until its end, which comes soon where it is given up: then true. */
+static bool wait_for_end(struct question *q, connection *c, uint32_t id, const facts_patience *patience)
+{
+    bool given_up = false;
+    pthread_mutex_lock(&q->lock);
+    while (!q->ended) {
+        int64_t until = clock_ns() + LOOK_MS * INT64_C(1000000);
+        struct timespec at = {until / 1000000000, until % 1000000000};
+        pthread_cond_timedwait(&q->done, &q->lock, &at);
+        if (q->ended || given_up || !patience || !patience->given_up(patience->ctx)) continue;
+        given_up = true;
+        pthread_mutex_unlock(&q->lock);
+        connection_cancel(c, id);
+        pthread_mutex_lock(&q->lock);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return given_up;
+}
+
 tdm_status facts_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
-                     tdm_error *err)
+                     const facts_patience *patience, tdm_error *err)
 {
     struct question q = {.body = body};
     pthread_mutex_init(&q.lock, NULL);
-    pthread_cond_init(&q.done, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&q.done, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     buffer_clear(body);
-    connection_send(c, request, &(connection_calls){&q, on_head, on_data, on_end});
-    pthread_mutex_lock(&q.lock);
-    while (!q.ended) pthread_cond_wait(&q.done, &q.lock);
-    pthread_mutex_unlock(&q.lock);
+    uint32_t id = connection_send(c, request, &(connection_calls){&q, on_head, on_data, on_end});
+    bool given_up = wait_for_end(&q, c, id, patience);
     pthread_cond_destroy(&q.done);
     pthread_mutex_destroy(&q.lock);
     if (code) *code = q.status;
     if (took_ms) *took_ms = q.took_ms;
     tdm_error own;
     if (!err) err = &own;
-    if (q.error.code) {
+    if (given_up) {
+        error_set(err, TDM_E_CANCELLED, "the server's answer was not waited for");
+    } else if (q.error.code) {
         *err = q.error;
     } else if (q.too_long) {
         error_set(err, TDM_E_FORMAT, "the server's answer has more than %d MiB", MOST_BODY >> 20);
@@ -77,24 +102,31 @@ tdm_status facts_get(connection *c, struct span request, struct buffer *body, in
     return err->code;
 }
 
-static tdm_status fetch(connection *c, const char *path, struct buffer *body, int *code, double *took_ms,
+/* Of whom, and for how long an answer is waited for. */
+typedef struct {
+    connection *c;
+    const facts_patience *patience;
+} asking;
+
+static tdm_status fetch(const asking *a, const char *path, struct buffer *body, int *code, double *took_ms,
                         tdm_error *err)
 {
     struct buffer request = {0};
     *code = 0;
     tdm_status status = dialect_get(path, &request, err);
-    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, body, code, took_ms, err);
+    struct span asked = {request.bytes, request.n};
+    if (!status) status = facts_get(a->c, asked, body, code, took_ms, a->patience, err);
     buffer_free(&request);
     return status;
 }
 
 /* The answer to GET path as an object, or NULL with the reason: a server that lacks the page is no failure of its own.
  */
-static json_object *get(connection *c, const char *path, int *code, double *took_ms, tdm_error *err)
+static json_object *get(const asking *a, const char *path, int *code, double *took_ms, tdm_error *err)
 {
     struct buffer body = {0};
     json_object *o = NULL;
-    tdm_status status = fetch(c, path, &body, code, took_ms, err);
+    tdm_status status = fetch(a, path, &body, code, took_ms, err);
     if (!status) status = jsonio_parse(&o, path, body.n ? body.bytes : "", body.n, err);
     if (!status && !json_object_is_type(o, json_type_object)) {
         error_set(err, TDM_E_FORMAT, "%s: expected an object of the server", path);
@@ -188,13 +220,13 @@ static bool is_final(int code)
     return code == 0 || code == 401 || code == 403 || code == 503;
 }
 
-static tdm_status find_kind(facts *f, connection *c, int kind, tdm_error *err)
+static tdm_status find_kind(facts *f, const asking *a, int kind, tdm_error *err)
 {
     int code = 0;
     json_object *o;
     if (kind < 0 || kind == DIALECT_LLAMA) {
         struct buffer body = {0};
-        bool is = !fetch(c, "/props", &body, &code, &f->round_trip_ms, err) &&
+        bool is = !fetch(a, "/props", &body, &code, &f->round_trip_ms, err) &&
                   facts_read_props(f, (struct span){body.n ? body.bytes : "", body.n});
         buffer_free(&body);
         if (is) return TDM_OK;
@@ -202,7 +234,7 @@ static tdm_status find_kind(facts *f, connection *c, int kind, tdm_error *err)
         if (kind >= 0) return error_set(err, TDM_E_FORMAT, "expected a llama-server, whose /props tells its settings");
     }
     if (kind < 0 || kind == DIALECT_SGLANG) {
-        o = get(c, "/get_model_info", &code, &f->round_trip_ms, err);
+        o = get(a, "/get_model_info", &code, &f->round_trip_ms, err);
         bool is = o && jsonio_text(o, "model_path", NULL);
         json_object_put(o);
         f->kind = DIALECT_SGLANG;
@@ -210,7 +242,7 @@ static tdm_status find_kind(facts *f, connection *c, int kind, tdm_error *err)
         if (is_final(code)) return err->code;
     }
     if (kind < 0 || kind == DIALECT_VLLM) {
-        o = get(c, "/version", &code, &f->round_trip_ms, err);
+        o = get(a, "/version", &code, &f->round_trip_ms, err);
         const char *version = o ? jsonio_text(o, "version", NULL) : NULL;
         if (version) take_name(f->version, sizeof f->version, version);
         json_object_put(o);
@@ -234,16 +266,18 @@ static const char *form_of(const char *model)
     return NULL;
 }
 
-tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm_error *err)
+tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, const facts_patience *patience,
+                     tdm_error *err)
 {
+    const asking with = {c, patience}, *a = &with;
     int code;
     tdm_error own;
     if (!err) err = &own;
     *out = (facts){0};
-    tdm_status status = find_kind(out, c, kind, err);
+    tdm_status status = find_kind(out, a, kind, err);
     if (!status) {
         struct buffer body = {0};
-        status = fetch(c, "/v1/models", &body, &code, &out->round_trip_ms, err);
+        status = fetch(a, "/v1/models", &body, &code, &out->round_trip_ms, err);
         /* llama-server serves one model whatever it is called: an old one has no such page. */
         if (status && out->kind == DIALECT_LLAMA && out->model[0] && !is_final(code))
             status = TDM_OK;

@@ -26,9 +26,16 @@ typedef struct {
     double round_trip_ms; /* of a question on an open connection */
 } facts;
 
+/* Asked now and then while an answer is waited for: true gives it up, with TDM_E_CANCELLED. NULL: it is waited for. */
+typedef struct {
+    bool (*given_up)(void *ctx);
+    void *ctx;
+} facts_patience;
+
 /* Waits for the answers. kind: a dialect, -1: to be found out. model: the name wanted; NULL: the first that is offered.
  * TDM_E_NOT_FOUND: there is no such model; TDM_E_IO: the server can't be reached, or wants a key. */
-tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, tdm_error *err);
+tdm_status facts_ask(facts *out, connection *c, int kind, const char *model, const facts_patience *patience,
+                     tdm_error *err);
 void facts_free(facts *f);
 
 /* What the text of a llama-server's /props says, into a zeroed f; false: it is none. */
@@ -39,6 +46,6 @@ tdm_status facts_read_models(facts *f, struct span text, const char *wanted, tdm
 /* Asks one thing and waits for the whole answer, of at most a few MiB. TDM_E_IO when none comes or its status is not
  * 200, with the status in *code (0: none; may be NULL). The request is dialect.h's; body's memory is the caller's. */
 tdm_status facts_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
-                     tdm_error *err);
+                     const facts_patience *patience, tdm_error *err);
 
 #endif

@@ -515,7 +515,8 @@ tdm_status hosted_open(hosted **out, const hosted_options *o, tdm_error *err)
     connection_options c = {.url = s->place.url, .key_file = o->key_file, .key_env = o->key_env};
     if (!status) status = connection_open(&s->connection, &c, err);
     if (!status)
-        status = facts_ask(&s->facts, s->connection, o->kind, s->place.model[0] ? s->place.model : NULL, err);
+        status = facts_ask(&s->facts, s->connection, o->kind, s->place.model[0] ? s->place.model : NULL,
+                           o->patience.given_up ? &o->patience : NULL, err);
     if (!status) status = open_model(s, o, err);
     if (status) {
         hosted_close(s);

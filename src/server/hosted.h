@@ -30,6 +30,7 @@ typedef struct {
     const char *tokenizer; /* the model file whose tokenizer counts */
     int ahead;             /* the most that is sent before Enter, a tdm_speculation; -1: finished turns, and nothing
                               where prompts may cost money */
+    facts_patience patience; /* with its answers; given_up NULL: they are waited for */
     bool agreed;           /* the user has said that what is written may go to this host */
 } hosted_options;
 

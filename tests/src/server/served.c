@@ -64,7 +64,7 @@ static bool ask(const served *s, const char *path, const char *body, struct buff
     struct buffer request = {0};
     if (connection_open(&c, &(connection_options){.url = s->control}, NULL)) return false;
     tdm_status status = body ? dialect_post(path, body, &request, NULL) : dialect_get(path, &request, NULL);
-    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, answer, NULL, NULL, NULL);
+    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, answer, NULL, NULL, NULL, NULL);
     connection_close(c);
     buffer_free(&request);
     return !status;

@@ -310,7 +310,7 @@ TEST(a_real_server_answers_like_them)
     facts f = {0};
     tdm_error err = {0};
     REQUIRE(!connection_open(&c, &(connection_options){.url = url}, &err));
-    if (facts_ask(&f, c, -1, NULL, &err)) CHECK_FAIL("%s", err.text);
+    if (facts_ask(&f, c, -1, NULL, NULL, &err)) CHECK_FAIL("%s", err.text);
     connection_close(c);
     bool old = f.kind == DIALECT_LLAMA && !f.version[0];
     for (int i = 0; i < FILES; i++) {

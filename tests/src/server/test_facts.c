@@ -4,6 +4,10 @@
 #include "src/server/facts.h"
 #include "tests/src/server/scripted.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #define NOT_FOUND "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 static facts found;
@@ -16,7 +20,7 @@ static tdm_status ask(const struct scripted_page *pages, int kind, const char *m
     scripted.pages = pages;
     failure = (tdm_error){0};
     if (connection_open(&c, &(connection_options){.url = scripted_start()}, &failure)) return failure.code;
-    tdm_status status = facts_ask(&found, c, kind, model, &failure);
+    tdm_status status = facts_ask(&found, c, kind, model, NULL, &failure);
     connection_close(c);
     return status;
 }
@@ -44,6 +48,30 @@ TEST(a_llama_server)
     CHECK_INT(TDM_OK, ask(pages, -1, NULL));
     CHECK_STR("qwen.gguf", found.model);
     facts_free(&found);
+}
+
+/* Gives up at the third time that it is asked. */
+static bool third(void *ctx)
+{
+    return ++*(int *)ctx >= 3;
+}
+
+TEST(one_that_never_answers_is_given_up)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int asked = 0, listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    connection *c = NULL;
+    char url[60];
+    CHECK(!bind(listening, (struct sockaddr *)&at, sizeof at) && !listen(listening, 4));
+    CHECK(!getsockname(listening, (struct sockaddr *)&at, &size));
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(at.sin_port));
+    scripted_find_net();
+    REQUIRE(!connection_open(&c, &(connection_options){.url = url}, &failure));
+    CHECK_INT(TDM_E_CANCELLED, facts_ask(&found, c, -1, NULL, &(facts_patience){third, &asked}, &failure));
+    CHECK(asked >= 3);
+    connection_close(c);
+    close(listening);
 }
 
 TEST(the_others)
@@ -120,7 +148,8 @@ TEST(info_prints_them)
 
 int main(int argc, char **argv)
 {
-    static const struct check_test tests[] = {T(a_llama_server), T(the_others), T(refusals_have_one_line),
+    static const struct check_test tests[] = {T(a_llama_server), T(one_that_never_answers_is_given_up),
+                                              T(the_others), T(refusals_have_one_line),
                                               T(info_prints_them)};
     if (!scripted_find_net()) {
         puts("skip facts: tandem-net was not built (libcurl)");
